@@ -1,0 +1,28 @@
+# Third-party libraries. Each one's headers are used in one folder only (tools/check-layers).
+find_package(PkgConfig REQUIRED)
+
+# DuckDB: a system installation if there is one, else what tools/setup fetched into build/deps.
+find_path(DUCKDB_INCLUDE duckdb.h
+  HINTS ${CMAKE_SOURCE_DIR}/build/deps/node_modules/duckdb/src/duckdb/src/include)
+find_library(DUCKDB_LIBRARY duckdb
+  HINTS ${CMAKE_SOURCE_DIR}/build/deps/node_modules/@duckdb/node-bindings-linux-x64)
+if(NOT DUCKDB_INCLUDE OR NOT DUCKDB_LIBRARY)
+  message(FATAL_ERROR "DuckDB not found: run tools/setup first")
+endif()
+add_library(wherefore_duckdb SHARED IMPORTED)
+set_target_properties(wherefore_duckdb PROPERTIES
+  IMPORTED_LOCATION ${DUCKDB_LIBRARY}
+  INTERFACE_INCLUDE_DIRECTORIES ${DUCKDB_INCLUDE})
+
+find_package(ZLIB REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+find_package(OpenSSL REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_path(CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
+find_path(PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
+find_path(RAPIDJSON_INCLUDE rapidjson/writer.h REQUIRED)
+find_path(BOOST_BEAST_INCLUDE boost/beast.hpp REQUIRED)
