@@ -1,0 +1,159 @@
+// Store: where events, messages and attachments are kept. One interface, one table definition (table.h), several
+// engines; conformance.h holds the suite that each must pass.
+//
+// Every call takes the tenant; nothing of another tenant is ever seen. Two rows with the same tenant, trace id, span
+// id and content hash are one event: appending never looks up, every read removes doubles and every count is of
+// distinct events. Thread safety: all calls, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/nanos.h"
+#include "base/result.h"
+#include "model/clock.h"
+#include "model/event_batch.h"
+#include "model/message.h"
+
+namespace wf {
+
+// Half-open: from <= t < until.
+struct TimeRange {
+  Nanos from = INT64_MIN;
+  Nanos until = INT64_MAX;
+};
+
+// What kept rows of a trace say about it, by recorded clocks: for search only, rebuilt from the events on every
+// answer, never trusted.
+struct TraceSummary {
+  TraceId trace_id;
+  std::string service, name;  // of the main root: real before stand-in, then earliest, longest, smallest id
+  Nanos start_ns = 0;
+  Nanos duration_ns = 0;
+  int64_t spans = 0;
+  int64_t errors = 0;
+  bool complete = false;  // one root, no missing parent, no missing end
+};
+
+// A position in search results: newest start first, then greater trace id first. Opaque text outside.
+struct SearchCursor {
+  Nanos start_ns = INT64_MAX;
+  TraceId trace_id{UINT64_MAX, UINT64_MAX};
+};
+
+// A trace matches when one of its spans has the service, operation, attributes and status asked for, and the trace
+// as a whole has the duration and starts in the time range.
+struct TraceQuery {
+  std::optional<std::string> service;
+  std::optional<std::string> operation;
+  std::vector<std::pair<std::string, std::string>> attributes;  // span, scope or process attribute = text of value
+  std::optional<SpanStatus> status;
+  std::optional<Nanos> min_duration_ns, max_duration_ns;            // of the trace
+  std::optional<Nanos> min_span_duration_ns, max_span_duration_ns;  // of the matching span (Jaeger's meaning)
+  TimeRange time;
+  size_t limit = 20;
+  std::optional<SearchCursor> cursor;
+};
+
+struct SearchPage {
+  std::vector<TraceSummary> traces;
+  std::optional<SearchCursor> next;  // set when there is more
+};
+
+// The keys of resources that are stored as columns. Which resources a span holds is computed when asked.
+enum class ResourceKey { kHost, kInstance, kPid, kThread, kPartition, kPool, kResource };
+struct ResourceQuery {
+  std::vector<std::pair<ResourceKey, std::string>> keys;  // all must hold
+  TimeRange time;                                         // spans that overlap it
+};
+
+struct ScanOptions {
+  TimeRange time;           // of the event's start
+  TimeRange received;       // of its receipt
+  size_t batch_rows = 4096; // rows of one trace are never split over two batches
+};
+
+// An engine's facts for `status` and /metrics.
+struct StoreStatus {
+  int64_t spans = 0;        // distinct events of type span
+  int64_t events = 0;       // distinct events of all types
+  int64_t traces = 0;
+  int64_t disk_bytes = 0;
+  int64_t pending_rows = 0; // acknowledged, not yet in a part
+  int64_t messages = 0, attachments = 0;
+  Nanos oldest_ns = 0, newest_ns = 0;
+  std::map<std::string, int64_t> counters;  // named: doubles removed, rows retired, ...
+};
+
+struct RetentionPolicy {
+  std::optional<Nanos> max_age_ns;     // counts from receipt
+  std::optional<int64_t> max_bytes;    // of the directory
+};
+
+struct Attachment {
+  TraceId trace_id;
+  std::string kind;                 // "recording", "capture", ...
+  std::vector<std::string> chunks;  // in order
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Takes the batch; `done` is called once, from any thread, when it is durable (or failed). kOverloaded means that
+  // nothing was kept and the sender should come again later.
+  using Done = std::function<void(Status)>;
+  virtual void Append(EventBatch batch, Done done) = 0;
+  Status AppendAndWait(EventBatch batch);  // for import and tests
+
+  // All distinct events of a trace, in (start, id) order. Empty when there are none.
+  virtual Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) = 0;
+  // Several traces at once: all their distinct events, grouped by trace.
+  virtual Result<EventBatch> ReadTraces(const std::string& tenant, const std::vector<TraceId>& ids) = 0;
+  virtual Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) = 0;
+  virtual Result<EventBatch> OnResource(const std::string& tenant, const ResourceQuery& query) = 0;
+  // Every distinct event, trace by trace within a batch; stops when `take` returns false.
+  using Take = std::function<bool(EventBatch)>;
+  virtual Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) = 0;
+
+  // Completion: sorted, distinct, at most `limit`.
+  virtual Result<std::vector<std::string>> Services(const std::string& tenant) = 0;
+  struct Operation {
+    std::string name;
+    SpanKind kind;
+    auto operator<=>(const Operation&) const = default;
+  };
+  virtual Result<std::vector<Operation>> Operations(const std::string& tenant, const std::string& service) = 0;
+  virtual Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
+                                                         size_t limit) = 0;
+  virtual Result<std::vector<std::string>> AttributeValues(const std::string& tenant, const std::string& key,
+                                                           std::string_view prefix, size_t limit) = 0;
+
+  // What black boxes show, and opaque files that belong to a trace. Durable when they return; a message or an
+  // attachment that is there already (same content) is not kept twice.
+  virtual Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) = 0;
+  virtual Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) = 0;
+  virtual Status PutAttachment(const std::string& tenant, const Attachment& attachment) = 0;
+  virtual Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) = 0;
+
+  // Clock offsets solved over the exchanges of all traces (answer/clocks.h). Replaces those of the same host that
+  // start in [first, last] of what is given.
+  virtual Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) = 0;
+  virtual Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) = 0;
+  // The tightest message delays seen between hosts, per time window (model/clock.h), over all events kept.
+  virtual Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant, TimeRange time) = 0;
+
+  virtual Result<StoreStatus> ReadStatus(const std::string& tenant) = 0;
+  // Writes what waits in memory into a part; merges small parts.
+  virtual Status Flush() = 0;
+  virtual Status Retain(const RetentionPolicy& policy) = 0;
+};
+
+}  // namespace wf
