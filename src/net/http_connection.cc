@@ -1,0 +1,420 @@
+#include "net/http_connection.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <array>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/status.hpp>
+#include <utility>
+
+namespace wf::net {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+namespace {
+
+// Body bytes asked for, or written, under one timeout: the unit of "is the peer alive". Also bounds how much memory
+// a declared but unsent body touches.
+constexpr size_t kSlice = 256 * 1024;
+constexpr size_t kFirstRead = 8 * 1024;
+constexpr size_t kMaxLinger = 64 << 20;
+constexpr size_t kGzipAbove = 1024;
+// To a client on this machine, sending a large body plain is quicker than compressing it.
+constexpr size_t kGzipOnLoopbackBelow = 1 << 20;
+
+std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+bool IsCompressible(std::string_view content_type) {
+  return content_type.substr(0, 5) == "text/" ||
+         content_type.find("json") != std::string_view::npos ||
+         content_type.find("javascript") != std::string_view::npos ||
+         content_type.find("svg") != std::string_view::npos;
+}
+
+// Whether the client takes gzip: named, or covered by *, and not with q=0.
+bool AcceptsGzip(std::string_view header) {
+  bool accepts = false;
+  for (const auto& item : http::ext_list(beast::string_view(header.data(), header.size()))) {
+    bool named = beast::iequals(item.first, "gzip");
+    if (!named && item.first != "*") continue;
+    bool zero = false;
+    for (const auto& parameter : item.second) {
+      if (beast::iequals(parameter.first, "q")) {
+        zero = parameter.second.find_first_not_of("0.") == beast::string_view::npos;
+      }
+    }
+    accepts = !zero;
+    if (named) break;
+  }
+  return accepts;
+}
+
+// A value from a handler must not be able to end its header line.
+void AppendHeader(std::string* out, std::string_view name, std::string_view value) {
+  out->append(name).append(": ");
+  for (char c : value) out->push_back(c == '\r' || c == '\n' || c == '\0' ? ' ' : c);
+  out->append("\r\n");
+}
+
+std::string_view HttpDate() {
+  thread_local time_t made_at = 0;
+  thread_local char text[40];
+  time_t now = time(nullptr);
+  if (now != made_at) {
+    tm parts;
+    gmtime_r(&now, &parts);
+    strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    made_at = now;
+  }
+  return text;
+}
+
+void MaybeCompress(std::string_view remote_address, HttpResponse* response) {
+  if (response->body.size() <= kGzipAbove) return;
+  bool loopback = remote_address.substr(0, 4) == "127." || remote_address.substr(0, 5) == "[::1]";
+  if (loopback && response->body.size() >= kGzipOnLoopbackBelow) return;
+  bool compressible = false;
+  for (const auto& [name, value] : response->headers) {
+    if (EqualsIgnoringCase(name, "Content-Encoding")) return;
+    if (EqualsIgnoringCase(name, "Content-Type")) compressible = IsCompressible(value);
+  }
+  if (!compressible) return;
+  std::string packed = Compress(Compression::kGzip, response->body);
+  if (packed.size() >= response->body.size()) return;
+  response->body = std::move(packed);
+  response->headers.emplace_back("Content-Encoding", "gzip");
+  response->headers.emplace_back("Vary", "Accept-Encoding");
+}
+
+}  // namespace
+
+HttpServerConnection::HttpServerConnection(TcpSocket socket, std::string remote_address,
+                                           std::shared_ptr<HttpServer::State> server,
+                                           std::shared_ptr<HttpListener> listener)
+    : server_(std::move(server)),
+      listener_(std::move(listener)),
+      stream_(std::move(socket)),
+      remote_address_(std::move(remote_address)) {}
+
+HttpServerConnection::~HttpServerConnection() { listener_->open.fetch_sub(1); }
+
+void HttpServerConnection::ExpireIn(Nanos timeout) {
+  stream_.expires_after(std::chrono::nanoseconds(timeout));
+}
+
+// Waits for the first byte of a request, which may take long; the rest of its head may not.
+void HttpServerConnection::AwaitRequest() {
+  if (server_->stopping.load()) return Close();
+  idle_ = true;
+  request_ = HttpRequest();
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(options().max_header_bytes));
+  parser_->body_limit(boost::none);  // we check as we read
+  if (buffer_.size() > 0) return ReadHead();
+  ExpireIn(options().idle_timeout);
+  stream_.async_read_some(buffer_.prepare(kFirstRead),
+                          [self = shared_from_this()](ErrorCode ec, size_t size) {
+                            if (ec) return self->OnReadError(ec);
+                            self->buffer_.commit(size);
+                            self->ReadHead();
+                          });
+}
+
+void HttpServerConnection::ReadHead() {
+  idle_ = false;
+  ExpireIn(options().header_timeout);
+  http::async_read_header(stream_, buffer_, *parser_,
+                          [self = shared_from_this()](ErrorCode ec, size_t) { self->OnHead(ec); });
+}
+
+void HttpServerConnection::OnReadError(ErrorCode ec) {
+  if (ec == beast::error::timeout && !idle_) server_->counters.timeouts.fetch_add(1);
+  Close();
+}
+
+void HttpServerConnection::OnHead(ErrorCode ec) {
+  if (ec == http::error::end_of_stream) return Close();
+  if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
+    return Refuse(431, "header_too_large",
+                  fmt::format("request head: more than the limit of {} bytes",
+                              options().max_header_bytes),
+                  "send fewer or shorter headers");
+  }
+  static const auto& parse_errors = make_error_code(http::error::end_of_stream).category();
+  if (ec.category() == parse_errors && ec) {
+    return Refuse(400, "malformed_request", fmt::format("request head: {}", ec.message()),
+                  "speak HTTP/1.1 to this port");
+  }
+  if (ec) return OnReadError(ec);
+  if (TakeHead()) BeginBody();
+}
+
+bool HttpServerConnection::TakeHead() {
+  auto& head = parser_->get();
+  http10_ = head.version() < 11;
+  keep_alive_ = head.keep_alive();
+  request_.method = View(head.method_string());
+  head_only_ = request_.method == "HEAD";
+  request_.raw_target = View(head.target());
+  request_.remote_address = remote_address_;
+  for (const auto& field : head) {
+    request_.headers.Add(std::string(View(field.name_string())), std::string(View(field.value())));
+  }
+  Result<HttpTarget> target = ParseTarget(request_.raw_target);
+  if (!target.ok()) {
+    Refuse(400, "malformed_request", target.error().message, target.error().hint);
+    return false;
+  }
+  request_.path = std::move(target->path);
+  request_.query = std::move(target->query);
+
+  std::string_view encoding = request_.headers.Get("Content-Encoding");
+  std::optional<Compression> known = CompressionFromName(encoding);
+  if (!known) {
+    Refuse(415, "unsupported_encoding", fmt::format("Content-Encoding \"{}\": unknown", encoding),
+           "send gzip, zstd, deflate or plain");
+    return false;
+  }
+  encoding_ = *known;
+  std::string_view expect = request_.headers.Get("Expect");
+  if (!expect.empty() && !EqualsIgnoringCase(expect, "100-continue")) {
+    Refuse(417, "unknown_expectation", fmt::format("Expect \"{}\": unknown", expect),
+           "leave the header out");
+    return false;
+  }
+  return true;
+}
+
+void HttpServerConnection::BeginBody() {
+  charge_ = BudgetCharge(options().budget);
+  bool chunked = parser_->chunked();
+  size_t size = 0;
+  if (!chunked && parser_->content_length()) {
+    size_t limit = options().max_wire_body_bytes;
+    if (encoding_ == Compression::kIdentity) limit = std::min(limit, options().max_body_bytes);
+    if (*parser_->content_length() > limit) return RefuseTooLarge(limit);
+    size = *parser_->content_length();
+    if (!charge_.Resize(size)) return RefuseOverloaded();
+  }
+  auto read_body = [this, chunked, size] {
+    if (chunked) return ReadChunkedBody();
+    request_.body.reserve(size);
+    request_.wire_bytes = size;
+    ReadSizedBody(size);
+  };
+  bool body_expected = chunked || size > 0;
+  if (!body_expected || http10_ || !request_.headers.Has("Expect") || buffer_.size() > 0) {
+    return read_body();
+  }
+  static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  ExpireIn(options().body_timeout);
+  asio::async_write(stream_, asio::buffer(kContinue),
+                    [self = shared_from_this(), read_body](ErrorCode ec, size_t) {
+                      if (ec) return self->OnReadError(ec);
+                      read_body();
+                    });
+}
+
+// Straight from the socket into the string that the handler gets: Beast's own body reader would copy each byte
+// once more through its buffer.
+void HttpServerConnection::ReadSizedBody(size_t size) {
+  std::string& body = request_.body;
+  size_t buffered = std::min(buffer_.size(), size - body.size());
+  if (buffered > 0) {
+    body.append(static_cast<const char*>(buffer_.data().data()), buffered);
+    buffer_.consume(buffered);
+  }
+  if (body.size() == size) return Dispatch();
+  size_t at = body.size();
+  body.resize(at + std::min(kSlice, size - at));
+  ExpireIn(options().body_timeout);
+  asio::async_read(stream_, asio::buffer(body.data() + at, body.size() - at),
+                   [self = shared_from_this(), size](ErrorCode ec, size_t) {
+                     if (ec) return self->OnReadError(ec);
+                     self->ReadSizedBody(size);
+                   });
+}
+
+void HttpServerConnection::ReadChunkedBody() {
+  if (parser_->is_done()) {
+    request_.body = std::move(parser_->get().body());
+    request_.wire_bytes = request_.body.size();
+    return Dispatch();
+  }
+  ExpireIn(options().body_timeout);
+  http::async_read_some(
+      stream_, buffer_, *parser_, [self = shared_from_this()](ErrorCode ec, size_t) {
+        if (ec == http::error::need_more) ec = {};
+        static const auto& parse_errors = make_error_code(http::error::end_of_stream).category();
+        if (ec && ec.category() == parse_errors && ec != http::error::partial_message) {
+          return self->Refuse(400, "malformed_request",
+                              fmt::format("chunked body: {}", ec.message()),
+                              "check the sizes of the chunks");
+        }
+        if (ec) return self->OnReadError(ec);
+        size_t size = self->parser_->get().body().size();
+        size_t limit = self->options().max_wire_body_bytes;
+        if (self->encoding_ == Compression::kIdentity) {
+          limit = std::min(limit, self->options().max_body_bytes);
+        }
+        if (size > limit) return self->RefuseTooLarge(limit);
+        if (!self->charge_.Resize(size)) return self->RefuseOverloaded();
+        self->ReadChunkedBody();
+      });
+}
+
+void HttpServerConnection::Dispatch() {
+  parser_.reset();
+  if (encoding_ != Compression::kIdentity) {
+    std::string decoded;
+    std::string reason;
+    switch (Decompress(encoding_, request_.body, options().max_body_bytes, &decoded, &reason)) {
+      case DecodeOutcome::kOk: break;
+      case DecodeOutcome::kTooLarge: return RefuseTooLarge(options().max_body_bytes);
+      case DecodeOutcome::kCorrupt:
+        return Refuse(400, "malformed_body",
+                      fmt::format("{} body: {}", CompressionName(encoding_), reason),
+                      "compress the body again, or send it plain");
+    }
+    request_.body = std::move(decoded);
+    if (!charge_.Resize(request_.body.size())) return RefuseOverloaded();
+  }
+  server_->counters.requests.fetch_add(1);
+  server_->counters.body_bytes.fetch_add(request_.wire_bytes);
+  HttpResponder responder = MakeResponder();
+  try {
+    listener_->handler(std::move(request_), std::move(responder));
+  } catch (...) {
+    // The responder was destroyed on the way out and has answered 500.
+  }
+}
+
+HttpResponder HttpServerConnection::MakeResponder() {
+  bool gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
+  return HttpResponder([io = server_->io, weak = weak_from_this(), gzip,
+                        remote = remote_address_](HttpResponse response) {
+    if (gzip) MaybeCompress(remote, &response);  // on the answering thread: io threads stay free
+    io->PostTo(weak, [response = std::move(response)](HttpServerConnection& self) mutable {
+      self.Answer(std::move(response));
+    });
+  });
+}
+
+void HttpServerConnection::Answer(HttpResponse response) {
+  if (closed_) return;
+  if (server_->stopping.load()) keep_alive_ = false;
+  body_out_ = std::move(response.body);
+  body_written_ = 0;
+  head_out_.clear();
+  auto status = static_cast<unsigned>(response.status);
+  fmt::format_to(std::back_inserter(head_out_), "HTTP/1.1 {} {}\r\n", status,
+                 View(http::obsolete_reason(static_cast<http::status>(status))));
+  AppendHeader(&head_out_, "Date", HttpDate());
+  for (const auto& [name, value] : response.headers) {
+    if (EqualsIgnoringCase(name, "Content-Length") && head_only_) continue;
+    AppendHeader(&head_out_, name, value);
+  }
+  bool bodiless = status == 204 || status == 304 || status < 200;
+  if (!bodiless) {
+    fmt::format_to(std::back_inserter(head_out_), "Content-Length: {}\r\n", body_out_.size());
+  }
+  if (!keep_alive_) {
+    head_out_ += "Connection: close\r\n";
+  } else if (http10_) {
+    head_out_ += "Connection: keep-alive\r\n";
+  }
+  head_out_ += "\r\n";
+  if (bodiless || head_only_) body_out_.clear();
+
+  size_t slice = std::min(kSlice, body_out_.size());
+  std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_out_),
+                                               asio::buffer(body_out_.data(), slice)};
+  body_written_ = slice;
+  ExpireIn(options().body_timeout);
+  asio::async_write(stream_, buffers, [self = shared_from_this()](ErrorCode ec, size_t) {
+    if (ec) return self->OnReadError(ec);
+    self->WriteSlice();
+  });
+}
+
+void HttpServerConnection::WriteSlice() {
+  if (body_written_ == body_out_.size()) return AfterAnswer();
+  size_t slice = std::min(kSlice, body_out_.size() - body_written_);
+  ExpireIn(options().body_timeout);
+  asio::async_write(stream_, asio::buffer(body_out_.data() + body_written_, slice),
+                    [self = shared_from_this(), slice](ErrorCode ec, size_t) {
+                      if (ec) return self->OnReadError(ec);
+                      self->body_written_ += slice;
+                      self->WriteSlice();
+                    });
+}
+
+void HttpServerConnection::AfterAnswer() {
+  charge_.Clear();
+  body_out_ = std::string();
+  if (keep_alive_) return AwaitRequest();
+  ErrorCode ignored;
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (!unread_body_) return Close();
+  buffer_.clear();
+  body_written_ = 0;  // now counts what lingering has thrown away
+  ExpireIn(2 * kSecond);
+  Linger();
+}
+
+void HttpServerConnection::Linger() {
+  stream_.async_read_some(buffer_.prepare(64 * 1024),
+                          [self = shared_from_this()](ErrorCode ec, size_t size) {
+                            self->body_written_ += size;
+                            if (ec || self->body_written_ > kMaxLinger) return self->Close();
+                            self->Linger();
+                          });
+}
+
+void HttpServerConnection::Refuse(int status, std::string_view code, std::string_view message,
+                                  std::string_view hint) {
+  if (status != 413 && status != 429) server_->counters.malformed.fetch_add(1);
+  keep_alive_ = false;
+  unread_body_ = true;
+  charge_.Clear();
+  request_ = HttpRequest();
+  HttpResponse response = ErrorResponse(status, code, message, hint);
+  if (status == 429) {
+    response.headers.emplace_back("Retry-After", std::to_string(options().retry_after_seconds));
+  }
+  Answer(std::move(response));
+}
+
+void HttpServerConnection::RefuseTooLarge(size_t limit) {
+  server_->counters.too_large.fetch_add(1);
+  Refuse(413, "too_large", fmt::format("request body: more than the limit of {} bytes", limit),
+         "send smaller batches");
+}
+
+void HttpServerConnection::RefuseOverloaded() {
+  server_->counters.overloaded.fetch_add(1);
+  Refuse(429, "overloaded",
+         fmt::format("request body: {} bytes of bodies are already being worked on, the limit is {}",
+                     options().budget->used(), options().budget->limit()),
+         "send it again after the time in Retry-After");
+}
+
+void HttpServerConnection::CloseIfIdle() {
+  if (idle_) Close();
+}
+
+void HttpServerConnection::Close() {
+  if (closed_) return;
+  closed_ = true;
+  charge_.Clear();
+  stream_.close();
+  server_->connections.Remove(this);
+}
+
+}  // namespace wf::net

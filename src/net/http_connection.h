@@ -1,0 +1,102 @@
+// Inside of HttpServer: one HTTP/1.1 connection, one request at a time, all on its strand.
+//
+//   AwaitRequest → ReadHead → (100 Continue) → ReadSizedBody | ReadChunkedBody → Dispatch
+//                                                     … handler, any thread … → Answer → WriteSlice → AwaitRequest
+//
+// A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so it ends the connection,
+// lingering: a close with unread input makes the kernel send RST, which can destroy the answer on its way.
+#pragma once
+
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/compression.h"
+#include "net/connection_set.h"
+#include "net/http_server.h"
+#include "net/io_context.h"
+#include "net/tcp_acceptor.h"
+
+namespace wf::net {
+
+class HttpServerConnection;
+
+// One Listen call: shared by its connections.
+struct HttpListener {
+  HttpListenOptions options;
+  HttpHandler handler;
+  std::atomic<size_t> open{0};
+};
+
+struct HttpServer::State {
+  std::shared_ptr<IoThreads::Impl> io;
+  HttpServerCounters counters;
+  std::atomic<bool> stopping{false};
+  ConnectionSet<HttpServerConnection> connections;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex
+};
+
+class HttpServerConnection : public std::enable_shared_from_this<HttpServerConnection> {
+ public:
+  HttpServerConnection(TcpSocket socket, std::string remote_address,
+                       std::shared_ptr<HttpServer::State> server,
+                       std::shared_ptr<HttpListener> listener);
+  ~HttpServerConnection();
+
+  Strand executor() { return stream_.get_executor(); }
+  // The rest runs on the executor.
+  void AwaitRequest();
+  void Answer(HttpResponse response);
+  void CloseIfIdle();
+  void Close();
+
+ private:
+  using Stream = boost::beast::basic_stream<boost::asio::ip::tcp, Strand>;
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using ErrorCode = boost::system::error_code;
+
+  void ReadHead();
+  void OnHead(ErrorCode ec);
+  bool TakeHead();  // false: refused
+  void BeginBody();
+  void ReadSizedBody(size_t size);
+  void ReadChunkedBody();
+  void Dispatch();
+  HttpResponder MakeResponder();
+  void WriteSlice();
+  void AfterAnswer();
+  void Linger();
+  void Refuse(int status, std::string_view code, std::string_view message, std::string_view hint);
+  void RefuseTooLarge(size_t limit);
+  void RefuseOverloaded();
+  void OnReadError(ErrorCode ec);
+  void ExpireIn(Nanos timeout);
+
+  const HttpListenOptions& options() const { return listener_->options; }
+
+  std::shared_ptr<HttpServer::State> server_;
+  std::shared_ptr<HttpListener> listener_;
+  Stream stream_;
+  const std::string remote_address_;
+  boost::beast::flat_buffer buffer_;  // read and not yet parsed
+  std::optional<Parser> parser_;
+  HttpRequest request_;
+  Compression encoding_ = Compression::kIdentity;
+  BudgetCharge charge_;
+  bool idle_ = true;         // between requests
+  bool keep_alive_ = false;  // after this answer
+  bool unread_body_ = false;
+  bool closed_ = false;
+  bool head_only_ = false;
+  bool http10_ = false;
+  std::string head_out_;
+  std::string body_out_;
+  size_t body_written_ = 0;
+};
+
+}  // namespace wf::net

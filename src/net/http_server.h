@@ -1,0 +1,75 @@
+// HTTP/1.1 listeners on shared io threads: one handler per listener, answers from any thread. No routing here
+// (src/server does that) and no TLS: a proxy in front terminates it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "net/address.h"
+#include "net/byte_budget.h"
+#include "net/http_message.h"
+#include "net/io_threads.h"
+
+namespace wf::net {
+
+struct HttpListenOptions {
+  size_t max_body_bytes = 64 << 20;       // after decoding; more is answered 413
+  size_t max_wire_body_bytes = 64 << 20;  // as received
+  size_t max_header_bytes = 16 << 10;     // more is answered 431
+  // Over this many, a new connection is closed at once and counted.
+  size_t max_connections = 1024;
+  // A connection that says nothing is closed after idle_timeout; one that has begun a request head must end it within
+  // header_timeout, and must send each further 256 KiB of body (or read as much of an answer) within body_timeout.
+  Nanos idle_timeout = 75 * kSecond;
+  Nanos header_timeout = 10 * kSecond;
+  Nanos body_timeout = 30 * kSecond;
+  // Bodies held at once; over it, a request is answered 429 with this Retry-After. Null: no limit. Listeners that
+  // should share a limit are given the same object.
+  std::shared_ptr<ByteBudget> budget;
+  int retry_after_seconds = 1;
+};
+
+// What happened, by name; shown in /metrics. Written by the io threads, read by anyone.
+struct HttpServerCounters {
+  std::atomic<uint64_t> connections{0};
+  std::atomic<uint64_t> connections_refused{0};  // max_connections
+  std::atomic<uint64_t> requests{0};             // handed to the handler
+  std::atomic<uint64_t> body_bytes{0};           // of those, as received
+  std::atomic<uint64_t> malformed{0};            // 400, 415, 417, 431
+  std::atomic<uint64_t> too_large{0};            // 413
+  std::atomic<uint64_t> overloaded{0};           // 429
+  std::atomic<uint64_t> timeouts{0};
+};
+
+class HttpServer {
+ public:
+  // `io` outlives the server.
+  explicit HttpServer(IoThreads& io);
+  ~HttpServer();  // calls Stop with no patience
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Binds and begins to accept. Returns the address with the port that was bound; "off" is returned unchanged. The
+  // handler runs on an io thread, for several connections at once, for one connection one request at a time.
+  Result<ListenAddress> Listen(const ListenAddress& address, const HttpListenOptions& options,
+                               HttpHandler handler);
+
+  // Stops accepting, closes idle connections, lets requests under way be answered for up to `patience`, then closes
+  // what is left. Blocks; not to be called from an io thread. Returns how many connections were cut.
+  size_t Stop(Nanos patience);
+
+  const HttpServerCounters& counters() const;
+  size_t open_connections() const;
+
+ private:
+  struct State;
+  friend class HttpServerConnection;
+  std::shared_ptr<State> state_;  // shared with connections that are still closing
+};
+
+}  // namespace wf::net

@@ -1,0 +1,47 @@
+// Inside of IoThreads: for the .cc files of this folder that use Asio.
+//
+// Lifetime. A connection is owned by its server's list and by its own pending operations. An answer may be given by
+// any thread at any time, even when the server is gone, so a responder owns this Impl and only a weak reference to
+// the connection. PostTo joins the two under the lock that Stop takes: either the io_context is still run and the
+// post is done, or it is refused.
+#pragma once
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/io_threads.h"
+
+namespace wf::net {
+
+struct IoThreads::Impl {
+  explicit Impl(int threads) : context(threads), work(context.get_executor()) {}
+
+  // Runs f(connection) on the connection's executor, if both it and the threads still exist.
+  template <typename Connection, typename F>
+  void PostTo(const std::weak_ptr<Connection>& weak, F f) {
+    std::lock_guard lock(mutex);
+    if (stopped) return;
+    std::shared_ptr<Connection> connection = weak.lock();
+    if (!connection) return;
+    auto executor = connection->executor();
+    boost::asio::post(executor, [connection = std::move(connection), f = std::move(f)]() mutable {
+      f(*connection);
+    });
+  }
+
+  boost::asio::io_context context;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  bool stopped = false;  // guarded by mutex
+  Nanos cpu_time_of_ended = 0;
+};
+
+}  // namespace wf::net
