@@ -1,0 +1,223 @@
+#include "net/grpc_message.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace wf::net {
+namespace {
+
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kRetryInfoType = "type.googleapis.com/google.rpc.RetryInfo";
+// A message that is announced but not yet here reserves at most this much.
+constexpr size_t kMaxReserve = 4 << 20;
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// As much protobuf as one status needs: varints and length-delimited fields.
+void AppendVarint(std::string* out, uint64_t value) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+void AppendNumber(std::string* out, int field, uint64_t value) {
+  if (value == 0) return;
+  AppendVarint(out, static_cast<uint64_t>(field) << 3);
+  AppendVarint(out, value);
+}
+
+void AppendBytes(std::string* out, int field, std::string_view bytes) {
+  if (bytes.empty()) return;
+  AppendVarint(out, static_cast<uint64_t>(field) << 3 | 2);
+  AppendVarint(out, bytes.size());
+  out->append(bytes);
+}
+
+struct ProtoField {
+  uint64_t number = 0;
+  uint64_t value = 0;      // of a varint
+  std::string_view bytes;  // of a length-delimited field
+};
+
+bool TakeVarint(std::string_view* in, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
+    auto byte = static_cast<unsigned char>(in->front());
+    in->remove_prefix(1);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+bool TakeField(std::string_view* in, ProtoField* field) {
+  uint64_t tag;
+  if (in->empty() || !TakeVarint(in, &tag)) return false;
+  *field = ProtoField();
+  field->number = tag >> 3;
+  if ((tag & 7) == 0) return TakeVarint(in, &field->value);
+  if ((tag & 7) != 2) return false;
+  uint64_t size;
+  if (!TakeVarint(in, &size) || size > in->size()) return false;
+  field->bytes = in->substr(0, size);
+  in->remove_prefix(size);
+  return true;
+}
+
+// The bytes of the first length-delimited field of that number.
+std::optional<std::string_view> FindBytes(std::string_view message, uint64_t number) {
+  ProtoField field;
+  while (TakeField(&message, &field)) {
+    if (field.number == number) return field.bytes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+size_t GrpcMessageReader::Feed(std::string_view bytes) {
+  switch (state_) {
+    case State::kHead: {
+      size_t take = std::min(bytes.size(), sizeof head_ - head_bytes_);
+      std::memcpy(head_ + head_bytes_, bytes.data(), take);
+      head_bytes_ += take;
+      if (head_bytes_ < sizeof head_) return take;
+      size_ = static_cast<uint32_t>(head_[1]) << 24 | static_cast<uint32_t>(head_[2]) << 16 |
+              static_cast<uint32_t>(head_[3]) << 8 | static_cast<uint32_t>(head_[4]);
+      state_ = head_[0] > 1 ? State::kBadFlag : size_ == 0 ? State::kComplete : State::kMessage;
+      return take;
+    }
+    case State::kMessage: {
+      if (message_.empty()) message_.reserve(std::min<size_t>(size_, kMaxReserve));
+      size_t take = std::min<size_t>(bytes.size(), size_ - message_.size());
+      message_.append(bytes.data(), take);
+      if (message_.size() == size_) state_ = State::kComplete;
+      return take;
+    }
+    case State::kComplete:
+      if (!bytes.empty()) state_ = State::kTrailing;
+      return 0;
+    case State::kBadFlag:
+    case State::kTrailing: return 0;
+  }
+  return 0;
+}
+
+std::string GrpcMessageHead(GrpcCompressed compressed, size_t size) {
+  std::string head(5, '\0');
+  head[0] = compressed == GrpcCompressed::kYes ? 1 : 0;
+  for (int i = 0; i < 4; ++i) head[1 + i] = static_cast<char>(size >> (24 - 8 * i));
+  return head;
+}
+
+std::string EncodeGrpcText(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c >= ' ' && c <= '~' && c != '%') {
+      out.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::string DecodeGrpcText(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
+    if (low >= 0) {
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+std::string EncodeRetryDetails(int code, std::string_view message, Nanos delay) {
+  delay = std::max<Nanos>(delay, 0);
+  std::string duration;
+  AppendNumber(&duration, 1, static_cast<uint64_t>(delay / kSecond));
+  AppendNumber(&duration, 2, static_cast<uint64_t>(delay % kSecond));
+  std::string retry_info;  // RetryInfo.retry_delay
+  AppendVarint(&retry_info, 1 << 3 | 2);
+  AppendVarint(&retry_info, duration.size());
+  retry_info += duration;
+  std::string any;
+  AppendBytes(&any, 1, kRetryInfoType);
+  AppendBytes(&any, 2, retry_info);
+  std::string status;
+  AppendNumber(&status, 1, static_cast<uint64_t>(code));
+  AppendBytes(&status, 2, message);
+  AppendBytes(&status, 3, any);
+  return EncodeBase64(status);
+}
+
+std::optional<Nanos> DecodeRetryDetails(std::string_view base64) {
+  std::optional<std::string> status = DecodeBase64(base64);
+  if (!status) return std::nullopt;
+  std::string_view rest = *status;
+  ProtoField detail;
+  while (TakeField(&rest, &detail)) {
+    if (detail.number != 3 || FindBytes(detail.bytes, 1) != kRetryInfoType) continue;
+    std::optional<std::string_view> retry_info = FindBytes(detail.bytes, 2);
+    if (!retry_info) return Nanos{0};
+    std::optional<std::string_view> duration = FindBytes(*retry_info, 1);
+    if (!duration) return Nanos{0};
+    constexpr uint64_t kMaxSeconds = 365ull * 24 * 3600;  // what a peer may make us wait is not ours to overflow
+    Nanos delay = 0;
+    ProtoField part;
+    while (TakeField(&*duration, &part)) {
+      if (part.number == 1) delay += static_cast<Nanos>(std::min(part.value, kMaxSeconds)) * kSecond;
+      if (part.number == 2) delay += static_cast<Nanos>(std::min<uint64_t>(part.value, kSecond));
+      delay = std::min<Nanos>(delay, kMaxSeconds * kSecond);
+    }
+    return delay;
+  }
+  return std::nullopt;
+}
+
+std::string EncodeBase64(std::string_view bytes) {
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (char c : bytes) {
+    bits = bits << 8 | static_cast<unsigned char>(c);
+    for (count += 8; count >= 6; count -= 6) out.push_back(kBase64[bits >> (count - 6) & 63]);
+  }
+  if (count > 0) out.push_back(kBase64[bits << (6 - count) & 63]);
+  return out;
+}
+
+std::optional<std::string> DecodeBase64(std::string_view base64) {
+  while (!base64.empty() && base64.back() == '=') base64.remove_suffix(1);
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (char c : base64) {
+    size_t digit = kBase64.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      out.push_back(static_cast<char>(bits >> (count - 8)));
+      count -= 8;
+    }
+  }
+  return out;
+}
+
+}  // namespace wf::net

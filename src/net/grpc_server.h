@@ -1,0 +1,111 @@
+// A gRPC server for unary calls over cleartext HTTP/2, on the same io threads as the HTTP listeners. Why not grpc++:
+// docs/decisions/0002-grpc-on-nghttp2.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "net/address.h"
+#include "net/byte_budget.h"
+#include "net/grpc_message.h"
+#include "net/http_message.h"
+#include "net/io_threads.h"
+
+namespace wf::net {
+
+struct GrpcRequest {
+  std::string path;  // "/package.Service/Method"
+  HttpHeaders metadata;
+  std::string message;  // decoded from its grpc-encoding
+  std::string remote_address;
+  size_t wire_bytes = 0;  // of the message, as received
+};
+
+struct GrpcReply {
+  int code = kGrpcOk;
+  std::string message;  // the status message, UTF-8; for people
+  std::string reply;    // the protobuf; sent when code is kGrpcOk
+  // "Try again after this": sent as google.rpc.RetryInfo in the status details.
+  std::optional<Nanos> retry_delay;
+};
+
+// Answers one call, from any thread, once; like HttpResponder. Dropped without a call, it answers INTERNAL.
+class GrpcResponder {
+ public:
+  using Sink = std::function<void(GrpcReply)>;
+  explicit GrpcResponder(Sink sink) : sink_(std::move(sink)) {}
+  GrpcResponder(GrpcResponder&& o) noexcept : sink_(std::exchange(o.sink_, nullptr)) {}
+  GrpcResponder& operator=(GrpcResponder&&) = delete;
+  ~GrpcResponder();
+
+  void operator()(GrpcReply reply);
+
+ private:
+  Sink sink_;
+};
+
+using GrpcHandler = std::function<void(GrpcRequest, GrpcResponder)>;
+using GrpcMethods = std::map<std::string, GrpcHandler>;  // by path; any other path is UNIMPLEMENTED
+
+struct GrpcListenOptions {
+  size_t max_message_bytes = 64 << 20;  // as received and after decoding; more is RESOURCE_EXHAUSTED
+  size_t max_header_bytes = 16 << 10;
+  uint32_t max_concurrent_streams = 256;  // a connection
+  size_t max_connections = 1024;
+  // A sender may have this much under way without hearing from us: several 160 KiB exports, at any sane round trip.
+  uint32_t stream_window_bytes = 4 << 20;
+  uint32_t connection_window_bytes = 16 << 20;
+  Nanos preface_timeout = 10 * kSecond;  // from connect to HTTP/2's opening bytes
+  Nanos request_timeout = 60 * kSecond;  // from a call's head to its last byte; then DEADLINE_EXCEEDED
+  Nanos idle_timeout = 15 * kMinute;     // without any call; then GOAWAY. Exporters reconnect by themselves
+  // Messages held at once; over it, a call is answered UNAVAILABLE with retry_delay. Null: no limit.
+  std::shared_ptr<ByteBudget> budget;
+  Nanos retry_delay = kSecond;
+};
+
+// What happened, by name; shown in /metrics.
+struct GrpcServerCounters {
+  std::atomic<uint64_t> connections{0};
+  std::atomic<uint64_t> connections_refused{0};  // max_connections
+  std::atomic<uint64_t> requests{0};             // handed to a handler
+  std::atomic<uint64_t> message_bytes{0};        // of those, as received
+  std::atomic<uint64_t> malformed{0};            // not HTTP/2, not gRPC, bad framing, unknown encoding
+  std::atomic<uint64_t> unimplemented{0};        // unknown path
+  std::atomic<uint64_t> too_large{0};
+  std::atomic<uint64_t> overloaded{0};
+  std::atomic<uint64_t> timeouts{0};
+};
+
+class GrpcServer {
+ public:
+  // `io` outlives the server.
+  explicit GrpcServer(IoThreads& io);
+  ~GrpcServer();  // calls Stop with no patience
+  GrpcServer(const GrpcServer&) = delete;
+  GrpcServer& operator=(const GrpcServer&) = delete;
+
+  // As HttpServer::Listen. Handlers run on io threads; calls of one connection one after another.
+  Result<ListenAddress> Listen(const ListenAddress& address, const GrpcListenOptions& options,
+                               GrpcMethods methods);
+
+  // GOAWAY to every connection, then as HttpServer::Stop.
+  size_t Stop(Nanos patience);
+
+  const GrpcServerCounters& counters() const;
+  size_t open_connections() const;
+
+ private:
+  struct State;
+  friend class GrpcSession;
+  std::shared_ptr<State> state_;  // shared with connections that are still closing
+};
+
+}  // namespace wf::net

@@ -1,0 +1,127 @@
+// Inside of GrpcServer: one HTTP/2 connection, all on its strand. nghttp2 parses frames, does HPACK and flow control;
+// this class moves the bytes, keeps one Call a stream, and checks limits as soon as they can be known: path, encoding
+// and declared size are refused before a message is stored.
+//
+// A call lives from its HEADERS until its stream is closed *and* its handler has answered; a client that resets the
+// stream early does not free the budget that its message still holds.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "net/compression.h"
+#include "net/connection_set.h"
+#include "net/grpc_server.h"
+#include "net/io_context.h"
+#include "net/tcp_acceptor.h"
+
+namespace wf::net {
+
+class GrpcSession;
+
+struct GrpcListener {
+  GrpcListenOptions options;
+  GrpcMethods methods;
+  std::atomic<size_t> open{0};
+};
+
+struct GrpcServer::State {
+  std::shared_ptr<IoThreads::Impl> io;
+  GrpcServerCounters counters;
+  std::atomic<bool> stopping{false};
+  ConnectionSet<GrpcSession> connections;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex
+};
+
+class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
+ public:
+  GrpcSession(TcpSocket socket, std::string remote_address,
+              std::shared_ptr<GrpcServer::State> server, std::shared_ptr<GrpcListener> listener);
+  ~GrpcSession();
+
+  Strand executor() { return socket_.get_executor(); }
+  // The rest runs on the executor.
+  void Start();
+  void GoAway();
+  void Close();
+
+ private:
+  using ErrorCode = boost::system::error_code;
+  struct Call {
+    std::string method;
+    std::string content_type;
+    GrpcRequest request;
+    Compression encoding = Compression::kIdentity;
+    bool unknown_encoding = false;
+    size_t header_bytes = 0;
+    Nanos begun = 0;
+    GrpcMessageReader reader;
+    const GrpcHandler* handler = nullptr;
+    BudgetCharge charge;
+    bool stream_open = true;
+    bool at_handler = false;
+    bool answered = false;
+    GrpcReply reply;
+    std::string reply_head;  // the five bytes
+    size_t reply_sent = 0;   // of head and reply
+  };
+
+  void Read();
+  void OnBytes(size_t size);
+  bool CheckPreface(size_t size);
+  void Flush();
+  void Tick();
+
+  Call* Find(int32_t stream);
+  void OnRequestHead(int32_t stream, Call& call);
+  void OnMessageBytes(int32_t stream, Call& call, std::string_view bytes);
+  void OnRequestEnd(int32_t stream, Call& call);
+  void OnStreamClosed(int32_t stream);
+  void OnReply(int32_t stream, GrpcReply reply);
+  void Submit(int32_t stream, Call& call);
+  void SubmitTrailers(int32_t stream, const GrpcReply& reply);
+  // Answers before the request has ended, and tells the client to send no more of it.
+  void Refuse(int32_t stream, Call& call, int code, std::string message,
+              std::optional<Nanos> retry_delay = std::nullopt);
+
+  static nghttp2_session_callbacks* Callbacks();
+  static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* self);
+  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
+                      size_t name_size, const uint8_t* value, size_t value_size, uint8_t flags,
+                      void* self);
+  static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* self);
+  static int OnData(nghttp2_session*, uint8_t flags, int32_t stream, const uint8_t* data,
+                    size_t size, void* self);
+  static int OnClose(nghttp2_session*, int32_t stream, uint32_t error, void* self);
+  static ssize_t ReadReply(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t size,
+                           uint32_t* flags, nghttp2_data_source*, void* self);
+
+  const GrpcListenOptions& options() const { return listener_->options; }
+
+  std::shared_ptr<GrpcServer::State> server_;
+  std::shared_ptr<GrpcListener> listener_;
+  TcpSocket socket_;
+  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                    boost::asio::wait_traits<std::chrono::steady_clock>, Strand>
+      timer_;
+  const std::string remote_address_;
+  nghttp2_session* session_ = nullptr;
+  std::vector<char> input_;
+  std::string preface_;  // its first bytes, until all are here
+  bool preface_done_ = false;
+  std::string output_;
+  bool writing_ = false;
+  bool closed_ = false;
+  bool close_after_write_ = false;
+  Nanos last_activity_ = 0;
+  Nanos write_began_ = 0;
+  std::unordered_map<int32_t, Call> calls_;
+};
+
+}  // namespace wf::net

@@ -1,0 +1,41 @@
+// Inside of the clients: one blocking TCP connection, with TLS when asked. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "base/result.h"
+
+namespace wf::net {
+
+struct SocketOptions {
+  Nanos connect_timeout = 5 * kSecond;
+  Nanos timeout = 30 * kSecond;  // without progress, for each read and write
+  bool tls = false;
+  std::string ca_file;  // PEM; empty: the system's roots
+};
+
+class SocketStream {
+ public:
+  static Result<SocketStream> Connect(const std::string& host, uint16_t port,
+                                      const SocketOptions& options);
+  SocketStream(SocketStream&&) noexcept;
+  SocketStream& operator=(SocketStream&&) noexcept;
+  ~SocketStream();
+
+  // Writes `first`, then `second`, completely; in one system call when the kernel has room.
+  Status Write(std::string_view first, std::string_view second = {});
+  // At least one byte; 0 at the end of the stream.
+  Result<size_t> Read(char* buffer, size_t size);
+  void ShutdownWrite();
+
+ private:
+  struct State;
+  explicit SocketStream(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace wf::net
