@@ -46,7 +46,7 @@ lint: ## clang-format, clang-tidy and the layer check on changed files (ALL=1: o
 bench: ## measure, and write docs/BENCHMARKS.md again
 	@tools/setup build
 	@tools/build release
-	@tools/bench
+	@bench/run
 
 .PHONY: fuzz
 fuzz: ## run every fuzzer for SECONDS=60
