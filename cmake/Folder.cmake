@@ -36,7 +36,7 @@ function(wf_folder name)
     target_link_libraries(${name}_test wf_${name} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       WHEREFORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WHEREFORE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-    add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
+    add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS unit)
   endif()
   if(benches AND benchmark_FOUND AND NOT WHEREFORE_FUZZ)
