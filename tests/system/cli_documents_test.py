@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# needs: wherefore
+# parallel: yes
+"""The manual page, the sample configuration and bash completion know every verb and flag that the program knows."""
+import os
+import re
+import subprocess
+import sys
+
+WHEREFORE = os.environ["WHEREFORE"]
+ROOT = os.environ["WHEREFORE_SOURCE"]
+# Flags of serve that make no sense in its configuration file.
+NOT_KEYS = {"help", "config", "check", "format", "version"}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path)) as file:
+        return file.read()
+
+
+def help_of(*verb):
+    return subprocess.run([WHEREFORE, *verb, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def flags_of(text):
+    return sorted(set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", text)) - {"help-all"})
+
+
+failed = 0
+
+
+def report(name, missing):
+    global failed
+    failed += bool(missing)
+    if missing:
+        print("missing:", ", ".join(missing))
+    print(f"{'not ok' if missing else 'ok'} {name}")
+
+
+page = read("docs/man/wherefore.1").replace("\\-", "-")
+sample = read("config/wherefore.yaml")
+top = help_of()
+listed = re.search(r"^(?:sub)?(?:commands|verbs):\n(.*?)(?:\n\S|\Z)", top, re.DOTALL | re.MULTILINE | re.IGNORECASE)
+verbs = re.findall(r"^ {1,4}([a-z][a-z-]*)\b", listed[1], re.MULTILINE) if listed else []
+report("the program's help lists verbs", [] if len(verbs) >= 3 else ["a list of subcommands in --help"])
+for verb in verbs:
+    report(f"the manual page has the verb {verb}",
+           [] if re.search(rf"^\.BI? {verb}\b", page, re.MULTILINE) else [verb])
+    report(f"the manual page has the flags of {verb}", [f"--{f}" for f in flags_of(help_of(verb)) if f"--{f}" not in page])
+report("the sample configuration has every flag of serve as a key",
+       [f for f in flags_of(help_of("serve")) if f not in NOT_KEYS and not re.search(rf"^#?{f}:", sample, re.MULTILINE)])
+keys = re.findall(r"^#?([a-z][a-z-]*):", sample, re.MULTILINE)
+report("every key of the sample configuration is a flag of serve", [k for k in keys if k not in flags_of(help_of("serve"))])
+
+
+def completions(*words):
+    """What bash would offer for the last of these words."""
+    script = f"""source {ROOT}/deploy/completion/wherefore.bash; compopt() {{ :; }}
+        COMP_WORDS=({' '.join(repr(w) for w in (WHEREFORE, *words))}); COMP_CWORD={len(words)}
+        _wherefore {WHEREFORE}; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout.split()
+
+
+report("bash completes the verbs", [v for v in verbs if v not in completions("")])
+report("bash completes flags of serve", [f for f in ("--otlp-grpc", "--otlp-http") if f not in completions("serve", "--otlp")])
+report("bash completes values", [v for v in ("aligned",) if v not in completions("trace", "--clock", "al")])
+sys.exit(1 if failed else 0)
