@@ -17,7 +17,9 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 .PHONY: demo
-demo: build ## build, start the server and the demo shop, show why it is slow (ONCE=1: print and exit)
+demo: ## build, start the server and the demo shop, show why it is slow (ONCE=1: print and exit)
+	@tools/setup build
+	@tools/build release wherefore wherefore-demo
 	@tools/demo
 
 .PHONY: build
