@@ -34,7 +34,7 @@ def above(base, given):
 
 
 def accepts(range_text, node):
-    """Does an npm version range accept this version? (https://docs.npmjs.com/cli/v6/using-npm/semver#ranges)"""
+    """Does an npm version range accept this version?"""
     for alternative in range_text.split("||"):
         text = re.sub(r"(>=|<=|>|<|=|\^|~)\s+", r"\1", alternative.strip())
         hyphen = re.match(r"^(\S+)\s+-\s+(\S+)$", text)
