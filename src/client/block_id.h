@@ -1,0 +1,16 @@
+// Random ids for traces and blocks. Each thread has its own generator, seeded by the kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "wherefore/context.h"
+
+namespace wherefore::client {
+
+TraceId NewTraceId();
+BlockId NewBlockId();
+
+// Grows in each child of fork(), so that it neither repeats its parent's ids nor touches its locks.
+uint32_t ForkGeneration();
+
+}  // namespace wherefore::client
