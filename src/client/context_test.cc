@@ -72,7 +72,7 @@ TEST(Tracestate, MalformedIsLeftOutAndTheTraceGoesOn) {
     EXPECT_EQ(context->tracestate(), "") << state;
   }
   std::string members;
-  for (int i = 0; i < 33; ++i) members += "k" + std::to_string(i) + "=v,";
+  for (int i = 0; i < 33; ++i) members.append("k").append(std::to_string(i)).append("=v,");
   EXPECT_EQ(RequestContext::FromHeaders(kExample, members)->tracestate(), "") << "33 members";
 }
 
