@@ -1,0 +1,14 @@
+// A batch as text that people can read and tests can compare: one line a row, indented lines for what belongs to it.
+#pragma once
+
+#include <string>
+
+#include "import/decode/decode_report.h"
+#include "model/event_batch.h"
+
+namespace wf {
+
+std::string DumpBatch(const EventBatch& batch);
+std::string DumpReport(const DecodeReport& report);  // "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}"
+
+}  // namespace wf

@@ -1,0 +1,50 @@
+// DecodeReport: what became of one request or file. Nothing is dropped, repaired or clamped without moving a counter
+// here; the server adds the counters to its metrics and answers partial success from them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace wf {
+
+struct DecodeReport {
+  int64_t accepted = 0;  // rows appended
+  int64_t rejected = 0;  // spans or events refused, the rest of the input went on
+  std::map<std::string, int64_t, std::less<>> reasons;  // of the rejected ones: "trace_id_zero", ...
+  std::map<std::string, int64_t, std::less<>> repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
+
+  void Reject(std::string_view reason, int64_t count = 1) {
+    rejected += count;
+    Bump(reasons, reason, count);
+  }
+  void Repair(std::string_view name, int64_t count = 1) { Bump(repairs, name, count); }
+  void Add(const DecodeReport& other) {
+    accepted += other.accepted;
+    rejected += other.rejected;
+    for (const auto& [name, count] : other.reasons) Bump(reasons, name, count);
+    for (const auto& [name, count] : other.repairs) Bump(repairs, name, count);
+  }
+  // "3 rejected: trace_id_zero (2), span_id_length (1)"; empty when nothing was rejected.
+  std::string RejectedText() const {
+    if (rejected == 0) return {};
+    std::string text = std::to_string(rejected) + " rejected:";
+    for (const auto& [name, count] : reasons) {
+      text.append(text.back() == ':' ? " " : ", ").append(name).append(" (").append(std::to_string(count)).append(")");
+    }
+    return text;
+  }
+
+ private:
+  static void Bump(std::map<std::string, int64_t, std::less<>>& counters, std::string_view name, int64_t by) {
+    const auto it = counters.find(name);
+    if (it != counters.end()) {
+      it->second += by;
+    } else {
+      counters.emplace(name, by);
+    }
+  }
+};
+
+}  // namespace wf

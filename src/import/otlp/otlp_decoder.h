@@ -1,0 +1,40 @@
+// OTLP → EventBatch, from protobuf (the ingest path) and from JSON.
+//
+// What OTLP says in a field of its own and the batch has no column for is kept as an attribute, after those the
+// sender gave:
+//   otel.dropped_attributes_count   on process, scope, span, point and link (int, when not zero)
+//   otel.dropped_events_count, otel.dropped_links_count   on the span
+//   otel.schema_url                 on process and scope
+// A span without end (end 0 and start not 0) lacks kHasEnd; a start of 0 is a time, because protobuf does not tell
+// 0 from absent. Attributes under "wherefore.row." restore what our own export wrote (otlp_encoder.h).
+//
+// All functions append to `out`. On an error nothing is appended: a request is accepted or refused as a whole, single
+// spans may be rejected (report.rejected) for ids that are zero or of the wrong length.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "import/decode/attribute_rules.h"
+#include "import/decode/decode_report.h"
+#include "model/event_batch.h"
+
+namespace wf {
+
+// One ExportTraceServiceRequest (also TracesData: the same bytes). Requests concatenated are one request, as protobuf
+// defines it.
+Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options, EventBatch& out,
+                          DecodeReport& report);
+
+// One request as JSON: ids in hex, names in camelCase or snake_case, 64-bit integers as numbers or strings, enums as
+// numbers or names, bytes in base64.
+Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+
+// Log records of an ExportLogsServiceRequest and data points of an ExportMetricsServiceRequest (protobuf): we keep
+// neither, and answer how many were rejected.
+Result<int64_t> CountOtlpLogs(std::string_view request);
+Result<int64_t> CountOtlpMetrics(std::string_view request);
+Result<int64_t> CountOtlpLogsJson(std::string_view request);
+Result<int64_t> CountOtlpMetricsJson(std::string_view request);
+
+}  // namespace wf

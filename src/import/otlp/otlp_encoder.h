@@ -1,0 +1,22 @@
+// EventBatch rows → OTLP, for `wherefore export`, tests and benches. Decoding what was encoded gives the same rows:
+// equal ContentHash, whatever format they first came in. Rows that OTLP has no words for (events of other types, a
+// FOLLOWS_FROM parent, a missing start, an inferred row) carry attributes under "wherefore.row.", which our decoder
+// turns back and everybody else may ignore.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/event_batch.h"
+
+namespace wf {
+
+// Rows are grouped by process and scope; within a group they keep their order. `rows` empty means none.
+void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows, std::string& out);
+std::string EncodeOtlpJson(const EventBatch& batch, const std::vector<uint32_t>& rows);
+
+// Every row of the batch, for the functions above.
+std::vector<uint32_t> AllRows(const EventBatch& batch);
+
+}  // namespace wf
