@@ -20,8 +20,7 @@ std::atomic<Level> g_level{Level::kInfo};
 // Never destroyed: threads may still log while the process exits.
 spdlog::logger& Logger() {
   static spdlog::logger* logger = [] {
-    auto* made =
-        new spdlog::logger("wherefore", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto* made = new spdlog::logger("wherefore", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %L %v", spdlog::pattern_time_type::utc);
     made->set_level(spdlog::level::trace);  // g_level decides
     made->flush_on(spdlog::level::trace);   // stderr is read by people and by crash reports
@@ -51,11 +50,20 @@ bool Enabled(Level level) {
 void Write(Level level, std::string_view text) {
   spdlog::string_view_t view(text.data(), text.size());
   switch (level) {
-    case Level::kDebug: Logger().log(spdlog::level::debug, view); break;
-    case Level::kInfo: Logger().log(spdlog::level::info, view); break;
-    case Level::kWarn: Logger().log(spdlog::level::warn, view); break;
-    case Level::kError: Logger().log(spdlog::level::err, view); break;
-    case Level::kOff: break;
+    case Level::kDebug:
+      Logger().log(spdlog::level::debug, view);
+      break;
+    case Level::kInfo:
+      Logger().log(spdlog::level::info, view);
+      break;
+    case Level::kWarn:
+      Logger().log(spdlog::level::warn, view);
+      break;
+    case Level::kError:
+      Logger().log(spdlog::level::err, view);
+      break;
+    case Level::kOff:
+      break;
   }
 }
 

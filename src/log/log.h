@@ -1,5 +1,5 @@
-// The log: lines of text on stderr. Any thread may call anything here. spdlog stays behind log.cc, so that only one
-// file compiles it.
+// The log: lines of text on stderr. Any thread may call anything here. spdlog stays behind log.cc,
+// so that only one file compiles it.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,12 +20,14 @@ void Write(Level level, std::string_view text);
 
 // True the first time a key is seen, for what would otherwise be logged once a request:
 //   if (log::LogOnce("otlp logs from " + sender)) log::Warn(...);
-// Keys come from outside, so their number is bounded; when the table is full every further key answers false.
+// Keys come from outside, so their number is bounded; when the table is full every further key
+// answers false.
 bool LogOnce(std::string_view key);
 
 template <typename... Args>
 void Debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (Enabled(Level::kDebug)) Write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
+  if (Enabled(Level::kDebug))
+    Write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void Info(fmt::format_string<Args...> format, Args&&... args) {
@@ -37,7 +39,8 @@ void Warn(fmt::format_string<Args...> format, Args&&... args) {
 }
 template <typename... Args>
 void Error(fmt::format_string<Args...> format, Args&&... args) {
-  if (Enabled(Level::kError)) Write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
+  if (Enabled(Level::kError))
+    Write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace wf::log

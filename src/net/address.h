@@ -30,7 +30,8 @@ struct Url {
   std::string HostHeader() const;
 };
 
-// http:// and https:// only; user names and fragments are refused, because we would not honour them.
+// http:// and https:// only; user names and fragments are refused, because we would not honour
+// them.
 Result<Url> ParseUrl(std::string_view text);
 
 }  // namespace wf::net

@@ -1,5 +1,6 @@
-// How many bytes of request bodies may be held at once. Servers take before they buffer and give back when the
-// answer is written; a taker that is refused answers "try again later" instead of buffering. Any thread.
+// How many bytes of request bodies may be held at once. Servers take before they buffer and give
+// back when the answer is written; a taker that is refused answers "try again later" instead of
+// buffering. Any thread.
 #pragma once
 
 #include <atomic>

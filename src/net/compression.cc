@@ -76,9 +76,10 @@ DecodeOutcome Inflate(Compression compression, std::string_view bytes, size_t ma
   int window = 15 + 16;
   if (compression == Compression::kDeflate) {
     // HTTP's "deflate" is zlib's format, but some clients send the bare stream.
-    bool zlib_header = bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
-                       ((static_cast<unsigned char>(bytes[0]) << 8) +
-                        static_cast<unsigned char>(bytes[1])) % 31 == 0;
+    bool zlib_header =
+        bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
+        ((static_cast<unsigned char>(bytes[0]) << 8) + static_cast<unsigned char>(bytes[1])) % 31 ==
+            0;
     window = zlib_header ? 15 : -15;
   }
   inflateReset2(&z, window);
@@ -141,8 +142,8 @@ DecodeOutcome DecodeZstd(std::string_view bytes, size_t max_bytes, std::string* 
       ZSTD_findFrameCompressedSize(bytes.data(), bytes.size()) == bytes.size()) {
     if (declared > max_bytes) return DecodeOutcome::kTooLarge;
     out->resize(declared);
-    size_t size = ZSTD_decompressDCtx(decoder.context, out->data(), out->size(), bytes.data(),
-                                      bytes.size());
+    size_t size =
+        ZSTD_decompressDCtx(decoder.context, out->data(), out->size(), bytes.data(), bytes.size());
     if (ZSTD_isError(size)) {
       *reason = ZSTD_getErrorName(size);
       return DecodeOutcome::kCorrupt;
@@ -156,8 +157,8 @@ DecodeOutcome DecodeZstd(std::string_view bytes, size_t max_bytes, std::string* 
   while (true) {
     char spare;
     bool probing = written == out->size();
-    ZSTD_outBuffer space = probing ? ZSTD_outBuffer{&spare, 1, 0}
-                                   : ZSTD_outBuffer{out->data(), out->size(), written};
+    ZSTD_outBuffer space =
+        probing ? ZSTD_outBuffer{&spare, 1, 0} : ZSTD_outBuffer{out->data(), out->size(), written};
     size_t in_before = in.pos;
     size_t left = ZSTD_decompressStream(decoder.context, &space, &in);
     if (ZSTD_isError(left)) {
@@ -193,10 +194,14 @@ std::optional<Compression> CompressionFromName(std::string_view name) {
 
 std::string_view CompressionName(Compression compression) {
   switch (compression) {
-    case Compression::kIdentity: return "identity";
-    case Compression::kGzip: return "gzip";
-    case Compression::kDeflate: return "deflate";
-    case Compression::kZstd: return "zstd";
+    case Compression::kIdentity:
+      return "identity";
+    case Compression::kGzip:
+      return "gzip";
+    case Compression::kDeflate:
+      return "deflate";
+    case Compression::kZstd:
+      return "zstd";
   }
   return "identity";
 }
@@ -220,13 +225,17 @@ DecodeOutcome Decompress(Compression compression, std::string_view bytes, size_t
       }
       break;
     case Compression::kGzip:
-    case Compression::kDeflate: outcome = Inflate(compression, bytes, max_bytes, out, reason); break;
-    case Compression::kZstd: outcome = DecodeZstd(bytes, max_bytes, out, reason); break;
+    case Compression::kDeflate:
+      outcome = Inflate(compression, bytes, max_bytes, out, reason);
+      break;
+    case Compression::kZstd:
+      outcome = DecodeZstd(bytes, max_bytes, out, reason);
+      break;
   }
   if (outcome == DecodeOutcome::kTooLarge) {
     *reason = fmt::format("it decodes to more than the limit of {} bytes", max_bytes);
   }
-  if (outcome != DecodeOutcome::kOk) *out = std::string();  // frees what a bomb filled
+  if (outcome != DecodeOutcome::kOk) std::string().swap(*out);  // frees what a bomb filled
   return outcome;
 }
 
@@ -235,10 +244,10 @@ Result<std::string> Decompress(Compression compression, std::string_view bytes, 
   std::string reason;
   DecodeOutcome outcome = Decompress(compression, bytes, max_bytes, &out, &reason);
   if (outcome == DecodeOutcome::kOk) return out;
-  return BadInput(fmt::format("{} data of {} bytes: {}", CompressionName(compression), bytes.size(),
-                              reason),
-                  outcome == DecodeOutcome::kTooLarge ? "send smaller pieces"
-                                                      : "compress the data again and resend it");
+  return BadInput(
+      fmt::format("{} data of {} bytes: {}", CompressionName(compression), bytes.size(), reason),
+      outcome == DecodeOutcome::kTooLarge ? "send smaller pieces"
+                                          : "compress the data again and resend it");
 }
 
 std::string Compress(Compression compression, std::string_view bytes, int level) {

@@ -1,4 +1,5 @@
-// Inside of the servers: owns the open connections of a server, so that Stop can reach and await them. Any thread.
+// Inside of the servers: owns the open connections of a server, so that Stop can reach and await
+// them. Any thread.
 #pragma once
 
 #include <condition_variable>

@@ -144,9 +144,12 @@ Result<size_t> DecodingReader::Read(char* buffer, size_t size) {
   auto attempt = [&]() -> Result<size_t> {
     if (!state_->detected) WF_TRY(state_->Detect());
     switch (state_->compression) {
-      case Compression::kGzip: return state_->ReadGzip(buffer, size);
-      case Compression::kZstd: return state_->ReadZstd(buffer, size);
-      default: return state_->ReadPlain(buffer, size);
+      case Compression::kGzip:
+        return state_->ReadGzip(buffer, size);
+      case Compression::kZstd:
+        return state_->ReadZstd(buffer, size);
+      default:
+        return state_->ReadPlain(buffer, size);
     }
   };
   Result<size_t> result = attempt();

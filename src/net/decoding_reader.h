@@ -1,5 +1,5 @@
-// Reads a compressed file piece by piece: format by its magic bytes, plain data passed through. For import, where a
-// file may be larger than memory. One thread at a time.
+// Reads a compressed file piece by piece: format by its magic bytes, plain data passed through. For
+// import, where a file may be larger than memory. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class DecodingReader {
   DecodingReader(DecodingReader&&) noexcept;
   DecodingReader& operator=(DecodingReader&&) noexcept;
 
-  // Fills up to `size` (> 0) bytes and returns how many; 0 is the end. Errors of the source are passed on; damaged or
-  // cut data is BadInput. After an error every further call returns it again.
+  // Fills up to `size` (> 0) bytes and returns how many; 0 is the end. Errors of the source are
+  // passed on; damaged or cut data is BadInput. After an error every further call returns it again.
   Result<size_t> Read(char* buffer, size_t size);
 
   // Known after the first Read.

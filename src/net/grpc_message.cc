@@ -108,7 +108,8 @@ size_t GrpcMessageReader::Feed(std::string_view bytes) {
       if (!bytes.empty()) state_ = State::kTrailing;
       return 0;
     case State::kBadFlag:
-    case State::kTrailing: return 0;
+    case State::kTrailing:
+      return 0;
   }
   return 0;
 }
@@ -177,11 +178,13 @@ std::optional<Nanos> DecodeRetryDetails(std::string_view base64) {
     if (!retry_info) return Nanos{0};
     std::optional<std::string_view> duration = FindBytes(*retry_info, 1);
     if (!duration) return Nanos{0};
-    constexpr uint64_t kMaxSeconds = 365ull * 24 * 3600;  // what a peer may make us wait is not ours to overflow
+    constexpr uint64_t kMaxSeconds =
+        365ull * 24 * 3600;  // what a peer may make us wait is not ours to overflow
     Nanos delay = 0;
     ProtoField part;
     while (TakeField(&*duration, &part)) {
-      if (part.number == 1) delay += static_cast<Nanos>(std::min(part.value, kMaxSeconds)) * kSecond;
+      if (part.number == 1)
+        delay += static_cast<Nanos>(std::min(part.value, kMaxSeconds)) * kSecond;
       if (part.number == 2) delay += static_cast<Nanos>(std::min<uint64_t>(part.value, kSecond));
       delay = std::min<Nanos>(delay, kMaxSeconds * kSecond);
     }

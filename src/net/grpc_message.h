@@ -1,5 +1,5 @@
-// The parts of gRPC that are not HTTP/2: message framing, status text, status details. Pure functions and one small
-// parser, so that they can be fuzzed without a socket.
+// The parts of gRPC that are not HTTP/2: message framing, status text, status details. Pure
+// functions and one small parser, so that they can be fuzzed without a socket.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum GrpcCode : int {
   kGrpcUnauthenticated = 16,
 };
 
-// Takes the bytes of a unary call as they come and gives its one message: a flag byte, a big-endian length of four
-// bytes, the message.
+// Takes the bytes of a unary call as they come and gives its one message: a flag byte, a big-endian
+// length of four bytes, the message.
 class GrpcMessageReader {
  public:
   enum class State {
@@ -36,8 +36,8 @@ class GrpcMessageReader {
     kTrailing,  // bytes follow the one message of a unary call
   };
 
-  // Takes bytes up to the next state change and returns how many: the caller looks at state() between, and may check
-  // size() before any of the message is stored.
+  // Takes bytes up to the next state change and returns how many: the caller looks at state()
+  // between, and may check size() before any of the message is stored.
   size_t Feed(std::string_view bytes);
 
   State state() const { return state_; }
@@ -57,15 +57,17 @@ class GrpcMessageReader {
 enum class GrpcCompressed { kNo, kYes };
 std::string GrpcMessageHead(GrpcCompressed compressed, size_t size);
 
-// grpc-message: bytes outside printable ASCII, and %, as %XX. Decoding never fails: what is not an escape stays.
+// grpc-message: bytes outside printable ASCII, and %, as %XX. Decoding never fails: what is not an
+// escape stays.
 std::string EncodeGrpcText(std::string_view text);
 std::string DecodeGrpcText(std::string_view text);
 
-// grpc-status-details-bin: base64, without padding, of a google.rpc.Status that holds a google.rpc.RetryInfo.
+// grpc-status-details-bin: base64, without padding, of a google.rpc.Status that holds a
+// google.rpc.RetryInfo.
 std::string EncodeRetryDetails(int code, std::string_view message, Nanos delay);
 std::optional<Nanos> DecodeRetryDetails(std::string_view base64);
 
-std::string EncodeBase64(std::string_view bytes);                   // no padding
+std::string EncodeBase64(std::string_view bytes);                  // no padding
 std::optional<std::string> DecodeBase64(std::string_view base64);  // with or without padding
 
 }  // namespace wf::net

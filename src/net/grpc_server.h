@@ -1,5 +1,5 @@
-// A gRPC server for unary calls over cleartext HTTP/2, on the same io threads as the HTTP listeners. Why not grpc++:
-// docs/decisions/0002-grpc-on-nghttp2.md.
+// A gRPC server for unary calls over cleartext HTTP/2, on the same io threads as the HTTP
+// listeners. Why not grpc++: docs/decisions/0002-grpc-on-nghttp2.md.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,8 @@ struct GrpcReply {
   std::optional<Nanos> retry_delay;
 };
 
-// Answers one call, from any thread, once; like HttpResponder. Dropped without a call, it answers INTERNAL.
+// Answers one call, from any thread, once; like HttpResponder. Dropped without a call, it answers
+// INTERNAL.
 class GrpcResponder {
  public:
   using Sink = std::function<void(GrpcReply)>;
@@ -56,17 +57,22 @@ using GrpcHandler = std::function<void(GrpcRequest, GrpcResponder)>;
 using GrpcMethods = std::map<std::string, GrpcHandler>;  // by path; any other path is UNIMPLEMENTED
 
 struct GrpcListenOptions {
-  size_t max_message_bytes = 64 << 20;  // as received and after decoding; more is RESOURCE_EXHAUSTED
+  size_t max_message_bytes =
+      64 << 20;  // as received and after decoding; more is RESOURCE_EXHAUSTED
   size_t max_header_bytes = 16 << 10;
   uint32_t max_concurrent_streams = 256;  // a connection
   size_t max_connections = 1024;
-  // A sender may have this much under way without hearing from us: several 160 KiB exports, at any sane round trip.
+  // A sender may have this much under way without hearing from us: several 160 KiB exports, at any
+  // sane round trip.
   uint32_t stream_window_bytes = 4 << 20;
   uint32_t connection_window_bytes = 16 << 20;
   Nanos preface_timeout = 10 * kSecond;  // from connect to HTTP/2's opening bytes
-  Nanos request_timeout = 60 * kSecond;  // from a call's head to its last byte; then DEADLINE_EXCEEDED
-  Nanos idle_timeout = 15 * kMinute;     // without any call; then GOAWAY. Exporters reconnect by themselves
-  // Messages held at once; over it, a call is answered UNAVAILABLE with retry_delay. Null: no limit.
+  Nanos request_timeout =
+      60 * kSecond;  // from a call's head to its last byte; then DEADLINE_EXCEEDED
+  Nanos idle_timeout =
+      15 * kMinute;  // without any call; then GOAWAY. Exporters reconnect by themselves
+  // Messages held at once; over it, a call is answered UNAVAILABLE with retry_delay. Null: no
+  // limit.
   std::shared_ptr<ByteBudget> budget;
   Nanos retry_delay = kSecond;
 };
@@ -77,8 +83,8 @@ struct GrpcServerCounters {
   std::atomic<uint64_t> connections_refused{0};  // max_connections
   std::atomic<uint64_t> requests{0};             // handed to a handler
   std::atomic<uint64_t> message_bytes{0};        // of those, as received
-  std::atomic<uint64_t> malformed{0};            // not HTTP/2, not gRPC, bad framing, unknown encoding
-  std::atomic<uint64_t> unimplemented{0};        // unknown path
+  std::atomic<uint64_t> malformed{0};      // not HTTP/2, not gRPC, bad framing, unknown encoding
+  std::atomic<uint64_t> unimplemented{0};  // unknown path
   std::atomic<uint64_t> too_large{0};
   std::atomic<uint64_t> overloaded{0};
   std::atomic<uint64_t> timeouts{0};

@@ -109,7 +109,8 @@ void GrpcSession::OnBytes(size_t size) {
                                     preface_.size());
     preface_.clear();
   } else {
-    used = nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(input_.data()), size);
+    used =
+        nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(input_.data()), size);
   }
   if (used < 0) {
     // Flooding, out of memory: beyond what a GOAWAY of nghttp2's own would say.
@@ -120,8 +121,8 @@ void GrpcSession::OnBytes(size_t size) {
   if (!closed_ && !close_after_write_) Read();
 }
 
-// Looks at the first bytes before nghttp2 does: a browser or an HTTP/1.1 exporter gets an answer it understands. True
-// when preface_ or input_ is to be parsed.
+// Looks at the first bytes before nghttp2 does: a browser or an HTTP/1.1 exporter gets an answer it
+// understands. True when preface_ or input_ is to be parsed.
 bool GrpcSession::CheckPreface(size_t size) {
   preface_.append(input_.data(), size);
   size_t compared = std::min(preface_.size(), kPreface.size());
@@ -161,7 +162,8 @@ void GrpcSession::Flush() {
     output_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
   }
   if (output_.empty()) {
-    bool over = nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+    bool over =
+        nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
     if (over || (server_->stopping.load() && calls_.empty())) Close();
     return;
   }
@@ -176,7 +178,8 @@ void GrpcSession::Flush() {
                     });
 }
 
-// One coarse timer a connection instead of one an operation: a quarter of the shortest limit is exact enough.
+// One coarse timer a connection instead of one an operation: a quarter of the shortest limit is
+// exact enough.
 void GrpcSession::Tick() {
   Nanos shortest =
       std::min({options().preface_timeout, options().request_timeout, options().idle_timeout});
@@ -185,8 +188,7 @@ void GrpcSession::Tick() {
     if (ec || self->closed_) return;
     Nanos now = MonotonicNow();
     const GrpcListenOptions& limits = self->options();
-    bool preface_late =
-        !self->preface_done_ && now - self->last_activity_ > limits.preface_timeout;
+    bool preface_late = !self->preface_done_ && now - self->last_activity_ > limits.preface_timeout;
     bool write_stuck = self->writing_ && now - self->write_began_ > limits.request_timeout;
     if (preface_late || write_stuck) {
       self->server_->counters.timeouts.fetch_add(1);
@@ -249,8 +251,9 @@ void GrpcSession::OnMessageBytes(int32_t stream, Call& call, std::string_view by
     if (state == State::kBadFlag || state == State::kTrailing) {
       server_->counters.malformed.fetch_add(1);
       return Refuse(stream, call, kGrpcInternal,
-                    state == State::kBadFlag ? "message framing: the flag byte is neither 0 nor 1"
-                                             : "message framing: more than one message in a unary call");
+                    state == State::kBadFlag
+                        ? "message framing: the flag byte is neither 0 nor 1"
+                        : "message framing: more than one message in a unary call");
     }
     if (before != State::kHead || state == State::kHead) continue;
     if (call.reader.size() > options().max_message_bytes) {
@@ -278,7 +281,8 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
     call.request.message = std::move(call.reader.message());
   } else if (call.encoding == Compression::kIdentity) {
     server_->counters.malformed.fetch_add(1);
-    return Refuse(stream, call, kGrpcInternal, "the message is compressed but grpc-encoding is not set");
+    return Refuse(stream, call, kGrpcInternal,
+                  "the message is compressed but grpc-encoding is not set");
   } else {
     std::string reason;
     DecodeOutcome outcome = Decompress(call.encoding, call.reader.message(),
@@ -289,7 +293,7 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
       return Refuse(stream, call, large ? kGrpcResourceExhausted : kGrpcInternal,
                     fmt::format("{} message: {}", CompressionName(call.encoding), reason));
     }
-    call.reader.message() = std::string();
+    std::string().swap(call.reader.message());
     if (!call.charge.Resize(call.request.message.size())) {
       server_->counters.overloaded.fetch_add(1);
       return Refuse(stream, call, kGrpcUnavailable, "too many messages are being worked on",
@@ -300,7 +304,12 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
   server_->counters.message_bytes.fetch_add(call.request.wire_bytes);
   call.request.remote_address = remote_address_;
   call.at_handler = true;
-  GrpcResponder responder([io = server_->io, weak = weak_from_this(), stream](GrpcReply reply) {
+  // The answer owns the charge: a client that resets the call or leaves does not free what its
+  // message still holds.
+  auto charge = std::make_shared<BudgetCharge>(std::move(call.charge));
+  GrpcResponder responder([io = server_->io, weak = weak_from_this(), stream,
+                           charge = std::move(charge)](GrpcReply reply) {
+    charge->Clear();
     io->PostTo(weak, [stream, reply = std::move(reply)](GrpcSession& self) mutable {
       self.OnReply(stream, std::move(reply));
     });
@@ -314,14 +323,9 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
 
 void GrpcSession::OnReply(int32_t stream, GrpcReply reply) {
   Call* call = Find(stream);
-  if (closed_ || call == nullptr || call->answered) return;
+  if (closed_ || call == nullptr) return;  // the client gave up meanwhile
   call->at_handler = false;
-  call->charge.Clear();
   call->answered = true;
-  if (!call->stream_open) {  // the client gave up meanwhile
-    calls_.erase(stream);
-    return Flush();
-  }
   call->reply = std::move(reply);
   Submit(stream, *call);
   Flush();
@@ -354,36 +358,25 @@ void GrpcSession::Refuse(int32_t stream, Call& call, int code, std::string messa
                          std::optional<Nanos> retry_delay) {
   call.answered = true;
   call.charge.Clear();
-  call.reader.message() = std::string();
+  std::string().swap(call.reader.message());
   call.reply.code = code;
   call.reply.message = std::move(message);
   call.reply.retry_delay = retry_delay;
   Submit(stream, call);
-  if (nghttp2_session_get_stream_remote_close(session_, stream) == 0) {
-    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
-  }
-}
-
-void GrpcSession::OnStreamClosed(int32_t stream) {
-  Call* call = Find(stream);
-  if (call == nullptr) return;
-  call->stream_open = false;
-  if (!call->at_handler) calls_.erase(stream);
 }
 
 void GrpcSession::GoAway() {
   if (closed_ || session_ == nullptr) return;
   if (!preface_done_) return Close();
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
-                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR, nullptr,
-                        0);
+                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
+                        nullptr, 0);
   Flush();
 }
 
 void GrpcSession::Close() {
   if (closed_) return;
   closed_ = true;
-  // Stays in memory until the last handler has dropped its reference; what it holds is given back now.
   calls_.clear();
   timer_.cancel();
   ErrorCode ignored;
@@ -401,6 +394,7 @@ nghttp2_session_callbacks* GrpcSession::Callbacks() {
     nghttp2_session_callbacks_set_on_begin_headers_callback(made, &OnBeginHeaders);
     nghttp2_session_callbacks_set_on_header_callback(made, &OnHeader);
     nghttp2_session_callbacks_set_on_frame_recv_callback(made, &OnFrame);
+    nghttp2_session_callbacks_set_on_frame_send_callback(made, &OnFrameSent);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, &OnData);
     nghttp2_session_callbacks_set_on_stream_close_callback(made, &OnClose);
     return made;
@@ -466,6 +460,17 @@ int GrpcSession::OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* sel
   return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+// An answer went out before its request had ended: tell the client to send no more. Only now,
+// because nghttp2 drops the headers of a stream that a reset is queued for.
+int GrpcSession::OnFrameSent(nghttp2_session* session, const nghttp2_frame* frame, void*) {
+  int32_t stream = frame->hd.stream_id;
+  if (frame->hd.type == NGHTTP2_HEADERS && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
+      nghttp2_session_get_stream_remote_close(session, stream) == 0) {
+    nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
+  }
+  return 0;
+}
+
 int GrpcSession::OnData(nghttp2_session*, uint8_t, int32_t stream, const uint8_t* data, size_t size,
                         void* self) try {
   auto* session = static_cast<GrpcSession*>(self);
@@ -478,7 +483,7 @@ int GrpcSession::OnData(nghttp2_session*, uint8_t, int32_t stream, const uint8_t
 }
 
 int GrpcSession::OnClose(nghttp2_session*, int32_t stream, uint32_t, void* self) try {
-  static_cast<GrpcSession*>(self)->OnStreamClosed(stream);
+  static_cast<GrpcSession*>(self)->calls_.erase(stream);
   return 0;
 } catch (...) {
   return NGHTTP2_ERR_CALLBACK_FAILURE;

@@ -1,9 +1,9 @@
-// Inside of GrpcServer: one HTTP/2 connection, all on its strand. nghttp2 parses frames, does HPACK and flow control;
-// this class moves the bytes, keeps one Call a stream, and checks limits as soon as they can be known: path, encoding
-// and declared size are refused before a message is stored.
+// Inside of GrpcServer: one HTTP/2 connection, all on its strand. nghttp2 parses frames, does HPACK
+// and flow control; this class moves the bytes, keeps one Call a stream, and checks limits as soon
+// as they can be known: path, encoding and declared size are refused before a message is stored.
 //
-// A call lives from its HEADERS until its stream is closed *and* its handler has answered; a client that resets the
-// stream early does not free the budget that its message still holds.
+// A call lives from its HEADERS until its stream is closed; an answer that comes later finds
+// nothing and is dropped.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -64,7 +64,6 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
     GrpcMessageReader reader;
     const GrpcHandler* handler = nullptr;
     BudgetCharge charge;
-    bool stream_open = true;
     bool at_handler = false;
     bool answered = false;
     GrpcReply reply;
@@ -82,11 +81,10 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
   void OnRequestHead(int32_t stream, Call& call);
   void OnMessageBytes(int32_t stream, Call& call, std::string_view bytes);
   void OnRequestEnd(int32_t stream, Call& call);
-  void OnStreamClosed(int32_t stream);
   void OnReply(int32_t stream, GrpcReply reply);
   void Submit(int32_t stream, Call& call);
   void SubmitTrailers(int32_t stream, const GrpcReply& reply);
-  // Answers before the request has ended, and tells the client to send no more of it.
+  // Answers with an error; possibly before the request has ended.
   void Refuse(int32_t stream, Call& call, int code, std::string message,
               std::optional<Nanos> retry_delay = std::nullopt);
 
@@ -96,6 +94,7 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
                       size_t name_size, const uint8_t* value, size_t value_size, uint8_t flags,
                       void* self);
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* self);
+  static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* self);
   static int OnData(nghttp2_session*, uint8_t flags, int32_t stream, const uint8_t* data,
                     size_t size, void* self);
   static int OnClose(nghttp2_session*, int32_t stream, uint32_t error, void* self);

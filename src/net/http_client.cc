@@ -57,13 +57,14 @@ Status HttpClient::State::Connect() {
 
 std::string HttpClient::State::Head(std::string_view method, std::string_view target,
                                     const Headers& headers, std::string_view body) const {
-  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", method, target,
-                                 server.HostHeader());
+  std::string head =
+      fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", method, target, server.HostHeader());
   if (options.accept_gzip) head += "Accept-Encoding: gzip\r\n";
   if (!body.empty() || method == "POST" || method == "PUT") {
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", body.size());
   }
-  for (const auto& [name, value] : headers) head.append(name).append(": ").append(value).append("\r\n");
+  for (const auto& [name, value] : headers)
+    head.append(name).append(": ").append(value).append("\r\n");
   head += "\r\n";
   return head;
 }
@@ -92,7 +93,8 @@ Result<HttpClientResponse> HttpClient::State::Exchange(std::string_view method,
   nothing_received = true;
   if (!stream) WF_TRY(Connect());
   Status sent = stream->Write(Head(method, target, headers, body), body);
-  // A server may refuse a large body before it has read all of it: its answer is worth more than our write error.
+  // A server may refuse a large body before it has read all of it: its answer is worth more than
+  // our write error.
   Result<HttpClientResponse> answer = ReadAnswer(method);
   if (!answer.ok()) {
     stream.reset();

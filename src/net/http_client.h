@@ -1,5 +1,5 @@
-// A blocking HTTP/1.1 client that keeps its connection: for the CLI, for tests and for load generators. One thread at
-// a time.
+// A blocking HTTP/1.1 client that keeps its connection: for the CLI, for tests and for load
+// generators. One thread at a time.
 #pragma once
 
 #include <memory>
@@ -39,8 +39,9 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) noexcept;
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
-  // Any status is a success here; errors are of the connection or of malformed answers. A kept connection that the
-  // server closed meanwhile is opened again once, so a request may arrive twice: ours are idempotent.
+  // Any status is a success here; errors are of the connection or of malformed answers. A kept
+  // connection that the server closed meanwhile is opened again once, so a request may arrive
+  // twice: ours are idempotent.
   Result<HttpClientResponse> Send(std::string_view method, std::string_view target,
                                   const Headers& headers = {}, std::string_view body = {});
   Result<HttpClientResponse> Get(std::string_view target, const Headers& headers = {}) {

@@ -19,8 +19,8 @@ namespace http = beast::http;
 
 namespace {
 
-// Body bytes asked for, or written, under one timeout: the unit of "is the peer alive". Also bounds how much memory
-// a declared but unsent body touches.
+// Body bytes asked for, or written, under one timeout: the unit of "is the peer alive". Also bounds
+// how much memory a declared but unsent body touches.
 constexpr size_t kSlice = 256 * 1024;
 constexpr size_t kFirstRead = 8 * 1024;
 constexpr size_t kMaxLinger = 64 << 20;
@@ -141,10 +141,10 @@ void HttpServerConnection::OnReadError(ErrorCode ec) {
 void HttpServerConnection::OnHead(ErrorCode ec) {
   if (ec == http::error::end_of_stream) return Close();
   if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
-    return Refuse(431, "header_too_large",
-                  fmt::format("request head: more than the limit of {} bytes",
-                              options().max_header_bytes),
-                  "send fewer or shorter headers");
+    return Refuse(
+        431, "header_too_large",
+        fmt::format("request head: more than the limit of {} bytes", options().max_header_bytes),
+        "send fewer or shorter headers");
   }
   static const auto& parse_errors = make_error_code(http::error::end_of_stream).category();
   if (ec.category() == parse_errors && ec) {
@@ -221,8 +221,8 @@ void HttpServerConnection::BeginBody() {
                     });
 }
 
-// Straight from the socket into the string that the handler gets: Beast's own body reader would copy each byte
-// once more through its buffer.
+// Straight from the socket into the string that the handler gets: Beast's own body reader would
+// copy each byte once more through its buffer.
 void HttpServerConnection::ReadSizedBody(size_t size) {
   std::string& body = request_.body;
   size_t buffered = std::min(buffer_.size(), size - body.size());
@@ -275,8 +275,10 @@ void HttpServerConnection::Dispatch() {
     std::string decoded;
     std::string reason;
     switch (Decompress(encoding_, request_.body, options().max_body_bytes, &decoded, &reason)) {
-      case DecodeOutcome::kOk: break;
-      case DecodeOutcome::kTooLarge: return RefuseTooLarge(options().max_body_bytes);
+      case DecodeOutcome::kOk:
+        break;
+      case DecodeOutcome::kTooLarge:
+        return RefuseTooLarge(options().max_body_bytes);
       case DecodeOutcome::kCorrupt:
         return Refuse(400, "malformed_body",
                       fmt::format("{} body: {}", CompressionName(encoding_), reason),
@@ -297,8 +299,11 @@ void HttpServerConnection::Dispatch() {
 
 HttpResponder HttpServerConnection::MakeResponder() {
   bool gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
-  return HttpResponder([io = server_->io, weak = weak_from_this(), gzip,
-                        remote = remote_address_](HttpResponse response) {
+  // The answer owns the charge: a client that leaves does not free what its body still holds.
+  auto charge = std::make_shared<BudgetCharge>(std::move(charge_));
+  return HttpResponder([io = server_->io, weak = weak_from_this(), gzip, remote = remote_address_,
+                        charge = std::move(charge)](HttpResponse response) {
+    charge->Clear();
     if (gzip) MaybeCompress(remote, &response);  // on the answering thread: io threads stay free
     io->PostTo(weak, [response = std::move(response)](HttpServerConnection& self) mutable {
       self.Answer(std::move(response));
@@ -356,8 +361,7 @@ void HttpServerConnection::WriteSlice() {
 }
 
 void HttpServerConnection::AfterAnswer() {
-  charge_.Clear();
-  body_out_ = std::string();
+  std::string().swap(body_out_);  // an assignment would keep its memory while idle
   if (keep_alive_) return AwaitRequest();
   ErrorCode ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -399,10 +403,11 @@ void HttpServerConnection::RefuseTooLarge(size_t limit) {
 
 void HttpServerConnection::RefuseOverloaded() {
   server_->counters.overloaded.fetch_add(1);
-  Refuse(429, "overloaded",
-         fmt::format("request body: {} bytes of bodies are already being worked on, the limit is {}",
-                     options().budget->used(), options().budget->limit()),
-         "send it again after the time in Retry-After");
+  Refuse(
+      429, "overloaded",
+      fmt::format("request body: {} bytes of bodies are already being worked on, the limit is {}",
+                  options().budget->used(), options().budget->limit()),
+      "send it again after the time in Retry-After");
 }
 
 void HttpServerConnection::CloseIfIdle() {

@@ -1,10 +1,12 @@
 // Inside of HttpServer: one HTTP/1.1 connection, one request at a time, all on its strand.
 //
 //   AwaitRequest → ReadHead → (100 Continue) → ReadSizedBody | ReadChunkedBody → Dispatch
-//                                                     … handler, any thread … → Answer → WriteSlice → AwaitRequest
+//                                                     … handler, any thread … → Answer → WriteSlice
+//                                                     → AwaitRequest
 //
-// A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so it ends the connection,
-// lingering: a close with unread input makes the kernel send RST, which can destroy the answer on its way.
+// A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so it ends
+// the connection, lingering: a close with unread input makes the kernel send RST, which can destroy
+// the answer on its way.
 #pragma once
 
 #include <boost/beast/core/basic_stream.hpp>

@@ -27,9 +27,9 @@ Result<std::string> PercentDecode(std::string_view text, Plus plus) {
       int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
       int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
       if (high < 0 || low < 0) {
-        return BadInput(fmt::format("request target: \"{}\" is not a percent-encoded byte",
-                                    text.substr(i, 3)),
-                        "write a literal % as %25");
+        return BadInput(
+            fmt::format("request target: \"{}\" is not a percent-encoded byte", text.substr(i, 3)),
+            "write a literal % as %25");
       }
       c = static_cast<char>(high * 16 + low);
       if (c == '\0') return BadInput("request target: it holds a zero byte (%00)", "remove it");

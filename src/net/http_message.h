@@ -51,8 +51,8 @@ struct HttpResponse {
   std::string body;
 };
 
-// Answers one request, from any thread, once. Move-only; dropped without a call, it answers 500, so that no client
-// hangs on our bug. May outlive the server: the answer then goes nowhere.
+// Answers one request, from any thread, once. Move-only; dropped without a call, it answers 500, so
+// that no client hangs on our bug. May outlive the server: the answer then goes nowhere.
 class HttpResponder {
  public:
   using Sink = std::function<void(HttpResponse)>;
@@ -76,7 +76,8 @@ struct HttpTarget {
 };
 Result<HttpTarget> ParseTarget(std::string_view target);
 
-// {"error":{"code":…,"message":…,"hint":…}} with its status: the shape of every error this program answers with.
+// {"error":{"code":…,"message":…,"hint":…}} with its status: the shape of every error this program
+// answers with.
 HttpResponse ErrorResponse(int status, std::string_view code, std::string_view message,
                            std::string_view hint);
 

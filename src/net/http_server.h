@@ -1,5 +1,5 @@
-// HTTP/1.1 listeners on shared io threads: one handler per listener, answers from any thread. No routing here
-// (src/server does that) and no TLS: a proxy in front terminates it.
+// HTTP/1.1 listeners on shared io threads: one handler per listener, answers from any thread. No
+// routing here (src/server does that) and no TLS: a proxy in front terminates it.
 #pragma once
 
 #include <atomic>
@@ -23,13 +23,14 @@ struct HttpListenOptions {
   size_t max_header_bytes = 16 << 10;     // more is answered 431
   // Over this many, a new connection is closed at once and counted.
   size_t max_connections = 1024;
-  // A connection that says nothing is closed after idle_timeout; one that has begun a request head must end it within
-  // header_timeout, and must send each further 256 KiB of body (or read as much of an answer) within body_timeout.
+  // A connection that says nothing is closed after idle_timeout; one that has begun a request head
+  // must end it within header_timeout, and must send each further 256 KiB of body (or read as much
+  // of an answer) within body_timeout.
   Nanos idle_timeout = 75 * kSecond;
   Nanos header_timeout = 10 * kSecond;
   Nanos body_timeout = 30 * kSecond;
-  // Bodies held at once; over it, a request is answered 429 with this Retry-After. Null: no limit. Listeners that
-  // should share a limit are given the same object.
+  // Bodies held at once; over it, a request is answered 429 with this Retry-After. Null: no limit.
+  // Listeners that should share a limit are given the same object.
   std::shared_ptr<ByteBudget> budget;
   int retry_after_seconds = 1;
 };
@@ -54,13 +55,15 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Binds and begins to accept. Returns the address with the port that was bound; "off" is returned unchanged. The
-  // handler runs on an io thread, for several connections at once, for one connection one request at a time.
+  // Binds and begins to accept. Returns the address with the port that was bound; "off" is returned
+  // unchanged. The handler runs on an io thread, for several connections at once, for one
+  // connection one request at a time.
   Result<ListenAddress> Listen(const ListenAddress& address, const HttpListenOptions& options,
                                HttpHandler handler);
 
-  // Stops accepting, closes idle connections, lets requests under way be answered for up to `patience`, then closes
-  // what is left. Blocks; not to be called from an io thread. Returns how many connections were cut.
+  // Stops accepting, closes idle connections, lets requests under way be answered for up to
+  // `patience`, then closes what is left. Blocks; not to be called from an io thread. Returns how
+  // many connections were cut.
   size_t Stop(Nanos patience);
 
   const HttpServerCounters& counters() const;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kServerHint = "check that the server runs and that the address is right";
 
-// OpenSSL writes with write(2), which raises SIGPIPE when the peer is gone; a library must not kill its process, nor
-// change the signal's disposition behind its back.
+// OpenSSL writes with write(2), which raises SIGPIPE when the peer is gone; a library must not kill
+// its process, nor change the signal's disposition behind its back.
 class SigpipeGuard {
  public:
   SigpipeGuard() {
@@ -77,7 +77,8 @@ struct SocketStream::State {
   Error Failed(std::string_view what) const {
     bool timeout = errno == EAGAIN || errno == EWOULDBLOCK;
     return EnvironmentError(
-        fmt::format("{}: {}: {}", name, what, timeout ? "timed out" : strerror(errno)), kServerHint);
+        fmt::format("{}: {}: {}", name, what, timeout ? "timed out" : strerror(errno)),
+        kServerHint);
   }
   Status Handshake(const std::string& host, const SocketOptions& options);
 };

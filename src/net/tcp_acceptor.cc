@@ -18,10 +18,11 @@ Result<std::shared_ptr<TcpAcceptor>> TcpAcceptor::Bind(asio::io_context& context
                                                        const ListenAddress& address) {
   auto self = std::make_shared<TcpAcceptor>(context);
   auto failed = [&](std::string_view what, const error_code& ec) {
-    return EnvironmentError(fmt::format("listener {}: {}: {}", ToString(address), what, ec.message()),
-                            ec == asio::error::address_in_use
-                                ? "stop the other program, or choose another port (0 picks a free one)"
-                                : "choose an address of this machine");
+    return EnvironmentError(
+        fmt::format("listener {}: {}: {}", ToString(address), what, ec.message()),
+        ec == asio::error::address_in_use
+            ? "stop the other program, or choose another port (0 picks a free one)"
+            : "choose an address of this machine");
   };
   error_code ec;
   tcp::resolver resolver(context);
@@ -49,26 +50,26 @@ void TcpAcceptor::Start(OnSocket on_socket) {
 }
 
 void TcpAcceptor::Accept() {
-  acceptor_.async_accept(
-      Strand(context_.get_executor()), [self = shared_from_this()](error_code ec, TcpSocket socket) {
-        if (!self->acceptor_.is_open()) return;
-        if (ec) {
-          // Out of descriptors, usually: accepting again at once would spin.
-          self->retry_.expires_after(std::chrono::milliseconds(100));
-          self->retry_.async_wait([self](error_code) {
-            if (self->acceptor_.is_open()) self->Accept();
-          });
-          return;
-        }
-        error_code ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
-        tcp::endpoint remote = socket.remote_endpoint(ignored);
-        ListenAddress from;
-        from.host = remote.address().to_string();
-        from.port = remote.port();
-        self->on_socket_(std::move(socket), ToString(from));
-        self->Accept();
-      });
+  acceptor_.async_accept(Strand(context_.get_executor()),
+                         [self = shared_from_this()](error_code ec, TcpSocket socket) {
+                           if (!self->acceptor_.is_open()) return;
+                           if (ec) {
+                             // Out of descriptors, usually: accepting again at once would spin.
+                             self->retry_.expires_after(std::chrono::milliseconds(100));
+                             self->retry_.async_wait([self](error_code) {
+                               if (self->acceptor_.is_open()) self->Accept();
+                             });
+                             return;
+                           }
+                           error_code ignored;
+                           socket.set_option(tcp::no_delay(true), ignored);
+                           tcp::endpoint remote = socket.remote_endpoint(ignored);
+                           ListenAddress from;
+                           from.host = remote.address().to_string();
+                           from.port = remote.port();
+                           self->on_socket_(std::move(socket), ToString(from));
+                           self->Accept();
+                         });
 }
 
 void TcpAcceptor::Close() {

@@ -1,4 +1,5 @@
-// Inside of the servers: binds one address and hands over each accepted socket, on a strand of its own.
+// Inside of the servers: binds one address and hands over each accepted socket, on a strand of its
+// own.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
