@@ -281,24 +281,4 @@ Status CheckJaegerV3TimeHints(const QueryParams& params) {
   return {};
 }
 
-std::string DecodePathSegment(std::string_view segment) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  };
-  std::string out;
-  for (size_t i = 0; i < segment.size(); ++i) {
-    if (segment[i] == '%' && i + 2 < segment.size() && digit(segment[i + 1]) >= 0 &&
-        digit(segment[i + 2]) >= 0) {
-      out.push_back(static_cast<char>(digit(segment[i + 1]) * 16 + digit(segment[i + 2])));
-      i += 2;
-    } else {
-      out.push_back(segment[i]);
-    }
-  }
-  return out;
-}
-
 }  // namespace wf

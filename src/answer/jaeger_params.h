@@ -52,7 +52,4 @@ Result<TimeRange> ParseJaegerDependencies(const QueryParams& params,
 Status CheckJaegerTimeHints(const QueryParams& params);
 Status CheckJaegerV3TimeHints(const QueryParams& params);
 
-// Percent-decoding of one path segment ("+" stays). A malformed escape is kept as it stands.
-std::string DecodePathSegment(std::string_view segment);
-
 }  // namespace wf

@@ -139,11 +139,5 @@ TEST(JaegerParams, V3SearchInBothSpellings) {
       ParseJaegerV3Search({{"query.start_time_min", "5m"}, {"query.start_time_max", "1m"}}).ok());
 }
 
-TEST(JaegerParams, PathSegments) {
-  EXPECT_EQ(DecodePathSegment("a%2Fb%20c+d"), "a/b c+d");
-  EXPECT_EQ(DecodePathSegment("100%"), "100%");
-  EXPECT_EQ(DecodePathSegment("%zz%4"), "%zz%4");
-}
-
 }  // namespace
 }  // namespace wf

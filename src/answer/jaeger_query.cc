@@ -209,13 +209,13 @@ std::optional<JaegerAnswer> AnswerJaegerQuery(Store& store, const std::string& t
         rest->substr(rest->size() - kOperations.size()) != kOperations) {
       return std::nullopt;
     }
-    return JaegerOperationNames(
-        store, tenant, DecodePathSegment(rest->substr(0, rest->size() - kOperations.size())));
+    return JaegerOperationNames(store, tenant,
+                                std::string(rest->substr(0, rest->size() - kOperations.size())));
   }
   if (path == "/api/operations") return JaegerOperations(store, tenant, params);
   if (path == "/api/traces") return JaegerTraces(store, tenant, params, now);
   if (const auto id = After(path, "/api/traces/")) {
-    return JaegerTrace(store, tenant, DecodePathSegment(*id), params);
+    return JaegerTrace(store, tenant, *id, params);
   }
   if (path == "/api/dependencies") return JaegerDependencies(store, tenant, params, now);
   if (After(path, "/api/metrics/")) return Failed(501, "metrics querying is currently disabled");

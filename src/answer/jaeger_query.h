@@ -28,9 +28,8 @@ struct JaegerAnswer {
   std::string body;  // application/json
 };
 
-// Answers one request, or nothing when the method and path are not Jaeger's. `path` is as received,
-// still percent-encoded: a service name may hold a slash. `now` is the end of a search that names
-// none.
+// Answers one request, or nothing when the method and path are not Jaeger's. `path` is percent-decoded; a service's
+// name may hold a slash. `now` is the end of a search that names none.
 std::optional<JaegerAnswer> AnswerJaegerQuery(Store& store, const std::string& tenant,
                                               std::string_view method, std::string_view path,
                                               const QueryParams& params, Nanos now = Now());

@@ -82,7 +82,7 @@ std::optional<JaegerAnswer> AnswerJaegerV3(Store& store, const std::string& tena
   }
   constexpr std::string_view kById = "/api/v3/traces/";
   if (path.substr(0, kById.size()) == kById) {
-    const auto id = ParseTraceId(DecodePathSegment(path.substr(kById.size())));
+    const auto id = ParseTraceId(std::string(path.substr(kById.size())));
     if (!id.ok()) return FailedV3(400, "malformed parameter trace_id: " + id.error().message);
     const Status hints = CheckJaegerV3TimeHints(params);
     if (!hints.ok()) return FailedV3(hints.error());
