@@ -1,0 +1,121 @@
+import { ns, parseExact, type ExactInt } from './exact_json'
+import type { ImportAnswer, SpanAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
+
+// Every failure a view can show: what failed, what to try, and the request it belongs to.
+export class ApiError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+    readonly request: string,
+    readonly status: number,
+  ) {
+    super(message)
+  }
+}
+
+function errorFrom(text: string, status: number, request: string): ApiError {
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string; hint?: string } }
+    return new ApiError(error.code, error.message, error.hint ?? '', request, status)
+  } catch {
+    return new ApiError('environment', `The server answered ${status}.`, 'See the server’s log.', request, status)
+  }
+}
+
+const unreachable = (request: string) =>
+  new ApiError(
+    'environment',
+    'The server cannot be reached.',
+    'Is `wherefore serve` still running? This page will work again as soon as it is.',
+    request,
+    0,
+  )
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  let answer: Response
+  let text: string
+  try {
+    answer = await fetch(path, { signal, headers: { accept: 'application/json' } })
+    text = await answer.text()
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw unreachable(`GET ${path}`)
+  }
+  if (!answer.ok) throw errorFrom(text, answer.status, `GET ${path}`)
+  try {
+    return parseExact(text) as T
+  } catch {
+    throw new ApiError('environment', 'The answer is not JSON.', 'Is this a wherefore server?', `GET ${path}`, answer.status)
+  }
+}
+
+export async function searchTraces(query: URLSearchParams, signal?: AbortSignal): Promise<TracesPage> {
+  const page = await get<{ traces: Record<string, unknown>[]; next: string | null }>(`/api/v1/traces?${query}`, signal)
+  return {
+    next: page.next,
+    traces: page.traces.map((t) => ({
+      ...(t as unknown as TracesPage['traces'][number]),
+      start_ns: ns(t.start_ns as ExactInt),
+      duration_ns: Number(ns(t.duration_ns as ExactInt)),
+    })),
+  }
+}
+
+const tracePath = (id: string) => `/api/v1/trace/${encodeURIComponent(id)}`
+
+export const getWaterfall = (id: string, signal?: AbortSignal) =>
+  get<WaterfallAnswer>(`${tracePath(id)}?view=waterfall`, signal)
+
+export const getSpan = (id: string, span: string, signal?: AbortSignal) =>
+  get<SpanAnswer>(`${tracePath(id)}?span=${encodeURIComponent(span)}`, signal)
+
+export const traceJsonUrl = (id: string, clock: 'aligned' | 'raw') =>
+  clock === 'raw' ? `${tracePath(id)}?clock=raw` : tracePath(id)
+
+export const getStatus = (signal?: AbortSignal) => get<StatusAnswer>('/api/v1/status', signal)
+
+export const getServices = async (signal?: AbortSignal) =>
+  (await get<{ services: string[] }>('/api/v1/services', signal)).services
+
+export const getOperations = async (service: string, signal?: AbortSignal) =>
+  (
+    await get<{ operations: { name: string; kind: string }[] }>(
+      `/api/v1/operations${service ? `?service=${encodeURIComponent(service)}` : ''}`,
+      signal,
+    )
+  ).operations
+
+export const getAttributeKeys = async (prefix: string, signal?: AbortSignal) =>
+  (await get<{ keys: string[] }>(`/api/v1/attributes?prefix=${encodeURIComponent(prefix)}`, signal)).keys
+
+export const getAttributeValues = async (key: string, prefix: string, signal?: AbortSignal) =>
+  (
+    await get<{ values: unknown[] }>(
+      `/api/v1/attributes/${encodeURIComponent(key)}?prefix=${encodeURIComponent(prefix)}`,
+      signal,
+    )
+  ).values.map((value) => (typeof value === 'string' ? value.replace(/^\u0000/, '') : String(value)))
+
+// XMLHttpRequest because fetch cannot tell how much of an upload has left.
+export function importFile(
+  file: File,
+  onProgress: (sent: number) => void,
+  signal: AbortSignal,
+): Promise<ImportAnswer> {
+  const request = `POST /api/v1/import?name=${encodeURIComponent(file.name)}`
+  return new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest()
+    xhr.open('POST', request.slice(5))
+    xhr.setRequestHeader('content-type', 'application/octet-stream')
+    xhr.upload.onprogress = (event) => onProgress(event.loaded)
+    xhr.onload = () => {
+      if (xhr.status >= 200 && xhr.status < 300) resolve(parseExact(xhr.responseText) as ImportAnswer)
+      else reject(errorFrom(xhr.responseText, xhr.status, request))
+    }
+    xhr.onerror = () => reject(unreachable(request))
+    xhr.onabort = () => reject(new DOMException('cancelled', 'AbortError'))
+    signal.addEventListener('abort', () => xhr.abort())
+    xhr.send(file)
+  })
+}

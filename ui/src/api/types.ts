@@ -1,0 +1,151 @@
+import type { ExactInt } from './exact_json'
+
+export interface TraceSummary {
+  trace_id: string
+  service: string
+  name: string
+  start_ns: bigint
+  duration_ns: number
+  spans: number
+  errors: number
+  complete: boolean
+}
+
+export interface TracesPage {
+  traces: TraceSummary[]
+  next: string | null
+}
+
+export interface Unit {
+  id: string
+  name: string
+  service: string
+  thread: string | null
+  host: string | null
+}
+
+export interface Missing {
+  what: string
+  span_id: string
+  may_still_come: boolean
+}
+
+export interface HostClock {
+  host: string
+  from_ns: ExactInt
+  offset_ns: ExactInt
+  error_ns: ExactInt
+}
+
+export interface Violation {
+  invariant: string
+  element: string
+}
+
+// The columnar answer of /api/v1/trace/ID?view=waterfall, as sent.
+export interface WaterfallAnswer {
+  trace_id: string
+  start_ns: ExactInt
+  end_ns: ExactInt
+  complete: boolean
+  clock: 'aligned' | 'raw'
+  clock_error_ns: ExactInt
+  main_root: string | null
+  strings: string[]
+  units: Unit[]
+  blocks: {
+    span_id: string[]
+    parent: number[]
+    unit: number[]
+    service: number[]
+    name: number[]
+    kind: number[]
+    status: number[]
+    start: number[]
+    duration: number[]
+    raw_start: number[]
+    raw_duration: number[]
+    flags: number[]
+    own: number[]
+  }
+  points: { block: number[]; time: number[]; name: number[] }
+  edges: {
+    from_block: number[]
+    from: number[]
+    to_block: number[]
+    to: number[]
+    type: number[]
+    blocking: number[]
+  }
+  repairs: Record<string, number>
+  missing: Missing[]
+  violations: Violation[]
+  clocks: HostClock[]
+}
+
+export type AttributeValue = unknown
+export type Attributes = Record<string, AttributeValue>
+
+export interface BlockDetail {
+  span_id: string
+  parent_id: string | null
+  unit: string
+  service: string
+  name: string
+  kind: string
+  status: string
+  status_message?: string
+  start_ns: ExactInt
+  end_ns: ExactInt
+  raw_start_ns: ExactInt
+  raw_end_ns: ExactInt
+  reference?: string
+  flags?: number
+  tracestate?: string
+  source?: string
+  probability?: number
+  received_ns?: ExactInt
+  scope?: { name: string; version: string; attributes?: Attributes }
+  attributes?: Attributes
+  annotations?: { kind: string; name: string; unit?: string; value: unknown }[]
+  links?: { trace_id: string; span_id: string; attributes?: Attributes }[]
+}
+
+export interface SpanAnswer {
+  trace_id: string
+  start_ns: ExactInt
+  units: (Unit & { process?: number })[]
+  blocks: BlockDetail[]
+  points: {
+    id: string
+    span_id: string
+    type: string
+    name: string
+    time_ns: ExactInt
+    raw_time_ns: ExactInt
+    attributes?: Attributes
+  }[]
+  edges: { from: string; to: string; type: string; blocking: boolean; probability?: number }[]
+  repairs: { element: string; pass: string; before: unknown; after: unknown }[]
+  processes?: { service: string; host?: string | null; attributes?: Attributes }[]
+  clock_error_ns?: ExactInt
+}
+
+export interface StatusAnswer {
+  version: string
+  uptime_ns: ExactInt
+  store: Record<string, ExactInt | string | null>
+  counters: Record<string, number>
+  listeners: { name: string; address: string }[]
+  retention?: Record<string, unknown>
+}
+
+export interface ImportAnswer {
+  files: number
+  traces: number
+  spans: number
+  duplicates: number
+  rejected: number
+  repairs: Record<string, number>
+  trace_ids?: string[]
+}

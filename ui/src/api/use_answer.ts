@@ -1,0 +1,33 @@
+import { useEffect, useState } from 'react'
+import { ApiError } from './client'
+
+export interface Answer<T> {
+  data: T | null
+  error: ApiError | null
+  loading: boolean
+}
+
+// Runs `ask` whenever `key` changes or `again` grows; a late answer to an older question is dropped.
+// The previous data stays visible while the same key is asked again.
+export function useAnswer<T>(key: string, again: number, ask: (signal: AbortSignal) => Promise<T>): Answer<T> {
+  const [state, setState] = useState<Answer<T> & { key: string }>({ key, data: null, error: null, loading: true })
+  useEffect(() => {
+    const abort = new AbortController()
+    setState((old) => ({ key, data: old.key === key ? old.data : null, error: null, loading: true }))
+    ask(abort.signal).then(
+      (data) => !abort.signal.aborted && setState({ key, data, error: null, loading: false }),
+      (cause: unknown) => {
+        if (abort.signal.aborted) return
+        const error =
+          cause instanceof ApiError
+            ? cause
+            : new ApiError('internal', String(cause), 'This is a fault of the page: please report it.', key, 0)
+        setState((old) => ({ key, data: old.key === key ? old.data : null, error, loading: false }))
+      },
+    )
+    return () => abort.abort()
+    // `ask` is a fresh closure on each render; `key` says when the question changes.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key, again])
+  return state.key === key ? state : { data: null, error: null, loading: true }
+}

@@ -1,0 +1,10 @@
+import { createRoot } from 'react-dom/client'
+import { App } from './shell/App'
+import { applyTheme } from './shell/theme'
+import './styles/base.css'
+import './styles/parts.css'
+import './styles/search.css'
+import './styles/trace.css'
+
+applyTheme()
+createRoot(document.getElementById('root')!).render(<App />)

@@ -1,0 +1,52 @@
+import { useEffect, useState, type RefObject } from 'react'
+
+// Gives the canvas one backing pixel per device pixel and returns a context that draws in CSS pixels.
+export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const dpr = window.devicePixelRatio || 1
+  const w = Math.max(1, Math.round(width * dpr))
+  const h = Math.max(1, Math.round(height * dpr))
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w
+    canvas.height = h
+    canvas.style.width = `${width}px`
+    canvas.style.height = `${height}px`
+  }
+  const ctx = canvas.getContext('2d', { alpha: false })!
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0)
+  return ctx
+}
+
+export function useSize(ref: RefObject<HTMLElement>): { width: number; height: number } {
+  const [size, setSize] = useState({ width: 0, height: 0 })
+  useEffect(() => {
+    const element = ref.current
+    if (!element) return
+    const observer = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [ref])
+  return size
+}
+
+export function saveBlob(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+export function savePng(canvas: HTMLCanvasElement, name: string): void {
+  canvas.toBlob((blob) => blob && saveBlob(blob, name), 'image/png')
+}
+
+// RFC 4180, and no cell that a spreadsheet would run as a formula.
+export function saveCsv(rows: (string | number | bigint)[][], name: string): void {
+  const cell = (value: string | number | bigint) => {
+    const text = String(value)
+    const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+    return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe
+  }
+  saveBlob(new Blob([rows.map((row) => row.map(cell).join(',')).join('\r\n') + '\r\n'], { type: 'text/csv' }), name)
+}

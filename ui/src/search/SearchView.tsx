@@ -1,0 +1,199 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { ApiError, searchTraces } from '../api/client'
+import type { TraceSummary } from '../api/types'
+import { useAnswer } from '../api/use_answer'
+import { saveCsv } from '../parts/canvas'
+import { learnServices } from '../parts/colours'
+import { count, duration, exactInstant, grouped } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
+import { followInPage, navigate, setParams, useRoute, withParams } from '../shell/router'
+import { FilterBar } from './FilterBar'
+import { filterFromParams, printFilter, writeFilter, type Filter } from './filter_language'
+import { inRegion, Scatter, type Region } from './Scatter'
+import { instantMs, rangeFromParams, rangePhrase } from './time_range'
+import { TimeRangePicker } from './TimeRangePicker'
+import { sortFromParam, sortTraces, TraceTable } from './TraceTable'
+
+const PAGE = 500
+
+function apiQuery(params: URLSearchParams): URLSearchParams {
+  const query = new URLSearchParams()
+  writeFilter(filterFromParams(params), query)
+  const { since, until } = rangeFromParams(params)
+  if (since !== 'all') query.set('since', since)
+  if (until) query.set('until', until)
+  query.set('limit', String(PAGE))
+  return query
+}
+
+function regionFromParam(text: string | null): Region | null {
+  const match = /^(\d+)-(\d+),(\d+)-(\d+)$/.exec(text ?? '')
+  return match ? { fromNs: BigInt(match[1]!), toNs: BigInt(match[2]!), minNs: Number(match[3]), maxNs: Number(match[4]) } : null
+}
+
+export function SearchView() {
+  const { params } = useRoute()
+  const filter = filterFromParams(params)
+  const range = rangeFromParams(params)
+  const query = apiQuery(params).toString()
+  const [again, setAgain] = useState(0)
+  const { data, error, loading } = useAnswer(query, again, async (signal) => {
+    const page = await searchTraces(new URLSearchParams(query), signal)
+    learnServices(page.traces.map((t) => t.service))
+    return { ...page, askedMs: Date.now() }
+  })
+  const more = useMorePages(query, again, data?.next ?? null)
+  const traces = useMemo(() => (data ? [...data.traces, ...more.traces] : []), [data, more.traces])
+  const next = more.started ? more.next : (data?.next ?? null)
+  const region = regionFromParam(params.get('sel'))
+  const shown = useMemo(() => (region ? traces.filter((t) => inRegion(t, region)) : traces), [traces, params.get('sel')])
+  const sort = sortFromParam(params.get('sort'))
+  const log = params.get('axis') !== 'linear'
+  useEffect(() => {
+    document.title = 'Search · wherefore'
+  }, [])
+
+  const onFilter = (f: Filter) => {
+    const wanted = new URLSearchParams(location.search)
+    writeFilter(f, wanted)
+    wanted.delete('sel')
+    const url = withParams('/search', wanted)
+    if (url === location.pathname + location.search) setAgain((n) => n + 1)
+    else navigate(url)
+  }
+  const onCsv = () =>
+    saveCsv(
+      [
+        ['trace_id', 'service', 'name', 'start', 'start_ns', 'duration_ns', 'spans', 'errors', 'complete'],
+        ...sortTraces(shown, sort).map((t) => [t.trace_id, t.service, t.name, exactInstant(t.start_ns), t.start_ns, t.duration_ns, t.spans, t.errors, String(t.complete)]),
+      ],
+      'traces.csv',
+    )
+  const fromMs = range.since === 'all' ? null : instantMs(range.since, data?.askedMs)
+  const toMs = (range.until ? instantMs(range.until) : null) ?? data?.askedMs ?? Date.now()
+  return (
+    <div className="search">
+      <header className="search-head">
+        <div className="answer">
+          <Answer traces={shown} total={traces.length} loading={loading && !data} failed={error !== null && !data} more={next !== null} phrase={rangePhrase(range)} region={region} />
+        </div>
+        <TimeRangePicker key={`${range.since} ${range.until}`} range={range} />
+      </header>
+      <div className="search-bar">
+        <FilterBar text={printFilter(filter)} onFilter={onFilter} />
+        <button type="button" className="icon-button" aria-label="Search again" title="Search again" onClick={() => setAgain((n) => n + 1)}><Icon name="reset" /></button>
+      </div>
+      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {loading && !data && <Skeleton rows={14} label="Searching" />}
+      {data && traces.length === 0 && <NothingFound filter={filter} since={range.since} />}
+      {data && traces.length > 0 && (
+        <>
+          <Scatter
+            traces={traces} fromMs={fromMs} toMs={toMs} log={log} region={region}
+            onLog={(value) => setParams({ axis: value ? null : 'linear' })}
+            onRegion={(r) => setParams({ sel: r && `${r.fromNs}-${r.toNs},${r.minNs}-${r.maxNs}` })}
+            onCsv={onCsv}
+          />
+          {region && (
+            <p className="selection-note" role="status">
+              Table shows the {count(shown.length, 'trace')} in the selected region.{' '}
+              <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear the selection</button>
+            </p>
+          )}
+          <TraceTable
+            traces={shown}
+            sort={sort}
+            footer={
+              <div className="traces-foot">
+                {more.error && <span className="bad">{more.error.message} </span>}
+                {next !== null ? (
+                  <button type="button" className="button" disabled={more.loading} onClick={more.load}>
+                    {more.loading ? 'Loading…' : `Load ${PAGE} more`}
+                  </button>
+                ) : (
+                  <span className="muted">{region ? '' : 'That is all.'}</span>
+                )}
+              </div>
+            }
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function Answer({ traces, total, loading, failed, more, phrase, region }: { traces: TraceSummary[]; total: number; loading: boolean; failed: boolean; more: boolean; phrase: string; region: Region | null }) {
+  if (failed) return <h1>The search failed</h1>
+  if (loading) return <h1 className="muted">Searching…</h1>
+  if (traces.length === 0) return <h1>No traces {region && total > 0 ? 'in the selection' : phrase}</h1>
+  const slowest = traces.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a))
+  const failing = traces.filter((t) => t.errors > 0).length
+  return (
+    <>
+      <h1>
+        {more && !region ? `The newest ${grouped(traces.length)} traces` : count(traces.length, 'trace')} {region ? 'selected' : phrase}; slowest{' '}
+        <a href={`/trace/${slowest.trace_id}`} onClick={followInPage}>
+          <strong>{duration(slowest.duration_ns)}</strong>: {slowest.service} {slowest.name}
+        </a>
+      </h1>
+      <p>
+        Half took less than {duration(quantile(traces, 0.5))}, one in a hundred more than {duration(quantile(traces, 0.99))};{' '}
+        {failing === 0 ? 'none has errors' : <span className="bad">▲ {grouped(failing)} {failing === 1 ? 'has' : 'have'} errors</span>}.
+      </p>
+    </>
+  )
+}
+
+function quantile(traces: TraceSummary[], q: number): number {
+  const sorted = traces.map((t) => t.duration_ns).sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
+}
+
+function NothingFound({ filter, since }: { filter: Filter; since: string }) {
+  const filtered = printFilter(filter) !== ''
+  return (
+    <EmptyState title={filtered ? 'Nothing matches this filter.' : 'Nothing was received in this time.'}>
+      <div className="row">
+        {since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null, sel: null }, 'push')}>Search all time</button>}
+        {filtered && <button type="button" className="button" onClick={() => navigate('/search')}>Clear the filter</button>}
+      </div>
+      {!filtered && (
+        <>
+          <p>To fill it, start the demo shop:</p>
+          <Command text="make demo" />
+          <p>or point any OpenTelemetry exporter here:</p>
+          <Command text="export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318" />
+          <p>or drop a trace file (OTLP, Zipkin, Jaeger or HTrace) anywhere on this page.</p>
+        </>
+      )}
+    </EmptyState>
+  )
+}
+
+// Pages after the first, kept apart so that a new question drops them.
+function useMorePages(query: string, again: number, firstNext: string | null) {
+  const key = `${query} ${again}`
+  const [state, setState] = useState<{ key: string; traces: TraceSummary[]; next: string | null; started: boolean; loading: boolean; error: ApiError | null }>(
+    { key, traces: [], next: null, started: false, loading: false, error: null },
+  )
+  const abort = useRef<AbortController>()
+  useEffect(() => {
+    setState({ key, traces: [], next: null, started: false, loading: false, error: null })
+    return () => abort.current?.abort()
+  }, [key])
+  const load = () => {
+    const cursor = state.started ? state.next : firstNext
+    if (!cursor || state.loading) return
+    abort.current = new AbortController()
+    const { signal } = abort.current
+    const params = new URLSearchParams(query)
+    params.set('cursor', cursor)
+    setState((s) => ({ ...s, loading: true, error: null }))
+    searchTraces(params, signal).then(
+      (page) => !signal.aborted && setState((s) => ({ ...s, traces: [...s.traces, ...page.traces], next: page.next, started: true, loading: false })),
+      (cause: unknown) => !signal.aborted && setState((s) => ({ ...s, loading: false, error: cause instanceof ApiError ? cause : null })),
+    )
+  }
+  return { ...state, load }
+}

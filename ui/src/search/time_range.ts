@@ -1,0 +1,48 @@
+// The stretch of time a search covers, as the URL and the API write it: `since=1h`, or two RFC 3339 instants.
+
+export const PRESETS: [string, string][] = [
+  ['15m', 'last 15 minutes'],
+  ['1h', 'last hour'],
+  ['6h', 'last 6 hours'],
+  ['24h', 'last 24 hours'],
+  ['7d', 'last 7 days'],
+  ['all', 'all time'],
+]
+
+export const DEFAULT_RANGE = '1h'
+
+export interface TimeRange {
+  since: string
+  until: string | null
+}
+
+export function rangeFromParams(params: URLSearchParams): TimeRange {
+  return { since: params.get('since') ?? DEFAULT_RANGE, until: params.get('until') }
+}
+
+export function rangeName(range: TimeRange): string {
+  const preset = PRESETS.find(([value]) => value === range.since)
+  if (preset && !range.until) return preset[1]
+  const show = (text: string) => {
+    const ms = instantMs(text)
+    return ms === null ? text : new Date(ms).toLocaleString('sv-SE').slice(0, 16)
+  }
+  return range.until ? `${show(range.since)} – ${show(range.until)}` : `since ${show(range.since)}`
+}
+
+// "in the last hour", "of all time", "between … and …": how a sentence continues.
+export function rangePhrase(range: TimeRange): string {
+  if (range.since === 'all' && !range.until) return 'of all time'
+  const preset = PRESETS.find(([value]) => value === range.since)
+  return preset && !range.until ? `in the ${preset[1]}` : `in ${rangeName(range)}`
+}
+
+const BACK: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 }
+
+export function instantMs(text: string, now = Date.now()): number | null {
+  const back = /^(\d+)([smhd])$/.exec(text)
+  if (back) return now - Number(back[1]) * BACK[back[2]!]!
+  if (/^\d{16,}$/.test(text)) return Number(BigInt(text) / 1_000_000n)
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? null : ms
+}

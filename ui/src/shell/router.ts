@@ -1,0 +1,63 @@
+import { useSyncExternalStore } from 'react'
+
+// The URL holds the whole state of a view. One small store over the History API; views read it with useRoute()
+// and write it with navigate(). Replacing (rather than pushing) is for state that Back should not step through.
+
+export interface Route {
+  path: string
+  params: URLSearchParams
+}
+
+const listeners = new Set<() => void>()
+let current: Route = read()
+
+function read(): Route {
+  return { path: location.pathname, params: new URLSearchParams(location.search) }
+}
+
+function changed() {
+  current = read()
+  listeners.forEach((listener) => listener())
+}
+
+window.addEventListener('popstate', changed)
+
+export function navigate(url: string, how: 'push' | 'replace' = 'push'): void {
+  if (url === location.pathname + location.search) return
+  if (how === 'push') history.pushState(null, '', url)
+  else history.replaceState(null, '', url)
+  changed()
+}
+
+export function useRoute(): Route {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => current,
+  )
+}
+
+export function withParams(path: string, params: URLSearchParams): string {
+  const text = params.toString()
+  return text ? `${path}?${text}` : path
+}
+
+// Sets or (null) removes parameters of the current URL.
+export function setParams(changes: Record<string, string | null>, how: 'push' | 'replace' = 'replace'): void {
+  const params = new URLSearchParams(location.search)
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null || value === '') params.delete(key)
+    else params.set(key, value)
+  }
+  navigate(withParams(location.pathname, params), how)
+}
+
+// Plain left clicks stay in the page; everything else (new tab, download) is the browser's.
+export function followInPage(event: React.MouseEvent<HTMLAnchorElement>): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+  const { pathname, search } = event.currentTarget
+  event.preventDefault()
+  navigate(pathname + search)
+}

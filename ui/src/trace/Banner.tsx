@@ -1,0 +1,66 @@
+import { useState } from 'react'
+import { count } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { repairMeaning, whatIsMissing } from './answer_sentence'
+import type { Waterfall } from './waterfall_model'
+
+// Partial data says so: what is missing, whether it may still come, and what was repaired on the way.
+export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () => void; onSelect: (spanId: string) => void }) {
+  const [open, setOpen] = useState(false)
+  const missing = whatIsMissing(w)
+  const repairs = Object.entries(w.repairs).filter(([, n]) => n > 0)
+  const repaired = repairs.reduce((sum, [, n]) => sum + n, 0)
+  if (!missing && repaired === 0 && w.violations.length === 0) return null
+  return (
+    <section className={`banner ${missing || w.violations.length ? 'banner-warn' : ''}`} aria-label="Completeness">
+      <div className="banner-line">
+        <Icon name="warning" />
+        <span>
+          {missing ? (
+            <>
+              <strong>{missing.sentence}</strong>{' '}
+              {missing.mayStillCome ? 'Some of it may still come.' : 'It is not expected to come any more.'}
+            </>
+          ) : (
+            <strong>Complete, after {count(repaired, 'repair')}.</strong>
+          )}{' '}
+          {missing && repaired > 0 && `${count(repaired, 'repair')} made.`}{' '}
+          {w.violations.length > 0 && `${count(w.violations.length, 'invariant')} violated: shown, but not used for features.`}
+        </span>
+        <span className="spring" />
+        {missing?.mayStillCome && (
+          <button type="button" className="link-button" onClick={onReload}>
+            Load again
+          </button>
+        )}
+        <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Hide details' : 'Details'}
+        </button>
+      </div>
+      {open && (
+        <ul className="banner-list">
+          {w.missing.slice(0, 20).map((m, i) => (
+            <li key={`m${i}`}>
+              missing {m.what.replace(/_/g, ' ')} at{' '}
+              <button type="button" className="link-button mono" onClick={() => onSelect(m.span_id)}>
+                {m.span_id}
+              </button>
+              {m.may_still_come ? ' (may still come)' : ''}
+            </li>
+          ))}
+          {w.missing.length > 20 && <li>and {count(w.missing.length - 20, 'more place')} in the JSON</li>}
+          {repairs.map(([pass, n]) => (
+            <li key={pass}>
+              <span className="mono">{pass}</span>: {n} {repairMeaning(pass)}
+            </li>
+          ))}
+          {w.violations.slice(0, 20).map((v, i) => (
+            <li key={`v${i}`}>
+              violated: {v.invariant.replace(/_/g, ' ')} <span className="mono">{v.element}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

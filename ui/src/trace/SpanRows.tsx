@@ -1,0 +1,34 @@
+import { duration } from '../parts/format'
+import { hasChildren, type Clock, type Rows, type Waterfall } from './waterfall_model'
+
+const AROUND = 12
+
+// The canvas as a screen reader meets it: real rows around the selection, visually hidden, updated as it moves.
+export function SpanRows({ w, rows, folded, clock, selected }: { w: Waterfall; rows: Rows; folded: ReadonlySet<number>; clock: Clock; selected: number }) {
+  const centre = selected >= 0 ? rows.rowOf[selected]! : 0
+  const first = Math.max(0, centre - AROUND)
+  const { start, duration: length, from } = w.times[clock]
+  return (
+    <div className="sr-only" role="rowgroup">
+      {Array.from(rows.blocks.subarray(first, centre + AROUND + 1), (block, offset) => (
+        <div
+          key={block}
+          id={`span-${block}`}
+          role="row"
+          aria-rowindex={first + offset + 1}
+          aria-level={w.depth[block]! + 1}
+          aria-selected={block === selected}
+          aria-expanded={hasChildren(w, block) ? !folded.has(block) : undefined}
+        >
+          <span role="gridcell">
+            {w.strings[w.service[block]!]} {w.strings[w.name[block]!]}
+          </span>
+          <span role="gridcell">starts at {duration(start[block]! - from)}</span>
+          <span role="gridcell">takes {duration(length[block]!)}</span>
+          <span role="gridcell">own time {duration(w.own[block]!)}</span>
+          {w.status[block] === 2 && <span role="gridcell">error</span>}
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,52 @@
+import { count, duration } from '../parts/format'
+import type { Waterfall } from './waterfall_model'
+
+// The first thing on the page: what it was and how long it took; then where the time went.
+
+export function whatItWas(w: Waterfall): { service: string; name: string; took: string; tookNs: number } {
+  const { from, to, duration: lengths } = w.times.aligned
+  const root = w.mainRoot
+  const tookNs = w.count === 0 ? 0 : root >= 0 ? Math.max(lengths[root]!, 0) : to - from
+  return {
+    service: root >= 0 ? w.strings[w.service[root]!]! : 'unknown',
+    name: root >= 0 ? w.strings[w.name[root]!]! : 'trace without spans',
+    took: duration(tookNs),
+    tookNs,
+  }
+}
+
+export function howLarge(w: Waterfall): string {
+  return `${count(w.count, 'span')} in ${count(w.services.length, 'service')}`
+}
+
+export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: boolean } | null {
+  if (w.complete && w.missing.length === 0) return null
+  const kinds = new Map<string, number>()
+  for (const m of w.missing) kinds.set(m.what, (kinds.get(m.what) ?? 0) + 1)
+  const parts = [...kinds].map(([what, n]) => `${n} ${NAMES[what]?.[n === 1 ? 0 : 1] ?? `× ${what.replace(/_/g, ' ')}`}`)
+  const mayStillCome = w.missing.some((m) => m.may_still_come)
+  const list = parts.length === 0 ? 'parts of it' : parts.join(', ')
+  return { sentence: `This trace is incomplete: ${list} missing.`, mayStillCome }
+}
+
+const NAMES: Record<string, [string, string]> = {
+  parent: ['parent span', 'parent spans'],
+  end: ['end of a span', 'ends of spans'],
+  begin: ['begin of a span', 'begins of spans'],
+  root: ['root span', 'root spans'],
+}
+
+const PASSES: Record<string, string> = {
+  missing_end: 'had no end; given the latest end below them',
+  missing_begin: 'had no begin; given the earliest begin below them',
+  end_before_start: 'ended before they started; end set to start',
+  stray_point: 'events outside their span; moved to the nearest bound',
+  missing_parent: 'named a parent that never arrived; a stand-in covers them',
+  shared_span_id: 'shared one id between client and server; the server became the child',
+  duplicate_id: 'used an id twice; given a new one',
+  cycle: 'were their own ancestor; cut above the earliest span',
+  several_roots: 'roots in one trace; the main one is shown first',
+  late: 'arrived after the trace was built; it was built again',
+}
+
+export const repairMeaning = (pass: string): string => PASSES[pass] ?? pass.replace(/_/g, ' ')
