@@ -334,7 +334,6 @@ class ProtobufDecoder {
     batch_.bytes[header + kPackedLinkRefOffset] = static_cast<char>(state.link_ref);
     writer_.CloseNested(begin);
   }
-  static constexpr size_t kPackedLinkRefOffset = 24;  // behind trace and span id
 
   // Attributes of a message that has nothing else; returns its dropped_attributes_count.
   int64_t AttributeList(std::string_view view, uint32_t attribute_tag, uint32_t dropped_tag) {

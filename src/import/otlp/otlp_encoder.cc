@@ -19,7 +19,8 @@ void Count(pbf_writer& writer, uint32_t field, uint32_t count) {
   if (count != 0) writer.add_uint32(field, count);
 }
 
-// `writer` writes the AnyValue's fields.
+// `writer` writes the AnyValue's fields. pbf_writer leaves out a message that stays empty, but an empty array is not
+// null and a null inside an array counts: those are written as such.
 void AnyValue(pbf_writer& writer, const Value& value) {
   switch (value.type) {
     case ValueType::kNull:
@@ -35,15 +36,21 @@ void AnyValue(pbf_writer& writer, const Value& value) {
     case ValueType::kBytes:
       return writer.add_bytes(kAnyBytes, value.text.data(), value.text.size());
     case ValueType::kArray: {
+      if (value.text.empty()) return writer.add_message(kAnyArray, "", 0);
       pbf_writer list(writer, kAnyArray);
       ArrayReader reader(value.text);
       for (Value element; reader.Next(element);) {
+        if (element.type == ValueType::kNull) {
+          list.add_message(kListValues, "", 0);
+          continue;
+        }
         pbf_writer any(list, kListValues);
         AnyValue(any, element);
       }
       return;
     }
     case ValueType::kMap: {
+      if (value.text.empty()) return writer.add_message(kAnyMap, "", 0);
       pbf_writer list(writer, kAnyMap);
       MapReader reader(value.text);
       std::string_view key;

@@ -22,6 +22,9 @@ constexpr std::string_view kRowSource = "wherefore.row.source";          // int:
 constexpr std::string_view kRowProbability = "wherefore.row.probability";  // double
 constexpr std::string_view kRowLinkRef = "wherefore.row.link_ref";       // int: PackedLink::ref, on a link
 
+// Where PackedLink::ref stands in a packed link: behind trace and span id.
+constexpr size_t kPackedLinkRefOffset = 24;
+
 // Columns of a span that are settled only when all its fields were seen.
 struct SpanState {
   bool trace_id_ok = false, span_id_ok = false;
