@@ -1,0 +1,50 @@
+// Applying solved clock offsets on read: recorded time → aligned time, per host.
+//
+// An offset holds for the middle of its window; between two middles it is interpolated, before the first and after
+// the last it is held. Interpolation rather than a step at each border: clocks drift, they seldom jump, and a step
+// would make a host's time run backwards whenever its offset grows. Where offsets grow faster than time itself (a
+// clock set back by more than a window), the aligned time stands still instead. So Align never reverses the order of
+// two times of one host.
+//
+// Thread safety: read-only after construction.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "model/clock.h"
+
+namespace wf {
+
+// One host's clock over time.
+class HostClock {
+ public:
+  // `offsets` are one host's, sorted by from_ns.
+  explicit HostClock(std::vector<ClockOffset> offsets);
+
+  Nanos Align(Nanos recorded) const;
+  // How far Align(recorded) may be off. Between two windows also half of what the offset moved: so much may the
+  // interpolated offset differ from the one that satisfies its window's messages.
+  Nanos Error(Nanos recorded) const;
+  std::string_view host() const { return offsets_.front().host; }
+  const std::vector<ClockOffset>& offsets() const { return offsets_; }
+
+ private:
+  size_t WindowBefore(Nanos recorded) const;  // last window whose middle is <= recorded; size_t(-1) if none
+
+  std::vector<ClockOffset> offsets_;
+  std::vector<Nanos> middle_;   // recorded time of each window's middle
+  std::vector<Nanos> aligned_;  // what it aligns to: never decreasing
+};
+
+class HostClocks {
+ public:
+  HostClocks() = default;
+  explicit HostClocks(const std::vector<ClockOffset>& offsets);
+  const HostClock* Find(std::string_view host) const;  // nullptr: not moved
+
+ private:
+  std::vector<HostClock> hosts_;  // by name
+};
+
+}  // namespace wf
