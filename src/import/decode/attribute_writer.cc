@@ -99,7 +99,7 @@ uint32_t FinishProcess(EventBatch& batch, uint32_t attrs_begin) {
   Value value;
   while (reader.Next(code, value)) {
     const std::string_view key = batch.str(code);
-    if (key == "service.name") service = ValueText(value);
+    if (key == "service.name" && service.empty()) service = ValueText(value);
     for (size_t rank = 0; rank < host_rank; ++rank) {
       if (key != kHostKeys[rank]) continue;
       std::string text = ValueText(value);

@@ -1,0 +1,115 @@
+#include "import/events/events_decoder.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "import/decode/json_value_packer.h"
+#include "json/json_splitter.h"
+
+namespace wf {
+namespace {
+
+struct EventId {
+  uint64_t value = 0;
+  std::string original;  // set when the value is a hash of it
+};
+
+// A text or a number; null and absent are 0.
+EventId ReadId(JsonValue json) {
+  EventId id;
+  std::string text(json.String());
+  if (const auto number = json.UintOrText(); number && !json.IsString()) text = std::to_string(*number);
+  if (text.empty()) return id;
+  if (const auto parsed = ParseSpanId(text); parsed.ok()) {
+    id.value = parsed->value;
+    return id;
+  }
+  id.value = HashBytes(text);
+  if (id.value == 0) id.value = 1;  // 0 means none
+  id.original = std::move(text);
+  return id;
+}
+
+uint32_t PutProcess(JsonValue annotations, AttributeWriter& writer) {
+  const uint32_t begin = writer.batch().ArenaSize();
+  writer.StartList(AttributePlace::kProcess);
+  const std::string_view service = annotations.Get("label:service").String();
+  const std::string_view host = annotations.Get("label:host").String();
+  if (!service.empty()) writer.Text("service.name", service);
+  if (!host.empty()) writer.Text("host.name", host);
+  return FinishProcess(writer.batch(), begin);
+}
+
+}  // namespace
+
+void DecodeEvent(JsonValue event, AttributeWriter& writer) {
+  EventBatch& batch = writer.batch();
+  DecodeReport& report = writer.report();
+  if (!event.IsObject()) return report.Reject("not_an_object");
+  const auto trace = ParseTraceId(event.Get("trace_id").String());
+  if (!trace.ok()) return report.Reject("trace_id_malformed");
+  if (trace->zero()) return report.Reject("trace_id_zero");
+  const std::string_view type_name = event.Get("type").String();
+  if (type_name.empty()) return report.Reject("type_missing");
+  const EventId id1 = ReadId(event.Get("id1")), id2 = ReadId(event.Get("id2"));
+  if (id1.value == 0) return report.Reject("id1_missing");
+
+  const JsonValue annotations = event.Get("annotations");
+  const uint32_t process = PutProcess(annotations, writer);
+  const uint32_t scope = FinishScope(batch, 0, 0, batch.ArenaSize());
+  batch.AddRow();
+  batch.process.back() = process;
+  batch.scope.back() = scope;
+  batch.trace_hi.back() = trace->hi;
+  batch.trace_lo.back() = trace->lo;
+  batch.id1.back() = id1.value;
+  batch.id2.back() = id2.value;
+  EventType type = wherefore::ParseEventType(type_name);
+  if (type == EventType::kSpan) type = EventType::kUnknown;  // spans come in the formats made for them
+  batch.type.back() = type;
+  if (const auto time = event.Get("time_ns").IntOrText()) {
+    batch.start_ns.back() = *time;
+    batch.marks.back() = kHasStart;
+  } else {
+    report.Repair("time_missing");
+  }
+  if (const auto sequence = event.Get("seq").IntOrText()) batch.SetSequence(*sequence);
+
+  writer.StartList(AttributePlace::kSpan);
+  for (const auto& [key, value] : annotations.Members()) PackJsonAttribute(key, value, writer);
+  if (!id1.original.empty()) writer.Text("wherefore.id1", id1.original);
+  if (!id2.original.empty()) writer.Text("wherefore.id2", id2.original);
+  if (type == EventType::kUnknown) {
+    writer.Text("wherefore.type", type_name);
+    report.Repair("unknown_event_type");
+  }
+  batch.EndAttributes();
+  batch.EndPoints();
+  batch.EndLinks();
+  ++report.accepted;
+}
+
+Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+  const BatchMark mark(out);
+  DecodeReport own;
+  AttributeWriter writer(out, options, own);
+  JsonParser parser;
+  JsonLimits limits;
+  limits.repair_utf8 = true;
+  JsonSplitter pieces = JsonSplitter::Sequence(lines);
+  std::string_view piece;
+  while (pieces.Next(piece)) {
+    const auto event = parser.Parse(piece, limits);
+    if (!event.ok()) {
+      mark.RollBack(out);
+      return BadInput(fmt::format("events: value at byte {}: {}", pieces.offset(), event.error().message),
+                      "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
+    }
+    if (parser.repaired_utf8()) own.Repair("bad_utf8");
+    DecodeEvent(*event, writer);
+  }
+  report.Add(own);
+  return {};
+}
+
+}  // namespace wf

@@ -1,0 +1,24 @@
+// wherefore's own events as JSON lines → EventBatch.
+//
+//   {"trace_id","type","id1","id2"?,"seq"?,"time_ns","annotations"?}
+//
+// Ids of up to 16 hex digits are taken as they are; any other text is hashed to 64 bits and kept as attribute
+// wherefore.id1 or wherefore.id2. A type we do not know is kept as kUnknown with its name as attribute wherefore.type.
+// Annotations become attributes under their own keys ("label:NAME", "counter:NAME:UNIT", …); label:service and
+// label:host also name the process of the row, so that search by service finds it.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "import/decode/attribute_writer.h"
+#include "json/json_reader.h"
+
+namespace wf {
+
+// JSON lines. On an error nothing is appended.
+Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+
+void DecodeEvent(JsonValue event, AttributeWriter& writer);
+
+}  // namespace wf
