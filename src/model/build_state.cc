@@ -15,14 +15,13 @@ BuildState::BuildState(const EventBatch& batch, const BuildOptions& build_option
     : events(batch), options(build_options), trace(built) {
   thread_key = batch.strings.Find("thread.id");
   async_key = batch.strings.Find("wherefore.async");
-  if (options.clocks != nullptr) host_clocks = HostClocks(*options.clocks);
   // Senders repeat their process in every request: equal ones are one process.
   std::map<std::tuple<uint32_t, uint32_t, std::string_view>, uint32_t> known;
   for (uint32_t p = 0; p < batch.processes.size(); ++p) {
     const Process& process = batch.processes[p];
     const auto key = std::make_tuple(process.service, process.host, batch.Slice(process.attrs_begin, process.attrs_end));
     const auto [at, fresh] = known.try_emplace(key, static_cast<uint32_t>(trace.processes.size()));
-    const HostClock* clock = host_clocks.Find(batch.str(process.host));
+    const HostClock* clock = options.clocks == nullptr ? nullptr : options.clocks->Find(batch.str(process.host));
     if (fresh) {
       trace.processes.push_back(p);
       known_clock.push_back(clock);

@@ -39,7 +39,6 @@ struct BuildState {
   int64_t last_thread_id = 0;
 
   // Clocks.
-  HostClocks host_clocks;
   std::vector<const HostClock*> process_clock;  // per batch process; nullptr: its times are taken as they are
   std::vector<const HostClock*> known_clock;    // per Trace process, whatever clock was asked for
   std::vector<uint32_t> process_index;          // batch process → Trace::processes

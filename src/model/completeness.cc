@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "model/repair_passes.h"
@@ -6,15 +7,34 @@
 namespace wf {
 namespace {
 
+// Units that are one execution: joined by parentage or by recorded edges. Links join nothing, they only point.
+std::vector<uint32_t> JoinedUnits(const Trace& trace) {
+  std::vector<uint32_t> up(trace.units.size());
+  std::iota(up.begin(), up.end(), 0);
+  const auto top = [&](uint32_t u) {
+    while (up[u] != u) u = up[u] = up[up[u]];
+    return u;
+  };
+  for (const Block& block : trace.blocks) {
+    if (block.parent != kNone) up[top(block.unit)] = top(trace.blocks[block.parent].unit);
+  }
+  for (const Edge& edge : trace.edges) {
+    if (edge.type == EdgeType::kLink) continue;
+    const auto unit = [&](uint32_t point) { return trace.blocks[trace.points[point].block].unit; };
+    up[top(unit(edge.from))] = top(unit(edge.to));
+  }
+  for (uint32_t u = 0; u < up.size(); ++u) up[u] = top(u);
+  return up;
+}
+
 void NoteSeveralRoots(BuildState& state) {
   Trace& trace = state.trace;
-  if (trace.roots.empty()) return;
-  // Blocks side by side in one unit are one beginning, not several.
-  const uint32_t main_unit = trace.blocks[trace.roots[0]].unit;
+  if (trace.roots.size() < 2) return;
+  const std::vector<uint32_t> joined = JoinedUnits(trace);
+  const uint32_t main = joined[trace.blocks[trace.roots[0]].unit];
   for (size_t i = 1; i < trace.roots.size(); ++i) {
     const Block& root = trace.blocks[trace.roots[i]];
-    if (root.unit == main_unit) continue;
-    state.Record(ElementKind::kBlock, root.id, RepairPass::kSeveralRoots, {}, {});
+    if (joined[root.unit] != main) state.Record(ElementKind::kBlock, root.id, RepairPass::kSeveralRoots, {}, {});
   }
 }
 

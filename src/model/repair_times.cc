@@ -128,6 +128,10 @@ void MendUnits(BuildState& state) {
     raw[block.unit].Cover(block.raw_start_ns, block.raw_end_ns);
     Unit& unit = trace.units[block.unit];
     unit.received_ns = std::max(unit.received_ns, block.received_ns);
+    const bool enters = block.parent != kNone && trace.blocks[block.parent].unit != block.unit;
+    if (enters && unit.parent_block == kNone && state.queue_units.Find(unit.id) == kNone) {
+      unit.parent_block = block.parent;
+    }
   }
   for (size_t u = 0; u < trace.units.size(); ++u) {
     Unit& unit = trace.units[u];

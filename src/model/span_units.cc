@@ -119,12 +119,14 @@ void AdoptUnits(BuildState& state) {
       at = b;
     }
   }
-  // A unit that names no cause was caused by whoever sent the first edge into its first block.
+  // A unit that names no cause was caused by whoever sent the first edge into its first block, if that was at work
+  // before the unit began: a response is received by who asked, not by who was caused.
   std::vector<uint32_t> entry(trace.blocks.size(), kNone);
   for (uint32_t e = 0; e < trace.edges.size(); ++e) {
     const Point& to = trace.points[trace.edges[e].to];
     const Block& sender = trace.blocks[trace.points[trace.edges[e].from].block];
-    if (sender.unit == trace.blocks[to.block].unit) continue;
+    const Block& receiver = trace.blocks[to.block];
+    if (sender.unit == receiver.unit || sender.start_ns > receiver.start_ns) continue;
     uint32_t& known = entry[to.block];
     if (known == kNone || trace.points[trace.edges[known].to].time_ns > to.time_ns) known = e;
   }

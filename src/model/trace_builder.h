@@ -3,13 +3,14 @@
 // in which the events are given.
 #pragma once
 
+#include "model/clock_alignment.h"
 #include "model/trace.h"
 
 namespace wf {
 
 struct BuildOptions {
-  // Solved offsets of the hosts, any windows, any order. Without them nothing is moved.
-  const std::vector<ClockOffset>* clocks = nullptr;
+  // Solved clocks of the hosts, borrowed for the call. Without them nothing is moved.
+  const HostClocks* clocks = nullptr;
   ClockMode clock = ClockMode::kAligned;
   // What is missing may still come while the newest event is younger than kStillComing. 0: unknown, nothing may.
   Nanos now_ns = 0;
