@@ -21,6 +21,7 @@ const PATHS: Record<string, string> = {
   warning: 'M8 2 15 14H1zM8 6.5v3.5M8 12h.01',
   pause: 'M5 3v10M11 3v10',
   play: 'M4 2.5 13 8l-9 5.5z',
+  goto: 'M2 3.5v9M5 8h9M10.5 4.5 14 8l-3.5 3.5',
   up: 'M3 10.5 8 5.5l5 5',
   down: 'M3 5.5l5 5 5-5',
 }

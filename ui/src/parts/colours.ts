@@ -21,12 +21,17 @@ function hash(name: string): number {
 
 let known: string[] = []
 const places = new Map<string, number>()
+let version = 0
+
+// Grows when places move, for whoever keeps colours.
+export const coloursVersion = (): number => version
 
 export function learnServices(names: readonly string[]): void {
   const all = [...new Set([...known, ...names])].sort()
   if (all.length === known.length) return
   known = all
   places.clear()
+  version++
   const taken = new Set<number>()
   for (const name of known) {
     let place = hash(name) % paletteSize

@@ -13,11 +13,19 @@ function threeDigits(value: number): string {
   return value.toFixed(2).replace(/\.?0+$/, '')
 }
 
+function twoUnits(ns: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rounded = Math.round(ns / small)
+  const per = large / small
+  const rest = rounded % per
+  return `${Math.floor(rounded / per)} ${largeName}${rest ? ` ${rest} ${smallName}` : ''}`
+}
+
 export function duration(ns: number): string {
   if (ns < 0) return `−${duration(-ns)}`
   if (ns === 0) return '0'
-  if (ns >= 3600e9) return `${Math.floor(ns / 3600e9)} h ${Math.round((ns % 3600e9) / 60e9)} min`
-  if (ns >= 60e9) return `${Math.floor(ns / 60e9)} min ${Math.round((ns % 60e9) / 1e9)} s`
+  if (ns >= 172800e9) return twoUnits(ns, 86400e9, 'd', 3600e9, 'h')
+  if (ns >= 3600e9) return twoUnits(ns, 3600e9, 'h', 60e9, 'min')
+  if (ns >= 59.995e9) return twoUnits(ns, 60e9, 'min', 1e9, 's')
   for (const [size, unit] of UNITS) {
     // 999.6 µs would print as "1000 µs": it reads better as 1 ms.
     if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`

@@ -97,6 +97,7 @@ export function FilterBar({ text: given, onFilter }: { text: string; onFilter: (
           onClick={() => setOpen(true)}
           onKeyDown={onKeyDown}
         />
+        {!parsed.ok && <span className="filter-reason" role="status" title={parsed.message}>{parsed.message}</span>}
         {text !== '' && (
           <button type="button" className="icon-button small" aria-label="Clear the filter" title="Clear" onClick={() => { setText(''); submit('') }}>
             <Icon name="close" size={12} />
@@ -119,7 +120,6 @@ export function FilterBar({ text: given, onFilter }: { text: string; onFilter: (
           </li>
         ))}
       </ul>
-      {!parsed.ok && <p className="filter-reason" role="status">{parsed.message}</p>}
     </div>
   )
 }

@@ -62,7 +62,9 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
     event.preventDefault()
     focusRow(current + step)
   }
-  const heading = (key: SortKey, label: string, className: string) => (
+  const heading = (key: SortKey, label: string, className: string) => {
+    const mark = <span className="sort-mark" aria-hidden="true">{sort.key === key ? (sort.descending ? '▾' : '▴') : ''}</span>
+    return (
     <div role="columnheader" className={className} aria-sort={sort.key === key ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
       <button
         type="button"
@@ -72,11 +74,13 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
           setParams({ sort: key === 'start' && descending ? null : `${descending ? '-' : ''}${key}` })
         }}
       >
+        {className.includes('right') && mark}
         {label}
-        <span className="sort-mark" aria-hidden="true">{sort.key === key ? (sort.descending ? '▾' : '▴') : ''}</span>
+        {!className.includes('right') && mark}
       </button>
     </div>
-  )
+    )
+  }
   return (
     <div className="traces" role="table" aria-label="Traces" aria-rowcount={sorted.length + 1}>
       <div role="rowgroup">

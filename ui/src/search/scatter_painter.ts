@@ -78,15 +78,13 @@ export function paintScatter(
   ctx.fillStyle = colours.background
   ctx.fillRect(0, 0, p.width, p.height)
   paintAxes(ctx, p, colours)
-  for (const t of traces) paintMark(ctx, p, t, colours, 0.72)
   if (region) {
     ctx.fillStyle = colours.accentSoft
-    ctx.globalAlpha = 0.45
     ctx.fillRect(region.x0, region.y0, region.x1 - region.x0, region.y1 - region.y0)
-    ctx.globalAlpha = 1
     ctx.strokeStyle = colours.accent
     ctx.strokeRect(region.x0 + 0.5, region.y0 + 0.5, region.x1 - region.x0 - 1, region.y1 - region.y0 - 1)
   }
+  for (const t of traces) paintMark(ctx, p, t, colours, 0.72)
   if (hovered) {
     ctx.strokeStyle = colours.text
     ctx.lineWidth = 1.5

@@ -64,7 +64,7 @@ export function App() {
         })}
         <span className="spring" />
         <button type="button" className="rail-item" title="Go to… (Ctrl+K)" onClick={() => setPalette(true)}>
-          <span className="rail-glyph" aria-hidden="true">⌘</span>Go to
+          <Icon name="goto" size={18} />Go to
         </button>
         <button type="button" className="rail-item" title="Upload trace files" onClick={chooseFiles}>
           <Icon name="upload" size={18} />Upload

@@ -1,10 +1,9 @@
 import { useEffect, useMemo, useRef } from 'react'
-import { readCanvasColours } from '../parts/colours'
+import { coloursVersion, readCanvasColours } from '../parts/colours'
 import { sizeCanvas } from '../parts/canvas'
 import { useTheme } from '../shell/theme'
 import { paintOverview, paintRuler, paintShade } from './overview_painter'
-import type { Range } from './Waterfall'
-import type { Clock, Waterfall } from './waterfall_model'
+import { wholeRange, type Clock, type Range, type Waterfall } from './waterfall_model'
 
 const STRIP = 40
 const RULER = 24
@@ -25,18 +24,19 @@ export function Overview({ w, clock, range, treeWidth, width, cursor, onRange }:
   const strip = useRef<HTMLCanvasElement>(null)
   const ruler = useRef<HTMLCanvasElement>(null)
   const timeWidth = Math.max(0, width - treeWidth)
-  const full = w.times[clock]
+  const full = useMemo(() => wholeRange(w, clock), [w, clock])
   const image = useMemo(
     () => (timeWidth > 0 ? paintOverview(w, clock, theme, timeWidth, STRIP, window.devicePixelRatio || 1) : null),
-    [w, clock, theme, timeWidth],
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [w, clock, theme, timeWidth, coloursVersion()],
   )
   useEffect(() => {
     if (!image || !strip.current || !ruler.current) return
     const colours = readCanvasColours(theme)
     const length = full.to - full.from
     paintShade(sizeCanvas(strip.current, timeWidth, STRIP), image, colours, timeWidth, STRIP, (range.from - full.from) / length, (range.to - full.from) / length)
-    paintRuler(sizeCanvas(ruler.current, timeWidth, RULER), colours, 0, timeWidth, RULER, range.from, range.to, full.from, cursor)
-  }, [image, theme, timeWidth, range, full, cursor])
+    paintRuler(sizeCanvas(ruler.current, timeWidth, RULER), colours, 0, timeWidth, RULER, range.from, range.to, w.times[clock].from, cursor)
+  }, [image, theme, timeWidth, range, full, cursor, w, clock])
 
   const brush = useRef<number | null>(null)
   const timeAt = (event: React.PointerEvent, shown: Range) => {
@@ -57,7 +57,7 @@ export function Overview({ w, clock, range, treeWidth, width, cursor, onRange }:
       if (brush.current !== null) choose(brush.current, timeAt(event, shown))
       brush.current = null
     },
-    onDoubleClick: () => onRange({ from: full.from, to: full.to }),
+    onDoubleClick: () => onRange(full),
   })
   const choose = (a: number, b: number) => {
     if (Math.abs(a - b) > (full.to - full.from) / 2000) onRange({ from: Math.min(a, b), to: Math.max(a, b) })
@@ -69,7 +69,7 @@ export function Overview({ w, clock, range, treeWidth, width, cursor, onRange }:
         <span>Service and operation</span>
       </div>
       <div className="wf-head-time">
-        <canvas ref={strip} className="wf-strip" aria-hidden="true" {...handlers({ from: full.from, to: full.to }, 'live')} />
+        <canvas ref={strip} className="wf-strip" aria-hidden="true" {...handlers(full, 'live')} />
         <canvas ref={ruler} className="wf-ruler" aria-hidden="true" {...handlers(range, 'at end')} />
       </div>
     </div>

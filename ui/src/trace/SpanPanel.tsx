@@ -33,7 +33,7 @@ export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props)
   return (
     <section className="panel" aria-label="Selected span">
       <header className="panel-head">
-        <span className="swatch" style={{ background: serviceColour(service, theme) }} />
+        <span className="swatch" style={{ background: (flags & StandIn) !== 0 ? 'var(--muted)' : serviceColour(service, theme) }} />
         <h2 title={w.strings[w.name[block]!]}>
           {service} <span className="thin">{w.strings[w.name[block]!]}</span>
         </h2>

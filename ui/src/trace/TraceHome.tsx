@@ -24,7 +24,7 @@ export function TraceHome() {
           <input className="mono" type="text" aria-label="Trace id" aria-invalid={text !== '' && !valid} placeholder="trace id, 32 hexadecimal digits" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
           <button type="submit" className="button primary" disabled={!valid}>Open</button>
         </div>
-        {text !== '' && !valid && <p className="filter-reason" role="status">A trace id has up to 32 hexadecimal digits.</p>}
+        {text !== '' && !valid && <p className="filter-reason spaced" role="status">A trace id has up to 32 hexadecimal digits.</p>}
       </form>
       {recent.length > 0 ? (
         <>

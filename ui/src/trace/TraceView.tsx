@@ -14,8 +14,8 @@ import { KeyboardHelp } from './KeyboardHelp'
 import { OperationTable } from './OperationTable'
 import { SpanPanel } from './SpanPanel'
 import { useTraceKeys } from './trace_keys'
-import { Waterfall, type Range, type WaterfallHandle } from './Waterfall'
-import { decodeWaterfall, findBlocks, hasChildren, visibleRows, type Clock, type Waterfall as Model } from './waterfall_model'
+import { Waterfall, type WaterfallHandle } from './Waterfall'
+import { decodeWaterfall, findBlocks, hasChildren, visibleRows, type Clock, type Range, type Waterfall as Model } from './waterfall_model'
 
 export function TraceView({ id }: { id: string }) {
   const [again, setAgain] = useState(0)
@@ -162,8 +162,9 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
       <header className="answer">
         <h1 title={exactNs(what.tookNs)}>
           {what.service} <span className="thin">{what.name}</span> took <strong>{what.took}</strong>
+          {what.rootMissing && <span className="thin muted"> (its root span is missing)</span>}
         </h1>
-        <p>
+        <p className="facts-line">
           <button type="button" className="link-button strong" onClick={() => select(w.mostOwn)} title="Select it (M)">
             Most own time: {w.strings[w.service[w.mostOwn]!]} {w.strings[w.name[w.mostOwn]!]} {duration(w.own[w.mostOwn]!)} of {what.took}
           </button>
@@ -177,8 +178,8 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
           ) : 'no errors'}
           <span className="dot" />
           <span className="num" title={instantTitle(w.startNs)}>{dateTime(w.startNs)}</span>
-          <span className="dot" />
-          <span className="mono muted trace-id">{w.traceId}</span> <CopyButton text={w.traceId} label="Copy the trace id" />
+          <span className="mono muted trace-id"><span className="dot" />{w.traceId}</span>
+          <CopyButton text={w.traceId} label="Copy the trace id" />
         </p>
       </header>
       <Banner w={w} onReload={reload} onSelect={(id) => select(indexOf.get(id) ?? -1)} />

@@ -5,13 +5,8 @@ import { sizeCanvas, useSize } from '../parts/canvas'
 import { useTheme } from '../shell/theme'
 import { Overview } from './Overview'
 import { SpanRows } from './SpanRows'
-import { hasChildren, type Clock, type Rows, type Waterfall as Model } from './waterfall_model'
+import { hasChildren, wholeRange, type Clock, type Range, type Rows, type Waterfall as Model } from './waterfall_model'
 import { indentOf, ROW, WaterfallPainter } from './waterfall_painter'
-
-export interface Range {
-  from: number
-  to: number
-}
 
 export interface WaterfallHandle {
   zoom(factor: number): void
@@ -47,28 +42,25 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
   const size = useSize(scroller)
   const [treeShare, setTreeShare] = useState(0.36)
   const treeWidth = Math.round(Math.max(110, Math.min(size.width * treeShare, size.width - 120)))
-  const [range, setRangeState] = useState<Range>(() => props.initialRange ?? w.times[clock])
+  const [range, setRangeState] = useState<Range>(() => props.initialRange ?? wholeRange(w, clock))
   const [hover, setHover] = useState<{ block: number; x: number; y: number; time: number } | null>(null)
   const colours = useRef<CanvasColours | null>(null)
 
-  const full = w.times[clock]
   const setRange = useCallback(
     (next: Range) => {
-      const whole = w.times[clock]
-      // A little air on both sides, never less than a few nanoseconds across.
-      const air = (whole.to - whole.from) * 0.05
-      const length = Math.min(Math.max(next.to - next.from, MIN_SPAN_NS), whole.to - whole.from + 2 * air)
-      const from = Math.min(Math.max(next.from, whole.from - air), whole.to + air - length)
+      const whole = wholeRange(w, clock)
+      const length = Math.min(Math.max(next.to - next.from, MIN_SPAN_NS), whole.to - whole.from)
+      const from = Math.min(Math.max(next.from, whole.from), whole.to - length)
       const clamped = { from, to: from + length }
       setRangeState(clamped)
-      onRange(length >= whole.to - whole.from ? null : clamped)
+      onRange(length >= (whole.to - whole.from) * 0.9999 ? null : clamped)
     },
     [w, clock, onRange],
   )
 
   // Everything a frame needs, so that a scroll event can draw without waiting for React.
-  const scene = useRef({ w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: -1, matches, treeWidth })
-  scene.current = { w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: hover?.block ?? -1, matches, treeWidth }
+  const scene = useRef({ w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: -1, matches, treeWidth, cursor: null as number | null })
+  scene.current = { w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: hover?.block ?? -1, matches, treeWidth, cursor: hover && hover.x > treeWidth ? hover.time : null }
 
   const pending = useRef(0)
   const draw = useCallback(() => {
@@ -119,7 +111,7 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
       const { from, to } = scene.current
       setRange({ from: from + (to - from) * share, to: to + (to - from) * share })
     },
-    reset: () => setRange({ from: full.from, to: full.to }),
+    reset: () => setRange(wholeRange(w, clock)),
     zoomTo(block) {
       const { start, duration: length } = w.times[clock]
       const air = Math.max(length[block]! * 0.15, MIN_SPAN_NS)

@@ -1,22 +1,26 @@
 import { count, duration } from '../parts/format'
-import type { Waterfall } from './waterfall_model'
+import { StandIn, type Waterfall } from './waterfall_model'
 
 // The first thing on the page: what it was and how long it took; then where the time went.
 
-export function whatItWas(w: Waterfall): { service: string; name: string; took: string; tookNs: number } {
+export function whatItWas(w: Waterfall): { service: string; name: string; took: string; tookNs: number; rootMissing: boolean } {
   const { from, to, duration: lengths } = w.times.aligned
-  const root = w.mainRoot
+  let root = w.mainRoot
+  const rootMissing = root >= 0 && (w.flags[root]! & StandIn) !== 0
   const tookNs = w.count === 0 ? 0 : root >= 0 ? Math.max(lengths[root]!, 0) : to - from
+  // A stand-in has no name worth a headline: the first span that did arrive speaks for the trace.
+  while (root >= 0 && root < w.count - 1 && (w.flags[root]! & StandIn) !== 0) root++
   return {
     service: root >= 0 ? w.strings[w.service[root]!]! : 'unknown',
     name: root >= 0 ? w.strings[w.name[root]!]! : 'trace without spans',
     took: duration(tookNs),
     tookNs,
+    rootMissing,
   }
 }
 
 export function howLarge(w: Waterfall): string {
-  return `${count(w.count, 'span')} in ${count(w.services.length, 'service')}`
+  return `${count(w.count - w.standIns, 'span')} in ${count(w.services.length, 'service')}`
 }
 
 export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: boolean } | null {

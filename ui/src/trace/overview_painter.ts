@@ -1,6 +1,6 @@
 import { serviceColour, type CanvasColours } from '../parts/colours'
 import { duration } from '../parts/format'
-import type { Clock, Waterfall } from './waterfall_model'
+import { StandIn, wholeRange, type Clock, type Waterfall } from './waterfall_model'
 import { ticks } from './waterfall_painter'
 
 // The whole trace on a strip: one line per depth (deep levels share the last), coloured by service. Rendered once
@@ -14,7 +14,8 @@ export function paintOverview(w: Waterfall, clock: Clock, theme: 'light' | 'dark
   canvas.height = Math.max(1, Math.round(height * dpr))
   const ctx = canvas.getContext('2d')!
   ctx.scale(dpr, dpr)
-  const { start, duration: length, from, to } = w.times[clock]
+  const { start, duration: length } = w.times[clock]
+  const { from, to } = wholeRange(w, clock)
   const scale = width / (to - from)
   let deepest = 0
   for (let i = 0; i < w.count; i++) if (w.depth[i]! > deepest) deepest = w.depth[i]!
@@ -29,8 +30,7 @@ export function paintOverview(w: Waterfall, clock: Clock, theme: 'light' | 'dark
     const b = Math.max(a + length[i]! * scale, a + 1)
     if (b <= covered[line]!) continue
     const service = w.service[i]!
-    const colour = (colours[service] ||= serviceColour(w.strings[service]!, theme))
-    ctx.fillStyle = colour
+    ctx.fillStyle = (w.flags[i]! & StandIn) !== 0 ? '#8a93a0' : (colours[service] ||= serviceColour(w.strings[service]!, theme))
     const x = Math.max(a, covered[line]!)
     ctx.fillRect(x, line * lineHeight, b - x, Math.max(1, lineHeight - 1))
     covered[line] = Math.max(covered[line]!, Math.ceil(b))
@@ -49,7 +49,7 @@ export function paintShade(ctx: CanvasRenderingContext2D, overview: HTMLCanvasEl
   ctx.fillRect(0, 0, a, height)
   ctx.fillRect(b, 0, width - b, height)
   ctx.globalAlpha = 1
-  if (from > 0 || to < 1) {
+  if (from > 0.001 || to < 0.999) {
     ctx.fillStyle = colours.accent
     ctx.fillRect(a - 1, 0, 2, height)
     ctx.fillRect(b - 1, 0, 2, height)

@@ -45,6 +45,19 @@ export interface Waterfall {
   errors: number
   services: string[]
   mostOwn: number
+  standIns: number
+}
+
+export interface Range {
+  from: number
+  to: number
+}
+
+// The whole trace with a little air before it and room for the longest bar's label behind it.
+export function wholeRange(w: Waterfall, clock: Clock): Range {
+  const { from, to } = w.times[clock]
+  const length = to - from
+  return { from: from - length * 0.005, to: to + length * 0.12 }
 }
 
 export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
@@ -75,7 +88,12 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
   if (marked >= 0) mostOwn = marked
 
   const service = Int32Array.from(b.service)
-  const serviceNames = new Set<number>(service)
+  const serviceNames = new Set<number>()
+  let standIns = 0
+  for (let i = 0; i < count; i++) {
+    if ((flags[i]! & StandIn) === 0) serviceNames.add(service[i]!)
+    else standIns++
+  }
   const aligned = span(Float64Array.from(b.start), Float64Array.from(b.duration))
   const raw = span(Float64Array.from(b.raw_start), Float64Array.from(b.raw_duration))
   const mainRoot = answer.main_root === null ? -1 : b.span_id.indexOf(answer.main_root)
@@ -116,6 +134,7 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     errors,
     services: [...serviceNames].map((s) => answer.strings[s]!).sort(),
     mostOwn,
+    standIns,
   }
 }
 

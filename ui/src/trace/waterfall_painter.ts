@@ -1,4 +1,4 @@
-import { serviceColour, type CanvasColours } from '../parts/colours'
+import { coloursVersion, serviceColour, type CanvasColours } from '../parts/colours'
 import { duration } from '../parts/format'
 import { Asynchronous, hasChildren, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
 
@@ -10,6 +10,8 @@ export const ROW = 24
 const BAR_TOP = 5
 const BAR_HEIGHT = 14
 const INDENT = 12
+// 'middle' is the middle of the em square; lower-case text looks centred half a pixel below it.
+const NUDGE = 0.5
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 const SMALL = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
@@ -25,6 +27,8 @@ export interface Scene {
   hovered: number
   matches: Uint8Array | null
   treeWidth: number
+  // Where the pointer is in time, for a hair line.
+  cursor: number | null
 }
 
 export function indentOf(depth: number): number {
@@ -38,6 +42,7 @@ export class WaterfallPainter {
   private partsClock: Clock = 'aligned'
   private colourOf = new Map<number, string>()
   private theme = ''
+  private version = -1
 
   constructor(private readonly w: Waterfall) {}
 
@@ -46,9 +51,10 @@ export class WaterfallPainter {
       this.parts.clear()
       this.partsClock = scene.clock
     }
-    if (this.theme !== colours.theme) {
+    if (this.theme !== colours.theme || this.version !== coloursVersion()) {
       this.colourOf.clear()
       this.theme = colours.theme
+      this.version = coloursVersion()
     }
     ctx.fillStyle = colours.background
     ctx.fillRect(0, 0, width, height)
@@ -66,6 +72,12 @@ export class WaterfallPainter {
     ctx.textBaseline = 'middle'
     for (let row = first; row < last; row++) {
       this.paintBar(ctx, scene, colours, scene.rows.blocks[row]!, row * ROW - scrollTop, timeLeft, timeWidth)
+    }
+    if (scene.cursor !== null) {
+      ctx.fillStyle = colours.muted
+      ctx.globalAlpha = 0.5
+      ctx.fillRect(Math.round(timeLeft + ((scene.cursor - scene.from) / (scene.to - scene.from)) * timeWidth), 0, 1, height)
+      ctx.globalAlpha = 1
     }
     if (scene.selected >= 0) this.paintEdges(ctx, scene, colours, timeLeft, timeWidth, height, scrollTop)
     ctx.restore()
@@ -131,7 +143,7 @@ export class WaterfallPainter {
       }
       ctx.fill()
     }
-    ctx.fillStyle = this.colour(w.service[block]!)
+    ctx.fillStyle = (w.flags[block]! & StandIn) !== 0 ? colours.muted : this.colour(w.service[block]!)
     ctx.fillRect(x + 14, mid - 6, 3, 12)
     let textX = x + 22
     if (w.status[block] === 2) {
@@ -163,14 +175,14 @@ export class WaterfallPainter {
     if (newService) {
       const service = this.fit(ctx, w.strings[w.service[block]!]!, Math.min(space, Math.max(48, space * 0.5)))
       ctx.font = `600 ${FONT}`
-      ctx.fillText(service, textX, mid)
+      ctx.fillText(service, textX, mid + NUDGE)
       const used = this.width(ctx, service) + 6
       ctx.font = FONT
       textX += used
       space -= used
       ctx.fillStyle = colours.muted
     }
-    if (space > 14) ctx.fillText(this.fit(ctx, w.strings[w.name[block]!]!, space), textX, mid)
+    if (space > 14) ctx.fillText(this.fit(ctx, w.strings[w.name[block]!]!, space), textX, mid + NUDGE)
   }
 
   private paintBar(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, y: number, left: number, width: number) {
@@ -182,7 +194,7 @@ export class WaterfallPainter {
     const top = y + BAR_TOP
     const flags = w.flags[block]!
     const right = left + width
-    const colour = this.colour(w.service[block]!)
+    const colour = (flags & StandIn) !== 0 ? colours.muted : this.colour(w.service[block]!)
     if (x1 >= left && x0 <= right) {
       const a = Math.max(x0, left - 2)
       const b = Math.max(Math.min(x1, right + 2), a + 1)
@@ -214,7 +226,7 @@ export class WaterfallPainter {
       if (scene.folded.has(block)) this.paintFolded(ctx, scene, colours, block, left, right, top, scale)
       this.paintPoints(ctx, scene, colours, block, left, right, top, scale)
     }
-    this.paintDuration(ctx, colours, duration(length[block]!), x0, x1, left, right, y + ROW / 2)
+    this.paintDuration(ctx, colours, duration(length[block]!), x0, x1, left, right, y + ROW / 2 + NUDGE)
   }
 
   private paintOwnParts(ctx: CanvasRenderingContext2D, scene: Scene, block: number, left: number, right: number, top: number, scale: number) {
@@ -346,10 +358,12 @@ export class WaterfallPainter {
       const label = this.w.strings[edges.type[e]!]!.replace(/_/g, ' ')
       const labelWidth = this.width(ctx, label)
       const labelY = (y0 + y1) / 2
+      // On the line when it is long enough to carry the word, else to its left.
+      const labelX = Math.abs(x1 - x0) > labelWidth + 24 ? middle - labelWidth / 2 : Math.max(left + 4, Math.min(x0, x1) - labelWidth - 10)
       ctx.fillStyle = colours.background
-      ctx.fillRect(middle - labelWidth / 2 - 3, labelY - 7, labelWidth + 6, 14)
+      ctx.fillRect(labelX - 3, labelY - 7, labelWidth + 6, 14)
       ctx.fillStyle = colours.accent
-      ctx.fillText(label, middle - labelWidth / 2, labelY)
+      ctx.fillText(label, labelX, labelY + NUDGE)
     }
   }
 
