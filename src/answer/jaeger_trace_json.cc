@@ -44,7 +44,7 @@ void WriteTag(std::string_view key, const Value& value, JsonWriter& out) {
     case ValueType::kArray:
     case ValueType::kMap: {
       JsonWriter nested;
-      WriteValue(value, nested);
+      WriteTypedValue(value, nested);
       out.Field("type", "string").Field("value", nested.Take());
       break;
     }

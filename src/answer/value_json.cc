@@ -2,7 +2,7 @@
 
 namespace wf {
 
-void WriteValue(const Value& value, JsonWriter& out) {
+void WriteTypedValue(const Value& value, JsonWriter& out) {
   switch (value.type) {
     case ValueType::kNull:
       out.Null();
@@ -26,7 +26,7 @@ void WriteValue(const Value& value, JsonWriter& out) {
       out.BeginArray();
       ArrayReader reader(value.text);
       Value element;
-      while (reader.Next(element)) WriteValue(element, out);
+      while (reader.Next(element)) WriteTypedValue(element, out);
       out.EndArray();
       return;
     }
@@ -37,7 +37,7 @@ void WriteValue(const Value& value, JsonWriter& out) {
       Value element;
       while (reader.Next(key, element)) {
         out.Key(key);
-        WriteValue(element, out);
+        WriteTypedValue(element, out);
       }
       out.EndObject();
       return;

@@ -10,7 +10,7 @@
 
 namespace wf {
 
-void WriteValue(const Value& value, JsonWriter& out);
+void WriteTypedValue(const Value& value, JsonWriter& out);
 
 // RFC 4648, padded.
 std::string Base64(std::string_view bytes);
