@@ -1,5 +1,5 @@
 // A gRPC server for unary calls over cleartext HTTP/2, on the same io threads as the HTTP
-// listeners. Why not grpc++: docs/decisions/0002-grpc-on-nghttp2.md.
+// listeners. Why not grpc++: docs/decisions/0003-grpc-on-nghttp2.md.
 #pragma once
 
 #include <atomic>

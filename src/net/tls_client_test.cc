@@ -1,0 +1,159 @@
+// https: a certificate made on the spot, trusted by a CA file, refused without one and for another name.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "net/http_client.h"
+
+namespace wf::net {
+namespace {
+
+struct Certificate {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  X509* x509 = X509_new();
+
+  explicit Certificate(const char* subject_alt_name) {
+    ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
+    X509_gmtime_adj(X509_getm_notBefore(x509), -60);
+    X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
+    X509_set_version(x509, 2);
+    X509_set_pubkey(x509, key);
+    X509_NAME* name = X509_get_subject_name(x509);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
+    X509_set_issuer_name(x509, name);
+    X509_EXTENSION* san =
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, subject_alt_name);
+    X509_add_ext(x509, san, -1);
+    X509_EXTENSION_free(san);
+    X509_sign(x509, key, EVP_sha256());
+  }
+  ~Certificate() {
+    X509_free(x509);
+    EVP_PKEY_free(key);
+  }
+  void WriteTo(const std::string& path) const {
+    FILE* file = fopen(path.c_str(), "w");
+    ASSERT_NE(file, nullptr);
+    PEM_write_X509(file, x509);
+    fclose(file);
+  }
+};
+
+// Answers `connections` TLS connections with two requests each, or however far each gets.
+class TlsServer {
+ public:
+  TlsServer(const Certificate& certificate, int connections) {
+    context_ = SSL_CTX_new(TLS_server_method());
+    SSL_CTX_use_certificate(context_, certificate.x509);
+    SSL_CTX_use_PrivateKey(context_, certificate.key);
+    listener_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_, 4), 0);
+    socklen_t size = sizeof address;
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this, connections] {
+      for (int i = 0; i < connections; ++i) Serve(accept(listener_, nullptr, nullptr));
+    });
+  }
+  ~TlsServer() {
+    thread_.join();
+    close(listener_);
+    SSL_CTX_free(context_);
+  }
+  uint16_t port() const { return port_; }
+
+ private:
+  void Serve(int fd) {
+    SSL* ssl = SSL_new(context_);
+    SSL_set_fd(ssl, fd);
+    if (SSL_accept(ssl) == 1) {
+      for (int i = 0; i < 2; ++i) {
+        std::string request;
+        char buffer[1024];
+        while (request.find("\r\n\r\n") == std::string::npos) {
+          int got = SSL_read(ssl, buffer, sizeof buffer);
+          if (got <= 0) break;
+          request.append(buffer, static_cast<size_t>(got));
+        }
+        if (request.empty()) break;
+        const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        SSL_write(ssl, answer.data(), static_cast<int>(answer.size()));
+      }
+      SSL_shutdown(ssl);
+    }
+    SSL_free(ssl);
+    close(fd);
+  }
+
+  SSL_CTX* context_;
+  int listener_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+HttpClient Client(uint16_t port, const std::string& ca_file) {
+  Url url;
+  url.tls = true;
+  url.host = "127.0.0.1";
+  url.port = port;
+  HttpClientOptions options;
+  options.ca_file = ca_file;
+  options.timeout = 10 * kSecond;
+  return HttpClient(url, options);
+}
+
+std::string CaFile() {
+  return testing::TempDir() + "/wherefore_ca_" + std::to_string(getpid()) + ".pem";
+}
+
+TEST(TlsClient, TrustsItsCaFileAndKeepsTheConnection) {
+  Certificate certificate("IP:127.0.0.1");
+  certificate.WriteTo(CaFile());
+  TlsServer server(certificate, 1);
+  HttpClient client = Client(server.port(), CaFile());
+  for (int i = 0; i < 2; ++i) {
+    auto response = client.Get("/");
+    ASSERT_TRUE(response.ok()) << response.error().message;
+    EXPECT_EQ(response->body, "ok");
+  }
+  unlink(CaFile().c_str());
+}
+
+TEST(TlsClient, RefusesUnknownCertificatesAndOtherNames) {
+  Certificate certificate("DNS:elsewhere.example");
+  certificate.WriteTo(CaFile());
+  TlsServer server(certificate, 2);
+  auto unknown = Client(server.port(), "").Get("/");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("self-signed"), std::string::npos)
+      << unknown.error().message;
+  auto other = Client(server.port(), CaFile()).Get("/");
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find("mismatch"), std::string::npos) << other.error().message;
+  unlink(CaFile().c_str());
+}
+
+TEST(TlsClient, MissingCaFileIsNamed) {
+  Certificate certificate("IP:127.0.0.1");
+  TlsServer server(certificate, 1);
+  auto response = Client(server.port(), "/nonexistent/ca.pem").Get("/");
+  ASSERT_FALSE(response.ok());
+  EXPECT_NE(response.error().message.find("/nonexistent/ca.pem"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wf::net
