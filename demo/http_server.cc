@@ -128,6 +128,8 @@ void HttpServer::ReadRequests() {
   while (true) {
     epoll_event events[64];
     const int ready = epoll_wait(epoll_fd_, events, 64, -1);
+    // A worker gives its connection back while it holds the mutex: whatever it did to it is done now.
+    { const std::lock_guard handed_back(mutex_); }
     for (int i = 0; i < ready; ++i) {
       const int fd = events[i].data.fd;
       if (fd == stop_fd_) return;
@@ -219,6 +221,7 @@ void HttpServer::Answer(Connection& connection, const Response& response) {
 }
 
 void HttpServer::WatchAgain(Connection& connection) {
+  const std::lock_guard hand_back(mutex_);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.fd = connection.fd;

@@ -69,8 +69,8 @@ class HttpServer {
   const int stop_fd_;
   const Handler handler_;
 
-  // Each connection is watched by the reader or held by one worker, never both (EPOLLONESHOT). Only
-  // the reader erases.
+  // Each connection is watched by the reader or held by one worker, never both (EPOLLONESHOT); it changes hands under
+  // the mutex. Only the reader erases.
   std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 
   std::mutex mutex_;

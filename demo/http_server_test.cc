@@ -59,6 +59,7 @@ TEST(HttpServer, OneWorkerTakesRequestsInOrderOfArrival) {
       return Response{};
     });
     std::vector<std::thread> clients;
+    clients.reserve(20);
     for (int i = 0; i < 20; ++i) {
       clients.emplace_back([&] {
         HttpConnection connection("127.0.0.1", port);

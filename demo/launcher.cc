@@ -1,6 +1,5 @@
 // The launcher opens all listening sockets itself and hands them down: every address is known
-// before the first process starts, no port can be lost to somebody else, and a connection made
-// early simply waits.
+// before the first process starts, no port can be lost to somebody else, and a connection made early simply waits.
 #include "launcher.h"
 
 #include <fcntl.h>
@@ -94,11 +93,11 @@ class Launcher {
     return arguments;
   }
 
-  // Runs this executable again with `arguments`. Ours are its only inherited descriptors but for
-  // `listen_fd`.
+  // Runs this executable again with `arguments`. It inherits stdio and `listen_fd`, nothing else.
   bool Start(Process& process, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "wherefore-demo");
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const pid_t parent = getpid();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <mutex>
@@ -67,7 +68,7 @@ struct Tally {
 
 double Quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
-  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
 void Print(Tally (&tallies)[std::size(kOperations)]) {
@@ -122,6 +123,7 @@ int RunLoad(const LoadPlan& plan) {
     --running;
   };
   std::vector<std::thread> customers;
+  customers.reserve(kCustomersAtOnce);
   for (int i = 0; i < kCustomersAtOnce; ++i) customers.emplace_back(customer);
   while (running > 0 && SleepUnlessStopped(50)) {
   }

@@ -1,5 +1,4 @@
-// wherefore-demo: a small shop of service processes that can be put into trouble. README.md says
-// what runs.
+// wherefore-demo: a small shop of service processes that can be put into trouble. README.md says what runs.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

@@ -33,6 +33,7 @@ void Sweep(wherefore::Tracer& tracer, Peer& storage, const SweepPlan& plan,
   const RequestContext context = RequestContext::Current();
   std::atomic<int> left{plan.scans};
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(plan.at_once));
   for (int i = 0; i < plan.at_once; ++i) {
     threads.emplace_back([&] {
       const ContextScope scope(context);

@@ -67,7 +67,7 @@ Response Peer::Call(const std::string& method, const std::string& target) {
   block.Label("server.address", service_);
   block.Label("server.port", std::atoi(port_.c_str()));
   block.Label("db.client.connection.pool.name", "to-" + service_);
-  const Response response = Send(block.context(), method, target);
+  Response response = Send(block.context(), method, target);
   block.Label("http.response.status_code", response.status);
   if (response.status >= 500) block.Fail(service_ + " answered " + response.body);
   return response;

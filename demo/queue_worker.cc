@@ -1,6 +1,5 @@
 // An order queue held in memory, and the workers that empty it. `POST /publish` puts an order into
-// a partition and is answered at once; one thread per partition works the orders off in the order
-// of their arrival.
+// a partition and is answered at once; one thread per partition works the orders off in the order of their arrival.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -112,8 +111,7 @@ int RunQueueWorker(const Settings& settings) {
   {
     Partition zero(tracer, storage, 0);
     Partition one(tracer, storage, 1);
-    // The queue itself is not traced, as brokers often are not; the consumers continue the
-    // producer's trace.
+    // The queue itself is not traced, as brokers often are not; the consumers continue the producer's trace.
     const HttpServer server(settings.listen_fd, 2, [&](const Request& request) -> Response {
       if (request.path != "/publish") return {404, "no such queue"};
       const auto producer = RequestContext::FromHeaders(request.message.Header("traceparent"),

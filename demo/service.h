@@ -27,8 +27,7 @@ using TracedHandler = std::function<Response(const Request&, wherefore::Block&)>
 // worker takes the request; when it arrived in line is recorded as `wherefore.arrival_ns`.
 HttpServer::Handler Traced(wherefore::Tracer& tracer, TracedHandler handler);
 
-// Planted work sleeps, so that the demo's delays never come from a busy processor. Uniform between
-// the bounds.
+// Planted work sleeps, so that the demo's delays never come from a busy processor. Uniform between the bounds.
 void WorkFor(double from_ms, double to_ms);
 // True once in `n` calls on average.
 bool OnceIn(int n);

@@ -1,5 +1,4 @@
-// The shop as people start it: real processes, real sockets, blocks read back from what they
-// export.
+// The shop as people start it: real processes, real sockets, blocks read back from what they export.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@ constexpr uint64_t kServer = 2, kClient = 3, kProducer = 4, kConsumer = 5;
 pid_t Launch(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), WHEREFORE_BINARY_DIR "/wherefore-demo");
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   const pid_t pid = fork();
@@ -131,8 +131,7 @@ TEST(Shop, FloodDelaysRequestsThatNeverMeetMaintenance) {
   const Shop flooded("maintenance-flood", "5");
   ASSERT_NE(healthy.slowest, nullptr);
   ASSERT_NE(flooded.slowest, nullptr);
-  // Healthy requests take 7–20 ms; behind 96 scans of 6 ms each, one storage call alone waits half
-  // a second.
+  // Healthy requests take 7–20 ms; behind 96 scans of 6 ms each, one storage call alone waits half a second.
   EXPECT_LT(DurationOf(*healthy.slowest), 400'000'000u);
   EXPECT_GT(DurationOf(*flooded.slowest), 800'000'000u);
   for (const auto& [trace, services] : flooded.services_of_trace) {

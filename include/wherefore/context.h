@@ -41,8 +41,7 @@ class WHEREFORE_API RequestContext {
   static std::optional<RequestContext> FromHeaders(std::string_view traceparent,
                                                    std::string_view tracestate = {});
 
-  // A copy of this thread's context: hand it to another thread, and attach it there with
-  // ContextScope.
+  // A copy of this thread's context: hand it to another thread, and attach it there with ContextScope.
   static RequestContext Current();
 
   bool valid() const { return trace_.valid() && block_ != 0; }
@@ -65,8 +64,7 @@ class WHEREFORE_API RequestContext {
   std::string tracestate_;
 };
 
-// Makes `context` this thread's context until the scope ends; scopes nest. Destroy it on the thread
-// that made it.
+// Makes `context` this thread's context until the scope ends; scopes nest. Destroy it on the thread that made it.
 class WHEREFORE_API ContextScope {
  public:
   explicit ContextScope(RequestContext context);

@@ -36,8 +36,7 @@ enum class EventType : uint8_t {
   kEdgeBegin = 7,
   kEdgeEnd = 8,
 
-  // A remote call.  id1: the callee's block, known to both sides; id2: the block where this event
-  // happened.
+  // A remote call.  id1: the callee's block, known to both sides; id2: the block where this event happened.
   kRpcClientSend = 9,      // rpc_cs
   kRpcServerReceive = 10,  // rpc_sr
   kRpcServerSend = 11,     // rpc_ss
@@ -55,8 +54,7 @@ enum class EventType : uint8_t {
   kLockAcquire = 18,
   kLockRelease = 19,
 
-  // A continuation: work created here and run later, elsewhere.  id1: the task; id2: the creating
-  // or running block.
+  // A continuation: work created here and run later, elsewhere.  id1: the task; id2: the creating or running block.
   kTaskCreate = 20,
   kTaskRun = 21,
 

@@ -107,7 +107,7 @@ struct TracerStats {
 // Thread-safe. Blocks keep a reference: destroy the tracer after its last block.
 class WHEREFORE_API Tracer {
  public:
-  explicit Tracer(TracerOptions options);
+  explicit Tracer(const TracerOptions& options);
   ~Tracer();  // Shutdown(options.shutdown_deadline)
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
@@ -118,8 +118,7 @@ class WHEREFORE_API Tracer {
 
   // Waits until all blocks ended before the call are settled; false if the deadline passes first.
   bool Flush(std::chrono::milliseconds deadline);
-  // Flushes, then stops the background thread; returns by the deadline. Blocks ended later are
-  // counted as dropped.
+  // Flushes, then stops the background thread; returns by the deadline. Blocks ended later are counted as dropped.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -138,8 +137,7 @@ struct BlockOptions {
   std::optional<RequestContext>
       parent;                       // default: this thread's context; an invalid one starts a trace
   std::optional<int64_t> start_ns;  // Unix ns; default: now
-  // kCurrent: this thread works for the block until it ends. kDetached: for work that ends on
-  // another thread.
+  // kCurrent: this thread works for the block until it ends. kDetached: for work that ends on another thread.
   enum class Activation : uint8_t { kCurrent, kDetached } activation = Activation::kCurrent;
 };
 

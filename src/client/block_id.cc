@@ -19,8 +19,7 @@ struct ForkWatch {
   }
 };
 
-// SplitMix64: 64 bits of state are enough, since the seed comes from the kernel and ids need be
-// distinct, not secret.
+// SplitMix64: 64 bits of state are enough, since the seed comes from the kernel and ids need be distinct, not secret.
 struct Generator {
   uint64_t state = 0;
   uint32_t generation = 0;  // 0: not seeded yet

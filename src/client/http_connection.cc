@@ -35,12 +35,17 @@ bool WaitReady(int fd, short events, const Deadline& deadline) {
 
 std::string Serialize(const HttpRequest& request, const std::string& host,
                       const std::string& port) {
-  std::string bytes = request.method + " " + request.path + " HTTP/1.1\r\n";
+  std::string bytes;
+  bytes.reserve(512 + request.body.size());
+  bytes.append(request.method).append(" ").append(request.path).append(" HTTP/1.1\r\nHost: ");
   const bool bracket = host.find(':') != std::string::npos;
-  bytes += "Host: " + (bracket ? "[" + host + "]" : host) + ":" + port + "\r\n";
-  for (const auto& [name, value] : request.headers) bytes += name + ": " + value + "\r\n";
-  bytes += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n";
-  bytes += request.body;
+  bytes.append(bracket ? "[" : "").append(host).append(bracket ? "]:" : ":").append(port);
+  bytes.append("\r\n");
+  for (const auto& [name, value] : request.headers) {
+    bytes.append(name).append(": ").append(value).append("\r\n");
+  }
+  bytes.append("Content-Length: ").append(std::to_string(request.body.size()));
+  bytes.append("\r\n\r\n").append(request.body);
   return bytes;
 }
 

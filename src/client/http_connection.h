@@ -16,8 +16,7 @@ struct HttpUrl {
   std::string port;
   std::string path;  // "/" at least
 
-  // "http://host[:port][/path]"; nothing for other schemes or malformed text. IPv6 hosts stand in
-  // brackets.
+  // "http://host[:port][/path]"; nothing for other schemes or malformed text. IPv6 hosts stand in brackets.
   static std::optional<HttpUrl> Parse(std::string_view text);
 };
 
@@ -34,8 +33,7 @@ struct HttpResponse {
   HttpMessage message;
 };
 
-// One thread at a time. The connection is opened by the first request and kept while both sides
-// agree.
+// One thread at a time. The connection is opened by the first request and kept while both sides agree.
 class HttpConnection {
  public:
   HttpConnection(std::string host, std::string port);
@@ -43,8 +41,7 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // A kept connection that the server closed meanwhile is opened again once; so a request may
-  // arrive twice.
+  // A kept connection that the server closed meanwhile is opened again once; so a request may arrive twice.
   HttpResponse Send(const HttpRequest& request, const Deadline& deadline);
 
  private:

@@ -37,8 +37,7 @@ class OtlpExporter {
   void Push(std::string block);
   void CountDropped();  // a block that could not even be encoded
   bool Flush(std::chrono::milliseconds deadline);
-  // If the thread is stuck in the name resolver at the deadline it is left behind, and ends by
-  // itself.
+  // If the thread is stuck in the name resolver at the deadline it is left behind, and ends by itself.
   void Shutdown(std::chrono::milliseconds deadline);
 
   TracerStats stats() const;

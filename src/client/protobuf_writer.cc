@@ -3,8 +3,7 @@
 namespace wherefore::client {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none (Unicode
-// table 3-7).
+// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none (Unicode table 3-7).
 size_t SequenceLength(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };

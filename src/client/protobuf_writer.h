@@ -1,5 +1,4 @@
-// The few protobuf encodings that OTLP needs, appended to a string. Field numbers come from OTLP's
-// .proto files.
+// The few protobuf encodings that OTLP needs, appended to a string. Field numbers come from OTLP's .proto files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// For tests: an OTLP/HTTP receiver on a free loopback port that gives scripted answers and keeps
-// what it got.
+// For tests: an OTLP/HTTP receiver on a free loopback port that gives scripted answers and keeps what it got.
 #pragma once
 
 #include <arpa/inet.h>
@@ -10,6 +9,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -182,8 +183,11 @@ class TestReceiver {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    listen(listener_, 64);
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        listen(listener_, 64) != 0) {
+      std::perror("test receiver");
+      std::abort();
+    }
     socklen_t size = sizeof address;
     getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);

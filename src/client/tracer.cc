@@ -28,8 +28,7 @@ std::string EndpointText(const TracerOptions& options) {
   if (!options.endpoint.empty()) return options.endpoint;
   std::string text = FromEnvironment("WHEREFORE_ENDPOINT");
   if (!text.empty()) return text;
-  // OpenTelemetry: the specific variable is used as it stands, to the general one the path is
-  // added.
+  // OpenTelemetry: the specific variable is used as it stands, to the general one the path is added.
   text = FromEnvironment("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   if (!text.empty()) return text;
   text = FromEnvironment("OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -57,7 +56,7 @@ client::ProcessLabels FindProcessLabels(const TracerOptions& options) {
 
 }  // namespace
 
-Tracer::Tracer(TracerOptions options)
+Tracer::Tracer(const TracerOptions& options)
     : thread_ids_(options.thread_ids), shutdown_deadline_(options.shutdown_deadline) {
   if (Disabled()) return;
   const std::string text = EndpointText(options);
