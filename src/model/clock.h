@@ -33,4 +33,8 @@ struct ClockOffset {
   Nanos error_ns = 0;
 };
 
+// Offsets of every host in every window that has exchanges, sorted by (host, from). Exchanges of one pair and window
+// may stand in several entries (one a segment); input order does not matter. clock.cc tells the method.
+std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges);
+
 }  // namespace wf

@@ -1,0 +1,160 @@
+#include "model/clock_exchange.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "model/id_map.h"
+
+namespace wf {
+
+void ExchangeTable::Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received) {
+  const Nanos delay = SaturatingSub(received, sent);
+  int64_t window = sent / kClockWindow;
+  if (sent % kClockWindow < 0) --window;  // times before 1970 round down too
+  const auto [at, fresh] = least_.try_emplace({from_host, to_host, window}, Least{delay, 1});
+  if (fresh) return;
+  at->second.delay = std::min(at->second.delay, delay);
+  ++at->second.count;
+}
+
+std::vector<ClockExchange> ExchangeTable::Exchanges() const {
+  std::vector<ClockExchange> out;
+  for (const auto& [key, least] : least_) {
+    out.push_back({std::string(hosts_.At(key.from)), std::string(hosts_.At(key.to)), key.window * kClockWindow,
+                   least.delay, least.count});
+  }
+  std::sort(out.begin(), out.end(), [](const ClockExchange& a, const ClockExchange& b) {
+    return std::tie(a.window_ns, a.from_host, a.to_host) < std::tie(b.window_ns, b.from_host, b.to_host);
+  });
+  return out;
+}
+
+namespace {
+
+class TraceExchanges {
+ public:
+  TraceExchanges(const EventBatch& batch, ExchangeTable& table) : batch_(batch), table_(table) {
+    for (const Process& process : batch.processes) host_.push_back(table.Host(batch.str(process.host)));
+    async_key_ = batch.strings.Find("wherefore.async");
+  }
+
+  // All rows of one trace.
+  void Collect(const uint32_t* rows, size_t count) {
+    uint32_t first_host = 0;
+    bool several = false;
+    for (size_t i = 0; i < count && !several; ++i) {
+      const uint32_t host = HostOf(rows[i]);
+      if (host == 0) continue;
+      several = first_host != 0 && host != first_host;
+      first_host = host;
+    }
+    if (!several) return;
+    IdMap by_id;
+    by_id.Reserve(count);
+    sends_.clear();
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t row = rows[i];
+      if (batch_.type[row] != EventType::kSpan) {
+        sends_.push_back(row);
+        continue;
+      }
+      const uint32_t known = by_id.Insert(batch_.id1[row], row);
+      // One id for client and server: they are caller and callee.
+      if (known != row) Relate(batch_.kind[known] == SpanKind::kClient ? known : row,
+                               batch_.kind[known] == SpanKind::kClient ? row : known);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t row = rows[i];
+      if (batch_.type[row] != EventType::kSpan || batch_.id2[row] == 0) continue;
+      const uint32_t parent = by_id.Find(batch_.id2[row]);
+      if (parent != kNone && parent != row) Relate(parent, row);
+    }
+    if (!sends_.empty()) CollectEvents();
+  }
+
+ private:
+  uint32_t HostOf(uint32_t row) const { return host_[batch_.process[row]]; }
+
+  void Message(uint32_t from_row, Nanos sent, uint32_t to_row, Nanos received) {
+    const uint32_t from = HostOf(from_row), to = HostOf(to_row);
+    if (from != 0 && to != 0 && from != to) table_.Add(from, sent, to, received);
+  }
+
+  bool IsAsync(uint32_t row) const {
+    if (async_key_ == UINT32_MAX) return false;
+    AttributeReader reader(batch_.attrs(row));
+    uint32_t key;
+    for (Value value; reader.Next(key, value);) {
+      if (key == async_key_ && value.type == ValueType::kBool) return value.boolean;
+    }
+    return false;
+  }
+
+  // Begins: the parent's cannot be after the child's. Ends: the other way round, but only where the parent waited.
+  void Relate(uint32_t parent, uint32_t child) {
+    if (HostOf(parent) == HostOf(child) || HostOf(parent) == 0 || HostOf(child) == 0) return;
+    const SpanKind caller = batch_.kind[parent], callee = batch_.kind[child];
+    const bool call = caller == SpanKind::kClient && callee == SpanKind::kServer;
+    const bool untold = caller == SpanKind::kUnspecified && callee == SpanKind::kUnspecified;
+    const bool starts = (batch_.marks[parent] & kHasStart) && (batch_.marks[child] & kHasStart);
+    if (!starts) return;
+    Message(parent, batch_.start_ns[parent], child, batch_.start_ns[child]);
+    const bool ends = (batch_.marks[parent] & kHasEnd) && (batch_.marks[child] & kHasEnd);
+    if (!ends || !(call || untold) || batch_.parent_ref[child] == ParentRef::kFollowsFrom || IsAsync(child)) return;
+    // A callee that ran longer than the call was not waited for (a time-out); durations do not depend on skew. Taken
+    // as a response, one such call would pretend that clocks differ by its whole delay.
+    const Nanos waited = SaturatingSub(batch_.end_ns[parent], batch_.start_ns[parent]);
+    const Nanos ran = SaturatingSub(batch_.end_ns[child], batch_.start_ns[child]);
+    if (ran < 0 || ran > waited) return;
+    Message(child, batch_.end_ns[child], parent, batch_.end_ns[parent]);
+  }
+
+  // Events whose sender and receiver tell the same id. The earliest send is before every receive.
+  void CollectEvents() {
+    struct Relation {
+      EventType send, receive;
+    };
+    static constexpr Relation kRelations[] = {
+        {EventType::kRpcClientSend, EventType::kRpcServerReceive}, {EventType::kRpcServerSend, EventType::kRpcClientReceive},
+        {EventType::kRpcServerSend, EventType::kRpcClientQueue},   {EventType::kEdgeBegin, EventType::kEdgeEnd},
+        {EventType::kQueuePut, EventType::kQueueTake},             {EventType::kTaskCreate, EventType::kTaskRun}};
+    std::sort(sends_.begin(), sends_.end(), [&](uint32_t a, uint32_t b) {
+      return std::tie(batch_.id1[a], batch_.type[a], batch_.start_ns[a], a) <
+             std::tie(batch_.id1[b], batch_.type[b], batch_.start_ns[b], b);
+    });
+    for (size_t begin = 0, end; begin < sends_.size(); begin = end) {
+      for (end = begin; end < sends_.size() && batch_.id1[sends_[end]] == batch_.id1[sends_[begin]];) ++end;
+      for (const Relation& relation : kRelations) {
+        uint32_t send = kNone;
+        for (size_t i = begin; i < end && send == kNone; ++i) {
+          if (batch_.type[sends_[i]] == relation.send) send = sends_[i];
+        }
+        if (send == kNone) continue;
+        for (size_t i = begin; i < end; ++i) {
+          const uint32_t receive = sends_[i];
+          if (batch_.type[receive] != relation.receive) continue;
+          Message(send, batch_.start_ns[send], receive, batch_.start_ns[receive]);
+        }
+      }
+    }
+  }
+
+  const EventBatch& batch_;
+  ExchangeTable& table_;
+  std::vector<uint32_t> host_;  // per batch process
+  std::vector<uint32_t> sends_;
+  uint32_t async_key_;
+};
+
+}  // namespace
+
+void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows, ExchangeTable& table) {
+  TraceExchanges traces(batch, table);
+  for (size_t begin = 0, end; begin < rows.size(); begin = end) {
+    const TraceId id = batch.trace_id(rows[begin]);
+    for (end = begin + 1; end < rows.size() && batch.trace_id(rows[end]) == id;) ++end;
+    traces.Collect(rows.data() + begin, end - begin);
+  }
+}
+
+}  // namespace wf
