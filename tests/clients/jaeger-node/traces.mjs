@@ -1,25 +1,19 @@
 // Jaeger's own client for Node.js sends Thrift over HTTP, as Jaeger's collector takes it.
 import jaeger from 'jaeger-client';
+import { hostname } from 'node:os';
 
 import { check, finish } from '../lib/results.mjs';
 import { getJson, server } from '../lib/server.mjs';
 
-// Its modules are CommonJS, and the sender is not among its named exports.
-import { createRequire } from 'node:module';
-const require = createRequire(import.meta.url);
-const HTTPSender = require('jaeger-client/dist/src/reporters/http_sender.js').default;
-const opentracing = require('opentracing');
-
 const quiet = { info() {}, error: (text) => console.log(`    jaeger-client: ${text}`) };
 
 await check('jaeger: Thrift from Jaeger\'s client', async (assert) => {
-  const sender = new HTTPSender({ endpoint: `http://${server.jaeger}/api/traces`, logger: quiet });
-  const reporter = new jaeger.RemoteReporter(sender, { bufferFlushInterval: 100, logger: quiet });
-  const tracer = new jaeger.Tracer('jaeger shop', reporter, new jaeger.ConstSampler(true), {
-    logger: quiet,
-    tags: { hostname: 'jaeger-host', ip: '10.0.0.9' },
+  const tracer = jaeger.initTracer({
+    serviceName: 'jaeger shop',
+    sampler: { type: 'const', param: 1 },
+    reporter: { collectorEndpoint: `http://${server.jaeger}/api/traces`, flushIntervalMs: 100 },
     traceId128bit: true,
-  });
+  }, { logger: quiet, tags: { zone: 'eu' } });
   const startTime = Date.now() - 60_000;
   const root = tracer.startSpan('GET /', { startTime, tags: { 'span.kind': 'server' } });
   const child = tracer.startSpan('call', {
@@ -28,7 +22,7 @@ await check('jaeger: Thrift from Jaeger\'s client', async (assert) => {
     tags: { 'span.kind': 'client', text: 'ü', flag: true, number: 2.5, error: true },
   });
   child.log({ event: 'retry', attempt: 2 }, startTime + 2);
-  const after = tracer.startSpan('later', { references: [opentracing.followsFrom(root)], startTime: startTime + 20 });
+  const after = tracer.startSpan('later', { references: [jaeger.opentracing.followsFrom(root)], startTime: startTime + 20 });
   child.finish(startTime + 9);
   root.finish(startTime + 10);
   after.finish(startTime + 25);
@@ -53,7 +47,8 @@ await check('jaeger: Thrift from Jaeger\'s client', async (assert) => {
   assert.equal(events[0].raw_time_ns, at(2));
   assert.equal(events[0].name, 'retry');
   assert.equal(events[0].attributes.attempt, 2);
-  assert.deepEqual([answer.processes[0].service, answer.processes[0].host], ['jaeger shop', 'jaeger-host']);
+  assert.deepEqual([answer.processes[0].service, answer.processes[0].host, answer.processes[0].attributes.zone],
+    ['jaeger shop', hostname(), 'eu']);
 });
 
 await check('jaeger: malformed Thrift is refused with a reason', async (assert) => {

@@ -1,0 +1,236 @@
+// api/openapi.yaml against the running server: the same routes with the same rights, and every answer, good or bad,
+// has a status, a content type and a body that the file describes. A key that the file does not name is a failure.
+import { randomBytes } from 'node:crypto';
+
+import { OpenApi } from './lib/openapi.mjs';
+import { check, finish } from './lib/results.mjs';
+import { get, server } from './lib/server.mjs';
+
+const api = new OpenApi(new URL('../../api/openapi.yaml', import.meta.url));
+const hex = (bytes) => randomBytes(bytes).toString('hex');
+
+// A trace that shows as much as possible: kinds, an error, attributes of all types, an event, a link, a parent that
+// never comes, an end before its start, two hosts, a queue's producer and consumer.
+const traceId = hex(16);
+const root = hex(8);
+const service = `openapi-${hex(4)}`;
+const now = BigInt(Date.now()) * 1_000_000n - 60_000_000_000n;
+const at = (micros) => String(now + BigInt(micros) * 1000n);
+const span = (name, kind, begin, end, more = {}) => ({
+  traceId, spanId: hex(8), parentSpanId: root, name, kind, startTimeUnixNano: at(begin), endTimeUnixNano: at(end), ...more,
+});
+const attribute = (key, value) => ({ key, value });
+const resource = (name, host) => ({
+  attributes: [
+    attribute('service.name', { stringValue: name }),
+    attribute('host.name', { stringValue: host }),
+    attribute('process.pid', { intValue: '4711' }),
+  ],
+});
+const client = hex(8);
+const sample = {
+  resourceSpans: [
+    {
+      resource: resource(service, 'host-1'),
+      scopeSpans: [{
+        scope: { name: 'openapi', version: '1', attributes: [attribute('a', { boolValue: true })] },
+        spans: [
+          span('GET /', 2, 0, 1000, { spanId: root, parentSpanId: '', traceState: 'v=1', flags: 257 }),
+          span('call', 3, 100, 900, {
+            spanId: client,
+            status: { code: 2, message: 'broken' },
+            attributes: [
+              attribute('user', { stringValue: 'u7' }),
+              attribute('n', { intValue: '-5' }),
+              attribute('d', { doubleValue: 0.5 }),
+              attribute('nan', { doubleValue: 'NaN' }),
+              attribute('raw', { bytesValue: 'AAEC' }),
+              attribute('list', { arrayValue: { values: [{ intValue: '1' }, { stringValue: 'x' }] } }),
+              attribute('map', { kvlistValue: { values: [attribute('k', { boolValue: false })] } }),
+              attribute('thread.id', { intValue: '12' }),
+            ],
+            events: [{ timeUnixNano: at(500), name: 'retry', attributes: [attribute('attempt', { intValue: '2' })] }],
+            links: [{ traceId: hex(16), spanId: hex(8), traceState: 'l=1', attributes: [attribute('why', { stringValue: 'batch' })] }],
+          }),
+          span('send', 4, 300, 310),
+          span('orphan', 1, 400, 410, { parentSpanId: hex(8) }),
+          span('backwards', 1, 600, 500),
+        ],
+      }],
+    },
+    {
+      resource: resource(`${service}-backend`, 'host-2'),
+      scopeSpans: [{ scope: {}, spans: [span('serve', 2, 200, 800, { parentSpanId: client })] }],
+    },
+  ],
+};
+
+await check('openapi: the sample is taken', async (assert) => {
+  const response = await fetch(`http://${server.otlp_http}/v1/traces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(sample),
+  });
+  assert.equal(response.status, 200);
+});
+
+await check('openapi: every reference resolves, every operation has its own id, path parameters are declared', (assert) => {
+  for (const reference of api.references()) api.resolve({ $ref: reference });
+  const ids = api.operations().map(({ operation }) => operation.operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const { path, operation } of api.operations()) {
+    const inPath = [...path.matchAll(/{(\w+)}/g)].map((match) => match[1]);
+    const declared = (operation.parameters ?? []).map((p) => api.resolve(p)).filter((p) => p.in === 'path').map((p) => p.name);
+    assert.deepEqual(declared, inPath, path);
+  }
+});
+
+// The server's last {…} takes the rest of a path, so one of its routes may be several paths of the file; under /api/v1
+// they are the same.
+const shape = (path) => path.replace(/{\w+}/g, '{}');
+const covers = (route, path) => {
+  if (shape(route) === shape(path)) return true;
+  return route.endsWith('}') && !route.startsWith('/api/v1/') && path.startsWith(route.slice(0, route.indexOf('{')));
+};
+let routes = [];
+await check('openapi: every route of the server is in the file', async (assert) => {
+  routes = JSON.parse((await get('/api/v1/routes')).text);
+  assert.ok(routes.length > 10);
+  const missing = routes.filter((route) => !api.operations().some(({ path, method }) => method === route.method && covers(route.path, path)));
+  assert.deepEqual(missing, []);
+});
+await check('openapi: every path of the file is a route of the server', (assert) => {
+  const missing = api.operations().filter(({ path, method }) => !routes.some((route) => route.method === method && covers(route.path, path)));
+  assert.deepEqual(missing.map(({ path, method }) => `${method} ${path}`), []);
+});
+await check('openapi: the rights are those of the server', (assert) => {
+  for (const { path, method, operation } of api.operations()) {
+    const route = routes.find((entry) => entry.method === method && covers(entry.path, path));
+    assert.equal(operation['x-right'] ?? 'read', route.right, `${method} ${path}`);
+  }
+});
+
+const q = (values) => `?${new URLSearchParams(values)}`;
+const window = { start: String((now - 60_000_000_000n) / 1000n), end: String((now + 60_000_000_000n) / 1000n) };
+const rfc3339 = (nanos) => new Date(Number(nanos / 1_000_000n)).toISOString();
+const v3window = { 'query.start_time_min': rfc3339(now - 60_000_000_000n), 'query.start_time_max': rfc3339(now + 60_000_000_000n) };
+const unknown = hex(16);
+
+// What is asked: [path of the file, status, request], and what more must be true of the body.
+const questions = [
+  ['/api/v1/traces', 200, `/api/v1/traces${q({ service })}`, (body, assert) => assert.equal(body.traces[0].trace_id, traceId)],
+  ['/api/v1/traces', 200, '/api/v1/traces?limit=1'],
+  ['/api/v1/traces', 200, `/api/v1/traces${q({ service: 'nobody' })}`, (body, assert) => assert.deepEqual(body, { traces: [], next: null })],
+  ['/api/v1/traces', 200, `/api/v1/traces${q({ service, operation: 'call', attr: 'user=u7', status: 'error', min_duration: '100us', max_duration: '1h', since: '1h' })}`, (body, assert) => assert.equal(body.traces.length, 1)],
+  ['/api/v1/traces', 200, `/api/v1/traces${q({ service, format: 'text' })}`],
+  ['/api/v1/traces', 400, '/api/v1/traces?limit=0'],
+  ['/api/v1/traces', 400, '/api/v1/traces?colour=red'],
+  ['/api/v1/traces', 400, '/api/v1/traces?min_duration=fast'],
+  ['/api/v1/traces', 400, '/api/v1/traces?cursor=zzz'],
+  ['/api/v1/trace/{id}', 200, `/api/v1/trace/${traceId}`, (body, assert) => {
+    for (const list of ['units', 'blocks', 'points', 'edges', 'repairs', 'missing', 'processes', 'roots']) {
+      assert.ok(body[list].length > 0, `${list} is empty: the sample does not show it`);
+    }
+    assert.deepEqual(body.blocks.find((block) => block.name === 'call').attributes.raw, { bytes: 'AAEC' });
+  }],
+  ['/api/v1/trace/{id}', 200, `/api/v1/trace/${traceId}?clock=raw`, (body, assert) => assert.equal(body.clock, 'raw')],
+  ['/api/v1/trace/{id}', 200, `/api/v1/trace/${traceId}?span=${client}`, (body, assert) => assert.equal(body.blocks.length, 1)],
+  ['/api/v1/trace/{id}', 200, `/api/v1/trace/${traceId}?view=waterfall`, (body, assert) => assert.ok(body.blocks.span_id.length >= 6)],
+  ['/api/v1/trace/{id}', 200, `/api/v1/trace/${traceId}?format=text`],
+  ['/api/v1/trace/{id}', 404, `/api/v1/trace/${unknown}`],
+  ['/api/v1/trace/{id}', 404, `/api/v1/trace/${traceId}?span=${hex(8)}`],
+  ['/api/v1/trace/{id}', 400, '/api/v1/trace/not-hex'],
+  ['/api/v1/trace/{id}', 400, `/api/v1/trace/${traceId}?clock=sundial`],
+  ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', since: '1h' })}`, (body, assert) => assert.ok(body.spans.some((entry) => entry.trace_id === traceId))],
+  ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', thread: '12', pid: '4711' })}`],
+  ['/api/v1/resource', 400, '/api/v1/resource'],
+  ['/api/v1/services', 200, '/api/v1/services', (body, assert) => assert.ok(body.services.includes(service))],
+  ['/api/v1/services', 200, '/api/v1/services?format=text'],
+  ['/api/v1/operations', 200, `/api/v1/operations${q({ service })}`, (body, assert) => assert.ok(body.operations.some((entry) => entry.name === 'call' && entry.kind === 'client'))],
+  ['/api/v1/operations', 400, '/api/v1/operations'],
+  ['/api/v1/attributes', 200, '/api/v1/attributes?prefix=us', (body, assert) => assert.ok(body.keys.includes('user'))],
+  ['/api/v1/attributes', 400, '/api/v1/attributes?limit=many'],
+  ['/api/v1/attributes/{key}', 200, '/api/v1/attributes/user?prefix=u', (body, assert) => assert.ok(body.values.includes('u7'))],
+  ['/api/v1/attributes/{key}', 200, '/api/v1/attributes/nobody.has.this', (body, assert) => assert.deepEqual(body.values, [])],
+  ['/api/v1/status', 200, '/api/v1/status', (body, assert) => assert.ok(body.store.spans >= 6)],
+  ['/api/v1/status', 200, '/api/v1/status?format=text'],
+  ['/api/v1/export', 200, '/api/v1/export?since=1h', (body, assert) => assert.ok(body.includes(traceId))],
+  ['/api/v1/export', 200, '/api/v1/export?to=batches&since=1h'],
+  ['/api/v1/export', 400, '/api/v1/export?to=stone'],
+  ['/api/v1/routes', 200, '/api/v1/routes'],
+  ['/healthz', 200, '/healthz'],
+  ['/readyz', 200, '/readyz'],
+  ['/metrics', 200, '/metrics'],
+  ['/api/services', 200, '/api/services', (body, assert) => assert.ok(body.data.includes(service))],
+  ['/api/services/{service}/operations', 200, `/api/services/${service}/operations`, (body, assert) => assert.ok(body.data.includes('call'))],
+  ['/api/operations', 200, `/api/operations${q({ service, spanKind: 'client' })}`, (body, assert) => assert.deepEqual(body.data, [{ name: 'call', spanKind: 'client' }])],
+  ['/api/operations', 400, '/api/operations'],
+  ['/api/traces', 200, `/api/traces${q({ service, ...window })}`, (body, assert) => assert.equal(body.data[0].traceID, traceId)],
+  ['/api/traces', 200, `/api/traces${q([['traceID', traceId], ['traceID', unknown]])}`, (body, assert) => assert.equal(body.errors[0].traceID, unknown)],
+  ['/api/traces', 400, '/api/traces'],
+  ['/api/traces/{id}', 200, `/api/traces/${traceId}`],
+  ['/api/traces/{id}', 404, `/api/traces/${unknown}`],
+  ['/api/traces/{id}', 400, '/api/traces/not-hex'],
+  ['/api/dependencies', 200, `/api/dependencies${q({ service })}`, (body, assert) => assert.deepEqual(body.data, [{ parent: service, child: `${service}-backend`, callCount: 1 }])],
+  ['/api/dependencies', 400, '/api/dependencies?lookback=long'],
+  ['/api/v3/services', 200, '/api/v3/services'],
+  ['/api/v3/operations', 200, `/api/v3/operations${q({ service })}`],
+  ['/api/v3/operations', 400, '/api/v3/operations'],
+  ['/api/v3/traces', 200, `/api/v3/traces${q({ 'query.service_name': service, ...v3window })}`],
+  ['/api/v3/traces', 400, `/api/v3/traces${q({ 'query.service_name': service })}`],
+  ['/api/v3/traces', 404, `/api/v3/traces${q({ 'query.service_name': 'nobody', ...v3window })}`],
+  ['/api/v3/traces/{id}', 200, `/api/v3/traces/${traceId}`],
+  ['/api/v3/traces/{id}', 404, `/api/v3/traces/${unknown}`],
+  ['/api/v3/traces/{id}', 400, '/api/v3/traces/not-hex'],
+];
+
+function checkAnswer(path, method, expected, answer, assert) {
+  assert.equal(answer.status, expected, answer.text.slice(0, 300));
+  const type = answer.headers.get('content-type') ?? '';
+  const schema = api.schemaFor(path, method, answer.status, type);
+  const body = type.startsWith('application/json') ? JSON.parse(answer.text) : answer.text;
+  api.validate(schema, body);
+  return body;
+}
+
+for (const [path, status, request, more] of questions) {
+  await check(`openapi: ${status} GET ${request.replaceAll(traceId, 'ID').replaceAll(unknown, 'UNKNOWN').replaceAll(service, 'SERVICE').replaceAll(client, 'SPAN').slice(0, 100)}`, async (assert) => {
+    const body = checkAnswer(path, 'GET', status, await get(request), assert);
+    more?.(body, assert);
+  });
+}
+
+await check('openapi: every GET of the file was asked', (assert) => {
+  const asked = new Set(questions.map(([path]) => path));
+  assert.deepEqual(api.operations().filter(({ path, method }) => method === 'GET' && !asked.has(path)).map(({ path }) => path), []);
+});
+
+const post = (path, options = {}) => get(path, { method: 'POST', ...options });
+const other = JSON.stringify(sample).replaceAll(traceId, hex(16));
+await check('openapi: 200 POST /api/v1/import, and again', async (assert) => {
+  const first = checkAnswer('/api/v1/import', 'POST', 200, await post('/api/v1/import?name=sample.json', { body: other }), assert);
+  assert.deepEqual([first.files, first.traces, first.spans, first.duplicates], [1, 1, 6, 0]);
+  const again = checkAnswer('/api/v1/import', 'POST', 200, await post('/api/v1/import?name=sample.json', { body: other }), assert);
+  assert.deepEqual([again.spans, again.duplicates], [0, 6]);
+});
+await check('openapi: 400 POST /api/v1/import of something else', async (assert) => {
+  checkAnswer('/api/v1/import', 'POST', 400, await post('/api/v1/import', { body: 'a poem' }), assert);
+});
+await check('openapi: 403 POST /api/v1/flush without the token', async (assert) => {
+  checkAnswer('/api/v1/flush', 'POST', 403, await post('/api/v1/flush'), assert);
+});
+await check('openapi: 200 POST /api/v1/flush with the token', async (assert) => {
+  const headers = { authorization: `Bearer ${server.token}` };
+  checkAnswer('/api/v1/flush', 'POST', 200, await post('/api/v1/flush', { headers }), assert);
+});
+
+await check('openapi: errors outside the file have the same form', async (assert) => {
+  const schema = { $ref: '#/components/schemas/Error' };
+  for (const [status, request] of [[404, get('/api/v1/nothing')], [405, post('/api/v1/traces')]]) {
+    const answer = await request;
+    assert.equal(answer.status, status);
+    api.validate(schema, JSON.parse(answer.text));
+  }
+});
+
+finish();
