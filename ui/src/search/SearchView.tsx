@@ -105,7 +105,7 @@ export function SearchView() {
             traces={shown}
             sort={sort}
             footer={
-              <div className="traces-foot">
+              <>
                 {more.error && <span className="bad">{more.error.message} </span>}
                 {next !== null ? (
                   <button type="button" className="button" disabled={more.loading} onClick={more.load}>
@@ -114,7 +114,7 @@ export function SearchView() {
                 ) : (
                   <span className="muted">{region ? '' : 'That is all.'}</span>
                 )}
-              </div>
+              </>
             }
           />
         </>

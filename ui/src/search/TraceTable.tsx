@@ -121,7 +121,7 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
           )
         })}
         <div role="presentation" style={{ height: Math.max(0, (sorted.length - last) * ROW) }} />
-        {footer}
+        <div role="row" className="traces-foot"><div role="cell">{footer}</div></div>
       </div>
     </div>
   )
