@@ -30,7 +30,7 @@ export function equal(actual, expected, what) {
 }
 
 // `tries` a condition that becomes true a moment later; the message says what never happened.
-export async function eventually(condition, message, timeoutMs = 5000) {
+export async function eventually(condition, message, timeoutMs = 5000, everyMs = 25) {
   const end = Date.now() + timeoutMs
   let last
   do {
@@ -39,7 +39,7 @@ export async function eventually(condition, message, timeoutMs = 5000) {
     } catch (cause) {
       last = cause
     }
-    await new Promise((r) => setTimeout(r, 25))
+    await new Promise((r) => setTimeout(r, everyMs))
   } while (Date.now() < end)
   throw new Error(`${message}${last ? ` (${last.message})` : ''}`)
 }

@@ -1,0 +1,132 @@
+// Loading, failing and skewed: states that a healthy server does not show, forced on the mock.
+// parallel: yes
+import { atEnd, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, test } from './harness.mjs'
+import { MockStore, startMock } from './mock_server.mjs'
+import { checkout, hour, random } from './scenario.mjs'
+
+const ID = 'ab'.repeat(16)
+const now = BigInt(Date.now()) * 1_000_000n
+function store() {
+  const s = new MockStore()
+  for (const spans of hour(2, now, 60)) s.add(spans)
+  s.add(checkout(random(1), now - 30_000_000_000n, { slow: true, traceId: ID }))
+  return s
+}
+async function mock(options) {
+  const server = await startMock({ store: store(), ...options })
+  atEnd(server.close)
+  return server
+}
+const overloaded = { status: 503, body: { error: { code: 'overloaded', message: 'The store is behind by 3 batches.', hint: 'Ask again in a moment; `wherefore status` shows the lag.' } } }
+
+for (const [view, path, api] of [
+  ['search', '/search', '/api/v1/traces'],
+  ['trace', `/trace/${ID}`, `/api/v1/trace/${ID}`],
+  ['status', '/status', '/api/v1/status'],
+]) {
+  test(`${view}: a skeleton shows while loading, but not before 150 ms`, async ({ open }) => {
+    const server = await mock({ behave: (p) => (p === api ? { delayMs: 1500 } : null) })
+    const page = await open({
+      url: server.url + path,
+      init: () => {
+        // Opacity of the skeleton over time, from the frame it was inserted.
+        window.seen = []
+        let since = 0
+        const look = () => {
+          const skeleton = document.querySelector('.skeleton')
+          if (skeleton) {
+            since ||= performance.now()
+            window.seen.push([performance.now() - since, Number(getComputedStyle(skeleton).opacity)])
+          }
+          requestAnimationFrame(look)
+        }
+        requestAnimationFrame(look)
+      },
+    })
+    await page.waitForTimeout(700)
+    const seen = await page.evaluate(() => window.seen)
+    check(seen.filter(([ms]) => ms < 120).every(([, opacity]) => opacity === 0), 'the skeleton flickers before 150 ms')
+    check(seen.some(([, opacity]) => opacity > 0.9), 'no skeleton after 150 ms')
+    await shoot(page, `${view}-loading`)
+    await checkAxe(page, `${view} while loading`)
+    await page.locator('h1').waitFor()
+    await eventually(async () => (await page.locator('.skeleton').count()) === 0, 'the skeleton stays', 8000)
+  })
+
+  test(`${view}: a failure shows message, hint and request, and can be tried again`, async ({ open }) => {
+    let failing = true
+    const server = await mock({ behave: (p) => (p === api && failing ? overloaded : null) })
+    const page = await open({ url: server.url + path, expectFailures: true })
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    const text = await alert.innerText()
+    for (const part of ['The store is behind by 3 batches.', 'Ask again in a moment', `GET ${api}`, '503', 'overloaded']) check(text.includes(part), `“${part}” is not in: ${text}`)
+    await checkAxe(page, `${view} failing`)
+    await shoot(page, `${view}-failing`)
+    failing = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await eventually(async () => (await page.getByRole('alert').count()) === 0, 'trying again does not help')
+    await page.locator('h1').waitFor()
+  })
+}
+
+test('a server that went away is named, and the page recovers', async ({ open }) => {
+  const server = await mock({})
+  const page = await open({ url: `${server.url}/search`, expectFailures: true })
+  await page.locator('.traces-scroll .traces-row').first().waitFor()
+  await page.context().setOffline(true)
+  await page.getByRole('button', { name: 'last 15 minutes' }).click()
+  await page.getByText('The server cannot be reached.').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.locator('.traces-scroll .traces-row').first().waitFor()
+})
+
+test('an answer that is no JSON is an error, not a blank page', async ({ open }) => {
+  const server = await mock({ behave: (p) => (p === '/api/v1/traces' ? { status: 200, body: '<html>' } : null) })
+  const page = await open({ url: `${server.url}/search` })
+  await page.getByText('The answer is not JSON.').waitFor()
+})
+
+test('a span whose details fail keeps the waterfall', async ({ open }) => {
+  const server = await mock({ behave: (p, url) => (url.searchParams.has('span') ? overloaded : null) })
+  const page = await open({ url: `${server.url}/trace/${ID}`, expectFailures: true })
+  await page.locator('.trace h1').waitFor()
+  await page.keyboard.press('m')
+  await page.locator('.panel').getByRole('alert').waitFor()
+  check(await page.getByRole('treegrid').isVisible(), 'the waterfall is gone')
+  check((await page.locator('.panel .facts').innerText()).includes('own time'), 'the known facts are gone')
+})
+
+test('skewed clocks: aligned and raw draw differently, the error is shown', async ({ open }) => {
+  const server = await mock({ skewNs: 60_000_000 })
+  const page = await open({ url: `${server.url}/trace/${ID}` })
+  await page.locator('.trace h1').waitFor()
+  await settled(page)
+  const aligned = await page.evaluate(() => document.querySelector('.wf-canvas').toDataURL())
+  check((await page.getByRole('button', { name: /^Aligned/ }).innerText()).includes('± 180 µs'), 'no clock error')
+  await page.getByRole('button', { name: 'Raw' }).click()
+  await settled(page)
+  equal(new URL(page.url()).searchParams.get('clock'), 'raw', 'clock')
+  check((await page.evaluate(() => document.querySelector('.wf-canvas').toDataURL())) !== aligned, 'the clock switch draws nothing new')
+  await shoot(page, 'trace-raw-clock')
+})
+
+test('an empty server says how to fill it', async ({ open }) => {
+  const server = await mock({ store: new MockStore() })
+  await everyLook(open, `${server.url}/search`, 'search-empty', async (page) => {
+    await page.getByText('make demo').waitFor()
+    await page.getByText('OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318').waitFor()
+  })
+})
+
+test('losses on the status page are named and counted', async ({ open }) => {
+  const server = await mock({})
+  const page = await open({ url: `${server.url}/status` })
+  const losses = page.getByRole('region', { name: 'Losses' })
+  await losses.waitFor()
+  check((await losses.innerText()).includes('otlp.spans_rejected'), await losses.innerText())
+  check((await page.locator('h1').innerText()).includes('3 items were not kept'), await page.locator('h1').innerText())
+})
+
+await run()
