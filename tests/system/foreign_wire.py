@@ -90,13 +90,13 @@ def grpc_call(address, method, message, seconds=10):
                          ("content-type", "application/grpc"), ("te", "trailers")])
         sock.sendall(H2_PREFACE + _frame(1, 4, 1, head))
         # Flow control: what fits the initial window goes out at once; more when the server allows it.
-        window, sent, buffer, deadline = 65535, 0, b"", time.monotonic() + seconds
+        windows, sent, buffer, deadline = {0: 65535, 1: 65535}, 0, b"", time.monotonic() + seconds
         with contextlib.suppress(OSError):
             while time.monotonic() < deadline and not answer.ended:
-                while sent < len(body) and window > 0:
-                    piece = body[sent:sent + min(window, 16384)]
+                while sent < len(body) and min(windows.values()) > 0:
+                    piece = body[sent:sent + min(16384, *windows.values())]
                     sent += len(piece)
-                    window -= len(piece)
+                    windows = {stream: size - len(piece) for stream, size in windows.items()}
                     sock.sendall(_frame(0, 1 if sent == len(body) else 0, 1, piece))
                 received = sock.recv(65536)
                 if not received:
@@ -109,8 +109,8 @@ def grpc_call(address, method, message, seconds=10):
                         sock.sendall(_frame(4, 1, 0, b""))
                     elif kind == 6 and not flags & 1:
                         sock.sendall(_frame(6, 1, 0, payload))
-                    elif kind == 8 and stream == 1:
-                        window += int.from_bytes(payload, "big")
+                    elif kind == 8:
+                        windows[stream] += int.from_bytes(payload, "big")
                     elif kind == 3:
                         answer.reset = int.from_bytes(payload, "big")
                         return answer
