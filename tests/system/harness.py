@@ -253,6 +253,14 @@ class Server:
     def get(self, path, headers=None):
         return self.request("http", "GET", path, headers=headers)
 
+    def trace(self, number, **parameters):
+        """The answer of `trace`, by HTTP: quicker than a process each."""
+        query = "?" + "&".join(f"{k}={v}" for k, v in parameters.items()) if parameters else ""
+        answer = self.get(f"/api/v1/trace/{number if isinstance(number, str) else trace_id(number)}{query}")
+        if answer.status != 200:
+            raise AssertionError(repr(answer))
+        return answer.json
+
     def send_otlp(self, value, headers=None):
         """OTLP over HTTP, JSON."""
         return self.request("otlp_http", "POST", "/v1/traces", json.dumps(value),

@@ -79,6 +79,17 @@ def protocols_and_compressions():
     equal("OTLP/gRPC: both spans are there", spans_of(0x1400), 2)
 
 
+def what_comes_twice_is_kept_once():
+    before = server.get("/api/v1/status").json["store"]["spans"]
+    body = otlp_proto.encode(simple(0x1500))
+    for _ in range(3):
+        server.send_proto(body)
+    server.send_otlp(simple(0x1500))
+    equal("a batch sent four times is one: blocks, search, status", (
+        spans_of(0x1500), [t["spans"] for t in server.get("/api/v1/traces?limit=100").json["traces"] if t["trace_id"] == trace_id(0x1500)],
+        server.get("/api/v1/status").json["store"]["spans"] - before), (2, [2], 2))
+
+
 def partial_success_tells_counts_and_reason():
     mixed = otlp(process("a", span(0x2001, 1, "good", BASE, BASE + 1), span(0, 2, "bad", BASE, BASE + 1), span(0x2001, 0, "bad", BASE, BASE + 1)))
     answer = server.send_proto(otlp_proto.encode(mixed))
@@ -331,5 +342,5 @@ def teardown():
     equal("the server stops cleanly after everything", server.stop(), 0)
 
 
-run(setup, protocols_and_compressions, partial_success_tells_counts_and_reason, logs_and_metrics_are_refused_politely, hostile_protobuf,
+run(setup, protocols_and_compressions, what_comes_twice_is_kept_once, partial_success_tells_counts_and_reason, logs_and_metrics_are_refused_politely, hostile_protobuf,
     hostile_json, hostile_transport, attributes_can_be_dropped_or_hashed, teardown)

@@ -161,6 +161,21 @@ def filters():
         equal(f"traces {name}", known, [t.id for t in NEWEST_FIRST if matches(t, query)])
 
 
+def summaries_agree_with_the_traces():
+    """The summary is derived: the modeled trace, by the recorded clock, says the same."""
+    with Server(STORE) as server:
+        rows = server.get("/api/v1/traces?limit=120").json["traces"]
+        for row in rows:
+            trace = server.trace(row["trace_id"], clock="raw")
+            real = [b for b in trace["blocks"] if b["source"] != "inferred"]
+            root = block(trace, trace["main_root"])
+            modeled = [trace["trace_id"], root["service"], root["name"], trace["start_ns"], trace["end_ns"] - trace["start_ns"],
+                       len(real), sum(b["status"] == "error" for b in real), trace["complete"]]
+            if list(row.values()) != modeled:
+                return equal("120 summaries say what the modeled traces say", list(row.values()), modeled)
+    check("120 summaries say what the modeled traces say", len(rows) == 120)
+
+
 def attribute_values_with_equals_signs():
     store = folder()
     import_value(store, otlp(process("a", span(1, 1, "x", BASE, BASE + 1, attrs={"q": "a=b=c", "k.v/w": "1 2", "n": 5, "s": "5"}),
@@ -260,5 +275,5 @@ def the_table_on_a_terminal():
           sum(t.id in ran.out.decode() for t in NEWEST_FIRST[:6]) >= 4, ran)
 
 
-run(load, keys_and_rows, filters, pages, attribute_values_with_equals_signs, forms_of_time, duration_units_mean_what_they_say,
+run(load, keys_and_rows, filters, summaries_agree_with_the_traces, pages, attribute_values_with_equals_signs, forms_of_time, duration_units_mean_what_they_say,
     what_ran_on_a_resource, completion, the_table_on_a_terminal)

@@ -262,8 +262,9 @@ def invariants_hold_on_random_damage():
             processes.append(process(f"svc{k % 3}", one, **({"host__name": f"h{k % 3}"} if n % 2 else {})))
     import_value(store, otlp(*processes))
     faults = []
-    for n in range(60):
-        trace = get_trace(store, trace_id(0x5000 + n))
+    with Server(store) as server:
+        traces = [server.trace(0x5000 + n) for n in range(60)]
+    for n, trace in enumerate(traces):
         blocks = {b["span_id"]: b for b in trace["blocks"]}
         points = {p["id"]: p for p in trace["points"]}
         units = {u["id"] for u in trace["units"]}
@@ -310,8 +311,9 @@ def clocks_are_aligned_by_exchanges():
                                        kind="consumer"), host__name="h2")]
     import_value(store, otlp(*processes))
     offsets, inside, causal, ordered = set(), True, True, True
-    for n in range(40):
-        aligned, raw = (get_trace(store, trace_id(0x6000 + n), "--clock", c) for c in ("aligned", "raw"))
+    with Server(store) as server:
+        answers = [[server.trace(0x6000 + n, clock=c) for c in ("aligned", "raw")] for n in range(40)]
+    for n, (aligned, raw) in enumerate(answers):
         client, server, inner = (block(aligned, x) for x in ("client", "server", "inner"))
         slack = aligned["clock_error_ns"]
         inside &= client["start_ns"] - slack <= server["start_ns"] and server["end_ns"] <= client["end_ns"] + slack
@@ -342,7 +344,7 @@ def clocks_are_aligned_by_exchanges():
 
     plain = folder()
     import_value(plain, otlp(*[p for n in range(20) for p in skewed(0x6200 + n, shift, n, hosts=False, rng=rng)]))
-    still = [get_trace(plain, trace_id(0x6200 + n)) for n in range(5)]
+    still = [get_trace(plain, trace_id(0x6200 + n)) for n in range(2)]
     check("without any host nothing is moved", all(b["start_ns"] == b["raw_start_ns"] and b["end_ns"] == b["raw_end_ns"]
                                                    for t in still for b in t["blocks"]))
     bad = cli("trace", trace_id(0x6200), "--clock", "sundial", store=plain)
