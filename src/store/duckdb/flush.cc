@@ -1,0 +1,327 @@
+// From the pending buffer into a part: per tenant sort, remove doubles, lay out, write; then one commit for all, with
+// the number of the applied log, and a checkpoint.
+//
+// Doubles of rows that are already in a segment are removed here too ("receiving never looks up, merging removes"):
+// the trace filters tell which traces of the buffer an earlier segment may have, and only those are read. So stored
+// rows are distinct, and counts are sums. What remains of such traces is listed as *continued*.
+//
+// Small segments (a quiet system, many small imports) are taken in by the next one, so that sizes grow
+// geometrically and a thousand imports do not make a thousand segments.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "store/duckdb/store_impl.h"
+
+namespace wf {
+namespace {
+
+constexpr size_t kSmallSegmentRows = 61440;  // half a row group: larger ones are never rewritten
+constexpr size_t kIdsPerRead = 2000;         // traces looked at together when removing stored doubles
+
+}  // namespace
+
+struct DuckdbStore::TenantRows {
+  std::string name;
+  BatchList batches;
+  std::vector<RowKey> rows;
+  std::unique_ptr<SegmentWriter> writer;
+  SlotHomes homes;
+  std::vector<ContinuedTrace> continued;
+  SegmentList taken_in;  // small segments that this one replaces
+  int64_t doubles = 0;
+};
+
+Status DuckdbStore::Flush() {
+  std::unique_lock lock(mutex_);
+  const uint64_t asked = ++seals_asked_;
+  flush_status_ = {};
+  work_.notify_all();
+  idle_.wait(lock, [&] {
+    return stopping_ || !flush_status_.ok() || (seals_done_ >= asked && writing_ == nullptr);
+  });
+  return flush_status_;
+}
+
+void DuckdbStore::FlushLoop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    sealed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || writing_ != nullptr; });
+    if (writing_ == nullptr) {
+      if (stopping_) return;
+      if (filling_->rows != 0 && MonotonicNow() - filling_->since > options_.flush_age) {
+        ++seals_asked_;
+        work_.notify_all();
+      }
+      continue;
+    }
+    const std::shared_ptr<Pending> pending = writing_;
+    lock.unlock();
+    const Status status = WritePending(*pending);
+    lock.lock();
+    flush_status_ = status;
+    if (!status.ok()) {
+      // Disk full, most likely: the rows stay readable here and safe in the log; senders are told to wait.
+      ++counters_["flush_errors"];
+      idle_.notify_all();
+      if (stopping_) return;
+      sealed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; });
+      if (stopping_) return;
+      continue;
+    }
+    idle_.notify_all();
+  }
+}
+
+Status DuckdbStore::WritePending(Pending& pending) {
+  std::lock_guard flush_lock(flush_mutex_);
+  return WritePendingLocked(pending, pins_ == 0 ? Merge::kSmallSegments : Merge::kNone);
+}
+
+Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
+  std::vector<std::unique_ptr<TenantRows>> tenants;
+  std::map<std::string, TenantRows*> by_name;
+  for (const auto& batch : pending.batches) {
+    TenantRows*& tenant = by_name[batch->tenant];
+    if (tenant == nullptr) {
+      tenants.push_back(std::make_unique<TenantRows>());
+      tenant = tenants.back().get();
+      tenant->name = batch->tenant;
+    }
+    const auto index = static_cast<uint32_t>(tenant->batches.size());
+    tenant->batches.push_back(batch);
+    for (uint32_t row = 0; row < batch->size(); ++row) tenant->rows.push_back(KeyOf(*batch, index, row));
+  }
+
+  SegmentList segments;
+  {
+    std::lock_guard lock(mutex_);
+    segments = segments_;
+  }
+  if (merge == Merge::kSmallSegments) {
+    for (auto& tenant : tenants) WF_TRY(TakeInSmallSegments(*tenant, segments));
+  }
+  int64_t doubles = 0;
+  for (auto& tenant : tenants) {
+    doubles += static_cast<int64_t>(SortAndRemoveDoubles(tenant->batches, tenant->rows));
+    WF_TRY(RemoveStoredDoubles(*tenant, segments));
+    doubles += tenant->doubles;
+  }
+  tenants.erase(std::remove_if(tenants.begin(), tenants.end(), [](const auto& t) { return t->rows.empty(); }), tenants.end());
+  for (auto& tenant : tenants) {
+    tenant->writer = std::make_unique<SegmentWriter>(tenant->batches, tenant->rows,
+                                                     active_ != nullptr ? active_->homes : tenant->homes);
+  }
+
+  const bool moves = std::any_of(tenants.begin(), tenants.end(), [](const auto& t) { return !t->taken_in.empty(); });
+  const bool fits = PartFits(tenants);
+  std::unique_lock layout_lock(layout_mutex_, std::defer_lock);
+  if (moves) {
+    // Rows are moved only within a part, by one commit, and never under a reader: short reads are waited for, and
+    // while a scan runs nothing moves.
+    if (fits) layout_lock.lock();
+    if (!fits || pins_ != 0) return WritePendingLocked(pending, Merge::kNone);
+  }
+  if (!fits && !tenants.empty()) WF_TRY(StartPart(tenants));
+  SegmentList written;
+  WF_TRY(WriteTenants(tenants, pending, written));
+
+  std::lock_guard lock(mutex_);
+  SegmentList next;
+  for (const auto& segment : segments_) {
+    const bool replaced = std::any_of(tenants.begin(), tenants.end(), [&](const auto& t) {
+      return std::find(t->taken_in.begin(), t->taken_in.end(), segment) != t->taken_in.end();
+    });
+    if (!replaced) next.push_back(segment);
+  }
+  next.insert(next.end(), written.begin(), written.end());
+  segments_ = std::move(next);
+  if (writing_.get() == &pending) writing_.reset();
+  if (doubles != 0) counters_["doubles_removed"] += doubles;
+  ++counters_["segments_written"];
+  for (uint64_t log : pending.logs) {
+    applied_log_ = std::max(applied_log_, log);
+    unlink((Folder("wal") + "/" + LogFileName(log)).c_str());
+  }
+  return {};
+}
+
+// The tenant's newest segments, as long as they are small against what is being written: only a tail of the list, so
+// that no later segment refers to them.
+Status DuckdbStore::TakeInSmallSegments(TenantRows& tenant, const SegmentList& segments) {
+  size_t rows = tenant.rows.size();
+  for (auto it = segments.rbegin(); it != segments.rend(); ++it) {
+    const Segment& segment = **it;
+    if (segment.tenant != tenant.name) continue;
+    if (segment.part != active_ || segment.rows > kSmallSegmentRows || segment.rows > rows * 2 + 8192 ||
+        rows + segment.rows > options_.segment_rows) {
+      break;
+    }
+    tenant.taken_in.push_back(*it);
+    rows += segment.rows;
+  }
+  if (tenant.taken_in.empty()) return {};
+  std::vector<const Segment*> wanted;
+  for (auto it = tenant.taken_in.rbegin(); it != tenant.taken_in.rend(); ++it) wanted.push_back(it->get());
+  WF_ASSIGN(auto connection, Borrow());
+  const DictionarySource dictionaries = Dictionaries();
+  RowDecoder decoder(*active_, wanted, dictionaries);
+  WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {}.events WHERE block >= {} AND block <= {}",
+                                                       active_->select_list(), active_->schema(),
+                                                       wanted.front()->first_block, wanted.back()->last_block)));
+  while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+  for (auto& batch : decoder.Finish()) {
+    const auto index = static_cast<uint32_t>(tenant.batches.size());
+    for (uint32_t row = 0; row < batch->size(); ++row) tenant.rows.push_back(KeyOf(*batch, index, row));
+    tenant.batches.push_back(std::move(batch));
+  }
+  return {};
+}
+
+Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& all) {
+  SegmentList segments;
+  for (const auto& segment : all) {
+    if (segment->tenant == tenant.name &&
+        std::find(tenant.taken_in.begin(), tenant.taken_in.end(), segment) == tenant.taken_in.end()) {
+      segments.push_back(segment);
+    }
+  }
+  if (segments.empty()) return {};
+  std::vector<TraceId> maybe;
+  for (size_t i = 0; i < tenant.rows.size(); ++i) {
+    if (i != 0 && tenant.rows[i].SameTrace(tenant.rows[i - 1])) continue;
+    const TraceId id = tenant.rows[i].trace_id();
+    if (std::any_of(segments.begin(), segments.end(), [&](const auto& s) { return s->filter.MayHave(id); })) {
+      maybe.push_back(id);
+    }
+  }
+  const auto by_trace = [](const RowKey& row, TraceId id) { return row.trace_id() < id; };
+  std::vector<bool> remove(tenant.rows.size(), false);
+  for (size_t at = 0; at < maybe.size(); at += kIdsPerRead) {
+    const std::vector<TraceId> ids(maybe.begin() + static_cast<ptrdiff_t>(at),
+                                   maybe.begin() + static_cast<ptrdiff_t>(std::min(maybe.size(), at + kIdsPerRead)));
+    std::unordered_map<TraceId, uint64_t> latest;
+    BatchList stored;
+    std::vector<uint64_t> numbers;
+    WF_TRY(ReadStored(tenant.name, ids, segments, stored, &numbers));
+    for (size_t i = 0; i < stored.size(); ++i) {
+      const EventBatch& batch = *stored[i];
+      for (uint32_t row = 0; row < batch.size(); ++row) {
+        const TraceId id = batch.trace_id(row);
+        latest[id] = numbers[i];
+        auto it = std::lower_bound(tenant.rows.begin(), tenant.rows.end(), id, by_trace);
+        for (; it != tenant.rows.end() && it->trace_id() == id; ++it) {
+          if (it->id1 != batch.id1[row] || it->start_ns != batch.start_ns[row]) continue;
+          const auto place = static_cast<size_t>(it - tenant.rows.begin());
+          if (!remove[place] && ContentHash(*tenant.batches[it->batch], it->row) == ContentHash(batch, row)) {
+            remove[place] = true;
+            ++tenant.doubles;
+          }
+        }
+      }
+    }
+    for (const TraceId& id : ids) {
+      const auto found = latest.find(id);
+      if (found == latest.end()) continue;
+      auto it = std::lower_bound(tenant.rows.begin(), tenant.rows.end(), id, by_trace);
+      bool left = false;
+      for (; it != tenant.rows.end() && it->trace_id() == id; ++it) {
+        left = left || !remove[static_cast<size_t>(it - tenant.rows.begin())];
+      }
+      if (left) tenant.continued.push_back({id, found->second});
+    }
+  }
+  if (tenant.doubles == 0) return {};
+  size_t out = 0;
+  for (size_t i = 0; i < tenant.rows.size(); ++i) {
+    if (!remove[i]) tenant.rows[out++] = tenant.rows[i];
+  }
+  tenant.rows.resize(out);
+  return {};
+}
+
+// Can the newest part take these rows: is it neither full nor too old, and has it every column they need?
+bool DuckdbStore::PartFits(const std::vector<std::unique_ptr<TenantRows>>& tenants) {
+  if (active_ == nullptr || active_segments_ >= kSegmentsPerPart) return false;
+  for (const auto& tenant : tenants) {
+    for (size_t c = 0; c < kEventColumns; ++c) {
+      if (tenant->writer->used_columns()[c] && !active_->columns()[c]) return false;
+    }
+  }
+  if (part_bytes_limit_ && active_->Bytes() > *part_bytes_limit_) return false;
+  if (!part_age_limit_) return true;
+  Nanos oldest = INT64_MAX;
+  std::lock_guard lock(mutex_);
+  for (const auto& segment : segments_) {
+    if (segment->part == active_) oldest = std::min(oldest, segment->min_received);
+  }
+  return oldest >= SaturatingSub(Now(), *part_age_limit_);
+}
+
+Status DuckdbStore::StartPart(const std::vector<std::unique_ptr<TenantRows>>& tenants) {
+  std::vector<bool> columns(kEventColumns, false);
+  SlotHomes homes = tenants.front()->homes;
+  if (active_ != nullptr) {
+    homes = active_->homes;
+    // A column once needed is likely needed again: dropping it would make part after part for two kinds of traffic.
+    if (active_segments_ < kSegmentsPerPart) columns = active_->columns();
+  }
+  for (const auto& tenant : tenants) {
+    for (size_t c = 0; c < kEventColumns; ++c) columns[c] = columns[c] || tenant->writer->used_columns()[c];
+  }
+  WF_ASSIGN(active_, Part::Create(*database_, Folder("parts"), next_part_, columns));
+  ++next_part_;
+  active_->homes = homes;
+  active_segments_ = 0;
+  next_block_ = next_shape_ = 0;
+  return {};
+}
+
+Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenants, const Pending& pending,
+                                 SegmentList& written) {
+  if (active_ == nullptr) return {};  // nothing but doubles of nothing
+  WF_ASSIGN(auto connection, Borrow());
+  const std::string& schema = active_->schema();
+  WF_TRY(connection->Run("BEGIN"));
+  const auto write = [&]() -> Status {
+    for (auto& tenant : tenants) {
+      for (const auto& segment : tenant->taken_in) {
+        WF_TRY(connection->Run(fmt::format(
+            "DELETE FROM {0}.events WHERE block >= {1} AND block <= {2}; DELETE FROM {0}.traces WHERE segment = {3}; "
+            "DELETE FROM {0}.filters WHERE segment = {3}; DELETE FROM {0}.shapes WHERE segment = {3}; "
+            "DELETE FROM {0}.segments WHERE segment = {3}",
+            schema, segment->first_block, segment->last_block, segment->id)));
+      }
+      auto segment = std::make_shared<Segment>();
+      segment->id = next_segment_++;
+      segment->tenant = tenant->name;
+      segment->first_block = next_block_;
+      segment->first_shape = next_shape_;
+      segment->continued = tenant->continued;
+      segment->part = active_;
+      WF_TRY(tenant->writer->Write(*connection, schema, active_->columns(), *segment));
+      segment->filter = std::move(tenant->writer->trace_filter());
+      next_block_ = segment->last_block + 1;
+      next_shape_ = segment->first_shape + tenant->writer->shapes();
+      written.push_back(std::move(segment));
+    }
+    const uint64_t log = pending.logs.empty() ? 0 : *std::max_element(pending.logs.begin(), pending.logs.end());
+    return connection->Run(fmt::format("DELETE FROM {0}.progress; INSERT INTO {0}.progress VALUES ({1})", schema, log));
+  };
+  Status status = write();
+  if (status.ok()) status = connection->Run("COMMIT");
+  if (!status.ok()) {
+    (void)connection->Run("ROLLBACK");
+    written.clear();
+    return status;
+  }
+  for (auto& tenant : tenants) active_segments_ = active_segments_ + 1 - tenant->taken_in.size();
+  // The commit is durable in DuckDB's own log; the checkpoint moves it into the file. If it fails, the next one does it.
+  if (!connection->Run("CHECKPOINT " + schema).ok()) Count("checkpoint_errors", 1);
+  return {};
+}
+
+}  // namespace wf

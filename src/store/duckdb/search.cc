@@ -1,0 +1,506 @@
+// Search: SQL narrows to traces, C++ decides.
+//
+// Segments are visited by the latest start of their traces, newest first. In each, shapes and attribute filters tell
+// whether and where rows may match; one query gives the traces of such rows with their start in this segment; the
+// traces are then read whole, newest first, and kept if match.h says so. A trace's true start is never after its
+// start in any segment, so the walk ends as soon as enough results are newer than all that is left.
+//
+// Where a trace continues an earlier segment, its start and duration here say nothing about the whole: such traces
+// are never passed over because of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "store/duckdb/store_impl.h"
+#include "store/match.h"
+#include "store/summary.h"
+
+namespace wf {
+namespace {
+
+constexpr size_t kFewBlocks = 192;    // blocks looked at together, over several segments
+constexpr size_t kFirstChunk = 32;    // traces read together; grows fourfold
+constexpr size_t kMostRead = 4096;
+constexpr size_t kManyRanges = 48;    // more ranges of shapes than this are not worth telling SQL
+
+std::string BlobLiteral(std::string_view text) {
+  std::string out = "'";
+  for (unsigned char c : text) out += fmt::format("\\x{:02X}", c);
+  return out + "'::BLOB";
+}
+
+struct Candidate {
+  Nanos start;
+  TraceId id;
+};
+bool Newer(const Candidate& a, const Candidate& b) { return a.start != b.start ? a.start > b.start : b.id < a.id; }
+
+// Consecutive numbers as ranges: "(x BETWEEN 1 AND 3 OR x BETWEEN 7 AND 7)"; empty text when there are too many.
+std::string Ranges(const char* column, const std::vector<uint32_t>& numbers, size_t most) {
+  std::string out;
+  size_t ranges = 0;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t j = i;
+    while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
+    if (++ranges > most) return "";
+    out += fmt::format("{}{} BETWEEN {} AND {}", out.empty() ? "(" : " OR ", column, numbers[i], numbers[j]);
+    i = j + 1;
+  }
+  return out + ")";
+}
+
+bool PackedHas(const EventBatch& base, std::string_view packed, std::string_view key, std::string_view text) {
+  const uint32_t code = base.strings.Find(key);
+  AttributeReader reader(packed);
+  uint32_t at;
+  Value value;
+  while (code != UINT32_MAX && reader.Next(at, value)) {
+    if (at == code && ValueHasText(value, text)) return true;
+  }
+  return false;
+}
+
+// "column = value" for a stored type under which the text may stand; empty when it cannot.
+std::string ColumnHasText(const LayoutEntry& entry, std::string_view text) {
+  const std::string& name = EventTable()[entry.column].name;
+  if (entry.type == static_cast<uint8_t>(ValueType::kString)) return fmt::format("{} = {}", name, BlobLiteral(text));
+  uint64_t id;
+  if (entry.type == static_cast<uint8_t>(StoredType::kHex16)) {
+    return ParseHex16(text, id) ? fmt::format("{} = {}", name, static_cast<int64_t>(id)) : "";
+  }
+  if (entry.type == static_cast<uint8_t>(ValueType::kBool)) {
+    return text == "true" ? name + " = 1" : text == "false" ? name + " = 0" : "";
+  }
+  int64_t number = 0;
+  if (entry.type == static_cast<uint8_t>(ValueType::kInt)) {
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return "";
+    return fmt::format("{} = {}", name, number);
+  }
+  return "true";  // doubles: C++ compares their text
+}
+
+}  // namespace
+
+class Searcher {
+ public:
+  Searcher(DuckdbStore& store, const std::string& tenant, const TraceQuery& query)
+      : store_(store), tenant_(tenant), query_(query), snapshot_(store.Look(tenant)) {}
+
+  Result<SearchPage> Run() {
+    SearchPage page;
+    if (query_.limit == 0) return page;
+    CollectContinued();
+    WF_TRY(SearchPending());
+    SegmentList order = snapshot_.segments;
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a->max_trace_start > b->max_trace_start; });
+    for (size_t i = 0; i < order.size();) {
+      if (Settled(order[i]->max_trace_start)) break;
+      // Segments of one part whose few candidate blocks can be looked at by one query.
+      std::vector<Place> group;
+      size_t blocks = 0;
+      const Part* part = order[i]->part.get();
+      for (; i < order.size() && order[i]->part.get() == part; ++i) {
+        if (order[i]->max_trace_start < query_.time.from) continue;
+        WF_ASSIGN(Place place, Narrow(*order[i]));
+        if (place.nothing) continue;
+        const size_t more = place.all_blocks ? kFewBlocks : place.blocks.size();
+        if (!group.empty() && blocks + more > kFewBlocks) break;
+        blocks += more;
+        group.push_back(std::move(place));
+        if (blocks >= kFewBlocks) {
+          ++i;
+          break;
+        }
+      }
+      if (!group.empty()) WF_TRY(SearchGroup(group));
+    }
+    const size_t found = std::min(results_.size(), query_.limit);
+    page.traces.assign(results_.begin(), results_.begin() + static_cast<ptrdiff_t>(found));
+    if (results_.size() > query_.limit) page.next = {page.traces.back().start_ns, page.traces.back().trace_id};
+    return page;
+  }
+
+ // All rows that match a resource query, by start.
+  Result<EventBatch> OnResource(const ResourceQuery& resource) {
+    for (const auto& [key, text] : resource.keys) {
+      if (key == ResourceKey::kHost) host_ = text;
+    }
+    BatchList found;
+    std::unordered_set<TraceId> ids;
+    for (const auto& batch : snapshot_.pending) {
+      for (size_t row = 0; row < batch->size(); ++row) {
+        if (RowMatches(*batch, row, resource)) ids.insert(batch->trace_id(row));
+      }
+    }
+    // In doubles, whose 2^-53 is made up for by the slack, because start + duration may not fit in 64 bits.
+    const std::string time = fmt::format("start_ns < {} AND (start_ns >= {} OR start_ns::DOUBLE + duration_ns::DOUBLE >= {}::DOUBLE - 4096)",
+                                         resource.time.until, resource.time.from, resource.time.from);
+    for (const auto& segment : snapshot_.segments) {
+      if (segment->min_start >= resource.time.until || segment->max_end < resource.time.from) continue;
+      WF_ASSIGN(Place place, Narrow(*segment));
+      if (place.nothing) continue;
+      std::string blocks = place.all_blocks ? "" : Ranges("block", place.blocks, kFewBlocks);
+      WF_ASSIGN(auto connection, store_.Borrow());
+      WF_ASSIGN(auto result,
+                connection->Query(fmt::format("SELECT DISTINCT trace_hi, trace_lo FROM {}.events WHERE block >= {} AND block <= {} "
+                                              "AND {} AND {} AND {}",
+                                              segment->part->schema(), segment->first_block, segment->last_block,
+                                              blocks.empty() ? "true" : blocks, time, RowCondition(place))));
+      while (duck::Chunk chunk = result.Next()) {
+        for (size_t i = 0; i < chunk.size(); ++i) {
+          ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
+        }
+      }
+    }
+    std::vector<TraceId> sorted(ids.begin(), ids.end());
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<RowKey> rows;
+    for (size_t at = 0; at < sorted.size(); at += kMostRead) {
+      const auto begin = sorted.begin() + static_cast<ptrdiff_t>(at);
+      const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(sorted.size(), at + kMostRead));
+      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, {begin, end}));
+      auto kept = std::make_shared<EventBatch>();
+      kept->tenant = tenant_;
+      RowCopier copier(events, *kept);
+      for (size_t row = 0; row < events.size(); ++row) {
+        if (!RowMatches(events, row, resource)) continue;
+        copier.Copy(row);
+        rows.push_back(KeyOf(*kept, static_cast<uint32_t>(found.size()), static_cast<uint32_t>(kept->size() - 1)));
+      }
+      found.push_back(std::move(kept));
+    }
+    std::sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) {
+      return std::tie(a.start_ns, a.trace_hi, a.trace_lo, a.id1, a.row) < std::tie(b.start_ns, b.trace_hi, b.trace_lo, b.id1, b.row);
+    });
+    EventBatch out;
+    out.tenant = tenant_;
+    std::map<uint32_t, RowCopier> copiers;
+    for (const RowKey& row : rows) copiers.try_emplace(row.batch, *found[row.batch], out).first->second.Copy(row.row);
+    return out;
+  }
+
+ private:
+  // Where in a segment rows may match.
+  struct Place {
+    const Segment* segment = nullptr;
+    bool nothing = false;
+    bool all_blocks = true;
+    std::vector<uint32_t> blocks;   // when not all
+    std::vector<uint32_t> shapes;   // when not all
+    bool all_shapes = true;
+    std::string condition;          // on attribute columns; empty for none
+  };
+
+  // Can nothing that starts at or before `start` enter the results any more?
+  bool Settled(Nanos start) const { return results_.size() > query_.limit && results_.back().start_ns > start; }
+
+  void CollectContinued() {
+    std::unordered_set<uint64_t> alive;
+    for (const auto& segment : snapshot_.segments) alive.insert(segment->id);
+    for (const auto& segment : snapshot_.segments) {
+      for (const ContinuedTrace& trace : segment->continued) {
+        if (alive.count(trace.earlier_segment) != 0) continued_.insert(trace.trace_id);
+      }
+    }
+  }
+
+  // By what is known of the trace in one segment: can it still match?
+  bool MayMatch(Nanos start, Nanos duration, TraceId id) const {
+    if (start < query_.time.from) return false;
+    if (query_.max_duration_ns && duration > *query_.max_duration_ns) return false;
+    if (continued_.count(id) != 0 || pending_.count(id) != 0) return true;
+    if (start >= query_.time.until) return false;
+    if (query_.cursor && !ComesBefore(*query_.cursor, {start, id})) return false;
+    return !query_.min_duration_ns || duration >= *query_.min_duration_ns;
+  }
+
+  Status SearchPending() {
+    // Every pending trace: its earliest start, and whether one of its rows matches.
+    struct Seen {
+      Nanos start;
+      bool matches;
+    };
+    std::unordered_map<TraceId, Seen> seen;
+    const bool conditions = HasRowConditions(query_);
+    for (const auto& batch : snapshot_.pending) {
+      const bool may = !conditions || BatchMayMatch(*batch, query_);
+      for (size_t row = 0; row < batch->size(); ++row) {
+        const bool matches = may && (!conditions || RowMatches(*batch, row, query_));
+        const auto [it, added] = seen.try_emplace(batch->trace_id(row), Seen{batch->start_ns[row], matches});
+        it->second.start = std::min(it->second.start, batch->start_ns[row]);
+        it->second.matches = it->second.matches || matches;
+      }
+    }
+    std::vector<Candidate> candidates;
+    for (const auto& [id, trace] : seen) {
+      const bool stored = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(),
+                                      [id = id](const auto& s) { return s->filter.MayHave(id); });
+      if (stored) pending_.insert(id);
+      if (!trace.matches || trace.start < query_.time.from) continue;
+      if (!stored && (trace.start >= query_.time.until ||
+                      (query_.cursor && !ComesBefore(*query_.cursor, {trace.start, id})))) {
+        continue;
+      }
+      candidates.push_back({trace.start, id});
+    }
+    return Decide(std::move(candidates));
+  }
+
+  // Reads the bits of the buckets asked for, of all segments of a part, once.
+  Result<const std::map<std::pair<uint64_t, uint32_t>, std::string>*> Buckets(const Part& part) {
+    const auto known = buckets_.find(part.number());
+    if (known != buckets_.end()) return &known->second;
+    std::set<uint32_t> wanted;
+    for (const auto& [key, text] : query_.attributes) {
+      for (uint64_t hash : FilterHashesOfText(key, text)) wanted.insert(FilterBucket(hash));
+    }
+    WF_ASSIGN(auto connection, store_.Borrow());
+    WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT segment, bucket, bits FROM {}.filters WHERE bucket IN ({})",
+                                                         part.schema(), fmt::join(wanted, ","))));
+    auto& out = buckets_[part.number()];
+    while (duck::Chunk chunk = result.Next()) {
+      for (size_t i = 0; i < chunk.size(); ++i) {
+        out[{chunk.Column<uint32_t>(0)[i], chunk.Column<uint32_t>(1)[i]}] = chunk.Text(2, i);
+      }
+    }
+    return &out;
+  }
+
+  Result<Place> Narrow(const Segment& segment) {
+    Place place;
+    place.segment = &segment;
+    if (!HasRowConditions(query_) && !host_) return place;
+    WF_ASSIGN(const auto dictionary, store_.DictionaryOf(segment));
+    const EventBatch& base = dictionary->base;
+    const size_t attributes = query_.attributes.size();
+
+    // Which processes and scopes have the attribute themselves; which layouts have its key, and where.
+    std::vector<std::vector<bool>> process_has(attributes), scope_has(attributes), layout_may(attributes);
+    std::vector<bool> shared(attributes, false);
+    for (size_t a = 0; a < attributes; ++a) {
+      const auto& [key, text] = query_.attributes[a];
+      for (const Process& p : base.processes) {
+        process_has[a].push_back(PackedHas(base, base.Slice(p.attrs_begin, p.attrs_end), key, text));
+      }
+      for (const Scope& s : base.scopes) {
+        scope_has[a].push_back(PackedHas(base, base.Slice(s.attrs_begin, s.attrs_end), key, text));
+      }
+      const uint32_t code = base.strings.Find(key);
+      std::set<std::string> conditions;
+      for (size_t l = 0; l < dictionary->layouts.size(); ++l) {
+        bool may = l == 0;
+        if (l == 0 && std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(), code) !=
+                          dictionary->loose_keys.end()) {
+          conditions.insert("octet_length(more) > 0");
+        }
+        for (const LayoutEntry& entry : dictionary->layouts[l]) {
+          if (entry.key != code) continue;
+          if (entry.column == kNoColumn) {
+            conditions.insert("octet_length(more) > 0");
+            may = true;
+            continue;
+          }
+          std::string condition = ColumnHasText(entry, text);
+          if (condition.empty()) continue;
+          conditions.insert(std::move(condition));
+          may = true;
+        }
+        layout_may[a].push_back(may);
+      }
+      shared[a] = std::find(process_has[a].begin(), process_has[a].end(), true) != process_has[a].end() ||
+                  std::find(scope_has[a].begin(), scope_has[a].end(), true) != scope_has[a].end();
+      if (!shared[a] && conditions.empty()) {
+        place.nothing = true;
+        return place;
+      }
+      if (!shared[a]) {
+        place.condition += fmt::format("{}({})", place.condition.empty() ? "" : " AND ", fmt::join(conditions, " OR "));
+      }
+    }
+    for (uint32_t i = 0; i < dictionary->shapes.size(); ++i) {
+      const Shape& shape = dictionary->shapes[i];
+      bool may = true;
+      if (query_.status) {
+        may = shape.type == static_cast<uint8_t>(EventType::kSpan) && shape.status == static_cast<uint8_t>(*query_.status);
+      }
+      if (may && query_.service) may = base.str(base.processes[shape.process].service) == *query_.service;
+      if (may && host_) may = base.str(base.processes[shape.process].host) == *host_;
+      if (may && query_.operation) may = base.str(shape.name) == *query_.operation;
+      for (size_t a = 0; may && a < attributes; ++a) {
+        may = process_has[a][shape.process] || scope_has[a][shape.scope] || layout_may[a][shape.layout];
+      }
+      if (may) place.shapes.push_back(segment.first_shape + i);
+    }
+    place.all_shapes = place.shapes.size() == dictionary->shapes.size();
+    if (place.shapes.empty()) {
+      place.nothing = true;
+      return place;
+    }
+
+    // Blocks, by the filters of the attributes that only rows can have.
+    std::vector<bool> may_block(segment.blocks(), true);
+    for (size_t a = 0; a < attributes; ++a) {
+      if (shared[a]) continue;
+      WF_ASSIGN(const auto* buckets, Buckets(*segment.part));
+      std::vector<bool> marked(segment.blocks(), false);
+      for (uint64_t hash : FilterHashesOfText(query_.attributes[a].first, query_.attributes[a].second)) {
+        const auto bits = buckets->find({segment.id, FilterBucket(hash)});
+        if (bits != buckets->end()) MarkBlocks(bits->second, segment.blocks(), hash, marked);
+      }
+      for (size_t i = 0; i < marked.size(); ++i) may_block[i] = may_block[i] && marked[i];
+    }
+    for (uint32_t i = 0; i < may_block.size(); ++i) {
+      if (may_block[i]) place.blocks.push_back(segment.first_block + i);
+    }
+    place.all_blocks = place.blocks.size() == may_block.size();
+    place.nothing = place.blocks.empty();
+    return place;
+  }
+
+  std::string RowCondition(const Place& place) const {
+    std::vector<std::string> parts;
+    if (!place.condition.empty()) parts.push_back(place.condition);
+    if (!place.all_shapes) {
+      std::string shapes = Ranges("shape", place.shapes, kManyRanges);
+      if (!shapes.empty()) parts.push_back(std::move(shapes));
+    }
+    const auto raw_duration = [&](const char* op, Nanos limit) {
+      // A row without a usable end has no length.
+      return limit <= 0 ? std::string("true") : fmt::format("duration_ns {} {}", op, limit);
+    };
+    if (query_.min_span_duration_ns) parts.push_back(raw_duration(">=", *query_.min_span_duration_ns));
+    return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " AND "));
+  }
+
+  Status SearchGroup(const std::vector<Place>& group) {
+    const Part& part = *group[0].segment->part;
+    WF_ASSIGN(auto connection, store_.Borrow());
+    if (group.size() == 1 && group[0].all_blocks) return SearchSegment(*connection, group[0]);
+    // Few blocks: all their traces are read, whatever their start.
+    std::map<std::string, std::vector<uint32_t>> blocks_by_condition;
+    for (const Place& place : group) {
+      auto& blocks = blocks_by_condition[place.condition];
+      blocks.insert(blocks.end(), place.blocks.begin(), place.blocks.end());
+    }
+    std::set<TraceId> ids;
+    for (auto& [condition, blocks] : blocks_by_condition) {
+      std::sort(blocks.begin(), blocks.end());
+      std::string sql;
+      for (size_t i = 0; i < blocks.size();) {
+        size_t j = i;
+        while (j + 1 < blocks.size() && blocks[j + 1] == blocks[j] + 1) ++j;
+        sql += fmt::format("{}SELECT trace_hi, trace_lo FROM {}.events WHERE block >= {} AND block <= {} AND {}",
+                           sql.empty() ? "" : " UNION ALL ", part.schema(), blocks[i], blocks[j],
+                           condition.empty() ? "true" : condition);
+        i = j + 1;
+      }
+      WF_ASSIGN(auto result, connection->Query(sql));
+      while (duck::Chunk chunk = result.Next()) {
+        for (size_t i = 0; i < chunk.size(); ++i) {
+          ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
+        }
+      }
+    }
+    std::vector<Candidate> candidates;
+    for (const TraceId& id : ids) candidates.push_back({INT64_MAX, id});
+    return Decide(std::move(candidates));
+  }
+
+  // Many blocks of one segment: its matching traces with their start here.
+  Status SearchSegment(duck::Connection& connection, const Place& place) {
+    const Segment& segment = *place.segment;
+    const std::string& schema = segment.part->schema();
+    std::string sql = fmt::format("SELECT trace_hi, trace_lo, start_ns, duration_ns FROM {}.traces WHERE segment = {}", schema,
+                                  segment.id);
+    if (HasRowConditions(query_)) {
+      sql += fmt::format(" AND (trace_hi, trace_lo) IN (SELECT DISTINCT (trace_hi, trace_lo) FROM {}.events WHERE block >= {} "
+                         "AND block <= {} AND {})",
+                         schema, segment.first_block, segment.last_block, RowCondition(place));
+    } else if (query_.cursor) {
+      // Without conditions on rows, a continued trace is found by its earliest segment.
+      sql += fmt::format(" AND start_ns <= {}", query_.cursor->start_ns);
+    }
+    WF_ASSIGN(auto result, connection.Query(sql));
+    std::vector<Candidate> candidates;
+    while (duck::Chunk chunk = result.Next()) {
+      const auto* hi = chunk.Column<uint64_t>(0);
+      const auto* lo = chunk.Column<uint64_t>(1);
+      const auto* start = chunk.Column<int64_t>(2);
+      const auto* duration = chunk.Column<int64_t>(3);
+      for (size_t i = 0; i < chunk.size(); ++i) {
+        if (MayMatch(start[i], duration[i], {hi[i], lo[i]})) candidates.push_back({start[i], {hi[i], lo[i]}});
+      }
+    }
+    return Decide(std::move(candidates));
+  }
+
+  Status Decide(std::vector<Candidate> candidates) {
+    std::sort(candidates.begin(), candidates.end(), Newer);
+    size_t chunk = std::max(kFirstChunk, std::min<size_t>(query_.limit, kMostRead - 1) + 1);
+    for (size_t at = 0; at < candidates.size(); at += chunk, chunk = std::min(chunk * 4, kMostRead)) {
+      if (Settled(candidates[at].start)) return {};
+      std::vector<TraceId> ids;
+      const size_t end = std::min(candidates.size(), at + chunk);
+      for (size_t i = at; i < end; ++i) {
+        if (decided_.insert(candidates[i].id).second) ids.push_back(candidates[i].id);
+      }
+      if (ids.empty()) continue;
+      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, std::move(ids)));
+      const std::vector<size_t> bounds = TraceBounds(events);
+      for (size_t t = 0; t + 1 < bounds.size(); ++t) Consider(events, bounds[t], bounds[t + 1]);
+    }
+    return {};
+  }
+
+  void Consider(const EventBatch& events, size_t begin, size_t end) {
+    bool matches = !HasRowConditions(query_);
+    for (size_t row = begin; row < end && !matches; ++row) matches = RowMatches(events, row, query_);
+    if (!matches) return;
+    TraceSummary summary = Summarize(events, begin, end);
+    if (!TraceMatches(summary, query_)) return;
+    const auto newer = [](const TraceSummary& a, const TraceSummary& b) {
+      return ComesBefore({a.start_ns, a.trace_id}, {b.start_ns, b.trace_id});
+    };
+    results_.insert(std::upper_bound(results_.begin(), results_.end(), summary, newer), summary);
+    if (results_.size() > query_.limit + 1) results_.pop_back();
+  }
+
+  DuckdbStore& store_;
+  const std::string& tenant_;
+  const TraceQuery& query_;
+  const DuckdbStore::Snapshot snapshot_;
+  std::optional<std::string> host_;        // asked for by OnResource
+  std::unordered_set<TraceId> continued_;  // traces with rows in more than one segment
+  std::unordered_set<TraceId> pending_;    // traces with pending rows that a segment may have too
+  std::unordered_set<TraceId> decided_;
+  std::map<uint64_t, std::map<std::pair<uint64_t, uint32_t>, std::string>> buckets_;
+  std::vector<TraceSummary> results_;  // the best limit + 1, newest first
+};
+
+Result<EventBatch> DuckdbStore::OnResource(const std::string& tenant, const ResourceQuery& query) {
+  std::shared_lock layout_lock(layout_mutex_);
+  // Keys that are attributes narrow like a search's; wherefore.resource may be a list, which filters do not know.
+  TraceQuery narrow;
+  for (const auto& [key, text] : query.keys) {
+    if (key != ResourceKey::kHost && key != ResourceKey::kResource) {
+      narrow.attributes.emplace_back(ResourceKeyName(key), text);
+    }
+  }
+  return Searcher(*this, tenant, narrow).OnResource(query);
+}
+
+Result<SearchPage> DuckdbStore::Search(const std::string& tenant, const TraceQuery& query) {
+  std::shared_lock layout_lock(layout_mutex_);
+  return Searcher(*this, tenant, query).Run();
+}
+
+}  // namespace wf

@@ -1,0 +1,92 @@
+// Writes one segment, rows sorted by trace, into a part: events, shapes, one row per trace, filters, and the segment's
+// own row, inside the caller's transaction.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "store/duckdb/attribute_filter.h"
+#include "store/duckdb/connection.h"
+#include "store/duckdb/segment_layout.h"
+#include "store/row_order.h"
+
+namespace wf {
+
+// A trace of a segment that also has rows in an earlier one (the latest such).
+struct ContinuedTrace {
+  TraceId trace_id;
+  uint64_t earlier_segment = 0;
+};
+
+// What is known of a segment without reading it.
+struct SegmentFacts {
+  uint64_t id = 0;  // running number over all parts
+  std::string tenant;
+  uint64_t rows = 0, spans = 0, traces = 0;
+  uint32_t first_block = 0, last_block = 0, first_shape = 0;
+  Nanos min_start = INT64_MAX, max_start = INT64_MIN;
+  Nanos max_trace_start = INT64_MIN;  // the latest of its traces' starts
+  Nanos max_end = INT64_MIN;
+  Nanos min_received = INT64_MAX, max_received = INT64_MIN;
+  std::vector<ContinuedTrace> continued;  // by trace id
+};
+
+class SegmentWriter {
+ public:
+  // `rows`: distinct, in (trace, start, id) order, at least one. Batches and rows are borrowed until Write returns.
+  SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows, SlotHomes& homes);
+
+  const std::vector<bool>& used_columns() const { return used_; }
+
+  // `columns`: the part's columns (places in EventTable()), which include the used ones. `schema`: the part's name.
+  Status Write(duck::Connection& connection, const std::string& schema, const std::vector<bool>& columns,
+               SegmentFacts& facts);
+
+  TraceFilter& trace_filter() { return trace_filter_; }
+  SegmentDictionary& dictionary() { return layout_.dictionary(); }
+  uint32_t shapes() { return static_cast<uint32_t>(layout_.dictionary().shapes.size()); }
+
+ private:
+  struct TraceRow {
+    TraceId id;
+    Nanos start, duration;
+    uint32_t spans, errors;
+  };
+  void GatherTraces();
+  void GatherTrace(size_t begin, size_t end);
+  void AddExchange(uint32_t from_process, uint32_t to_process, Nanos sent, Nanos received);
+  size_t EstimateFilterEntries();
+  size_t FillEvents(void* const* vectors, size_t capacity);
+  void FillAttributes(void* const* vectors, size_t count);
+  std::string_view Keep(std::string text);
+
+  const BatchList& batches_;
+  const std::vector<RowKey>& rows_;
+  SegmentLayout layout_;
+  std::vector<bool> used_;
+
+  // One entry a row, in the segment's order.
+  std::vector<uint32_t> shape_, parent_;
+  std::vector<uint64_t> id2_;
+
+  std::vector<TraceRow> traces_;
+  TraceFilter trace_filter_;
+  std::map<std::tuple<uint32_t, uint32_t, Nanos>, std::pair<Nanos, int64_t>> exchanges_;  // host codes, window
+  std::vector<uint64_t> key_hashes_;  // of the dictionary's texts, as far as they are keys
+
+  // While events are written.
+  std::vector<uint8_t> columns_;  // the written columns, in order
+  std::vector<int> column_of_;    // event column → place in columns_, or -1
+  SegmentFacts* facts_ = nullptr;
+  AttributeFilter* filter_ = nullptr;
+  size_t next_ = 0;
+  std::deque<std::string> kept_;   // texts made for the present chunk
+  std::vector<uint64_t> recent_;   // hashes lately added to the filter
+};
+
+}  // namespace wf
