@@ -9,6 +9,8 @@
 
 namespace wf::net {
 
+constexpr int kMaxDrained = 100'000;
+
 IoThreads::IoThreads(int threads) : impl_(std::make_shared<Impl>(std::max(threads, 1))) {
   for (int i = 0; i < std::max(threads, 1); ++i) {
     impl_->threads.emplace_back([impl = impl_.get()] { impl->context.run(); });
@@ -29,6 +31,12 @@ void IoThreads::Stop() {
   impl_->context.stop();
   for (std::thread& thread : impl_->threads) thread.join();
   impl_->threads.clear();
+  // Operations that closing has cancelled still wait to be told so. Run them: they own connections, which own the
+  // server's state, which owns this Impl, and would keep each other alive. The bound is for a server that was not
+  // stopped and whose clients go on talking.
+  impl_->context.restart();
+  for (int i = 0; i < kMaxDrained && impl_->context.poll_one() > 0; ++i) {
+  }
 }
 
 Nanos IoThreads::CpuTime() const {
