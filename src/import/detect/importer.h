@@ -1,0 +1,54 @@
+// A file's bytes, in whatever format, → batches of bounded size, handed to a sink one after another.
+//
+// What is refused and what is counted: a file in no known format, or whose first value is not what the format asks
+// for, is an error. Behind a first good value (JSON lines) a malformed one is counted as rejected under
+// "malformed_value", reading goes on at the next line that begins a value, and the first such place is kept in
+// ImportResult::first_fault. Documents up to kWholeDocument are checked as a whole before their first span is handed
+// on; of a larger one that is cut short, what came before the cut has reached the sink.
+//
+// Thread safety: none; one call per file, several files on several threads are fine.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "import/decode/attribute_rules.h"
+#include "import/decode/decode_report.h"
+#include "import/detect/format_detector.h"
+#include "model/event_batch.h"
+#include "net/decoding_reader.h"
+
+namespace wf {
+
+struct ImportOptions {
+  DecodeOptions decode;
+  std::string tenant = "default";
+  Nanos received_ns = 0;     // receipt of every row; retention counts from it
+  size_t max_rows = 4096;    // of a batch given to the sink
+};
+
+struct ImportResult {
+  ImportFormat format = ImportFormat::kOtlpJson;
+  DecodeReport report;
+  std::string first_fault;  // "FILE: byte N (line L): reason"; empty when every value was read
+};
+
+// Takes a batch of at most max_rows rows, never empty. An error ends the import and is returned.
+using BatchSink = std::function<Status(EventBatch&&)>;
+
+// Documents up to this size are parsed at once; of larger ones (arrays of spans or traces) one element at a time.
+constexpr size_t kWholeDocument = size_t{64} << 20;
+
+// `content` may be compressed with gzip or zstd. `name` is for messages.
+Result<ImportResult> ImportBytes(std::string_view content, std::string_view name, const ImportOptions& options,
+                                 const BatchSink& sink);
+
+// The same from a source read piece by piece, for compressed files larger than memory. JSON lines need memory for the
+// longest line only; other formats are gathered first.
+Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name, const ImportOptions& options,
+                                  const BatchSink& sink);
+
+}  // namespace wf
