@@ -1,0 +1,14 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "import/decode/fuzz_check.h"
+#include "import/jaeger/jaeger_decoder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  wf::EventBatch batch;
+  wf::DecodeReport report;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const wf::Status status = wf::DecodeJaegerThrift(input, {}, batch, report);
+  wf::CheckDecoded(batch, report, status.ok());
+  return 0;
+}
