@@ -24,7 +24,8 @@ class FaultFinder {
         if (at_ != text_.size()) Fault("text behind the end of the JSON value");
         break;
       } else if (at_ == text_.size()) {
-        Fault(fmt::format("the text ends inside {}", open_.back() == '{' ? "an object" : "an array"));
+        Fault(
+            fmt::format("the text ends inside {}", open_.back() == '{' ? "an object" : "an array"));
       } else if (text_[at_] == ',') {
         ++at_;
         want_value = open_.back() == '[' || Key();
@@ -44,7 +45,9 @@ class FaultFinder {
     return fault_;
   }
   void SkipSpace() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
 
   // A value at at_; brackets are only noted in open_.
@@ -133,11 +136,13 @@ class FaultFinder {
         size_t length = 6;
         if (unit >= 0xD800 && unit <= 0xDFFF) {
           const int low = text_.substr(at_ + 6, 2) == "\\u" ? Hex4(at_ + 8) : -1;
-          if (unit > 0xDBFF || low < 0xDC00 || low > 0xDFFF) return Fault("half of a surrogate pair"), false;
+          if (unit > 0xDBFF || low < 0xDC00 || low > 0xDFFF)
+            return Fault("half of a surrogate pair"), false;
           length = 12;
         }
         at_ += length;
-      } else if (escape != '\0' && std::string_view("\"\\/bfnrt").find(escape) != std::string_view::npos) {
+      } else if (escape != '\0' &&
+                 std::string_view("\"\\/bfnrt").find(escape) != std::string_view::npos) {
         at_ += 2;
       } else {
         return Fault("unknown escape inside a text"), false;
@@ -181,11 +186,14 @@ class FaultFinder {
       if (digits() == 0) return bad("a malformed number");
     }
     const std::string_view most = negative ? "9223372036854775808" : "18446744073709551615";
-    if (integer && (whole > most.size() || (whole == most.size() && text_.substr(first, whole) > most))) {
+    if (integer &&
+        (whole > most.size() || (whole == most.size() && text_.substr(first, whole) > most))) {
       return bad("an integer beyond 64 bits");
     }
-    if (!integer && (at_ - begin > 300 || text_.substr(begin, at_ - begin).find_first_of("eE") != std::string_view::npos)) {
-      const double value = std::strtod(std::string(text_.substr(begin, at_ - begin)).c_str(), nullptr);
+    if (!integer && (at_ - begin > 300 || text_.substr(begin, at_ - begin).find_first_of("eE") !=
+                                              std::string_view::npos)) {
+      const double value =
+          std::strtod(std::string(text_.substr(begin, at_ - begin)).c_str(), nullptr);
       if (value - value != 0) return bad("a number beyond the range of doubles");
     }
     return true;

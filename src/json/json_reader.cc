@@ -67,7 +67,8 @@ std::optional<int64_t> JsonValue::Int() const {
     case JsonType::kDouble: {
       const double number = Ref(document_, index_).next_tape_value<double>();
       // Above 2^53 a double no longer tells one integer from the next.
-      if (std::abs(number) > 9007199254740992.0 || number != std::floor(number)) return std::nullopt;
+      if (std::abs(number) > 9007199254740992.0 || number != std::floor(number))
+        return std::nullopt;
       return static_cast<int64_t>(number);
     }
     default:
@@ -143,8 +144,9 @@ JsonParser& JsonParser::operator=(JsonParser&&) noexcept = default;
 Result<JsonValue> JsonParser::Parse(std::string_view text, const JsonLimits& limits) {
   repaired_ = false;
   if (text.size() > limits.max_bytes) {
-    return BadInput(fmt::format("JSON text of {} bytes is larger than {}", text.size(), limits.max_bytes),
-                    "split it into smaller files or requests");
+    return BadInput(
+        fmt::format("JSON text of {} bytes is larger than {}", text.size(), limits.max_bytes),
+        "split it into smaller files or requests");
   }
   // simdjson reads a little past the end, so the text is copied behind which we own the bytes. The copy is a tenth of
   // the parsing.
@@ -170,14 +172,20 @@ Result<JsonValue> JsonParser::Parse(std::string_view text, const JsonLimits& lim
   if (error == simdjson::SUCCESS) return JsonValue(&parser.doc, 1);
   const std::string hint = "check that the text is whole and is JSON";
   if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) {
-    return EnvironmentError(fmt::format("JSON text of {} bytes: not enough memory to parse it", text.size()),
-                            "split it into smaller files or requests");
+    return EnvironmentError(
+        fmt::format("JSON text of {} bytes: not enough memory to parse it", text.size()),
+        "split it into smaller files or requests");
   }
   if (const auto fault = FindJsonFault(text, limits)) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(fault->offset), '\n');
-    return BadInput(fmt::format("JSON: {} at byte {} (line {})", fault->reason, fault->offset, line), hint);
+    const auto line =
+        1 +
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(fault->offset), '\n');
+    return BadInput(
+        fmt::format("JSON: {} at byte {} (line {})", fault->reason, fault->offset, line), hint);
   }
-  return BadInput(fmt::format("JSON: {} (between bytes 0 and {})", simdjson::error_message(error), text.size()), hint);
+  return BadInput(
+      fmt::format("JSON: {} (between bytes 0 and {})", simdjson::error_message(error), text.size()),
+      hint);
 }
 
 }  // namespace wf

@@ -25,7 +25,17 @@
 
 namespace wf {
 
-enum class JsonType : uint8_t { kMissing, kNull, kBool, kInt, kUint, kDouble, kString, kArray, kObject };
+enum class JsonType : uint8_t {
+  kMissing,
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kArray,
+  kObject
+};
 
 class JsonElements;
 class JsonMembers;
@@ -46,10 +56,11 @@ class JsonValue {
     return t == JsonType::kInt || t == JsonType::kUint || t == JsonType::kDouble;
   }
 
-  std::string_view String() const;      // "" when it is no string
-  bool Bool() const;                    // false when it is no bool
-  std::optional<int64_t> Int() const;   // a number that is exactly an int64 (also 3.0 and 1e3)
-  std::optional<int64_t> IntOrText() const;    // also "123", as protobuf's JSON writes 64-bit integers
+  std::string_view String() const;     // "" when it is no string
+  bool Bool() const;                   // false when it is no bool
+  std::optional<int64_t> Int() const;  // a number that is exactly an int64 (also 3.0 and 1e3)
+  std::optional<int64_t> IntOrText()
+      const;  // also "123", as protobuf's JSON writes 64-bit integers
   std::optional<uint64_t> UintOrText() const;
   std::optional<double> Number() const;
   std::optional<double> NumberOrText() const;  // also "1.5", "NaN", "Infinity", "-Infinity"
@@ -107,7 +118,9 @@ class JsonMembers {
   class Iterator {
    public:
     Iterator(const void* document, size_t index) : key_(document, index) {}
-    JsonMember operator*() const { return {key_.String(), JsonValue(key_.document_, key_.index_ + 1)}; }
+    JsonMember operator*() const {
+      return {key_.String(), JsonValue(key_.document_, key_.index_ + 1)};
+    }
     Iterator& operator++() {
       key_.index_ = JsonValue(key_.document_, key_.index_ + 1).After();
       return *this;
@@ -118,8 +131,12 @@ class JsonMembers {
     JsonValue key_;
   };
   explicit JsonMembers(const JsonValue& object) : object_(object) {}
-  Iterator begin() const { return {object_.document_, object_.IsObject() ? object_.index_ + 1 : 0}; }
-  Iterator end() const { return {object_.document_, object_.IsObject() ? object_.ContentEnd() : 0}; }
+  Iterator begin() const {
+    return {object_.document_, object_.IsObject() ? object_.index_ + 1 : 0};
+  }
+  Iterator end() const {
+    return {object_.document_, object_.IsObject() ? object_.ContentEnd() : 0};
+  }
 
  private:
   JsonValue object_;

@@ -8,7 +8,8 @@
 namespace {
 
 size_t Walk(wf::JsonValue value) {
-  size_t n = 1 + value.String().size() + (value.IntOrText() ? 1 : 0) + (value.NumberOrText() ? 1 : 0);
+  size_t n =
+      1 + value.String().size() + (value.IntOrText() ? 1 : 0) + (value.NumberOrText() ? 1 : 0);
   for (const wf::JsonValue element : value.Elements()) n += Walk(element);
   for (const auto& [key, member] : value.Members()) n += key.size() + Walk(member);
   return n;

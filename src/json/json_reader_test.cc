@@ -12,7 +12,8 @@ namespace {
 
 TEST(JsonReader, EveryKindOfValue) {
   JsonParser parser;
-  auto root = parser.Parse(R"( {"i":-9223372036854775808,"u":18446744073709551615,"d":2.5,"s":"a\u00e9\n","t":true,
+  auto root = parser.Parse(
+      R"( {"i":-9223372036854775808,"u":18446744073709551615,"d":2.5,"s":"a\u00e9\n","t":true,
       "f":false,"n":null,"a":[1,[],{"x":[2,3]},"last"],"o":{"k":"v","k":"second"},"text":"9223372036854775807"} )");
   ASSERT_TRUE(root.ok()) << root.error().message;
   EXPECT_EQ(root->Get("i").Int(), INT64_MIN);
@@ -33,12 +34,14 @@ TEST(JsonReader, EveryKindOfValue) {
   EXPECT_EQ(root->Get("other", "o").size(), 2u);
 
   std::string kinds;
-  for (const JsonValue element : root->Get("a").Elements()) kinds += std::to_string(static_cast<int>(element.type()));
+  for (const JsonValue element : root->Get("a").Elements())
+    kinds += std::to_string(static_cast<int>(element.type()));
   EXPECT_EQ(kinds, "3786");
   std::string keys;
   for (const auto& [key, value] : root->Members()) keys.append(key).append(",");
   EXPECT_EQ(keys, "i,u,d,s,t,f,n,a,o,text,");
-  for (const JsonValue element : root->Get("o").Elements()) FAIL() << static_cast<int>(element.type());
+  for (const JsonValue element : root->Get("o").Elements())
+    FAIL() << static_cast<int>(element.type());
 }
 
 TEST(JsonReader, NumbersGivenAsTexts) {
@@ -142,11 +145,13 @@ std::string Pieces(JsonSplitter splitter) {
 }
 
 TEST(JsonSplitter, SequencesAndArrays) {
-  EXPECT_EQ(Pieces(JsonSplitter::Sequence("{\"a\":\"}\"}\n{\n \"b\":[1,2]\n}{\"c\":\"\\\"{\"}\r\n\n")),
-            "<{\"a\":\"}\"}><{\n \"b\":[1,2]\n}><{\"c\":\"\\\"{\"}>");
+  EXPECT_EQ(
+      Pieces(JsonSplitter::Sequence("{\"a\":\"}\"}\n{\n \"b\":[1,2]\n}{\"c\":\"\\\"{\"}\r\n\n")),
+      "<{\"a\":\"}\"}><{\n \"b\":[1,2]\n}><{\"c\":\"\\\"{\"}>");
   EXPECT_EQ(Pieces(JsonSplitter::Sequence(" 1 \"x y\" null")), "<1><\"x y\"><null>");
   EXPECT_EQ(Pieces(JsonSplitter::Sequence("{\"cut\":")), "<{\"cut\":>");
-  EXPECT_EQ(Pieces(JsonSplitter::Array(" [ {\"a\":[1]} ,2, \"]\" ] tail", 1)), "<{\"a\":[1]}><2><\"]\">");
+  EXPECT_EQ(Pieces(JsonSplitter::Array(" [ {\"a\":[1]} ,2, \"]\" ] tail", 1)),
+            "<{\"a\":[1]}><2><\"]\">");
   EXPECT_EQ(Pieces(JsonSplitter::Array("[]", 0)), "");
   EXPECT_EQ(Pieces(JsonSplitter::Array("[1 2]", 0)), "<1>!");
   EXPECT_EQ(Pieces(JsonSplitter::Array("[1,,2]", 0)), "<1>!");

@@ -13,7 +13,9 @@ class JsonSplitter {
   // between them are skipped.
   static JsonSplitter Sequence(std::string_view text) { return {text, 0, Mode::kSequence}; }
   // The elements of an array whose '[' stands at `open`.
-  static JsonSplitter Array(std::string_view text, size_t open) { return {text, open + 1, Mode::kArrayFirst}; }
+  static JsonSplitter Array(std::string_view text, size_t open) {
+    return {text, open + 1, Mode::kArrayFirst};
+  }
 
   // The next value; false at the end. A value that does not end is the rest of the text (and no JSON).
   bool Next(std::string_view& value);
@@ -24,7 +26,8 @@ class JsonSplitter {
 
  private:
   enum class Mode { kSequence, kArrayFirst, kArrayNext };
-  JsonSplitter(std::string_view text, size_t at, Mode mode) : text_(text), at_(at), begin_(at), mode_(mode) {}
+  JsonSplitter(std::string_view text, size_t at, Mode mode)
+      : text_(text), at_(at), begin_(at), mode_(mode) {}
   void SkipSpace();
 
   std::string_view text_;

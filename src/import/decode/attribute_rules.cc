@@ -26,9 +26,11 @@ bool GlobMatches(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
-AttributeAction ActionFor(const std::vector<AttributeRule>& rules, AttributePlace place, std::string_view key) {
+AttributeAction ActionFor(const std::vector<AttributeRule>& rules, AttributePlace place,
+                          std::string_view key) {
   for (const AttributeRule& rule : rules) {
-    if ((rule.any_place || rule.place == place) && GlobMatches(rule.key_glob, key)) return rule.action;
+    if ((rule.any_place || rule.place == place) && GlobMatches(rule.key_glob, key))
+      return rule.action;
   }
   return AttributeAction::kKeep;
 }
@@ -50,8 +52,8 @@ struct SipState {
 }  // namespace
 
 std::string KeyedHashHex(std::string_view text, HashKey key) {
-  SipState s{key.k0 ^ 0x736f6d6570736575ull, key.k1 ^ 0x646f72616e646f6dull, key.k0 ^ 0x6c7967656e657261ull,
-             key.k1 ^ 0x7465646279746573ull};
+  SipState s{key.k0 ^ 0x736f6d6570736575ull, key.k1 ^ 0x646f72616e646f6dull,
+             key.k0 ^ 0x6c7967656e657261ull, key.k1 ^ 0x7465646279746573ull};
   const auto absorb = [&](uint64_t word) {
     s.v3 ^= word;
     s.Round(), s.Round();

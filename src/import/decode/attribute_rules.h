@@ -17,7 +17,7 @@ enum class AttributeAction : uint8_t { kKeep = 0, kDrop, kHash };
 struct AttributeRule {
   bool any_place = true;
   AttributePlace place = AttributePlace::kSpan;  // when not any_place
-  std::string key_glob;                          // '*' any text, '?' one character; "user.*", "http.request.header.*"
+  std::string key_glob;  // '*' any text, '?' one character; "user.*", "http.request.header.*"
   AttributeAction action = AttributeAction::kDrop;
 };
 
@@ -34,7 +34,8 @@ struct DecodeOptions {
 };
 
 bool GlobMatches(std::string_view glob, std::string_view text);
-AttributeAction ActionFor(const std::vector<AttributeRule>& rules, AttributePlace place, std::string_view key);
+AttributeAction ActionFor(const std::vector<AttributeRule>& rules, AttributePlace place,
+                          std::string_view key);
 
 // SipHash-2-4 of the text as 16 hex digits: keyed, so equal values stay comparable but cannot be looked up.
 std::string KeyedHashHex(std::string_view text, HashKey key);

@@ -20,8 +20,9 @@ TEST(AttributeRules, Globs) {
 }
 
 TEST(AttributeRules, TheFirstMatchDecides) {
-  const std::vector<AttributeRule> rules = {{false, AttributePlace::kSpan, "a.*", AttributeAction::kKeep},
-                                            {true, {}, "a.*", AttributeAction::kDrop}};
+  const std::vector<AttributeRule> rules = {
+      {false, AttributePlace::kSpan, "a.*", AttributeAction::kKeep},
+      {true, {}, "a.*", AttributeAction::kDrop}};
   EXPECT_EQ(ActionFor(rules, AttributePlace::kSpan, "a.b"), AttributeAction::kKeep);
   EXPECT_EQ(ActionFor(rules, AttributePlace::kLink, "a.b"), AttributeAction::kDrop);
 }
@@ -30,8 +31,10 @@ TEST(AttributeRules, TheFirstMatchDecides) {
 TEST(AttributeRules, KeyedHashIsSipHash) {
   const HashKey key{0x0706050403020100ull, 0x0f0e0d0c0b0a0908ull};
   EXPECT_EQ(KeyedHashHex("", key), "726fdb47dd0e0e31");
-  EXPECT_EQ(KeyedHashHex(std::string("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15), key),
-            "a129ca6149be45e5");
+  EXPECT_EQ(
+      KeyedHashHex(std::string("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15),
+                   key),
+      "a129ca6149be45e5");
 }
 
 TEST(AttributeRules, IsAsciiSeesEveryByte) {

@@ -22,7 +22,8 @@ void AttributeWriter::BeginSlow(std::string_view key) {
     if (actions.size() <= slot.code) actions.resize(slot.code + 64, 0);
     uint8_t& known = actions[slot.code];
     if (known == 0) {
-      known = static_cast<uint8_t>(ActionFor(options_.rules, place_, batch_.strings.At(slot.code))) + 1;
+      known =
+          static_cast<uint8_t>(ActionFor(options_.rules, place_, batch_.strings.At(slot.code))) + 1;
     }
     slot.action = static_cast<AttributeAction>(known - 1);
   }
@@ -108,12 +109,14 @@ uint32_t FinishProcess(EventBatch& batch, uint32_t attrs_begin) {
       host_rank = rank;
     }
   }
-  Process process{batch.strings.Intern(service), batch.strings.Intern(host), attrs_begin, batch.ArenaSize()};
+  Process process{batch.strings.Intern(service), batch.strings.Intern(host), attrs_begin,
+                  batch.ArenaSize()};
   const std::string_view packed = batch.Slice(attrs_begin, batch.ArenaSize());
   const size_t known = batch.processes.size();
   for (size_t i = known; i > 0 && i + kCompareBack > known; --i) {
     const Process& p = batch.processes[i - 1];
-    if (p.service == process.service && p.host == process.host && batch.Slice(p.attrs_begin, p.attrs_end) == packed) {
+    if (p.service == process.service && p.host == process.host &&
+        batch.Slice(p.attrs_begin, p.attrs_end) == packed) {
       batch.bytes.resize(attrs_begin);
       return static_cast<uint32_t>(i - 1);
     }
@@ -127,7 +130,8 @@ uint32_t FinishScope(EventBatch& batch, uint32_t name, uint32_t version, uint32_
   const size_t known = batch.scopes.size();
   for (size_t i = known; i > 0 && i + kCompareBack > known; --i) {
     const Scope& s = batch.scopes[i - 1];
-    if (s.name == name && s.version == version && batch.Slice(s.attrs_begin, s.attrs_end) == packed) {
+    if (s.name == name && s.version == version &&
+        batch.Slice(s.attrs_begin, s.attrs_end) == packed) {
       batch.bytes.resize(attrs_begin);
       return static_cast<uint32_t>(i - 1);
     }

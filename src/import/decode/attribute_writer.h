@@ -158,7 +158,10 @@ uint32_t FinishScope(EventBatch& batch, uint32_t name, uint32_t version, uint32_
 // Where a batch stood, to undo all that a refused request has appended.
 struct BatchMark {
   explicit BatchMark(const EventBatch& batch)
-      : rows(batch.size()), bytes(batch.bytes.size()), processes(batch.processes.size()), scopes(batch.scopes.size()) {}
+      : rows(batch.size()),
+        bytes(batch.bytes.size()),
+        processes(batch.processes.size()),
+        scopes(batch.scopes.size()) {}
   void RollBack(EventBatch& batch) const;
   size_t rows, bytes, processes, scopes;
 };

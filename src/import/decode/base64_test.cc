@@ -6,14 +6,18 @@ namespace wf {
 namespace {
 
 TEST(Base64, VectorsOfRfc4648) {
-  const std::pair<const char*, const char*> kVectors[] = {{"", ""},         {"f", "Zg=="},     {"fo", "Zm8="},
-                                                          {"foo", "Zm9v"},  {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
+  const std::pair<const char*, const char*> kVectors[] = {{"", ""},
+                                                          {"f", "Zg=="},
+                                                          {"fo", "Zm8="},
+                                                          {"foo", "Zm9v"},
+                                                          {"foob", "Zm9vYg=="},
+                                                          {"fooba", "Zm9vYmE="},
                                                           {"foobar", "Zm9vYmFy"}};
   for (const auto& [plain, encoded] : kVectors) {
     EXPECT_EQ(Base64Encode(plain), encoded);
     EXPECT_EQ(Base64Decode(encoded), plain);
   }
-  EXPECT_EQ(Base64Decode("Zg"), "f");          // padding left out
+  EXPECT_EQ(Base64Decode("Zg"), "f");               // padding left out
   EXPECT_EQ(Base64Decode("-_-_"), "\xfb\xff\xbf");  // URL alphabet
   EXPECT_EQ(Base64Decode("Z"), std::nullopt);
   EXPECT_EQ(Base64Decode("Zg=g"), std::nullopt);

@@ -9,6 +9,7 @@
 namespace wf {
 
 std::string DumpBatch(const EventBatch& batch);
-std::string DumpReport(const DecodeReport& report);  // "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}"
+std::string DumpReport(
+    const DecodeReport& report);  // "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}"
 
 }  // namespace wf

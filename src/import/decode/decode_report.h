@@ -12,8 +12,10 @@ namespace wf {
 struct DecodeReport {
   int64_t accepted = 0;  // rows appended
   int64_t rejected = 0;  // spans or events refused, the rest of the input went on
-  std::map<std::string, int64_t, std::less<>> reasons;  // of the rejected ones: "trace_id_zero", ...
-  std::map<std::string, int64_t, std::less<>> repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
+  std::map<std::string, int64_t, std::less<>>
+      reasons;  // of the rejected ones: "trace_id_zero", ...
+  std::map<std::string, int64_t, std::less<>>
+      repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
 
   void Reject(std::string_view reason, int64_t count = 1) {
     rejected += count;
@@ -31,13 +33,18 @@ struct DecodeReport {
     if (rejected == 0) return {};
     std::string text = std::to_string(rejected) + " rejected:";
     for (const auto& [name, count] : reasons) {
-      text.append(text.back() == ':' ? " " : ", ").append(name).append(" (").append(std::to_string(count)).append(")");
+      text.append(text.back() == ':' ? " " : ", ")
+          .append(name)
+          .append(" (")
+          .append(std::to_string(count))
+          .append(")");
     }
     return text;
   }
 
  private:
-  static void Bump(std::map<std::string, int64_t, std::less<>>& counters, std::string_view name, int64_t by) {
+  static void Bump(std::map<std::string, int64_t, std::less<>>& counters, std::string_view name,
+                   int64_t by) {
     const auto it = counters.find(name);
     if (it != counters.end()) {
       it->second += by;

@@ -22,7 +22,8 @@ inline Nanos ScaleTime(int64_t value, int64_t factor, DecodeReport& report) {
 inline void SetTimes(EventBatch& batch, std::optional<Nanos> start, std::optional<Nanos> end) {
   batch.start_ns.back() = start.value_or(0);
   batch.end_ns.back() = end.value_or(0);
-  batch.marks.back() = static_cast<uint8_t>(batch.marks.back() | (start ? kHasStart : 0) | (end ? kHasEnd : 0));
+  batch.marks.back() =
+      static_cast<uint8_t>(batch.marks.back() | (start ? kHasStart : 0) | (end ? kHasEnd : 0));
 }
 
 }  // namespace wf

@@ -35,7 +35,8 @@ bool ReadMembers(std::string_view text, size_t open, std::vector<Member>& member
     if (key_end >= text.size()) return true;
     const std::string_view key = text.substr(at + 1, key_end - at - 2);
     for (const char c : key) {
-      if (static_cast<unsigned char>(c) < 0x20) return false;  // binary data that happens to begin like JSON
+      if (static_cast<unsigned char>(c) < 0x20)
+        return false;  // binary data that happens to begin like JSON
     }
     at = SkipSpace(text, key_end);
     if (at >= text.size()) return true;
@@ -84,13 +85,14 @@ Error Refused(std::string_view name, std::string_view what, std::string hint) {
 
 Error Unrecognised(std::string_view name) {
   return Refused(name, "not a format that import knows (byte 0)",
-                 "import reads OTLP JSON and protobuf, Zipkin v2, Jaeger JSON, HTrace JSON and wherefore events, each "
+                 "import reads OTLP JSON and protobuf, Zipkin v2, Jaeger JSON, HTrace JSON and "
+                 "wherefore events, each "
                  "plain or compressed with gzip or zstd");
 }
 
 Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::string_view name) {
-  if (members.Any({"resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics",
-                   "resource_metrics"})) {
+  if (members.Any({"resourceSpans", "resource_spans", "resourceLogs", "resource_logs",
+                   "resourceMetrics", "resource_metrics"})) {
     return ImportFormat::kOtlpJson;
   }
   const std::string_view type = members.Text("type");
@@ -105,17 +107,22 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
                    fmt::format("wherefore query --events {} 'From … Select …'", name));
   }
   if (members.Has("trace_id") && members.Has("type")) return ImportFormat::kEventsJson;
-  if (members.Has("binaryAnnotations") || (members.Has("traceId") && members.Text("annotations").find("\"endpoint\"") !=
-                                                                         std::string_view::npos)) {
-    return Refused(name, "Zipkin v1 spans; import reads Zipkin v2", "export them again from Zipkin's /api/v2");
+  if (members.Has("binaryAnnotations") ||
+      (members.Has("traceId") &&
+       members.Text("annotations").find("\"endpoint\"") != std::string_view::npos)) {
+    return Refused(name, "Zipkin v1 spans; import reads Zipkin v2",
+                   "export them again from Zipkin's /api/v2");
   }
   if (members.Has("traceId") && members.Has("id")) return ImportFormat::kZipkinJson;
   if (members.Has("data") && !in_array) return ImportFormat::kJaegerJson;
-  if (members.Has("traceID") && members.Any({"spans", "processes", "spanID"})) return ImportFormat::kJaegerJson;
+  if (members.Has("traceID") && members.Any({"spans", "processes", "spanID"}))
+    return ImportFormat::kJaegerJson;
   if (members.Has("spans") && members.Has("processes")) return ImportFormat::kJaegerJson;
-  if (members.Text("a").size() == 32 || (members.Has("i") && members.Has("s"))) return ImportFormat::kHTraceJson;
+  if (members.Text("a").size() == 32 || (members.Has("i") && members.Has("s")))
+    return ImportFormat::kHTraceJson;
   if (members.empty() && !in_array) return ImportFormat::kOtlpJson;  // {}: a request without spans
-  return Refused(name, "JSON, but of no format that import knows (byte 0)", Unrecognised(name).hint);
+  return Refused(name, "JSON, but of no format that import knows (byte 0)",
+                 Unrecognised(name).hint);
 }
 
 // A protobuf message whose first field is resource_spans: its length must lie inside the file, and the field inside
@@ -136,7 +143,8 @@ bool LooksLikeOtlpProtobuf(std::string_view content) {
 
 bool LooksLikeFramedProtobuf(std::string_view content) {
   if (content.size() < 6) return false;
-  const uint64_t length = LoadBigEndian64((std::string(4, '\0') + std::string(content.substr(0, 4))).data());
+  const uint64_t length =
+      LoadBigEndian64((std::string(4, '\0') + std::string(content.substr(0, 4))).data());
   return length >= 2 && length <= content.size() - 4 && content[4] == 0x0A &&
          LooksLikeOtlpProtobuf(content.substr(4, length));
 }
@@ -145,7 +153,8 @@ bool LooksLikeFramedProtobuf(std::string_view content) {
 bool LooksLikeMessageText(std::string_view content) {
   const std::string_view line = content.substr(0, content.find('\n'));
   size_t digits = 0;
-  while (digits < line.size() && (std::isdigit(static_cast<unsigned char>(line[digits])) != 0 || line[digits] == '.')) {
+  while (digits < line.size() &&
+         (std::isdigit(static_cast<unsigned char>(line[digits])) != 0 || line[digits] == '.')) {
     ++digits;
   }
   if (digits == 0 || digits == line.size() || line[digits] != ' ') return false;
@@ -156,8 +165,8 @@ bool LooksLikeMessageText(std::string_view content) {
 }
 
 bool LooksLikeCapture(std::string_view content) {
-  for (const std::string_view magic : {"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d",
-                                       "\x0a\x0d\x0d\x0a"}) {
+  for (const std::string_view magic : {"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1",
+                                       "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}) {
     if (content.substr(0, 4) == magic) return true;
   }
   return false;
@@ -192,12 +201,14 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
   const std::string_view window = content.substr(0, kWindow);
   size_t at = SkipSpace(window, 0);
   if (window.substr(at, 3) == "\xEF\xBB\xBF") at = SkipSpace(window, at + 3);
-  if (at == window.size()) return Refused(name, "the file is empty (byte 0)", "give a file with traces");
+  if (at == window.size())
+    return Refused(name, "the file is empty (byte 0)", "give a file with traces");
   bool in_array = false;
   if (window[at] == '[') {
     in_array = true;
     at = SkipSpace(window, at + 1);
-    if (at < window.size() && window[at] == ']') return ImportFormat::kZipkinJson;  // no spans at all
+    if (at < window.size() && window[at] == ']')
+      return ImportFormat::kZipkinJson;  // no spans at all
   }
   std::vector<Member> members;
   if (at < window.size() && window[at] == '{' && ReadMembers(window, at, members)) {
@@ -207,7 +218,8 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
   if (LooksLikeOtlpProtobuf(content)) return ImportFormat::kOtlpProtobuf;
   if (LooksLikeFramedProtobuf(content)) return ImportFormat::kOtlpProtobufFile;
   if (LooksLikeMessageText(content)) {
-    return Refused(name, "message text, which this version does not import yet", "`wherefore paths` will read it");
+    return Refused(name, "message text, which this version does not import yet",
+                   "`wherefore paths` will read it");
   }
   return Unrecognised(name);
 }

@@ -8,8 +8,8 @@
 namespace wf {
 
 enum class ImportFormat {
-  kOtlpJson,          // requests: one, or many as JSON lines or concatenated
-  kOtlpProtobuf,      // one request, or many concatenated
+  kOtlpJson,      // requests: one, or many as JSON lines or concatenated
+  kOtlpProtobuf,  // one request, or many concatenated
   kOtlpProtobufFile,  // many, each behind its length in 4 bytes, big endian (the Collector's file exporter)
   kZipkinJson,
   kJaegerJson,

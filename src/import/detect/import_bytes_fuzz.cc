@@ -9,14 +9,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   wf::ImportOptions options;
   options.max_rows = 3;
   int64_t rows = 0;
-  const auto result = wf::ImportBytes(input, "f", options, [&](wf::EventBatch&& batch) -> wf::Status {
-    WF_CHECK(!batch.empty() && batch.size() <= 3);
-    wf::DecodeReport report;
-    report.accepted = static_cast<int64_t>(batch.size());
-    wf::CheckDecoded(batch, report, true);
-    rows += report.accepted;
-    return {};
-  });
+  const auto result =
+      wf::ImportBytes(input, "f", options, [&](wf::EventBatch&& batch) -> wf::Status {
+        WF_CHECK(!batch.empty() && batch.size() <= 3);
+        wf::DecodeReport report;
+        report.accepted = static_cast<int64_t>(batch.size());
+        wf::CheckDecoded(batch, report, true);
+        rows += report.accepted;
+        return {};
+      });
   if (result.ok()) WF_CHECK(rows == result->report.accepted);
   return 0;
 }

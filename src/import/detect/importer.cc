@@ -106,13 +106,15 @@ class Import {
  private:
   std::string Place(std::string_view text, size_t offset) const {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
-    return fmt::format("{}: byte {} (line {})", name_, consumed_bytes_ + offset,
-                       consumed_lines_ + 1 + static_cast<size_t>(std::count(text.begin(), end, '\n')));
+    return fmt::format(
+        "{}: byte {} (line {})", name_, consumed_bytes_ + offset,
+        consumed_lines_ + 1 + static_cast<size_t>(std::count(text.begin(), end, '\n')));
   }
 
   void Fault(std::string_view text, size_t offset, const Error& error) {
     result_.report.Reject("malformed_value");
-    if (result_.first_fault.empty()) result_.first_fault = Place(text, offset) + ": " + error.message;
+    if (result_.first_fault.empty())
+      result_.first_fault = Place(text, offset) + ": " + error.message;
   }
 
   Status Value(std::string_view value);
@@ -157,7 +159,8 @@ Status Import::Element(JsonValue element) {
 Status Import::ParsedValue(JsonValue value) {
   if (parser_.repaired_utf8()) result_.report.Repair("bad_utf8");
   JsonValue elements = value;
-  if (result_.format == ImportFormat::kJaegerJson && value.Get("data").IsArray()) elements = value.Get("data");
+  if (result_.format == ImportFormat::kJaegerJson && value.Get("data").IsArray())
+    elements = value.Get("data");
   if (!elements.IsArray()) return Element(value);
   for (const JsonValue element : elements.Elements()) WF_TRY(Element(element));
   return {};
@@ -188,14 +191,16 @@ Status Import::LargeArray(std::string_view text, size_t open) {
   while (elements.Next(element)) {
     const auto parsed = parser_.Parse(element, limits_);
     if (!parsed.ok()) {
-      return BadInput(fmt::format("element at byte {}: {}", elements.offset(), parsed.error().message),
-                      parsed.error().hint);
+      return BadInput(
+          fmt::format("element at byte {}: {}", elements.offset(), parsed.error().message),
+          parsed.error().hint);
     }
     if (parser_.repaired_utf8()) result_.report.Repair("bad_utf8");
     WF_TRY(Element(*parsed));
   }
   if (!elements.malformed()) return {};
-  return BadInput(fmt::format("JSON: expected ',' or ']' at byte {}", elements.offset()), "check that the file is whole");
+  return BadInput(fmt::format("JSON: expected ',' or ']' at byte {}", elements.offset()),
+                  "check that the file is whole");
 }
 
 Status Import::Value(std::string_view value) {
@@ -228,7 +233,8 @@ Result<size_t> Import::Values(std::string_view text, Tail tail) {
     if (values_read_ == 0) return BadInput(result_.first_fault, status.error().hint);
     // Go on where a line begins like a value. A line in the middle of a pretty-printed value is indented.
     size_t next = text.find('\n', begin);
-    while (next != std::string_view::npos && next + 1 < text.size() && text[next + 1] != '{' && text[next + 1] != '[') {
+    while (next != std::string_view::npos && next + 1 < text.size() && text[next + 1] != '{' &&
+           text[next + 1] != '[') {
       next = text.find('\n', next + 1);
     }
     if (next == std::string_view::npos) break;
@@ -245,9 +251,11 @@ Result<size_t> Import::Values(std::string_view text, Tail tail) {
 Status Import::Protobuf(std::string_view request, size_t offset) {
   // Each ResourceSpans of a large request is a request of its own, so memory stays bounded by the largest of them.
   const auto decode = [&](std::string_view part, size_t at) -> Status {
-    const Status status = DecodeOtlpProtobuf(part, options_.decode, feeder_.batch(), result_.report);
+    const Status status =
+        DecodeOtlpProtobuf(part, options_.decode, feeder_.batch(), result_.report);
     if (!status.ok()) {
-      return BadInput(fmt::format("{}: byte {}: {}", name_, offset + at, status.error().message), status.error().hint);
+      return BadInput(fmt::format("{}: byte {}: {}", name_, offset + at, status.error().message),
+                      status.error().hint);
     }
     return feeder_.Offer();
   };
@@ -261,7 +269,8 @@ Status Import::Protobuf(std::string_view request, size_t offset) {
       length |= static_cast<uint64_t>(byte & 0x7F) << shift;
       ended = byte < 0x80;
     }
-    if (request[at] != 0x0A || !ended || length > request.size() - body) return decode(request.substr(at), at);
+    if (request[at] != 0x0A || !ended || length > request.size() - body)
+      return decode(request.substr(at), at);
     WF_TRY(decode(request.substr(at, body + length - at), at));
     at = body + length;
   }
@@ -278,8 +287,8 @@ Status Import::FramedProtobuf(std::string_view content) {
     const uint64_t length = LoadBigEndian64(prefix);
     at += 4;
     if (length > content.size() - at) {
-      return BadInput(fmt::format("{}: byte {}: a request of {} bytes, of which {} are there", name_, at, length,
-                                  content.size() - at),
+      return BadInput(fmt::format("{}: byte {}: a request of {} bytes, of which {} are there",
+                                  name_, at, length, content.size() - at),
                       "check that the file is whole");
     }
     WF_TRY(Protobuf(content.substr(at, length), at));
@@ -294,9 +303,10 @@ Error Named(std::string_view name, const Error& error) {
 
 }  // namespace
 
-Result<ImportResult> ImportBytes(std::string_view content, std::string_view name, const ImportOptions& options,
-                                 const BatchSink& sink) {
-  if (net::DetectCompression(content) == net::Compression::kIdentity) return Import(name, options, sink).Run(content);
+Result<ImportResult> ImportBytes(std::string_view content, std::string_view name,
+                                 const ImportOptions& options, const BatchSink& sink) {
+  if (net::DetectCompression(content) == net::Compression::kIdentity)
+    return Import(name, options, sink).Run(content);
   size_t at = 0;
   return ImportStream(
       [&](char* buffer, size_t size) -> Result<size_t> {
@@ -308,13 +318,14 @@ Result<ImportResult> ImportBytes(std::string_view content, std::string_view name
       name, options, sink);
 }
 
-Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name, const ImportOptions& options,
-                                  const BatchSink& sink) {
+Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name,
+                                  const ImportOptions& options, const BatchSink& sink) {
   net::DecodingReader reader(std::move(source));
   Import import(name, options, sink);
   std::string pending;
   std::optional<ImportFormat> format;
-  size_t next_try = kWholeDocument;  // gather that much before reading values, so that usual files are checked whole
+  size_t next_try =
+      kWholeDocument;  // gather that much before reading values, so that usual files are checked whole
   while (true) {
     const size_t had = pending.size();
     pending.resize(had + kReadBytes);
@@ -327,13 +338,15 @@ Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name
       WF_ASSIGN(format, DetectFormat(pending, name));
       import.Detected(*format);
     }
-    if (*format == ImportFormat::kOtlpProtobuf || *format == ImportFormat::kOtlpProtobufFile) continue;
+    if (*format == ImportFormat::kOtlpProtobuf || *format == ImportFormat::kOtlpProtobufFile)
+      continue;
     WF_ASSIGN(const size_t consumed, import.Values(pending, Import::Tail::kMore));
     pending.erase(0, consumed);
     // A value that has not ended is looked at again only when there is twice as much of it.
     next_try = std::max(kWholeDocument / 8, pending.size() * 2);
   }
-  if (!format || *format == ImportFormat::kOtlpProtobuf || *format == ImportFormat::kOtlpProtobufFile) {
+  if (!format || *format == ImportFormat::kOtlpProtobuf ||
+      *format == ImportFormat::kOtlpProtobufFile) {
     return import.Run(pending);
   }
   WF_ASSIGN([[maybe_unused]] const size_t consumed, import.Values(pending, Import::Tail::kEnd));

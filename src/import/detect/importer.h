@@ -26,8 +26,8 @@ namespace wf {
 struct ImportOptions {
   DecodeOptions decode;
   std::string tenant = "default";
-  Nanos received_ns = 0;     // receipt of every row; retention counts from it
-  size_t max_rows = 4096;    // of a batch given to the sink
+  Nanos received_ns = 0;   // receipt of every row; retention counts from it
+  size_t max_rows = 4096;  // of a batch given to the sink
 };
 
 struct ImportResult {
@@ -43,12 +43,12 @@ using BatchSink = std::function<Status(EventBatch&&)>;
 constexpr size_t kWholeDocument = size_t{64} << 20;
 
 // `content` may be compressed with gzip or zstd. `name` is for messages.
-Result<ImportResult> ImportBytes(std::string_view content, std::string_view name, const ImportOptions& options,
-                                 const BatchSink& sink);
+Result<ImportResult> ImportBytes(std::string_view content, std::string_view name,
+                                 const ImportOptions& options, const BatchSink& sink);
 
 // The same from a source read piece by piece, for compressed files larger than memory. JSON lines need memory for the
 // longest line only; other formats are gathered first.
-Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name, const ImportOptions& options,
-                                  const BatchSink& sink);
+Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name,
+                                  const ImportOptions& options, const BatchSink& sink);
 
 }  // namespace wf

@@ -69,7 +69,8 @@ std::string OtlpProtobuf(uint64_t n) {
 }
 std::string Framed(const std::string& request) {
   std::string out;
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(request.size() >> shift));
+  for (int shift = 24; shift >= 0; shift -= 8)
+    out.push_back(static_cast<char>(request.size() >> shift));
   return out + request;
 }
 
@@ -82,13 +83,16 @@ TEST(Import, EveryFormatIsKnownByItsContent) {
       {"{}", "OTLP JSON: accepted 0, rejected 0 {}, repairs {}"},
       {OtlpProtobuf(3), "OTLP protobuf: accepted 3, rejected 0 {}, repairs {}"},
       {OtlpProtobuf(3) + OtlpProtobuf(2), "OTLP protobuf: accepted 5, rejected 0 {}, repairs {}"},
-      {Framed(OtlpProtobuf(3)) + Framed(OtlpProtobuf(300)), "OTLP protobuf: accepted 303, rejected 0 {}, repairs {}"},
+      {Framed(OtlpProtobuf(3)) + Framed(OtlpProtobuf(300)),
+       "OTLP protobuf: accepted 303, rejected 0 {}, repairs {}"},
       {R"([{"id":"1","traceId":"1"}])", "Zipkin v2 JSON: accepted 1, rejected 0 {}, repairs {}"},
       {"[]", "Zipkin v2 JSON: accepted 0, rejected 0 {}, repairs {}"},
       {R"({"data":[{"traceID":"1","spans":[{"spanID":"1","process":{}}]}],"total":0})",
        "Jaeger JSON: accepted 1, rejected 0 {}, repairs {}"},
-      {R"({"traceID":"1","spans":[{"spanID":"1","process":{}}]})", "Jaeger JSON: accepted 1, rejected 0 {}, repairs {}"},
-      {R"({"a":"b9f2a1e07b6e4f16b0c2b27303b20e79","b":1})", "HTrace JSON: accepted 1, rejected 0 {}, repairs {}"},
+      {R"({"traceID":"1","spans":[{"spanID":"1","process":{}}]})",
+       "Jaeger JSON: accepted 1, rejected 0 {}, repairs {}"},
+      {R"({"a":"b9f2a1e07b6e4f16b0c2b27303b20e79","b":1})",
+       "HTrace JSON: accepted 1, rejected 0 {}, repairs {}"},
       {R"({"i":"1","s":"2"})", "HTrace JSON: accepted 1, rejected 0 {}, repairs {}"},
       {R"({"type":"point","trace_id":"1","id1":"1","time_ns":1})",
        "wherefore events: accepted 1, rejected 0 {}, repairs {}"},
@@ -101,28 +105,37 @@ TEST(Import, EveryFormatIsKnownByItsContent) {
 }
 
 TEST(Import, FilesOfOtherVerbsAreRefusedByName) {
-  EXPECT_EQ(ImportText(R"j({"id":"1","type":"INS","node":"a","tuple":"t(1)","start_ns":0,"end_ns":1})j").text(),
-            "f: provenance events, which import does not read | wherefore explain --events f --from ID --to ID");
+  EXPECT_EQ(
+      ImportText(R"j({"id":"1","type":"INS","node":"a","tuple":"t(1)","start_ns":0,"end_ns":1})j")
+          .text(),
+      "f: provenance events, which import does not read | wherefore explain --events f --from ID "
+      "--to ID");
   EXPECT_EQ(ImportText(R"({"id":"1","tracepoint":"A","time_ns":1})").text(),
-            "f: tracepoint events, which import does not read | wherefore query --events f 'From … Select …'");
+            "f: tracepoint events, which import does not read | wherefore query --events f 'From … "
+            "Select …'");
   EXPECT_EQ(ImportText(std::string("\xd4\xc3\xb2\xa1\x02\x00\x04\x00", 8)).result.error().message,
             "f: a packet capture, which this version does not import yet");
   EXPECT_EQ(ImportText("1655759356.535256 CALL_RCVD frontend search 1\n").result.error().message,
             "f: message text, which this version does not import yet");
-  EXPECT_EQ(ImportText(R"([{"traceId":"1","id":"2","annotations":[{"endpoint":{},"value":"sr"}]}])").result.error().message,
+  EXPECT_EQ(ImportText(R"([{"traceId":"1","id":"2","annotations":[{"endpoint":{},"value":"sr"}]}])")
+                .result.error()
+                .message,
             "f: Zipkin v1 spans; import reads Zipkin v2");
 }
 
 TEST(Import, WhatNobodyKnowsIsRefused) {
   EXPECT_EQ(ImportText("").result.error().message, "f: the file is empty (byte 0)");
-  EXPECT_EQ(ImportText("hello").result.error().message, "f: not a format that import knows (byte 0)");
+  EXPECT_EQ(ImportText("hello").result.error().message,
+            "f: not a format that import knows (byte 0)");
   EXPECT_EQ(ImportText(R"({"hello":1})").result.error().message,
             "f: JSON, but of no format that import knows (byte 0)");
-  EXPECT_EQ(ImportText(std::string("\x1f\x8b\x08\x00garbage", 11)).result.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ImportText(std::string("\x1f\x8b\x08\x00garbage", 11)).result.error().code,
+            ErrorCode::kBadInput);
 }
 
 TEST(Import, ACutDocumentIsRefusedWholeAndNamesThePlace) {
-  const std::string pretty = "{\n \"data\": [\n  {\"traceID\":\"1\",\n   \"spans\":[{\"spanID\":\"1\"}]},\n  {";
+  const std::string pretty =
+      "{\n \"data\": [\n  {\"traceID\":\"1\",\n   \"spans\":[{\"spanID\":\"1\"}]},\n  {";
   const Imported cut = ImportText(pretty);
   ASSERT_FALSE(cut.result.ok());
   EXPECT_EQ(cut.result.error().message.substr(0, 22), "f: byte 0 (line 1): JS");
@@ -135,16 +148,20 @@ TEST(Import, ACutDocumentIsRefusedWholeAndNamesThePlace) {
 
 TEST(Import, AMalformedLineIsCountedAndTheRestGoesOn) {
   const std::string good = R"({"trace_id":"1","type":"point","id1":"1","time_ns":1})";
-  const Imported out = ImportText(good + "\n{\"trace_id\":\n" + good + "\nnonsense\n" + good + "\n{\"cut\":");
+  const Imported out =
+      ImportText(good + "\n{\"trace_id\":\n" + good + "\nnonsense\n" + good + "\n{\"cut\":");
   EXPECT_EQ(out.text(), "wherefore events: accepted 3, rejected 3 {malformed_value:3}, repairs {}");
   EXPECT_EQ(out.result->first_fault.substr(0, 40), "f: byte 54 (line 2): JSON: expected ',' ");
 }
 
 TEST(Import, LogsAndMetricsBesideTracesAreCounted) {
-  EXPECT_EQ(ImportText(OtlpJson(1) + "\n" + R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[{},{}]}]}]})" + "\n" +
-                       R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"sum":{"dataPoints":[{}]}}]}]}]})")
-                .text(),
-            "OTLP JSON: accepted 1, rejected 3 {otlp_log_record:2 otlp_metric_point:1}, repairs {}");
+  EXPECT_EQ(
+      ImportText(
+          OtlpJson(1) + "\n" + R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[{},{}]}]}]})" +
+          "\n" +
+          R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"sum":{"dataPoints":[{}]}}]}]}]})")
+          .text(),
+      "OTLP JSON: accepted 1, rejected 3 {otlp_log_record:2 otlp_metric_point:1}, repairs {}");
 }
 
 TEST(Import, BatchesAreBoundedAndNothingIsLost) {
@@ -177,19 +194,22 @@ TEST(Import, LargeArraysAreReadElementByElement) {
   int count = 0;
   while (spans.size() <= kWholeDocument) {
     if (count++ > 0) spans += ",";
-    spans += "{\"traceId\":\"1\",\"id\":\"" + std::to_string(count) + "\",\"tags\":{\"p\":\"" + padding + "\"}}";
+    spans += "{\"traceId\":\"1\",\"id\":\"" + std::to_string(count) + "\",\"tags\":{\"p\":\"" +
+             padding + "\"}}";
   }
   const Imported whole = ImportText(spans + "]");
   EXPECT_EQ(whole.result->report.accepted, count);
   EXPECT_GT(whole.batches.size(), 1u);  // handed on before the file's end
   const Imported cut = ImportText(spans);
   ASSERT_FALSE(cut.result.ok());
-  EXPECT_NE(cut.result.error().message.find("expected ',' or ']'"), std::string::npos) << cut.result.error().message;
+  EXPECT_NE(cut.result.error().message.find("expected ',' or ']'"), std::string::npos)
+      << cut.result.error().message;
 }
 
 TEST(Import, StreamsLongFilesOfLines) {
-  const std::string line = R"({"trace_id":"1","type":"point","id1":"1","time_ns":1,"annotations":{"label:x":")" +
-                           std::string(4000, 'x') + "\"}}\n";
+  const std::string line =
+      R"({"trace_id":"1","type":"point","id1":"1","time_ns":1,"annotations":{"label:x":")" +
+      std::string(4000, 'x') + "\"}}\n";
   std::string content;
   int64_t lines = 0;
   for (; content.size() < kWholeDocument * 3 / 2; ++lines) content += line;

@@ -18,7 +18,8 @@ struct EventId {
 EventId ReadId(JsonValue json) {
   EventId id;
   std::string text(json.String());
-  if (const auto number = json.UintOrText(); number && !json.IsString()) text = std::to_string(*number);
+  if (const auto number = json.UintOrText(); number && !json.IsString())
+    text = std::to_string(*number);
   if (text.empty()) return id;
   if (const auto parsed = ParseSpanId(text); parsed.ok()) {
     id.value = parsed->value;
@@ -65,7 +66,8 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   batch.id1.back() = id1.value;
   batch.id2.back() = id2.value;
   EventType type = wherefore::ParseEventType(type_name);
-  if (type == EventType::kSpan) type = EventType::kUnknown;  // spans come in the formats made for them
+  if (type == EventType::kSpan)
+    type = EventType::kUnknown;  // spans come in the formats made for them
   batch.type.back() = type;
   if (const auto time = event.Get("time_ns").IntOrText()) {
     batch.start_ns.back() = *time;
@@ -89,7 +91,8 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report) {
   const BatchMark mark(out);
   DecodeReport own;
   AttributeWriter writer(out, options, own);
@@ -102,8 +105,9 @@ Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, Ev
     const auto event = parser.Parse(piece, limits);
     if (!event.ok()) {
       mark.RollBack(out);
-      return BadInput(fmt::format("events: value at byte {}: {}", pieces.offset(), event.error().message),
-                      "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
+      return BadInput(
+          fmt::format("events: value at byte {}: {}", pieces.offset(), event.error().message),
+          "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
     }
     if (parser.repaired_utf8()) own.Repair("bad_utf8");
     DecodeEvent(*event, writer);

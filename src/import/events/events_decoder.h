@@ -17,7 +17,8 @@
 namespace wf {
 
 // JSON lines. On an error nothing is appended.
-Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report);
 
 void DecodeEvent(JsonValue event, AttributeWriter& writer);
 

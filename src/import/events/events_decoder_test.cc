@@ -21,7 +21,8 @@ TEST(Events, EveryTypeOfTheContract) {
     const std::string name(wherefore::kEventTypeNames[i]);
     lines += R"({"trace_id":"ab","type":")" + name + R"(","id1":"1","id2":"2","time_ns":5})" + "\n";
     expected += name +
-                " 000000000000000000000000000000ab 0000000000000001 \"\" none=0000000000000002 [5..?]\n  process @:\n";
+                " 000000000000000000000000000000ab 0000000000000001 \"\" none=0000000000000002 "
+                "[5..?]\n  process @:\n";
   }
   EXPECT_EQ(Decoded(lines), expected + "accepted 22, rejected 0 {}, repairs {}\n");
 }
@@ -36,29 +37,37 @@ TEST(Events, SequenceAnnotationsAndProcess) {
 }
 
 TEST(Events, OtherIdsAreHashedAndKept) {
-  EXPECT_EQ(Decoded(R"({"trace_id":"ab","type":"queue_put","id1":"item-7","id2":"11112222333344445","time_ns":0})"),
-            "queue_put 000000000000000000000000000000ab " + ToHex64(HashBytes("item-7")) +
-                " \"\" none=" + ToHex64(HashBytes("11112222333344445")) +
-                " [0..?]\n  process @:\n  attrs wherefore.id1=\"item-7\" wherefore.id2=\"11112222333344445\"\n"
-                "accepted 1, rejected 0 {}, repairs {}\n");
+  EXPECT_EQ(
+      Decoded(
+          R"({"trace_id":"ab","type":"queue_put","id1":"item-7","id2":"11112222333344445","time_ns":0})"),
+      "queue_put 000000000000000000000000000000ab " + ToHex64(HashBytes("item-7")) +
+          " \"\" none=" + ToHex64(HashBytes("11112222333344445")) +
+          " [0..?]\n  process @:\n  attrs wherefore.id1=\"item-7\" "
+          "wherefore.id2=\"11112222333344445\"\n"
+          "accepted 1, rejected 0 {}, repairs {}\n");
 }
 
 TEST(Events, UnknownTypesAreKeptAndCounted) {
-  EXPECT_EQ(Decoded(R"({"trace_id":"ab","type":"warp","id1":7,"time_ns":"9"} {"trace_id":"ab","type":"span","id1":"8"})"),
-            "unknown 000000000000000000000000000000ab 0000000000000007 \"\" [9..?]\n  process @:\n"
-            "  attrs wherefore.type=\"warp\"\n"
-            "unknown 000000000000000000000000000000ab 0000000000000008 \"\" [?..?]\n  process @:\n"
-            "  attrs wherefore.type=\"span\"\n"
-            "accepted 2, rejected 0 {}, repairs {time_missing:1 unknown_event_type:2}\n");
+  EXPECT_EQ(
+      Decoded(
+          R"({"trace_id":"ab","type":"warp","id1":7,"time_ns":"9"} {"trace_id":"ab","type":"span","id1":"8"})"),
+      "unknown 000000000000000000000000000000ab 0000000000000007 \"\" [9..?]\n  process @:\n"
+      "  attrs wherefore.type=\"warp\"\n"
+      "unknown 000000000000000000000000000000ab 0000000000000008 \"\" [?..?]\n  process @:\n"
+      "  attrs wherefore.type=\"span\"\n"
+      "accepted 2, rejected 0 {}, repairs {time_missing:1 unknown_event_type:2}\n");
 }
 
 TEST(Events, HostileInput) {
-  EXPECT_EQ(Decoded("{\"trace_id\":\"0\",\"type\":\"point\"} {\"trace_id\":\"g\"} {\"trace_id\":\"1\"} []\n"
-                    "{\"trace_id\":\"1\",\"type\":\"point\"}"),
-            "accepted 0, rejected 5 {id1_missing:1 not_an_object:1 trace_id_malformed:1 trace_id_zero:1 "
-            "type_missing:1}, repairs {}\n");
+  EXPECT_EQ(
+      Decoded(
+          "{\"trace_id\":\"0\",\"type\":\"point\"} {\"trace_id\":\"g\"} {\"trace_id\":\"1\"} []\n"
+          "{\"trace_id\":\"1\",\"type\":\"point\"}"),
+      "accepted 0, rejected 5 {id1_missing:1 not_an_object:1 trace_id_malformed:1 trace_id_zero:1 "
+      "type_missing:1}, repairs {}\n");
   EXPECT_EQ(Decoded("{}\n{\"a\":\n"),
-            "events: value at byte 3: JSON: expected a value, found the end of the text at byte 6 (line 2)\n");
+            "events: value at byte 3: JSON: expected a value, found the end of the text at byte 6 "
+            "(line 2)\n");
 }
 
 }  // namespace

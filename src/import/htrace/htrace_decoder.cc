@@ -112,7 +112,8 @@ void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
   for (const auto& [key, value] : span.Get("n").Members()) PackJsonAttribute(key, value, writer);
   batch.EndAttributes();
   for (const JsonValue note : span.Get("t").Elements()) {
-    PutPoint({Millis(note.Get("t"), report).value_or(0), writer.Intern(note.Get("m").String()), {}}, batch.bytes);
+    PutPoint({Millis(note.Get("t"), report).value_or(0), writer.Intern(note.Get("m").String()), {}},
+             batch.bytes);
   }
   batch.EndPoints();
   for (const HTraceId& other : others) {
@@ -126,7 +127,8 @@ void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report) {
   const BatchMark mark(out);
   DecodeReport own;
   AttributeWriter writer(out, options, own);
@@ -139,8 +141,9 @@ Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, Eve
     const auto value = parser.Parse(piece, limits);
     if (!value.ok()) {
       mark.RollBack(out);
-      return BadInput(fmt::format("HTrace JSON: value at byte {}: {}", pieces.offset(), value.error().message),
-                      value.error().hint);
+      return BadInput(
+          fmt::format("HTrace JSON: value at byte {}: {}", pieces.offset(), value.error().message),
+          value.error().hint);
     }
     if (parser.repaired_utf8()) own.Repair("bad_utf8");
     if (value->IsArray()) {

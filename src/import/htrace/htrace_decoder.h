@@ -19,7 +19,8 @@
 namespace wf {
 
 // Spans one after another (JSON lines) or in an array. On an error nothing is appended.
-Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report);
 
 void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer);
 

@@ -19,10 +19,12 @@
 namespace wf {
 
 // One Batch in the Thrift binary protocol, as POSTed to /api/traces. On an error nothing is appended.
-Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out,
+                          DecodeReport& report);
 
 // {"data":[trace, …]}, one trace or an array of traces. On an error nothing is appended.
-Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report);
 
 // One trace: {"traceID","spans":[…],"processes":{…}}.
 void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer);

@@ -17,7 +17,8 @@ class TraceDecoder {
       : trace_(trace), writer_(writer), batch_(writer.batch()), report_(writer.report()) {}
 
   void Run() {
-    if (!trace_.IsObject() || !trace_.Get("spans").IsArray()) return report_.Reject("trace_without_spans");
+    if (!trace_.IsObject() || !trace_.Get("spans").IsArray())
+      return report_.Reject("trace_without_spans");
     for (const JsonValue span : trace_.Get("spans").Elements()) Span(span);
   }
 
@@ -56,14 +57,17 @@ class TraceDecoder {
     batch_.flags.back() = static_cast<uint32_t>(span.Get("flags").UintOrText().value_or(0));
     const std::optional<Nanos> start = Micros(span.Get("startTime"));
     const std::optional<Nanos> duration = Micros(span.Get("duration"));
-    SetTimes(batch_, start, start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+    SetTimes(batch_, start,
+             start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
     References(span);
     const size_t parent = ChooseParent(batch_, references_);
 
     writer_.StartList(AttributePlace::kSpan);
-    Tags(span.Get("tags"), [&](std::string_view key, const Value& value) { ApplyTag(key, value, writer_); });
+    Tags(span.Get("tags"),
+         [&](std::string_view key, const Value& value) { ApplyTag(key, value, writer_); });
     if (!start && duration) writer_.Int("jaeger.duration_us", *duration / kMicro);
-    if (span.Get("warnings").size() > 0) PackJsonAttribute("jaeger.warnings", span.Get("warnings"), writer_);
+    if (span.Get("warnings").size() > 0)
+      PackJsonAttribute("jaeger.warnings", span.Get("warnings"), writer_);
     batch_.EndAttributes();
     for (const JsonValue log : span.Get("logs").Elements()) Log(log);
     batch_.EndPoints();
@@ -92,7 +96,8 @@ class TraceDecoder {
     const TraceId own = batch_.trace_id(batch_.size() - 1);
     for (const JsonValue element : span.Get("references").Elements()) {
       const JsonValue trace_text = element.Get("traceID");
-      const auto trace = trace_text.missing() ? Result<TraceId>(own) : ParseTraceId(trace_text.String());
+      const auto trace =
+          trace_text.missing() ? Result<TraceId>(own) : ParseTraceId(trace_text.String());
       const auto id = ParseSpanId(element.Get("spanID").String());
       if (!trace.ok() || !id.ok()) {
         report_.Repair("reference_malformed");
@@ -111,7 +116,8 @@ class TraceDecoder {
     // Before references, Jaeger wrote the parent alone.
     const std::string_view parent = span.Get("parentSpanID").String();
     if (references_.empty() && !parent.empty()) {
-      if (const auto id = ParseSpanId(parent); id.ok()) references_.push_back({ParentRef::kChildOf, own, *id});
+      if (const auto id = ParseSpanId(parent); id.ok())
+        references_.push_back({ParentRef::kChildOf, own, *id});
     }
   }
 
@@ -193,16 +199,20 @@ class TraceDecoder {
   AttributeWriter& writer_;
   EventBatch& batch_;
   DecodeReport& report_;
-  std::unordered_map<std::string_view, uint32_t> processes_;  // processID → index; keys live in the document
+  std::unordered_map<std::string_view, uint32_t>
+      processes_;  // processID → index; keys live in the document
   std::vector<Reference> references_;
   std::string scratch_;
 };
 
 }  // namespace
 
-void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer) { TraceDecoder(trace, writer).Run(); }
+void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer) {
+  TraceDecoder(trace, writer).Run();
+}
 
-Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report) {
   static thread_local JsonParser parser;
   JsonLimits limits;
   limits.repair_utf8 = true;

@@ -18,7 +18,8 @@ size_t ChooseParent(EventBatch& batch, const std::vector<Reference>& references)
   for (const ParentRef kind : {ParentRef::kChildOf, ParentRef::kFollowsFrom}) {
     for (size_t i = 0; i < references.size(); ++i) {
       const Reference& reference = references[i];
-      if (reference.kind != kind || reference.trace_id != trace || reference.span_id.zero()) continue;
+      if (reference.kind != kind || reference.trace_id != trace || reference.span_id.zero())
+        continue;
       batch.id2.back() = reference.span_id.value;
       batch.parent_ref.back() = kind;
       return i;
@@ -51,8 +52,8 @@ void PutTag(std::string_view key, const Value& value, AttributeWriter& writer) {
 void ApplyTag(std::string_view key, const Value& value, AttributeWriter& writer) {
   EventBatch& batch = writer.batch();
   if (key == "span.kind") {
-    static constexpr std::string_view kNames[] = {"unspecified", "internal", "server", "client", "producer",
-                                                  "consumer"};
+    static constexpr std::string_view kNames[] = {"unspecified", "internal", "server",
+                                                  "client",      "producer", "consumer"};
     for (size_t i = 0; i < std::size(kNames); ++i) {
       if (SameText(value.text, kNames[i])) batch.kind.back() = static_cast<SpanKind>(i);
     }
@@ -60,7 +61,8 @@ void ApplyTag(std::string_view key, const Value& value, AttributeWriter& writer)
     if (value.boolean || SameText(value.text, "true")) batch.status.back() = SpanStatus::kError;
   } else if (key == "otel.status_code") {
     if (SameText(value.text, "error")) batch.status.back() = SpanStatus::kError;
-    if (SameText(value.text, "ok") && batch.status.back() == SpanStatus::kUnset) batch.status.back() = SpanStatus::kOk;
+    if (SameText(value.text, "ok") && batch.status.back() == SpanStatus::kUnset)
+      batch.status.back() = SpanStatus::kOk;
   } else if (key == "otel.status_description") {
     batch.status_message.back() = writer.Intern(value.text);
   }

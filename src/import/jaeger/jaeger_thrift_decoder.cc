@@ -14,7 +14,8 @@ using namespace jaeger;
 
 class BatchDecoder {
  public:
-  BatchDecoder(std::string_view bytes, const DecodeOptions& options, EventBatch& out, DecodeReport& report)
+  BatchDecoder(std::string_view bytes, const DecodeOptions& options, EventBatch& out,
+               DecodeReport& report)
       : in_(bytes), batch_(out), report_(report), writer_(out, options, report) {}
 
   const ThriftReader& reader() const { return in_; }
@@ -43,7 +44,8 @@ class BatchDecoder {
         Unknown(type);
       }
     }
-    if (in_.ok() && (!has_process || !has_spans)) return in_.Fail("a Batch without process or spans");
+    if (in_.ok() && (!has_process || !has_spans))
+      return in_.Fail("a Batch without process or spans");
     if (in_.ok() && spans_at != 0) {
       in_.Seek(spans_at);
       Spans(process);
@@ -159,16 +161,21 @@ class BatchDecoder {
 
   void Finish(uint64_t parent_id, std::optional<Nanos> start, std::optional<Nanos> duration) {
     const TraceId trace = batch_.trace_id(batch_.size() - 1);
-    const char* reason = trace.zero() ? "trace_id_zero" : batch_.id1.back() == 0 ? "span_id_zero" : nullptr;
+    const char* reason = trace.zero()             ? "trace_id_zero"
+                         : batch_.id1.back() == 0 ? "span_id_zero"
+                                                  : nullptr;
     if (reason != nullptr) {
       report_.Reject(reason);
       return batch_.DropLastRow();
     }
-    SetTimes(batch_, start, start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+    SetTimes(batch_, start,
+             start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
     // parentSpanId repeats one of the references, or is the only one.
     bool repeated = parent_id == 0;
-    for (const Reference& r : references_) repeated = repeated || (r.trace_id == trace && r.span_id.value == parent_id);
-    if (!repeated) references_.insert(references_.begin(), {ParentRef::kChildOf, trace, {parent_id}});
+    for (const Reference& r : references_)
+      repeated = repeated || (r.trace_id == trace && r.span_id.value == parent_id);
+    if (!repeated)
+      references_.insert(references_.begin(), {ParentRef::kChildOf, trace, {parent_id}});
     PutLinks(batch_, references_, ChooseParent(batch_, references_));
     batch_.EndLinks();
     ++report_.accepted;
@@ -271,8 +278,8 @@ class BatchDecoder {
         Unknown(type);
       }
     }
-    static constexpr ValueType kTypes[] = {ValueType::kString, ValueType::kDouble, ValueType::kBool, ValueType::kInt,
-                                           ValueType::kBytes};
+    static constexpr ValueType kTypes[] = {ValueType::kString, ValueType::kDouble, ValueType::kBool,
+                                           ValueType::kInt, ValueType::kBytes};
     if (kind < 0 || kind >= static_cast<int32_t>(std::size(kTypes))) {
       report_.Repair("unknown_tag_type");
       return {};
@@ -296,7 +303,8 @@ class BatchDecoder {
 
 }  // namespace
 
-Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out,
+                          DecodeReport& report) {
   const BatchMark mark(out);
   DecodeReport own;
   BatchDecoder decoder(batch, options, out, own);

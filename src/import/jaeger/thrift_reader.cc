@@ -42,7 +42,8 @@ bool ThriftReader::List(ThriftType& element, int32_t& count) {
   if (count == 0) return true;
   const size_t least = LeastBytes(element);
   if (least == 0) return Fail("unknown type of list elements"), false;
-  if (static_cast<size_t>(count) > (bytes_.size() - at_) / least) return Fail("a list longer than the batch"), false;
+  if (static_cast<size_t>(count) > (bytes_.size() - at_) / least)
+    return Fail("a list longer than the batch"), false;
   return true;
 }
 

@@ -19,7 +19,9 @@ EventBatch MakeBatch(uint64_t seed) {
   DecodeReport report;
   AttributeWriter writer(batch, options, report);
   uint64_t state = seed;
-  const auto random = [&](uint64_t below) { return MixBits(state += 0x9E3779B97F4A7C15ull) % below; };
+  const auto random = [&](uint64_t below) {
+    return MixBits(state += 0x9E3779B97F4A7C15ull) % below;
+  };
 
   writer.StartList(AttributePlace::kProcess);
   writer.Text("service.name", fmt::format("service-{}", random(10)));
@@ -29,7 +31,8 @@ EventBatch MakeBatch(uint64_t seed) {
   writer.Text("telemetry.sdk.language", "cpp");
   writer.Text("deployment.environment", "production");
   const uint32_t process = FinishProcess(batch, 0);
-  const uint32_t scope = FinishScope(batch, batch.strings.Intern("shop"), batch.strings.Intern("1.0"), batch.ArenaSize());
+  const uint32_t scope = FinishScope(batch, batch.strings.Intern("shop"),
+                                     batch.strings.Intern("1.0"), batch.ArenaSize());
   TraceId trace;
   for (int i = 0; i < kSpans; ++i) {
     if (i % 8 == 0) trace = {MixBits(state), random(UINT64_MAX)};
@@ -73,8 +76,8 @@ void Decode(benchmark::State& state, const DecodeOptions& options) {
     benchmark::DoNotOptimize(batch.bytes.data());
     spans += report.accepted;
   }
-  state.counters["CPU per span"] =
-      benchmark::Counter(static_cast<double>(spans), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["CPU per span"] = benchmark::Counter(
+      static_cast<double>(spans), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["wire B/span"] = static_cast<double>(request.size()) / kSpans;
 }
 
@@ -83,7 +86,8 @@ BENCHMARK(BM_DecodeOtlpProtobuf);
 
 void BM_DecodeOtlpProtobufWithRules(benchmark::State& state) {
   DecodeOptions options;
-  options.rules = {{true, {}, "user.*", AttributeAction::kHash}, {true, {}, "secret.*", AttributeAction::kDrop}};
+  options.rules = {{true, {}, "user.*", AttributeAction::kHash},
+                   {true, {}, "secret.*", AttributeAction::kDrop}};
   Decode(state, options);
 }
 BENCHMARK(BM_DecodeOtlpProtobufWithRules);

@@ -11,7 +11,8 @@ namespace {
 using protozero::pbf_reader;
 
 bool IsMessage(const pbf_reader& reader, uint32_t field) {
-  return reader.tag_and_type() == protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited);
+  return reader.tag_and_type() ==
+         protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited);
 }
 
 // Walks down the message fields of `path`; calls visit with each message reached.
@@ -34,8 +35,9 @@ Status Count(std::string_view request, const char* what, const Visit& visit) {
   try {
     Descend(pbf_reader(request.data(), request.size()), kToRecords, 3, visit);
   } catch (const protozero::exception& problem) {
-    return BadInput(fmt::format("OTLP {} request of {} bytes: {}", what, request.size(), problem.what()),
-                    "check that the body was sent whole");
+    return BadInput(
+        fmt::format("OTLP {} request of {} bytes: {}", what, request.size(), problem.what()),
+        "check that the body was sent whole");
   }
   return {};
 }

@@ -18,10 +18,18 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using namespace otlp;
 
-constexpr uint32_t Bytes(uint32_t field) { return protozero::tag_and_type(field, pbf_wire_type::length_delimited); }
-constexpr uint32_t Number(uint32_t field) { return protozero::tag_and_type(field, pbf_wire_type::varint); }
-constexpr uint32_t Fixed64(uint32_t field) { return protozero::tag_and_type(field, pbf_wire_type::fixed64); }
-constexpr uint32_t Fixed32(uint32_t field) { return protozero::tag_and_type(field, pbf_wire_type::fixed32); }
+constexpr uint32_t Bytes(uint32_t field) {
+  return protozero::tag_and_type(field, pbf_wire_type::length_delimited);
+}
+constexpr uint32_t Number(uint32_t field) {
+  return protozero::tag_and_type(field, pbf_wire_type::varint);
+}
+constexpr uint32_t Fixed64(uint32_t field) {
+  return protozero::tag_and_type(field, pbf_wire_type::fixed64);
+}
+constexpr uint32_t Fixed32(uint32_t field) {
+  return protozero::tag_and_type(field, pbf_wire_type::fixed32);
+}
 
 // Offsets inside a batch are 32 bits. Packing can grow a hostile request, but never eightfold.
 constexpr size_t kMaxRequestBytes = size_t{512} << 20;
@@ -34,8 +42,12 @@ pbf_reader Message(std::string_view view) { return pbf_reader{view.data(), view.
 
 class ProtobufDecoder {
  public:
-  ProtobufDecoder(std::string_view request, const DecodeOptions& options, EventBatch& out, DecodeReport& report)
-      : batch_(out), report_(report), writer_(out, options, report), max_depth_(options.max_value_depth),
+  ProtobufDecoder(std::string_view request, const DecodeOptions& options, EventBatch& out,
+                  DecodeReport& report)
+      : batch_(out),
+        report_(report),
+        writer_(out, options, report),
+        max_depth_(options.max_value_depth),
         at_(request.data()) {}
 
   const char* at() const { return at_; }  // the field being read
@@ -72,7 +84,8 @@ class ProtobufDecoder {
     while (Next(reader)) {
       switch (Tag(reader)) {
         case Bytes(kResourceSpansResource):
-          dropped += AttributeList(View(reader), Bytes(kResourceAttributes), Number(kResourceDroppedAttributes));
+          dropped += AttributeList(View(reader), Bytes(kResourceAttributes),
+                                   Number(kResourceDroppedAttributes));
           break;
         case Bytes(kResourceSpansSchemaUrl):
           schema_url = View(reader);
@@ -123,7 +136,8 @@ class ProtobufDecoder {
     }
     PutDropped(kDroppedAttributes, dropped);
     if (!schema_url.empty()) writer_.Text(kSchemaUrl, schema_url);
-    const uint32_t scope = FinishScope(batch_, writer_.Intern(name), writer_.Intern(version), attrs_begin);
+    const uint32_t scope =
+        FinishScope(batch_, writer_.Intern(name), writer_.Intern(version), attrs_begin);
 
     reader = Message(view);
     while (Next(reader)) {
@@ -184,7 +198,8 @@ class ProtobufDecoder {
           if (!state.span_id_ok) state.rejected = "span_id_length";
           break;
         case Bytes(kSpanParentSpanId):
-          if (!ReadSpanId(View(reader), batch_.id2.back())) state.rejected = "parent_span_id_length";
+          if (!ReadSpanId(View(reader), batch_.id2.back()))
+            state.rejected = "parent_span_id_length";
           break;
         case Bytes(kSpanTraceState):
           batch_.tracestate.back() = writer_.Intern(View(reader));
@@ -403,7 +418,8 @@ class ProtobufDecoder {
         writer_.PutText(View(reader), ValueType::kBytes);
       } else if (tag == Bytes(kAnyArray) || tag == Bytes(kAnyMap)) {
         batch_.bytes.resize(mark);
-        Nested(View(reader), tag == Bytes(kAnyMap) ? ValueType::kMap : ValueType::kArray, depth + 1);
+        Nested(View(reader), tag == Bytes(kAnyMap) ? ValueType::kMap : ValueType::kArray,
+               depth + 1);
       } else {
         Unknown(reader);
       }
@@ -447,7 +463,8 @@ class ProtobufDecoder {
   }
   int64_t Time(pbf_reader& reader) {
     const auto time = static_cast<int64_t>(reader.get_fixed64());
-    if (time < 0) report_.Repair("time_beyond_2262");  // kept bit for bit: the model sees a time before 1970
+    if (time < 0)
+      report_.Repair("time_beyond_2262");  // kept bit for bit: the model sees a time before 1970
     return time;
   }
 
@@ -456,7 +473,8 @@ class ProtobufDecoder {
   AttributeWriter writer_;
   const int max_depth_;
   const char* at_;
-  std::vector<std::string_view> events_, links_, attributes_;  // of the span being read; views into the request
+  std::vector<std::string_view> events_, links_,
+      attributes_;  // of the span being read; views into the request
 };
 
 void ReserveFor(std::string_view request, EventBatch& out) {
@@ -472,7 +490,8 @@ void ReserveFor(std::string_view request, EventBatch& out) {
 Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options, EventBatch& out,
                           DecodeReport& report) {
   if (request.size() > kMaxRequestBytes || out.bytes.size() > kMaxRequestBytes) {
-    return BadInput(fmt::format("OTLP request of {} bytes: larger than {} MiB", request.size(), kMaxRequestBytes >> 20),
+    return BadInput(fmt::format("OTLP request of {} bytes: larger than {} MiB", request.size(),
+                                kMaxRequestBytes >> 20),
                     "send smaller batches");
   }
   ReserveFor(request, out);
@@ -483,8 +502,8 @@ Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options
     decoder.Request(request);
   } catch (const protozero::exception& problem) {
     mark.RollBack(out);
-    return BadInput(fmt::format("OTLP protobuf: {} at byte {} of {}", problem.what(), decoder.at() - request.data(),
-                                request.size()),
+    return BadInput(fmt::format("OTLP protobuf: {} at byte {} of {}", problem.what(),
+                                decoder.at() - request.data(), request.size()),
                     "check that the body is an ExportTraceServiceRequest and was sent whole");
   }
   report.Add(own);

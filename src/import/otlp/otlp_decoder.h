@@ -28,7 +28,8 @@ Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options
 
 // One request as JSON: ids in hex, names in camelCase or snake_case, 64-bit integers as numbers or strings, enums as
 // numbers or names, bytes in base64.
-Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out,
+                      DecodeReport& report);
 
 // Log records of an ExportLogsServiceRequest and data points of an ExportMetricsServiceRequest (protobuf): we keep
 // neither, and answer how many were rejected.

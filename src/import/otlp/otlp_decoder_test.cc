@@ -44,7 +44,8 @@ std::string RequestOf(const std::vector<std::string>& spans) {
                                            }
                                          }));
                           rs.add_message(kResourceSpansResource, Message([&](pbf_writer& r) {
-                                           r.add_message(kResourceAttributes, TextAttribute("service.name", "shop"));
+                                           r.add_message(kResourceAttributes,
+                                                         TextAttribute("service.name", "shop"));
                                          }));
                         }));
   });
@@ -69,7 +70,8 @@ struct Decoded {
   DecodeReport report;
   Status status;
   std::string text() const {
-    return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+    return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n"
+                       : status.error().message + "\n";
   }
 };
 Decoded Decode(const std::string& request, const DecodeOptions& options = {}) {
@@ -87,7 +89,8 @@ TEST(OtlpProtobuf, EveryFieldOfASpan) {
     request.add_message(
         kRequestResourceSpans, Message([](pbf_writer& rs) {
           rs.add_message(kResourceSpansResource, Message([](pbf_writer& r) {
-                           r.add_message(kResourceAttributes, TextAttribute("service.name", "shop"));
+                           r.add_message(kResourceAttributes,
+                                         TextAttribute("service.name", "shop"));
                            r.add_message(kResourceAttributes, TextAttribute("host.name", "h1"));
                            r.add_message(kResourceAttributes, TextAttribute("host.id", "id1"));
                            r.add_uint32(kResourceDroppedAttributes, 4);
@@ -123,27 +126,36 @@ TEST(OtlpProtobuf, EveryFieldOfASpan) {
                                       e.add_uint32(kEventDroppedAttributes, 3);
                                     }));
                       w.add_message(kSpanAttributes, TextAttribute("s", "text"));
-                      w.add_message(kSpanAttributes, Attribute("b", [](pbf_writer& v) { v.add_bool(kAnyBool, true); }));
-                      w.add_message(kSpanAttributes, Attribute("i", [](pbf_writer& v) { v.add_int64(kAnyInt, -7); }));
-                      w.add_message(kSpanAttributes,
-                                    Attribute("d", [](pbf_writer& v) { v.add_double(kAnyDouble, 2.5); }));
-                      w.add_message(kSpanAttributes,
-                                    Attribute("raw", [](pbf_writer& v) { v.add_bytes(kAnyBytes, "\x01\xff"); }));
+                      w.add_message(kSpanAttributes, Attribute("b", [](pbf_writer& v) {
+                                      v.add_bool(kAnyBool, true);
+                                    }));
+                      w.add_message(kSpanAttributes, Attribute("i", [](pbf_writer& v) {
+                                      v.add_int64(kAnyInt, -7);
+                                    }));
+                      w.add_message(kSpanAttributes, Attribute("d", [](pbf_writer& v) {
+                                      v.add_double(kAnyDouble, 2.5);
+                                    }));
+                      w.add_message(kSpanAttributes, Attribute("raw", [](pbf_writer& v) {
+                                      v.add_bytes(kAnyBytes, "\x01\xff");
+                                    }));
                       w.add_message(kSpanAttributes, Attribute("none", [](pbf_writer&) {}));
-                      w.add_message(
-                          kSpanAttributes, Attribute("list", [](pbf_writer& v) {
-                            v.add_message(kAnyArray, Message([](pbf_writer& list) {
-                                            list.add_message(kListValues, Message([](pbf_writer& e) {
-                                                               e.add_int64(kAnyInt, 1);
-                                                             }));
-                                            list.add_message(kListValues, Message([](pbf_writer& e) {
-                                                               e.add_string(kAnyString, std::string(200, 'z'));
-                                                             }));
-                                          }));
-                          }));
+                      w.add_message(kSpanAttributes, Attribute("list", [](pbf_writer& v) {
+                                      v.add_message(kAnyArray, Message([](pbf_writer& list) {
+                                                      list.add_message(kListValues,
+                                                                       Message([](pbf_writer& e) {
+                                                                         e.add_int64(kAnyInt, 1);
+                                                                       }));
+                                                      list.add_message(
+                                                          kListValues, Message([](pbf_writer& e) {
+                                                            e.add_string(kAnyString,
+                                                                         std::string(200, 'z'));
+                                                          }));
+                                                    }));
+                                    }));
                       w.add_message(kSpanAttributes, Attribute("map", [](pbf_writer& v) {
                                       v.add_message(kAnyMap, Message([](pbf_writer& list) {
-                                                      list.add_message(kListValues, TextAttribute("in", "side"));
+                                                      list.add_message(kListValues,
+                                                                       TextAttribute("in", "side"));
                                                     }));
                                     }));
                       w.add_uint32(kSpanDroppedAttributes, 5);
@@ -160,23 +172,28 @@ TEST(OtlpProtobuf, EveryFieldOfASpan) {
   });
   EXPECT_EQ(
       Decode(request).text(),
-      "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"GET\" child_of=0000000000000009 [100..200] server "
+      "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"GET\" child_of=0000000000000009 "
+      "[100..200] server "
       "status=error:\"boom\" flags=301 tracestate=\"a=b\"\n"
-      "  process shop@id1: service.name=\"shop\" host.name=\"h1\" host.id=\"id1\" otel.dropped_attributes_count=4 "
+      "  process shop@id1: service.name=\"shop\" host.name=\"h1\" host.id=\"id1\" "
+      "otel.dropped_attributes_count=4 "
       "otel.schema_url=\"https://schema/r\"\n"
-      "  scope lib 1.2: k=\"v\" otel.dropped_attributes_count=1 otel.schema_url=\"https://schema/s\"\n"
+      "  scope lib 1.2: k=\"v\" otel.dropped_attributes_count=1 "
+      "otel.schema_url=\"https://schema/s\"\n"
       "  attrs s=\"text\" b=true i=-7 d=2.5 raw=bytes:01ff none=null list=[1, \"" +
           std::string(200, 'z') +
           "\"] map={in: \"side\"} otel.dropped_attributes_count=5 otel.dropped_events_count=6 "
           "otel.dropped_links_count=7\n"
           "  point 150 \"exception\" x=\"y\" otel.dropped_attributes_count=3\n"
-          "  link 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 none flags=1 tracestate=\"l=m\" why=\"retry\" "
+          "  link 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 none flags=1 "
+          "tracestate=\"l=m\" why=\"retry\" "
           "otel.dropped_attributes_count=2\n"
           "accepted 1, rejected 0 {}, repairs {}\n");
 }
 
 TEST(OtlpProtobuf, ResourceMayFollowItsSpans) {
-  EXPECT_EQ(Decode(RequestOf({SpanOf()})).text(), std::string(kHead) + "accepted 1, rejected 0 {}, repairs {}\n");
+  EXPECT_EQ(Decode(RequestOf({SpanOf()})).text(),
+            std::string(kHead) + "accepted 1, rejected 0 {}, repairs {}\n");
 }
 
 TEST(OtlpProtobuf, HostileIdsRejectTheirSpanOnly) {
@@ -190,9 +207,10 @@ TEST(OtlpProtobuf, HostileIdsRejectTheirSpanOnly) {
       SpanOf([](pbf_writer& w) { w.add_bytes(kSpanParentSpanId, "abc"); }),
       SpanOf(),
   }));
-  EXPECT_EQ(d.text(), std::string(kHead) +
-                          "accepted 1, rejected 6 {parent_span_id_length:1 span_id_length:1 span_id_zero:1 "
-                          "trace_id_length:1 trace_id_zero:2}, repairs {}\n");
+  EXPECT_EQ(d.text(),
+            std::string(kHead) +
+                "accepted 1, rejected 6 {parent_span_id_length:1 span_id_length:1 span_id_zero:1 "
+                "trace_id_length:1 trace_id_zero:2}, repairs {}\n");
 }
 
 TEST(OtlpProtobuf, HostileEndBeforeStartIsKeptAsReceived) {
@@ -203,10 +221,12 @@ TEST(OtlpProtobuf, HostileEndBeforeStartIsKeptAsReceived) {
 }
 
 TEST(OtlpProtobuf, NoEndIsMarkedAndTimeZeroIsATime) {
-  const Decoded open = Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_fixed64(kSpanEnd, 0); })}));
+  const Decoded open =
+      Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_fixed64(kSpanEnd, 0); })}));
   ASSERT_EQ(open.batch.size(), 1u);
   EXPECT_EQ(open.batch.marks[0], kHasStart);
-  const Decoded zero = Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_fixed64(kSpanStart, 0); })}));
+  const Decoded zero =
+      Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_fixed64(kSpanStart, 0); })}));
   EXPECT_EQ(zero.batch.marks[0], kHasStart | kHasEnd);
 }
 
@@ -216,7 +236,8 @@ TEST(OtlpProtobuf, HostileBadUtf8IsRepairedAndCounted) {
     w.add_message(kSpanAttributes, TextAttribute("k\xfe", "long enough text \xc3("));
   })}));
   EXPECT_EQ(d.batch.str(d.batch.name[0]), "ok\xEF\xBF\xBD");
-  EXPECT_NE(d.text().find("k\xEF\xBF\xBD=\"long enough text \xEF\xBF\xBD(\""), std::string::npos) << d.text();
+  EXPECT_NE(d.text().find("k\xEF\xBF\xBD=\"long enough text \xEF\xBF\xBD(\""), std::string::npos)
+      << d.text();
   EXPECT_EQ(d.report.repairs.at("bad_utf8"), 3);
 }
 
@@ -224,7 +245,8 @@ std::string DeepValue(int depth) {
   std::string value = Message([](pbf_writer& v) { v.add_int64(kAnyInt, 1); });
   for (int i = 0; i < depth; ++i) {
     value = Message([&](pbf_writer& v) {
-      v.add_message(kAnyArray, Message([&](pbf_writer& list) { list.add_message(kListValues, value); }));
+      v.add_message(kAnyArray,
+                    Message([&](pbf_writer& list) { list.add_message(kListValues, value); }));
     });
   }
   return Message([&](pbf_writer& w) {
@@ -234,18 +256,21 @@ std::string DeepValue(int depth) {
 }
 
 TEST(OtlpProtobuf, HostileNestingIsCutAndCounted) {
-  const Decoded fine = Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_message(kSpanAttributes, DeepValue(32)); })}));
+  const Decoded fine = Decode(
+      RequestOf({SpanOf([](pbf_writer& w) { w.add_message(kSpanAttributes, DeepValue(32)); })}));
   EXPECT_TRUE(fine.report.repairs.empty());
-  const Decoded deep =
-      Decode(RequestOf({SpanOf([](pbf_writer& w) { w.add_message(kSpanAttributes, DeepValue(5000)); })}));
+  const Decoded deep = Decode(
+      RequestOf({SpanOf([](pbf_writer& w) { w.add_message(kSpanAttributes, DeepValue(5000)); })}));
   ASSERT_EQ(deep.batch.size(), 1u);
   EXPECT_EQ(deep.report.repairs.at("deep_value"), 1);
-  EXPECT_NE(deep.text().find("deep=" + std::string(32, '[') + "null" + std::string(32, ']')), std::string::npos);
+  EXPECT_NE(deep.text().find("deep=" + std::string(32, '[') + "null" + std::string(32, ']')),
+            std::string::npos);
 }
 
 TEST(OtlpProtobuf, HostileTenThousandAttributesAreKept) {
   const Decoded d = Decode(RequestOf({SpanOf([](pbf_writer& w) {
-    for (int i = 0; i < 10'000; ++i) w.add_message(kSpanAttributes, TextAttribute("key" + std::to_string(i), "v"));
+    for (int i = 0; i < 10'000; ++i)
+      w.add_message(kSpanAttributes, TextAttribute("key" + std::to_string(i), "v"));
   })}));
   ASSERT_EQ(d.batch.size(), 1u);
   AttributeReader reader(d.batch.attrs(0));
@@ -289,8 +314,10 @@ TEST(OtlpProtobuf, UnknownFieldsKindAndStatusAreCounted) {
     w.add_enum(kSpanKind, 77);
     w.add_message(kSpanStatus, Message([](pbf_writer& s) { s.add_enum(kStatusCode, -1); }));
   })}));
-  EXPECT_EQ(d.text(), std::string(kHead) +
-                          "accepted 1, rejected 0 {}, repairs {unknown_field:1 unknown_kind:1 unknown_status:1}\n");
+  EXPECT_EQ(
+      d.text(),
+      std::string(kHead) +
+          "accepted 1, rejected 0 {}, repairs {unknown_field:1 unknown_kind:1 unknown_status:1}\n");
 }
 
 TEST(OtlpProtobuf, RulesDropAndHashBeforeAnythingIsStored) {
@@ -310,7 +337,9 @@ TEST(OtlpProtobuf, RulesDropAndHashBeforeAnythingIsStored) {
   const Decoded d = Decode(RequestOf({span, span}), options);
   const std::string row = std::string(kHead) + "  attrs user.id=\"" + KeyedHashHex("42", {1, 2}) +
                           "\" plain=\"x\"\n  point 0 \"\" user.id=\"42\"\n";
-  EXPECT_EQ(d.text(), row + row + "accepted 2, rejected 0 {}, repairs {attribute_dropped:4 attribute_hashed:2}\n");
+  EXPECT_EQ(
+      d.text(),
+      row + row + "accepted 2, rejected 0 {}, repairs {attribute_dropped:4 attribute_hashed:2}\n");
   EXPECT_EQ(d.batch.bytes.find("hunter2"), std::string::npos);
 }
 

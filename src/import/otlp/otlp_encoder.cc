@@ -137,12 +137,14 @@ void Span(pbf_writer& writer, const EventBatch& b, uint32_t row) {
 
 }  // namespace
 
-void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows, std::string& out) {
+void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows,
+                        std::string& out) {
   pbf_writer request(out);
   for (const ProcessGroup& process : GroupRows(batch, rows)) {
     pbf_writer resource_spans(request, kRequestResourceSpans);
     const Process& p = batch.processes[process.process];
-    const SplitAttributes fields = Split(batch, batch.Slice(p.attrs_begin, p.attrs_end), FieldsOf::kProcess);
+    const SplitAttributes fields =
+        Split(batch, batch.Slice(p.attrs_begin, p.attrs_end), FieldsOf::kProcess);
     {
       pbf_writer resource(resource_spans, kResourceSpansResource);
       Attributes(resource, kResourceAttributes, fields.attributes);
@@ -152,7 +154,8 @@ void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& ro
     for (const ScopeGroup& group : process.scopes) {
       pbf_writer scope_spans(resource_spans, kResourceSpansScopeSpans);
       const Scope& s = batch.scopes[group.scope];
-      const SplitAttributes own = Split(batch, batch.Slice(s.attrs_begin, s.attrs_end), FieldsOf::kScope);
+      const SplitAttributes own =
+          Split(batch, batch.Slice(s.attrs_begin, s.attrs_end), FieldsOf::kScope);
       {
         pbf_writer scope(scope_spans, kScopeSpansScope);
         Text(scope, kScopeName, batch.str(s.name));

@@ -13,7 +13,8 @@
 namespace wf {
 
 // Rows are grouped by process and scope; within a group they keep their order. `rows` empty means none.
-void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows, std::string& out);
+void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows,
+                        std::string& out);
 std::string EncodeOtlpJson(const EventBatch& batch, const std::vector<uint32_t>& rows);
 
 // Every row of the batch, for the functions above.

@@ -30,7 +30,8 @@ Value TextValue(std::string_view text) {
 }
 
 bool IsCount(const KeyedValue& a, std::string_view key) {
-  return a.key == key && a.value.type == ValueType::kInt && a.value.integer > 0 && a.value.integer <= UINT32_MAX;
+  return a.key == key && a.value.type == ValueType::kInt && a.value.integer > 0 &&
+         a.value.integer <= UINT32_MAX;
 }
 
 }  // namespace
@@ -66,8 +67,8 @@ SplitAttributes Split(const EventBatch& batch, std::string_view packed, FieldsOf
     list.pop_back();
   };
   if (fields == FieldsOf::kProcess || fields == FieldsOf::kScope) {
-    if (!list.empty() && list.back().key == kSchemaUrl && list.back().value.type == ValueType::kString &&
-        !list.back().value.text.empty()) {
+    if (!list.empty() && list.back().key == kSchemaUrl &&
+        list.back().value.type == ValueType::kString && !list.back().value.text.empty()) {
       out.schema_url = list.back().value.text;
       list.pop_back();
     }
@@ -91,7 +92,8 @@ std::vector<KeyedValue> RowAttributes(const EventBatch& batch, uint32_t row) {
   if (batch.parent_ref[row] != (batch.id2[row] != 0 ? ParentRef::kChildOf : ParentRef::kNone)) {
     out.push_back({kRowParentRef, IntValue(static_cast<int>(batch.parent_ref[row]))});
   }
-  if (batch.sequence_of(row) != kNoSequence) out.push_back({kRowSequence, IntValue(batch.sequence_of(row))});
+  if (batch.sequence_of(row) != kNoSequence)
+    out.push_back({kRowSequence, IntValue(batch.sequence_of(row))});
   if (batch.source_of(row) != Source::kRecorded) {
     out.push_back({kRowSource, IntValue(static_cast<int>(batch.source_of(row)))});
   }
@@ -113,10 +115,12 @@ std::vector<KeyedValue> MissingProcessAttributes(const EventBatch& batch, uint32
   while (reader.Next(code, value)) {
     const std::string_view key = batch.str(code);
     has_service = has_service || key == "service.name";
-    has_host = has_host || key == "host.id" || key == "host.name" || key == "hostname" || key == "ip";
+    has_host =
+        has_host || key == "host.id" || key == "host.name" || key == "hostname" || key == "ip";
   }
   std::vector<KeyedValue> out;
-  if (!has_service && p.service != 0) out.push_back({"service.name", TextValue(batch.str(p.service))});
+  if (!has_service && p.service != 0)
+    out.push_back({"service.name", TextValue(batch.str(p.service))});
   if (!has_host && p.host != 0) out.push_back({"host.name", TextValue(batch.str(p.host))});
   return out;
 }

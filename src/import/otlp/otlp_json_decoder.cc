@@ -16,18 +16,24 @@ using namespace otlp;
 // An AnyValue takes three levels of JSON a level; what the value depth limit allows must parse.
 constexpr size_t kMaxJsonDepth = 1024;
 
-constexpr std::string_view kKindNames[] = {"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER",
-                                           "SPAN_KIND_CLIENT",      "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"};
-constexpr std::string_view kStatusNames[] = {"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"};
+constexpr std::string_view kKindNames[] = {"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL",
+                                           "SPAN_KIND_SERVER",      "SPAN_KIND_CLIENT",
+                                           "SPAN_KIND_PRODUCER",    "SPAN_KIND_CONSUMER"};
+constexpr std::string_view kStatusNames[] = {"STATUS_CODE_UNSET", "STATUS_CODE_OK",
+                                             "STATUS_CODE_ERROR"};
 
 class JsonDecoder {
  public:
   JsonDecoder(const DecodeOptions& options, EventBatch& out, DecodeReport& report)
-      : batch_(out), report_(report), writer_(out, options, report), max_depth_(options.max_value_depth) {}
+      : batch_(out),
+        report_(report),
+        writer_(out, options, report),
+        max_depth_(options.max_value_depth) {}
 
   Status Request(JsonValue request) {
     const JsonValue resource_spans = request.Get("resourceSpans", "resource_spans");
-    if (!request.IsObject() || !(resource_spans.IsArray() || (resource_spans.missing() && request.size() == 0))) {
+    if (!request.IsObject() ||
+        !(resource_spans.IsArray() || (resource_spans.missing() && request.size() == 0))) {
       return BadInput("OTLP JSON: the body is not an object with an array \"resourceSpans\"",
                       "send an ExportTraceServiceRequest: {\"resourceSpans\":[...]}");
     }
@@ -145,7 +151,8 @@ class JsonDecoder {
   }
 
   void Point(JsonValue event) {
-    PutFixed64(static_cast<uint64_t>(TimeField(event.Get("timeUnixNano", "time_unix_nano"))), batch_.bytes);
+    PutFixed64(static_cast<uint64_t>(TimeField(event.Get("timeUnixNano", "time_unix_nano"))),
+               batch_.bytes);
     PutVarint(TextField(event.Get("name")), batch_.bytes);
     const size_t begin = writer_.OpenLength();
     writer_.StartList(AttributePlace::kPoint);
@@ -320,7 +327,8 @@ JsonLimits OtlpLimits() {
 
 }  // namespace
 
-Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out,
+                      DecodeReport& report) {
   static thread_local JsonParser parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(request, OtlpLimits()));
   DecodeReport own;
@@ -336,7 +344,9 @@ Result<int64_t> CountOtlpLogsJson(std::string_view request) {
   int64_t records = 0;
   for (const JsonValue resource : root.Get("resourceLogs", "resource_logs").Elements()) {
     for (const JsonValue scope : resource.Get("scopeLogs", "scope_logs").Elements()) {
-      for ([[maybe_unused]] const JsonValue record : scope.Get("logRecords", "log_records").Elements()) ++records;
+      for ([[maybe_unused]] const JsonValue record :
+           scope.Get("logRecords", "log_records").Elements())
+        ++records;
     }
   }
   return records;
@@ -350,7 +360,9 @@ Result<int64_t> CountOtlpMetricsJson(std::string_view request) {
     for (const JsonValue scope : resource.Get("scopeMetrics", "scope_metrics").Elements()) {
       for (const JsonValue metric : scope.Get("metrics").Elements()) {
         for (const auto& [key, data] : metric.Members()) {
-          for ([[maybe_unused]] const JsonValue point : data.Get("dataPoints", "data_points").Elements()) ++points;
+          for ([[maybe_unused]] const JsonValue point :
+               data.Get("dataPoints", "data_points").Elements())
+            ++points;
         }
       }
     }

@@ -54,7 +54,8 @@ void AnyValue(JsonWriter& json, const Value& value) {
   json.EndObject();
 }
 
-void Attributes(JsonWriter& json, const std::vector<KeyedValue>& attributes, const std::vector<KeyedValue>& more = {}) {
+void Attributes(JsonWriter& json, const std::vector<KeyedValue>& attributes,
+                const std::vector<KeyedValue>& more = {}) {
   if (attributes.empty() && more.empty()) return;
   json.Key("attributes").BeginArray();
   for (const auto* list : {&attributes, &more}) {
@@ -141,14 +142,16 @@ std::string EncodeOtlpJson(const EventBatch& batch, const std::vector<uint32_t>&
   json.BeginObject().Key("resourceSpans").BeginArray();
   for (const ProcessGroup& process : GroupRows(batch, rows)) {
     const Process& p = batch.processes[process.process];
-    const SplitAttributes fields = Split(batch, batch.Slice(p.attrs_begin, p.attrs_end), FieldsOf::kProcess);
+    const SplitAttributes fields =
+        Split(batch, batch.Slice(p.attrs_begin, p.attrs_end), FieldsOf::kProcess);
     json.BeginObject().Key("resource").BeginObject();
     Attributes(json, fields.attributes, MissingProcessAttributes(batch, process.process));
     Count(json, "droppedAttributesCount", fields.dropped_attributes);
     json.EndObject().Key("scopeSpans").BeginArray();
     for (const ScopeGroup& group : process.scopes) {
       const Scope& s = batch.scopes[group.scope];
-      const SplitAttributes own = Split(batch, batch.Slice(s.attrs_begin, s.attrs_end), FieldsOf::kScope);
+      const SplitAttributes own =
+          Split(batch, batch.Slice(s.attrs_begin, s.attrs_end), FieldsOf::kScope);
       json.BeginObject().Key("scope").BeginObject();
       Text(json, "name", batch.str(s.name));
       Text(json, "version", batch.str(s.version));

@@ -19,8 +19,9 @@ std::string Decoded(std::string_view json, const DecodeOptions& options = {}) {
 }
 
 std::string OneSpan(const std::string& fields) {
-  return std::string(R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0AF7651916CD43DD8448EB211C80319C",)"
-         R"("spanId":"b7ad6b7169203331","startTimeUnixNano":"100","endTimeUnixNano":200)") +
+  return std::string(
+             R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0AF7651916CD43DD8448EB211C80319C",)"
+             R"("spanId":"b7ad6b7169203331","startTimeUnixNano":"100","endTimeUnixNano":200)") +
          (fields.empty() ? "" : ",") + fields + "}]}]}]}";
 }
 const char* const kHead =
@@ -46,17 +47,21 @@ TEST(OtlpJson, EveryFieldInCamelCase) {
         "status":{"message":"bad","code":2}}],
       "schemaUrl":"https://s"}],
     "schemaUrl":"https://r"}]})";
-  EXPECT_EQ(Decoded(request),
-            "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"GET\" child_of=00f067aa0ba902b7 "
-            "[1544712660000000000..1544712661000000000] client status=error:\"bad\" flags=101 tracestate=\"a=b\"\n"
-            "  process shop@: service.name=\"shop\" otel.dropped_attributes_count=1 otel.schema_url=\"https://r\"\n"
-            "  scope lib 2: k=true otel.schema_url=\"https://s\"\n"
-            "  attrs i=-9223372036854775808 j=7 d=1.0 nan=nan raw=bytes:01ff none=null list=[\"x\", []] map={in: 3} "
-            "otel.dropped_attributes_count=2 otel.dropped_events_count=3 otel.dropped_links_count=4\n"
-            "  point 5 \"ev\" e=\"v\"\n"
-            "  link 00000000000000000000000000000001 0000000000000002 none flags=1 tracestate=\"t\" "
-            "otel.dropped_attributes_count=9\n" +
-                std::string(kClean));
+  EXPECT_EQ(
+      Decoded(request),
+      "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"GET\" child_of=00f067aa0ba902b7 "
+      "[1544712660000000000..1544712661000000000] client status=error:\"bad\" flags=101 "
+      "tracestate=\"a=b\"\n"
+      "  process shop@: service.name=\"shop\" otel.dropped_attributes_count=1 "
+      "otel.schema_url=\"https://r\"\n"
+      "  scope lib 2: k=true otel.schema_url=\"https://s\"\n"
+      "  attrs i=-9223372036854775808 j=7 d=1.0 nan=nan raw=bytes:01ff none=null list=[\"x\", []] "
+      "map={in: 3} "
+      "otel.dropped_attributes_count=2 otel.dropped_events_count=3 otel.dropped_links_count=4\n"
+      "  point 5 \"ev\" e=\"v\"\n"
+      "  link 00000000000000000000000000000001 0000000000000002 none flags=1 tracestate=\"t\" "
+      "otel.dropped_attributes_count=9\n" +
+          std::string(kClean));
 }
 
 TEST(OtlpJson, SnakeCaseIsUnderstood) {
@@ -65,7 +70,8 @@ TEST(OtlpJson, SnakeCaseIsUnderstood) {
       "dropped_attributes_count":1,"status":{"code":"STATUS_CODE_OK"},
       "attributes":[{"key":"a","value":{"string_value":"s"}},{"key":"b","value":{"int_value":5}}],
       "events":[{"time_unix_nano":1}],"links":[{"trace_id":"4","span_id":"5"}]}]}]}]})"),
-            "span 00000000000000000000000000000001 0000000000000002 \"\" child_of=0000000000000003 [1..2] status=ok "
+            "span 00000000000000000000000000000001 0000000000000002 \"\" child_of=0000000000000003 "
+            "[1..2] status=ok "
             "tracestate=\"x\"\n"
             "  process @:\n"
             "  attrs a=\"s\" b=5 otel.dropped_attributes_count=1\n"
@@ -83,45 +89,56 @@ TEST(OtlpJson, HostileIds) {
 }
 
 TEST(OtlpJson, WrongTypesAndUnknownFieldsAreCounted) {
-  EXPECT_EQ(Decoded(OneSpan(R"("name":5,"attributes":[{"key":"a","value":{"intValue":"x"}},
+  EXPECT_EQ(
+      Decoded(OneSpan(R"("name":5,"attributes":[{"key":"a","value":{"intValue":"x"}},
                                {"key":"b","value":{"bytesValue":"!"}},{"key":"c","value":{"newValue":1}}],
                                "kind":"SPAN_KIND_ODD","surprise":{})")),
-            std::string(kHead) +
-                "  attrs a=null b=null c=null\n"
-                "accepted 1, rejected 0 {}, repairs {bad_field:3 unknown_field:2 unknown_kind:1}\n");
+      std::string(kHead) +
+          "  attrs a=null b=null c=null\n"
+          "accepted 1, rejected 0 {}, repairs {bad_field:3 unknown_field:2 unknown_kind:1}\n");
 }
 
 TEST(OtlpJson, HostileNestingIsCutAndCounted) {
   std::string value = R"({"intValue":1})";
   for (int i = 0; i < 60; ++i) value = R"({"arrayValue":{"values":[)" + value + "]}}";
-  const std::string text = Decoded(OneSpan(R"("attributes":[{"key":"deep","value":)" + value + "}]"));
-  EXPECT_NE(text.find("deep=" + std::string(32, '[') + "null" + std::string(32, ']')), std::string::npos) << text;
+  const std::string text =
+      Decoded(OneSpan(R"("attributes":[{"key":"deep","value":)" + value + "}]"));
+  EXPECT_NE(text.find("deep=" + std::string(32, '[') + "null" + std::string(32, ']')),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("deep_value:1"), std::string::npos);
   for (int i = 0; i < 5000; ++i) value = R"({"arrayValue":{"values":[)" + value + "]}}";
-  EXPECT_NE(Decoded(OneSpan(R"("attributes":[{"key":"deep","value":)" + value + "}]")).find("nested deeper than 1024"),
+  EXPECT_NE(Decoded(OneSpan(R"("attributes":[{"key":"deep","value":)" + value + "}]"))
+                .find("nested deeper than 1024"),
             std::string::npos);
 }
 
 TEST(OtlpJson, HostileBadUtf8IsRepairedAndCounted) {
   EXPECT_EQ(Decoded(OneSpan("\"name\":\"a\xff\"")),
-            "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"a\xEF\xBF\xBD\" [100..200]\n  process @:\n"
+            "span 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 \"a\xEF\xBF\xBD\" [100..200]\n "
+            " process @:\n"
             "accepted 1, rejected 0 {}, repairs {bad_utf8:1}\n");
 }
 
 TEST(OtlpJson, WhatIsNoRequestIsRefused) {
-  EXPECT_EQ(Decoded("[]"), "OTLP JSON: the body is not an object with an array \"resourceSpans\"\n");
+  EXPECT_EQ(Decoded("[]"),
+            "OTLP JSON: the body is not an object with an array \"resourceSpans\"\n");
   EXPECT_EQ(Decoded(R"({"resourceSpans":{}})"),
             "OTLP JSON: the body is not an object with an array \"resourceSpans\"\n");
-  EXPECT_EQ(Decoded(R"({"resourceSpans":[)"), "JSON: expected a value, found the end of the text at byte 18 (line 1)\n");
+  EXPECT_EQ(Decoded(R"({"resourceSpans":[)"),
+            "JSON: expected a value, found the end of the text at byte 18 (line 1)\n");
   EXPECT_EQ(Decoded("{}"), "accepted 0, rejected 0 {}, repairs {}\n");
 }
 
 TEST(OtlpCounts, LogsAndMetricsInJson) {
-  EXPECT_EQ(*CountOtlpLogsJson(R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[{},{}]},{"logRecords":[{}]}]}]})"), 3);
-  EXPECT_EQ(*CountOtlpMetricsJson(
-                R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a","gauge":{"dataPoints":[{},{}]}},
-                {"name":"b","histogram":{"dataPoints":[{}]}}]}]}]})"),
+  EXPECT_EQ(*CountOtlpLogsJson(
+                R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[{},{}]},{"logRecords":[{}]}]}]})"),
             3);
+  EXPECT_EQ(
+      *CountOtlpMetricsJson(
+          R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a","gauge":{"dataPoints":[{},{}]}},
+                {"name":"b","histogram":{"dataPoints":[{}]}}]}]}]})"),
+      3);
   EXPECT_FALSE(CountOtlpLogsJson("{").ok());
 }
 

@@ -14,13 +14,28 @@ namespace {
 
 // Keys that mean something to encoder or decoder appear among the others, in any position and with any value.
 std::string AnyKey() {
-  static const std::vector<std::string> kKeys = {
-      "service.name", "host.name", "host.id", "hostname", "ip", "a", "http.route", "", "schl\xC3\xBCssel",
-      "otel.dropped_attributes_count", "otel.dropped_events_count", "otel.dropped_links_count", "otel.schema_url"};
+  static const std::vector<std::string> kKeys = {"service.name",
+                                                 "host.name",
+                                                 "host.id",
+                                                 "hostname",
+                                                 "ip",
+                                                 "a",
+                                                 "http.route",
+                                                 "",
+                                                 "schl\xC3\xBCssel",
+                                                 "otel.dropped_attributes_count",
+                                                 "otel.dropped_events_count",
+                                                 "otel.dropped_links_count",
+                                                 "otel.schema_url"};
   return *rc::gen::elementOf(kKeys);
 }
 std::string AnyText() {
-  static const std::vector<std::string> kTexts = {"", "x", "200", "\xF0\x9F\x90\x8C", std::string("nul\0!", 5), "\"\\\n",
+  static const std::vector<std::string> kTexts = {"",
+                                                  "x",
+                                                  "200",
+                                                  "\xF0\x9F\x90\x8C",
+                                                  std::string("nul\0!", 5),
+                                                  "\"\\\n",
                                                   std::string(300, 'l')};
   return *rc::gen::elementOf(kTexts);
 }
@@ -39,7 +54,8 @@ void PutAnyValue(AttributeWriter& writer, int depth) {
     case 4:
       return PutDouble(*rc::gen::arbitrary<double>(), bytes);
     case 5:
-      return PutString(std::string("\0\xff\x80", 3).substr(*rc::gen::inRange(0, 3)), bytes, ValueType::kBytes);
+      return PutString(std::string("\0\xff\x80", 3).substr(*rc::gen::inRange(0, 3)), bytes,
+                       ValueType::kBytes);
     case 6: {
       const size_t begin = writer.OpenNested(ValueType::kArray);
       for (int i = *rc::gen::inRange(0, 4); i > 0; --i) PutAnyValue(writer, depth + 1);
@@ -77,7 +93,8 @@ EventBatch AnyBatch() {
     const uint32_t process = FinishProcess(batch, attrs);
     const uint32_t scope_attrs = batch.ArenaSize();
     PutAnyAttributes(writer, AttributePlace::kScope);
-    const uint32_t scope = FinishScope(batch, writer.Intern(AnyText()), writer.Intern(AnyText()), scope_attrs);
+    const uint32_t scope =
+        FinishScope(batch, writer.Intern(AnyText()), writer.Intern(AnyText()), scope_attrs);
     for (int i = *rc::gen::inRange(0, 6); i > 0; --i) {
       batch.AddRow();
       batch.process.back() = process;
@@ -88,7 +105,8 @@ EventBatch AnyBatch() {
       batch.id2.back() = *rc::gen::arbitrary<uint64_t>();
       batch.start_ns.back() = *rc::gen::arbitrary<int64_t>();
       batch.end_ns.back() = *rc::gen::arbitrary<int64_t>();
-      batch.type.back() = static_cast<EventType>(*rc::gen::elementOf(std::vector<int>{0, 0, 0, 1, 9, 22, 255}));
+      batch.type.back() =
+          static_cast<EventType>(*rc::gen::elementOf(std::vector<int>{0, 0, 0, 1, 9, 22, 255}));
       batch.kind.back() = static_cast<SpanKind>(*rc::gen::inRange(0, 6));
       batch.status.back() = static_cast<SpanStatus>(*rc::gen::inRange(0, 3));
       batch.parent_ref.back() = static_cast<ParentRef>(*rc::gen::inRange(0, 3));
@@ -98,7 +116,8 @@ EventBatch AnyBatch() {
       batch.status_message.back() = writer.Intern(AnyText());
       batch.tracestate.back() = writer.Intern(AnyText());
       if (*rc::gen::arbitrary<bool>()) batch.SetSequence(*rc::gen::arbitrary<int64_t>());
-      if (*rc::gen::arbitrary<bool>()) batch.SetSource(static_cast<Source>(*rc::gen::inRange(0, 3)), 0.25f);
+      if (*rc::gen::arbitrary<bool>())
+        batch.SetSource(static_cast<Source>(*rc::gen::inRange(0, 3)), 0.25f);
       PutAnyAttributes(writer, AttributePlace::kSpan);
       batch.EndAttributes();
       for (int k = *rc::gen::inRange(0, 3); k > 0; --k) {
@@ -110,9 +129,12 @@ EventBatch AnyBatch() {
       }
       batch.EndPoints();
       for (int k = *rc::gen::inRange(0, 3); k > 0; --k) {
-        PutLink({{*rc::gen::arbitrary<uint64_t>(), 7}, {*rc::gen::arbitrary<uint64_t>()},
-                 static_cast<uint8_t>(*rc::gen::inRange(0, 3)), *rc::gen::arbitrary<uint32_t>(),
-                 writer.Intern(AnyText()), {}},
+        PutLink({{*rc::gen::arbitrary<uint64_t>(), 7},
+                 {*rc::gen::arbitrary<uint64_t>()},
+                 static_cast<uint8_t>(*rc::gen::inRange(0, 3)),
+                 *rc::gen::arbitrary<uint32_t>(),
+                 writer.Intern(AnyText()),
+                 {}},
                 batch.bytes);
         const size_t begin = batch.bytes.size();
         PutAnyAttributes(writer, AttributePlace::kLink);
@@ -128,7 +150,8 @@ EventBatch AnyBatch() {
 using Key = std::tuple<TraceId, uint64_t, Hash128>;
 std::vector<Key> Content(const EventBatch& batch) {
   std::vector<Key> keys;
-  for (size_t i = 0; i < batch.size(); ++i) keys.push_back({batch.trace_id(i), batch.id1[i], ContentHash(batch, i)});
+  for (size_t i = 0; i < batch.size(); ++i)
+    keys.push_back({batch.trace_id(i), batch.id1[i], ContentHash(batch, i)});
   std::sort(keys.begin(), keys.end());
   return keys;
 }

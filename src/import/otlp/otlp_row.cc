@@ -7,9 +7,11 @@ bool InRange(const Value& value, int64_t most) {
   return value.type == ValueType::kInt && value.integer >= 0 && value.integer <= most;
 }
 
-bool Restore(EventBatch& batch, AttributePlace place, std::string_view key, const Value& value, SpanState& state) {
+bool Restore(EventBatch& batch, AttributePlace place, std::string_view key, const Value& value,
+             SpanState& state) {
   if (place == AttributePlace::kLink) {
-    if (key != kRowLinkRef || !InRange(value, static_cast<int>(ParentRef::kFollowsFrom))) return false;
+    if (key != kRowLinkRef || !InRange(value, static_cast<int>(ParentRef::kFollowsFrom)))
+      return false;
     state.link_ref = static_cast<uint8_t>(value.integer);
     return true;
   }
@@ -83,7 +85,8 @@ void FinishSpan(EventBatch& batch, const SpanState& state, DecodeReport& report)
   if (reason == nullptr) {
     if (!state.trace_id_ok || (batch.trace_hi.back() == 0 && batch.trace_lo.back() == 0)) {
       reason = "trace_id_zero";
-    } else if (batch.type.back() == EventType::kSpan && (!state.span_id_ok || batch.id1.back() == 0)) {
+    } else if (batch.type.back() == EventType::kSpan &&
+               (!state.span_id_ok || batch.id1.back() == 0)) {
       reason = "span_id_zero";
     }
   }
@@ -92,11 +95,13 @@ void FinishSpan(EventBatch& batch, const SpanState& state, DecodeReport& report)
     batch.DropLastRow();
     return;
   }
-  batch.marks.back() = state.restored_marks >= 0 ? static_cast<uint8_t>(state.restored_marks)
-                                                 : OtlpMarks(batch.start_ns.back(), batch.end_ns.back());
-  batch.parent_ref.back() = state.restored_parent_ref >= 0 ? static_cast<ParentRef>(state.restored_parent_ref)
-                            : batch.id2.back() != 0        ? ParentRef::kChildOf
-                                                           : ParentRef::kNone;
+  batch.marks.back() = state.restored_marks >= 0
+                           ? static_cast<uint8_t>(state.restored_marks)
+                           : OtlpMarks(batch.start_ns.back(), batch.end_ns.back());
+  batch.parent_ref.back() = state.restored_parent_ref >= 0
+                                ? static_cast<ParentRef>(state.restored_parent_ref)
+                            : batch.id2.back() != 0 ? ParentRef::kChildOf
+                                                    : ParentRef::kNone;
   ++report.accepted;
 }
 

@@ -14,13 +14,14 @@ constexpr std::string_view kDroppedLinks = "otel.dropped_links_count";
 constexpr std::string_view kSchemaUrl = "otel.schema_url";
 
 // Names of what our own export adds to a row that did not come from OTLP.
-constexpr std::string_view kRowType = "wherefore.row.type";              // string: the event's type
-constexpr std::string_view kRowMarks = "wherefore.row.marks";            // int: EventBatch::marks
-constexpr std::string_view kRowParentRef = "wherefore.row.parent_ref";   // int: ParentRef
-constexpr std::string_view kRowSequence = "wherefore.row.sequence";      // int
-constexpr std::string_view kRowSource = "wherefore.row.source";          // int: Source
+constexpr std::string_view kRowType = "wherefore.row.type";             // string: the event's type
+constexpr std::string_view kRowMarks = "wherefore.row.marks";           // int: EventBatch::marks
+constexpr std::string_view kRowParentRef = "wherefore.row.parent_ref";  // int: ParentRef
+constexpr std::string_view kRowSequence = "wherefore.row.sequence";     // int
+constexpr std::string_view kRowSource = "wherefore.row.source";         // int: Source
 constexpr std::string_view kRowProbability = "wherefore.row.probability";  // double
-constexpr std::string_view kRowLinkRef = "wherefore.row.link_ref";       // int: PackedLink::ref, on a link
+constexpr std::string_view kRowLinkRef =
+    "wherefore.row.link_ref";  // int: PackedLink::ref, on a link
 
 // Where PackedLink::ref stands in a packed link: behind trace and span id.
 constexpr size_t kPackedLinkRefOffset = 24;

@@ -33,8 +33,9 @@ SpanKind Kind(std::string_view name, DecodeReport& report) {
 }
 
 bool IsKnown(std::string_view key) {
-  for (const std::string_view known : {"traceId", "id", "parentId", "name", "kind", "timestamp", "duration", "debug",
-                                       "shared", "localEndpoint", "remoteEndpoint", "annotations", "tags"}) {
+  for (const std::string_view known :
+       {"traceId", "id", "parentId", "name", "kind", "timestamp", "duration", "debug", "shared",
+        "localEndpoint", "remoteEndpoint", "annotations", "tags"}) {
     if (key == known) return true;
   }
   return false;
@@ -94,7 +95,8 @@ void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
   if (span.Get("shared").Bool()) batch.marks.back() |= kSharedSpanId;
   const std::optional<Nanos> start = Micros(span.Get("timestamp"), report);
   const std::optional<Nanos> duration = Micros(span.Get("duration"), report);
-  SetTimes(batch, start, start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+  SetTimes(batch, start,
+           start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
   for (const auto& [key, value] : span.Members()) {
     if (!IsKnown(key)) report.Repair("unknown_field");
   }
@@ -121,13 +123,15 @@ void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out, DecodeReport& report) {
+Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report) {
   static thread_local JsonParser parser;
   JsonLimits limits;
   limits.repair_utf8 = true;
   WF_ASSIGN(const JsonValue root, parser.Parse(body, limits));
   if (!root.IsArray()) {
-    return BadInput("Zipkin JSON: the body is not an array of spans", "send [{\"traceId\":...,\"id\":...}, ...]");
+    return BadInput("Zipkin JSON: the body is not an array of spans",
+                    "send [{\"traceId\":...,\"id\":...}, ...]");
   }
   if (parser.repaired_utf8()) report.Repair("bad_utf8");
   AttributeWriter writer(out, options, report);

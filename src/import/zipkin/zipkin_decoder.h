@@ -19,7 +19,8 @@
 namespace wf {
 
 // A body: an array of spans. On an error nothing is appended.
-Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out, DecodeReport& report);
+Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
+                        DecodeReport& report);
 
 // One span: appended and counted as accepted, or counted as rejected.
 void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer);
