@@ -91,6 +91,12 @@ class FullWriter {
     else j_.String(t_.str(code));
   }
 
+  void WriteProbability(float probability) {
+    j_.Key("probability");
+    if (probability == 1) j_.Int(1);
+    else j_.Double(probability);
+  }
+
   void WriteUnit(uint32_t u) {
     const Unit& unit = t_.units[u];
     j_.BeginObject();
@@ -123,7 +129,7 @@ class FullWriter {
     j_.Field("reference", ReferenceName(block.reference)).Field("blocks_parent", !block.async());
     j_.Field("flags", static_cast<int64_t>(block.flags));
     j_.Field("tracestate", t_.str(block.tracestate)).Field("source", SourceName(block.source));
-    j_.Key("probability").Double(block.probability);
+    WriteProbability(block.probability);
     j_.Field("received_ns", block.received_ns);
     if (block.row != kNone) WriteScope(block.row);
     j_.Key("attributes");
@@ -181,7 +187,7 @@ class FullWriter {
     Id("to", t_.points[edge.to].id);
     j_.Field("type", t_.edge_type(edge)).Field("blocking", edge.blocking);
     if (edge.type == EdgeType::kLink) j_.Field("link", true);
-    if (edge.probability != 1) j_.Key("probability").Double(edge.probability);
+    if (edge.probability != 1) WriteProbability(edge.probability);
     WriteAnnotations(t_, ElementKind::kEdge, e, j_);
     j_.EndObject();
   }

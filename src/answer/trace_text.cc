@@ -88,8 +88,9 @@ class TextWriter {
     for (const Block& block : t_.blocks) {
       if (!block.stand_in()) services.insert(t_.service(block));
     }
-    const size_t spans = t_.blocks.size(), errors = static_cast<size_t>(std::count_if(
-        t_.blocks.begin(), t_.blocks.end(), [](const Block& b) { return b.status == SpanStatus::kError; }));
+    const auto count = [&](auto holds) { return std::count_if(t_.blocks.begin(), t_.blocks.end(), holds); };
+    const auto spans = count([](const Block& b) { return !b.stand_in(); });
+    const auto errors = count([](const Block& b) { return b.status == SpanStatus::kError; });
     out_ += Paint("1", "trace " + ToHex(t_.id)) + "\n";
     out_ += fmt::format("{} · {} · {} span{} · {} service{}", FormatInstant(t_.start_ns),
                         FormatDuration(SaturatingSub(t_.end_ns, t_.start_ns)), spans, spans == 1 ? "" : "s",
@@ -137,8 +138,13 @@ class TextWriter {
     const Block& block = t_.blocks[largest_];
     const Nanos total = SaturatingSub(t_.end_ns, t_.start_ns);
     const double share = total <= 0 ? 0 : 100.0 * static_cast<double>(own_[largest_]) / static_cast<double>(total);
-    out_ += fmt::format("most own time: {} {} {} of {} ({:.0f}%)\n", Printable(t_.service(block)),
-                        Printable(t_.str(block.name)), FormatDuration(own_[largest_]), FormatDuration(total), share);
+    const std::string times =
+        fmt::format(" {} of {} ({:.0f}%)\n", FormatDuration(own_[largest_]), FormatDuration(total), share);
+    const std::string head = "most own time: ";
+    std::string what = Printable(t_.service(block)) + " " + Printable(t_.str(block.name));
+    const size_t room = label_ + bar_ + 26 - head.size() - Columns(times);
+    if (Columns(what) > room) what = Fit(std::move(what), room);
+    out_ += head + what + times;
   }
 
   const Trace& t_;

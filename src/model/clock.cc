@@ -153,7 +153,8 @@ std::vector<Solved> SolveComponent(const Graph& graph, const std::vector<Wide>& 
 
 }  // namespace
 
-std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges) {
+std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges,
+                                     const std::vector<ClockOffset>& known) {
   // Names and ranks.
   std::map<std::string_view, int64_t> traffic;
   for (const ClockExchange& e : exchanges) {
@@ -180,6 +181,15 @@ std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges
   std::vector<ClockOffset> offsets;
   std::vector<Wide> before(names.size(), 0);
   std::vector<bool> placed(names.size(), false);
+  std::vector<Nanos> known_since(names.size(), INT64_MIN);
+  for (const ClockOffset& offset : known) {
+    const auto at = rank.find(offset.host);
+    const bool earlier = windows.empty() || offset.from_ns < windows.begin()->first;
+    if (at == rank.end() || !earlier || offset.from_ns < known_since[at->second]) continue;
+    known_since[at->second] = offset.from_ns;
+    before[at->second] = offset.offset_ns;
+    placed[at->second] = true;
+  }
   for (const auto& [window, bounds] : windows) {
     // Components by union-find; the smallest rank of each is its reference.
     std::map<uint32_t, uint32_t> up;

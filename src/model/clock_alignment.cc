@@ -8,9 +8,14 @@ HostClock::HostClock(std::vector<ClockOffset> offsets) : offsets_(std::move(offs
   for (const ClockOffset& o : offsets_) {
     const Nanos middle = SaturatingAdd(o.from_ns, kClockWindow / 2);
     Nanos aligned = SaturatingSub(middle, o.offset_ns);
-    if (!aligned_.empty()) aligned = std::max(aligned, aligned_.back());
+    Nanos ramp = SaturatingSub(middle, kClockWindow);
+    if (!aligned_.empty()) {
+      ramp = std::max(ramp, middle_.back());
+      aligned = std::max(aligned, SaturatingAdd(aligned_.back(), SaturatingSub(ramp, middle_.back())));
+    }
     middle_.push_back(middle);
     aligned_.push_back(aligned);
+    ramp_.push_back(ramp);
   }
 }
 
@@ -23,19 +28,22 @@ Nanos HostClock::Align(Nanos recorded) const {
   if (i == static_cast<size_t>(-1)) {
     return SaturatingSub(recorded, SaturatingSub(middle_.front(), aligned_.front()));
   }
-  const Nanos since = SaturatingSub(recorded, middle_[i]);
-  if (i + 1 == middle_.size()) return SaturatingAdd(aligned_[i], since);
-  // 128 bits: a span of centuries times another overflows 64.
-  const __int128 rise = static_cast<__int128>(aligned_[i + 1]) - aligned_[i];
-  const __int128 run = static_cast<__int128>(middle_[i + 1]) - middle_[i];
-  return static_cast<Nanos>(aligned_[i] + rise * since / run);
+  const bool last = i + 1 == middle_.size();
+  if (last || recorded <= ramp_[i + 1]) return SaturatingAdd(aligned_[i], SaturatingSub(recorded, middle_[i]));
+  // 128 bits: a product of two spans of time overflows 64.
+  const Nanos from = SaturatingAdd(aligned_[i], SaturatingSub(ramp_[i + 1], middle_[i]));
+  const __int128 rise = static_cast<__int128>(aligned_[i + 1]) - from;
+  const __int128 run = static_cast<__int128>(middle_[i + 1]) - ramp_[i + 1];
+  const __int128 since = static_cast<__int128>(recorded) - ramp_[i + 1];
+  return static_cast<Nanos>(from + rise * since / run);
 }
 
 Nanos HostClock::Error(Nanos recorded) const {
   const size_t i = WindowBefore(recorded);
   if (i == static_cast<size_t>(-1)) return offsets_.front().error_ns;
-  if (i + 1 == middle_.size()) return offsets_.back().error_ns;
-  const Nanos moved = SaturatingSub(SaturatingSub(middle_[i + 1], aligned_[i + 1]), SaturatingSub(middle_[i], aligned_[i]));
+  if (i + 1 == middle_.size() || recorded <= ramp_[i + 1]) return offsets_[i].error_ns;
+  const Nanos moved =
+      SaturatingSub(SaturatingSub(middle_[i + 1], aligned_[i + 1]), SaturatingSub(middle_[i], aligned_[i]));
   const Nanos half = moved < 0 ? -(moved / 2) : moved / 2;
   return SaturatingAdd(std::max(offsets_[i].error_ns, offsets_[i + 1].error_ns), half == 0 ? 0 : half + 1);
 }

@@ -1,10 +1,12 @@
 // Applying solved clock offsets on read: recorded time → aligned time, per host.
 //
-// An offset holds for the middle of its window; between two middles it is interpolated, before the first and after
-// the last it is held. Interpolation rather than a step at each border: clocks drift, they seldom jump, and a step
-// would make a host's time run backwards whenever its offset grows. Where offsets grow faster than time itself (a
-// clock set back by more than a window), the aligned time stands still instead. So Align never reverses the order of
-// two times of one host.
+// An offset holds for the middle of its window. Towards the next window's middle it is interpolated, over the last
+// kClockWindow before it; where windows are missing it is held until then; before the first it is held too. So an
+// offset depends on the last window before an instant and on the one after it if that is near, and readers that load
+// only these (Store::ReadClocks of the trace's time, a window more on each side) see the same clock.
+// Interpolation rather than a step at each border: clocks drift, they seldom jump, and a step would make a host's time
+// run backwards whenever its offset grows. Where offsets grow faster than time itself (a clock set back by more than a
+// window), the aligned time stands still instead. So Align never reverses the order of two times of one host.
 //
 // Thread safety: read-only after construction.
 #pragma once
@@ -35,6 +37,7 @@ class HostClock {
   std::vector<ClockOffset> offsets_;
   std::vector<Nanos> middle_;   // recorded time of each window's middle
   std::vector<Nanos> aligned_;  // what it aligns to: never decreasing
+  std::vector<Nanos> ramp_;     // recorded time from which on the offset moves towards this window's
 };
 
 class HostClocks {

@@ -210,6 +210,32 @@ TEST(Clock, AHostWithoutNewEvidenceKeepsItsOffset) {
   EXPECT_EQ(b[1].error_ns, 1100);
 }
 
+TEST(Clock, WindowsSolvedLaterContinueFromWhatIsKnown) {
+  const std::vector<ClockExchange> first = {{"a", "b", 0, 110, 3}, {"b", "a", 0, -90, 3}};
+  // In the second window only b and c are heard of: b is the reference, and keeps what is known of it.
+  const std::vector<ClockExchange> second = {{"b", "c", kClockWindow, 10, 1}, {"c", "b", kClockWindow, 10, 1}};
+  const auto known = SolveClocks(first);
+  const auto offsets = SolveClocks(second, known);
+  EXPECT_EQ(OffsetsOf(offsets, "b")[0].offset_ns, 100);
+  EXPECT_EQ(OffsetsOf(offsets, "c")[0].offset_ns, 100);
+  std::vector<ClockExchange> both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  const auto at_once = SolveClocks(both);
+  EXPECT_EQ(OffsetsOf(at_once, "c")[0].offset_ns, OffsetsOf(at_once, "b")[1].offset_ns);
+}
+
+TEST(ClockAlignment, AGapIsHeldUntilTheNextWindowIsNear) {
+  const HostClocks clocks({{"h", 0, 100, 1}, {"h", 10 * kClockWindow, 500, 2}});
+  const HostClock* clock = clocks.Find("h");
+  const auto offset = [&](Nanos t) { return t - clock->Align(t); };
+  EXPECT_EQ(offset(0), 100);
+  EXPECT_EQ(offset(9 * kClockWindow + kClockWindow / 2), 100);
+  EXPECT_EQ(offset(10 * kClockWindow), 300);
+  EXPECT_EQ(offset(11 * kClockWindow), 500);
+  EXPECT_EQ(clock->Error(5 * kClockWindow), 1);
+  EXPECT_EQ(clock->Error(10 * kClockWindow), 2 + 200 + 1);
+}
+
 TEST(ClockAlignment, OrderOnOneHostIsAlwaysTheRecordedOrder) {
   EXPECT_TRUE(rc::check("Align never reverses two times, whatever the offsets", [] {
     std::vector<ClockOffset> offsets;

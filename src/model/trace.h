@@ -178,7 +178,7 @@ struct Trace {
   const EventBatch* events = nullptr;
   StringTable own_strings;  // texts the batch does not have; their codes follow the batch's
 
-  std::vector<uint32_t> processes;  // batch process indices, equal ones once
+  std::vector<uint32_t> processes;  // batch process indices, equal ones once, by (service, host, attributes)
   std::vector<Unit> units;
   std::vector<Block> blocks;
   std::vector<Point> points;

@@ -2,6 +2,7 @@
 // element is added, removed or moved.
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 
 #include "model/repair_passes.h"
@@ -45,6 +46,56 @@ std::vector<uint32_t> OrderByTime(const std::vector<T>& items, Time time) {
   return order;
 }
 
+// Only the processes of this trace, in an order that does not depend on the batch: by service, host, attributes.
+void OrderProcesses(BuildState& state) {
+  Trace& trace = state.trace;
+  const EventBatch& events = state.events;
+  std::vector<bool> used(trace.processes.size(), false);
+  for (const Unit& unit : trace.units) {
+    if (unit.process != kNone) used[unit.process] = true;
+  }
+  for (const Block& block : trace.blocks) {
+    if (block.process != kNone) used[block.process] = true;
+  }
+  struct Key {
+    std::string_view service, host;
+    std::string attributes;
+    uint32_t index;
+    bool operator<(const Key& o) const {
+      return std::tie(service, host, attributes, index) < std::tie(o.service, o.host, o.attributes, o.index);
+    }
+  };
+  std::vector<Key> keys;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (!used[p]) continue;
+    const Process& process = events.processes[trace.processes[p]];
+    std::string attributes;
+    AttributeReader reader(events.Slice(process.attrs_begin, process.attrs_end));
+    uint32_t key;
+    for (Value value; reader.Next(key, value);) {
+      attributes.append(events.str(key)).push_back('\0');
+      PutValue(value, attributes);
+    }
+    keys.push_back({events.str(process.service), events.str(process.host), std::move(attributes), p});
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<uint32_t> processes, position(trace.processes.size(), kNone);
+  std::vector<const HostClock*> clocks;
+  for (const Key& key : keys) {
+    position[key.index] = static_cast<uint32_t>(processes.size());
+    processes.push_back(trace.processes[key.index]);
+    clocks.push_back(state.known_clock[key.index]);
+  }
+  trace.processes.swap(processes);
+  state.known_clock.swap(clocks);
+  for (Unit& unit : trace.units) {
+    if (unit.process != kNone) unit.process = position[unit.process];
+  }
+  for (Block& block : trace.blocks) {
+    if (block.process != kNone) block.process = position[block.process];
+  }
+}
+
 void Move(uint32_t& index, const std::vector<uint32_t>& position) {
   if (index != kNone) index = position[index];
 }
@@ -77,6 +128,7 @@ void FindChildrenAndRoots(Trace& trace) {
 
 void LayOut(BuildState& state) {
   Trace& trace = state.trace;
+  OrderProcesses(state);
   for (Edge& edge : trace.edges) {
     if (edge.id != 0) continue;
     const uint64_t ends = trace.points[edge.from].id * 31 + trace.points[edge.to].id;

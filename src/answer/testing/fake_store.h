@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/clock_exchange.h"
 #include "store/store.h"
 
 namespace wf {
@@ -197,14 +198,30 @@ class FakeStore : public Store {
     if (failure) return *failure;
     std::vector<ClockOffset> out;
     for (const auto& [key, clock] : tenants_[tenant].clocks) {
-      if (Within(time, clock.from_ns)) out.push_back(clock);
+      if (clock.from_ns >= time.until) continue;
+      // Of those before the range, the one in force at its beginning.
+      const bool succeeds = !out.empty() && out.back().host == clock.host && clock.from_ns <= time.from;
+      if (succeeds) out.back() = clock;
+      else out.push_back(clock);
     }
     return out;
   }
 
-  Result<std::vector<ClockExchange>> ReadExchanges(const std::string&, TimeRange) override {
+  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
+                                                   TimeRange time) override {
     if (failure) return *failure;
-    return std::vector<ClockExchange>();
+    const EventBatch& rows = Rows(tenant);
+    std::vector<uint32_t> by_trace;
+    for (const TraceId& id : Ids(rows)) {
+      for (const size_t row : RowsOf(rows, id)) by_trace.push_back(static_cast<uint32_t>(row));
+    }
+    ExchangeTable table;
+    CollectExchanges(rows, by_trace, table);
+    std::vector<ClockExchange> out = table.Exchanges();
+    out.erase(std::remove_if(out.begin(), out.end(),
+                             [&](const ClockExchange& e) { return !Within(time, e.window_ns); }),
+              out.end());
+    return out;
   }
 
   Result<StoreStatus> ReadStatus(const std::string& tenant) override {
