@@ -1,0 +1,256 @@
+#include "pipeline/import_job.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unordered_set>
+
+#include "import/detect/importer.h"
+#include "json/json_reader.h"
+#include "json/json_writer.h"
+#include "model/trace_builder.h"
+
+namespace wf {
+namespace {
+
+// Traces modeled at once after an import: enough to make a read worth its cost, few enough to stay small.
+constexpr size_t kModelGroup = 256;
+constexpr size_t kReportedIds = 100;
+
+// What makes a row the same event as another: trace, id, content.
+struct RowIdentity {
+  TraceId trace;
+  uint64_t id1;
+  Hash128 content;
+  bool operator==(const RowIdentity& o) const {
+    return trace == o.trace && id1 == o.id1 && content == o.content;
+  }
+};
+struct RowIdentityHash {
+  size_t operator()(const RowIdentity& r) const { return r.content.lo ^ r.id1 * 31 ^ r.trace.lo; }
+};
+
+}  // namespace
+
+ImportJob::ImportJob(Store& store, std::string tenant, DecodeOptions decode)
+    : store_(store), tenant_(std::move(tenant)), decode_(std::move(decode)) {}
+
+// One file read piece by piece. The caller's progress may ask us to stop.
+class FileSource {
+ public:
+  FileSource(std::string path, const ImportJob::Progress& progress)
+      : path_(std::move(path)), progress_(progress) {}
+  ~FileSource() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Status Open() {
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0)
+      return EnvironmentError(path_ + ": " + std::strerror(errno), "check its permissions");
+    return {};
+  }
+  Result<size_t> Read(char* buffer, size_t size) {
+    const ssize_t n = ::read(fd_, buffer, size);
+    if (n < 0) return EnvironmentError(path_ + ": " + std::strerror(errno), "is it a file?");
+    done_ += static_cast<size_t>(n);
+    if (!progress_(done_)) {
+      return EnvironmentError("import: stopped in " + path_ + "; what was read so far is kept",
+                              "run it again: what is there is not doubled");
+    }
+    return static_cast<size_t>(n);
+  }
+
+ private:
+  std::string path_;
+  const ImportJob::Progress& progress_;
+  int fd_ = -1;
+  size_t done_ = 0;
+};
+
+ImportOptions ImportJob::Options() const {
+  ImportOptions options;
+  options.decode = decode_;
+  options.tenant = tenant_;
+  options.received_ns = Now();
+  return options;
+}
+
+Status ImportJob::AddContent(std::string_view name, std::string_view content) {
+  return Count(ImportBytes(content, name, Options(),
+                           [this](EventBatch&& batch) { return Take(std::move(batch)); }));
+}
+
+Status ImportJob::AddFile(const std::string& path, const Progress& progress) {
+  FileSource file(path, progress);
+  WF_TRY(file.Open());
+  return Count(ImportStream([&](char* buffer, size_t size) { return file.Read(buffer, size); },
+                            path, Options(),
+                            [this](EventBatch&& batch) { return Take(std::move(batch)); }));
+}
+
+Status ImportJob::Count(const Result<ImportResult>& result) {
+  if (!result.ok()) return result.error();
+  ++report_.files;
+  decoded_.Add(result->report);
+  if (report_.first_fault.empty()) report_.first_fault = result->first_fault;
+  return {};
+}
+
+// Keeps the rows that are not there yet.
+Status ImportJob::Take(EventBatch batch) {
+  if (batch.empty()) return {};
+  std::set<TraceId> ids;
+  for (size_t i = 0; i < batch.size(); ++i) ids.insert(batch.trace_id(i));
+  WF_ASSIGN(const EventBatch there, store_.ReadTraces(tenant_, {ids.begin(), ids.end()}));
+  std::unordered_set<RowIdentity, RowIdentityHash> known;
+  for (size_t i = 0; i < there.size(); ++i) {
+    known.insert({there.trace_id(i), there.id1[i], ContentHash(there, i)});
+  }
+  EventBatch fresh;
+  fresh.tenant = tenant_;
+  fresh.received_ns = batch.received_ns;
+  RowCopier copier(batch, fresh);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!known.insert({batch.trace_id(i), batch.id1[i], ContentHash(batch, i)}).second) {
+      ++report_.duplicates;
+      continue;
+    }
+    copier.Copy(i);
+    report_.time.from = std::min(report_.time.from, batch.start_ns[i]);
+    report_.time.until = std::max(report_.time.until, SaturatingAdd(batch.start_ns[i], 1));
+    ++report_.events;
+    report_.spans += batch.type[i] == EventType::kSpan;
+  }
+  traces_.insert(ids.begin(), ids.end());
+  if (fresh.empty()) return {};
+  return store_.AppendAndWait(std::move(fresh));
+}
+
+// Builds every imported trace once, to say what had to be repaired.
+Status ImportJob::Model() {
+  std::vector<TraceId> group;
+  const auto build = [&]() -> Status {
+    if (group.empty()) return {};
+    WF_ASSIGN(const EventBatch events, store_.ReadTraces(tenant_, group));
+    group.clear();
+    for (size_t begin = 0; begin < events.size();) {
+      std::vector<uint32_t> rows;
+      size_t end = begin;
+      for (; end < events.size() && events.trace_id(end) == events.trace_id(begin); ++end) {
+        rows.push_back(static_cast<uint32_t>(end));
+      }
+      const Trace trace = BuildTrace(events, std::move(rows));
+      for (size_t pass = 0; pass < kRepairPasses; ++pass) {
+        if (trace.repair_counts[pass] != 0) {
+          report_.repairs[std::string(RepairPassName(static_cast<RepairPass>(pass)))] +=
+              trace.repair_counts[pass];
+        }
+      }
+      begin = end;
+    }
+    return {};
+  };
+  for (const TraceId& id : traces_) {
+    group.push_back(id);
+    if (group.size() == kModelGroup) WF_TRY(build());
+  }
+  return build();
+}
+
+Result<ImportReport> ImportJob::Finish() {
+  WF_TRY(Model());
+  report_.traces = static_cast<int64_t>(traces_.size());
+  report_.rejected = decoded_.rejected;
+  for (const auto& [name, n] : decoded_.repairs) report_.repairs[name] += n;
+  for (const auto& [name, n] : decoded_.reasons) report_.reasons[name] += n;
+  for (const TraceId& id : traces_) {
+    if (report_.trace_ids.size() == kReportedIds) break;
+    report_.trace_ids.push_back(id);
+  }
+  return report_;
+}
+
+std::string ImportReportJson(const ImportReport& r) {
+  JsonWriter json;
+  json.BeginObject()
+      .Field("files", r.files)
+      .Field("traces", r.traces)
+      .Field("spans", r.spans)
+      .Field("duplicates", r.duplicates)
+      .Field("rejected", r.rejected);
+  const auto counts = [&](std::string_view key, const std::map<std::string, int64_t>& values) {
+    json.Key(key).BeginObject();
+    for (const auto& [name, n] : values) json.Field(name, n);
+    json.EndObject();
+  };
+  counts("repairs", r.repairs);
+  counts("reasons", r.reasons);
+  json.Field("events", r.events);
+  if (!r.first_fault.empty()) json.Field("first_fault", r.first_fault);
+  json.Key("trace_ids").BeginArray();
+  for (const TraceId& id : r.trace_ids) json.String(ToHex(id));
+  json.EndArray().EndObject();
+  return json.Take() + "\n";
+}
+
+Result<ImportReport> ParseImportReport(std::string_view text) {
+  JsonParser parser;
+  WF_ASSIGN(const JsonValue root, parser.Parse(text));
+  const auto number = [&](std::string_view key) { return root.Get(key).Int().value_or(0); };
+  ImportReport r;
+  r.files = number("files");
+  r.traces = number("traces");
+  r.spans = number("spans");
+  r.events = number("events");
+  r.duplicates = number("duplicates");
+  r.rejected = number("rejected");
+  r.first_fault = root.Get("first_fault").String();
+  const auto counts = [&](std::string_view key, std::map<std::string, int64_t>& out) {
+    for (const auto& [name, n] : root.Get(key).Members())
+      out[std::string(name)] = n.Int().value_or(0);
+  };
+  counts("repairs", r.repairs);
+  counts("reasons", r.reasons);
+  for (const JsonValue id : root.Get("trace_ids").Elements()) {
+    if (auto parsed = ParseTraceId(id.String()); parsed.ok()) r.trace_ids.push_back(*parsed);
+  }
+  return r;
+}
+
+void AddImportReport(const ImportReport& one, ImportReport& total) {
+  total.files += one.files;
+  total.traces += one.traces;
+  total.spans += one.spans;
+  total.events += one.events;
+  total.duplicates += one.duplicates;
+  total.rejected += one.rejected;
+  if (total.first_fault.empty()) total.first_fault = one.first_fault;
+  for (const auto& [name, n] : one.repairs) total.repairs[name] += n;
+  for (const auto& [name, n] : one.reasons) total.reasons[name] += n;
+  for (const TraceId& id : one.trace_ids) {
+    const bool there =
+        std::find(total.trace_ids.begin(), total.trace_ids.end(), id) != total.trace_ids.end();
+    if (!there && total.trace_ids.size() < kReportedIds) total.trace_ids.push_back(id);
+  }
+}
+
+std::string ImportReportText(const ImportReport& r) {
+  std::string out = fmt::format("{} spans of {} traces from {} {}", r.spans, r.traces, r.files,
+                                r.files == 1 ? "file" : "files");
+  if (r.events != r.spans) out += fmt::format(", {} other events", r.events - r.spans);
+  if (r.duplicates != 0) out += fmt::format("; {} were there already", r.duplicates);
+  if (r.rejected != 0) out += fmt::format("; {} rejected", r.rejected);
+  out += "\n";
+  if (!r.first_fault.empty()) out += fmt::format("  first fault: {}\n", r.first_fault);
+  for (const auto& [name, n] : r.reasons) out += fmt::format("  rejected  {:<24} {}\n", name, n);
+  for (const auto& [name, n] : r.repairs) out += fmt::format("  repaired  {:<24} {}\n", name, n);
+  if (!r.trace_ids.empty())
+    out += fmt::format("next: wherefore trace {}\n", ToHex(r.trace_ids.front()));
+  return out;
+}
+
+}  // namespace wf

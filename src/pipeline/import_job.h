@@ -1,0 +1,66 @@
+// ImportJob: files → events → store, once. Every row is looked up first, so importing again changes nothing; then the
+// imported traces are modeled, so that the report can say what was repaired. For live traffic see src/server.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/detect/importer.h"
+#include "store/store.h"
+
+namespace wf {
+
+struct ImportReport {
+  int64_t files = 0;
+  int64_t traces = 0;      // distinct, among all that was read
+  int64_t spans = 0;       // kept: not there before
+  int64_t events = 0;      // kept, of all types
+  int64_t duplicates = 0;  // there already, or twice in the input
+  int64_t rejected = 0;
+  std::map<std::string, int64_t> repairs;  // of decoding and of modeling
+  std::map<std::string, int64_t> reasons;  // of what was rejected
+  std::string first_fault;         // where the first value was that is not in the file's format
+  std::vector<TraceId> trace_ids;  // the first 100
+  TimeRange time{
+      INT64_MAX,
+      INT64_MIN};  // of what was kept, by the recorded clocks; from > until when nothing was
+};
+
+class ImportJob {
+ public:
+  ImportJob(Store& store, std::string tenant, DecodeOptions decode);
+
+  // Progress in bytes of the source as it is on disk. Returning false stops the import (Ctrl-C): what was accepted
+  // stays, the error says so.
+  using Progress = std::function<bool(size_t bytes)>;
+  Status AddFile(const std::string& path, const Progress& progress);
+  // One file's content, as uploaded; compressed or not.
+  Status AddContent(std::string_view name, std::string_view content);
+
+  // Models what was imported; then everything is durable, modeled and visible.
+  Result<ImportReport> Finish();
+
+ private:
+  ImportOptions Options() const;
+  Status Count(const Result<ImportResult>& result);
+  Status Take(EventBatch batch);
+  Status Model();
+
+  Store& store_;
+  std::string tenant_;
+  DecodeOptions decode_;
+  ImportReport report_;
+  DecodeReport decoded_;
+  std::set<TraceId> traces_;
+};
+
+std::string ImportReportJson(const ImportReport& report);
+Result<ImportReport> ParseImportReport(std::string_view json);
+void AddImportReport(const ImportReport& one, ImportReport& total);
+std::string ImportReportText(const ImportReport& report);
+
+}  // namespace wf
