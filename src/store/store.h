@@ -34,7 +34,8 @@ struct TimeRange {
 // answer, never trusted.
 struct TraceSummary {
   TraceId trace_id;
-  std::string service, name;  // of the main root: real before stand-in, then earliest, longest, smallest id
+  std::string service,
+      name;  // of the main root: real before stand-in, then earliest, longest, smallest id
   Nanos start_ns = 0;
   Nanos duration_ns = 0;
   int64_t spans = 0;
@@ -53,10 +54,12 @@ struct SearchCursor {
 struct TraceQuery {
   std::optional<std::string> service;
   std::optional<std::string> operation;
-  std::vector<std::pair<std::string, std::string>> attributes;  // span, scope or process attribute = text of value
+  std::vector<std::pair<std::string, std::string>>
+      attributes;  // span, scope or process attribute = text of value
   std::optional<SpanStatus> status;
-  std::optional<Nanos> min_duration_ns, max_duration_ns;            // of the trace
-  std::optional<Nanos> min_span_duration_ns, max_span_duration_ns;  // of the matching span (Jaeger's meaning)
+  std::optional<Nanos> min_duration_ns, max_duration_ns;  // of the trace
+  std::optional<Nanos> min_span_duration_ns,
+      max_span_duration_ns;  // of the matching span (Jaeger's meaning)
   TimeRange time;
   size_t limit = 20;
   std::optional<SearchCursor> cursor;
@@ -75,26 +78,26 @@ struct ResourceQuery {
 };
 
 struct ScanOptions {
-  TimeRange time;           // of the event's start
-  TimeRange received;       // of its receipt
-  size_t batch_rows = 4096; // rows of one trace are never split over two batches
+  TimeRange time;            // of the event's start
+  TimeRange received;        // of its receipt
+  size_t batch_rows = 4096;  // rows of one trace are never split over two batches
 };
 
 // An engine's facts for `status` and /metrics.
 struct StoreStatus {
-  int64_t spans = 0;        // distinct events of type span
-  int64_t events = 0;       // distinct events of all types
+  int64_t spans = 0;   // distinct events of type span
+  int64_t events = 0;  // distinct events of all types
   int64_t traces = 0;
   int64_t disk_bytes = 0;
-  int64_t pending_rows = 0; // acknowledged, not yet in a part
+  int64_t pending_rows = 0;  // acknowledged, not yet in a part
   int64_t messages = 0, attachments = 0;
   Nanos oldest_ns = 0, newest_ns = 0;
   std::map<std::string, int64_t> counters;  // named: doubles removed, rows retired, ...
 };
 
 struct RetentionPolicy {
-  std::optional<Nanos> max_age_ns;     // counts from receipt
-  std::optional<int64_t> max_bytes;    // of the directory
+  std::optional<Nanos> max_age_ns;   // counts from receipt
+  std::optional<int64_t> max_bytes;  // of the directory
 };
 
 struct Attachment {
@@ -116,7 +119,8 @@ class Store {
   // All distinct events of a trace, in (start, id) order. Empty when there are none.
   virtual Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) = 0;
   // Several traces at once: all their distinct events, grouped by trace.
-  virtual Result<EventBatch> ReadTraces(const std::string& tenant, const std::vector<TraceId>& ids) = 0;
+  virtual Result<EventBatch> ReadTraces(const std::string& tenant,
+                                        const std::vector<TraceId>& ids) = 0;
   virtual Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) = 0;
   virtual Result<EventBatch> OnResource(const std::string& tenant, const ResourceQuery& query) = 0;
   // Every distinct event, trace by trace within a batch; stops when `take` returns false.
@@ -130,25 +134,32 @@ class Store {
     SpanKind kind;
     auto operator<=>(const Operation&) const = default;
   };
-  virtual Result<std::vector<Operation>> Operations(const std::string& tenant, const std::string& service) = 0;
-  virtual Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
-                                                         size_t limit) = 0;
-  virtual Result<std::vector<std::string>> AttributeValues(const std::string& tenant, const std::string& key,
-                                                           std::string_view prefix, size_t limit) = 0;
+  virtual Result<std::vector<Operation>> Operations(const std::string& tenant,
+                                                    const std::string& service) = 0;
+  virtual Result<std::vector<std::string>> AttributeKeys(const std::string& tenant,
+                                                         std::string_view prefix, size_t limit) = 0;
+  virtual Result<std::vector<std::string>> AttributeValues(const std::string& tenant,
+                                                           const std::string& key,
+                                                           std::string_view prefix,
+                                                           size_t limit) = 0;
 
   // What black boxes show, and opaque files that belong to a trace. Durable when they return; a message or an
   // attachment that is there already (same content) is not kept twice.
-  virtual Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) = 0;
+  virtual Status AppendMessages(const std::string& tenant,
+                                const std::vector<Message>& messages) = 0;
   virtual Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) = 0;
   virtual Status PutAttachment(const std::string& tenant, const Attachment& attachment) = 0;
-  virtual Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) = 0;
+  virtual Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant,
+                                                          TraceId id) = 0;
 
   // Clock offsets solved over the exchanges of all traces (answer/clocks.h). Replaces those of the same host that
   // start in [first, last] of what is given.
   virtual Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) = 0;
-  virtual Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) = 0;
+  virtual Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant,
+                                                      TimeRange time) = 0;
   // The tightest message delays seen between hosts, per time window (model/clock.h), over all events kept.
-  virtual Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant, TimeRange time) = 0;
+  virtual Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
+                                                           TimeRange time) = 0;
 
   virtual Result<StoreStatus> ReadStatus(const std::string& tenant) = 0;
   // Writes what waits in memory into a part; merges small parts.
