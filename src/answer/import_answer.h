@@ -1,0 +1,15 @@
+// An upload: one file's bytes into the store, with the report of `import`.
+#pragma once
+
+#include "answer/answer.h"
+#include "pipeline/import_job.h"
+
+namespace wf {
+
+// Ends an import: models what came in and solves the hosts' clocks anew for its time.
+Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant);
+
+Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
+                            std::string_view content);
+
+}  // namespace wf

@@ -1,0 +1,78 @@
+// `status`: what the store holds, and what was lost, refused or repaired on the way.
+#include <fmt/format.h>
+
+#include "answer/answer.h"
+#include "answer/version.h"
+#include "json/json_writer.h"
+
+namespace wf {
+namespace {
+
+std::string StatusText(const AnswerContext& context, const StoreStatus& s,
+                       const ServerFacts& facts) {
+  std::string out = fmt::format("wherefore {}\n\nstore      {}\n", kVersion, context.store_path);
+  out += fmt::format("spans      {} in {} traces\n", s.spans, s.traces);
+  if (s.events != s.spans) out += fmt::format("events     {}\n", s.events);
+  if (s.messages != 0) out += fmt::format("messages   {}\n", s.messages);
+  if (s.attachments != 0) out += fmt::format("attached   {}\n", s.attachments);
+  if (s.spans != 0) {
+    out += fmt::format("from       {}\nto         {}\n", FormatInstant(s.oldest_ns),
+                       FormatInstant(s.newest_ns));
+  }
+  out += fmt::format("disk       {:.1f} MB\nin memory  {} rows, logged\n",
+                     static_cast<double>(s.disk_bytes) / 1e6, s.pending_rows);
+  if (facts.started_ns != 0)
+    out += fmt::format("up for     {}\n", FormatDuration(context.now - facts.started_ns));
+  for (const auto& [name, address] : facts.listeners)
+    out += fmt::format("{:<10} {}\n", name, address);
+  bool first = true;
+  for (const auto& counters : {s.counters, facts.counters}) {
+    for (const auto& [name, value] : counters) {
+      if (value == 0) continue;
+      if (first) out += "\n";
+      first = false;
+      out += fmt::format("{:<40} {}\n", name, value);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Answer> AnswerStatus(const AnswerContext& context, const Question& question) {
+  WF_TRY(question.params.Check({"format"}));
+  WF_ASSIGN(const StoreStatus s, context.store.ReadStatus(context.tenant));
+  const ServerFacts facts = context.facts ? context.facts() : ServerFacts{};
+  if (WantsText(question)) return TextAnswer(StatusText(context, s, facts));
+  JsonWriter json;
+  json.BeginObject().Field("version", kVersion);
+  json.Field("uptime_ns", facts.started_ns == 0 ? int64_t{0} : context.now - facts.started_ns);
+  json.Key("store").BeginObject();
+  json.Field("path", context.store_path)
+      .Field("spans", s.spans)
+      .Field("events", s.events)
+      .Field("traces", s.traces)
+      .Field("disk_bytes", s.disk_bytes)
+      .Field("pending_rows", s.pending_rows)
+      .Field("messages", s.messages)
+      .Field("attachments", s.attachments)
+      .Field("oldest_ns", s.oldest_ns)
+      .Field("newest_ns", s.newest_ns)
+      .EndObject();
+  json.Key("counters").BeginObject();
+  std::map<std::string, int64_t> counters = s.counters;
+  counters.insert(facts.counters.begin(), facts.counters.end());
+  for (const auto& [name, value] : counters) json.Field(name, value);
+  json.EndObject();
+  json.Key("listeners").BeginArray();
+  for (const auto& [name, address] : facts.listeners) {
+    json.BeginObject().Field("name", name).Field("address", address).EndObject();
+  }
+  json.EndArray();
+  json.Key("retention").BeginObject();
+  json.Field("age", facts.retention_age).Field("bytes", facts.retention_bytes).EndObject();
+  json.EndObject();
+  return JsonAnswer(json.Take());
+}
+
+}  // namespace wf

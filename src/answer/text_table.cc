@@ -1,0 +1,59 @@
+#include "answer/text_table.h"
+
+#include <algorithm>
+
+namespace wf {
+
+size_t DisplayWidth(std::string_view text) {
+  size_t width = 0;
+  for (unsigned char c : text) width += (c & 0xC0) != 0x80;
+  return width;
+}
+
+std::string CutToWidth(std::string_view text, size_t width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  size_t columns = 0, bytes = 0;
+  while (bytes < text.size() && columns + 1 < width) {
+    ++bytes;
+    while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) ++bytes;
+    ++columns;
+  }
+  return std::string(text.substr(0, bytes)) + (width > 0 ? "…" : "");
+}
+
+TextTable::TextTable(std::vector<std::string> heads, std::vector<size_t> right_aligned)
+    : right_(heads.size(), false) {
+  for (size_t column : right_aligned) right_[column] = true;
+  rows_.push_back(std::move(heads));
+}
+
+void TextTable::Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+std::string TextTable::Print(size_t width, size_t elastic) const {
+  std::vector<size_t> widths(right_.size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  size_t total = 2 * (widths.size() - 1);
+  for (size_t w : widths) total += w;
+  if (total > width) {
+    const size_t excess = total - width;
+    widths[elastic] = widths[elastic] > excess + 8 ? widths[elastic] - excess
+                                                   : std::min<size_t>(widths[elastic], 8);
+  }
+  std::string out;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = CutToWidth(row[i], widths[i]);
+      const std::string padding(widths[i] - DisplayWidth(cell), ' ');
+      if (i != 0) line += "  ";
+      line += right_[i] ? padding + cell : cell + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace wf

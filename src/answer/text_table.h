@@ -1,0 +1,27 @@
+// TextTable: aligned columns for a terminal, held to a width by cutting one elastic column.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wf {
+
+// Columns a terminal needs for a UTF-8 text, one per code point; good enough for what names are made of.
+size_t DisplayWidth(std::string_view text);
+// The text cut to `width` columns, the last of them … when something was cut.
+std::string CutToWidth(std::string_view text, size_t width);
+
+class TextTable {
+ public:
+  TextTable(std::vector<std::string> heads, std::vector<size_t> right_aligned);
+  void Row(std::vector<std::string> cells);
+  // `elastic`: the column that gives way when the table is wider than `width`.
+  std::string Print(size_t width, size_t elastic) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;  // heads first
+  std::vector<bool> right_;
+};
+
+}  // namespace wf
