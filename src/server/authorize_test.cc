@@ -1,0 +1,58 @@
+#include "server/authorize.h"
+
+#include <gtest/gtest.h>
+
+namespace wf {
+namespace {
+
+class AuthorizeTest : public testing::Test {
+ protected:
+  Authorizer authorizer_{"secret", {"traces.example"}};
+  Credentials local_{"", "127.0.0.1:8642", ""};
+};
+
+TEST_F(AuthorizeTest, LoopbackReadsAndWritesWithoutAToken) {
+  EXPECT_TRUE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
+  EXPECT_TRUE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kStrict).ok());
+}
+
+TEST_F(AuthorizeTest, AdministeringNeedsTheTokenEvenOnLoopback) {
+  EXPECT_FALSE(authorizer_.Authorize(local_, Right::kAdminister, HostCheck::kStrict).ok());
+  local_.authorization = "Bearer secret";
+  EXPECT_TRUE(authorizer_.Authorize(local_, Right::kAdminister, HostCheck::kStrict).ok());
+}
+
+TEST_F(AuthorizeTest, AWrongTokenIsRefusedEvenForReading) {
+  for (const char* token : {"Bearer ", "Bearer wrong!", "Bearer secret2"}) {
+    local_.authorization = token;
+    EXPECT_FALSE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok()) << token;
+  }
+}
+
+TEST_F(AuthorizeTest, AForeignHostIsRefused) {  // DNS rebinding
+  local_.host = "evil.example:8642";
+  EXPECT_FALSE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
+  EXPECT_TRUE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
+  for (const char* host : {"localhost:8642", "[::1]:8642", "10.1.2.3", "traces.example:443"}) {
+    local_.host = host;
+    EXPECT_TRUE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok()) << host;
+  }
+}
+
+TEST_F(AuthorizeTest, AForeignOriginIsRefusedEverywhere) {
+  local_.origin = "http://evil.example";
+  EXPECT_FALSE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
+  local_.origin = "null";
+  EXPECT_FALSE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
+  local_.origin = "http://127.0.0.1:8642";
+  EXPECT_TRUE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
+}
+
+TEST(RandomToken, IsLongAndDiffers) {
+  const std::string a = *RandomToken(), b = *RandomToken();
+  EXPECT_EQ(a.size(), 64u);
+  EXPECT_NE(a, b);
+}
+
+}  // namespace
+}  // namespace wf

@@ -1,0 +1,32 @@
+// Counters: everything accepted, refused, repaired or dropped is counted by name; /metrics, `status` and the UI show
+// them. Names are lower-case words joined by `_`, as Prometheus wants them. Thread safety: all calls, from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace wf {
+
+class Counters {
+ public:
+  // The counter of that name, made when missing; valid as long as this object. Hot paths keep the reference.
+  std::atomic<int64_t>& Named(std::string_view name);
+  void Add(std::string_view name, int64_t n) {
+    Named(name).fetch_add(n, std::memory_order_relaxed);
+  }
+  std::map<std::string, int64_t> Snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<std::atomic<int64_t>>, std::less<>> counters_;
+};
+
+// Prometheus text format 0.0.4 of a snapshot: one untyped counter a line, prefixed wherefore_.
+std::string PrometheusText(const std::map<std::string, int64_t>& counters);
+
+}  // namespace wf

@@ -1,0 +1,31 @@
+// Receivers: requests of senders → column batches → the store; the answer is sent when the batch is durable.
+//
+// One function per protocol; each decodes on the io thread that read the request and hands the batch over. What was
+// rejected or repaired is counted and told to the sender. An overloaded store answers with a retry delay and keeps
+// nothing. Thread safety: handlers run on any io thread.
+#pragma once
+
+#include <functional>
+
+#include "import/decode/attribute_rules.h"
+#include "net/grpc_server.h"
+#include "net/http_message.h"
+#include "server/authorize.h"
+#include "server/counters.h"
+#include "store/store.h"
+
+namespace wf {
+
+struct ReceiverContext {
+  Store& store;
+  const Authorizer& authorizer;
+  Counters& counters;
+  DecodeOptions decode;
+};
+
+net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context);
+net::HttpHandler OtlpHttpHandler(const ReceiverContext& context);
+net::HttpHandler ZipkinHandler(const ReceiverContext& context);
+net::HttpHandler JaegerHandler(const ReceiverContext& context);
+
+}  // namespace wf

@@ -1,0 +1,255 @@
+#include "server/routes.h"
+
+#include <memory>
+
+#include "answer/export_answer.h"
+#include "answer/import_answer.h"
+#include "answer/jaeger_query.h"
+#include "json/json_writer.h"
+#include "server/static_files.h"
+
+namespace wf {
+namespace {
+
+// No inline script or style, nothing from elsewhere, no framing: a trace's attribute values come from anywhere.
+constexpr char kContentSecurityPolicy[] =
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+net::HttpResponse Respond(Answer answer) {
+  return {200,
+          {{"Content-Type", answer.content_type}, {"Cache-Control", "no-store"}},
+          std::move(answer.body)};
+}
+
+net::HttpResponse Respond(Result<Answer> answer) {
+  if (!answer.ok()) return ErrorAnswer(answer.error());
+  return Respond(std::move(answer).value());
+}
+
+void AddSecurityHeaders(net::HttpResponse& response) {
+  response.headers.emplace_back("Content-Security-Policy", kContentSecurityPolicy);
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
+  response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
+}
+
+AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
+  return {context.store, principal.tenant, context.store_path, Now(), context.facts};
+}
+
+// "/api/v1/trace/{id}" against "/api/v1/trace/abc": the argument is "abc". {…} stands last and takes the rest.
+bool Matches(std::string_view pattern, std::string_view path, std::string& argument) {
+  const size_t brace = pattern.find('{');
+  if (brace == std::string_view::npos) return pattern == path;
+  if (path.size() <= brace || path.substr(0, brace) != pattern.substr(0, brace)) return false;
+  argument = path.substr(brace);
+  return true;
+}
+
+net::HttpResponse ServeFile(const StaticFile& file) {
+  const bool hashed = file.path.substr(0, 8) == "/assets/";  // the name changes with the content
+  return {200,
+          {{"Content-Type", std::string(ContentTypeOf(file.path))},
+           {"Cache-Control", hashed ? "public, max-age=31536000, immutable" : "no-cache"}},
+          std::string(file.content)};
+}
+
+// The UI's own paths (/search, /trace/…) all open index.html; a path with a file's ending must exist.
+net::HttpResponse ServeUi(const RouteRequest& request) {
+  const std::string& path = request.http.path;
+  if (const StaticFile* file = FindStaticFile(path)) return ServeFile(*file);
+  const bool names_file = path.substr(path.rfind('/') + 1).find('.') != std::string::npos;
+  if (const StaticFile* index = FindStaticFile("/index.html"); index != nullptr && !names_file)
+    return ServeFile(*index);
+  return ErrorAnswer(NotFound(path + ": there is no such page",
+                              "open / for the web interface, /api/v1/routes for the API"));
+}
+
+std::string RoutesJson(const std::vector<Route>& routes) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const Route& route : routes) {
+    json.BeginObject()
+        .Field("method", route.method)
+        .Field("path", route.pattern)
+        .Field("right", RightName(route.right))
+        .EndObject();
+  }
+  json.EndArray();
+  return json.Take();
+}
+
+}  // namespace
+
+int HttpStatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kBadInput:
+      return 400;
+    case ErrorCode::kOverloaded:
+      return 503;
+    case ErrorCode::kDenied:
+      return 403;
+    case ErrorCode::kEnvironment:
+      return 500;
+  }
+  return 500;
+}
+
+net::HttpResponse ErrorAnswer(const Error& error) {
+  net::HttpResponse response{
+      HttpStatusOf(error.code), {{"Content-Type", "application/json"}}, ErrorJson(error)};
+  if (error.code == ErrorCode::kOverloaded) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+std::vector<Route> MakeRoutes(const RouteContext& context) {
+  std::vector<Route> routes;
+  // Questions: GET /api/v1/VERB[/ARG]?flag=value.
+  for (const QuestionKind& kind : QuestionKinds()) {
+    const auto answer = [context, &kind](const RouteRequest& request) {
+      return Respond(
+          kind.answer(ContextFor(context, request.principal),
+                      {std::string(kind.verb), request.argument, Params(request.http.query)}));
+    };
+    const std::string path = "/api/v1/" + std::string(kind.verb);
+    if (kind.argument != ArgumentUse::kRequired)
+      routes.push_back({"GET", path, Right::kRead, answer});
+    if (kind.argument != ArgumentUse::kNone)
+      routes.push_back({"GET", path + "/{argument}", Right::kRead, answer});
+  }
+  routes.push_back(
+      {"POST", "/api/v1/import", Right::kWrite, [context](const RouteRequest& request) {
+         return Respond(AnswerImport(ContextFor(context, request.principal),
+                                     Params(request.http.query), request.http.body));
+       }});
+  routes.push_back({"GET", "/api/v1/export", Right::kRead, [context](const RouteRequest& request) {
+                      return Respond(AnswerExport(ContextFor(context, request.principal),
+                                                  {"export", "", Params(request.http.query)}));
+                    }});
+  routes.push_back({"POST", "/api/v1/flush", Right::kAdminister, [context](const RouteRequest&) {
+                      const Status status = context.store.Flush();
+                      if (!status.ok()) return ErrorAnswer(status.error());
+                      return Respond(JsonAnswer("{\"flushed\":true}"));
+                    }});
+
+  // Jaeger's query API, so that Grafana reads us.
+  for (const char* path : {"/api/services", "/api/services/{service}", "/api/operations",
+                           "/api/traces", "/api/traces/{trace}", "/api/dependencies",
+                           "/api/metrics/{metric}", "/api/v3/{question}"}) {
+    routes.push_back(
+        {"GET", path, Right::kRead, [context](const RouteRequest& request) {
+           auto answer = AnswerJaegerQuery(context.store, request.principal.tenant, "GET",
+                                           request.http.path, request.http.query);
+           if (!answer)
+             return ErrorAnswer(NotFound(request.http.path + ": not a Jaeger query route"));
+           return net::HttpResponse{
+               answer->status, {{"Content-Type", "application/json"}}, std::move(answer->body)};
+         }});
+  }
+
+  routes.push_back({"GET", "/healthz", Right::kRead, [](const RouteRequest&) {
+                      return net::HttpResponse{200, {{"Content-Type", "text/plain"}}, "ok\n"};
+                    }});
+  routes.push_back({"GET", "/readyz", Right::kRead, [context](const RouteRequest&) {
+                      const bool ready = context.ready();
+                      return net::HttpResponse{
+                          ready ? 200 : 503,
+                          {{"Content-Type", "text/plain"}},
+                          ready ? "ready\n" : "not ready: the store refuses writes\n"};
+                    }});
+  routes.push_back(
+      {"GET", "/metrics", Right::kRead, [context](const RouteRequest& request) {
+         auto counters = context.facts().counters;
+         if (auto status = context.store.ReadStatus(request.principal.tenant); status.ok()) {
+           counters.insert(status->counters.begin(), status->counters.end());
+           counters["store_disk_bytes"] = status->disk_bytes;
+           counters["store_pending_rows"] = status->pending_rows;
+         }
+         return net::HttpResponse{
+             200, {{"Content-Type", "text/plain; version=0.0.4"}}, PrometheusText(counters)};
+       }});
+  const auto listing = std::make_shared<std::string>();
+  routes.push_back({"GET", "/api/v1/routes", Right::kRead,
+                    [listing](const RouteRequest&) { return Respond(JsonAnswer(*listing)); }});
+  *listing = RoutesJson(routes);  // the UI's pages, below, are no API
+  routes.push_back({"GET", "/{page}", Right::kRead, ServeUi});
+  routes.push_back({"GET", "/", Right::kRead, ServeUi});
+  return routes;
+}
+
+namespace {
+
+// The route for a request, or what to answer when there is none: 405 when the path exists for another method.
+Result<const Route*> FindRoute(const std::vector<Route>& routes, const net::HttpRequest& request,
+                               std::string& argument, bool& wrong_method) {
+  const std::string_view method =
+      request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  wrong_method = false;
+  for (const Route& route : routes) {
+    std::string found;
+    if (!Matches(route.pattern, request.path, found)) continue;
+    if (route.method != method) {
+      wrong_method = wrong_method || route.pattern != "/{page}";
+      continue;
+    }
+    // An API path that no API route knows must not turn into a page.
+    if (route.pattern == "/{page}" && (wrong_method || request.path.rfind("/api/", 0) == 0)) break;
+    argument = std::move(found);
+    return &route;
+  }
+  if (wrong_method)
+    return BadInput(request.method + " is not a method of " + request.path,
+                    "GET /api/v1/routes lists them");
+  return NotFound(request.path + ": there is no such route", "GET /api/v1/routes lists them");
+}
+
+}  // namespace
+
+net::HttpHandler MakeWebHandler(RouteContext context) {
+  const auto routes = std::make_shared<const std::vector<Route>>(MakeRoutes(context));
+  return [context, routes](net::HttpRequest request, net::HttpResponder respond) {
+    std::string argument;
+    bool wrong_method = false;
+    const auto route = FindRoute(*routes, request, argument, wrong_method);
+    const Right needed = route.ok() ? (*route)->right : Right::kRead;
+    auto principal =
+        context.authorizer.Authorize({request.headers.Get("authorization"),
+                                      request.headers.Get("host"), request.headers.Get("origin")},
+                                     needed, HostCheck::kStrict);
+    const auto refuse = [&](const Error& error, int status) {
+      net::HttpResponse response = ErrorAnswer(error);
+      if (status != 0) response.status = status;
+      AddSecurityHeaders(response);
+      respond(std::move(response));
+    };
+    if (!principal.ok()) {
+      context.counters.Add("http_denied", 1);
+      return refuse(principal.error(), 0);
+    }
+    if (!route.ok()) return refuse(route.error(), wrong_method ? 405 : 0);
+
+    // The responder moves into the task; a shared holder, because std::function wants to be copyable.
+    const auto job = std::make_shared<std::pair<net::HttpRequest, net::HttpResponder>>(
+        std::move(request), std::move(respond));
+    const Route& found = **route;
+    const bool taken = context.workers.Run([job, routes, &found, principal = *principal, argument] {
+      net::HttpResponse response = found.answer({job->first, principal, argument});
+      AddSecurityHeaders(response);
+      job->second(std::move(response));
+    });
+    if (!taken) {
+      context.counters.Add("http_questions_refused", 1);
+      net::HttpResponse response =
+          ErrorAnswer(Overloaded("too many questions at once", "try again in a second"));
+      AddSecurityHeaders(response);
+      job->second(std::move(response));
+    }
+  };
+}
+
+}  // namespace wf

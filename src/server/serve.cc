@@ -1,0 +1,188 @@
+#include "server/serve.h"
+
+#include <unistd.h>
+
+#include "answer/clock_answer.h"
+#include "log/log.h"
+#include "server/receivers.h"
+#include "server/server_file.h"
+#include "store/duckdb/duckdb_store.h"
+
+namespace wf {
+namespace {
+
+// Two cores are the smallest machine we are made for; more io threads than that only contend for the log's lock.
+constexpr int kIoThreads = 2;
+// Questions at once, and waiting: a page asks for a handful, an impatient person reloads it.
+constexpr size_t kWorkers = 4;
+constexpr size_t kWorkerQueue = 256;
+constexpr Nanos kHousekeepingPeriod = 2 * kSecond;
+
+struct ListenerSpec {
+  const char* name;
+  std::string ServeOptions::*address;
+};
+constexpr ListenerSpec kListeners[] = {
+    {"http", &ServeOptions::http},           {"otlp_grpc", &ServeOptions::otlp_grpc},
+    {"otlp_http", &ServeOptions::otlp_http}, {"zipkin", &ServeOptions::zipkin},
+    {"jaeger", &ServeOptions::jaeger},
+};
+
+// The flag's name for messages: otlp_grpc → --otlp-grpc.
+std::string FlagOf(std::string name) {
+  for (char& c : name) c = c == '_' ? '-' : c;
+  return "--" + name;
+}
+
+}  // namespace
+
+Status CheckServeOptions(const ServeOptions& options) {
+  for (const ListenerSpec& spec : kListeners) {
+    auto address = net::ParseListenAddress(options.*spec.address);
+    if (!address.ok()) {
+      return Error{ErrorCode::kBadInput, FlagOf(spec.name) + ": " + address.error().message,
+                   address.error().hint};
+    }
+  }
+  if (options.store.find("://") != std::string::npos) {
+    return BadInput("--store: serve needs a directory, not " + options.store,
+                    "give the directory that holds the data");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
+  WF_TRY(CheckServeOptions(options));
+  std::unique_ptr<Server> server(new Server);
+  server->options_ = options;
+  server->started_ns_ = Now();
+  WF_ASSIGN(server->token_, RandomToken());
+  server->authorizer_ = std::make_unique<Authorizer>(server->token_, options.allowed_hosts);
+  DuckdbStoreOptions store_options;
+  store_options.sync = options.sync ? SyncMode::kSync : SyncMode::kNoSync;
+  WF_ASSIGN(server->store_, OpenDuckdbStore(options.store, store_options));
+  server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
+  server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
+  server->http_ = std::make_unique<net::HttpServer>(*server->io_);
+  server->grpc_ = std::make_unique<net::GrpcServer>(*server->io_);
+  WF_TRY(server->Listen());
+  WF_TRY(WriteServerFile(options.store, {::getpid(), server->token_, server->listeners_}));
+  server->housekeeper_ = std::thread([raw = server.get()] { raw->Housekeeping(); });
+  return server;
+}
+
+Status Server::Listen() {
+  const auto budget =
+      std::make_shared<net::ByteBudget>(static_cast<size_t>(options_.max_inflight_bytes));
+  net::HttpListenOptions http_options;
+  http_options.max_body_bytes = http_options.max_wire_body_bytes =
+      static_cast<size_t>(options_.max_request_bytes);
+  http_options.budget = budget;
+  net::GrpcListenOptions grpc_options;
+  grpc_options.max_message_bytes = static_cast<size_t>(options_.max_request_bytes);
+  grpc_options.budget = budget;
+
+  ReceiverContext receivers{*store_, *authorizer_, counters_, {}};
+  receivers.decode.rules = options_.attribute_rules;
+  receivers.decode.hash_key = options_.hash_key;
+  const RouteContext routes{*store_,
+                            options_.store,
+                            *authorizer_,
+                            counters_,
+                            *workers_,
+                            [this] { return Facts(); },
+                            [this] { return !stopping_; }};
+
+  for (const ListenerSpec& spec : kListeners) {
+    const std::string name = spec.name;
+    WF_ASSIGN(const net::ListenAddress wanted, net::ParseListenAddress(options_.*spec.address));
+    const auto listen = [&]() -> Result<net::ListenAddress> {
+      if (name == "http") return http_->Listen(wanted, http_options, MakeWebHandler(routes));
+      if (name == "otlp_grpc")
+        return grpc_->Listen(wanted, grpc_options, OtlpGrpcMethods(receivers));
+      if (name == "otlp_http")
+        return http_->Listen(wanted, http_options, OtlpHttpHandler(receivers));
+      if (name == "zipkin") return http_->Listen(wanted, http_options, ZipkinHandler(receivers));
+      return http_->Listen(wanted, http_options, JaegerHandler(receivers));
+    };
+    auto bound = listen();
+    if (!bound.ok()) {
+      return EnvironmentError(
+          FlagOf(name) + " " + net::ToString(wanted) + ": " + bound.error().message,
+          "another program may hold the port: choose one with " + FlagOf(name) +
+              " PORT (0 picks a free one), or off");
+    }
+    listeners_.emplace_back(name, net::ToString(*bound));
+  }
+  return {};
+}
+
+ServerFacts Server::Facts() const {
+  ServerFacts facts;
+  facts.started_ns = started_ns_;
+  facts.listeners = listeners_;
+  facts.counters = counters_.Snapshot();
+  if (options_.retention_age_ns) facts.retention_age = FormatDuration(*options_.retention_age_ns);
+  if (options_.retention_bytes) facts.retention_bytes = std::to_string(*options_.retention_bytes);
+  const auto& h = http_->counters();
+  facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
+  facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
+  facts.counters["http_requests"] = static_cast<int64_t>(h.requests);
+  facts.counters["http_malformed"] = static_cast<int64_t>(h.malformed);
+  facts.counters["http_too_large"] = static_cast<int64_t>(h.too_large);
+  facts.counters["http_overloaded"] = static_cast<int64_t>(h.overloaded);
+  facts.counters["http_timeouts"] = static_cast<int64_t>(h.timeouts);
+  const auto& g = grpc_->counters();
+  facts.counters["grpc_connections"] = static_cast<int64_t>(g.connections);
+  facts.counters["grpc_connections_refused"] = static_cast<int64_t>(g.connections_refused);
+  facts.counters["grpc_requests"] = static_cast<int64_t>(g.requests);
+  facts.counters["grpc_malformed"] = static_cast<int64_t>(g.malformed);
+  facts.counters["grpc_unimplemented"] = static_cast<int64_t>(g.unimplemented);
+  facts.counters["grpc_too_large"] = static_cast<int64_t>(g.too_large);
+  facts.counters["grpc_overloaded"] = static_cast<int64_t>(g.overloaded);
+  facts.counters["grpc_timeouts"] = static_cast<int64_t>(g.timeouts);
+  return facts;
+}
+
+// Retention and clock offsets, every few seconds. Errors are logged and counted; the next round tries again.
+void Server::Housekeeping() {
+  const auto note = [this](const char* what, const Status& status) {
+    if (status.ok()) return;
+    counters_.Add(std::string(what) + "_failed", 1);
+    log::Error("{}: {}", what, status.error().message);
+  };
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),
+                         [&] { return stopping_; })) {
+    lock.unlock();
+    if (options_.retention_age_ns || options_.retention_bytes) {
+      note("retention", store_->Retain({options_.retention_age_ns, options_.retention_bytes}));
+    }
+    const Nanos now = Now();
+    note("clock_refresh", RefreshClocks(*store_, "default", {now - 2 * kClockWindow, now}));
+    lock.lock();
+  }
+}
+
+void Server::Stop(Nanos patience) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    stopping_ = stopped_ = true;
+  }
+  wake_.notify_all();
+  if (housekeeper_.joinable()) housekeeper_.join();
+  const size_t cut = http_->Stop(patience) + grpc_->Stop(patience);
+  if (cut != 0) log::Warn("{} connections were cut", cut);
+  workers_.reset();
+  io_->Stop();
+  if (const Status flushed = store_->Flush(); !flushed.ok())
+    log::Error("flush: {}", flushed.error().message);
+  RemoveServerFile(options_.store);
+}
+
+Server::~Server() {
+  if (io_ != nullptr && http_ != nullptr && grpc_ != nullptr) Stop(0);
+}
+
+}  // namespace wf

@@ -1,0 +1,31 @@
+// What `wherefore serve` can be told: every field is a flag, a WHEREFORE_ variable and a key of the config file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "import/decode/attribute_rules.h"
+
+namespace wf {
+
+struct ServeOptions {
+  std::string store;  // directory
+  std::string http = "8642";
+  std::string otlp_grpc = "4317";
+  std::string otlp_http = "4318";
+  std::string zipkin = "9411";
+  std::string jaeger = "14268";
+  bool sync = true;  // one fdatasync per group of batches
+  std::optional<Nanos> retention_age_ns;
+  std::optional<int64_t> retention_bytes;
+  int64_t max_request_bytes = 64 << 20;    // decoded
+  int64_t max_inflight_bytes = 128 << 20;  // of all requests under way
+  std::vector<std::string> allowed_hosts;
+  std::vector<AttributeRule> attribute_rules;
+  HashKey hash_key;  // for rules that hash; random and kept in the store when not configured
+};
+
+}  // namespace wf
