@@ -1,0 +1,181 @@
+// `wherefore export`: stored events into a file, Parquet or OTLP JSON lines. What it writes, import reads.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "answer/export_answer.h"
+#include "answer/span_table.h"
+#include "cli/progress.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "store/duckdb/parquet_file.h"
+
+namespace wf {
+namespace {
+
+struct ExportFlags {
+  std::string to, out, since, until;
+};
+
+// Where exported batches go. One implementation a format.
+class ExportFile {
+ public:
+  virtual ~ExportFile() = default;
+  virtual Status Add(const EventBatch& batch) = 0;
+  virtual Status Finish() = 0;
+};
+
+class OtlpJsonFile : public ExportFile {
+ public:
+  static Result<std::unique_ptr<ExportFile>> Open(const std::string& path) {
+    std::unique_ptr<OtlpJsonFile> file(new OtlpJsonFile);
+    file->path_ = path;
+    file->file_ = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+    if (file->file_ == nullptr)
+      return EnvironmentError(path + ": " + std::strerror(errno), "is the folder writable?");
+    return std::unique_ptr<ExportFile>(std::move(file));
+  }
+  ~OtlpJsonFile() override {
+    if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  }
+  Status Add(const EventBatch& batch) override {
+    text_.clear();
+    AppendOtlpLines(batch, text_);
+    if (std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size()) return Failed();
+    return {};
+  }
+  Status Finish() override {
+    if (std::fflush(file_) != 0) return Failed();
+    if (file_ != stdout) {
+      FILE* file = std::exchange(file_, nullptr);
+      if (std::fclose(file) != 0) return Failed();
+    }
+    return {};
+  }
+
+ private:
+  Error Failed() const {
+    return EnvironmentError(path_ + ": " + std::strerror(errno), "is the disk full?");
+  }
+  std::string path_, text_;
+  FILE* file_ = nullptr;
+};
+
+class ParquetExport : public ExportFile {
+ public:
+  static Result<std::unique_ptr<ExportFile>> Open(const std::string& path) {
+    std::vector<ParquetColumn> columns;
+    for (const SpanColumn& column : SpanColumns()) {
+      const bool text = column.type == SpanColumnType::kText;
+      columns.push_back({text ? ParquetColumn::Type::kText : ParquetColumn::Type::kInt64,
+                         std::string(column.name)});
+    }
+    std::unique_ptr<ParquetExport> out(new ParquetExport);
+    WF_ASSIGN(out->file_, ParquetFile::Open(path, std::move(columns)));
+    return std::unique_ptr<ExportFile>(std::move(out));
+  }
+  Status Add(const EventBatch& batch) override {
+    SpanTable table = MakeSpanTable(batch);
+    return file_->Add({std::move(table.texts), std::move(table.integers), table.rows});
+  }
+  Status Finish() override { return file_->Finish(); }
+
+ private:
+  std::unique_ptr<ParquetFile> file_;
+};
+
+// A served store answers in windows of receipt; one that holds too much is halved until it fits.
+Status FetchWindow(StoreAccess& access, const ExportFlags& flags, Nanos from, Nanos until,
+                   const std::function<Status(const EventBatch&)>& take) {
+  Question question{"export", "", {}};
+  question.params.Add("to", "batches");
+  if (!flags.since.empty()) question.params.Add("since", flags.since);
+  if (!flags.until.empty()) question.params.Add("until", flags.until);
+  question.params.Add("received_since", std::to_string(from));
+  question.params.Add("received_until", std::to_string(until));
+  WF_ASSIGN(const Answer answer, access.Ask(question));
+  WF_ASSIGN(const ExportedBatches window, ParseExportedBatches(answer.body));
+  if (!window.complete) {
+    if (until - from <= 1) {
+      return EnvironmentError("export: more events received in one instant than one answer carries",
+                              "stop the server and export from its directory");
+    }
+    const Nanos middle = from + (until - from) / 2;
+    WF_TRY(FetchWindow(access, flags, from, middle, take));
+    return FetchWindow(access, flags, middle, until, take);
+  }
+  for (const EventBatch& batch : window.batches) WF_TRY(take(batch));
+  return {};
+}
+
+Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
+  std::string to = flags.to;
+  if (to.empty())
+    to = flags.out.size() > 8 && flags.out.substr(flags.out.size() - 8) == ".parquet" ? "parquet"
+                                                                                      : "otlp-json";
+  if (to == "parquet" && flags.out == "-") {
+    return BadInput("--out -: Parquet cannot be written to a pipe",
+                    "name a file: --out traces.parquet");
+  }
+  const Nanos now = Now();
+  ScanOptions scan;
+  if (!flags.since.empty()) {
+    WF_ASSIGN(scan.time.from, ParseInstant(flags.since, now));
+  }
+  if (!flags.until.empty()) {
+    WF_ASSIGN(scan.time.until, ParseInstant(flags.until, now));
+  }
+  WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
+  WF_ASSIGN(const auto file,
+            to == "parquet" ? ParquetExport::Open(flags.out) : OtlpJsonFile::Open(flags.out));
+  int64_t events = 0;
+  ProgressCount progress("exported", common.format);
+  const auto take = [&](const EventBatch& batch) -> Status {
+    events += static_cast<int64_t>(batch.size());
+    progress.Show(events);
+    return file->Add(batch);
+  };
+  if (access->served()) {
+    WF_TRY(FetchWindow(*access, flags, 0, now + kMinute, take));
+  } else {
+    Status failed;
+    WF_TRY(access->local().Scan("default", scan, [&](EventBatch batch) {
+      failed = take(batch);
+      return failed.ok();
+    }));
+    WF_TRY(failed);
+  }
+  WF_TRY(file->Finish());
+  progress.Finish();
+  if (flags.out == "-") return {};
+  if (common.format == "json") {
+    JsonWriter json;
+    json.BeginObject().Field("events", events).Field("file", flags.out).Field("to", to).EndObject();
+    Print(json.Take() + "\n");
+  } else {
+    Print(std::to_string(events) + " events written to " + flags.out + "\n");
+  }
+  return {};
+}
+
+}  // namespace
+
+Verb AddExport(CLI::App& root) {
+  Verb verb = MakeVerb(root, "export", "Stored events into a file: Parquet or OTLP JSON");
+  const auto flags = std::make_shared<ExportFlags>();
+  verb.app->add_option("--to", flags->to, "parquet or otlp-json; else by the file's ending")
+      ->check(CLI::IsMember({"parquet", "otlp-json"}));
+  verb.app->add_option("--out", flags->out, "the file to write; - for standard output (OTLP JSON)")
+      ->required();
+  verb.app->add_option("--since", flags->since,
+                       "events from this time on: 15m back from now, RFC 3339, or Unix ns");
+  verb.app->add_option("--until", flags->until, "before this time, likewise");
+  verb.run = [flags, common = verb.common] { return RunExport(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf

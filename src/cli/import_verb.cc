@@ -1,0 +1,132 @@
+// `wherefore import PATH…`: files and folders into the store, format by content.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "answer/import_answer.h"
+#include "cli/progress.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+
+namespace wf {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Files in name order, folders walked; hidden files are not data.
+Result<std::vector<std::string>> ListFiles(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ec;
+    const fs::file_status status = fs::status(path, ec);
+    if (!fs::exists(status)) return BadInput(path + ": no such file or folder", "check the path");
+    if (!fs::is_directory(status)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (fs::recursive_directory_iterator
+             it(path, fs::directory_options::skip_permission_denied, ec),
+         end;
+         it != end; it.increment(ec)) {
+      const std::string name = it->path().filename().string();
+      if (!name.empty() && name[0] == '.') {
+        if (it->is_directory(ec)) it.disable_recursion_pending();
+        continue;
+      }
+      if (it->is_regular_file(ec)) found.push_back(it->path().string());
+    }
+    if (ec) return EnvironmentError(path + ": " + ec.message(), "is the folder readable?");
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  if (files.empty()) return BadInput("no files to import", "name files or folders that hold some");
+  return files;
+}
+
+int64_t TotalBytes(const std::vector<std::string>& files) {
+  int64_t total = 0;
+  for (const std::string& file : files) {
+    struct stat facts;
+    if (::stat(file.c_str(), &facts) == 0) total += facts.st_size;
+  }
+  return total;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+Result<ImportReport> ImportHere(Store& store, const std::vector<std::string>& files,
+                                ProgressBar& progress) {
+  ImportJob job(store, "default", {});
+  size_t done = 0;
+  for (const std::string& file : files) {
+    size_t in_file = 0;
+    WF_TRY(job.AddFile(file, [&](size_t bytes) {
+      in_file = bytes;
+      progress.Show(done + bytes);
+      return interrupted == 0;
+    }));
+    done += in_file;
+  }
+  return FinishImport(job, store, "default");
+}
+
+// A served store takes each file as an upload; the reports are added up.
+Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::string>& files,
+                                 ProgressBar& progress) {
+  ImportReport total;
+  size_t done = 0;
+  for (const std::string& file : files) {
+    if (interrupted != 0)
+      return EnvironmentError("import: interrupted; files so far are imported",
+                              "run it again: what is there is not doubled");
+    std::ifstream in(file, std::ios::binary);
+    std::stringstream content;
+    content << in.rdbuf();
+    if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
+    WF_ASSIGN(const Answer answer, access.Upload(file, content.view()));
+    WF_ASSIGN(const ImportReport one, ParseImportReport(answer.body));
+    AddImportReport(one, total);
+    done += content.view().size();
+    progress.Show(done);
+  }
+  return total;
+}
+
+Status RunImport(const std::vector<std::string>& paths, const CommonFlags& common) {
+  WF_ASSIGN(const auto files, ListFiles(paths));
+  WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { interrupted = 1; };
+  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
+  ::sigaction(SIGINT, &stop, nullptr);
+  ProgressBar progress("importing", TotalBytes(files), common.format);
+  auto report = access->served() ? ImportThere(*access, files, progress)
+                                 : ImportHere(access->local(), files, progress);
+  progress.Finish();
+  if (!report.ok()) return report.error();
+  Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
+  return {};
+}
+
+}  // namespace
+
+Verb AddImport(CLI::App& root) {
+  Verb verb =
+      MakeVerb(root, "import", "Files and folders into the store; the format is found by content");
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  verb.app
+      ->add_option("PATH", *paths,
+                   "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; gzip and zstd too")
+      ->required();
+  verb.run = [paths, common = verb.common] { return RunImport(*paths, *common); };
+  return verb;
+}
+
+}  // namespace wf

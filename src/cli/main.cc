@@ -1,0 +1,113 @@
+// wherefore: the table of verbs. Each is a file of this folder; none holds an algorithm.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "answer/answer.h"
+#include "answer/version.h"
+#include "cli/settings.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+
+namespace wf {
+
+Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
+  Verb verb;
+  verb.common = std::make_shared<CommonFlags>();
+  verb.common->store = DefaultStore();
+  verb.app = root.add_subcommand(name, description);
+  verb.app
+      ->add_option("--store", verb.common->store, "a directory, or http(s)://host:port of a server")
+      ->capture_default_str();
+  verb.app->add_option("--format", verb.common->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  verb.app->add_option("--config", verb.common->config, "a YAML file; every flag is a key");
+  return verb;
+}
+
+void Print(const std::string& text) {
+  // A reader that has seen enough (head, less) closes the pipe: not our error.
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+namespace {
+
+int ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return 1;
+    case ErrorCode::kBadInput:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+// Usage errors are met before --format is parsed; then the words themselves tell.
+bool WantsJson(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--format=json") == 0) return true;
+    if (std::strcmp(argv[i], "--format") == 0 && i + 1 < argc &&
+        std::strcmp(argv[i + 1], "json") == 0)
+      return true;
+  }
+  return false;
+}
+
+int Report(const Error& error, bool json) {
+  if (json) {
+    std::fputs(ErrorJson(error).c_str(), stderr);
+  } else {
+    std::fprintf(stderr, "wherefore: %s\n", error.message.c_str());
+    if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", error.hint.c_str());
+  }
+  return ExitCodeOf(error.code);
+}
+
+Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
+  for (const Verb& verb : verbs) {
+    if (!verb.app->parsed()) continue;
+    ConfigFile config;
+    if (!verb.common->config.empty()) {
+      WF_ASSIGN(config, ReadConfigFile(verb.common->config));
+    }
+    WF_TRY(ApplySettings(root, *verb.app, config, verb.common->config));
+    return verb.run();
+  }
+  return BadInput("no verb given", "wherefore --help lists them");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App root("wherefore: why did it take that long?", "wherefore");
+  root.set_version_flag("--version", std::string("wherefore ") + kVersion);
+  root.require_subcommand(1);
+  root.get_formatter()->column_width(34);
+  const std::vector<Verb> verbs = {
+      AddServe(root),      AddImport(root),   AddExport(root),     AddTraces(root),
+      AddTrace(root),      AddStatus(root),   AddServices(root),   AddOperations(root),
+      AddAttributes(root), AddResource(root), AddCompletion(root),
+  };
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return root.exit(success);
+  } catch (const CLI::Error& error) {
+    std::string verb;
+    for (const CLI::App* app : root.get_subcommands()) verb = app->get_name() + " ";
+    return Report(BadInput(error.what(), "wherefore " + verb + "--help describes the flags"),
+                  WantsJson(argc, argv));
+  }
+  const Status status = RunChosen(root, verbs);
+  if (status.ok()) return 0;
+  return Report(status.error(), WantsJson(argc, argv));
+}
+
+}  // namespace
+}  // namespace wf
+
+int main(int argc, char** argv) { return wf::Main(argc, argv); }

@@ -1,0 +1,123 @@
+// The verbs that ask: each declares its flags, and the flags given become the question's parameters under the same
+// names with `_`. The answer is printed as it comes.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "answer/answer.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+
+namespace wf {
+namespace {
+
+std::string ParamName(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+// A verb whose flags, declared by `declare`, are passed on as they are.
+Verb AskVerb(CLI::App& root, const char* name, const char* description, const char* argument_name,
+             const std::function<void(CLI::App&)>& declare) {
+  Verb verb = MakeVerb(root, name, description);
+  const auto argument = std::make_shared<std::string>();
+  if (argument_name != nullptr) {
+    CLI::Option* option = verb.app->add_option(argument_name, *argument);
+    if (std::string_view(argument_name) != "KEY") option->required();
+  }
+  declare(*verb.app);
+  verb.run = [app = verb.app, common = verb.common, argument, name]() -> Status {
+    Question question{name, *argument, {}};
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_lnames().empty()) continue;
+      const std::string& flag = option->get_lnames().front();
+      if (flag == "help" || flag == "store" || flag == "config" || flag == "format") continue;
+      for (const std::string& value : option->results())
+        question.params.Add(ParamName(flag), value);
+    }
+    if (common->format == "text") question.params.Add("format", "text");
+    WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
+    WF_ASSIGN(const Answer answer, store->Ask(question));
+    Print(answer.body);
+    return {};
+  };
+  return verb;
+}
+
+// The values stay in CLI11, which hands them out as text when the verb runs.
+CLI::Option* AddText(CLI::App& app, const char* flag, const char* description) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          flag, [](const std::vector<std::string>&) {}, description)
+      ->expected(1);
+}
+
+void AddTimes(CLI::App& app) {
+  AddText(app, "--since", "from this time on: 15m back from now, RFC 3339, or Unix ns");
+  AddText(app, "--until", "before this time, likewise");
+}
+
+}  // namespace
+
+Verb AddTraces(CLI::App& root) {
+  return AskVerb(
+      root, "traces", "Search: which requests were there, newest first", nullptr,
+      [](CLI::App& app) {
+        AddText(app, "--service", "a span of this service");
+        AddText(app, "--operation", "… of this name");
+        AddText(app, "--attr", "… with this attribute, KEY=VALUE; may be given again")->take_all();
+        AddText(app, "--status", "… with this status: error, ok or unset");
+        AddText(app, "--min-duration", "the trace took at least this long, as in 250ms");
+        AddText(app, "--max-duration", "the trace took at most this long");
+        AddTimes(app);
+        AddText(app, "--limit", "at most so many (20)");
+        AddText(app, "--cursor", "go on behind a previous answer: its \"next\"");
+      });
+}
+
+Verb AddTrace(CLI::App& root) {
+  return AskVerb(root, "trace", "One request: its waterfall", "ID", [](CLI::App& app) {
+    AddText(app, "--clock", "aligned (hosts' clocks corrected) or raw");
+    AddText(app, "--span", "only this block, with all it carries");
+    AddText(app, "--view", "full, or waterfall (columns, for drawing); JSON only");
+  });
+}
+
+Verb AddStatus(CLI::App& root) {
+  return AskVerb(root, "status", "What the store holds; what was lost, refused or repaired",
+                 nullptr, [](CLI::App&) {});
+}
+
+Verb AddServices(CLI::App& root) {
+  return AskVerb(root, "services", "The services that sent spans", nullptr, [](CLI::App&) {});
+}
+
+Verb AddOperations(CLI::App& root) {
+  return AskVerb(root, "operations", "The operations of a service", nullptr,
+                 [](CLI::App& app) { AddText(app, "--service", "of this service"); });
+}
+
+Verb AddAttributes(CLI::App& root) {
+  return AskVerb(root, "attributes", "Attribute keys, or the values of one", "KEY",
+                 [](CLI::App& app) {
+                   AddText(app, "--prefix", "that begin with this text");
+                   AddText(app, "--limit", "at most so many (100)");
+                 });
+}
+
+Verb AddResource(CLI::App& root) {
+  return AskVerb(root, "resource", "Everything that ran on a resource in a time range", nullptr,
+                 [](CLI::App& app) {
+                   AddText(app, "--host", "on this host");
+                   AddText(app, "--instance", "in this service.instance.id");
+                   AddText(app, "--pid", "in this process.pid");
+                   AddText(app, "--thread", "on this thread.id");
+                   AddText(app, "--partition", "of this messaging.destination.partition.id");
+                   AddText(app, "--pool", "with this db.client.connection.pool.name");
+                   AddText(app, "--resource", "holding this wherefore.resource");
+                   AddTimes(app);
+                 });
+}
+
+}  // namespace wf

@@ -1,0 +1,143 @@
+// `wherefore serve`: receives, keeps, answers, until SIGINT or SIGTERM.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+
+#include "answer/version.h"
+#include "cli/settings.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "log/log.h"
+#include "server/serve.h"
+
+namespace wf {
+namespace {
+
+// What the flags say, as text; ServeOptions is what they mean.
+struct ServeFlags {
+  ServeOptions options;
+  std::string sync = "on";
+  std::string retention_age, retention_bytes, max_request_bytes, max_inflight_bytes;
+  std::vector<std::string> attribute_rules;
+  std::string log_level = "info";
+  bool check = false;
+};
+
+Status Interpret(ServeFlags& flags, const CommonFlags& common) {
+  ServeOptions& options = flags.options;
+  options.store = common.store;
+  if (flags.sync != "on" && flags.sync != "off" && flags.sync != "true" && flags.sync != "false") {
+    return BadInput("--sync: \"" + flags.sync + "\" is neither on nor off", "choose one of them");
+  }
+  options.sync = flags.sync == "on" || flags.sync == "true";
+  if (!flags.retention_age.empty()) {
+    auto age = ParseDuration(flags.retention_age);
+    if (!age.ok()) return BadInput("--retention-age: " + age.error().message, age.error().hint);
+    options.retention_age_ns = *age;
+  }
+  const auto size = [](const char* name, const std::string& text, auto& out) -> Status {
+    if (text.empty()) return {};
+    auto bytes = ParseByteSize(text);
+    if (!bytes.ok())
+      return BadInput(std::string(name) + ": " + bytes.error().message, bytes.error().hint);
+    out = *bytes;
+    return {};
+  };
+  WF_TRY(size("--retention-bytes", flags.retention_bytes, options.retention_bytes));
+  WF_TRY(size("--max-request-bytes", flags.max_request_bytes, options.max_request_bytes));
+  WF_TRY(size("--max-inflight-bytes", flags.max_inflight_bytes, options.max_inflight_bytes));
+  for (const std::string& text : flags.attribute_rules) {
+    WF_ASSIGN(auto rule, ParseAttributeRule(text));
+    options.attribute_rules.push_back(std::move(rule));
+  }
+  WF_ASSIGN(const log::Level level, log::ParseLevel(flags.log_level));
+  log::SetLevel(level);
+  return CheckServeOptions(options);
+}
+
+void PrintListeners(const Server& server, const std::string& format) {
+  if (format == "json") {
+    JsonWriter json;
+    json.BeginObject();
+    for (const auto& [name, address] : server.listeners()) json.Field(name, address);
+    json.EndObject();
+    Print(json.Take() + "\n");
+    return;
+  }
+  std::string text;
+  for (const auto& [name, address] : server.listeners()) {
+    const bool web = name == "http" && address != "off";
+    text += name + std::string(11 - name.size(), ' ') + (web ? "http://" : "") + address + "\n";
+  }
+  Print(text);
+}
+
+Status RunServe(ServeFlags& flags, const CommonFlags& common) {
+  WF_TRY(Interpret(flags, common));
+  if (flags.check) {
+    Print(common.format == "json" ? "{\"ok\":true}\n" : "the configuration is valid\n");
+    return {};
+  }
+  // Signals are taken by this thread alone, with sigwait; threads started below inherit the mask.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  WF_ASSIGN(const auto server, Server::Start(flags.options));
+  PrintListeners(*server, common.format);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  log::Info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
+  // A second Ctrl-C ends a stop that takes too long: what is acknowledged is in the log already.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  server->Stop(5 * kSecond);
+  return {};
+}
+
+}  // namespace
+
+Verb AddServe(CLI::App& root) {
+  Verb verb = MakeVerb(root, "serve",
+                       "Receive traces, keep them, answer questions, show the web interface");
+  const auto flags = std::make_shared<ServeFlags>();
+  CLI::App& app = *verb.app;
+  ServeOptions& o = flags->options;
+  app.add_option("--http", o.http,
+                 "web interface and API: [HOST:]PORT or off; port 0 picks a free one")
+      ->capture_default_str();
+  app.add_option("--otlp-grpc", o.otlp_grpc, "OpenTelemetry over gRPC, likewise")
+      ->capture_default_str();
+  app.add_option("--otlp-http", o.otlp_http, "OpenTelemetry over HTTP, protobuf and JSON")
+      ->capture_default_str();
+  app.add_option("--zipkin", o.zipkin, "Zipkin v2 JSON")->capture_default_str();
+  app.add_option("--jaeger", o.jaeger, "Jaeger collector, Thrift over HTTP")->capture_default_str();
+  app.add_option("--sync", flags->sync,
+                 "on: acknowledged spans survive power loss; off: only the end of this process")
+      ->capture_default_str();
+  app.add_option("--retention-age", flags->retention_age,
+                 "delete what was received longer ago, as in 7d");
+  app.add_option("--retention-bytes", flags->retention_bytes,
+                 "delete the oldest when the directory is larger, as in 20GB");
+  app.add_option("--max-request-bytes", flags->max_request_bytes,
+                 "refuse larger requests, decoded (64MiB)");
+  app.add_option("--max-inflight-bytes", flags->max_inflight_bytes,
+                 "of all requests under way; beyond it senders are told to wait (128MiB)");
+  app.add_option("--allow-host", o.allowed_hosts,
+                 "a name by which browsers may open the web interface; may be given again")
+      ->take_all();
+  app.add_option("--attribute-rule", flags->attribute_rules,
+                 "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
+                 "given again")
+      ->take_all();
+  app.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
+      ->capture_default_str();
+  app.add_flag("--check", flags->check, "only check the configuration");
+  verb.run = [flags, common = verb.common] { return RunServe(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf

@@ -1,0 +1,180 @@
+#include "cli/settings.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+
+namespace wf {
+namespace {
+
+std::string WithDashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string EnvironmentName(const std::string& flag) {
+  std::string name = "WHEREFORE_";
+  for (char c : flag)
+    name.push_back(c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+  return name;
+}
+
+// A flag without value is told "true" or "false" by the environment and the file.
+Status SetOption(CLI::Option& option, const std::vector<std::string>& values,
+                 const std::string& where) {
+  try {
+    for (const std::string& value : values) option.add_result(value);
+    option.run_callback();
+  } catch (const CLI::Error& error) {
+    return BadInput(where + ": " + error.what(),
+                    "wherefore " + option.get_name() + " is described by --help");
+  }
+  return {};
+}
+
+Error BadConfig(const std::string& path, const YAML::Mark& mark, const std::string& why,
+                const std::string& hint) {
+  return BadInput(path + ": line " + std::to_string(mark.line + 1) + ": " + why, hint);
+}
+
+Result<std::vector<std::string>> Values(const std::string& path, const std::string& key,
+                                        const YAML::Node& node) {
+  std::vector<std::string> values;
+  if (node.IsScalar()) {
+    values.push_back(node.Scalar());
+  } else if (node.IsSequence()) {
+    for (const YAML::Node& element : node) {
+      if (element.IsScalar()) {
+        values.push_back(element.Scalar());
+      } else if (element.IsMap() && key == "attribute-rule") {
+        std::string rule;
+        for (const char* part : {"action", "where", "key"}) {
+          if (const YAML::Node field = element[part])
+            rule += (rule.empty() ? "" : " ") + field.as<std::string>();
+        }
+        values.push_back(rule);
+      } else {
+        return BadConfig(path, element.Mark(), key + ": expected a text",
+                         "write one value a line, as - VALUE");
+      }
+    }
+  } else if (!node.IsNull()) {
+    return BadConfig(path, node.Mark(), key + ": expected a value or a list",
+                     "wherefore serve --help lists the flags");
+  }
+  return values;
+}
+
+}  // namespace
+
+Result<ConfigFile> ReadConfigFile(const std::string& path) {
+  ConfigFile config;
+  try {
+    const YAML::Node root = YAML::LoadFile(path);
+    if (root.IsNull()) return config;
+    if (!root.IsMap())
+      return BadInput(path + ": not a map of keys", "write lines of the form key: value");
+    for (const auto& entry : root) {
+      std::string key = WithDashes(entry.first.as<std::string>());
+      if (key == "attribute-rules") key = "attribute-rule";
+      WF_ASSIGN(auto values, Values(path, key, entry.second));
+      config[key] = std::move(values);
+    }
+  } catch (const YAML::BadFile&) {
+    return EnvironmentError(path + ": cannot be read", "does the file exist?");
+  } catch (const YAML::Exception& error) {
+    return BadConfig(path, error.mark, error.msg, "it must be YAML: lines of the form key: value");
+  }
+  return config;
+}
+
+Status ApplySettings(CLI::App& root, CLI::App& verb, const ConfigFile& config,
+                     const std::string& config_path) {
+  for (const auto& [key, values] : config) {
+    bool known = false;
+    for (const CLI::App* app : root.get_subcommands([](CLI::App*) { return true; })) {
+      known = known || app->get_option_no_throw("--" + key) != nullptr;
+    }
+    if (!known)
+      return BadInput(config_path + ": \"" + key + "\" is no flag",
+                      "wherefore serve --help lists the flags");
+  }
+  for (CLI::Option* option : verb.get_options()) {
+    if (option->count() != 0 || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    if (name == "help" || name == "config") continue;
+    if (const char* value = std::getenv(EnvironmentName(name).c_str());
+        value != nullptr && *value != '\0') {
+      WF_TRY(SetOption(*option, {value}, EnvironmentName(name)));
+    } else if (const auto found = config.find(name);
+               found != config.end() && !found->second.empty()) {
+      WF_TRY(SetOption(*option, found->second, config_path + ": " + name));
+    }
+  }
+  return {};
+}
+
+Result<AttributeRule> ParseAttributeRule(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  const auto bad = [&](const std::string& why) {
+    return BadInput("--attribute-rule \"" + text + "\": " + why,
+                    "write ACTION [PLACE] KEY: drop or hash; span, process, scope, point, link or "
+                    "any; user.* as key");
+  };
+  if (words.size() < 2 || words.size() > 3) return bad("expected two or three words");
+  AttributeRule rule;
+  if (words[0] == "drop") {
+    rule.action = AttributeAction::kDrop;
+  } else if (words[0] == "hash") {
+    rule.action = AttributeAction::kHash;
+  } else {
+    return bad("\"" + words[0] + "\" is no action");
+  }
+  rule.key_glob = words.back();
+  if (words.size() == 3 && words[1] != "any") {
+    constexpr std::string_view kPlaces[] = {"span", "process", "scope", "point", "link"};
+    const auto found = std::find(std::begin(kPlaces), std::end(kPlaces), words[1]);
+    if (found == std::end(kPlaces)) return bad("\"" + words[1] + "\" is no place");
+    rule.any_place = false;
+    rule.place = static_cast<AttributePlace>(found - std::begin(kPlaces));
+  }
+  return rule;
+}
+
+Result<int64_t> ParseByteSize(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    int64_t size;
+  };
+  static constexpr Unit kUnits[] = {{"", 1},
+                                    {"B", 1},
+                                    {"kB", 1000},
+                                    {"KB", 1000},
+                                    {"MB", 1000'000},
+                                    {"GB", 1000'000'000},
+                                    {"TB", 1000'000'000'000},
+                                    {"KiB", 1 << 10},
+                                    {"MiB", 1 << 20},
+                                    {"GiB", 1 << 30},
+                                    {"TiB", int64_t{1} << 40}};
+  int64_t number = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (const Unit& unit : kUnits) {
+    int64_t bytes;
+    if (ec == std::errc() && number >= 0 && rest == unit.name &&
+        !__builtin_mul_overflow(number, unit.size, &bytes)) {
+      return bytes;
+    }
+  }
+  return BadInput("size \"" + text + "\": not a number of bytes",
+                  "write a number and B, kB, MB, GB, TB, MiB or GiB, as in 20GB");
+}
+
+}  // namespace wf

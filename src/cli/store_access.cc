@@ -1,0 +1,118 @@
+#include "cli/store_access.h"
+
+#include <cstdlib>
+
+#include "json/json_reader.h"
+#include "net/address.h"
+#include "server/server_file.h"
+#include "store/duckdb/duckdb_store.h"
+
+namespace wf {
+namespace {
+
+bool IsUrl(const std::string& store) {
+  return store.rfind("http://", 0) == 0 || store.rfind("https://", 0) == 0;
+}
+
+// What a server says when it refuses: {"error":{code,message,hint}}.
+Error ServerError(int status, const std::string& body) {
+  JsonParser parser;
+  if (auto json = parser.Parse(body); json.ok() && json->Get("error").IsObject()) {
+    const JsonValue error = json->Get("error");
+    return {ErrorCodeFromName(error.Get("code").String()),
+            std::string(error.Get("message").String()), std::string(error.Get("hint").String())};
+  }
+  return EnvironmentError("the server answered HTTP " + std::to_string(status),
+                          "is it wherefore that listens there?");
+}
+
+}  // namespace
+
+std::string DefaultStore() {
+  if (const char* store = std::getenv("WHEREFORE_STORE"); store != nullptr && *store != '\0')
+    return store;
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.local/share/wherefore";
+}
+
+std::string PercentEncode(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (unsigned char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out.push_back(static_cast<char>(c));
+    } else {
+      out.push_back('%');
+      out.push_back(kDigits[c >> 4]);
+      out.push_back(kDigits[c & 15]);
+    }
+  }
+  return out;
+}
+
+Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store) {
+  std::unique_ptr<StoreAccess> access(new StoreAccess);
+  access->path_ = store;
+  std::string url;
+  if (IsUrl(store)) {
+    url = store;
+    if (const char* token = std::getenv("WHEREFORE_TOKEN")) access->token_ = token;
+  } else if (store.find("://") != std::string::npos) {
+    return BadInput(
+        "--store: \"" + store + "\" is neither a directory nor an http:// or https:// address",
+        "give a directory, or http://host:port of a running server");
+  } else if (auto file = ReadServerFile(store); file.ok()) {
+    for (const auto& [name, address] : file->listeners) {
+      if (name == "http" && address != "off") url = "http://" + address;
+    }
+    if (url.empty()) {
+      return EnvironmentError(store + ": a server holds it, but its --http listener is off",
+                              "stop the server, or start it with --http PORT");
+    }
+    access->token_ = file->token;
+  } else if (file.error().code != ErrorCode::kNotFound) {
+    return file.error();
+  }
+  if (!url.empty()) {
+    WF_ASSIGN(const net::Url parsed, net::ParseUrl(url));
+    net::HttpClientOptions options;
+    options.timeout = 10 * kMinute;  // a large import is modeled before it is answered
+    options.max_body_bytes = size_t{2} << 30;
+    access->client_ = std::make_unique<net::HttpClient>(parsed, options);
+    return access;
+  }
+  WF_ASSIGN(access->store_, OpenDuckdbStore(store, {}));
+  return access;
+}
+
+Result<Answer> StoreAccess::Fetch(std::string_view method, const std::string& target,
+                                  std::string_view body) {
+  net::HttpClient::Headers headers;
+  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  auto response = client_->Send(method, target, headers, body);
+  if (!response.ok()) {
+    return EnvironmentError(path_ + ": " + response.error().message, "is the server running?");
+  }
+  if (response->status != 200) return ServerError(response->status, response->body);
+  return Answer{std::string(response->headers.Get("content-type")), std::move(response->body)};
+}
+
+Result<Answer> StoreAccess::Ask(const Question& question) {
+  if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}}, question);
+  std::string target = "/api/v1/" + question.verb;
+  if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
+  char separator = '?';
+  for (const auto& [name, value] : question.params.values()) {
+    target += separator + PercentEncode(name) + "=" + PercentEncode(value);
+    separator = '&';
+  }
+  return Fetch("GET", target, {});
+}
+
+Result<Answer> StoreAccess::Upload(const std::string& name, std::string_view content) {
+  return Fetch("POST", "/api/v1/import?name=" + PercentEncode(name), content);
+}
+
+}  // namespace wf

@@ -1,0 +1,48 @@
+// The verbs of the command line, one file each. A verb declares its flags on a CLI::App and returns what runs it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace wf {
+
+// Flags that every verb has.
+struct CommonFlags {
+  std::string store;
+  std::string format = "text";
+  std::string config;
+};
+
+// Runs after parsing; prints its answer itself. An error becomes stderr text and an exit code in main.
+using RunVerb = std::function<Status()>;
+
+struct Verb {
+  CLI::App* app = nullptr;
+  std::shared_ptr<CommonFlags> common;
+  RunVerb run;
+};
+
+Verb AddServe(CLI::App& root);
+Verb AddImport(CLI::App& root);
+Verb AddExport(CLI::App& root);
+Verb AddTraces(CLI::App& root);
+Verb AddTrace(CLI::App& root);
+Verb AddStatus(CLI::App& root);
+Verb AddServices(CLI::App& root);
+Verb AddOperations(CLI::App& root);
+Verb AddAttributes(CLI::App& root);
+Verb AddResource(CLI::App& root);
+Verb AddCompletion(CLI::App& root);
+
+// For the verbs' own files.
+Verb MakeVerb(CLI::App& root, const char* name, const char* description);
+void Print(const std::string& text);
+
+}  // namespace wf
