@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define WF_CHECK(condition)                                                                      \
-  do {                                                                                           \
-    if (!(condition)) {                                                                          \
-      std::fprintf(stderr, "wherefore: bug: %s:%d: %s\n", __FILE__, __LINE__, #condition);       \
-      std::abort();                                                                              \
-    }                                                                                            \
+#define WF_CHECK(condition)                                                                \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
+      std::fprintf(stderr, "wherefore: bug: %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                        \
+    }                                                                                      \
   } while (false)

@@ -28,13 +28,14 @@ Result<TraceId> ParseHex(std::string_view text, size_t max_digits, const char* w
   for (size_t i = 0; i < text.size(); ++i) {
     const int digit = HexValue(text[i]);
     if (digit < 0) {
-      return BadInput(std::string(what) + " \"" + std::string(text.substr(0, 64)) + "\": character " +
-                          std::to_string(i + 1) + " is not a hexadecimal digit",
+      return BadInput(std::string(what) + " \"" + std::string(text.substr(0, 64)) +
+                          "\": character " + std::to_string(i + 1) + " is not a hexadecimal digit",
                       "ids are up to " + std::to_string(max_digits) + " digits of 0-9 and a-f");
     }
     if (i >= max_digits) {
-      return BadInput(std::string(what) + " \"" + std::string(text.substr(0, 64)) + "\" is longer than " +
-                          std::to_string(max_digits) + " digits (character " + std::to_string(i + 1) + ")",
+      return BadInput(std::string(what) + " \"" + std::string(text.substr(0, 64)) +
+                          "\" is longer than " + std::to_string(max_digits) +
+                          " digits (character " + std::to_string(i + 1) + ")",
                       "ids are up to " + std::to_string(max_digits) + " digits of 0-9 and a-f");
     }
     id.hi = (id.hi << 4) | (id.lo >> 60);

@@ -18,11 +18,12 @@ struct Unit {
   std::string_view name;
   Nanos size;
 };
-constexpr Unit kUnits[] = {{"ns", 1},       {"us", kMicro}, {"ms", kMilli}, {"s", kSecond},
+constexpr Unit kUnits[] = {{"ns", 1},      {"us", kMicro}, {"ms", kMilli}, {"s", kSecond},
                            {"m", kMinute}, {"h", kHour},   {"d", kDay}};
 
 constexpr char kInstantHint[] =
-    "give a duration back from now (90s, 15m, 2h, 7d), RFC 3339 (2026-11-15T10:58:10Z) or Unix nanoseconds";
+    "give a duration back from now (90s, 15m, 2h, 7d), RFC 3339 (2026-11-15T10:58:10Z) or Unix "
+    "nanoseconds";
 
 Error BadInstant(std::string_view text, const char* why) {
   return BadInput("time \"" + std::string(text.substr(0, 64)) + "\": " + why, kInstantHint);
@@ -50,14 +51,15 @@ int64_t DaysFromCivil(int64_t y, int m, int d) {
 
 Result<Nanos> ParseRfc3339(std::string_view text) {
   int year, month, day, hour = 0, minute = 0, second = 0;
-  if (!Digits(text, 0, 4, year) || text.size() < 10 || text[4] != '-' || !Digits(text, 5, 2, month) ||
-      text[7] != '-' || !Digits(text, 8, 2, day)) {
+  if (!Digits(text, 0, 4, year) || text.size() < 10 || text[4] != '-' ||
+      !Digits(text, 5, 2, month) || text[7] != '-' || !Digits(text, 8, 2, day)) {
     return BadInstant(text, "not a date");
   }
   size_t at = 10;
   Nanos fraction = 0, offset = 0;
   if (at < text.size()) {
-    if (text[at] != 'T' && text[at] != 't' && text[at] != ' ') return BadInstant(text, "expected T after the date");
+    if (text[at] != 'T' && text[at] != 't' && text[at] != ' ')
+      return BadInstant(text, "expected T after the date");
     if (!Digits(text, at + 1, 2, hour) || at + 3 >= text.size() || text[at + 3] != ':' ||
         !Digits(text, at + 4, 2, minute) || at + 6 >= text.size() || text[at + 6] != ':' ||
         !Digits(text, at + 7, 2, second)) {
@@ -88,12 +90,12 @@ Result<Nanos> ParseRfc3339(std::string_view text) {
     }
   }
   if (at != text.size()) return BadInstant(text, "unexpected text at the end");
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 || year < 1678 ||
-      year > 2261) {
+  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 ||
+      year < 1678 || year > 2261) {
     return BadInstant(text, "out of range");
   }
-  return DaysFromCivil(year, month, day) * kDay + hour * kHour + minute * kMinute + second * kSecond + fraction -
-         offset;
+  return DaysFromCivil(year, month, day) * kDay + hour * kHour + minute * kMinute +
+         second * kSecond + fraction - offset;
 }
 
 }  // namespace
@@ -119,7 +121,9 @@ Result<Nanos> ParseDuration(std::string_view text) {
                     "write a number and one of ns, us, ms, s, m, h, d, as in 250ms");
   };
   size_t digits = 0;
-  while (digits < text.size() && ((text[digits] >= '0' && text[digits] <= '9') || text[digits] == '.')) ++digits;
+  while (digits < text.size() &&
+         ((text[digits] >= '0' && text[digits] <= '9') || text[digits] == '.'))
+    ++digits;
   if (digits == 0) return bad("no number");
   const std::string_view unit_text = text.substr(digits);
   const Unit* unit = nullptr;
@@ -138,7 +142,8 @@ Result<Nanos> ParseDuration(std::string_view text) {
     if (ec != std::errc() || end != whole.data() + whole.size()) return bad("too large");
   }
   Nanos total;
-  if (value > INT64_MAX || __builtin_mul_overflow(static_cast<Nanos>(value), unit->size, &total)) return bad("too large");
+  if (value > INT64_MAX || __builtin_mul_overflow(static_cast<Nanos>(value), unit->size, &total))
+    return bad("too large");
   if (point != std::string_view::npos) {
     const std::string_view decimals = number.substr(point + 1);
     if (decimals.find('.') != std::string_view::npos) return bad("two decimal points");
@@ -148,7 +153,8 @@ Result<Nanos> ParseDuration(std::string_view text) {
       fraction += (c - '0') * scale;
       scale /= 10;
     }
-    total = SaturatingAdd(total, static_cast<Nanos>(std::llround(fraction * static_cast<double>(unit->size))));
+    total = SaturatingAdd(
+        total, static_cast<Nanos>(std::llround(fraction * static_cast<double>(unit->size))));
   }
   return total;
 }
@@ -159,7 +165,8 @@ Result<Nanos> ParseInstant(std::string_view text, Nanos now) {
   if (text.size() > sign && text.find_first_not_of("0123456789", sign) == std::string_view::npos) {
     Nanos value;
     auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size()) return BadInstant(text, "does not fit 64 bits");
+    if (ec != std::errc() || end != text.data() + text.size())
+      return BadInstant(text, "does not fit 64 bits");
     return value;
   }
   if (text.size() >= 10 && text[4] == '-') return ParseRfc3339(text);

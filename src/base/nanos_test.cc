@@ -11,7 +11,8 @@ TEST(Nanos, Durations) {
   EXPECT_EQ(*ParseDuration("250us"), 250'000);
   EXPECT_EQ(*ParseDuration("7d"), 7 * kDay);
   EXPECT_EQ(*ParseDuration("0ns"), 0);
-  for (const char* bad : {"", "s", "10", "10 s", "1e3s", "-5s", "1..2s", "99999999999999999999s", "9999999999d"}) {
+  for (const char* bad :
+       {"", "s", "10", "10 s", "1e3s", "-5s", "1..2s", "99999999999999999999s", "9999999999d"}) {
     EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
   }
 }
@@ -24,7 +25,8 @@ TEST(Nanos, Instants) {
   EXPECT_EQ(*ParseInstant("1970-01-02T00:00:00Z", now), kDay);
   EXPECT_EQ(*ParseInstant("1970-01-01T01:00:00.25+01:00", now), kSecond / 4);
   EXPECT_EQ(*ParseInstant("1969-12-31T23:59:59Z", now), -kSecond);
-  for (const char* bad : {"", "yesterday", "1970-13-01T00:00:00Z", "1970-01-01T00:00:00", "99999999999999999999"}) {
+  for (const char* bad :
+       {"", "yesterday", "1970-13-01T00:00:00Z", "1970-01-01T00:00:00", "99999999999999999999"}) {
     EXPECT_FALSE(ParseInstant(bad, now).ok()) << bad;
   }
 }

@@ -43,8 +43,8 @@ inline Error Denied(std::string message, std::string hint = {}) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}       // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}   // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -77,9 +77,9 @@ class [[nodiscard]] Status {
 }  // namespace wf
 
 // Returns the error of `expr` (a Status or Result) from the enclosing function.
-#define WF_TRY(expr)                             \
-  do {                                           \
-    auto wf_status_ = (expr);                    \
+#define WF_TRY(expr)                                 \
+  do {                                               \
+    auto wf_status_ = (expr);                        \
     if (!wf_status_.ok()) return wf_status_.error(); \
   } while (false)
 

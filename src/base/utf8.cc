@@ -53,7 +53,8 @@ std::string RepairUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 8);
   for (size_t i = 0; i < text.size();) {
-    const size_t length = SequenceLength(reinterpret_cast<const unsigned char*>(text.data()) + i, text.size() - i);
+    const size_t length =
+        SequenceLength(reinterpret_cast<const unsigned char*>(text.data()) + i, text.size() - i);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
       ++i;

@@ -83,7 +83,10 @@ Wide LeastSlack(const Graph& graph) {
 class Intervals {
  public:
   Intervals(const Graph& graph, Wide slack)
-      : graph_(graph), slack_(slack), low_(graph.hosts, -kUnbounded), high_(graph.hosts, kUnbounded) {}
+      : graph_(graph),
+        slack_(slack),
+        low_(graph.hosts, -kUnbounded),
+        high_(graph.hosts, kUnbounded) {}
 
   Wide low(uint32_t host) const { return low_[host]; }
   Wide high(uint32_t host) const { return high_[host]; }
@@ -138,14 +141,18 @@ std::vector<Solved> SolveComponent(const Graph& graph, const std::vector<Wide>& 
     const bool bounded = low > -kUnbounded && high < kUnbounded;
     Wide offset = before[host];
     if (offset < low || offset > high) {
-      if (bounded) offset = low + (high - low) / 2;
-      else offset = high < kUnbounded ? high : low;
+      if (bounded)
+        offset = low + (high - low) / 2;
+      else
+        offset = high < kUnbounded ? high : low;
     }
     now.Fix(host, offset);
     Wide error = 0;
     if (first.high(host) < kUnbounded) error = std::max(error, first.high(host) - offset);
     if (first.low(host) > -kUnbounded) error = std::max(error, offset - first.low(host));
-    if (!bounded) error = std::max(error, offset > before[host] ? offset - before[host] : before[host] - offset);
+    if (!bounded)
+      error =
+          std::max(error, offset > before[host] ? offset - before[host] : before[host] - offset);
     solved[host] = {offset, error + slack};
   }
   return solved;
@@ -202,7 +209,8 @@ std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges
       up[std::max(a, b)] = std::min(a, b);
     }
     std::map<uint32_t, std::vector<uint32_t>> components;
-    for (const auto& [host, parent] : std::map<uint32_t, uint32_t>(up)) components[top(host)].push_back(host);
+    for (const auto& [host, parent] : std::map<uint32_t, uint32_t>(up))
+      components[top(host)].push_back(host);
     for (const auto& [reference, members] : components) {
       Graph graph(members.size());
       const auto index = [&m = members](uint32_t host) {
@@ -212,12 +220,14 @@ std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges
         if (top(pair.first) == reference) graph.Add(index(pair.first), index(pair.second), least);
       }
       std::vector<Wide> where;
-      for (const uint32_t host : members) where.push_back(placed[host] ? before[host] : before[reference]);
+      for (const uint32_t host : members)
+        where.push_back(placed[host] ? before[host] : before[reference]);
       const std::vector<Solved> solved = SolveComponent(graph, where);
       for (size_t i = 0; i < members.size(); ++i) {
         before[members[i]] = solved[i].offset;
         placed[members[i]] = true;
-        offsets.push_back({std::string(names[members[i]]), window, Narrow(solved[i].offset), Narrow(solved[i].error)});
+        offsets.push_back({std::string(names[members[i]]), window, Narrow(solved[i].offset),
+                           Narrow(solved[i].error)});
       }
     }
   }

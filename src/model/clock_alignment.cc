@@ -11,7 +11,8 @@ HostClock::HostClock(std::vector<ClockOffset> offsets) : offsets_(std::move(offs
     Nanos ramp = SaturatingSub(middle, kClockWindow);
     if (!aligned_.empty()) {
       ramp = std::max(ramp, middle_.back());
-      aligned = std::max(aligned, SaturatingAdd(aligned_.back(), SaturatingSub(ramp, middle_.back())));
+      aligned =
+          std::max(aligned, SaturatingAdd(aligned_.back(), SaturatingSub(ramp, middle_.back())));
     }
     middle_.push_back(middle);
     aligned_.push_back(aligned);
@@ -20,7 +21,9 @@ HostClock::HostClock(std::vector<ClockOffset> offsets) : offsets_(std::move(offs
 }
 
 size_t HostClock::WindowBefore(Nanos recorded) const {
-  return static_cast<size_t>(std::upper_bound(middle_.begin(), middle_.end(), recorded) - middle_.begin()) - 1;
+  return static_cast<size_t>(std::upper_bound(middle_.begin(), middle_.end(), recorded) -
+                             middle_.begin()) -
+         1;
 }
 
 Nanos HostClock::Align(Nanos recorded) const {
@@ -29,7 +32,8 @@ Nanos HostClock::Align(Nanos recorded) const {
     return SaturatingSub(recorded, SaturatingSub(middle_.front(), aligned_.front()));
   }
   const bool last = i + 1 == middle_.size();
-  if (last || recorded <= ramp_[i + 1]) return SaturatingAdd(aligned_[i], SaturatingSub(recorded, middle_[i]));
+  if (last || recorded <= ramp_[i + 1])
+    return SaturatingAdd(aligned_[i], SaturatingSub(recorded, middle_[i]));
   // 128 bits: a product of two spans of time overflows 64.
   const Nanos from = SaturatingAdd(aligned_[i], SaturatingSub(ramp_[i + 1], middle_[i]));
   const __int128 rise = static_cast<__int128>(aligned_[i + 1]) - from;
@@ -42,10 +46,11 @@ Nanos HostClock::Error(Nanos recorded) const {
   const size_t i = WindowBefore(recorded);
   if (i == static_cast<size_t>(-1)) return offsets_.front().error_ns;
   if (i + 1 == middle_.size() || recorded <= ramp_[i + 1]) return offsets_[i].error_ns;
-  const Nanos moved =
-      SaturatingSub(SaturatingSub(middle_[i + 1], aligned_[i + 1]), SaturatingSub(middle_[i], aligned_[i]));
+  const Nanos moved = SaturatingSub(SaturatingSub(middle_[i + 1], aligned_[i + 1]),
+                                    SaturatingSub(middle_[i], aligned_[i]));
   const Nanos half = moved < 0 ? -(moved / 2) : moved / 2;
-  return SaturatingAdd(std::max(offsets_[i].error_ns, offsets_[i + 1].error_ns), half == 0 ? 0 : half + 1);
+  return SaturatingAdd(std::max(offsets_[i].error_ns, offsets_[i + 1].error_ns),
+                       half == 0 ? 0 : half + 1);
 }
 
 HostClocks::HostClocks(const std::vector<ClockOffset>& offsets) {
@@ -67,8 +72,9 @@ HostClocks::HostClocks(const std::vector<ClockOffset>& offsets) {
 
 const HostClock* HostClocks::Find(std::string_view host) const {
   if (host.empty()) return nullptr;
-  const auto at = std::lower_bound(hosts_.begin(), hosts_.end(), host,
-                                   [](const HostClock& clock, std::string_view h) { return clock.host() < h; });
+  const auto at =
+      std::lower_bound(hosts_.begin(), hosts_.end(), host,
+                       [](const HostClock& clock, std::string_view h) { return clock.host() < h; });
   return at != hosts_.end() && at->host() == host ? &*at : nullptr;
 }
 

@@ -32,12 +32,13 @@ class HostClock {
   const std::vector<ClockOffset>& offsets() const { return offsets_; }
 
  private:
-  size_t WindowBefore(Nanos recorded) const;  // last window whose middle is <= recorded; size_t(-1) if none
+  size_t WindowBefore(
+      Nanos recorded) const;  // last window whose middle is <= recorded; size_t(-1) if none
 
   std::vector<ClockOffset> offsets_;
   std::vector<Nanos> middle_;   // recorded time of each window's middle
   std::vector<Nanos> aligned_;  // what it aligns to: never decreasing
-  std::vector<Nanos> ramp_;     // recorded time from which on the offset moves towards this window's
+  std::vector<Nanos> ramp_;  // recorded time from which on the offset moves towards this window's
 };
 
 class HostClocks {

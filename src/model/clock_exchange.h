@@ -30,7 +30,8 @@ class ExchangeTable {
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return MixBits((static_cast<uint64_t>(key.from) << 32 | key.to) ^ MixBits(static_cast<uint64_t>(key.window)));
+      return MixBits((static_cast<uint64_t>(key.from) << 32 | key.to) ^
+                     MixBits(static_cast<uint64_t>(key.window)));
     }
   };
   struct Least {
@@ -42,6 +43,7 @@ class ExchangeTable {
 };
 
 // `rows` of the batch, all rows of a trace side by side.
-void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows, ExchangeTable& table);
+void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows,
+                      ExchangeTable& table);
 
 }  // namespace wf

@@ -30,7 +30,8 @@ struct Simulation {
   explicit Simulation(int hosts) {
     batch.scopes.push_back({});
     for (int h = 0; h < hosts; ++h) {
-      batch.processes.push_back({batch.strings.Intern("s"), batch.strings.Intern("h" + std::to_string(h)), 0, 0});
+      batch.processes.push_back(
+          {batch.strings.Intern("s"), batch.strings.Intern("h" + std::to_string(h)), 0, 0});
     }
   }
   void Span(uint32_t host, uint64_t id, uint64_t parent, SpanKind kind, Nanos start, Nanos end) {
@@ -46,7 +47,8 @@ struct Simulation {
     batch.marks.back() = kHasStart | kHasEnd;
   }
   // Clocks read `skew` more than the truth.
-  void Call(uint32_t from, uint32_t to, Nanos at, Nanos there, Nanos work, Nanos back, Nanos from_skew, Nanos to_skew) {
+  void Call(uint32_t from, uint32_t to, Nanos at, Nanos there, Nanos work, Nanos back,
+            Nanos from_skew, Nanos to_skew) {
     Span(from, 1, 0, SpanKind::kClient, at + from_skew, at + there + work + back + from_skew);
     Span(to, 2, 1, SpanKind::kServer, at + there + to_skew, at + there + work + to_skew);
     ++next_trace;
@@ -77,71 +79,84 @@ TEST(Clock, NoSkewNothingMoves) {
     const int hosts = *rc::gen::inRange(2, 6);
     Simulation simulation(hosts);
     for (int i = 0, n = *rc::gen::inRange(1, 30); i < n; ++i) {
-      const auto from = *rc::gen::inRange<uint32_t>(0, hosts), to = *rc::gen::inRange<uint32_t>(0, hosts);
+      const auto from = *rc::gen::inRange<uint32_t>(0, hosts),
+                 to = *rc::gen::inRange<uint32_t>(0, hosts);
       if (from == to) continue;
-      simulation.Call(from, to, *rc::gen::inRange<Nanos>(0, 3 * kClockWindow), *rc::gen::inRange<Nanos>(0, kMilli),
-                      *rc::gen::inRange<Nanos>(0, kSecond), *rc::gen::inRange<Nanos>(0, kMilli), 0, 0);
+      simulation.Call(from, to, *rc::gen::inRange<Nanos>(0, 3 * kClockWindow),
+                      *rc::gen::inRange<Nanos>(0, kMilli), *rc::gen::inRange<Nanos>(0, kSecond),
+                      *rc::gen::inRange<Nanos>(0, kMilli), 0, 0);
     }
     for (const ClockOffset& o : simulation.Solve()) RC_ASSERT(o.offset_ns == 0);
   }));
 }
 
 TEST(Clock, SkewIsRecoveredWithinTheErrorAndCausalityHolds) {
-  EXPECT_TRUE(rc::check("offsets are within their error; no message arrives before it was sent", [] {
-    const int hosts = *rc::gen::inRange(2, 6);
-    std::vector<Nanos> skew;
-    for (int h = 0; h < hosts; ++h) skew.push_back(*rc::gen::inRange<Nanos>(-kSecond, kSecond));
-    Simulation simulation(hosts);
-    for (int h = 1; h < hosts; ++h) {
-      simulation.Call(0, static_cast<uint32_t>(h), kHour + kMinute, *rc::gen::inRange<Nanos>(0, kSecond), kMilli,
-                      *rc::gen::inRange<Nanos>(0, kSecond), skew[0], skew[static_cast<size_t>(h)]);
-    }
-    for (int i = 0, n = *rc::gen::inRange(1, 40); i < n; ++i) {
-      const auto from = *rc::gen::inRange<uint32_t>(0, hosts), to = *rc::gen::inRange<uint32_t>(0, hosts);
-      if (from == to) continue;
-      simulation.Call(from, to, kHour + kMinute + *rc::gen::inRange<Nanos>(0, kClockWindow / 2), *rc::gen::inRange<Nanos>(0, kMilli),
-                      *rc::gen::inRange<Nanos>(0, kSecond), *rc::gen::inRange<Nanos>(0, kMilli), skew[from], skew[to]);
-    }
-    const auto offsets = simulation.Solve();
-    // One component, so one reference, whose offset is 0 by definition.
-    const auto reference = std::find_if(offsets.begin(), offsets.end(), [](const ClockOffset& o) {
-      return o.error_ns == 0 && o.offset_ns == 0;
-    });
-    RC_ASSERT(reference != offsets.end());
-    const auto skew_of = [&](const ClockOffset& o) { return skew[static_cast<size_t>(std::stoi(o.host.substr(1)))]; };
-    for (const ClockOffset& o : offsets) {
-      const Nanos truth = skew_of(o) - skew_of(*reference);
-      RC_ASSERT(std::llabs(o.offset_ns - truth) <= o.error_ns);
-    }
-    simulation.ForEachTrace(offsets, [](const Trace& trace) {
-      RC_ASSERT(trace.usable());
-      for (const Edge& edge : trace.edges) {
-        RC_ASSERT(trace.points[edge.from].time_ns <= trace.points[edge.to].time_ns);
-      }
-    });
-  }));
+  EXPECT_TRUE(
+      rc::check("offsets are within their error; no message arrives before it was sent", [] {
+        const int hosts = *rc::gen::inRange(2, 6);
+        std::vector<Nanos> skew;
+        for (int h = 0; h < hosts; ++h) skew.push_back(*rc::gen::inRange<Nanos>(-kSecond, kSecond));
+        Simulation simulation(hosts);
+        for (int h = 1; h < hosts; ++h) {
+          simulation.Call(
+              0, static_cast<uint32_t>(h), kHour + kMinute, *rc::gen::inRange<Nanos>(0, kSecond),
+              kMilli, *rc::gen::inRange<Nanos>(0, kSecond), skew[0], skew[static_cast<size_t>(h)]);
+        }
+        for (int i = 0, n = *rc::gen::inRange(1, 40); i < n; ++i) {
+          const auto from = *rc::gen::inRange<uint32_t>(0, hosts),
+                     to = *rc::gen::inRange<uint32_t>(0, hosts);
+          if (from == to) continue;
+          simulation.Call(from, to, kHour + kMinute + *rc::gen::inRange<Nanos>(0, kClockWindow / 2),
+                          *rc::gen::inRange<Nanos>(0, kMilli), *rc::gen::inRange<Nanos>(0, kSecond),
+                          *rc::gen::inRange<Nanos>(0, kMilli), skew[from], skew[to]);
+        }
+        const auto offsets = simulation.Solve();
+        // One component, so one reference, whose offset is 0 by definition.
+        const auto reference =
+            std::find_if(offsets.begin(), offsets.end(),
+                         [](const ClockOffset& o) { return o.error_ns == 0 && o.offset_ns == 0; });
+        RC_ASSERT(reference != offsets.end());
+        const auto skew_of = [&](const ClockOffset& o) {
+          return skew[static_cast<size_t>(std::stoi(o.host.substr(1)))];
+        };
+        for (const ClockOffset& o : offsets) {
+          const Nanos truth = skew_of(o) - skew_of(*reference);
+          RC_ASSERT(std::llabs(o.offset_ns - truth) <= o.error_ns);
+        }
+        simulation.ForEachTrace(offsets, [](const Trace& trace) {
+          RC_ASSERT(trace.usable());
+          for (const Edge& edge : trace.edges) {
+            RC_ASSERT(trace.points[edge.from].time_ns <= trace.points[edge.to].time_ns);
+          }
+        });
+      }));
 }
 
 TEST(Clock, CallsAcrossWindowsKeepCausalityWithinTheError) {
-  EXPECT_TRUE(rc::check("constant skew, calls anywhere in several windows: every trace is usable", [] {
-    const int hosts = *rc::gen::inRange(2, 5);
-    std::vector<Nanos> skew;
-    for (int h = 0; h < hosts; ++h) skew.push_back(*rc::gen::inRange<Nanos>(-kMinute, kMinute));
-    Simulation simulation(hosts);
-    for (int i = 0, n = *rc::gen::inRange(1, 40); i < n; ++i) {
-      const auto from = *rc::gen::inRange<uint32_t>(0, hosts), to = *rc::gen::inRange<uint32_t>(0, hosts);
-      if (from == to) continue;
-      simulation.Call(from, to, *rc::gen::inRange<Nanos>(0, 4 * kClockWindow), *rc::gen::inRange<Nanos>(0, kMilli),
-                      *rc::gen::inRange<Nanos>(0, kSecond), *rc::gen::inRange<Nanos>(0, kMilli), skew[from], skew[to]);
-    }
-    simulation.ForEachTrace(simulation.Solve(), [](const Trace& trace) { RC_ASSERT(trace.usable()); });
-  }));
+  EXPECT_TRUE(
+      rc::check("constant skew, calls anywhere in several windows: every trace is usable", [] {
+        const int hosts = *rc::gen::inRange(2, 5);
+        std::vector<Nanos> skew;
+        for (int h = 0; h < hosts; ++h) skew.push_back(*rc::gen::inRange<Nanos>(-kMinute, kMinute));
+        Simulation simulation(hosts);
+        for (int i = 0, n = *rc::gen::inRange(1, 40); i < n; ++i) {
+          const auto from = *rc::gen::inRange<uint32_t>(0, hosts),
+                     to = *rc::gen::inRange<uint32_t>(0, hosts);
+          if (from == to) continue;
+          simulation.Call(from, to, *rc::gen::inRange<Nanos>(0, 4 * kClockWindow),
+                          *rc::gen::inRange<Nanos>(0, kMilli), *rc::gen::inRange<Nanos>(0, kSecond),
+                          *rc::gen::inRange<Nanos>(0, kMilli), skew[from], skew[to]);
+        }
+        simulation.ForEachTrace(simulation.Solve(),
+                                [](const Trace& trace) { RC_ASSERT(trace.usable()); });
+      }));
 }
 
 TEST(Clock, MillisecondsOfSkewWithSymmetricDelaysAreFoundExactly) {
   Simulation simulation(2);
   for (int i = 0; i < 100; ++i) {
-    simulation.Call(0, 1, kHour + kMinute + i * kSecond, 100 * kMicro, kMilli, 100 * kMicro, 0, -7 * kMilli);
+    simulation.Call(0, 1, kHour + kMinute + i * kSecond, 100 * kMicro, kMilli, 100 * kMicro, 0,
+                    -7 * kMilli);
   }
   const auto offsets = OffsetsOf(simulation.Solve(), "h1");
   ASSERT_EQ(offsets.size(), 1u);
@@ -178,16 +193,21 @@ TEST(Clock, ContradictionsAreSolvedWithTheLeastViolationAndSaidSo) {
 }
 
 TEST(Clock, UnconnectedHostsHaveTheirOwnReference) {
-  const auto offsets = SolveClocks({{"a", "b", 0, 1, 9}, {"b", "a", 0, 1, 9}, {"c", "d", 0, -50, 1}, {"d", "c", 0, 70, 1}});
+  const auto offsets = SolveClocks(
+      {{"a", "b", 0, 1, 9}, {"b", "a", 0, 1, 9}, {"c", "d", 0, -50, 1}, {"d", "c", 0, 70, 1}});
   EXPECT_EQ(OffsetsOf(offsets, "a")[0].offset_ns, 0);
   EXPECT_EQ(OffsetsOf(offsets, "c")[0].offset_ns, 0);
   EXPECT_EQ(OffsetsOf(offsets, "d")[0].offset_ns, -60);
 }
 
 TEST(Clock, InputOrderDoesNotMatter) {
-  std::vector<ClockExchange> exchanges = {{"a", "b", 0, -90, 3}, {"b", "a", 0, 110, 3}, {"b", "c", 0, 40, 3},
-                                          {"c", "b", 0, -10, 3}, {"a", "b", kClockWindow, -95, 2},
-                                          {"b", "a", kClockWindow, 100, 2}, {"a", "b", 0, -95, 1}};
+  std::vector<ClockExchange> exchanges = {{"a", "b", 0, -90, 3},
+                                          {"b", "a", 0, 110, 3},
+                                          {"b", "c", 0, 40, 3},
+                                          {"c", "b", 0, -10, 3},
+                                          {"a", "b", kClockWindow, -95, 2},
+                                          {"b", "a", kClockWindow, 100, 2},
+                                          {"a", "b", 0, -95, 1}};
   const auto first = SolveClocks(exchanges);
   std::reverse(exchanges.begin(), exchanges.end());
   const auto second = SolveClocks(exchanges);
@@ -201,8 +221,10 @@ TEST(Clock, InputOrderDoesNotMatter) {
 
 TEST(Clock, AHostWithoutNewEvidenceKeepsItsOffset) {
   // The first window shows 100; the second only that it is between -1000 and 1000.
-  const auto offsets = SolveClocks({{"a", "b", 0, 110, 3}, {"b", "a", 0, -90, 3},
-                                    {"a", "b", kClockWindow, 1000, 1}, {"b", "a", kClockWindow, 1000, 1}});
+  const auto offsets = SolveClocks({{"a", "b", 0, 110, 3},
+                                    {"b", "a", 0, -90, 3},
+                                    {"a", "b", kClockWindow, 1000, 1},
+                                    {"b", "a", kClockWindow, 1000, 1}});
   const auto b = OffsetsOf(offsets, "b");
   ASSERT_EQ(b.size(), 2u);
   EXPECT_EQ(b[0].offset_ns, 100);
@@ -213,7 +235,8 @@ TEST(Clock, AHostWithoutNewEvidenceKeepsItsOffset) {
 TEST(Clock, WindowsSolvedLaterContinueFromWhatIsKnown) {
   const std::vector<ClockExchange> first = {{"a", "b", 0, 110, 3}, {"b", "a", 0, -90, 3}};
   // In the second window only b and c are heard of: b is the reference, and keeps what is known of it.
-  const std::vector<ClockExchange> second = {{"b", "c", kClockWindow, 10, 1}, {"c", "b", kClockWindow, 10, 1}};
+  const std::vector<ClockExchange> second = {{"b", "c", kClockWindow, 10, 1},
+                                             {"c", "b", kClockWindow, 10, 1}};
   const auto known = SolveClocks(first);
   const auto offsets = SolveClocks(second, known);
   EXPECT_EQ(OffsetsOf(offsets, "b")[0].offset_ns, 100);
@@ -248,12 +271,14 @@ TEST(ClockAlignment, OrderOnOneHostIsAlwaysTheRecordedOrder) {
     const HostClock* clock = clocks.Find("h");
     RC_ASSERT(clock != nullptr);
     std::vector<Nanos> times;
-    for (int i = 0; i < 40; ++i) times.push_back(*rc::gen::inRange<Nanos>(-kClockWindow, 14 * kClockWindow));
+    for (int i = 0; i < 40; ++i)
+      times.push_back(*rc::gen::inRange<Nanos>(-kClockWindow, 14 * kClockWindow));
     for (const ClockOffset& o : offsets) {  // and just around every window's middle
       for (Nanos d = -2; d <= 2; ++d) times.push_back(o.from_ns + kClockWindow / 2 + d);
     }
     std::sort(times.begin(), times.end());
-    for (size_t i = 1; i < times.size(); ++i) RC_ASSERT(clock->Align(times[i - 1]) <= clock->Align(times[i]));
+    for (size_t i = 1; i < times.size(); ++i)
+      RC_ASSERT(clock->Align(times[i - 1]) <= clock->Align(times[i]));
   }));
 }
 

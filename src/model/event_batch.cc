@@ -11,7 +11,8 @@ void ForEachColumn(Batch& b, Visit&& visit) {
   visit(b.trace_hi), visit(b.trace_lo), visit(b.id1), visit(b.id2);
   visit(b.start_ns), visit(b.end_ns);
   visit(b.type), visit(b.kind), visit(b.status), visit(b.parent_ref), visit(b.marks);
-  visit(b.flags), visit(b.name), visit(b.status_message), visit(b.tracestate), visit(b.process), visit(b.scope);
+  visit(b.flags), visit(b.name), visit(b.status_message), visit(b.tracestate), visit(b.process),
+      visit(b.scope);
   visit(b.attrs_begin), visit(b.attrs_end), visit(b.points_end), visit(b.links_end);
 }
 
@@ -46,8 +47,8 @@ void HashAttributes(const EventBatch& batch, std::string_view packed, Hasher128&
 }  // namespace
 
 size_t EventBatch::MemoryBytes() const {
-  size_t total = sizeof *this + bytes.capacity() + strings.MemoryBytes() + processes.capacity() * sizeof(Process) +
-                 scopes.capacity() * sizeof(Scope);
+  size_t total = sizeof *this + bytes.capacity() + strings.MemoryBytes() +
+                 processes.capacity() * sizeof(Process) + scopes.capacity() * sizeof(Scope);
   const auto add = [&](const auto& column) { total += column.capacity() * sizeof(column[0]); };
   ForEachColumn(*this, add);
   ForEachOptionalColumn(*this, add);
@@ -73,7 +74,9 @@ void EventBatch::SetSource(Source value, float row_probability) {
   SetOptional(source, size(), Source::kRecorded, value);
   SetOptional(probability, size(), 1.0f, row_probability);
 }
-void EventBatch::SetReceived(Nanos value) { SetOptional(received_rows, size(), received_ns, value); }
+void EventBatch::SetReceived(Nanos value) {
+  SetOptional(received_rows, size(), received_ns, value);
+}
 
 void EventBatch::DropLastRow() {
   bytes.resize(attrs_begin.back());
@@ -185,7 +188,8 @@ Hash128 ContentHash(const EventBatch& b, size_t row) {
   hasher.Add(static_cast<uint64_t>(b.start_ns[row]));
   hasher.Add(static_cast<uint64_t>(b.end_ns[row]));
   hasher.Add(static_cast<uint64_t>(b.type[row]) | static_cast<uint64_t>(b.kind[row]) << 8 |
-             static_cast<uint64_t>(b.status[row]) << 16 | static_cast<uint64_t>(b.parent_ref[row]) << 24 |
+             static_cast<uint64_t>(b.status[row]) << 16 |
+             static_cast<uint64_t>(b.parent_ref[row]) << 24 |
              static_cast<uint64_t>(b.marks[row]) << 32);
   hasher.Add(b.flags[row]);
   hasher.Add(static_cast<uint64_t>(b.sequence_of(row)));
@@ -233,9 +237,9 @@ void PutVector(const std::vector<T>& v, std::string& out) {
 
 class BatchReader : public PackedReader {
  public:
-  using PackedReader::PackedReader;
   using PackedReader::Bytes;
   using PackedReader::Fixed64;
+  using PackedReader::PackedReader;
   using PackedReader::Varint;
 
   template <typename T>
@@ -268,10 +272,13 @@ bool BatchValid(const EventBatch& b) {
   const size_t rows = b.size();
   bool same = true;
   ForEachColumn(b, [&](const auto& column) { same = same && column.size() == rows; });
-  ForEachOptionalColumn(b, [&](const auto& column) { same = same && (column.empty() || column.size() == rows); });
+  ForEachOptionalColumn(
+      b, [&](const auto& column) { same = same && (column.empty() || column.size() == rows); });
   if (!same) return false;
   const size_t strings = b.strings.size();
-  const auto range_ok = [&](uint32_t begin, uint32_t end) { return begin <= end && end <= b.bytes.size(); };
+  const auto range_ok = [&](uint32_t begin, uint32_t end) {
+    return begin <= end && end <= b.bytes.size();
+  };
   for (const Process& p : b.processes) {
     if (p.service >= strings || p.host >= strings || !range_ok(p.attrs_begin, p.attrs_end) ||
         !AttributesValid(b, b.Slice(p.attrs_begin, p.attrs_end))) {
@@ -323,15 +330,17 @@ void SerializeBatch(const EventBatch& batch, std::string& out) {
 }
 
 Result<EventBatch> DeserializeBatch(std::string_view bytes) {
-  const Error bad = BadInput("event batch: malformed bytes", "the file is damaged; restore it from a copy");
+  const Error bad =
+      BadInput("event batch: malformed bytes", "the file is damaged; restore it from a copy");
   BatchReader reader(bytes);
   EventBatch batch;
   std::string_view magic, tenant, texts, arena;
   uint64_t received;
   std::vector<uint32_t> ends;
-  if (!reader.Bytes(4, magic) || std::memcmp(magic.data(), &kBatchMagic, 4) != 0 || !reader.Text(tenant) ||
-      !reader.Fixed64(received) || !reader.Vector(ends) || !reader.Text(texts) || !reader.Vector(batch.processes) ||
-      !reader.Vector(batch.scopes) || !reader.Text(arena)) {
+  if (!reader.Bytes(4, magic) || std::memcmp(magic.data(), &kBatchMagic, 4) != 0 ||
+      !reader.Text(tenant) || !reader.Fixed64(received) || !reader.Vector(ends) ||
+      !reader.Text(texts) || !reader.Vector(batch.processes) || !reader.Vector(batch.scopes) ||
+      !reader.Text(arena)) {
     return bad;
   }
   batch.tenant = tenant;

@@ -28,7 +28,14 @@ namespace wf {
 using wherefore::EventType;
 
 // OTLP's numbers; Zipkin and Jaeger kinds are mapped onto them.
-enum class SpanKind : uint8_t { kUnspecified = 0, kInternal, kServer, kClient, kProducer, kConsumer };
+enum class SpanKind : uint8_t {
+  kUnspecified = 0,
+  kInternal,
+  kServer,
+  kClient,
+  kProducer,
+  kConsumer
+};
 enum class SpanStatus : uint8_t { kUnset = 0, kOk, kError };
 // How a row refers to its parent (id2).
 enum class ParentRef : uint8_t { kNone = 0, kChildOf, kFollowsFrom };
@@ -36,8 +43,9 @@ enum class ParentRef : uint8_t { kNone = 0, kChildOf, kFollowsFrom };
 enum class Source : uint8_t { kRecorded = 0, kRepaired, kInferred };
 
 // Bits of EventBatch::marks.
-constexpr uint8_t kHasEnd = 1;        // end_ns was given
-constexpr uint8_t kHasStart = 2;      // start_ns was given (a span without one keeps 0 and lacks this bit)
+constexpr uint8_t kHasEnd = 1;  // end_ns was given
+constexpr uint8_t kHasStart =
+    2;  // start_ns was given (a span without one keeps 0 and lacks this bit)
 constexpr uint8_t kSharedSpanId = 4;  // Zipkin: the server reports under its client's span id
 
 constexpr int64_t kNoSequence = INT64_MIN;
@@ -68,25 +76,26 @@ struct EventBatch {
 
   // One entry a row.
   std::vector<uint64_t> trace_hi, trace_lo;
-  std::vector<uint64_t> id1;       // span id, or the event's first id
-  std::vector<uint64_t> id2;       // parent span id, or the event's second id; 0 for none
-  std::vector<int64_t> start_ns;   // the event's time
-  std::vector<int64_t> end_ns;     // spans only, as received; see kHasEnd
+  std::vector<uint64_t> id1;      // span id, or the event's first id
+  std::vector<uint64_t> id2;      // parent span id, or the event's second id; 0 for none
+  std::vector<int64_t> start_ns;  // the event's time
+  std::vector<int64_t> end_ns;    // spans only, as received; see kHasEnd
   std::vector<EventType> type;
   std::vector<SpanKind> kind;
   std::vector<SpanStatus> status;
   std::vector<ParentRef> parent_ref;
   std::vector<uint8_t> marks;
-  std::vector<uint32_t> flags;           // W3C trace flags and OTLP's span flags
-  std::vector<uint32_t> name;            // string codes from here on
+  std::vector<uint32_t> flags;  // W3C trace flags and OTLP's span flags
+  std::vector<uint32_t> name;   // string codes from here on
   std::vector<uint32_t> status_message;
   std::vector<uint32_t> tracestate;
-  std::vector<uint32_t> process;         // index into processes
-  std::vector<uint32_t> scope;           // index into scopes
-  std::vector<uint32_t> attrs_begin;     // packed attributes of row i: bytes[attrs_begin[i], attrs_end[i]),
+  std::vector<uint32_t> process;  // index into processes
+  std::vector<uint32_t> scope;    // index into scopes
+  std::vector<uint32_t>
+      attrs_begin;  // packed attributes of row i: bytes[attrs_begin[i], attrs_end[i]),
   std::vector<uint32_t> attrs_end;
-  std::vector<uint32_t> points_end;      // then its packed points (span events), up to points_end[i],
-  std::vector<uint32_t> links_end;       // then its packed links, up to links_end[i]
+  std::vector<uint32_t> points_end;  // then its packed points (span events), up to points_end[i],
+  std::vector<uint32_t> links_end;   // then its packed links, up to links_end[i]
 
   // Empty when every row has the default.
   std::vector<int64_t> sequence;       // kNoSequence
@@ -118,7 +127,9 @@ struct EventBatch {
   int64_t sequence_of(size_t row) const { return sequence.empty() ? kNoSequence : sequence[row]; }
   Source source_of(size_t row) const { return source.empty() ? Source::kRecorded : source[row]; }
   float probability_of(size_t row) const { return probability.empty() ? 1.0f : probability[row]; }
-  Nanos received_of(size_t row) const { return received_rows.empty() ? received_ns : received_rows[row]; }
+  Nanos received_of(size_t row) const {
+    return received_rows.empty() ? received_ns : received_rows[row];
+  }
 
   // Appends a row of defaults whose packed data begins at the arena's end. The caller then fills the columns it has
   // (back() of each), writes attributes, points and links to `bytes` in this order and calls EndAttributes(),

@@ -49,7 +49,8 @@ TEST(EventBatch, SerializesAndReadsBack) {
 TEST(EventBatch, EveryTruncationIsRefused) {
   std::string bytes;
   SerializeBatch(Sample(), bytes);
-  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(DeserializeBatch(std::string_view(bytes).substr(0, n)).ok());
+  for (size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_FALSE(DeserializeBatch(std::string_view(bytes).substr(0, n)).ok());
 }
 
 TEST(EventBatch, FlippedBytesNeverCrash) {

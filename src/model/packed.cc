@@ -79,7 +79,8 @@ bool MapReader::Next(std::string_view& key, Value& value) {
 bool PointReader::Next(PackedPoint& point) {
   if (done()) return false;
   uint64_t time, name, length;
-  if (!Fixed64(time) || !Varint(name) || !Varint(length) || !Bytes(length, point.attrs)) return false;
+  if (!Fixed64(time) || !Varint(name) || !Varint(length) || !Bytes(length, point.attrs))
+    return false;
   point.time_ns = static_cast<Nanos>(time);
   point.name = static_cast<uint32_t>(name);
   return true;
@@ -89,8 +90,9 @@ bool LinkReader::Next(PackedLink& link) {
   if (done()) return false;
   uint64_t flags, tracestate, length;
   std::string_view ref;
-  if (!Fixed64(link.trace_id.hi) || !Fixed64(link.trace_id.lo) || !Fixed64(link.span_id.value) || !Bytes(1, ref) ||
-      !Varint(flags) || !Varint(tracestate) || !Varint(length) || !Bytes(length, link.attrs)) {
+  if (!Fixed64(link.trace_id.hi) || !Fixed64(link.trace_id.lo) || !Fixed64(link.span_id.value) ||
+      !Bytes(1, ref) || !Varint(flags) || !Varint(tracestate) || !Varint(length) ||
+      !Bytes(length, link.attrs)) {
     return false;
   }
   link.ref = static_cast<uint8_t>(ref[0]);

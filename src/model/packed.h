@@ -45,11 +45,18 @@ inline void PutVarint(uint64_t value, std::string& out) {
   }
   out.push_back(static_cast<char>(value));
 }
-inline uint64_t ZigZag(int64_t v) { return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63); }
-inline int64_t UnZigZag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
-inline void PutFixed64(uint64_t value, std::string& out) { out.append(reinterpret_cast<const char*>(&value), 8); }
+inline uint64_t ZigZag(int64_t v) {
+  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
+}
+inline int64_t UnZigZag(uint64_t v) {
+  return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
+}
+inline void PutFixed64(uint64_t value, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&value), 8);
+}
 
-inline void PutString(std::string_view text, std::string& out, ValueType type = ValueType::kString) {
+inline void PutString(std::string_view text, std::string& out,
+                      ValueType type = ValueType::kString) {
   out.push_back(static_cast<char>(type));
   PutVarint(text.size(), out);
   out.append(text);
