@@ -12,6 +12,7 @@
 #include "answer/params.h"
 #include "base/nanos.h"
 #include "base/result.h"
+#include "import/decode/attribute_rules.h"
 #include "store/store.h"
 
 namespace wf {
@@ -30,6 +31,7 @@ struct AnswerContext {
   std::string store_path;
   Nanos now = 0;
   std::function<ServerFacts()> facts;  // may be empty
+  DecodeOptions decode;                // attribute rules, for what is uploaded
 };
 
 struct Question {

@@ -13,7 +13,7 @@ Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::strin
 Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
                             std::string_view content) {
   WF_TRY(params.Check({"name"}));
-  ImportJob job(context.store, context.tenant, {});
+  ImportJob job(context.store, context.tenant, context.decode);
   WF_TRY(job.AddContent(params.Get("name").value_or("upload"), content));
   WF_ASSIGN(const ImportReport report, FinishImport(job, context.store, context.tenant));
   return Answer{"application/json", ImportReportJson(report)};

@@ -37,6 +37,7 @@ struct RouteContext {
   WorkerPool& workers;
   std::function<ServerFacts()> facts;
   std::function<bool()> ready;
+  DecodeOptions decode;
 };
 
 std::vector<Route> MakeRoutes(const RouteContext& context);

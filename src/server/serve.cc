@@ -4,6 +4,7 @@
 
 #include "answer/clock_answer.h"
 #include "log/log.h"
+#include "server/hash_key.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
 #include "store/duckdb/duckdb_store.h"
@@ -84,14 +85,15 @@ Status Server::Listen() {
 
   ReceiverContext receivers{*store_, *authorizer_, counters_, {}};
   receivers.decode.rules = options_.attribute_rules;
-  receivers.decode.hash_key = options_.hash_key;
+  WF_ASSIGN(receivers.decode.hash_key, LoadHashKey(options_.store));
   const RouteContext routes{*store_,
                             options_.store,
                             *authorizer_,
                             counters_,
                             *workers_,
                             [this] { return Facts(); },
-                            [this] { return !stopping_; }};
+                            [this] { return !stopping_; },
+                            receivers.decode};
 
   for (const ListenerSpec& spec : kListeners) {
     const std::string name = spec.name;
@@ -153,7 +155,7 @@ void Server::Housekeeping() {
   };
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),
-                         [&] { return stopping_; })) {
+                         [&] { return stopping_.load(); })) {
     lock.unlock();
     if (options_.retention_age_ns || options_.retention_bytes) {
       note("retention", store_->Retain({options_.retention_age_ns, options_.retention_bytes}));

@@ -60,7 +60,7 @@ class Server {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};  // written under mutex_, read by readiness
   bool stopped_ = false;
   std::thread housekeeper_;
 };

@@ -25,7 +25,6 @@ struct ServeOptions {
   int64_t max_inflight_bytes = 128 << 20;  // of all requests under way
   std::vector<std::string> allowed_hosts;
   std::vector<AttributeRule> attribute_rules;
-  HashKey hash_key;  // for rules that hash; random and kept in the store when not configured
 };
 
 }  // namespace wf
