@@ -8,7 +8,7 @@ const std::vector<ColumnDef>& EventTable() {
   static const std::vector<ColumnDef> table = [] {
     std::vector<ColumnDef> columns = {
         {"trace_hi", kUInt64},   {"trace_lo", kUInt64},       {"id1", kUInt64},        {"parent", kUInt32},
-        {"start_ns", kInt64},    {"duration_ns", kInt64},     {"shape", kUInt32},      {"received_ns", kInt64},
+        {"start_ns", kInt64},    {"duration_ns", kInt64},     {"shape", kUInt32},      {"receipt", kUInt32},
         {"block", kUInt32},      {"id2", kUInt64},            {"sequence", kInt64},    {"probability", kFloat32},
         {"status_message", kString}, {"tracestate", kString}, {"more", kString},       {"points", kString},
         {"links", kString},      {"thread", kInt64},          {"partition_id", kString}, {"pool", kString},
@@ -33,23 +33,17 @@ const std::vector<ColumnDef>& ShapeTable() {
 
 const std::vector<ColumnDef>& TraceTable() {
   static const std::vector<ColumnDef> table = {
-      {"segment", kUInt32}, {"trace_hi", kUInt64}, {"trace_lo", kUInt64}, {"start_ns", kInt64},
-      {"duration_ns", kInt64}, {"spans", kUInt32}, {"errors", kUInt32},
+      {"trace_hi", kUInt64}, {"trace_lo", kUInt64}, {"start_ns", kInt64}, {"duration_ns", kInt64}, {"spans", kUInt32}, {"errors", kUInt32},
   };
-  return table;
-}
-
-const std::vector<ColumnDef>& FilterTable() {
-  static const std::vector<ColumnDef> table = {{"segment", kUInt32}, {"bucket", kUInt32}, {"bits", kString}};
   return table;
 }
 
 const std::vector<ColumnDef>& SegmentTable() {
   static const std::vector<ColumnDef> table = {
       {"segment", kUInt32},      {"tenant", kString},      {"row_count", kUInt64},    {"spans", kUInt64},
-      {"traces", kUInt64},       {"first_block", kUInt32}, {"last_block", kUInt32},   {"first_shape", kUInt32},
+      {"traces", kUInt64},       {"columns", kUInt64},
       {"min_start", kInt64},     {"max_start", kInt64},    {"max_trace_start", kInt64}, {"max_end", kInt64},
-      {"min_received", kInt64},  {"max_received", kInt64}, {"trace_filter", kString}, {"dictionary", kString},
+      {"min_received", kInt64},  {"max_received", kInt64}, {"index_at", kUInt64},
       {"continued", kString},
   };
   return table;

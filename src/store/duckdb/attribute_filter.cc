@@ -58,11 +58,6 @@ void AttributeFilter::Add(size_t block, uint64_t hash) {
   ForEachProbe(hash, words_ * 64, [&](size_t bit) { words[bit / 64] |= uint64_t{1} << (bit % 64); });
 }
 
-std::string_view AttributeFilter::Bucket(uint32_t bucket) const {
-  const size_t bytes = blocks_ * words_ * 8;
-  return {reinterpret_cast<const char*>(bits_.data()) + bucket * bytes, bytes};
-}
-
 void MarkBlocks(std::string_view bucket, size_t blocks, uint64_t hash, std::vector<bool>& may) {
   if (blocks == 0) return;
   const size_t stride = bucket.size() / blocks;

@@ -1,7 +1,7 @@
 // Which blocks of a segment may hold an attribute's value, and which segments may hold a trace.
 //
 // Attribute filter: (key, value) is hashed; the hash chooses one of 64 buckets; a bucket holds one small Bloom array
-// for each block of 2,048 rows, and is stored as one text. A search reads one bucket of each segment, about 15 kB,
+// for each block of 2,048 rows. A search reads one bucket of each segment, about 15 kB,
 // and learns which blocks to look at. Ten bits and five probes per entry: about 1% of blocks are looked at in vain.
 //
 // Trace filter: all trace ids of a segment in one Bloom array of cache lines, 24 bits an id, kept in memory (0.4
@@ -39,8 +39,8 @@ class AttributeFilter {
   // `entries`: distinct values expected in one block.
   AttributeFilter(size_t blocks, size_t entries);
   void Add(size_t block, uint64_t hash);
-  // One bucket's arrays, block after block.
-  std::string_view Bucket(uint32_t bucket) const;
+  // Bucket after bucket, each block after block: a bucket is one 64th of the bytes.
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(bits_.data()), bits_.size() * 8}; }
 
  private:
   size_t blocks_, words_;  // words of one array

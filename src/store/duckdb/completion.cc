@@ -158,7 +158,7 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
     for (const auto& [where, layouts] : layouts_of) {
       std::vector<uint32_t> shapes;
       for (uint32_t i = 0; i < dictionary->shapes.size(); ++i) {
-        if (layouts.count(dictionary->shapes[i].layout) != 0) shapes.push_back(segment->first_shape + i);
+        if (layouts.count(dictionary->shapes[i].layout) != 0) shapes.push_back(i);
       }
       const auto [column, type] = where;
       if (column != kNoColumn) {
@@ -167,9 +167,7 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
         // Texts are compared as bytes by both sides, so the smallest there are the smallest here.
         WF_ASSIGN(auto result,
                   connection->Query(
-                      fmt::format("SELECT DISTINCT {0} FROM {1}.events WHERE block >= {2} AND block <= {3} AND shape IN ({4}) {5}",
-                                  name, segment->part->schema(), segment->first_block, segment->last_block,
-                                  fmt::join(shapes, ","), text ? fmt::format("AND {0} >= ? ORDER BY {0} LIMIT {1}", name, limit) : ""),
+                      fmt::format("SELECT DISTINCT {0} FROM {1} WHERE shape IN ({2}) {3}", name, segment->table(), fmt::join(shapes, ","), text ? fmt::format("AND {0} >= ? ORDER BY {0} LIMIT {1}", name, limit) : ""),
                       text ? std::vector<duck::Param>{duck::Param(prefix)} : std::vector<duck::Param>{}));
         while (duck::Chunk chunk = result.Next()) {
           for (size_t i = 0; i < chunk.size(); ++i) {
@@ -195,11 +193,10 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
         continue;
       }
       WF_ASSIGN(auto result, connection->Query(fmt::format(
-                                 "SELECT shape, more FROM {}.events WHERE block >= {} AND block <= {} AND shape IN ({})",
-                                 segment->part->schema(), segment->first_block, segment->last_block, fmt::join(shapes, ","))));
+                                 "SELECT shape, more FROM {} WHERE shape IN ({})", segment->table(), fmt::join(shapes, ","))));
       while (duck::Chunk chunk = result.Next()) {
         for (size_t i = 0; i < chunk.size(); ++i) {
-          const uint32_t layout_number = dictionary->shapes[chunk.Column<uint32_t>(0)[i] - segment->first_shape].layout;
+          const uint32_t layout_number = dictionary->shapes[chunk.Column<uint32_t>(0)[i]].layout;
           const std::string_view more = chunk.Text(1, i);
           if (layout_number == 0) {
             add_from(more, code);

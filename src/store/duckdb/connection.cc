@@ -34,6 +34,30 @@ duckdb_type TypeOf(ColumnType type) {
 
 }  // namespace
 
+const char* TypeSql(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt64:
+      return "BIGINT";
+    case ColumnType::kUInt64:
+      return "UBIGINT";
+    case ColumnType::kUInt32:
+      return "UINTEGER";
+    case ColumnType::kUInt8:
+      return "UTINYINT";
+    case ColumnType::kFloat32:
+      return "FLOAT";
+    case ColumnType::kString:
+      return "BLOB";  // bytes, as ClickHouse's String: VARCHAR must be UTF-8 and pays for the check
+  }
+  return "BLOB";
+}
+
+std::string ColumnsSql(const std::vector<ColumnDef>& columns) {
+  std::string sql;
+  for (const ColumnDef& def : columns) sql += fmt::format("{}{} {}", sql.empty() ? "" : ", ", def.name, TypeSql(def.type));
+  return sql;
+}
+
 std::string Quote(std::string_view text) {
   std::string out = "'";
   for (char c : text) {

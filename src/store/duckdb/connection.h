@@ -110,7 +110,7 @@ class Connection {
 
 struct DatabaseOptions {
   std::string memory_limit = "160MB";
-  int threads = 2;
+  int threads = 1;
   std::string temp_directory;
 };
 
@@ -123,6 +123,10 @@ class Database {
  private:
   duckdb_database database_ = nullptr;
 };
+
+// "name TYPE, …" for CREATE TABLE.
+std::string ColumnsSql(const std::vector<ColumnDef>& columns);
+const char* TypeSql(ColumnType type);
 
 // 'text' as an SQL literal: for file names, which cannot be parameters.
 std::string Quote(std::string_view text);

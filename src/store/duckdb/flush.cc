@@ -29,7 +29,6 @@ struct DuckdbStore::TenantRows {
   BatchList batches;
   std::vector<RowKey> rows;
   std::unique_ptr<SegmentWriter> writer;
-  SlotHomes homes;
   std::vector<ContinuedTrace> continued;
   SegmentList taken_in;  // small segments that this one replaces
   int64_t doubles = 0;
@@ -101,9 +100,12 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
     std::lock_guard lock(mutex_);
     segments = segments_;
   }
-  if (merge == Merge::kSmallSegments) {
+  // Rows are moved only within a part, by one commit.
+  const bool fits = PartFits();
+  if (fits && merge == Merge::kSmallSegments) {
     for (auto& tenant : tenants) WF_TRY(TakeInSmallSegments(*tenant, segments));
   }
+  if (!fits) WF_TRY(StartPart());
   int64_t doubles = 0;
   for (auto& tenant : tenants) {
     doubles += static_cast<int64_t>(SortAndRemoveDoubles(tenant->batches, tenant->rows));
@@ -112,20 +114,19 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
   }
   tenants.erase(std::remove_if(tenants.begin(), tenants.end(), [](const auto& t) { return t->rows.empty(); }), tenants.end());
   for (auto& tenant : tenants) {
-    tenant->writer = std::make_unique<SegmentWriter>(tenant->batches, tenant->rows,
-                                                     active_ != nullptr ? active_->homes : tenant->homes);
+    tenant->writer = std::make_unique<SegmentWriter>(tenant->batches, tenant->rows, active_->homes);
   }
-
   const bool moves = std::any_of(tenants.begin(), tenants.end(), [](const auto& t) { return !t->taken_in.empty(); });
-  const bool fits = PartFits(tenants);
   std::unique_lock layout_lock(layout_mutex_, std::defer_lock);
   if (moves) {
-    // Rows are moved only within a part, by one commit, and never under a reader: short reads are waited for, and
-    // while a scan runs nothing moves.
-    if (fits) layout_lock.lock();
-    if (!fits || pins_ != 0) return WritePendingLocked(pending, Merge::kNone);
+    // Never under a reader: short reads are waited for, and while a scan runs nothing moves.
+    layout_lock.lock();
+    if (pins_ != 0) {
+      layout_lock.unlock();
+      tenants.clear();
+      return WritePendingLocked(pending, Merge::kNone);
+    }
   }
-  if (!fits && !tenants.empty()) WF_TRY(StartPart(tenants));
   SegmentList written;
   WF_TRY(WriteTenants(tenants, pending, written));
 
@@ -164,16 +165,13 @@ Status DuckdbStore::TakeInSmallSegments(TenantRows& tenant, const SegmentList& s
     rows += segment.rows;
   }
   if (tenant.taken_in.empty()) return {};
-  std::vector<const Segment*> wanted;
-  for (auto it = tenant.taken_in.rbegin(); it != tenant.taken_in.rend(); ++it) wanted.push_back(it->get());
   WF_ASSIGN(auto connection, Borrow());
-  const DictionarySource dictionaries = Dictionaries();
-  RowDecoder decoder(*active_, wanted, dictionaries);
-  WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {}.events WHERE block >= {} AND block <= {}",
-                                                       active_->select_list(), active_->schema(),
-                                                       wanted.front()->first_block, wanted.back()->last_block)));
-  while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
-  for (auto& batch : decoder.Finish()) {
+  for (const auto& segment : tenant.taken_in) {
+    WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
+    RowDecoder decoder(*segment, std::move(dictionary));
+    WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {}", segment->select_list(), segment->table())));
+    while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+    auto batch = decoder.Finish();
     const auto index = static_cast<uint32_t>(tenant.batches.size());
     for (uint32_t row = 0; row < batch->size(); ++row) tenant.rows.push_back(KeyOf(*batch, index, row));
     tenant.batches.push_back(std::move(batch));
@@ -243,14 +241,9 @@ Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& a
   return {};
 }
 
-// Can the newest part take these rows: is it neither full nor too old, and has it every column they need?
-bool DuckdbStore::PartFits(const std::vector<std::unique_ptr<TenantRows>>& tenants) {
+// Can the newest part take one more segment: is it neither full nor too old?
+bool DuckdbStore::PartFits() {
   if (active_ == nullptr || active_segments_ >= kSegmentsPerPart) return false;
-  for (const auto& tenant : tenants) {
-    for (size_t c = 0; c < kEventColumns; ++c) {
-      if (tenant->writer->used_columns()[c] && !active_->columns()[c]) return false;
-    }
-  }
   if (part_bytes_limit_ && active_->Bytes() > *part_bytes_limit_) return false;
   if (!part_age_limit_) return true;
   Nanos oldest = INT64_MAX;
@@ -261,28 +254,17 @@ bool DuckdbStore::PartFits(const std::vector<std::unique_ptr<TenantRows>>& tenan
   return oldest >= SaturatingSub(Now(), *part_age_limit_);
 }
 
-Status DuckdbStore::StartPart(const std::vector<std::unique_ptr<TenantRows>>& tenants) {
-  std::vector<bool> columns(kEventColumns, false);
-  SlotHomes homes = tenants.front()->homes;
-  if (active_ != nullptr) {
-    homes = active_->homes;
-    // A column once needed is likely needed again: dropping it would make part after part for two kinds of traffic.
-    if (active_segments_ < kSegmentsPerPart) columns = active_->columns();
-  }
-  for (const auto& tenant : tenants) {
-    for (size_t c = 0; c < kEventColumns; ++c) columns[c] = columns[c] || tenant->writer->used_columns()[c];
-  }
-  WF_ASSIGN(active_, Part::Create(*database_, Folder("parts"), next_part_, columns));
+Status DuckdbStore::StartPart() {
+  SlotHomes homes = active_ != nullptr ? active_->homes : SlotHomes{};
+  WF_ASSIGN(active_, Part::Create(*database_, Folder("parts"), next_part_));
   ++next_part_;
-  active_->homes = homes;
+  active_->homes = std::move(homes);
   active_segments_ = 0;
-  next_block_ = next_shape_ = 0;
   return {};
 }
 
 Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenants, const Pending& pending,
                                  SegmentList& written) {
-  if (active_ == nullptr) return {};  // nothing but doubles of nothing
   WF_ASSIGN(auto connection, Borrow());
   const std::string& schema = active_->schema();
   WF_TRY(connection->Run("BEGIN"));
@@ -290,22 +272,17 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
     for (auto& tenant : tenants) {
       for (const auto& segment : tenant->taken_in) {
         WF_TRY(connection->Run(fmt::format(
-            "DELETE FROM {0}.events WHERE block >= {1} AND block <= {2}; DELETE FROM {0}.traces WHERE segment = {3}; "
-            "DELETE FROM {0}.filters WHERE segment = {3}; DELETE FROM {0}.shapes WHERE segment = {3}; "
-            "DELETE FROM {0}.segments WHERE segment = {3}",
-            schema, segment->first_block, segment->last_block, segment->id)));
+            "DROP TABLE {0}.events_{1}; DROP TABLE {0}.traces_{1}; DELETE FROM {0}.shapes WHERE segment = {1}; "
+            "DELETE FROM {0}.segments WHERE segment = {1}",
+            schema, segment->id)));
       }
       auto segment = std::make_shared<Segment>();
       segment->id = next_segment_++;
       segment->tenant = tenant->name;
-      segment->first_block = next_block_;
-      segment->first_shape = next_shape_;
       segment->continued = tenant->continued;
       segment->part = active_;
-      WF_TRY(tenant->writer->Write(*connection, schema, active_->columns(), *segment));
+      WF_TRY(tenant->writer->Write(*connection, schema, active_->index(), *segment));
       segment->filter = std::move(tenant->writer->trace_filter());
-      next_block_ = segment->last_block + 1;
-      next_shape_ = segment->first_shape + tenant->writer->shapes();
       written.push_back(std::move(segment));
     }
     const uint64_t log = pending.logs.empty() ? 0 : *std::max_element(pending.logs.begin(), pending.logs.end());

@@ -1,4 +1,4 @@
-// A part: one DuckDB file with up to 16 segments. Only the newest is written to; a whole part is deleted by
+// A part: one DuckDB file with up to 16 segments, and its index file (index_file.h). Only the newest is written to; a whole part is deleted by
 // retention. All parts are attached to one DuckDB instance, so that they share its memory limit.
 //
 // Thread safety: immutable once published, but for `doom`. A reader keeps a part alive by its segments; the last
@@ -22,14 +22,17 @@ class Part;
 struct Segment : SegmentFacts {
   std::shared_ptr<Part> part;
   TraceFilter filter;
-  uint32_t blocks() const { return last_block - first_block + 1; }
+  uint32_t blocks() const { return static_cast<uint32_t>((rows + kBlockRows - 1) / kBlockRows); }
+  // The table of its events, with the part's name.
+  std::string table() const;
+  // Its columns, in the order in which row_decoder.h wants them.
+  std::string select_list() const;
 };
 using SegmentList = std::vector<std::shared_ptr<const Segment>>;
 
 class Part {
  public:
-  static Result<std::shared_ptr<Part>> Create(duck::Database& database, const std::string& folder, uint64_t number,
-                                              const std::vector<bool>& columns);
+  static Result<std::shared_ptr<Part>> Create(duck::Database& database, const std::string& folder, uint64_t number);
   // Null for a file that was never finished (a crash before its first segment).
   static Result<std::shared_ptr<Part>> Open(duck::Database& database, const std::string& folder, uint64_t number,
                                             SegmentList& segments, uint64_t& applied_log);
@@ -38,10 +41,7 @@ class Part {
   const std::string& schema() const { return schema_; }
   const std::string& path() const { return path_; }
   uint64_t number() const { return number_; }
-  const std::vector<bool>& columns() const { return columns_; }
-  // The columns of EventTable() that `SELECT select_list()` gives, in order.
-  const std::vector<uint8_t>& selected() const { return selected_; }
-  const std::string& select_list() const { return select_list_; }
+  IndexFile& index() { return *index_; }
   int64_t Bytes() const;
   // The file is deleted when nobody reads it any more.
   void Doom() { doomed_ = true; }
@@ -50,14 +50,11 @@ class Part {
 
  private:
   Part(duck::Database& database, const std::string& folder, uint64_t number);
-  void SetColumns(const std::vector<bool>& columns);
 
   duck::Database& database_;
   uint64_t number_;
-  std::string path_, schema_;
-  std::vector<bool> columns_;
-  std::vector<uint8_t> selected_;
-  std::string select_list_;
+  std::string path_, index_path_, schema_;
+  std::unique_ptr<IndexFile> index_;
   std::atomic<bool> doomed_{false};
 };
 

@@ -5,10 +5,19 @@
 
 namespace wf {
 
-RowDecoder::RowDecoder(const Part& part, std::vector<const Segment*> segments, const DictionarySource& dictionaries)
-    : part_(part), segments_(std::move(segments)), dictionaries_(dictionaries), staged_(segments_.size()),
-      place_(kEventColumns, -1) {
-  for (size_t i = 0; i < part.selected().size(); ++i) place_[part.selected()[i]] = static_cast<int>(i);
+RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary)
+    : segment_(segment), dictionary_(std::move(dictionary)), batch_(NewBatch()), place_(kEventColumns, -1) {
+  int next = 0;
+  for (size_t c = 0; c < kEventColumns; ++c) {
+    if ((segment.columns >> c & 1) != 0) place_[c] = next++;
+  }
+}
+
+std::shared_ptr<EventBatch> RowDecoder::NewBatch() const {
+  auto batch = std::make_shared<EventBatch>(dictionary_->base);
+  batch->tenant = segment_.tenant;
+  batch->received_ns = segment_.max_received;
+  return batch;
 }
 
 Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
@@ -18,27 +27,16 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
   const auto text = [&](EventColumn column) {
     return place_[column] < 0 ? std::string_view() : chunk.Text(static_cast<size_t>(place_[column]), i);
   };
-  const uint32_t block = number(kColBlock, uint32_t{0});
-  const auto found = std::partition_point(segments_.begin(), segments_.end(),
-                                          [&](const Segment* s) { return s->last_block < block; });
-  if (found == segments_.end() || block < (*found)->first_block) return {};  // another tenant's, or not asked for
-  const Segment& segment = **found;
-  Staged& staged = staged_[static_cast<size_t>(found - segments_.begin())];
-  if (staged.dictionary == nullptr) {
-    WF_ASSIGN(staged.dictionary, dictionaries_(segment));
-    staged.batch = std::make_shared<EventBatch>(staged.dictionary->base);
-    staged.batch->tenant = segment.tenant;
-  }
-  const SegmentDictionary& dictionary = *staged.dictionary;
-  EventBatch& b = *staged.batch;
-  const uint32_t shape_number = number(kColShape, uint32_t{0}) - segment.first_shape;
+  const SegmentDictionary& dictionary = *dictionary_;
+  EventBatch& b = *batch_;
+  const uint32_t shape_number = number(kColShape, uint32_t{0});
   if (shape_number >= dictionary.shapes.size()) {
-    return EnvironmentError("store: " + part_.path() + ": a row names an unknown shape",
+    return EnvironmentError("store: " + segment_.part->path() + ": a row names an unknown shape",
                             "the part file is damaged; restore the store from a copy");
   }
   const Shape& shape = dictionary.shapes[shape_number];
   const TraceId trace{number(kColTraceHi, uint64_t{0}), number(kColTraceLo, uint64_t{0})};
-  if (!b.empty() && b.trace_id(b.size() - 1) != trace) EndTrace(staged);
+  if (!b.empty() && b.trace_id(b.size() - 1) != trace) EndTrace();
 
   b.AddRow();
   b.trace_hi.back() = trace.hi;
@@ -62,10 +60,10 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
   b.scope.back() = shape.scope;
   b.SetSequence(number(kColSequence, kNoSequence));
   b.SetSource(static_cast<Source>(shape.source), number(kColProbability, 1.0f));
-  const int64_t received = number(kColReceived, int64_t{0});
-  if (b.size() == 1) b.received_ns = received;
+  const uint32_t receipt = number(kColReceipt, uint32_t{0});
+  const Nanos received = receipt < dictionary.receipts.size() ? dictionary.receipts[receipt] : 0;
   b.SetReceived(received);
-  staged.parents.push_back(number(kColParent, uint32_t{0}));
+  parents_.push_back(number(kColParent, uint32_t{0}));
 
   const Layout& layout = dictionary.layouts[shape.layout];
   if (shape.layout == 0) {
@@ -77,7 +75,7 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
       PutVarint(entry.key, b.bytes);
       if (entry.column == kNoColumn) {
         if (!more.Next(value)) {
-          return EnvironmentError("store: " + part_.path() + ": a row lacks an attribute of its layout",
+          return EnvironmentError("store: " + segment_.part->path() + ": a row lacks an attribute of its layout",
                                   "the part file is damaged; restore the store from a copy");
         }
         PutValue(value, b.bytes);
@@ -112,42 +110,36 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
   return {};
 }
 
-void RowDecoder::EndTrace(Staged& staged) {
-  EventBatch& b = *staged.batch;
-  for (size_t i = staged.trace_begin; i < b.size(); ++i) {
-    const uint32_t place = staged.parents[i];
-    if (place != 0 && staged.trace_begin + place <= b.size()) b.id2[i] = b.id1[staged.trace_begin + place - 1];
+void RowDecoder::EndTrace() {
+  EventBatch& b = *batch_;
+  for (size_t i = trace_begin_; i < b.size(); ++i) {
+    const uint32_t place = parents_[i];
+    if (place != 0 && trace_begin_ + place <= b.size()) b.id2[i] = b.id1[trace_begin_ + place - 1];
   }
-  staged.trace_begin = b.size();
+  trace_begin_ = b.size();
 }
 
 std::shared_ptr<const EventBatch> RowDecoder::TakeWholeTraces() {
-  Staged& staged = staged_.front();
-  if (staged.batch == nullptr || staged.trace_begin == 0) return nullptr;
+  if (trace_begin_ == 0) return nullptr;
   // The last trace may go on in the next chunk: its rows move to a fresh batch.
-  auto fresh = std::make_shared<EventBatch>(staged.dictionary->base);
-  fresh->tenant = staged.batch->tenant;
-  fresh->received_ns = staged.batch->received_ns;
-  RowCopier copier(*staged.batch, *fresh);
-  for (size_t i = staged.trace_begin; i < staged.batch->size(); ++i) copier.Copy(i);
-  while (staged.batch->size() > staged.trace_begin) staged.batch->DropLastRow();
-  std::shared_ptr<const EventBatch> whole = std::move(staged.batch);
-  staged.batch = std::move(fresh);
-  staged.parents.erase(staged.parents.begin(), staged.parents.begin() + static_cast<ptrdiff_t>(staged.trace_begin));
-  staged.trace_begin = 0;
+  auto fresh = NewBatch();
+  RowCopier copier(*batch_, *fresh);
+  for (size_t i = trace_begin_; i < batch_->size(); ++i) copier.Copy(i);
+  while (batch_->size() > trace_begin_) batch_->DropLastRow();
+  std::shared_ptr<const EventBatch> whole = std::move(batch_);
+  batch_ = std::move(fresh);
+  parents_.erase(parents_.begin(), parents_.begin() + static_cast<ptrdiff_t>(trace_begin_));
+  trace_begin_ = 0;
   return whole;
 }
 
-BatchList RowDecoder::Finish(std::vector<uint64_t>* segments) {
-  BatchList out;
-  for (size_t i = 0; i < staged_.size(); ++i) {
-    Staged& staged = staged_[i];
-    if (staged.batch == nullptr) continue;
-    EndTrace(staged);
-    if (segments != nullptr) segments->push_back(segments_[i]->id);
-    out.push_back(std::move(staged.batch));
-  }
-  return out;
+std::shared_ptr<const EventBatch> RowDecoder::Finish() {
+  EndTrace();
+  std::shared_ptr<const EventBatch> all = std::move(batch_);
+  batch_ = NewBatch();
+  parents_.clear();
+  trace_begin_ = 0;
+  return all;
 }
 
 }  // namespace wf

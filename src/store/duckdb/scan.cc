@@ -14,7 +14,7 @@
 namespace wf {
 namespace {
 
-constexpr uint32_t kBlocksPerRead = 8;
+constexpr uint64_t kRowsPerRead = 16384;
 
 // Gathers traces into batches of about the size asked for.
 class Collector {
@@ -102,26 +102,23 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
     return true;
   };
 
-  const DictionarySource dictionaries = Dictionaries();
   for (const auto& segment : snapshot.segments) {
     if (segment->max_start < options.time.from || segment->min_start >= options.time.until) continue;
     if (segment->max_received < options.received.from || segment->min_received >= options.received.until) continue;
     WF_ASSIGN(auto connection, Borrow());
-    RowDecoder decoder(*segment->part, {segment.get()}, dictionaries);
-    for (uint32_t block = segment->first_block; block <= segment->last_block; block += kBlocksPerRead) {
-      WF_ASSIGN(auto result, connection->Query(fmt::format(
-                                 "SELECT {} FROM {}.events WHERE block >= {} AND block <= {}", segment->part->select_list(),
-                                 segment->part->schema(), block, std::min(block + kBlocksPerRead - 1, segment->last_block))));
+    WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
+    RowDecoder decoder(*segment, std::move(dictionary));
+    for (uint64_t row = 0; row < segment->rows; row += kRowsPerRead) {
+      WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {} WHERE rowid >= {} AND rowid < {}",
+                                                           segment->select_list(), segment->table(), row, row + kRowsPerRead)));
       while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
       if (const auto whole = decoder.TakeWholeTraces()) {
         WF_ASSIGN(const bool go_on, emit(*whole));
         if (!go_on) return {};
       }
     }
-    for (const auto& rest : decoder.Finish()) {
-      WF_ASSIGN(const bool go_on, emit(*rest));
-      if (!go_on) return {};
-    }
+    WF_ASSIGN(const bool go_on, emit(*decoder.Finish()));
+    if (!go_on) return {};
   }
 
   for (size_t begin = 0; begin < pending.size();) {

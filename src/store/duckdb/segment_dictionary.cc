@@ -51,6 +51,8 @@ void SerializeDictionary(const SegmentDictionary& d, std::string& out) {
   }
   PutVarint(d.loose_keys.size(), out);
   for (uint32_t key : d.loose_keys) PutVarint(key, out);
+  PutVarint(d.receipts.size(), out);
+  for (Nanos receipt : d.receipts) PutFixed64(static_cast<uint64_t>(receipt), out);
   PutVarint(d.exchanges.size(), out);
   for (const ClockExchange& e : d.exchanges) {
     PutText(e.from_host, out);
@@ -89,6 +91,13 @@ Result<SegmentDictionary> DeserializeDictionary(std::string_view bytes) {
   d.loose_keys.resize(count);
   for (uint32_t& key : d.loose_keys) {
     if (!reader.Code(key, strings)) return bad;
+  }
+  if (!reader.Varint(count) || count > bytes.size()) return bad;
+  d.receipts.resize(count);
+  for (Nanos& receipt : d.receipts) {
+    uint64_t time;
+    if (!reader.Fixed64(time)) return bad;
+    receipt = static_cast<Nanos>(time);
   }
   if (!reader.Varint(count) || count > bytes.size()) return bad;
   d.exchanges.resize(count);

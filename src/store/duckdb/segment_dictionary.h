@@ -43,6 +43,7 @@ struct SegmentDictionary {
   std::vector<Layout> layouts{Layout{}};
   std::vector<Shape> shapes;
   std::vector<uint32_t> loose_keys;  // keys of attributes in loose rows
+  std::vector<Nanos> receipts;       // the distinct times of receipt, in order
   std::vector<ClockExchange> exchanges;
 
   size_t MemoryBytes() const;

@@ -43,6 +43,35 @@ std::string AttributeText(const EventBatch& b, std::string_view packed, std::str
   return "";
 }
 
+// Compression is fixed where we know the data; elsewhere DuckDB tries all methods it has, which costs about as much
+// as compressing. Sorted trace ids are runs; span ids are random.
+std::string EventColumnSql(size_t column) {
+  const ColumnDef& def = EventTable()[column];
+  std::string sql = def.name + " " + duck::TypeSql(def.type);
+  switch (column) {
+    case kColTraceHi:
+    case kColTraceLo:
+    case kColId2:
+    case kColBlock:
+      sql += " USING COMPRESSION rle";
+      break;
+    case kColId1:
+      sql += " USING COMPRESSION uncompressed";
+      break;
+    case kColParent:
+    case kColStart:
+    case kColDuration:
+    case kColShape:
+    case kColReceipt:
+    case kColThread:
+      sql += " USING COMPRESSION bitpacking";
+      break;
+    default:
+      break;
+  }
+  return sql;
+}
+
 Nanos WindowOf(Nanos time) {
   Nanos window = time / kClockWindow * kClockWindow;
   if (window > time) window -= kClockWindow;
@@ -63,6 +92,28 @@ SegmentWriter::SegmentWriter(const BatchList& batches, const std::vector<RowKey>
     id2_[i] = batches[rows[i].batch]->id2[rows[i].row];
   }
   GatherTraces();
+  GatherReceipts();
+}
+
+// A group of batches shares one time of receipt, so there are few; rows hold their places.
+void SegmentWriter::GatherReceipts() {
+  std::vector<Nanos>& receipts = layout_.dictionary().receipts;
+  for (const auto& batch : batches_) {
+    receipts.push_back(batch->received_ns);
+    receipts.insert(receipts.end(), batch->received_rows.begin(), batch->received_rows.end());
+  }
+  std::sort(receipts.begin(), receipts.end());
+  receipts.erase(std::unique(receipts.begin(), receipts.end()), receipts.end());
+  const auto place = [&](Nanos time) {
+    return static_cast<uint32_t>(std::lower_bound(receipts.begin(), receipts.end(), time) - receipts.begin());
+  };
+  std::vector<uint32_t> of_batch;
+  for (const auto& batch : batches_) of_batch.push_back(place(batch->received_ns));
+  receipt_.resize(rows_.size());
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const EventBatch& b = *batches_[rows_[i].batch];
+    receipt_[i] = b.received_rows.empty() ? of_batch[rows_[i].batch] : place(b.received_rows[rows_[i].row]);
+  }
 }
 
 void SegmentWriter::GatherTraces() {
@@ -201,14 +252,14 @@ size_t SegmentWriter::FillEvents(void* const* vectors, size_t capacity) {
         });
         break;
       case kColShape:
-        each(static_cast<uint32_t*>(out), [&](size_t i) { return facts_->first_shape + shape_[next_ + i]; });
+        each(static_cast<uint32_t*>(out), [&](size_t i) { return shape_[next_ + i]; });
         break;
-      case kColReceived:
-        each(static_cast<int64_t*>(out), [&](size_t i) { return batch(i).received_of(keys[i].row); });
+      case kColReceipt:
+        std::memcpy(out, receipt_.data() + next_, count * sizeof(uint32_t));
         break;
       case kColBlock:
         each(static_cast<uint32_t*>(out),
-             [&](size_t i) { return facts_->first_block + static_cast<uint32_t>((next_ + i) / kBlockRows); });
+             [&](size_t i) { return static_cast<uint32_t>((next_ + i) / kBlockRows); });
         break;
       case kColId2:
         std::memcpy(out, id2_.data() + next_, count * sizeof(uint64_t));
@@ -334,13 +385,11 @@ void SegmentWriter::FillAttributes(void* const* vectors, size_t count) {
   }
 }
 
-Status SegmentWriter::Write(duck::Connection& connection, const std::string& schema, const std::vector<bool>& part_columns,
-                            SegmentFacts& facts) {
+Status SegmentWriter::Write(duck::Connection& connection, const std::string& schema, IndexFile& index, SegmentFacts& facts) {
   SegmentDictionary& dictionary = layout_.dictionary();
   const size_t blocks = (rows_.size() + kBlockRows - 1) / kBlockRows;
   facts.rows = rows_.size();
   facts.traces = traces_.size();
-  facts.last_block = facts.first_block + static_cast<uint32_t>(blocks) - 1;
   for (const TraceRow& trace : traces_) {
     facts.min_start = std::min(facts.min_start, trace.start);
     facts.max_trace_start = std::max(facts.max_trace_start, trace.start);
@@ -348,66 +397,56 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
     facts.spans += trace.spans;
   }
   for (const RowKey& row : rows_) {
-    const Nanos received = batches_[row.batch]->received_of(row.row);
     facts.max_start = std::max(facts.max_start, row.start_ns);
-    facts.min_received = std::min(facts.min_received, received);
-    facts.max_received = std::max(facts.max_received, received);
   }
+  const auto [first_receipt, last_receipt] = std::minmax_element(receipt_.begin(), receipt_.end());
+  facts.min_received = dictionary.receipts[*first_receipt];
+  facts.max_received = dictionary.receipts[*last_receipt];
 
   // Events.
   AttributeFilter filter(blocks, EstimateFilterEntries());
-  facts_ = &facts;
   filter_ = &filter;
   recent_.assign(512, 0);
   next_ = 0;
   key_hashes_.resize(dictionary.base.strings.size());
   for (uint32_t i = 0; i < key_hashes_.size(); ++i) key_hashes_[i] = FilterKeyHash(dictionary.base.str(i));
   duck::RowSource events;
+  std::string sql;
   columns_.clear();
   column_of_.assign(kEventColumns, -1);
   for (uint8_t c = 0; c < kEventColumns; ++c) {
-    WF_CHECK(part_columns[c] || !used_[c]);
     if (!used_[c]) continue;
+    facts.columns |= uint64_t{1} << c;
+    sql += (sql.empty() ? "" : ", ") + EventColumnSql(c);
     column_of_[c] = static_cast<int>(columns_.size());
     columns_.push_back(c);
     events.columns.push_back(EventTable()[c]);
   }
   events.fill = [this](void* const* vectors, size_t capacity) { return FillEvents(vectors, capacity); };
-  WF_TRY(connection.Insert(schema + ".events", events));
+  const auto segment = static_cast<uint32_t>(facts.id);
+  const std::string table = fmt::format("{}.events_{}", schema, segment);
+  WF_TRY(connection.Run(fmt::format("CREATE TABLE {} ({})", table, sql)));
+  WF_TRY(connection.Insert(table, events));
 
   // Traces, newest first.
   std::sort(traces_.begin(), traces_.end(), [](const TraceRow& a, const TraceRow& b) { return a.start > b.start; });
   size_t next = 0;
-  const auto segment = static_cast<uint32_t>(facts.id);
   duck::RowSource traces{TraceTable(), [&](void* const* v, size_t capacity) {
                            const size_t n = std::min(capacity, traces_.size() - next);
                            for (size_t i = 0; i < n; ++i, ++next) {
                              const TraceRow& t = traces_[next];
-                             static_cast<uint32_t*>(v[0])[i] = segment;
-                             static_cast<uint64_t*>(v[1])[i] = t.id.hi;
-                             static_cast<uint64_t*>(v[2])[i] = t.id.lo;
-                             static_cast<int64_t*>(v[3])[i] = t.start;
-                             static_cast<int64_t*>(v[4])[i] = t.duration;
-                             static_cast<uint32_t*>(v[5])[i] = t.spans;
-                             static_cast<uint32_t*>(v[6])[i] = t.errors;
+                             static_cast<uint64_t*>(v[0])[i] = t.id.hi;
+                             static_cast<uint64_t*>(v[1])[i] = t.id.lo;
+                             static_cast<int64_t*>(v[2])[i] = t.start;
+                             static_cast<int64_t*>(v[3])[i] = t.duration;
+                             static_cast<uint32_t*>(v[4])[i] = t.spans;
+                             static_cast<uint32_t*>(v[5])[i] = t.errors;
                            }
                            return n;
                          }};
-  WF_TRY(connection.Insert(schema + ".traces", traces));
-
-  // Filters.
-  size_t bucket = 0;
-  duck::RowSource filters{FilterTable(), [&](void* const* v, size_t) {
-                            const size_t n = kFilterBuckets - bucket;
-                            for (size_t i = 0; i < n; ++i, ++bucket) {
-                              static_cast<uint32_t*>(v[0])[i] = segment;
-                              static_cast<uint32_t*>(v[1])[i] = static_cast<uint32_t>(bucket);
-                              static_cast<duckdb_string_t*>(v[2])[i] =
-                                  duck::BorrowText(filter.Bucket(static_cast<uint32_t>(bucket)));
-                            }
-                            return n;
-                          }};
-  WF_TRY(connection.Insert(schema + ".filters", filters));
+  const std::string trace_table = fmt::format("{}.traces_{}", schema, segment);
+  WF_TRY(connection.Run(fmt::format("CREATE TABLE {} ({})", trace_table, duck::ColumnsSql(TraceTable()))));
+  WF_TRY(connection.Insert(trace_table, traces));
 
   // Shapes.
   next = 0;
@@ -425,7 +464,7 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
           const Process& p = base.processes[s.process];
           const std::string_view attrs = base.Slice(p.attrs_begin, p.attrs_end);
           static_cast<uint32_t*>(v[0])[i] = segment;
-          static_cast<uint32_t*>(v[1])[i] = facts.first_shape + static_cast<uint32_t>(next);
+          static_cast<uint32_t*>(v[1])[i] = static_cast<uint32_t>(next);
           static_cast<duckdb_string_t*>(v[2])[i] = duck::BorrowText(base.str(p.service));
           static_cast<duckdb_string_t*>(v[3])[i] = duck::BorrowText(base.str(s.name));
           static_cast<duckdb_string_t*>(v[4])[i] = duck::BorrowText(base.str(p.host));
@@ -443,6 +482,7 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
   // The segment itself.
   std::string bytes;
   SerializeDictionary(dictionary, bytes);
+  WF_ASSIGN(facts.index_at, index.Append({trace_filter_.bytes(), bytes, filter.bytes()}));
   bool written = false;
   duck::RowSource own{SegmentTable(), [&](void* const* v, size_t) -> size_t {
                         if (std::exchange(written, true)) return 0;
@@ -450,14 +490,12 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
                         *static_cast<duckdb_string_t*>(v[1]) = duck::BorrowText(facts.tenant);
                         const uint64_t counts[] = {facts.rows, facts.spans, facts.traces};
                         for (size_t j = 0; j < 3; ++j) *static_cast<uint64_t*>(v[2 + j]) = counts[j];
-                        const uint32_t places[] = {facts.first_block, facts.last_block, facts.first_shape};
-                        for (size_t j = 0; j < 3; ++j) *static_cast<uint32_t*>(v[5 + j]) = places[j];
+                        *static_cast<uint64_t*>(v[5]) = facts.columns;
                         const int64_t times[] = {facts.min_start, facts.max_start,    facts.max_trace_start,
                                                  facts.max_end,   facts.min_received, facts.max_received};
-                        for (size_t j = 0; j < 6; ++j) *static_cast<int64_t*>(v[8 + j]) = times[j];
-                        *static_cast<duckdb_string_t*>(v[14]) = duck::BorrowText(trace_filter_.bytes());
-                        *static_cast<duckdb_string_t*>(v[15]) = duck::BorrowText(bytes);
-                        *static_cast<duckdb_string_t*>(v[16]) = duck::BorrowText(
+                        for (size_t j = 0; j < 6; ++j) *static_cast<int64_t*>(v[6 + j]) = times[j];
+                        *static_cast<uint64_t*>(v[12]) = facts.index_at;
+                        *static_cast<duckdb_string_t*>(v[13]) = duck::BorrowText(
                             {reinterpret_cast<const char*>(facts.continued.data()),
                              facts.continued.size() * sizeof(ContinuedTrace)});
                         return 1;

@@ -1,5 +1,5 @@
-// Writes one segment, rows sorted by trace, into a part: events, shapes, one row per trace, filters, and the segment's
-// own row, inside the caller's transaction.
+// Writes one segment, rows sorted by trace, into a part: events, traces, shapes and the segment's own row, inside the
+// caller's transaction; before that, its record in the index file.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "store/duckdb/attribute_filter.h"
 #include "store/duckdb/connection.h"
+#include "store/duckdb/index_file.h"
 #include "store/duckdb/segment_layout.h"
 #include "store/row_order.h"
 
@@ -28,12 +29,13 @@ struct SegmentFacts {
   uint64_t id = 0;  // running number over all parts
   std::string tenant;
   uint64_t rows = 0, spans = 0, traces = 0;
-  uint32_t first_block = 0, last_block = 0, first_shape = 0;
+  uint64_t columns = 0;  // bit i: has column i of EventTable()
   Nanos min_start = INT64_MAX, max_start = INT64_MIN;
   Nanos max_trace_start = INT64_MIN;  // the latest of its traces' starts
   Nanos max_end = INT64_MIN;
   Nanos min_received = INT64_MAX, max_received = INT64_MIN;
   std::vector<ContinuedTrace> continued;  // by trace id
+  uint64_t index_at = 0;                  // its record in the part's index file
 };
 
 class SegmentWriter {
@@ -41,15 +43,11 @@ class SegmentWriter {
   // `rows`: distinct, in (trace, start, id) order, at least one. Batches and rows are borrowed until Write returns.
   SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows, SlotHomes& homes);
 
-  const std::vector<bool>& used_columns() const { return used_; }
-
-  // `columns`: the part's columns (places in EventTable()), which include the used ones. `schema`: the part's name.
-  Status Write(duck::Connection& connection, const std::string& schema, const std::vector<bool>& columns,
-               SegmentFacts& facts);
+  // `schema`: the part's name. Facts get everything but id and tenant, which the caller gives.
+  Status Write(duck::Connection& connection, const std::string& schema, IndexFile& index, SegmentFacts& facts);
 
   TraceFilter& trace_filter() { return trace_filter_; }
   SegmentDictionary& dictionary() { return layout_.dictionary(); }
-  uint32_t shapes() { return static_cast<uint32_t>(layout_.dictionary().shapes.size()); }
 
  private:
   struct TraceRow {
@@ -58,6 +56,7 @@ class SegmentWriter {
     uint32_t spans, errors;
   };
   void GatherTraces();
+  void GatherReceipts();
   void GatherTrace(size_t begin, size_t end);
   void AddExchange(uint32_t from_process, uint32_t to_process, Nanos sent, Nanos received);
   size_t EstimateFilterEntries();
@@ -71,7 +70,7 @@ class SegmentWriter {
   std::vector<bool> used_;
 
   // One entry a row, in the segment's order.
-  std::vector<uint32_t> shape_, parent_;
+  std::vector<uint32_t> shape_, parent_, receipt_;
   std::vector<uint64_t> id2_;
 
   std::vector<TraceRow> traces_;
@@ -82,7 +81,6 @@ class SegmentWriter {
   // While events are written.
   std::vector<uint8_t> columns_;  // the written columns, in order
   std::vector<int> column_of_;    // event column → place in columns_, or -1
-  SegmentFacts* facts_ = nullptr;
   AttributeFilter* filter_ = nullptr;
   size_t next_ = 0;
   std::deque<std::string> kept_;   // texts made for the present chunk

@@ -75,18 +75,7 @@ Status DuckdbStore::OpenParts() {
     active_ = part;
   }
   for (const auto& segment : segments_) next_segment_ = std::max(next_segment_, segment->id + 1);
-  if (active_ == nullptr) return {};
-  for (const auto& segment : segments_) {
-    if (segment->part != active_) continue;
-    ++active_segments_;
-    next_block_ = std::max(next_block_, segment->last_block + 1);
-  }
-  WF_ASSIGN(auto connection, Borrow());
-  WF_ASSIGN(auto shapes, connection->Query(fmt::format("SELECT coalesce(max(shape) + 1, 0)::UINTEGER FROM {}.shapes",
-                                                       active_->schema())));
-  while (duck::Chunk chunk = shapes.Next()) {
-    if (chunk.size() != 0) next_shape_ = chunk.Column<uint32_t>(0)[0];
-  }
+  for (const auto& segment : segments_) active_segments_ += segment->part == active_ ? 1 : 0;
   return {};
 }
 
@@ -155,10 +144,6 @@ DuckdbStore::Snapshot DuckdbStore::Look(const std::string& tenant) {
   return out;
 }
 
-DictionarySource DuckdbStore::Dictionaries() {
-  return [this](const Segment& segment) { return DictionaryOf(segment); };
-}
-
 Result<std::shared_ptr<const SegmentDictionary>> DuckdbStore::DictionaryOf(const Segment& segment) {
   {
     std::lock_guard lock(dictionary_mutex_);
@@ -171,20 +156,10 @@ Result<std::shared_ptr<const SegmentDictionary>> DuckdbStore::DictionaryOf(const
   WF_ASSIGN(auto connection, Borrow());
   const std::string& schema = segment.part->schema();
   auto dictionary = std::make_shared<SegmentDictionary>();
-  {
-    WF_ASSIGN(auto stored, connection->Query(fmt::format("SELECT dictionary FROM {}.segments WHERE segment = {}", schema,
-                                                         segment.id)));
-    bool found = false;
-    while (duck::Chunk chunk = stored.Next()) {
-      if (chunk.size() == 0) continue;
-      WF_ASSIGN(*dictionary, DeserializeDictionary(chunk.Text(0, 0)));
-      found = true;
-    }
-    if (!found) {
-      return EnvironmentError(fmt::format("store: {}: segment {} has no dictionary", segment.part->path(), segment.id),
-                              "the part file is damaged; restore the store from a copy");
-    }
-  }
+  IndexFile& index = segment.part->index();
+  WF_ASSIGN(const IndexFile::Place place, index.Find(segment.index_at));
+  WF_ASSIGN(const std::string stored, index.Read(place.dictionary, place.attribute_filter - place.dictionary));
+  WF_ASSIGN(*dictionary, DeserializeDictionary(stored));
   WF_ASSIGN(auto rows, connection->Query(fmt::format("SELECT name, type, kind, status, parent_ref, marks, source, flags, "
                                                      "process, scope, layout FROM {}.shapes WHERE segment = {} "
                                                      "ORDER BY shape",

@@ -96,7 +96,6 @@ class DuckdbStore : public Store {
   Result<Lease> Borrow();
   Snapshot Look(const std::string& tenant);
   Result<std::shared_ptr<const SegmentDictionary>> DictionaryOf(const Segment& segment);
-  DictionarySource Dictionaries();
   void Count(const std::string& name, int64_t n);
 
   // append.cc
@@ -113,8 +112,8 @@ class DuckdbStore : public Store {
   Status TakeInSmallSegments(TenantRows& tenant, const SegmentList& segments);
   Status WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenants, const Pending& pending,
                       SegmentList& written);
-  bool PartFits(const std::vector<std::unique_ptr<TenantRows>>& tenants);
-  Status StartPart(const std::vector<std::unique_ptr<TenantRows>>& tenants);
+  bool PartFits();
+  Status StartPart();
 
   // read.cc
   Status ReadStored(const std::string& tenant, const std::vector<TraceId>& ids, const SegmentList& segments,
@@ -159,7 +158,6 @@ class DuckdbStore : public Store {
   std::mutex flush_mutex_;
   std::shared_ptr<Part> active_;
   size_t active_segments_ = 0;
-  uint32_t next_block_ = 0, next_shape_ = 0;
   uint64_t next_segment_ = 1, next_part_ = 1, applied_log_ = 0;
   std::optional<int64_t> part_bytes_limit_;
   std::optional<Nanos> part_age_limit_;
