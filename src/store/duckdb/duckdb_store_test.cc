@@ -1,0 +1,265 @@
+// What only the embedded store has: its directory, its log, its segments.
+#include "store/duckdb/duckdb_store.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "store/conformance.h"
+#include "store/directory.h"
+
+namespace wf {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DuckdbStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "wherefore-duckdb-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    store_.reset();
+    fs::remove_all(directory_);
+  }
+  void Open(DuckdbStoreOptions options = {}) {
+    store_.reset();
+    auto opened = OpenDuckdbStore(directory_, options);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    store_ = std::move(*opened);
+  }
+  Error OpenFails() {
+    store_.reset();
+    auto opened = OpenDuckdbStore(directory_);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  static EventBatch Span(uint64_t n, const std::string& tenant = "default") {
+    return BatchBuilder(tenant).Span({MixBits(n), n}, n + 1, 0, kT0 + static_cast<Nanos>(n), 10).Text("n", std::to_string(n)).Take();
+  }
+  void Append(uint64_t n) { ASSERT_TRUE(store_->AppendAndWait(Span(n)).ok()); }
+  size_t Size(uint64_t n) { return store_->ReadTrace("default", {MixBits(n), n})->size(); }
+  std::vector<fs::path> Files(const char* folder) {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator(directory_ + "/" + folder)) out.push_back(entry.path());
+    return out;
+  }
+  static std::string Slurp(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void Spill(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+  std::string directory_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(DuckdbStoreTest, SecondOpenerIsToldWhy) {
+  Open();
+  auto second = OpenDuckdbStore(directory_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kEnvironment);
+  EXPECT_NE(second.error().message.find("another process"), std::string::npos);
+}
+
+TEST_F(DuckdbStoreTest, NewerFormatIsRefusedAndLeftAlone) {
+  Open();
+  store_.reset();
+  Spill(directory_ + "/format", "wherefore store 2\n");
+  const Error error = OpenFails();
+  EXPECT_NE(error.message.find("newer"), std::string::npos);
+  EXPECT_EQ(Slurp(directory_ + "/format"), "wherefore store 2\n");
+  Spill(directory_ + "/format", "something else\n");
+  EXPECT_NE(OpenFails().message.find("not a store"), std::string::npos);
+}
+
+TEST_F(DuckdbStoreTest, TornTailIsCutAndCounted) {
+  Open();
+  Append(1), Append(2);
+  store_.reset();
+  const auto logs = Files("wal");
+  ASSERT_EQ(logs.size(), 1u);
+  const std::string whole = Slurp(logs[0]);
+  for (size_t cut : {size_t{1}, size_t{40}, whole.size() / 4}) {
+    Spill(logs[0], whole.substr(0, whole.size() - cut));
+    Open();
+    EXPECT_EQ(Size(1), 1u);
+    EXPECT_EQ(Size(2), 0u);
+    EXPECT_GT(store_->ReadStatus("default")->counters["log_torn_bytes"], 0);
+  }
+}
+
+TEST_F(DuckdbStoreTest, DamageInTheMiddleIsAnErrorThatNamesThePlace) {
+  Open();
+  Append(1), Append(2), Append(3);
+  store_.reset();
+  const auto logs = Files("wal");
+  ASSERT_EQ(logs.size(), 1u);
+  std::string bytes = Slurp(logs[0]);
+  bytes[100] ^= 1;
+  Spill(logs[0], bytes);
+  const Error error = OpenFails();
+  EXPECT_NE(error.message.find(logs[0].filename().string()), std::string::npos);
+  EXPECT_NE(error.message.find("offset 16"), std::string::npos);
+}
+
+TEST_F(DuckdbStoreTest, LogsAreDeletedOnceApplied) {
+  Open();
+  for (uint64_t n = 0; n < 10; ++n) Append(n);
+  EXPECT_EQ(Files("wal").size(), 1u);
+  ASSERT_TRUE(store_->Flush().ok());
+  EXPECT_TRUE(Files("wal").empty());
+  EXPECT_EQ(store_->ReadStatus("default")->pending_rows, 0);
+}
+
+TEST_F(DuckdbStoreTest, ACommittedLogThatWasNotDeletedIsNotAppliedTwice) {
+  Open();
+  Append(1);
+  const auto log = Files("wal").at(0);
+  const std::string bytes = Slurp(log);
+  ASSERT_TRUE(store_->Flush().ok());
+  store_.reset();
+  Spill(log, bytes);  // as if the process had ended between commit and deletion
+  Open();
+  EXPECT_EQ(store_->ReadStatus("default")->spans, 1);
+  EXPECT_TRUE(Files("wal").empty());
+}
+
+TEST_F(DuckdbStoreTest, ManySmallImportsMakeFewSegments) {
+  for (uint64_t n = 0; n < 24; ++n) {
+    Open();
+    Append(n);
+    ASSERT_TRUE(store_->Flush().ok());
+  }
+  EXPECT_LE(Files("parts").size(), 2u);
+  for (uint64_t n = 0; n < 24; ++n) EXPECT_EQ(Size(n), 1u) << n;
+  EXPECT_EQ(store_->ReadStatus("default")->traces, 24);
+  TraceQuery query;
+  query.limit = 100;
+  EXPECT_EQ(store_->Search("default", query)->traces.size(), 24u);
+}
+
+TEST_F(DuckdbStoreTest, FullPartsAreFollowedByNewOnes) {
+  DuckdbStoreOptions options;
+  options.segment_rows = 1;  // every batch is a segment; none is small against the next
+  Open(options);
+  for (uint64_t n = 0; n < 40; ++n) {
+    BatchBuilder b;
+    for (uint64_t i = 0; i < 3; ++i) b.Span({MixBits(n), n}, i + 1, 0, kT0 + static_cast<Nanos>(n), 5);
+    ASSERT_TRUE(store_->AppendAndWait(b.Take()).ok());
+  }
+  ASSERT_TRUE(store_->Flush().ok());
+  EXPECT_GE(Files("parts").size(), 3u * 2);
+  for (uint64_t n = 0; n < 40; ++n) EXPECT_EQ(Size(n), 3u);
+  Open(options);
+  EXPECT_EQ(store_->ReadStatus("default")->spans, 120);
+  TraceQuery query;
+  query.limit = 7;
+  size_t found = 0;
+  while (true) {
+    const SearchPage page = *store_->Search("default", query);
+    found += page.traces.size();
+    if (!page.next) break;
+    query.cursor = page.next;
+  }
+  EXPECT_EQ(found, 40u);
+}
+
+TEST_F(DuckdbStoreTest, OverloadKeepsNothingOfTheRefusedBatch) {
+  DuckdbStoreOptions options;
+  options.max_queue_bytes = 1;  // one batch waits at a time
+  Open(options);
+  std::atomic<int> accepted{0}, refused{0};
+  std::atomic<int> open{0};
+  for (uint64_t n = 0; n < 300; ++n) {
+    ++open;
+    store_->Append(Span(n), [&](Status status) {
+      if (status.ok()) {
+        ++accepted;
+      } else {
+        EXPECT_EQ(status.error().code, ErrorCode::kOverloaded);
+        ++refused;
+      }
+      --open;
+    });
+  }
+  while (open != 0) usleep(1000);
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(store_->ReadStatus("default")->spans, accepted);
+  EXPECT_EQ(store_->ReadStatus("default")->counters["batches_refused"], refused);
+}
+
+TEST_F(DuckdbStoreTest, ReadersSeeEverythingWhileSegmentsAreWritten) {
+  DuckdbStoreOptions options;
+  options.segment_rows = 2000;
+  options.sync = SyncMode::kNoSync;
+  Open(options);
+  std::atomic<uint64_t> written{0};
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    uint64_t looked = 0;
+    while (!stop) {
+      const uint64_t have = written;
+      if (have == 0) continue;
+      const uint64_t n = looked++ % have;
+      ASSERT_EQ(Size(n), 20u) << n << " of " << have;
+      if (looked % 50 == 0) {
+        std::set<uint64_t> seen;
+        ASSERT_TRUE(store_->Scan("default", {}, [&](EventBatch b) {
+                            for (uint64_t lo : b.trace_lo) seen.insert(lo);
+                            return true;
+                          }).ok());
+        ASSERT_GE(seen.size(), have);
+      }
+    }
+  });
+  for (uint64_t n = 0; n < 1500; ++n) {
+    BatchBuilder b;
+    for (uint64_t i = 0; i < 20; ++i) b.Span({MixBits(n), n}, i + 1, i, kT0 + static_cast<Nanos>(n * 20 + i), 5);
+    Status status = store_->AppendAndWait(b.batch());
+    ASSERT_TRUE(status.ok());
+    written = n + 1;
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(store_->ReadStatus("default")->spans, 1500 * 20);
+}
+
+// A store of format 1, written when that was new, must open for ever.
+TEST_F(DuckdbStoreTest, OpensTheFixtureOfFormat1) {
+  const fs::path fixture = fs::path(WHEREFORE_SOURCE_DIR) / "tests" / "fixtures" / "store-v1";
+  if (std::getenv("WHEREFORE_MAKE_FIXTURE") != nullptr) {
+    fs::remove_all(fixture);
+    fs::create_directories(fixture);
+    auto made = OpenDuckdbStore(fixture.string());
+    ASSERT_TRUE(made.ok());
+    BatchBuilder b;
+    b.Received(kT0).Process("shop", "node-1", {{"zone", "eu"}});
+    for (uint64_t n = 0; n < 50; ++n) {
+      b.Span({MixBits(n / 5), n / 5}, n + 1, n % 5 == 0 ? 0 : n, kT0 + static_cast<Nanos>(n * 1000), 500, "op" + std::to_string(n % 3));
+      b.Text("user", "u" + std::to_string(n % 7)).Int("code", 200).Text("id", "00000000000000ff");
+    }
+    ASSERT_TRUE((*made)->AppendAndWait(b.Take()).ok());
+    ASSERT_TRUE((*made)->Flush().ok());
+    ASSERT_TRUE((*made)->AppendAndWait(Span(1000)).ok());  // stays in the log
+    made->reset();
+    fs::remove_all(fixture / "tmp");
+    fs::remove(fixture / "lock");
+  }
+  fs::copy(fixture, directory_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  Open();
+  const StoreStatus status = *store_->ReadStatus("default");
+  EXPECT_EQ(status.spans, 51);
+  EXPECT_EQ(status.traces, 11);
+  EXPECT_EQ(Size(3), 5u);
+  EXPECT_EQ(Size(1000), 1u);
+  TraceQuery query;
+  query.service = "shop";
+  query.attributes = {{"user", "u3"}, {"zone", "eu"}, {"code", "200"}, {"id", "00000000000000ff"}};
+  EXPECT_EQ(store_->Search("default", query)->traces.size(), 7u);
+}
+
+}  // namespace
+}  // namespace wf
