@@ -29,6 +29,35 @@ std::optional<T> WholeNumber(std::string_view text) {
   return value;
 }
 
+// Half a surrogate pair, written as an escape, is what JavaScript makes of a text cut in the middle of a character:
+// it becomes U+FFFD, like other bytes that are no character. Returns whether there was any.
+bool RepairSurrogateEscapes(std::string& text) {
+  const auto unit_at = [&](size_t at) -> unsigned {
+    unsigned value = 0;
+    if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return 0;
+    const auto [end, error] =
+        std::from_chars(text.data() + at + 2, text.data() + at + 6, value, 16);
+    return error == std::errc() && end == text.data() + at + 6 ? value : 0;
+  };
+  bool found = false;
+  for (size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at)) {
+    const unsigned unit = unit_at(at);
+    if (unit < 0xD800 || unit > 0xDFFF) {
+      at += 2;
+      continue;
+    }
+    const unsigned low = unit <= 0xDBFF ? unit_at(at + 6) : 0;
+    if (low >= 0xDC00 && low <= 0xDFFF) {
+      at += 12;
+      continue;
+    }
+    text.replace(at, 6, "\\ufffd");
+    at += 6;
+    found = true;
+  }
+  return found;
+}
+
 }  // namespace
 
 JsonType JsonValue::type() const {
@@ -166,6 +195,10 @@ Result<JsonValue> JsonParser::Parse(std::string_view text, const JsonLimits& lim
   if (error == simdjson::UTF8_ERROR && limits.repair_utf8) {
     padded = RepairUtf8(text);
     padded.reserve(padded.size() + simdjson::SIMDJSON_PADDING);
+    repaired_ = true;
+    error = parse();
+  }
+  if (error == simdjson::STRING_ERROR && limits.repair_utf8 && RepairSurrogateEscapes(padded)) {
     repaired_ = true;
     error = parse();
   }

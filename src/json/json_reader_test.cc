@@ -121,6 +121,14 @@ TEST(JsonReader, RepairsUtf8WhenAsked) {
   ASSERT_TRUE(root.ok());
   EXPECT_TRUE(parser.repaired_utf8());
   EXPECT_EQ((*root->Elements().begin()).String(), "a\xEF\xBF\xBD");
+
+  // A text cut in the middle of a character, as JavaScript writes it.
+  root = parser.Parse(R"(["\ud83dx \\ud83d \ud83d\ude00 \udc00 \u00e9\ud83d"])", limits);
+  ASSERT_TRUE(root.ok()) << root.error().message;
+  EXPECT_TRUE(parser.repaired_utf8());
+  EXPECT_EQ((*root->Elements().begin()).String(),
+            "\xEF\xBF\xBDx \\ud83d \xF0\x9F\x98\x80 \xEF\xBF\xBD \xC3\xA9\xEF\xBF\xBD");
+  EXPECT_FALSE(parser.Parse(R"(["\ud83d", "\q"])", limits).ok());
 }
 
 TEST(JsonReader, ReadsWhatTheWriterWrites) {

@@ -107,7 +107,7 @@ class Import {
   std::string Place(std::string_view text, size_t offset) const {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
     return fmt::format(
-        "{}: byte {} (line {})", name_, consumed_bytes_ + offset,
+        "{}: value at byte {} (line {})", name_, consumed_bytes_ + offset,
         consumed_lines_ + 1 + static_cast<size_t>(std::count(text.begin(), end, '\n')));
   }
 

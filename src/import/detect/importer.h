@@ -33,7 +33,8 @@ struct ImportOptions {
 struct ImportResult {
   ImportFormat format = ImportFormat::kOtlpJson;
   DecodeReport report;
-  std::string first_fault;  // "FILE: byte N (line L): reason"; empty when every value was read
+  std::string
+      first_fault;  // "FILE: value at byte N (line L): reason"; empty when every value was read
 };
 
 // Takes a batch of at most max_rows rows, never empty. An error ends the import and is returned.

@@ -138,7 +138,7 @@ TEST(Import, ACutDocumentIsRefusedWholeAndNamesThePlace) {
       "{\n \"data\": [\n  {\"traceID\":\"1\",\n   \"spans\":[{\"spanID\":\"1\"}]},\n  {";
   const Imported cut = ImportText(pretty);
   ASSERT_FALSE(cut.result.ok());
-  EXPECT_EQ(cut.result.error().message.substr(0, 22), "f: byte 0 (line 1): JS");
+  EXPECT_EQ(cut.result.error().message.substr(0, 31), "f: value at byte 0 (line 1): JS");
   EXPECT_EQ(cut.rows(), 0u);
   const std::string protobuf = OtlpProtobuf(5);
   const Imported half = ImportText(std::string_view(protobuf).substr(0, protobuf.size() - 3));
@@ -151,7 +151,8 @@ TEST(Import, AMalformedLineIsCountedAndTheRestGoesOn) {
   const Imported out =
       ImportText(good + "\n{\"trace_id\":\n" + good + "\nnonsense\n" + good + "\n{\"cut\":");
   EXPECT_EQ(out.text(), "wherefore events: accepted 3, rejected 3 {malformed_value:3}, repairs {}");
-  EXPECT_EQ(out.result->first_fault.substr(0, 40), "f: byte 54 (line 2): JSON: expected ',' ");
+  EXPECT_EQ(out.result->first_fault.substr(0, 49),
+            "f: value at byte 54 (line 2): JSON: expected ',' ");
 }
 
 TEST(Import, LogsAndMetricsBesideTracesAreCounted) {
@@ -217,8 +218,8 @@ TEST(Import, StreamsLongFilesOfLines) {
   const Imported out = ImportText(net::Compress(net::Compression::kZstd, content));
   EXPECT_EQ(out.result->report.accepted, lines + 1);
   EXPECT_EQ(out.result->first_fault.substr(0, out.result->first_fault.find(": JSON")),
-            "f: byte " + std::to_string(static_cast<size_t>(lines) * line.size()) + " (line " +
-                std::to_string(lines + 1) + ")");
+            "f: value at byte " + std::to_string(static_cast<size_t>(lines) * line.size()) +
+                " (line " + std::to_string(lines + 1) + ")");
 }
 
 }  // namespace

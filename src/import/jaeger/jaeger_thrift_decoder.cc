@@ -305,6 +305,12 @@ class BatchDecoder {
 
 Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out,
                           DecodeReport& report) {
+  constexpr size_t kMaxBytes = size_t{512} << 20;  // offsets inside a batch are 32 bits
+  if (batch.size() > kMaxBytes || out.bytes.size() > kMaxBytes) {
+    return BadInput(
+        fmt::format("Jaeger Thrift: a batch of {} bytes is larger than 512 MiB", batch.size()),
+        "send smaller batches");
+  }
   const BatchMark mark(out);
   DecodeReport own;
   BatchDecoder decoder(batch, options, out, own);

@@ -92,5 +92,22 @@ void BM_DecodeOtlpProtobufWithRules(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeOtlpProtobufWithRules);
 
+void BM_DecodeOtlpJson(benchmark::State& state) {
+  const EventBatch source = MakeBatch(7);
+  const std::string request = EncodeOtlpJson(source, AllRows(source));
+  int64_t spans = 0;
+  for (auto _ : state) {
+    EventBatch batch;
+    DecodeReport report;
+    const Status status = DecodeOtlpJson(request, {}, batch, report);
+    if (!status.ok() || report.accepted != kSpans) state.SkipWithError("not decoded");
+    spans += report.accepted;
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(request.size()));
+  state.counters["CPU per span"] = benchmark::Counter(
+      static_cast<double>(spans), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_DecodeOtlpJson);
+
 }  // namespace
 }  // namespace wf

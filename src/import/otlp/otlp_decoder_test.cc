@@ -343,5 +343,21 @@ TEST(OtlpProtobuf, RulesDropAndHashBeforeAnythingIsStored) {
   EXPECT_EQ(d.batch.bytes.find("hunter2"), std::string::npos);
 }
 
+TEST(OtlpCounts, LogsAndMetricsInProtobuf) {
+  const auto nested = [](uint32_t field, const std::vector<std::string>& messages) {
+    return Message([&](pbf_writer& w) {
+      for (const std::string& message : messages) w.add_message(field, message);
+    });
+  };
+  const std::string logs = nested(1, {nested(2, {nested(2, {"", "", ""}), nested(2, {""})})});
+  EXPECT_EQ(*CountOtlpLogs(logs), 4);
+  EXPECT_FALSE(CountOtlpLogs(logs.substr(0, logs.size() - 1)).ok());
+  const std::string gauge = nested(5, {nested(1, {"", ""})}),
+                    summary = nested(11, {nested(1, {""})});
+  const std::string metrics = nested(1, {nested(2, {nested(2, {gauge, summary})})});
+  EXPECT_EQ(*CountOtlpMetrics(metrics), 3);
+  EXPECT_EQ(*CountOtlpMetrics(""), 0);
+}
+
 }  // namespace
 }  // namespace wf
