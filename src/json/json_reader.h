@@ -153,6 +153,9 @@ struct JsonLimits {
   bool repair_utf8 = false;
 };
 
+// A parser holds about ten times the text it last parsed. Texts up to this size are worth keeping a parser for.
+constexpr size_t kKeptParserBytes = size_t{4} << 20;
+
 class JsonParser {
  public:
   JsonParser();

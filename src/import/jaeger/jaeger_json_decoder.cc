@@ -213,7 +213,10 @@ void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer) {
 
 Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
                         DecodeReport& report) {
-  static thread_local JsonParser parser;
+  // A thread keeps its parser's buffers for the next body, but not those of an unusually large one.
+  static thread_local JsonParser kept;
+  JsonParser own_parser;
+  JsonParser& parser = body.size() <= kKeptParserBytes ? kept : own_parser;
   JsonLimits limits;
   limits.repair_utf8 = true;
   WF_ASSIGN(const JsonValue root, parser.Parse(body, limits));

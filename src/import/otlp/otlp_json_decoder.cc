@@ -329,7 +329,10 @@ JsonLimits OtlpLimits() {
 
 Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out,
                       DecodeReport& report) {
-  static thread_local JsonParser parser;
+  // A thread keeps its parser's buffers for the next body, but not those of an unusually large one.
+  static thread_local JsonParser kept;
+  JsonParser own_parser;
+  JsonParser& parser = request.size() <= kKeptParserBytes ? kept : own_parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(request, OtlpLimits()));
   DecodeReport own;
   if (parser.repaired_utf8()) own.Repair("bad_utf8");
