@@ -17,12 +17,12 @@ await check('jaeger: Thrift from Jaeger\'s client', async (assert) => {
   const startTime = Date.now() - 60_000;
   const root = tracer.startSpan('GET /', { startTime, tags: { 'span.kind': 'server' } });
   const child = tracer.startSpan('call', {
-    childOf: root,
+    childOf: root.context(),
     startTime: startTime + 1,
     tags: { 'span.kind': 'client', text: 'ü', flag: true, number: 2.5, error: true },
   });
   child.log({ event: 'retry', attempt: 2 }, startTime + 2);
-  const after = tracer.startSpan('later', { references: [jaeger.opentracing.followsFrom(root)], startTime: startTime + 20 });
+  const after = tracer.startSpan('later', { references: [jaeger.opentracing.followsFrom(root.context())], startTime: startTime + 20 });
   child.finish(startTime + 9);
   root.finish(startTime + 10);
   after.finish(startTime + 25);

@@ -43,7 +43,7 @@ for (const [name, makeExporter] of Object.entries(transports)) {
   if (!answer) continue;
   await check(`otel-node: ${name}: every span, attribute, link and status`, (assert) => compareBlocks(assert, sent.spans, answer));
   await check(`otel-node: ${name}: every event`, (assert) => compareEvents(assert, sent.spans, answer));
-  await check(`otel-node: ${name}: the process`, (assert) => compareProcess(assert, answer, service));
+  await check(`otel-node: ${name}: the process`, (assert) => compareProcess(assert, sent.spans, answer, service));
   await check(`otel-node: ${name}: found by search`, async (assert) => {
     const found = await getJson(`/api/v1/traces?${new URLSearchParams({ service, attr: 'int=-42', status: 'error' })}`);
     assert.deepEqual(found, { traces: [expectedSummary(sent, service)], next: null });
