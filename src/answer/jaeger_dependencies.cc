@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "answer/jaeger_spans.h"
 #include "answer/jaeger_trace_json.h"
 
 namespace wf {
@@ -48,6 +49,7 @@ Result<Dependencies> CountDependencies(Store& store, const std::string& tenant, 
   ScanOptions options;
   options.time = time;
   const Status status = store.Scan(tenant, options, [&](EventBatch batch) {
+    batch = BlocksAsSpans(std::move(batch));
     for (const TraceRows& trace : SpansByTrace(batch)) {
       CountTrace(batch, trace, counts);
       out.spans += trace.rows.size();

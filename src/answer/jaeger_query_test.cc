@@ -257,6 +257,47 @@ TEST_F(JaegerQuery, V3TracesAreOtlpGroupedByTrace) {
   EXPECT_EQ(Get("/api/v3/traces", {{"query.service_name", "shop"}}).status, 400);
 }
 
+void AddEvent(EventBatch& b, EventType type, uint64_t id1, uint64_t id2, uint32_t process,
+              Nanos time, const std::string& name = {}) {
+  b.AddRow();
+  b.trace_lo.back() = 3;
+  b.type.back() = type;
+  b.id1.back() = id1;
+  b.id2.back() = id2;
+  b.process.back() = process;
+  b.start_ns.back() = kStart + time;
+  b.name.back() = b.strings.Intern(name);
+  b.marks.back() = kHasStart;
+}
+
+TEST_F(JaegerQuery, BlocksOfOurOwnEventsAreSpans) {
+  EventBatch b;
+  const uint32_t native = AddProcess(b, "native"), back = AddProcess(b, "back");
+  b.scopes.push_back({});
+  AddEvent(b, EventType::kUnitBegin, 0x100, 0, native, 0, "main");
+  AddEvent(b, EventType::kBlockBegin, 0x10, 0x100, native, 1'000, "handle");
+  AddEvent(b, EventType::kPoint, 0x50, 0x10, native, 2'000, "checked");
+  AddEvent(b, EventType::kBlockEnd, 0x10, 0x100, native, 9'000);
+  AddEvent(b, EventType::kUnitEnd, 0x100, 0, native, 9'500);
+  AddSpan(b, {3, 0x20, 0x10, back, "SELECT", SpanKind::kServer, 3'000, 4'000});
+  ASSERT_TRUE(store_.AppendAndWait(std::move(b)).ok());
+  const JaegerAnswer answer = Get("/api/traces/3");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.body,
+              HasSubstr(R"("spanID":"0000000000000010","operationName":"handle","references":[],)"
+                        R"("startTime":1700000000000001,"duration":8,)"));
+  EXPECT_THAT(answer.body, HasSubstr(R"("logs":[{"timestamp":1700000000000002,"fields":[)"
+                                     R"({"key":"event","type":"string","value":"checked"}]}])"));
+  EXPECT_THAT(
+      answer.body,
+      HasSubstr(R"("operationName":"SELECT","references":[{"refType":"CHILD_OF",)"
+                R"("traceID":"00000000000000000000000000000003","spanID":"0000000000000010"}])"));
+  EXPECT_THAT(Get("/api/v3/traces/3").body,
+              HasSubstr(R"("spanId":"0000000000000010","name":"handle")"));
+  EXPECT_THAT(Get("/api/dependencies", {{"service", "native"}}).body,
+              HasSubstr(R"("data":[{"parent":"native","child":"back","callCount":1}])"));
+}
+
 TEST_F(JaegerQuery, AnotherTenantSeesNothing) {
   EXPECT_EQ(AnswerJaegerQuery(store_, "other", "GET", "/api/traces/1", {})->status, 404);
   EXPECT_THAT(AnswerJaegerQuery(store_, "other", "GET", "/api/services", {})->body,

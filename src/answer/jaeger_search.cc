@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "answer/jaeger_spans.h"
+
 namespace wf {
 namespace {
 
@@ -64,10 +66,11 @@ Result<std::unordered_set<TraceId>> WithDerivedTags(Store& store, const std::str
                                                     const std::vector<TraceSummary>& page) {
   std::vector<TraceId> ids;
   for (const TraceSummary& trace : page) ids.push_back(trace.trace_id);
-  WF_ASSIGN(const EventBatch batch, store.ReadTraces(tenant, ids));
+  WF_ASSIGN(EventBatch events, store.ReadTraces(tenant, ids));
+  const EventBatch batch = BlocksAsSpans(std::move(events));
   std::unordered_set<TraceId> matching;
   for (size_t row = 0; row < batch.size(); ++row) {
-    if (batch.type[row] == EventType::kSpan && Matches(batch, row, search)) {
+    if (Matches(batch, row, search)) {
       matching.insert(batch.trace_id(row));
     }
   }
@@ -106,7 +109,8 @@ Result<std::vector<TraceSummary>> Search(Store& store, const std::string& tenant
 Status ReadInOrder(Store& store, const std::string& tenant, const std::vector<TraceId>& ids,
                    JaegerFound& found) {
   if (ids.empty()) return {};
-  WF_ASSIGN(found.batch, store.ReadTraces(tenant, ids));
+  WF_ASSIGN(EventBatch events, store.ReadTraces(tenant, ids));
+  found.batch = BlocksAsSpans(std::move(events));
   std::unordered_map<TraceId, TraceRows> by_id;
   for (TraceRows& trace : SpansByTrace(found.batch)) by_id.emplace(trace.id, std::move(trace));
   for (const TraceId& id : ids) {
