@@ -173,6 +173,7 @@ const questions = [
   ['/api/traces/{id}', 400, '/api/traces/not-hex'],
   ['/api/dependencies', 200, `/api/dependencies${q({ service })}`, (body, assert) => assert.deepEqual(body.data, [{ parent: service, child: `${service}-backend`, callCount: 1 }])],
   ['/api/dependencies', 400, '/api/dependencies?lookback=long'],
+  ['/api/metrics/{metric}', 501, '/api/metrics/latencies', (body, assert) => assert.equal(body.errors[0].code, 501)],
   ['/api/v3/services', 200, '/api/v3/services'],
   ['/api/v3/operations', 200, `/api/v3/operations${q({ service })}`],
   ['/api/v3/operations', 400, '/api/v3/operations'],
