@@ -5,15 +5,22 @@
 #include <string>
 #include <unordered_map>
 
-#include "answer/value_json.h"
+#include "import/decode/base64.h"
 
 namespace wf {
 namespace {
 
 std::string UnsignedText(Nanos time) { return std::to_string(time < 0 ? 0 : time); }
 
-void WriteAnyValue(const Value& value, JsonWriter& out) {
+// Senders nest values as deep as they like; what is deeper than any honest use is left out, not worth our stack.
+constexpr int kMaxDepth = 64;
+
+void WriteAnyValue(const Value& value, JsonWriter& out, int depth = 0) {
   out.BeginObject();
+  if (depth > kMaxDepth) {
+    out.Field("stringValue", "…").EndObject();
+    return;
+  }
   switch (value.type) {
     case ValueType::kNull:
       break;
@@ -30,13 +37,13 @@ void WriteAnyValue(const Value& value, JsonWriter& out) {
       out.Key("doubleValue").Double(value.number);
       break;
     case ValueType::kBytes:
-      out.Field("bytesValue", Base64(value.text));
+      out.Field("bytesValue", Base64Encode(value.text));
       break;
     case ValueType::kArray: {
       out.Key("arrayValue").BeginObject().Key("values").BeginArray();
       ArrayReader reader(value.text);
       Value element;
-      while (reader.Next(element)) WriteAnyValue(element, out);
+      while (reader.Next(element)) WriteAnyValue(element, out, depth + 1);
       out.EndArray().EndObject();
       break;
     }
@@ -47,7 +54,7 @@ void WriteAnyValue(const Value& value, JsonWriter& out) {
       Value element;
       while (reader.Next(key, element)) {
         out.BeginObject().Field("key", key).Key("value");
-        WriteAnyValue(element, out);
+        WriteAnyValue(element, out, depth + 1);
         out.EndObject();
       }
       out.EndArray().EndObject();

@@ -6,7 +6,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "answer/value_json.h"
+#include "answer/attribute_json.h"
+#include "import/decode/base64.h"
 
 namespace wf {
 namespace {
@@ -35,7 +36,7 @@ void WriteTag(std::string_view key, const Value& value, JsonWriter& out) {
       out.Field("type", "float64").Key("value").Double(value.number);
       break;
     case ValueType::kBytes:
-      out.Field("type", "binary").Field("value", Base64(value.text));
+      out.Field("type", "binary").Field("value", Base64Encode(value.text));
       break;
     case ValueType::kString:
     case ValueType::kNull:
@@ -44,7 +45,7 @@ void WriteTag(std::string_view key, const Value& value, JsonWriter& out) {
     case ValueType::kArray:
     case ValueType::kMap: {
       JsonWriter nested;
-      WriteTypedValue(value, nested);
+      WriteValue(value, nested);
       out.Field("type", "string").Field("value", nested.Take());
       break;
     }

@@ -115,6 +115,29 @@ TEST(JaegerTraceJson, EveryPartOfASpanAsOtlp) {
       R"("spanId":"0000000000000008"}],"status":{"message":"broken","code":2}}]}]}])");
 }
 
+TEST(JaegerTraceJson, DeepValuesEndSomewhere) {
+  EventBatch b;
+  b.processes.push_back({});
+  b.scopes.push_back({});
+  b.AddRow();
+  b.marks.back() = kHasStart | kHasEnd;
+  std::string value;
+  PutInt(1, value);
+  for (int depth = 0; depth < 10'000; ++depth) {
+    std::string outer;
+    PutString(value, outer, ValueType::kArray);
+    value = std::move(outer);
+  }
+  PutVarint(b.strings.Intern("deep"), b.bytes);
+  b.bytes += value;
+  b.EndAttributes();
+  JsonWriter out;
+  WriteJaegerTrace(b, {0}, out);
+  EXPECT_THAT(out.Take(), HasSubstr(R"([[\"…\"]])"));
+  WriteResourceSpans(b, SpansByTrace(b), out);
+  EXPECT_THAT(out.Take(), HasSubstr(R"({"values":[{"stringValue":"…"}]})"));
+}
+
 TEST(JaegerTraceJson, ATagThatIsThereIsNotDerivedAgain) {
   EventBatch b;
   b.processes.push_back({});

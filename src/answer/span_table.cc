@@ -1,6 +1,6 @@
 #include "answer/span_table.h"
 
-#include "answer/value_json.h"
+#include "answer/attribute_json.h"
 #include "base/utf8.h"
 #include "json/json_writer.h"
 
@@ -17,7 +17,7 @@ void Attributes(const EventBatch& batch, std::string_view packed, JsonWriter& js
   uint32_t key;
   for (Value value; reader.Next(key, value);) {
     json.Key(batch.str(key));
-    WriteTypedValue(value, json);
+    WriteValue(value, json);
   }
   json.EndObject();
 }
