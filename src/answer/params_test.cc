@@ -7,8 +7,13 @@
 namespace wf {
 namespace {
 
+// A single pair in braces would also do for Params' copy constructor.
+Params Of(std::vector<std::pair<std::string, std::string>> values) {
+  return Params(std::move(values));
+}
+
 TEST(Params, UnknownNamesAreRefusedByName) {
-  const Params params({{"servce", "shop"}});
+  const Params params = Of({{"servce", "shop"}});
   const Status status = params.Check({"service"}, {"attr"});
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("servce"), std::string::npos);
@@ -16,17 +21,15 @@ TEST(Params, UnknownNamesAreRefusedByName) {
 }
 
 TEST(Params, ASingleFlagGivenTwiceIsRefused) {
-  EXPECT_FALSE(Params({{"limit", "1"}, {"limit", "2"}}).Check({"limit"}).ok());
-  EXPECT_TRUE(Params({{"attr", "a=1"}, {"attr", "b=2"}}).Check({}, {"attr"}).ok());
+  EXPECT_FALSE(Of({{"limit", "1"}, {"limit", "2"}}).Check({"limit"}).ok());
+  EXPECT_TRUE(Of({{"attr", "a=1"}, {"attr", "b=2"}}).Check({}, {"attr"}).ok());
 }
 
-TEST(Params, EmptyCountsAsAbsent) {
-  EXPECT_EQ(Params({{"service", ""}}).Get("service"), std::nullopt);
-}
+TEST(Params, EmptyCountsAsAbsent) { EXPECT_EQ(Of({{"service", ""}}).Get("service"), std::nullopt); }
 
 TEST(Params, NumbersNameTheirFlagAndRange) {
   for (const char* text : {"0", "x", "1.5", "10001", ""}) {
-    auto value = Params({{"limit", text}}).Integer("limit", 1, 10'000);
+    auto value = Of({{"limit", text}}).Integer("limit", 1, 10'000);
     if (*text == '\0') {
       EXPECT_TRUE(value.ok());
       continue;
