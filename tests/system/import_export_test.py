@@ -62,7 +62,7 @@ def every_format_is_found_by_content():
         check(f"{name}: the trace is complete", trace["complete"], trace["missing"])
     for tag, pack, value in (("gzip", gzip.compress, 0x41), ("zstd", zstd, 0x42)):
         for form, content in (("JSON", json.dumps(small_trace(value)).encode()),
-                              ("protobuf", otlp_proto.encode(small_trace(value + 16)))):
+                              ("protobuf", otlp_proto.encode(small_trace(value + 0x1000)))):
             report = import_value(store, pack(content), "packed.json")
             equal(f"{tag} of OTLP {form} is read", (report["traces"], report["spans"]), (1, 2))
     equal("units of time: Zipkin and Jaeger µs, HTrace ms, all shown as ns",
