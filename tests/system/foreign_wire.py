@@ -1,4 +1,5 @@
-"""Wire forms that the standard library does not speak: Jaeger's Thrift batches, and gRPC calls over plain HTTP/2."""
+"""Wire forms that the standard library does not speak: Jaeger's Thrift batches, gRPC calls over plain HTTP/2, Parquet's
+footer."""
 import contextlib
 import socket
 import struct
@@ -123,3 +124,66 @@ def grpc_call(address, method, message, seconds=10):
     if len(data) >= 5:
         answer.message = data[5:5 + int.from_bytes(data[1:5], "big")]
     return answer
+
+
+# --- Parquet: the footer is a Thrift struct in the compact protocol
+
+
+class _Compact:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def zigzag(self):
+        value = self.varint()
+        return value >> 1 ^ -(value & 1)
+
+    def value(self, kind):
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self.byte()
+        if kind in (4, 5, 6):
+            return self.zigzag()
+        if kind == 7:
+            self.at += 8
+            return None
+        if kind == 8:
+            length = self.varint()
+            self.at += length
+            return self.data[self.at - length:self.at]
+        if kind in (9, 10):
+            head = self.byte()
+            size = head >> 4 if head >> 4 != 15 else self.varint()
+            return [self.value(head & 15) if head & 15 not in (1, 2) else self.byte() for _ in range(size)]
+        if kind == 12:
+            return self.struct()
+        raise ValueError(f"Thrift type {kind}")
+
+    def struct(self):
+        fields, number = {}, 0
+        while True:
+            head = self.byte()
+            if head == 0:
+                return fields
+            number = number + (head >> 4) if head >> 4 else self.zigzag()
+            fields[number] = self.value(head & 15)
+
+
+def parquet_facts(data):
+    """(rows, column names) by a Parquet file's footer."""
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = _Compact(data[-8 - length:-8]).struct()
+    return footer[3], [element[4].decode() for element in footer[2]][1:]

@@ -269,6 +269,10 @@ class Server:
     def send_proto(self, data, headers=None, path="/v1/traces"):
         return self.request("otlp_http", "POST", path, data, {"Content-Type": "application/x-protobuf", **(headers or {})})
 
+    def flush(self):
+        """What waits in the log goes into a part."""
+        return self.request("http", "POST", "/api/v1/flush", b"", {"Authorization": "Bearer " + self.token}, timeout=60)
+
     def alive(self):
         return self.process.poll() is None and self.get("/healthz").status == 200
 

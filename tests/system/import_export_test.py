@@ -10,6 +10,7 @@ import random
 import re
 
 from harness import *
+import foreign_wire
 
 BASE = 1_700_000_000 * SECOND
 REPORT_KEYS = ["files", "traces", "spans", "duplicates", "rejected", "repairs"]
@@ -180,6 +181,9 @@ def export_then_import_gives_the_same_traces():
     data = open(parquet, "rb").read()
     check("Parquet: begins and ends with its magic", data[:4] == b"PAR1" == data[-4:] and len(data) > 1000, data[:20])
     equal("Parquet: as many events as OTLP JSON", written["events"], ran.json["events"])
+    rows, columns = foreign_wire.parquet_facts(data)
+    equal("Parquet: as many rows as events", rows, written["events"])
+    check("Parquet: a column for trace id, name and times at least", all(any(w in c for c in columns) for w in ("trace", "name", "start", "end")), columns)
     third = folder()
     ran = cli("import", parquet, store=third)
     if ran.code == 0:

@@ -171,6 +171,32 @@ def summaries_agree_with_the_traces():
     check("120 summaries say what the modeled traces say", len(rows) == 120)
 
 
+def from_parts():
+    """All again, from the engine's files instead of the log."""
+    with Server(STORE) as server:
+        equal("the store is flushed", server.flush().status, 200)
+        for query in QUERIES:
+            got = search(query, "--limit", 1000)["traces"]
+            name = " ".join(flags(query)).replace(str(BASE)[:10], "BASE+")
+            equal(f"from a part: traces {name}", [t["trace_id"] for t in got], [t.id for t in NEWEST_FIRST if matches(t, query)])
+        equal("from a part: every value right", [list(t.values()) for t in search({}, "--limit", 1000)["traces"]], [t.row() for t in NEWEST_FIRST])
+        # Half of what a trace is may be in a part, and half in the log.
+        first = NEWEST_FIRST[5]
+        import_value(STORE, otlp(process("late", span(first.id, 50, "late", first.start, first.start + 1, parent=1, status="error"))))
+        row = [t for t in search({}, "--limit", 20)["traces"] if t["trace_id"] == first.id][0]
+        equal("part and log together make one trace", (row["spans"], row["errors"], row["service"]), (len(first.spans) + 1, first.row()[6] + 1, "web"))
+        import_value(STORE, otlp(*first.processes()))
+        row = [t for t in search({}, "--limit", 20)["traces"] if t["trace_id"] == first.id][0]
+        equal("what is in a part already is not counted again", row["spans"], len(first.spans) + 1)
+        for one in first.processes():
+            server.send_otlp(otlp(one))
+        row = [t for t in search({}, "--limit", 20)["traces"] if t["trace_id"] == first.id][0]
+        equal("nor when it is received again", (row["spans"], len(server.trace(first.id)["blocks"])),
+              (len(first.spans) + 1, len(first.spans) + 1 + (not first.complete)))
+        first.spans.append({"service": "late", "name": "late", "status": "error", "start": first.start, "end": first.start + 1, "id": 50,
+                            "attrs": {}, "resource": {}})
+
+
 def attribute_values_with_equals_signs():
     store = folder()
     import_value(store, otlp(process("a", span(1, 1, "x", BASE, BASE + 1, attrs={"q": "a=b=c", "k.v/w": "1 2", "n": 5, "s": "5"}),
@@ -224,6 +250,16 @@ def duration_units_mean_what_they_say():
 
 def what_ran_on_a_resource():
     store = folder()
+    _what_ran_on_a_resource(store, "from the log")
+    with Server(store) as server:
+        equal("the store is flushed", server.flush().status, 200)
+    _what_ran_on_a_resource(store, "from a part")
+
+
+def _what_ran_on_a_resource(store, where):
+    def equal(name, got, expected):
+        return check(f"{name}, {where}", got == expected, lambda: f"expected {expected!r}\ngot      {got!r}")
+
     import_value(store, otlp(
         process("a", span(1, 1, "t7 early", BASE, BASE + 10, attrs={"thread.id": 7, "wherefore.resource": ["lock A", "disk"]}),
                 span(2, 1, "t7 late", BASE + 100, BASE + 110, attrs={"thread.id": 7}),
@@ -270,5 +306,5 @@ def the_table_on_a_terminal():
           sum(t.id in ran.out.decode() for t in NEWEST_FIRST[:6]) >= 4, ran)
 
 
-run(load, keys_and_rows, filters, summaries_agree_with_the_traces, pages, attribute_values_with_equals_signs, forms_of_time, duration_units_mean_what_they_say,
+run(load, keys_and_rows, filters, summaries_agree_with_the_traces, from_parts, pages, attribute_values_with_equals_signs, forms_of_time, duration_units_mean_what_they_say,
     what_ran_on_a_resource, completion, the_table_on_a_terminal)

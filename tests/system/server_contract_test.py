@@ -71,6 +71,12 @@ def one_answer_by_every_door():
             equal(f"{name}: the same error by --store http://", (by_url.code, by_url.error), (code, first.error))
             answer = server.get(f"/api/v1/{question}" + ("?" + urllib.parse.urlencode(params) if params else ""))
             equal(f"{name}: HTTP {status} and the same error", (answer.status, answer.json["error"]), (status, first.error))
+        equal("the store is flushed", server.flush().status, 200)
+        status = server.get("/api/v1/status").json["store"]
+        equal("nothing waits in the log any more", status["pending_rows"], 0)
+        for (question, flags, params), first in zip(QUESTIONS, direct):
+            answer = server.get(f"/api/v1/{question}" + ("?" + urllib.parse.urlencode(params) if params else ""))
+            equal(f"{' '.join([question.replace(ID, 'ID'), *flags])[:90]}: the same bytes from a part as from the log", answer.body, first.out)
     text = cli("trace", "dead", store=store, text=True)
     check("in text an error names object, reason and next step on stderr", text.code == 1 and not text.out and
           "dead".zfill(32).encode() in text.err and len(text.err.strip().splitlines()) >= 1, text)
