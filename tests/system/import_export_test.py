@@ -207,6 +207,14 @@ def export_can_be_cut_by_time():
     out = folder("some.json")
     ran = must(cli("export", "--out", out, "--since", BASE + 2 * SECOND, "--until", BASE + 5 * SECOND, store=store))
     equal("--since is included, --until is not", ran.json["events"], 3)
+    for name, path, code in (("a folder that is not there", "/does/not/exist/x.json", 3), ("a full disk", "/dev/full", 3),
+                             ("Parquet to a folder that is not there", "/does/not/exist/x.parquet", 3)):
+        ran = cli("export", "--out", path, store=store)
+        check(f"{name}: exit {code}, the path is named, stdout is empty", ran.code == code and not ran.out and path in ran.error["message"], ran)
+    for name, flags in (("no --out", []), ("an unknown form", ["--to", "csv", "--out", out]), ("a bad time", ["--since", "x", "--out", out]),
+                        ("Parquet to a pipe", ["--to", "parquet", "--out", "-"])):
+        ran = cli("export", *flags, store=store)
+        check(f"export with {name}: exit 2", ran.code == 2 and not ran.out, ran)
 
 
 def files_of_other_verbs_are_refused_by_name():

@@ -182,7 +182,7 @@ def from_parts():
         equal("from a part: every value right", [list(t.values()) for t in search({}, "--limit", 1000)["traces"]], [t.row() for t in NEWEST_FIRST])
         # Half of what a trace is may be in a part, and half in the log.
         first = NEWEST_FIRST[5]
-        import_value(STORE, otlp(process("late", span(first.id, 50, "late", first.start, first.start + 1, parent=1, status="error"))))
+        import_value(STORE, otlp(process("db", span(first.id, 50, "get", first.start, first.start + 1, parent=1, status="error"))))
         row = [t for t in search({}, "--limit", 20)["traces"] if t["trace_id"] == first.id][0]
         equal("part and log together make one trace", (row["spans"], row["errors"], row["service"]), (len(first.spans) + 1, first.row()[6] + 1, "web"))
         import_value(STORE, otlp(*first.processes()))
@@ -193,7 +193,7 @@ def from_parts():
         row = [t for t in search({}, "--limit", 20)["traces"] if t["trace_id"] == first.id][0]
         equal("nor when it is received again", (row["spans"], len(server.trace(first.id)["blocks"])),
               (len(first.spans) + 1, len(first.spans) + 1 + (not first.complete)))
-        first.spans.append({"service": "late", "name": "late", "status": "error", "start": first.start, "end": first.start + 1, "id": 50,
+        first.spans.append({"service": "db", "name": "get", "status": "error", "start": first.start, "end": first.start + 1, "id": 50,
                             "attrs": {}, "resource": {}})
 
 
