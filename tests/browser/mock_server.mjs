@@ -12,7 +12,7 @@ export const CSP = "default-src 'self'; script-src 'self'; style-src 'self'; img
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 
 // JSON with 64-bit integers: BigInts print as plain numbers.
-const json = (value) => JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `\u0001${v}` : v)).replace(/"\\u0001(-?\d+)"/g, '$1')
+export const json = (value) => JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `\u0001${v}` : v)).replace(/"\\u0001(-?\d+)"/g, '$1')
 const max = (a, b) => (a > b ? a : b)
 
 export class MockStore {

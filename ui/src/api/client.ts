@@ -80,10 +80,7 @@ export const getServices = async (signal?: AbortSignal) =>
 
 export const getOperations = async (service: string, signal?: AbortSignal) =>
   (
-    await get<{ operations: { name: string; kind: string }[] }>(
-      `/api/v1/operations${service ? `?service=${encodeURIComponent(service)}` : ''}`,
-      signal,
-    )
+    await get<{ operations: { name: string; kind: string }[] }>(`/api/v1/operations?service=${encodeURIComponent(service)}`, signal)
   ).operations
 
 export const getAttributeKeys = async (prefix: string, signal?: AbortSignal) =>

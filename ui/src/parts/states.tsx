@@ -15,13 +15,18 @@ export function Skeleton({ rows, label }: { rows: number; label: string }) {
   )
 }
 
+// Hints name commands between backquotes.
+export function WithCode({ text }: { text: string }) {
+  return <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>
+}
+
 export function ErrorState({ error, onRetry, children }: { error: ApiError; onRetry?: () => void; children?: ReactNode }) {
   return (
     <div className="state state-error" role="alert">
       <h2>
         <Icon name="warning" size={20} /> {error.message}
       </h2>
-      {error.hint && <p>{error.hint}</p>}
+      {error.hint && <p><WithCode text={error.hint} /></p>}
       <p className="muted mono">
         {error.request}
         {error.status > 0 && ` → ${error.status}`} · {error.code}

@@ -44,7 +44,9 @@ async function completeValue(field: string, prefix: string, text: string, signal
   if (field === 'service') return (await getServices(signal)).filter(starts(prefix)).slice(0, LIMIT).map((s) => value(s))
   if (field === 'operation') {
     const service = tokenize(text).find((t) => t.text.startsWith('service:'))
-    const operations = await getOperations(service ? unquote(service.text.slice(8)) : '', signal)
+    const services = service ? [unquote(service.text.slice(8))] : (await getServices(signal)).slice(0, 10)
+    const lists = await Promise.all(services.map((s) => getOperations(s, signal).catch(() => [])))
+    const operations = [...new Map(lists.flat().map((o) => [o.name, o])).values()]
     return operations.filter((o) => starts(prefix)(o.name)).slice(0, LIMIT).map((o) => value(o.name, o.kind))
   }
   const number = /^\d+(\.\d+)?/.exec(prefix)?.[0]

@@ -8,10 +8,15 @@ import { Icon } from '../parts/Icon'
 import { Command, ErrorState, Skeleton } from '../parts/states'
 
 const EVERY_MS = 3000
-const LOSS = /reject|drop|lost|shed|discard|overload|fail|refus|unknown|clamp|invalid|malformed/
+// Data that is not kept as it was sent, against requests that were turned away (and whose senders know).
+const LOSS = /reject|drop|lost|shed|discard|clamp|invalid|unknown|hashed/
+const REFUSED = /refus|malformed|too_large|overload|timeout|denied|unimplemented|fail/
 const REPAIR = /repair/
 
-const number = (value: unknown): number => (typeof value === 'number' || typeof value === 'string' ? Number(ns(value as ExactInt)) : 0)
+const number = (value: unknown): number => {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' ? Number(value.replace(/^\u0000/, '')) || 0 : 0
+}
 
 // Our own health: what is kept, what was lost or repaired (by name), and where we listen.
 export function StatusView() {
@@ -38,9 +43,11 @@ export function StatusView() {
   if (!data) return error ? <ErrorState error={error} onRetry={() => setTick((n) => n + 1)} /> : <Skeleton rows={10} label="Loading the status" />
 
   const counters = Object.entries(data.counters)
-  const losses = counters.filter(([name]) => LOSS.test(name))
-  const repairs = counters.filter(([name]) => REPAIR.test(name) && !LOSS.test(name))
-  const rest = counters.filter(([name]) => !LOSS.test(name) && !REPAIR.test(name))
+  const repairs = counters.filter(([name]) => REPAIR.test(name))
+  const losses = counters.filter(([name]) => LOSS.test(name) && !REPAIR.test(name))
+  const refused = counters.filter(([name]) => REFUSED.test(name) && !LOSS.test(name) && !REPAIR.test(name))
+  const rest = counters.filter(([name]) => !LOSS.test(name) && !REFUSED.test(name) && !REPAIR.test(name))
+  const turnedAway = refused.reduce((sum, [, n]) => sum + n, 0)
   const lost = losses.reduce((sum, [, n]) => sum + n, 0)
   return (
     <div className="page status">
@@ -54,6 +61,7 @@ export function StatusView() {
             Up for {duration(Number(ns(data.uptime_ns)))}
             <span className="dot" />version {data.version}
             <span className="dot" />{rate === null ? 'measuring the rate…' : `${grouped(Math.round(rate))} spans/s now`}
+            {turnedAway > 0 && <><span className="dot" />{count(turnedAway, 'request')} turned away</>}
             {error && <><span className="dot" /><span className="bad">▲ {error.message}</span></>}
           </p>
         </div>
@@ -63,6 +71,7 @@ export function StatusView() {
       </header>
       <div className="columns">
         <Card title="Store"><StoreFacts status={data} /></Card>
+        <Card title="Losses"><Counters list={losses} none="Nothing was dropped, shed or rejected." mark /></Card>
         <Card title="Listeners">
           <table className="kv">
             <tbody>
@@ -71,12 +80,12 @@ export function StatusView() {
           </table>
           <Exporter status={data} />
         </Card>
-        <Card title="Losses"><Counters list={losses} none="Nothing was dropped, shed or rejected." mark /></Card>
         <Card title="Repairs"><Counters list={repairs} none="Nothing had to be repaired." /></Card>
+        <Card title="Turned away"><Counters list={refused} none="Every request was taken." /></Card>
         <Card title="Other counters"><Counters list={rest} none="None yet." /></Card>
         {data.retention && (
           <Card title="Retention">
-            <table className="kv"><tbody>{Object.entries(data.retention).map(([k, v]) => <tr key={k}><th scope="row">{k.replace(/_/g, ' ')}</th><td className="num">{retentionValue(k, v)}</td></tr>)}</tbody></table>
+            <table className="kv"><tbody>{Object.entries(data.retention).map(([k, v]) => <tr key={k}><th scope="row">{k.replace(/_ns$/, '').replace(/_/g, ' ')}</th><td className="num">{retentionValue(k, v)}</td></tr>)}</tbody></table>
           </Card>
         )}
       </div>
@@ -85,10 +94,10 @@ export function StatusView() {
 }
 
 function retentionValue(key: string, value: unknown): string {
-  if (value === null || value === undefined || value === 0) return 'unlimited'
+  if (value === null || value === undefined || value === 0 || value === '') return 'unlimited'
+  if (/bytes/.test(key)) return bytes(number(value))
   if (typeof value === 'string' && !/^\u0000/.test(value)) return value
   if (/_ns$/.test(key)) return duration(number(value))
-  if (/bytes/.test(key)) return bytes(number(value))
   return typeof value === 'boolean' ? String(value) : grouped(number(value))
 }
 

@@ -42,7 +42,9 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
   const size = useSize(scroller)
   const [treeShare, setTreeShare] = useState(0.36)
   const treeWidth = Math.round(Math.max(110, Math.min(size.width * treeShare, size.width - 120)))
-  const [range, setRangeState] = useState<Range>(() => props.initialRange ?? wholeRange(w, clock))
+  // null: all of it, on whichever clock.
+  const [chosen, setChosen] = useState<Range | null>(props.initialRange)
+  const range = useMemo(() => chosen ?? wholeRange(w, clock), [chosen, w, clock])
   const [hover, setHover] = useState<{ block: number; x: number; y: number; time: number } | null>(null)
   const colours = useRef<CanvasColours | null>(null)
 
@@ -52,8 +54,9 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
       const length = Math.min(Math.max(next.to - next.from, MIN_SPAN_NS), whole.to - whole.from)
       const from = Math.min(Math.max(next.from, whole.from), whole.to - length)
       const clamped = { from, to: from + length }
-      setRangeState(clamped)
-      onRange(length >= (whole.to - whole.from) * 0.9999 ? null : clamped)
+      const all = length >= (whole.to - whole.from) * 0.9999
+      setChosen(all ? null : clamped)
+      onRange(all ? null : clamped)
     },
     [w, clock, onRange],
   )

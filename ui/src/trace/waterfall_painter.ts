@@ -255,7 +255,7 @@ export class WaterfallPainter {
   // What a folded row hides, as a strip under its bar: pieces that share a pixel are one piece.
   private paintFolded(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, left: number, right: number, top: number, scale: number) {
     const { start, duration: length } = this.w.times[scene.clock]
-    ctx.fillStyle = colours.text
+    ctx.fillStyle = colours.muted
     let covered = left - 1
     for (let c = block + 1; c < this.w.subtreeEnd[block]!; c++) {
       const a = left + (start[c]! - scene.from) * scale

@@ -4,6 +4,7 @@ import type { ImportAnswer } from '../api/types'
 import { Dialog } from '../parts/Dialog'
 import { bytes, count, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
+import { WithCode } from '../parts/states'
 import { navigate } from '../shell/router'
 
 interface Job {
@@ -117,7 +118,7 @@ function JobView({ job, onLeave }: { job: Job; onLeave: () => void }) {
       {error && (
         <div role="alert">
           <p className="bad">{error.message}</p>
-          {error.hint && <p>{error.hint}</p>}
+          {error.hint && <p><WithCode text={error.hint} /></p>}
         </div>
       )}
       {answer && (
