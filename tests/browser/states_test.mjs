@@ -2,7 +2,7 @@
 // parallel: yes
 import { atEnd, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, test } from './harness.mjs'
 import { MockStore, startMock } from './mock_server.mjs'
-import { checkout, hour, random } from './scenario.mjs'
+import { browse, checkout, hour, random } from './scenario.mjs'
 
 const ID = 'ab'.repeat(16)
 const now = BigInt(Date.now()) * 1_000_000n
@@ -118,6 +118,36 @@ test('an empty server says how to fill it', async ({ open }) => {
     await page.getByText('make demo').waitFor()
     await page.getByText('OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318').waitFor()
   })
+})
+
+test('search stays fluent with 6,000 traces loaded', async ({ open }) => {
+  const many = new MockStore()
+  const rnd = random(8)
+  for (let i = 0; i < 6000; i++) many.add(browse(rnd, now - BigInt(i) * 500_000_000n - 10_000_000_000n))
+  const server = await mock({ store: many })
+  const page = await open({ url: `${server.url}/search` })
+  await page.locator('.traces-scroll .traces-row').first().waitFor()
+  for (let loaded = 1000; loaded <= 6000; loaded += 500) {
+    await page.locator('.traces-scroll').evaluate((box) => (box.scrollTop = 1e7))
+    await page.getByRole('button', { name: 'Load 500 more' }).click()
+    await eventually(async () => (await page.getByRole('table', { name: 'Traces' }).getAttribute('aria-rowcount')) === String(loaded + 1), `${loaded} rows`)
+  }
+  check((await page.locator('h1').innerText()).startsWith('6,000 traces in the last hour'), await page.locator('h1').innerText())
+  const p99 = await page.evaluate(async () => {
+    const box = document.querySelector('.traces-scroll')
+    box.scrollTop = 0
+    const times = []
+    let before = await new Promise(requestAnimationFrame)
+    for (let i = 0; i < 200; i++) {
+      box.scrollTop += 700
+      const at = await new Promise(requestAnimationFrame)
+      times.push(at - before)
+      before = at
+    }
+    return times.sort((a, b) => a - b)[197]
+  })
+  console.log(`# 6,000 rows scrolled: p99 ${p99.toFixed(1)} ms`)
+  check(p99 <= 100, `p99 of a scrolled frame is ${p99} ms`)
 })
 
 test('losses on the status page are named and counted', async ({ open }) => {

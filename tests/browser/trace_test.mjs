@@ -216,6 +216,19 @@ test('an unknown trace: what failed and where to go', async ({ open }) => {
   await page.waitForURL(/\/search/)
 })
 
+test('an attribute and an operation lead to other traces like this one', async ({ open }) => {
+  const page = await open({ url: url(`?span=${spans[0].spanId}`) })
+  await loaded(page)
+  const user = spans[0].attributes['user.id']
+  await page.getByRole('link', { name: `Find traces with user.id=${user}` }).click({ force: true })
+  await page.waitForURL(/\/search\?since=all&attr=user\.id/)
+  await page.locator(`a[href="/trace/${ID}"]`).first().waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name: 'Other traces with this operation' }).click()
+  await page.waitForURL(/service=frontend&operation=POST/)
+  await page.locator(`a[href="/trace/${ID}"]`).first().waitFor()
+})
+
 test('the screen reader’s rows follow the selection', async ({ open }) => {
   const page = await open({ url: url() })
   await loaded(page)

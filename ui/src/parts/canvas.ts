@@ -37,7 +37,22 @@ export function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
-export function savePng(canvas: HTMLCanvasElement, name: string): void {
+// The picture with a line below it that says what it shows and where it came from: a chart carries its query.
+export function savePng(chart: HTMLCanvasElement, caption: string, name: string): void {
+  const dpr = window.devicePixelRatio || 1
+  const foot = Math.round(24 * dpr)
+  const canvas = document.createElement('canvas')
+  canvas.width = chart.width
+  canvas.height = chart.height + foot
+  const ctx = canvas.getContext('2d')!
+  const style = getComputedStyle(document.documentElement)
+  ctx.fillStyle = style.getPropertyValue('--surface')
+  ctx.fillRect(0, 0, canvas.width, canvas.height)
+  ctx.drawImage(chart, 0, 0)
+  ctx.fillStyle = style.getPropertyValue('--muted')
+  ctx.font = `${Math.round(11 * dpr)}px system-ui, sans-serif`
+  ctx.textBaseline = 'middle'
+  ctx.fillText(`${caption} · ${location.href}`, 8 * dpr, chart.height + foot / 2, canvas.width - 16 * dpr)
   canvas.toBlob((blob) => blob && saveBlob(blob, name), 'image/png')
 }
 

@@ -98,7 +98,7 @@ export function Scatter({ traces, fromMs, toMs, log, region, onLog, onRegion, on
           <button type="button" aria-pressed={log} onClick={() => onLog(true)}>log</button>
           <button type="button" aria-pressed={!log} onClick={() => onLog(false)}>linear</button>
         </div>
-        <button type="button" className="icon-button" aria-label="Save chart as PNG" title="Save as PNG" onClick={() => canvas.current && savePng(canvas.current, 'latency.png')}><Icon name="image" /></button>
+        <button type="button" className="icon-button" aria-label="Save chart as PNG" title="Save as PNG" onClick={() => canvas.current && savePng(canvas.current, `Latency of ${count(traces.length, 'trace')}`, 'latency.png')}><Icon name="image" /></button>
         <button type="button" className="button quiet" onClick={onCsv}><Icon name="download" size={14} /> CSV</button>
       </figcaption>
       <div

@@ -62,6 +62,11 @@ export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props)
         {error && !data && <ErrorState error={error} />}
         {loading && !data && <Skeleton rows={6} label="Loading the span" />}
         {data && data.blocks[0] && <Details w={w} answer={data} block={data.blocks[0]} />}
+        <Section title="Next">
+          <a href={`/search?${new URLSearchParams({ service, operation: w.strings[w.name[block]!]!, since: 'all' })}`} onClick={followInPage}>
+            Other traces with this operation
+          </a>
+        </Section>
         {parent >= 0 && (
           <Section title="Parent">
             <button type="button" className="link-button" onClick={() => onSelect(parent)}>
@@ -110,7 +115,7 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
         </Section>
       )}
       <Section title="Attributes" extra={<CopyButton text={showExact(attributes, 2)} label="Copy attributes as JSON" />}>
-        <AttributeTable attributes={attributes} empty="none" />
+        <AttributeTable attributes={attributes} empty="none" searchable />
       </Section>
       {points.length > 0 && (
         <Section title={`Events (${points.length})`}>
@@ -235,7 +240,7 @@ function IdRow({ label, value }: { label: string; value: string }) {
   )
 }
 
-export function AttributeTable({ attributes, empty }: { attributes: Attributes; empty: string }) {
+function AttributeTable({ attributes, empty, searchable = false }: { attributes: Attributes; empty: string; searchable?: boolean }) {
   const keys = Object.keys(attributes)
   if (keys.length === 0) return empty ? <p className="muted">{empty}</p> : null
   return (
@@ -244,11 +249,26 @@ export function AttributeTable({ attributes, empty }: { attributes: Attributes; 
         {keys.map((key) => (
           <tr key={key}>
             <th scope="row" title={key}>{key}</th>
-            <td><Value value={attributes[key]} /></td>
+            <td>
+              <Value value={attributes[key]} />
+              {searchable && <FindLike name={key} value={attributes[key]} />}
+            </td>
           </tr>
         ))}
       </tbody>
     </table>
+  )
+}
+
+// The next question: which other traces have this value?
+function FindLike({ name, value }: { name: string; value: unknown }) {
+  if (value === null || typeof value === 'object') return null
+  const text = isLongInteger(value) ? value.slice(1) : String(value)
+  const label = `Find traces with ${name}=${text}`
+  return (
+    <a className="find-like" href={`/search?${new URLSearchParams({ since: 'all', attr: `${name}=${text}` })}`} title={label} aria-label={label} onClick={followInPage}>
+      <Icon name="search" size={12} />
+    </a>
   )
 }
 

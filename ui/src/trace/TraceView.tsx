@@ -231,7 +231,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
             <button type="button" className="icon-button" aria-label="Zoom out" title="Zoom out (S)" onClick={() => waterfall.current?.zoom(1.6)}><Icon name="minus" /></button>
             <button type="button" className="icon-button" aria-label="Zoom in" title="Zoom in (W)" onClick={() => waterfall.current?.zoom(1 / 1.6)}><Icon name="plus" /></button>
             <button type="button" className="icon-button" aria-label="Show the whole trace" title="Show the whole trace (0)" onClick={() => waterfall.current?.reset()}><Icon name="reset" /></button>
-            <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => { const image = waterfall.current?.image(); if (image) savePng(image, `trace-${w.traceId}.png`) }}><Icon name="image" /></button>
+            <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => { const image = waterfall.current?.image(); if (image) savePng(image, `${what.service} ${what.name} took ${what.took}`, `trace-${w.traceId}.png`) }}><Icon name="image" /></button>
           </div>
         )}
         <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`}><Icon name="download" size={14} /> JSON</a>
