@@ -19,7 +19,7 @@ export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () =
           {missing ? (
             <>
               <strong>{missing.sentence}</strong>{' '}
-              {missing.mayStillCome ? 'Some of it may still come.' : 'It is not expected to come any more.'}
+              {w.missing.length === 0 ? '' : missing.mayStillCome ? 'Some of it may still come.' : 'It is not expected to come any more.'}
             </>
           ) : (
             <strong>Complete, after {count(repaired, 'repair')}.</strong>

@@ -29,15 +29,24 @@ export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: b
   for (const m of w.missing) kinds.set(m.what, (kinds.get(m.what) ?? 0) + 1)
   const parts = [...kinds].map(([what, n]) => `${n} ${NAMES[what]?.[n === 1 ? 0 : 1] ?? `× ${what.replace(/_/g, ' ')}`}`)
   const mayStillCome = w.missing.some((m) => m.may_still_come)
-  const list = parts.length === 0 ? 'parts of it' : parts.join(', ')
-  return { sentence: `This trace is incomplete: ${list} missing.`, mayStillCome }
+  if (parts.length === 0) {
+    const several = (w.repairs['several_roots'] ?? 0) > 0
+    return { sentence: several ? 'This trace has several beginnings that nothing joins.' : 'This trace is incomplete.', mayStillCome }
+  }
+  return { sentence: `This trace is incomplete: ${parts.join(', ')} missing.`, mayStillCome }
 }
 
 const NAMES: Record<string, [string, string]> = {
   parent: ['parent span', 'parent spans'],
   end: ['end of a span', 'ends of spans'],
   begin: ['begin of a span', 'begins of spans'],
-  root: ['root span', 'root spans'],
+  block: ['span', 'spans'],
+  unit: ['execution unit', 'execution units'],
+  send: ['send', 'sends'],
+  receive: ['receive', 'receives'],
+  caller: ['caller', 'callers'],
+  callee: ['callee', 'callees'],
+  element: ['annotated element', 'annotated elements'],
 }
 
 const PASSES: Record<string, string> = {
@@ -50,6 +59,10 @@ const PASSES: Record<string, string> = {
   duplicate_id: 'used an id twice; given a new one',
   cycle: 'were their own ancestor; cut above the earliest span',
   several_roots: 'roots in one trace; the main one is shown first',
+  missing_block: 'named a block that never arrived; a stand-in took its place',
+  missing_unit: 'named an execution unit that never arrived; a stand-in took its place',
+  half_edge: 'edges with one end only; left out',
+  no_response: 'requests without a response',
   late: 'arrived after the trace was built; it was built again',
 }
 
