@@ -98,6 +98,21 @@ test('a span whose details fail keeps the waterfall', async ({ open }) => {
   check((await page.locator('.panel .facts').innerText()).includes('own time'), 'the known facts are gone')
 })
 
+test('10,000 attributes, a megabyte of text and a name without end stay readable', async ({ open }) => {
+  const wild = store()
+  const spans = wild.traces.get(ID)
+  spans[0].name = 'GET /'.padEnd(5000, 'x')
+  spans[0].attributes = { big: '<b>&"'.repeat(200_000), ...Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key.${i}`, i])) }
+  const server = await mock({ store: wild })
+  const page = await open({ url: `${server.url}/trace/${ID}?span=${spans[0].spanId}` })
+  await page.getByRole('button', { name: 'Show all 10,001' }).waitFor()
+  await page.getByRole('button', { name: 'Show all 1,000,000 characters' }).waitFor()
+  check((await page.locator('.answer h1').boundingBox()).height < 100, 'the name fills the page')
+  check((await page.locator('.wf-scroll').boundingBox()).height > 300, 'the waterfall is pushed away')
+  await page.getByRole('button', { name: 'Show all 10,001' }).click()
+  await page.getByRole('row', { name: 'key.9999' }).waitFor()
+})
+
 test('skewed clocks: aligned and raw draw differently, the error is shown', async ({ open }) => {
   const server = await mock({ skewNs: 60_000_000 })
   const page = await open({ url: `${server.url}/trace/${ID}` })

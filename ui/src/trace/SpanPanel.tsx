@@ -1,10 +1,10 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { getSpan } from '../api/client'
 import { isLongInteger, ns, showExact } from '../api/exact_json'
 import type { Attributes, BlockDetail, SpanAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { serviceColour } from '../parts/colours'
-import { clockTime, duration, exactNs, instantTitle, percent } from '../parts/format'
+import { clockTime, duration, exactNs, grouped, instantTitle, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, ErrorState, Skeleton } from '../parts/states'
 import { followInPage } from '../shell/router'
@@ -78,6 +78,10 @@ export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props)
     </section>
   )
 }
+
+// Senders may attach 10,000 attributes, or a megabyte in one: what is shown at first stays small.
+const MANY = 200
+const LONG = 2000
 
 function Fact({ label, title, children }: { label: string; title?: string; children: ReactNode }) {
   return (
@@ -241,12 +245,14 @@ function IdRow({ label, value }: { label: string; value: string }) {
 }
 
 function AttributeTable({ attributes, empty, searchable = false }: { attributes: Attributes; empty: string; searchable?: boolean }) {
+  const [all, setAll] = useState(false)
   const keys = Object.keys(attributes)
   if (keys.length === 0) return empty ? <p className="muted">{empty}</p> : null
   return (
+    <>
     <table className="kv">
       <tbody>
-        {keys.map((key) => (
+        {(all ? keys : keys.slice(0, MANY)).map((key) => (
           <tr key={key}>
             <th scope="row" title={key}>{key}</th>
             <td>
@@ -257,6 +263,10 @@ function AttributeTable({ attributes, empty, searchable = false }: { attributes:
         ))}
       </tbody>
     </table>
+    {!all && keys.length > MANY && (
+      <button type="button" className="link-button" onClick={() => setAll(true)}>Show all {grouped(keys.length)}</button>
+    )}
+    </>
   )
 }
 
@@ -276,6 +286,17 @@ function Value({ value }: { value: unknown }) {
   if (isLongInteger(value)) return <span className="value-number">{value.slice(1)}</span>
   if (typeof value === 'number') return <span className="value-number">{String(value)}</span>
   if (typeof value === 'boolean') return <span className="value-bool">{String(value)}</span>
-  if (typeof value === 'string') return <span className="value-string">{value}</span>
-  return <code className="value-json">{showExact(value)}</code>
+  if (typeof value === 'string') return <LongText text={value} className="value-string" />
+  return <LongText text={showExact(value)} className="value-json mono" />
+}
+
+function LongText({ text, className }: { text: string; className: string }) {
+  const [all, setAll] = useState(false)
+  if (all || text.length <= LONG) return <span className={className}>{text}</span>
+  return (
+    <>
+      <span className={className}>{text.slice(0, LONG)}…</span>{' '}
+      <button type="button" className="link-button" onClick={() => setAll(true)}>Show all {grouped(text.length)} characters</button>
+    </>
+  )
 }
