@@ -22,17 +22,18 @@ const number = (value: unknown): number => {
 export function StatusView() {
   const [tick, setTick] = useState(0)
   const [paused, setPaused] = useState(false)
-  const { data, error } = useAnswer('status', tick, getStatus)
+  const { data, error, loading } = useAnswer('status', tick, getStatus)
   const before = useRef<{ spans: number; uptime: number } | null>(null)
   const [rate, setRate] = useState<number | null>(null)
   useEffect(() => {
     document.title = 'Status · wherefore'
   }, [])
   useEffect(() => {
-    if (paused) return
+    // Asked again some time after the answer, not by the clock: a slow server must get the chance to answer at all.
+    if (paused || loading) return
     const timer = setInterval(() => document.visibilityState === 'visible' && setTick((n) => n + 1), EVERY_MS)
     return () => clearInterval(timer)
-  }, [paused])
+  }, [paused, loading])
   useEffect(() => {
     if (!data) return
     const now = { spans: number(data.store.spans), uptime: Number(ns(data.uptime_ns)) }
