@@ -70,7 +70,10 @@ export async function run() {
       console.log(`not ok ${name}`)
       console.log(String(cause.stack ?? cause).replace(/^/gm, '    '))
     }
-    for (const { context } of open) await context.close()
+    for (const { context } of open) {
+      if (process.env.UI_FROM_DIST) await context.unrouteAll({ behavior: 'ignoreErrors' })
+      await context.close()
+    }
   }
   await browser.close()
   for (const close of closers.reverse()) await close()
@@ -96,6 +99,7 @@ async function openPage({ url, viewport = DESKTOP, theme = 'light', offline = fa
     document.addEventListener('securitypolicyviolation', (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`))
   })
   if (init) await page.addInitScript(init)
+  if (process.env.UI_FROM_DIST) await serveDist(context)
   const handle = {
     context,
     page,
@@ -109,6 +113,19 @@ async function openPage({ url, viewport = DESKTOP, theme = 'light', offline = fa
   const csp = answer.headers()['content-security-policy'] ?? ''
   check(/default-src 'self'/.test(csp) && !/unsafe/.test(csp), `no strict CSP on ${url}: “${csp}”`)
   return page
+}
+
+// UI_FROM_DIST=1: the API of the binary under the pages of ui/dist, to try a change without linking it in.
+async function serveDist(context) {
+  await context.route((url) => !url.pathname.startsWith('/api/'), async (route) => {
+    const { pathname } = new URL(route.request().url())
+    const answer = await route.fetch()
+    const path = join(ROOT, 'ui/dist', /\.\w+$/.test(pathname) ? pathname : 'index.html')
+    const type = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', html: 'text/html' }[path.split('.').at(-1)]
+    const headers = { ...answer.headers(), 'content-type': type }
+    delete headers['content-length']
+    await route.fulfill({ status: 200, headers, body: await readFile(path) })
+  })
 }
 
 export async function checkAxe(page, what) {
@@ -155,6 +172,8 @@ export async function startServer() {
   const child = spawn(binary, ['serve', '--store', folder, '--http', '0', '--otlp-http', '0', '--otlp-grpc', 'off', '--zipkin', 'off', '--jaeger', 'off'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // Whatever ends this process must not leave a server behind.
+  process.on('exit', () => child.kill('SIGKILL'))
   let log = ''
   child.stdout.on('data', (data) => (log += data))
   child.stderr.on('data', (data) => (log += data))
