@@ -17,7 +17,7 @@ async function load(path) {
   buildSync({ entryPoints: [`${ui}src/${path}`], bundle: true, outfile, format: 'esm', target: 'es2021' })
   return import(outfile)
 }
-const { parseExact, ns, showExact, isLongInteger } = await load('api/exact_json.ts')
+const { parseExact, parseExactAround, ns, showExact, isLongInteger } = await load('api/exact_json.ts')
 const { duration, parseDuration, exactInstant, bytes, grouped } = await load('parts/format.ts')
 const { parseFilter, printFilter, filterFromParams, writeFilter } = await load('search/filter_language.ts')
 const { decodeWaterfall, visibleRows, ownParts, findBlocks } = await load('trace/waterfall_model.ts')
@@ -39,6 +39,9 @@ function equal(actual, expected, what = '') {
   if (show(actual) !== show(expected)) throw new Error(`${what} expected ${show(expected)}, got ${show(actual)}`)
 }
 
+const store = new MockStore()
+store.add(huge(random(5), 1_794_741_617_123_456_789n, 3000, 'f'.repeat(32)))
+
 test('integers beyond 2^53 are exact, wherever they stand', () => {
   const text = '{"start_ns":1794741617123456789,"list":[-9223372036854775808,1,9007199254740993],"small":1234567890}'
   const v = parseExact(text)
@@ -52,6 +55,15 @@ test('digits inside strings, floats and exponents are left alone', () => {
   const tricky = { a: '1794741617123456789', b: ', 1794741617123456789, ', c: '":1794741617123456789', d: 'quote \\" : 1794741617123456789', e: '\\', f: 0.1234567890123456, g: 1.5e300, '1794741617123456789': true }
   equal(parseExact(JSON.stringify(tricky)), tricky)
   if (isLongInteger('1794741617123456789')) throw new Error('a plain string is taken for an integer')
+})
+
+test('scanning only around the columns gives the same', () => {
+  const text = json(store.waterfall('f'.repeat(32), 5_000_000))
+  equal(parseExactAround(text, 'strings', 'repairs'), parseExact(text))
+  equal(ns(parseExactAround(text, 'strings', 'repairs').start_ns), 1_794_741_617_123_456_789n)
+  equal(ns(parseExactAround('{"a":1794741617123456789}', 'strings', 'repairs').a), 1794741617123456789n)
+  const named = '{"start_ns":1794741617123456789,"strings":["\\"repairs\\":1794741617123456789"],"repairs":{}}'
+  equal(parseExactAround(named, 'strings', 'repairs'), parseExact(named))
 })
 
 test('random JSON passes through as JSON.parse gives it', () => {
@@ -117,8 +129,6 @@ test('services keep their place and share none while places last', () => {
   equal(new Set(names.map(servicePlace)).size, paletteSize)
 })
 
-const store = new MockStore()
-store.add(huge(random(5), 1_794_741_617_123_456_789n, 3000, 'f'.repeat(32)))
 const w = decodeWaterfall(parseExact(json(store.waterfall('f'.repeat(32)))))
 
 test('folding hides exactly a subtree; hidden blocks point at the row that hides them', () => {

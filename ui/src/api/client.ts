@@ -1,4 +1,4 @@
-import { ns, parseExact, type ExactInt } from './exact_json'
+import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
 import type { ImportAnswer, SpanAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
 // Every failure a view can show: what failed, what to try, and the request it belongs to.
@@ -32,7 +32,7 @@ const unreachable = (request: string) =>
     0,
   )
 
-async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function get<T>(path: string, signal?: AbortSignal, parse: (text: string) => unknown = parseExact): Promise<T> {
   let answer: Response
   let text: string
   try {
@@ -44,7 +44,7 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   }
   if (!answer.ok) throw errorFrom(text, answer.status, `GET ${path}`)
   try {
-    return parseExact(text) as T
+    return parse(text) as T
   } catch {
     throw new ApiError('environment', 'The answer is not JSON.', 'Is this a wherefore server?', `GET ${path}`, answer.status)
   }
@@ -65,7 +65,7 @@ export async function searchTraces(query: URLSearchParams, signal?: AbortSignal)
 const tracePath = (id: string) => `/api/v1/trace/${encodeURIComponent(id)}`
 
 export const getWaterfall = (id: string, signal?: AbortSignal) =>
-  get<WaterfallAnswer>(`${tracePath(id)}?view=waterfall`, signal)
+  get<WaterfallAnswer>(`${tracePath(id)}?view=waterfall`, signal, (text) => parseExactAround(text, 'strings', 'repairs'))
 
 export const getSpan = (id: string, span: string, signal?: AbortSignal) =>
   get<SpanAnswer>(`${tracePath(id)}?span=${encodeURIComponent(span)}`, signal)

@@ -12,6 +12,15 @@ export function parseExact(text: string): unknown {
   return JSON.parse(markLongIntegers(text))
 }
 
+// For an answer of large number columns that hold no long integers: only what stands before the key `first` and
+// from the key `last` on is scanned for them. Both must be keys of the outermost object.
+export function parseExactAround(text: string, first: string, last: string): unknown {
+  const from = text.indexOf(`"${first}":`)
+  const to = text.lastIndexOf(`"${last}":`)
+  if (from < 0 || to < from) return parseExact(text)
+  return JSON.parse(markLongIntegers(text.slice(0, from)) + text.slice(from, to) + markLongIntegers(text.slice(to)))
+}
+
 function markLongIntegers(text: string): string {
   const pieces: string[] = []
   const n = text.length

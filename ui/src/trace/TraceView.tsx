@@ -55,12 +55,12 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   const view = params.get('view') === 'table' ? 'table' : 'waterfall'
   const spanId = params.get('span')
   const find = params.get('find') ?? ''
-  const indexOf = useMemo(() => new Map(w.spanId.map((id, i) => [id, i])), [w])
-  const selected = spanId ? (indexOf.get(spanId) ?? -1) : -1
+  // A walk over the ids takes less time than building a map of them would, and is rare.
+  const selected = useMemo(() => (spanId ? w.spanId.indexOf(spanId) : -1), [w, spanId])
   const waterfall = useRef<WaterfallHandle>(null)
   const findInput = useRef<HTMLInputElement>(null)
   const [help, setHelp] = useState(false)
-  const [folded, setFolded] = useState<ReadonlySet<number>>(() => foldedFromUrl(params.get('fold'), indexOf, w))
+  const [folded, setFolded] = useState<ReadonlySet<number>>(() => foldedFromUrl(params.get('fold'), w))
   const rows = useMemo(() => visibleRows(w, folded), [w, folded])
   const match = useMemo(() => (find ? findBlocks(w, find) : null), [w, find])
   const what = whatItWas(w)
@@ -182,7 +182,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
           <CopyButton text={w.traceId} label="Copy the trace id" />
         </p>
       </header>
-      <Banner w={w} onReload={reload} onSelect={(id) => select(indexOf.get(id) ?? -1)} />
+      <Banner w={w} onReload={reload} onSelect={(id) => select(w.spanId.indexOf(id))} />
       <div className="toolbar" role="toolbar" aria-label="Trace">
         <div className="find">
           <Icon name="search" size={14} />
@@ -256,14 +256,14 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   )
 }
 
-function foldedFromUrl(text: string | null, indexOf: Map<string, number>, w: Model): ReadonlySet<number> {
+function foldedFromUrl(text: string | null, w: Model): ReadonlySet<number> {
   const out = new Set<number>()
   if (text === 'all') {
     for (let i = 0; i < w.count; i++) if (hasChildren(w, i) && w.parent[i]! >= 0) out.add(i)
   } else {
     for (const id of text?.split(',') ?? []) {
-      const i = indexOf.get(id)
-      if (i !== undefined) out.add(i)
+      const i = w.spanId.indexOf(id)
+      if (i >= 0) out.add(i)
     }
   }
   return out

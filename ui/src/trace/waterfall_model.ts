@@ -60,10 +60,11 @@ export function wholeRange(w: Waterfall, clock: Clock): Range {
   return { from: from - length * 0.005, to: to + length * 0.12 }
 }
 
+// `new Int32Array(list)`, not `.from`, which walks an iterator and takes five times as long.
 export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
   const b = answer.blocks
   const count = b.span_id.length
-  const parent = Int32Array.from(b.parent)
+  const parent = new Int32Array(b.parent)
   const depth = new Int32Array(count)
   const subtreeEnd = new Int32Array(count)
   for (let i = 0; i < count; i++) {
@@ -74,28 +75,28 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     const p = parent[i]!
     if (p >= 0 && subtreeEnd[i]! > subtreeEnd[p]!) subtreeEnd[p] = subtreeEnd[i]!
   }
-  const own = Float64Array.from(b.own)
-  const status = Uint8Array.from(b.status)
+  const own = new Float64Array(b.own)
+  const status = new Uint8Array(b.status)
   let errors = 0
   let mostOwn = count > 0 ? 0 : -1
   for (let i = 0; i < count; i++) {
     if (status[i] === 2) errors++
     if (own[i]! > own[mostOwn]!) mostOwn = i
   }
-  const flags = Uint8Array.from(b.flags)
+  const flags = new Uint8Array(b.flags)
   // The server's mark wins over our own maximum: it knows how ties are broken.
   const marked = flags.findIndex((f) => (f & MostOwn) !== 0)
   if (marked >= 0) mostOwn = marked
 
-  const service = Int32Array.from(b.service)
+  const service = new Int32Array(b.service)
   const serviceNames = new Set<number>()
   let standIns = 0
   for (let i = 0; i < count; i++) {
     if ((flags[i]! & StandIn) === 0) serviceNames.add(service[i]!)
     else standIns++
   }
-  const aligned = span(Float64Array.from(b.start), Float64Array.from(b.duration))
-  const raw = span(Float64Array.from(b.raw_start), Float64Array.from(b.raw_duration))
+  const aligned = span(new Float64Array(b.start), new Float64Array(b.duration))
+  const raw = span(new Float64Array(b.raw_start), new Float64Array(b.raw_duration))
   const mainRoot = answer.main_root === null ? -1 : b.span_id.indexOf(answer.main_root)
   return {
     traceId: answer.trace_id,
@@ -109,22 +110,22 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     parent,
     depth,
     subtreeEnd,
-    unit: Int32Array.from(b.unit),
+    unit: new Int32Array(b.unit),
     service,
-    name: Int32Array.from(b.name),
-    kind: Int32Array.from(b.kind),
+    name: new Int32Array(b.name),
+    kind: new Int32Array(b.kind),
     status,
     flags,
     own,
     times: { aligned, raw },
     ...groupPoints(answer, count),
     edges: {
-      fromBlock: Int32Array.from(answer.edges.from_block),
-      from: Float64Array.from(answer.edges.from),
-      toBlock: Int32Array.from(answer.edges.to_block),
-      to: Float64Array.from(answer.edges.to),
-      type: Int32Array.from(answer.edges.type),
-      blocking: Uint8Array.from(answer.edges.blocking),
+      fromBlock: new Int32Array(answer.edges.from_block),
+      from: new Float64Array(answer.edges.from),
+      toBlock: new Int32Array(answer.edges.to_block),
+      to: new Float64Array(answer.edges.to),
+      type: new Int32Array(answer.edges.type),
+      blocking: new Uint8Array(answer.edges.blocking),
     },
     repairs: answer.repairs ?? {},
     missing: answer.missing ?? [],
@@ -161,8 +162,8 @@ function groupPoints(answer: WaterfallAnswer, count: number) {
   const pointOrder = new Int32Array(block.length)
   block.forEach((owner, point) => (pointOrder[next[owner]!++] = point))
   return {
-    pointTime: Float64Array.from(answer.points.time),
-    pointName: Int32Array.from(answer.points.name),
+    pointTime: new Float64Array(answer.points.time),
+    pointName: new Int32Array(answer.points.name),
     pointFirst,
     pointOrder,
   }
