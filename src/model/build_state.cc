@@ -1,6 +1,7 @@
 #include "model/build_state.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -11,8 +12,9 @@ uint64_t DeriveId(uint64_t source, uint64_t role) {
   return id == 0 ? 1 : id;
 }
 
-BuildState::BuildState(const EventBatch& batch, const BuildOptions& build_options, Trace& built)
-    : events(batch), options(build_options), trace(built) {
+BuildState::BuildState(const EventBatch& batch, const std::vector<uint32_t>& rows, const BuildOptions& build_options,
+                       Trace& built)
+    : events(batch), options(build_options), trace(built), home(batch, rows.data(), rows.size()) {
   thread_key = batch.strings.Find("thread.id");
   async_key = batch.strings.Find("wherefore.async");
   // Senders repeat their process in every request: equal ones are one process.
@@ -55,7 +57,7 @@ uint32_t BuildState::AddPoint(uint32_t block, PointType type, Nanos raw_time, Na
 uint32_t BuildState::AddEventPoint(uint32_t block, uint32_t row) {
   const Hash128 content = ContentHash(events, row);
   const Nanos raw = events.start_ns[row];
-  const uint32_t p = AddPoint(block, PointType::kOfEvent, raw, Align(events.process[row], raw),
+  const uint32_t p = AddPoint(block, PointType::kOfEvent, raw, Align(ProcessOf(row), raw),
                               DeriveId(events.id1[row] ^ content.lo, kRoleEvent));
   trace.points[p].event = events.type[row];
   trace.points[p].name = events.name[row];
@@ -74,7 +76,7 @@ uint32_t BuildState::AddBlock(uint64_t id, uint32_t row) {
   parent_ids.push_back(0);
   entered.push_back(0);
   if (row != kNone) {
-    block.process = process_index[events.process[row]];
+    block.process = process_index[ProcessOf(row)];
     block.received_ns = events.received_of(row);
     block.source = events.source_of(row);
     block.probability = events.probability_of(row);
@@ -112,8 +114,8 @@ uint32_t BuildState::AddUnit(uint64_t id, uint32_t row) {
     unit.source = Source::kInferred;
     unit.name = unit.service = trace.Intern("unknown");
   } else {
-    const Process& process = events.processes[events.process[row]];
-    unit.process = process_index[events.process[row]];
+    const Process& process = events.processes[ProcessOf(row)];
+    unit.process = process_index[ProcessOf(row)];
     unit.service = process.service;
     unit.host = process.host;
     unit.name = process.service;
@@ -139,7 +141,7 @@ uint32_t BuildState::AddStandIn(uint64_t id) {
 
 uint32_t BuildState::BlockFor(uint64_t id, uint32_t row) {
   // An event that names no block happened somewhere in its process.
-  if (id == 0) id = DeriveId(HashBytes(events.str(events.processes[events.process[row]].service)), kRoleNoBlock);
+  if (id == 0) id = DeriveId(HashBytes(events.str(events.processes[ProcessOf(row)].service)), kRoleNoBlock);
   const uint32_t known = block_by_id.Find(id);
   if (known != kNone) return known;
   const uint32_t b = AddBlock(id, row);
@@ -157,7 +159,7 @@ uint32_t BuildState::BlockFor(uint64_t id, uint32_t row) {
 }
 
 uint32_t BuildState::UnitFor(uint64_t id, uint32_t row) {
-  const Process& process = events.processes[events.process[row]];
+  const Process& process = events.processes[ProcessOf(row)];
   const bool unnamed = id == 0;
   if (unnamed) id = DeriveId(HashBytes(events.str(process.host), HashBytes(events.str(process.service))), kRoleNoUnit);
   const uint32_t known = unit_by_id.Find(id);
@@ -197,6 +199,26 @@ void ParseKey(std::string_view key, Annotation& out) {
   }
 }
 
+// Annotation values travel as texts; a counter is a number.
+void DecodeNumber(Value& value) {
+  if (value.type != ValueType::kString || value.text.empty()) return;
+  const char* begin = value.text.data();
+  const char* end = begin + value.text.size();
+  int64_t integer;
+  if (const auto [at, error] = std::from_chars(begin, end, integer); error == std::errc() && at == end) {
+    value = Value{};
+    value.type = ValueType::kInt;
+    value.integer = integer;
+    return;
+  }
+  double number;
+  if (const auto [at, error] = std::from_chars(begin, end, number); error == std::errc() && at == end) {
+    value = Value{};
+    value.type = ValueType::kDouble;
+    value.number = number;
+  }
+}
+
 }  // namespace
 
 void BuildState::Annotate(ElementKind element, uint32_t index, uint32_t row) {
@@ -206,7 +228,10 @@ void BuildState::Annotate(ElementKind element, uint32_t index, uint32_t row) {
   annotation.element = element;
   annotation.index = index;
   while (reader.Next(key, annotation.value)) {
-    ParseKey(events.str(key), annotation);
+    const std::string_view text = events.str(key);
+    if (text.substr(0, 10) == "wherefore.") continue;  // how the event arrived, not what it says
+    ParseKey(text, annotation);
+    if (annotation.kind == AnnotationKind::kCounter) DecodeNumber(annotation.value);
     trace.annotations.push_back(annotation);
   }
 }
@@ -238,6 +263,11 @@ uint32_t BuildState::Label(uint32_t row, std::string_view label) const {
 
 uint32_t BuildState::NameOf(uint32_t row) const {
   return events.name[row] != 0 ? events.name[row] : Label(row, "name");
+}
+
+uint32_t BuildState::NameOrIdOf(uint32_t row) const {
+  const uint32_t name = NameOf(row);
+  return name != 0 ? name : Label(row, "wherefore.id1");
 }
 
 void BuildState::Record(ElementKind kind, uint64_t element, RepairPass pass, RepairValue before, RepairValue after) {

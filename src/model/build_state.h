@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "model/clock_alignment.h"
+#include "model/event_home.h"
 #include "model/trace.h"
 #include "model/trace_builder.h"
 
 namespace wf {
 
 struct BuildState {
-  BuildState(const EventBatch& events, const BuildOptions& options, Trace& trace);
+  BuildState(const EventBatch& events, const std::vector<uint32_t>& rows, const BuildOptions& options, Trace& trace);
 
   const EventBatch& events;
   const BuildOptions& options;
@@ -46,6 +47,8 @@ struct BuildState {
     const HostClock* clock = process_clock[row_process];
     return clock == nullptr ? recorded : clock->Align(recorded);
   }
+  EventHome home;
+  uint32_t ProcessOf(uint32_t row) const { return home.ProcessOf(row); }  // index into the batch's processes
   uint32_t host_of(const Block& block) const {
     return block.process == kNone ? 0 : events.processes[trace.processes[block.process]].host;
   }
@@ -72,6 +75,7 @@ struct BuildState {
   // The event's name, else its annotation label:NAME_OF_LABEL; a string code, 0 for none.
   uint32_t Label(uint32_t row, std::string_view label) const;
   uint32_t NameOf(uint32_t row) const;
+  uint32_t NameOrIdOf(uint32_t row) const;  // else the text its id was made from
 
   void Record(ElementKind kind, uint64_t element, RepairPass pass, RepairValue before, RepairValue after);
   void RecordMissing(MissingWhat what, uint64_t id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/event_home.h"
 #include "model/id_map.h"
 
 namespace wf {
@@ -42,6 +43,8 @@ class TraceExchanges {
 
   // All rows of one trace.
   void Collect(const uint32_t* rows, size_t count) {
+    const EventHome home(batch_, rows, count);
+    home_ = &home;
     uint32_t first_host = 0;
     bool several = false;
     for (size_t i = 0; i < count && !several; ++i) {
@@ -76,7 +79,7 @@ class TraceExchanges {
   }
 
  private:
-  uint32_t HostOf(uint32_t row) const { return host_[batch_.process[row]]; }
+  uint32_t HostOf(uint32_t row) const { return host_[home_->ProcessOf(row)]; }
 
   void Message(uint32_t from_row, Nanos sent, uint32_t to_row, Nanos received) {
     const uint32_t from = HostOf(from_row), to = HostOf(to_row);
@@ -151,7 +154,8 @@ class TraceExchanges {
 
   const EventBatch& batch_;
   ExchangeTable& table_;
-  std::vector<uint32_t> host_;  // per batch process
+  const EventHome* home_ = nullptr;  // of the trace at hand
+  std::vector<uint32_t> host_;       // per batch process
   std::vector<uint32_t> sends_;
   uint32_t async_key_;
 };

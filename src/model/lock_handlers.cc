@@ -56,13 +56,13 @@ uint32_t Part(BuildState& state, BlockKind kind, uint64_t id, uint32_t row, uint
   block.marks = kind == BlockKind::kHold ? kBlockAsync : 0;
   if (from != kNone) {
     block.raw_start_ns = state.events.start_ns[from];
-    block.start_ns = state.Align(state.events.process[from], block.raw_start_ns);
+    block.start_ns = state.Align(state.ProcessOf(from), block.raw_start_ns);
   } else {
     block.marks |= kBlockNoStart;
   }
   if (to != kNone) {
     block.raw_end_ns = state.events.start_ns[to];
-    block.end_ns = state.Align(state.events.process[to], block.raw_end_ns);
+    block.end_ns = state.Align(state.ProcessOf(to), block.raw_end_ns);
   } else {
     block.marks |= kBlockNoEnd;
   }
@@ -80,7 +80,7 @@ std::tuple<uint32_t, uint32_t, uint64_t> LockOf(const BuildState& state, const H
     name = state.Label(row, "lock");
     if (name == 0) name = state.NameOf(row);
   }
-  const uint32_t process = state.process_index[state.events.process[hold.any()]];
+  const uint32_t process = state.process_index[state.ProcessOf(hold.any())];
   return {process, name, name != 0 ? 0 : hold.id};
 }
 

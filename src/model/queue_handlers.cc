@@ -9,11 +9,11 @@ namespace {
 
 void SetStart(BuildState& state, Block& block, uint32_t row) {
   block.raw_start_ns = state.events.start_ns[row];
-  block.start_ns = state.Align(state.events.process[row], block.raw_start_ns);
+  block.start_ns = state.Align(state.ProcessOf(row), block.raw_start_ns);
 }
 void SetEnd(BuildState& state, Block& block, uint32_t row) {
   block.raw_end_ns = state.events.start_ns[row];
-  block.end_ns = state.Align(state.events.process[row], block.raw_end_ns);
+  block.end_ns = state.Align(state.ProcessOf(row), block.raw_end_ns);
 }
 
 uint32_t QueueName(const BuildState& state, const std::vector<uint32_t>& rows) {
@@ -27,7 +27,7 @@ uint32_t QueueName(const BuildState& state, const std::vector<uint32_t>& rows) {
 
 // One unit per queue and process: items wait beside each other, in nobody's thread.
 uint32_t QueueUnit(BuildState& state, uint32_t row, uint32_t name) {
-  const Process& process = state.events.processes[state.events.process[row]];
+  const Process& process = state.events.processes[state.ProcessOf(row)];
   const uint64_t owner = HashBytes(state.events.str(process.host), HashBytes(state.events.str(process.service)));
   const uint64_t id = DeriveId(HashBytes(state.trace.str(name), owner), kRoleQueueUnit);
   const uint32_t known = state.queue_units.Find(id);

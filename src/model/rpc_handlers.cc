@@ -64,13 +64,13 @@ void FindCallee(BuildState& state, Rpc& rpc) {
       block.marks |= kBlockNoStart;
     } else {
       block.raw_start_ns = events.start_ns[row];
-      block.start_ns = state.Align(events.process[row], block.raw_start_ns);
+      block.start_ns = state.Align(state.ProcessOf(row), block.raw_start_ns);
     }
     if (rpc.ss.empty()) {
       block.marks |= kBlockNoEnd;
     } else {
       block.raw_end_ns = events.start_ns[rpc.ss.back()];
-      block.end_ns = state.Align(events.process[rpc.ss.back()], block.raw_end_ns);
+      block.end_ns = state.Align(state.ProcessOf(rpc.ss.back()), block.raw_end_ns);
     }
     return;
   }
@@ -82,9 +82,9 @@ void FindCallee(BuildState& state, Rpc& rpc) {
   Block& block = state.trace.blocks[rpc.callee];
   block.marks = kBlockStandIn;
   block.raw_start_ns = events.start_ns[rpc.cs[0]];
-  block.start_ns = state.Align(events.process[rpc.cs[0]], block.raw_start_ns);
+  block.start_ns = state.Align(state.ProcessOf(rpc.cs[0]), block.raw_start_ns);
   block.raw_end_ns = events.start_ns[back.back()];
-  block.end_ns = state.Align(events.process[back.back()], block.raw_end_ns);
+  block.end_ns = state.Align(state.ProcessOf(back.back()), block.raw_end_ns);
   state.Record(ElementKind::kBlock, rpc.id, RepairPass::kMissingBlock, {}, RepairValue::Id(rpc.id));
   state.RecordMissing(MissingWhat::kCallee, rpc.id);
 }

@@ -186,7 +186,9 @@ void DescribeClocks(BuildState& state) {
 }  // namespace
 
 void HandleUnknown(BuildState& state, uint32_t row) {
-  const std::string_view name = state.events.str(state.events.name[row]);
+  uint32_t code = state.Label(row, "wherefore.type");
+  if (code == 0) code = state.events.name[row];
+  const std::string_view name = state.trace.str(code);
   ++state.unknown[name.empty() ? "unknown" : std::string(name)];
 }
 
@@ -194,7 +196,7 @@ Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows, const Bui
   Trace trace;
   trace.events = &events;
   if (!rows.empty()) trace.id = events.trace_id(rows[0]);
-  BuildState state(events, options, trace);
+  BuildState state(events, rows, options, trace);
   rows = OrderRows(events, std::move(rows));
   rows = DropDoubles(state, std::move(rows));
   trace.blocks.reserve(rows.size());

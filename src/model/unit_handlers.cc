@@ -28,6 +28,7 @@ void DescribeUnit(BuildState& state, uint32_t u, uint32_t row) {
   if (thread != 0) unit.thread = thread;
   if (unit.service == 0) unit.service = name;
   unit.name = name != 0 ? name : unit.service;
+  if (unit.name == 0) unit.name = state.NameOrIdOf(row);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ void HandleUnitBegin(BuildState& state, uint32_t row) {
   const Nanos raw = state.events.start_ns[row];
   if (unit.start_ns != INT64_MAX && unit.raw_start_ns <= raw) return;  // begun twice: the earlier one counts
   unit.raw_start_ns = raw;
-  unit.start_ns = state.Align(state.events.process[row], raw);
+  unit.start_ns = state.Align(state.ProcessOf(row), raw);
   unit.source = state.events.source_of(row);
   state.unit_parent_ids[u] = state.events.id2[row];
   DescribeUnit(state, u, row);
@@ -49,7 +50,7 @@ void HandleUnitEnd(BuildState& state, uint32_t row) {
   const uint32_t u = KnownUnit(state, row);
   Unit& unit = state.trace.units[u];
   unit.raw_end_ns = state.events.start_ns[row];
-  unit.end_ns = state.Align(state.events.process[row], unit.raw_end_ns);
+  unit.end_ns = state.Align(state.ProcessOf(row), unit.raw_end_ns);
   state.Annotate(ElementKind::kUnit, u, row);
 }
 
@@ -78,8 +79,8 @@ void HandleBlockBegin(BuildState& state, uint32_t row) {
   block.marks &= static_cast<uint8_t>(~kBlockNoStart);
   block.unit = u;
   block.raw_start_ns = events.start_ns[row];
-  block.start_ns = state.Align(events.process[row], block.raw_start_ns);
-  block.name = state.NameOf(row);
+  block.start_ns = state.Align(state.ProcessOf(row), block.raw_start_ns);
+  block.name = state.NameOrIdOf(row);
   block.kind = static_cast<BlockKind>(events.kind[row]);
   block.status = events.status[row];
   block.status_message = events.status_message[row];
@@ -102,14 +103,14 @@ void HandleBlockEnd(BuildState& state, uint32_t row) {
     Block& block = state.trace.blocks[b];
     block.marks = kBlockNoStart | kBlockNoEnd;
     block.unit = state.UnitFor(events.id2[row], row);
-    block.name = state.NameOf(row);
+    block.name = state.NameOrIdOf(row);
     if (block.name == 0) block.name = state.trace.Intern("missing");
   }
   Block& block = state.trace.blocks[b];
   if (block.marks & kBlockNoEnd) {  // ended twice: the first one counts
     block.marks &= static_cast<uint8_t>(~kBlockNoEnd);
     block.raw_end_ns = events.start_ns[row];
-    block.end_ns = state.Align(events.process[row], block.raw_end_ns);
+    block.end_ns = state.Align(state.ProcessOf(row), block.raw_end_ns);
     if (events.status[row] != SpanStatus::kUnset) {
       block.status = events.status[row];
       block.status_message = events.status_message[row];
@@ -132,15 +133,15 @@ void PlacePoints(BuildState& state) {
     const Nanos raw = events.start_ns[row];
     uint64_t id = events.id1[row];
     if (id == 0 || state.point_by_id.Find(id) != kNone) id = DeriveId(id ^ ContentHash(events, row).lo, kRoleEvent);
-    const uint32_t p = state.AddPoint(b, PointType::kEvent, raw, state.Align(events.process[row], raw), id);
-    state.trace.points[p].name = state.NameOf(row);
+    const uint32_t p = state.AddPoint(b, PointType::kEvent, raw, state.Align(state.ProcessOf(row), raw), id);
+    state.trace.points[p].name = state.NameOrIdOf(row);
     state.trace.points[p].event = EventType::kPoint;
     state.point_by_id.Insert(id, p);
     state.Annotate(ElementKind::kPoint, p, row);
   }
   for (const uint32_t row : state.trace_start_rows) {
     const uint32_t u = state.UnitFor(events.id1[row], row);
-    const Nanos at = state.Align(events.process[row], events.start_ns[row]);
+    const Nanos at = state.Align(state.ProcessOf(row), events.start_ns[row]);
     state.trace.units[u].trace_start_ns = at;
     state.Annotate(ElementKind::kUnit, u, row);
   }
