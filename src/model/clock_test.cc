@@ -173,6 +173,26 @@ TEST(Clock, ATimedOutCallIsNoEvidenceOfSkew) {
   for (const ClockOffset& o : simulation.Solve()) EXPECT_EQ(o.offset_ns, 0) << o.host;
 }
 
+TEST(Clock, AFailedCallIsNoEvidenceOfSkew) {
+  Simulation simulation(2);
+  simulation.Call(0, 1, kHour, kMilli, 10 * kMilli, kMilli, 0, 0);
+  // The request lay in the server's queue until the client had nearly given up.
+  simulation.Span(0, 1, 0, SpanKind::kClient, kHour, kHour + 100 * kMilli);
+  simulation.batch.status.back() = SpanStatus::kError;
+  simulation.Span(1, 2, 1, SpanKind::kServer, kHour + 95 * kMilli, kHour + 145 * kMilli);
+  for (const ClockOffset& o : simulation.Solve()) EXPECT_EQ(o.offset_ns, 0) << o.host;
+}
+
+TEST(Clock, AChildOfUnknownKindThatEndsLaterIsNoEvidenceOfSkew) {
+  Simulation simulation(2);
+  simulation.Span(0, 1, 0, SpanKind::kUnspecified, kHour, kHour + 100 * kMilli);
+  simulation.Span(1, 2, 1, SpanKind::kUnspecified, kHour + 90 * kMilli, kHour + 130 * kMilli);
+  ++simulation.next_trace;
+  simulation.Span(0, 1, 0, SpanKind::kUnspecified, kHour, kHour + 100 * kMilli);
+  simulation.Span(1, 2, 1, SpanKind::kUnspecified, kHour + kMilli, kHour + 99 * kMilli);
+  for (const ClockOffset& o : simulation.Solve()) EXPECT_EQ(o.offset_ns, 0) << o.host;
+}
+
 TEST(Clock, OneWayMessagesMoveAHostAsLittleAsTheyAllow) {
   const auto offsets = SolveClocks({{"a", "b", 0, -4000, 10}, {"a", "c", 0, 5000, 1}});
   ASSERT_EQ(offsets.size(), 3u);
