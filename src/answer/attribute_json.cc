@@ -7,7 +7,8 @@ namespace wf {
 namespace {
 
 std::string Base64(std::string_view bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
@@ -15,7 +16,8 @@ std::string Base64(std::string_view bytes) {
     for (size_t k = 0; k < 3; ++k) {
       group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
     }
-    for (size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    for (size_t k = 0; k < 4; ++k)
+      out += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
   }
   return out;
 }
@@ -87,11 +89,14 @@ void WriteAttributes(const Trace& trace, std::string_view packed, JsonWriter& js
   AttributeReader reader(packed);
   uint32_t key;
   for (Value value; reader.Next(key, value);) {
-    const auto known = entries.size() > 256 ? entries.end()
-                                            : std::find_if(entries.begin(), entries.end(),
-                                                           [&](const Entry& e) { return e.key == key; });
-    if (known != entries.end()) known->value = value;
-    else entries.push_back({key, value});
+    const auto known = entries.size() > 256
+                           ? entries.end()
+                           : std::find_if(entries.begin(), entries.end(),
+                                          [&](const Entry& e) { return e.key == key; });
+    if (known != entries.end())
+      known->value = value;
+    else
+      entries.push_back({key, value});
   }
   json.BeginObject();
   for (const Entry& entry : entries) {
@@ -119,7 +124,9 @@ void WriteAnnotations(const Trace& trace, ElementKind element, uint32_t index, J
 void WriteMissing(const Trace& trace, JsonWriter& json) {
   json.Key("missing").BeginArray();
   for (const Missing& missing : trace.missing) {
-    json.BeginObject().Field("what", MissingWhatName(missing.what)).Field("span_id", ToHex64(missing.id));
+    json.BeginObject()
+        .Field("what", MissingWhatName(missing.what))
+        .Field("span_id", ToHex64(missing.id));
     json.Field("may_still_come", missing.may_still_come).EndObject();
   }
   json.EndArray();
@@ -128,7 +135,10 @@ void WriteMissing(const Trace& trace, JsonWriter& json) {
 void WriteClocks(const Trace& trace, JsonWriter& json) {
   json.Key("clocks").BeginArray();
   for (const ClockOffset& clock : trace.clocks) {
-    json.BeginObject().Field("host", clock.host).Field("from_ns", clock.from_ns).Field("offset_ns", clock.offset_ns);
+    json.BeginObject()
+        .Field("host", clock.host)
+        .Field("from_ns", clock.from_ns)
+        .Field("offset_ns", clock.offset_ns);
     json.Field("error_ns", clock.error_ns).EndObject();
   }
   json.EndArray();

@@ -10,18 +10,21 @@ Nanos WindowStart(Nanos time) {
   Nanos window = time / kClockWindow;
   if (time % kClockWindow < 0) --window;
   // The first window of all begins before time does.
-  return window <= INT64_MIN / kClockWindow ? INT64_MIN / kClockWindow * kClockWindow : window * kClockWindow;
+  return window <= INT64_MIN / kClockWindow ? INT64_MIN / kClockWindow * kClockWindow
+                                            : window * kClockWindow;
 }
 
 }  // namespace
 
 Status RefreshClocks(Store& store, const std::string& tenant, TimeRange time) {
   // A call sent in one window may be answered in the next: whole windows, and one more on each side.
-  TimeRange windows{SaturatingSub(WindowStart(time.from), kClockWindow), SaturatingAdd(time.until, kClockWindow)};
+  TimeRange windows{SaturatingSub(WindowStart(time.from), kClockWindow),
+                    SaturatingAdd(time.until, kClockWindow)};
   WF_ASSIGN(const auto exchanges, store.ReadExchanges(tenant, windows));
   if (exchanges.empty()) return {};
   // What was in force before the first of them, and what is stored for them.
-  WF_ASSIGN(const auto stored, store.ReadClocks(tenant, {SaturatingSub(windows.from, 1), windows.until}));
+  WF_ASSIGN(const auto stored,
+            store.ReadClocks(tenant, {SaturatingSub(windows.from, 1), windows.until}));
   const auto solved = SolveClocks(exchanges, stored);
 
   // A host's unchanged offsets at both ends need no writing; what lies between is replaced as a whole.
@@ -29,7 +32,8 @@ Status RefreshClocks(Store& store, const std::string& tenant, TimeRange time) {
   for (const ClockOffset& offset : stored) known[{offset.host, offset.from_ns}] = &offset;
   const auto is_new = [&](const ClockOffset& offset) {
     const auto at = known.find({offset.host, offset.from_ns});
-    return at == known.end() || at->second->offset_ns != offset.offset_ns || at->second->error_ns != offset.error_ns;
+    return at == known.end() || at->second->offset_ns != offset.offset_ns ||
+           at->second->error_ns != offset.error_ns;
   };
   std::vector<ClockOffset> changed;
   for (size_t begin = 0, end; begin < solved.size(); begin = end) {
@@ -57,7 +61,8 @@ Result<HostClocks> ClocksFor(Store& store, const std::string& tenant, const Even
     if (!fresh) at->second = std::min(at->second, start);
   }
   if (first_seen.empty()) return HostClocks();
-  const TimeRange around{SaturatingSub(time.from, kClockWindow), SaturatingAdd(time.until, kClockWindow)};
+  const TimeRange around{SaturatingSub(time.from, kClockWindow),
+                         SaturatingAdd(time.until, kClockWindow)};
   WF_ASSIGN(auto stored, store.ReadClocks(tenant, around));
   if (first_seen.size() > 1) {
     const bool unsolved = std::any_of(first_seen.begin(), first_seen.end(), [&](const auto& seen) {

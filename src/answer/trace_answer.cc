@@ -14,10 +14,14 @@ std::string_view StatusName(SpanStatus status) {
   return status == SpanStatus::kError ? "error" : status == SpanStatus::kOk ? "ok" : "unset";
 }
 std::string_view SourceName(Source source) {
-  return source == Source::kInferred ? "inferred" : source == Source::kRepaired ? "repaired" : "recorded";
+  return source == Source::kInferred   ? "inferred"
+         : source == Source::kRepaired ? "repaired"
+                                       : "recorded";
 }
 std::string_view ReferenceName(ParentRef reference) {
-  return reference == ParentRef::kChildOf ? "child_of" : reference == ParentRef::kFollowsFrom ? "follows_from" : "none";
+  return reference == ParentRef::kChildOf       ? "child_of"
+         : reference == ParentRef::kFollowsFrom ? "follows_from"
+                                                : "none";
 }
 
 class FullWriter {
@@ -45,7 +49,8 @@ class FullWriter {
     std::unordered_set<uint64_t> shown;  // ids whose repairs belong to the answer
     for (uint32_t e = 0; e < t_.edges.size(); ++e) {
       const Edge& edge = t_.edges[e];
-      if (only != kNone && t_.points[edge.from].block != only && t_.points[edge.to].block != only) continue;
+      if (only != kNone && t_.points[edge.from].block != only && t_.points[edge.to].block != only)
+        continue;
       WriteEdge(e);
       if (only != kNone) shown.insert(edge.id);
     }
@@ -64,7 +69,8 @@ class FullWriter {
     j_.Key("processes").BeginArray();
     for (const uint32_t p : t_.processes) WriteProcess(t_.events->processes[p]);
     j_.EndArray();
-    j_.Field("clock", t_.clock == ClockMode::kAligned ? "aligned" : "raw").Field("clock_error_ns", t_.clock_error_ns);
+    j_.Field("clock", t_.clock == ClockMode::kAligned ? "aligned" : "raw")
+        .Field("clock_error_ns", t_.clock_error_ns);
     WriteClocks(t_, j_);
     WriteViolations(t_, j_);
     j_.Field("usable", t_.usable()).Field("rebuilt", t_.rebuilt);
@@ -75,26 +81,34 @@ class FullWriter {
     for (const auto& [type, count] : t_.unknown_events) {
       j_.BeginObject().Field("type", type).Field("count", count).EndObject();
     }
-    j_.EndArray().Field("doubles", t_.doubles).Field("events", static_cast<int64_t>(t_.event_count));
+    j_.EndArray()
+        .Field("doubles", t_.doubles)
+        .Field("events", static_cast<int64_t>(t_.event_count));
     j_.EndObject();
   }
 
  private:
   void Id(std::string_view key, uint64_t id) {  // 0: null
     j_.Key(key);
-    if (id == 0) j_.Null();
-    else j_.String(ToHex64(id));
+    if (id == 0)
+      j_.Null();
+    else
+      j_.String(ToHex64(id));
   }
   void TextOrNull(std::string_view key, uint32_t code) {
     j_.Key(key);
-    if (code == 0) j_.Null();
-    else j_.String(t_.str(code));
+    if (code == 0)
+      j_.Null();
+    else
+      j_.String(t_.str(code));
   }
 
   void WriteProbability(float probability) {
     j_.Key("probability");
-    if (probability == 1) j_.Int(1);
-    else j_.Double(probability);
+    if (probability == 1)
+      j_.Int(1);
+    else
+      j_.Double(probability);
   }
 
   void WriteUnit(uint32_t u) {
@@ -102,8 +116,10 @@ class FullWriter {
     j_.BeginObject();
     Id("id", unit.id);
     j_.Field("name", t_.str(unit.name)).Field("service", t_.str(unit.service)).Key("process");
-    if (unit.process == kNone) j_.Null();
-    else j_.Int(unit.process);
+    if (unit.process == kNone)
+      j_.Null();
+    else
+      j_.Int(unit.process);
     TextOrNull("thread", unit.thread);
     TextOrNull("host", unit.host);
     Id("parent_span_id", unit.parent_block == kNone ? 0 : t_.blocks[unit.parent_block].id);
@@ -144,7 +160,10 @@ class FullWriter {
     const Scope& scope = t_.events->scopes[t_.events->scope[row]];
     const std::string_view attributes = t_.events->scope_attrs(row);
     if (scope.name == 0 && scope.version == 0 && attributes.empty()) return;
-    j_.Key("scope").BeginObject().Field("name", t_.str(scope.name)).Field("version", t_.str(scope.version));
+    j_.Key("scope")
+        .BeginObject()
+        .Field("name", t_.str(scope.name))
+        .Field("version", t_.str(scope.version));
     j_.Key("attributes");
     WriteAttributes(t_, attributes, j_);
     j_.EndObject();
@@ -158,7 +177,9 @@ class FullWriter {
       j_.BeginObject().Field("trace_id", ToHex(link.trace_id));
       Id("span_id", link.span_id.value);
       j_.Field("reference", ReferenceName(static_cast<ParentRef>(link.ref)));
-      j_.Field("flags", static_cast<int64_t>(link.flags)).Field("tracestate", t_.str(link.tracestate)).Key("attributes");
+      j_.Field("flags", static_cast<int64_t>(link.flags))
+          .Field("tracestate", t_.str(link.tracestate))
+          .Key("attributes");
       WriteAttributes(t_, link.attrs, j_);
       j_.EndObject();
     }

@@ -23,8 +23,8 @@ Result<std::string> TraceJson(const Trace& trace, const TraceJsonOptions& option
 
 enum class TextColor { kPlain, kAnsi };
 struct TraceTextOptions {
-  int width = 100;       // columns
-  size_t max_rows = 200; // longer traces are cut in the middle; 0: never
+  int width = 100;        // columns
+  size_t max_rows = 200;  // longer traces are cut in the middle; 0: never
   TextColor color = TextColor::kPlain;
 };
 std::string TraceText(const Trace& trace, const TraceTextOptions& options = {});

@@ -12,9 +12,9 @@
 namespace wf {
 namespace {
 
+using testing::EventLines;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::EventLines;
 
 std::string Json(EventLines& lines, TraceJsonOptions options = {}) {
   const Trace trace = BuildTrace(lines.batch, lines.options);
@@ -29,84 +29,90 @@ size_t Count(const std::string& text, const std::string& part) {
 }
 
 const char kCall[] =
-    "span a1 100..200 name=call process=front@h1 kind=client status=error http.method=GET event=retry@150\n"
+    "span a1 100..200 name=call process=front@h1 kind=client status=error http.method=GET "
+    "event=retry@150\n"
     "span b2 parent=a1 120..180 name=serve process=cart@h2 kind=server thread=7\n";
 
 // A whole answer, so that any changed key is seen.
 TEST(TraceJson, AClientAndItsServer) {
   EventLines lines(kCall);
-  EXPECT_EQ(Json(lines), R"({"trace_id":"00000000000000000000000000000001","start_ns":100,"end_ns":200,"complete":true,)"
-            R"("units":[{"id":"9c2811ce9cb36af8","name":"front","service":"front","process":1,"thread":null,)"
-            R"("host":"h1","parent_span_id":null,"start_ns":100,"end_ns":200,"inferred":false,)"
-            R"("source":"recorded","received_ns":0},)"
-            R"({"id":"07eb4fca28639977","name":"cart","service":"cart","process":0,"thread":"7","host":"h2",)"
-            R"("parent_span_id":"00000000000000a1","start_ns":120,"end_ns":180,"inferred":false,)"
-            R"("source":"recorded","received_ns":0}],)"
-            R"("blocks":[{"span_id":"00000000000000a1","parent_id":null,"unit":"9c2811ce9cb36af8",)"
-            R"("service":"front","name":"call","kind":"client","status":"error","status_message":"",)"
-            R"("start_ns":100,"end_ns":200,"raw_start_ns":100,"raw_end_ns":200,"reference":"none",)"
-            R"("blocks_parent":true,"flags":0,"tracestate":"","source":"recorded","probability":1,)"
-            R"("received_ns":0,"attributes":{"http.method":"GET"}},)"
-            R"({"span_id":"00000000000000b2","parent_id":"00000000000000a1","unit":"07eb4fca28639977",)"
-            R"("service":"cart","name":"serve","kind":"server","status":"unset","status_message":"",)"
-            R"("start_ns":120,"end_ns":180,"raw_start_ns":120,"raw_end_ns":180,"reference":"child_of",)"
-            R"("blocks_parent":true,"flags":0,"tracestate":"","source":"recorded","probability":1,)"
-            R"("received_ns":0,"attributes":{"thread.id":7}}],)"
-            R"("points":[{"id":"9113395d0ded8127","span_id":"00000000000000a1","type":"begin","name":"",)"
-            R"("time_ns":100,"raw_time_ns":100},)"
-            R"({"id":"d4f55f77a4c878a9","span_id":"00000000000000b2","type":"begin","name":"","time_ns":120,)"
-            R"("raw_time_ns":120},)"
-            R"({"id":"19b706bf5b137dc6","span_id":"00000000000000a1","type":"event","name":"retry","time_ns":150,)"
-            R"("raw_time_ns":150},)"
-            R"({"id":"1a34036632b9bc11","span_id":"00000000000000b2","type":"end","name":"","time_ns":180,)"
-            R"("raw_time_ns":180},)"
-            R"({"id":"04e534bf436bef67","span_id":"00000000000000a1","type":"end","name":"","time_ns":200,)"
-            R"("raw_time_ns":200}],)"
-            R"("edges":[{"from":"9113395d0ded8127","to":"d4f55f77a4c878a9","type":"request","blocking":false},)"
-            R"({"from":"1a34036632b9bc11","to":"04e534bf436bef67","type":"response","blocking":true}],)"
-            R"("repairs":[],)"
-            R"("missing":[],)"
-            R"("processes":[{"service":"cart","host":"h2","attributes":{}},)"
-            R"({"service":"front","host":"h1","attributes":{}}],)"
-            R"("clock":"aligned","clock_error_ns":0,"clocks":[],)"
-            R"("violations":[],)"
-            R"("usable":true,"rebuilt":false,"main_root":"00000000000000a1","roots":["00000000000000a1"],)"
-            R"("unknown_events":[],)"
-            R"("doubles":0,"events":2})");
+  EXPECT_EQ(
+      Json(lines),
+      R"({"trace_id":"00000000000000000000000000000001","start_ns":100,"end_ns":200,"complete":true,)"
+      R"("units":[{"id":"9c2811ce9cb36af8","name":"front","service":"front","process":1,"thread":null,)"
+      R"("host":"h1","parent_span_id":null,"start_ns":100,"end_ns":200,"inferred":false,)"
+      R"("source":"recorded","received_ns":0},)"
+      R"({"id":"07eb4fca28639977","name":"cart","service":"cart","process":0,"thread":"7","host":"h2",)"
+      R"("parent_span_id":"00000000000000a1","start_ns":120,"end_ns":180,"inferred":false,)"
+      R"("source":"recorded","received_ns":0}],)"
+      R"("blocks":[{"span_id":"00000000000000a1","parent_id":null,"unit":"9c2811ce9cb36af8",)"
+      R"("service":"front","name":"call","kind":"client","status":"error","status_message":"",)"
+      R"("start_ns":100,"end_ns":200,"raw_start_ns":100,"raw_end_ns":200,"reference":"none",)"
+      R"("blocks_parent":true,"flags":0,"tracestate":"","source":"recorded","probability":1,)"
+      R"("received_ns":0,"attributes":{"http.method":"GET"}},)"
+      R"({"span_id":"00000000000000b2","parent_id":"00000000000000a1","unit":"07eb4fca28639977",)"
+      R"("service":"cart","name":"serve","kind":"server","status":"unset","status_message":"",)"
+      R"("start_ns":120,"end_ns":180,"raw_start_ns":120,"raw_end_ns":180,"reference":"child_of",)"
+      R"("blocks_parent":true,"flags":0,"tracestate":"","source":"recorded","probability":1,)"
+      R"("received_ns":0,"attributes":{"thread.id":7}}],)"
+      R"("points":[{"id":"9113395d0ded8127","span_id":"00000000000000a1","type":"begin","name":"",)"
+      R"("time_ns":100,"raw_time_ns":100},)"
+      R"({"id":"d4f55f77a4c878a9","span_id":"00000000000000b2","type":"begin","name":"","time_ns":120,)"
+      R"("raw_time_ns":120},)"
+      R"({"id":"19b706bf5b137dc6","span_id":"00000000000000a1","type":"event","name":"retry","time_ns":150,)"
+      R"("raw_time_ns":150},)"
+      R"({"id":"1a34036632b9bc11","span_id":"00000000000000b2","type":"end","name":"","time_ns":180,)"
+      R"("raw_time_ns":180},)"
+      R"({"id":"04e534bf436bef67","span_id":"00000000000000a1","type":"end","name":"","time_ns":200,)"
+      R"("raw_time_ns":200}],)"
+      R"("edges":[{"from":"9113395d0ded8127","to":"d4f55f77a4c878a9","type":"request","blocking":false},)"
+      R"({"from":"1a34036632b9bc11","to":"04e534bf436bef67","type":"response","blocking":true}],)"
+      R"("repairs":[],)"
+      R"("missing":[],)"
+      R"("processes":[{"service":"cart","host":"h2","attributes":{}},)"
+      R"({"service":"front","host":"h1","attributes":{}}],)"
+      R"("clock":"aligned","clock_error_ns":0,"clocks":[],)"
+      R"("violations":[],)"
+      R"("usable":true,"rebuilt":false,"main_root":"00000000000000a1","roots":["00000000000000a1"],)"
+      R"("unknown_events":[],)"
+      R"("doubles":0,"events":2})");
 }
 
 TEST(TraceJson, TheWaterfallIsTheSameTraceInColumns) {
-  EventLines lines(std::string(kCall) + "span c3 follows=a1 300..400 name=later process=front@h1\n");
-  EXPECT_EQ(Json(lines, {TraceView::kWaterfall, {}}), R"({"trace_id":"00000000000000000000000000000001","start_ns":100,"end_ns":400,"complete":true,)"
-            R"("clock":"aligned","clock_error_ns":0,"main_root":"00000000000000a1","strings":["","front","call",)"
-            R"("client","cart","serve","server","later","unspecified","retry","one_way"],)"
-            R"("units":[{"id":"9c2811ce9cb36af8","name":"front","service":"front","thread":null,"host":"h1"},)"
-            R"({"id":"07eb4fca28639977","name":"cart","service":"cart","thread":"7","host":"h2"}],)"
-            R"("blocks":{"span_id":["00000000000000a1","00000000000000b2","00000000000000c3"],)"
-            R"("parent":[-1,0,0],)"
-            R"("unit":[0,1,0],)"
-            R"("service":[1,4,1],)"
-            R"("name":[2,5,7],)"
-            R"("kind":[3,6,8],)"
-            R"("status":[2,0,0],)"
-            R"("start":[0,20,200],)"
-            R"("duration":[100,60,100],)"
-            R"("raw_start":[0,20,200],)"
-            R"("raw_duration":[100,60,100],)"
-            R"("flags":[0,0,12],)"
-            R"("own":[40,60,100]},)"
-            R"("points":{"block":[0],)"
-            R"("time":[50],)"
-            R"("name":[9]},)"
-            R"("edges":{"from_block":[0],)"
-            R"("from":[0],)"
-            R"("to_block":[2],)"
-            R"("to":[200],)"
-            R"("type":[10],)"
-            R"("blocking":[0]},)"
-            R"("repairs":{},"missing":[],)"
-            R"("violations":[],)"
-            R"("clocks":[]})");
+  EventLines lines(std::string(kCall) +
+                   "span c3 follows=a1 300..400 name=later process=front@h1\n");
+  EXPECT_EQ(
+      Json(lines, {TraceView::kWaterfall, {}}),
+      R"({"trace_id":"00000000000000000000000000000001","start_ns":100,"end_ns":400,"complete":true,)"
+      R"("clock":"aligned","clock_error_ns":0,"main_root":"00000000000000a1","strings":["","front","call",)"
+      R"("client","cart","serve","server","later","unspecified","retry","one_way"],)"
+      R"("units":[{"id":"9c2811ce9cb36af8","name":"front","service":"front","thread":null,"host":"h1"},)"
+      R"({"id":"07eb4fca28639977","name":"cart","service":"cart","thread":"7","host":"h2"}],)"
+      R"("blocks":{"span_id":["00000000000000a1","00000000000000b2","00000000000000c3"],)"
+      R"("parent":[-1,0,0],)"
+      R"("unit":[0,1,0],)"
+      R"("service":[1,4,1],)"
+      R"("name":[2,5,7],)"
+      R"("kind":[3,6,8],)"
+      R"("status":[2,0,0],)"
+      R"("start":[0,20,200],)"
+      R"("duration":[100,60,100],)"
+      R"("raw_start":[0,20,200],)"
+      R"("raw_duration":[100,60,100],)"
+      R"("flags":[0,0,12],)"
+      R"("own":[40,60,100]},)"
+      R"("points":{"block":[0],)"
+      R"("time":[50],)"
+      R"("name":[9]},)"
+      R"("edges":{"from_block":[0],)"
+      R"("from":[0],)"
+      R"("to_block":[2],)"
+      R"("to":[200],)"
+      R"("type":[10],)"
+      R"("blocking":[0]},)"
+      R"("repairs":{},"missing":[],)"
+      R"("violations":[],)"
+      R"("clocks":[]})");
 }
 
 TEST(TraceJson, ASpanAloneBringsItsPointsEdgesAndRepairs) {
@@ -157,16 +163,19 @@ TEST(TraceJson, AttributesKeepTheirTypes) {
   auto json = TraceJson(BuildTrace(batch));
   ASSERT_TRUE(json.ok());
   EXPECT_THAT(*json, HasSubstr(R"("scope":{"name":"lib","version":"1.2","attributes":{}})"));
-  EXPECT_THAT(*json, HasSubstr(R"("attributes":{"int":-9223372036854775808,"double":0.1,"nan":"NaN","bool":true,)"
-                               R"("bytes":{"bytes":"/wA="},"twice":2,"bad":"a)"
-                               "\xEF\xBF\xBD"
-                               R"(","list":[1,"x"]})"));
+  EXPECT_THAT(
+      *json,
+      HasSubstr(R"("attributes":{"int":-9223372036854775808,"double":0.1,"nan":"NaN","bool":true,)"
+                R"("bytes":{"bytes":"/wA="},"twice":2,"bad":"a)"
+                "\xEF\xBF\xBD"
+                R"(","list":[1,"x"]})"));
 }
 
 TEST(TraceText, FitsTheWidthAndNamesTheLargestOwnTime) {
   EventLines lines(
       "span a 0..1500000000 name=GET_/checkout process=frontend kind=server\n"
-      "span b parent=a 100000000..1400000000 name=charge_a_card_with_a_name_that_is_much_too_long_for_the_column "
+      "span b parent=a 100000000..1400000000 "
+      "name=charge_a_card_with_a_name_that_is_much_too_long_for_the_column "
       "process=payment-service-of-the-other-team status=error\n"
       "span c parent=gone 200000000..300000000 name=orphan process=stock\n");
   const Trace trace = BuildTrace(lines.batch);
@@ -174,19 +183,22 @@ TEST(TraceText, FitsTheWidthAndNamesTheLargestOwnTime) {
   EXPECT_THAT(text, HasSubstr("trace 00000000000000000000000000000001\n"));
   EXPECT_THAT(text, HasSubstr("3 spans · 3 services · 1 error"));
   EXPECT_THAT(text, HasSubstr("incomplete: 1 parent missing, 2 roots; will not come any more"));
-  EXPECT_THAT(text, HasSubstr("most own time: payment-service-of-the-other-team charge_a_card_with"));
+  EXPECT_THAT(text,
+              HasSubstr("most own time: payment-service-of-the-other-team charge_a_card_with"));
   EXPECT_THAT(text, HasSubstr("… 1.30 s of 1.50 s (87%)"));
   EXPECT_THAT(text, HasSubstr("✗"));
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    const auto columns =
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
     EXPECT_LE(columns, 100) << line;
   }
 }
 
 TEST(TraceText, LongTracesAreCutInTheMiddleWithACount) {
   std::string events = "span a 0..1000 name=root\n";
-  for (int i = 0; i < 500; ++i) events += fmt::format("span {:x} parent=a {}..{} name=s{}\n", 0x1000 + i, i, i + 1, i);
+  for (int i = 0; i < 500; ++i)
+    events += fmt::format("span {:x} parent=a {}..{} name=s{}\n", 0x1000 + i, i, i + 1, i);
   EventLines lines(events);
   const Trace trace = BuildTrace(lines.batch);
   TraceTextOptions options;
@@ -244,7 +256,8 @@ TEST(ClockAnswer, RefreshingAgainChangesNothing) {
   ASSERT_TRUE(RefreshClocks(store, "default", time).ok());
   const auto second = store.ReadClocks("default", {});
   ASSERT_EQ(first->size(), second->size());
-  for (size_t i = 0; i < first->size(); ++i) EXPECT_EQ((*first)[i].offset_ns, (*second)[i].offset_ns);
+  for (size_t i = 0; i < first->size(); ++i)
+    EXPECT_EQ((*first)[i].offset_ns, (*second)[i].offset_ns);
 }
 
 TEST(TraceJson, AHundredThousandSpansInASecond) {
@@ -270,13 +283,16 @@ TEST(TraceJson, AHundredThousandSpansInASecond) {
   const auto time = [](const char* what, auto step) {
     const auto start = std::chrono::steady_clock::now();
     auto result = step();
-    const auto ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const auto ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     fmt::print("{}: {:.0f} ms\n", what, ms);
     return std::make_pair(std::move(result), ms);
   };
   const auto [trace, build_ms] = time("build", [&] { return BuildTrace(batch); });
   const auto [full, full_ms] = time("full JSON", [&, &t = trace] { return TraceJson(t); });
-  const auto [waterfall, columns_ms] = time("waterfall", [&, &t = trace] { return TraceJson(t, {TraceView::kWaterfall, {}}); });
+  const auto [waterfall, columns_ms] = time("waterfall", [&, &t = trace] {
+    return TraceJson(t, {TraceView::kWaterfall, {}});
+  });
   ASSERT_TRUE(full.ok());
   EXPECT_EQ(trace.blocks.size(), 100000u);
   EXPECT_LT(waterfall->size(), full->size() / 5);

@@ -19,7 +19,8 @@ std::string Printable(std::string_view text) {
   std::string clean;
   for (size_t i = 0; i < out.size(); ++i) {
     const auto c = static_cast<unsigned char>(out[i]);
-    const bool c1_control = c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
+    const bool c1_control =
+        c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
     if (c < 0x20 || c == 0x7F) {
       clean += '?';
     } else if (c1_control) {
@@ -33,8 +34,9 @@ std::string Printable(std::string_view text) {
 }
 
 size_t Columns(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 // Exactly `columns` wide, cut with an ellipsis or padded.
@@ -63,7 +65,8 @@ class TextWriter {
     label_ = static_cast<size_t>((width - 26) * 11 / 20);
     bar_ = static_cast<size_t>(width - 26) - label_;
     const auto largest = std::max_element(own_.begin(), own_.end());
-    if (largest != own_.end() && *largest > 0) largest_ = static_cast<uint32_t>(largest - own_.begin());
+    if (largest != own_.end() && *largest > 0)
+      largest_ = static_cast<uint32_t>(largest - own_.begin());
   }
 
   std::string Write() {
@@ -88,26 +91,33 @@ class TextWriter {
     for (const Block& block : t_.blocks) {
       if (!block.stand_in()) services.insert(t_.service(block));
     }
-    const auto count = [&](auto holds) { return std::count_if(t_.blocks.begin(), t_.blocks.end(), holds); };
+    const auto count = [&](auto holds) {
+      return std::count_if(t_.blocks.begin(), t_.blocks.end(), holds);
+    };
     const auto spans = count([](const Block& b) { return !b.stand_in(); });
     const auto errors = count([](const Block& b) { return b.status == SpanStatus::kError; });
     out_ += Paint("1", "trace " + ToHex(t_.id)) + "\n";
     out_ += fmt::format("{} · {} · {} span{} · {} service{}", FormatInstant(t_.start_ns),
-                        FormatDuration(SaturatingSub(t_.end_ns, t_.start_ns)), spans, spans == 1 ? "" : "s",
-                        services.size(), services.size() == 1 ? "" : "s");
-    if (errors != 0) out_ += Paint("31", fmt::format(" · {} error{}", errors, errors == 1 ? "" : "s"));
+                        FormatDuration(SaturatingSub(t_.end_ns, t_.start_ns)), spans,
+                        spans == 1 ? "" : "s", services.size(), services.size() == 1 ? "" : "s");
+    if (errors != 0)
+      out_ += Paint("31", fmt::format(" · {} error{}", errors, errors == 1 ? "" : "s"));
     out_ += "\n" + CompletenessSentence(t_) + "\n\n";
-    out_ += Paint("2", Fit("service · name", label_) + " " + Fit("", bar_) + RightAligned("time", 11) +
-                           RightAligned("own", 11)) + "\n";
+    out_ += Paint("2", Fit("service · name", label_) + " " + Fit("", bar_) +
+                           RightAligned("time", 11) + RightAligned("own", 11)) +
+            "\n";
   }
 
   std::string Bar(const Block& block) const {
-    const double total = std::max<double>(1, static_cast<double>(SaturatingSub(t_.end_ns, t_.start_ns)));
+    const double total =
+        std::max<double>(1, static_cast<double>(SaturatingSub(t_.end_ns, t_.start_ns)));
     const auto cell = [&](Nanos time) {
-      return static_cast<double>(SaturatingSub(time, t_.start_ns)) / total * static_cast<double>(bar_);
+      return static_cast<double>(SaturatingSub(time, t_.start_ns)) / total *
+             static_cast<double>(bar_);
     };
     const auto from = std::min(bar_ - 1, static_cast<size_t>(cell(block.start_ns)));
-    const auto to = std::max(from + 1, std::min(bar_, static_cast<size_t>(cell(block.end_ns) + 0.999)));
+    const auto to =
+        std::max(from + 1, std::min(bar_, static_cast<size_t>(cell(block.end_ns) + 0.999)));
     std::string fill;
     const char* glyph = block.stand_in() ? "░" : block.kind == BlockKind::kWait ? "▒" : "█";
     if (block.duration() == 0) glyph = "▏";
@@ -121,7 +131,8 @@ class TextWriter {
     const Block& block = t_.blocks[b];
     const int indent = std::min<int>(kMaxIndent, static_cast<int>(order_.depth[i]) * 2);
     const std::string service = Printable(t_.service(block)), name = Printable(t_.str(block.name));
-    std::string label = Fit(std::string(static_cast<size_t>(indent), ' ') + service + " · " + name, label_);
+    std::string label =
+        Fit(std::string(static_cast<size_t>(indent), ' ') + service + " · " + name, label_);
     if (b == largest_) label = Paint("1", label);
     std::string marks;
     if (block.status == SpanStatus::kError) marks += Paint("31", "✗");
@@ -137,9 +148,10 @@ class TextWriter {
     if (largest_ == kNone) return;
     const Block& block = t_.blocks[largest_];
     const Nanos total = SaturatingSub(t_.end_ns, t_.start_ns);
-    const double share = total <= 0 ? 0 : 100.0 * static_cast<double>(own_[largest_]) / static_cast<double>(total);
-    const std::string times =
-        fmt::format(" {} of {} ({:.0f}%)\n", FormatDuration(own_[largest_]), FormatDuration(total), share);
+    const double share =
+        total <= 0 ? 0 : 100.0 * static_cast<double>(own_[largest_]) / static_cast<double>(total);
+    const std::string times = fmt::format(" {} of {} ({:.0f}%)\n", FormatDuration(own_[largest_]),
+                                          FormatDuration(total), share);
     const std::string head = "most own time: ";
     std::string what = Printable(t_.service(block)) + " " + Printable(t_.str(block.name));
     const size_t room = label_ + bar_ + 26 - head.size() - Columns(times);
@@ -177,14 +189,18 @@ std::string CompletenessSentence(const Trace& trace) {
       separator = ", ";
     }
     if (roots > 0) out += fmt::format("{}{} roots", separator, roots + 1);
-    if (!trace.missing.empty()) out += trace.missing[0].may_still_come ? "; may still come" : "; will not come any more";
+    if (!trace.missing.empty())
+      out += trace.missing[0].may_still_come ? "; may still come" : "; will not come any more";
   }
   if (trace.rebuilt) out += "; rebuilt after late spans";
   if (!trace.usable()) out += "; contradicts itself, not used for features";
-  if (trace.clock_error_ns > 0) out += fmt::format("; clocks within {}", FormatDuration(trace.clock_error_ns));
+  if (trace.clock_error_ns > 0)
+    out += fmt::format("; clocks within {}", FormatDuration(trace.clock_error_ns));
   return out;
 }
 
-std::string TraceText(const Trace& trace, const TraceTextOptions& options) { return TextWriter(trace, options).Write(); }
+std::string TraceText(const Trace& trace, const TraceTextOptions& options) {
+  return TextWriter(trace, options).Write();
+}
 
 }  // namespace wf

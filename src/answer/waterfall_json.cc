@@ -34,8 +34,8 @@ void Column(JsonWriter& json, std::string_view key, const Range& range, Value va
 
 // Nesting shows calls and requests; the waterfall draws the rest.
 bool Drawn(const Edge& edge) {
-  return edge.type != EdgeType::kRequest && edge.type != EdgeType::kResponse && edge.type != EdgeType::kCall &&
-         edge.type != EdgeType::kReturn;
+  return edge.type != EdgeType::kRequest && edge.type != EdgeType::kResponse &&
+         edge.type != EdgeType::kCall && edge.type != EdgeType::kReturn;
 }
 
 }  // namespace
@@ -64,7 +64,8 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   for (uint32_t i = 0; i < order.blocks.size(); ++i) position[order.blocks[i]] = i;
   const std::vector<Nanos> own = OwnTimes(trace);
   const auto largest = std::max_element(own.begin(), own.end());
-  const size_t largest_own = largest == own.end() || *largest <= 0 ? kNone : static_cast<size_t>(largest - own.begin());
+  const size_t largest_own =
+      largest == own.end() || *largest <= 0 ? kNone : static_cast<size_t>(largest - own.begin());
 
   // Columns that name strings come first in memory: the table is written before them.
   Strings strings;
@@ -80,28 +81,37 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   };
   std::vector<Shown> points, edges;
   for (uint32_t p = 0; p < trace.points.size(); ++p) {
-    if (trace.points[p].type == PointType::kEvent) points.push_back({p, strings.Index(trace.str(trace.points[p].name))});
+    if (trace.points[p].type == PointType::kEvent)
+      points.push_back({p, strings.Index(trace.str(trace.points[p].name))});
   }
   for (uint32_t e = 0; e < trace.edges.size(); ++e) {
     const Edge& edge = trace.edges[e];
     if (!Drawn(edge)) continue;
-    edges.push_back({e, strings.Index(edge.type == EdgeType::kLink ? "link" : trace.edge_type(edge))});
+    edges.push_back(
+        {e, strings.Index(edge.type == EdgeType::kLink ? "link" : trace.edge_type(edge))});
   }
 
   const auto since_start = [&](Nanos time) { return SaturatingSub(time, trace.start_ns); };
   json.BeginObject();
-  json.Field("trace_id", ToHex(trace.id)).Field("start_ns", trace.start_ns).Field("end_ns", trace.end_ns);
-  json.Field("complete", trace.complete).Field("clock", trace.clock == ClockMode::kAligned ? "aligned" : "raw");
+  json.Field("trace_id", ToHex(trace.id))
+      .Field("start_ns", trace.start_ns)
+      .Field("end_ns", trace.end_ns);
+  json.Field("complete", trace.complete)
+      .Field("clock", trace.clock == ClockMode::kAligned ? "aligned" : "raw");
   json.Field("clock_error_ns", trace.clock_error_ns).Key("main_root");
-  if (trace.main_root() == kNone) json.Null();
-  else json.String(ToHex64(trace.blocks[trace.main_root()].id));
+  if (trace.main_root() == kNone)
+    json.Null();
+  else
+    json.String(ToHex64(trace.blocks[trace.main_root()].id));
   strings.Write(json);
 
   json.Key("units").BeginArray();
   const auto text_or_null = [&](std::string_view key, uint32_t code) {
     json.Key(key);
-    if (code == 0) json.Null();
-    else json.String(trace.str(code));
+    if (code == 0)
+      json.Null();
+    else
+      json.String(trace.str(code));
   };
   for (const Unit& unit : trace.units) {
     json.BeginObject().Field("id", ToHex64(unit.id)).Field("name", trace.str(unit.name));
@@ -125,10 +135,12 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   Column(json, "service", service, same);
   Column(json, "name", name, same);
   Column(json, "kind", kind, same);
-  Column(json, "status", order.blocks, [&](uint32_t b) { return static_cast<int>(block(b).status); });
+  Column(json, "status", order.blocks,
+         [&](uint32_t b) { return static_cast<int>(block(b).status); });
   Column(json, "start", order.blocks, [&](uint32_t b) { return since_start(block(b).start_ns); });
   Column(json, "duration", order.blocks, [&](uint32_t b) { return block(b).duration(); });
-  Column(json, "raw_start", order.blocks, [&](uint32_t b) { return since_start(block(b).raw_start_ns); });
+  Column(json, "raw_start", order.blocks,
+         [&](uint32_t b) { return since_start(block(b).raw_start_ns); });
   Column(json, "raw_duration", order.blocks, [&](uint32_t b) {
     return std::max<Nanos>(0, SaturatingSub(block(b).raw_end_ns, block(b).raw_start_ns));
   });
@@ -143,7 +155,8 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   const auto point_block = [&](uint32_t p) { return position[trace.points[p].block]; };
   json.Key("points").BeginObject();
   Column(json, "block", points, [&](const Shown& s) { return point_block(s.index); });
-  Column(json, "time", points, [&](const Shown& s) { return since_start(trace.points[s.index].time_ns); });
+  Column(json, "time", points,
+         [&](const Shown& s) { return since_start(trace.points[s.index].time_ns); });
   Column(json, "name", points, [](const Shown& s) { return s.name; });
   json.EndObject();
 
@@ -151,11 +164,14 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   const auto to = [&](const Shown& s) { return trace.edges[s.index].to; };
   json.Key("edges").BeginObject();
   Column(json, "from_block", edges, [&](const Shown& s) { return point_block(from(s)); });
-  Column(json, "from", edges, [&](const Shown& s) { return since_start(trace.points[from(s)].time_ns); });
+  Column(json, "from", edges,
+         [&](const Shown& s) { return since_start(trace.points[from(s)].time_ns); });
   Column(json, "to_block", edges, [&](const Shown& s) { return point_block(to(s)); });
-  Column(json, "to", edges, [&](const Shown& s) { return since_start(trace.points[to(s)].time_ns); });
+  Column(json, "to", edges,
+         [&](const Shown& s) { return since_start(trace.points[to(s)].time_ns); });
   Column(json, "type", edges, [](const Shown& s) { return s.name; });
-  Column(json, "blocking", edges, [&](const Shown& s) { return trace.edges[s.index].blocking ? 1 : 0; });
+  Column(json, "blocking", edges,
+         [&](const Shown& s) { return trace.edges[s.index].blocking ? 1 : 0; });
   json.EndObject();
 
   json.Key("repairs").BeginObject();

@@ -12,8 +12,8 @@ uint64_t DeriveId(uint64_t source, uint64_t role) {
   return id == 0 ? 1 : id;
 }
 
-BuildState::BuildState(const EventBatch& batch, const std::vector<uint32_t>& rows, const BuildOptions& build_options,
-                       Trace& built)
+BuildState::BuildState(const EventBatch& batch, const std::vector<uint32_t>& rows,
+                       const BuildOptions& build_options, Trace& built)
     : events(batch), options(build_options), trace(built), home(batch, rows.data(), rows.size()) {
   thread_key = batch.strings.Find("thread.id");
   async_key = batch.strings.Find("wherefore.async");
@@ -21,9 +21,11 @@ BuildState::BuildState(const EventBatch& batch, const std::vector<uint32_t>& row
   std::map<std::tuple<uint32_t, uint32_t, std::string_view>, uint32_t> known;
   for (uint32_t p = 0; p < batch.processes.size(); ++p) {
     const Process& process = batch.processes[p];
-    const auto key = std::make_tuple(process.service, process.host, batch.Slice(process.attrs_begin, process.attrs_end));
+    const auto key = std::make_tuple(process.service, process.host,
+                                     batch.Slice(process.attrs_begin, process.attrs_end));
     const auto [at, fresh] = known.try_emplace(key, static_cast<uint32_t>(trace.processes.size()));
-    const HostClock* clock = options.clocks == nullptr ? nullptr : options.clocks->Find(batch.str(process.host));
+    const HostClock* clock =
+        options.clocks == nullptr ? nullptr : options.clocks->Find(batch.str(process.host));
     if (fresh) {
       trace.processes.push_back(p);
       known_clock.push_back(clock);
@@ -43,7 +45,8 @@ Nanos BuildState::ClockError(const Block& block) const {
   return SaturatingAdd(error, offset < 0 ? -offset : offset);
 }
 
-uint32_t BuildState::AddPoint(uint32_t block, PointType type, Nanos raw_time, Nanos time, uint64_t id) {
+uint32_t BuildState::AddPoint(uint32_t block, PointType type, Nanos raw_time, Nanos time,
+                              uint64_t id) {
   Point point;
   point.id = id;
   point.block = block;
@@ -71,7 +74,8 @@ uint32_t BuildState::AddBlock(uint64_t id, uint32_t row) {
   block.row = row;
   block.begin_point = static_cast<uint32_t>(trace.points.size());
   block.end_point = block.begin_point + 1;
-  AddPoint(b, PointType::kBegin, 0, 0, 0);  // their ids and times follow from the block, in SettleBounds
+  AddPoint(b, PointType::kBegin, 0, 0,
+           0);  // their ids and times follow from the block, in SettleBounds
   AddPoint(b, PointType::kEnd, 0, 0, 0);
   parent_ids.push_back(0);
   entered.push_back(0);
@@ -86,7 +90,8 @@ uint32_t BuildState::AddBlock(uint64_t id, uint32_t row) {
   return b;
 }
 
-uint32_t BuildState::AddEdge(uint32_t from, uint32_t to, EdgeType type, bool blocking, uint64_t id) {
+uint32_t BuildState::AddEdge(uint32_t from, uint32_t to, EdgeType type, bool blocking,
+                             uint64_t id) {
   Edge edge;
   edge.id = id;
   edge.from = from;
@@ -98,7 +103,8 @@ uint32_t BuildState::AddEdge(uint32_t from, uint32_t to, EdgeType type, bool blo
 }
 
 void BuildState::Enter(uint32_t edge) {
-  const uint32_t from = trace.points[trace.edges[edge].from].block, to = trace.points[trace.edges[edge].to].block;
+  const uint32_t from = trace.points[trace.edges[edge].from].block,
+                 to = trace.points[trace.edges[edge].to].block;
   const Block& sender = trace.blocks[from];
   const Block& receiver = trace.blocks[to];
   if (from == to) return;
@@ -141,7 +147,8 @@ uint32_t BuildState::AddStandIn(uint64_t id) {
 
 uint32_t BuildState::BlockFor(uint64_t id, uint32_t row) {
   // An event that names no block happened somewhere in its process.
-  if (id == 0) id = DeriveId(HashBytes(events.str(events.processes[ProcessOf(row)].service)), kRoleNoBlock);
+  if (id == 0)
+    id = DeriveId(HashBytes(events.str(events.processes[ProcessOf(row)].service)), kRoleNoBlock);
   const uint32_t known = block_by_id.Find(id);
   if (known != kNone) return known;
   const uint32_t b = AddBlock(id, row);
@@ -161,7 +168,9 @@ uint32_t BuildState::BlockFor(uint64_t id, uint32_t row) {
 uint32_t BuildState::UnitFor(uint64_t id, uint32_t row) {
   const Process& process = events.processes[ProcessOf(row)];
   const bool unnamed = id == 0;
-  if (unnamed) id = DeriveId(HashBytes(events.str(process.host), HashBytes(events.str(process.service))), kRoleNoUnit);
+  if (unnamed)
+    id = DeriveId(HashBytes(events.str(process.host), HashBytes(events.str(process.service))),
+                  kRoleNoUnit);
   const uint32_t known = unit_by_id.Find(id);
   if (known != kNone) return known;
   const uint32_t u = AddUnit(id, row);
@@ -180,8 +189,10 @@ namespace {
 // `label|message|counter|set|stack:NAME[:UNIT]`; any other key is a label of that name.
 void ParseKey(std::string_view key, Annotation& out) {
   static constexpr std::pair<std::string_view, AnnotationKind> kPrefixes[] = {
-      {"label:", AnnotationKind::kLabel},     {"message:", AnnotationKind::kMessage},
-      {"counter:", AnnotationKind::kCounter}, {"set:", AnnotationKind::kSet},
+      {"label:", AnnotationKind::kLabel},
+      {"message:", AnnotationKind::kMessage},
+      {"counter:", AnnotationKind::kCounter},
+      {"set:", AnnotationKind::kSet},
       {"stack:", AnnotationKind::kStack}};
   out.kind = AnnotationKind::kLabel;
   out.name = key;
@@ -205,14 +216,16 @@ void DecodeNumber(Value& value) {
   const char* begin = value.text.data();
   const char* end = begin + value.text.size();
   int64_t integer;
-  if (const auto [at, error] = std::from_chars(begin, end, integer); error == std::errc() && at == end) {
+  if (const auto [at, error] = std::from_chars(begin, end, integer);
+      error == std::errc() && at == end) {
     value = Value{};
     value.type = ValueType::kInt;
     value.integer = integer;
     return;
   }
   double number;
-  if (const auto [at, error] = std::from_chars(begin, end, number); error == std::errc() && at == end) {
+  if (const auto [at, error] = std::from_chars(begin, end, number);
+      error == std::errc() && at == end) {
     value = Value{};
     value.type = ValueType::kDouble;
     value.number = number;
@@ -236,8 +249,8 @@ void BuildState::Annotate(ElementKind element, uint32_t index, uint32_t row) {
   }
 }
 
-void BuildState::AddCounter(ElementKind element, uint32_t index, std::string_view name, std::string_view unit,
-                            int64_t value) {
+void BuildState::AddCounter(ElementKind element, uint32_t index, std::string_view name,
+                            std::string_view unit, int64_t value) {
   Annotation annotation;
   annotation.element = element;
   annotation.index = index;
@@ -256,7 +269,8 @@ uint32_t BuildState::Label(uint32_t row, std::string_view label) const {
   Annotation parsed;
   while (reader.Next(key, value)) {
     ParseKey(events.str(key), parsed);
-    if (parsed.kind == AnnotationKind::kLabel && parsed.name == label) return trace.Intern(ValueText(value));
+    if (parsed.kind == AnnotationKind::kLabel && parsed.name == label)
+      return trace.Intern(ValueText(value));
   }
   return 0;
 }
@@ -270,11 +284,14 @@ uint32_t BuildState::NameOrIdOf(uint32_t row) const {
   return name != 0 ? name : Label(row, "wherefore.id1");
 }
 
-void BuildState::Record(ElementKind kind, uint64_t element, RepairPass pass, RepairValue before, RepairValue after) {
+void BuildState::Record(ElementKind kind, uint64_t element, RepairPass pass, RepairValue before,
+                        RepairValue after) {
   trace.repairs.push_back({element, kind, pass, before, after});
   ++trace.repair_counts[static_cast<size_t>(pass)];
 }
 
-void BuildState::RecordMissing(MissingWhat what, uint64_t id) { trace.missing.push_back({what, id, false}); }
+void BuildState::RecordMissing(MissingWhat what, uint64_t id) {
+  trace.missing.push_back({what, id, false});
+}
 
 }  // namespace wf

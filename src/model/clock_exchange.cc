@@ -21,11 +21,12 @@ void ExchangeTable::Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos 
 std::vector<ClockExchange> ExchangeTable::Exchanges() const {
   std::vector<ClockExchange> out;
   for (const auto& [key, least] : least_) {
-    out.push_back({std::string(hosts_.At(key.from)), std::string(hosts_.At(key.to)), key.window * kClockWindow,
-                   least.delay, least.count});
+    out.push_back({std::string(hosts_.At(key.from)), std::string(hosts_.At(key.to)),
+                   key.window * kClockWindow, least.delay, least.count});
   }
   std::sort(out.begin(), out.end(), [](const ClockExchange& a, const ClockExchange& b) {
-    return std::tie(a.window_ns, a.from_host, a.to_host) < std::tie(b.window_ns, b.from_host, b.to_host);
+    return std::tie(a.window_ns, a.from_host, a.to_host) <
+           std::tie(b.window_ns, b.from_host, b.to_host);
   });
   return out;
 }
@@ -35,7 +36,8 @@ namespace {
 class TraceExchanges {
  public:
   TraceExchanges(const EventBatch& batch, ExchangeTable& table) : batch_(batch), table_(table) {
-    for (const Process& process : batch.processes) host_.push_back(table.Host(batch.str(process.host)));
+    for (const Process& process : batch.processes)
+      host_.push_back(table.Host(batch.str(process.host)));
     async_key_ = batch.strings.Find("wherefore.async");
   }
 
@@ -63,8 +65,9 @@ class TraceExchanges {
       }
       const uint32_t known = by_id.Insert(batch_.id1[row], row);
       // One id for client and server: they are caller and callee.
-      if (known != row) Relate(batch_.kind[known] == SpanKind::kClient ? known : row,
-                               batch_.kind[known] == SpanKind::kClient ? row : known);
+      if (known != row)
+        Relate(batch_.kind[known] == SpanKind::kClient ? known : row,
+               batch_.kind[known] == SpanKind::kClient ? row : known);
     }
     for (size_t i = 0; i < count; ++i) {
       const uint32_t row = rows[i];
@@ -103,7 +106,9 @@ class TraceExchanges {
     if (!starts) return;
     Message(parent, batch_.start_ns[parent], child, batch_.start_ns[child]);
     const bool ends = (batch_.marks[parent] & kHasEnd) && (batch_.marks[child] & kHasEnd);
-    if (!ends || !(call || untold) || batch_.parent_ref[child] == ParentRef::kFollowsFrom || IsAsync(child)) return;
+    if (!ends || !(call || untold) || batch_.parent_ref[child] == ParentRef::kFollowsFrom ||
+        IsAsync(child))
+      return;
     // A caller that gave up did not wait: it failed, or the callee ran longer than the whole call (durations do not
     // depend on skew). Taken as a response, one such call would pretend that clocks differ by its whole delay. Spans
     // that do not say they are a call may be asynchronous: their ends may bound an offset, but not prove one.
@@ -120,15 +125,20 @@ class TraceExchanges {
       EventType send, receive;
     };
     static constexpr Relation kRelations[] = {
-        {EventType::kRpcClientSend, EventType::kRpcServerReceive}, {EventType::kRpcServerSend, EventType::kRpcClientReceive},
-        {EventType::kRpcServerSend, EventType::kRpcClientQueue},   {EventType::kEdgeBegin, EventType::kEdgeEnd},
-        {EventType::kQueuePut, EventType::kQueueTake},             {EventType::kTaskCreate, EventType::kTaskRun}};
+        {EventType::kRpcClientSend, EventType::kRpcServerReceive},
+        {EventType::kRpcServerSend, EventType::kRpcClientReceive},
+        {EventType::kRpcServerSend, EventType::kRpcClientQueue},
+        {EventType::kEdgeBegin, EventType::kEdgeEnd},
+        {EventType::kQueuePut, EventType::kQueueTake},
+        {EventType::kTaskCreate, EventType::kTaskRun}};
     std::sort(sends_.begin(), sends_.end(), [&](uint32_t a, uint32_t b) {
       return std::tie(batch_.id1[a], batch_.type[a], batch_.start_ns[a], a) <
              std::tie(batch_.id1[b], batch_.type[b], batch_.start_ns[b], b);
     });
     for (size_t begin = 0, end; begin < sends_.size(); begin = end) {
-      for (end = begin; end < sends_.size() && batch_.id1[sends_[end]] == batch_.id1[sends_[begin]];) ++end;
+      for (end = begin;
+           end < sends_.size() && batch_.id1[sends_[end]] == batch_.id1[sends_[begin]];)
+        ++end;
       for (const Relation& relation : kRelations) {
         uint32_t send = kNone;
         for (size_t i = begin; i < end && send == kNone; ++i) {
@@ -154,7 +164,8 @@ class TraceExchanges {
 
 }  // namespace
 
-void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows, ExchangeTable& table) {
+void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows,
+                      ExchangeTable& table) {
   TraceExchanges traces(batch, table);
   for (size_t begin = 0, end; begin < rows.size(); begin = end) {
     const TraceId id = batch.trace_id(rows[begin]);

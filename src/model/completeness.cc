@@ -34,7 +34,8 @@ void NoteSeveralRoots(BuildState& state) {
   const uint32_t main = joined[trace.blocks[trace.roots[0]].unit];
   for (size_t i = 1; i < trace.roots.size(); ++i) {
     const Block& root = trace.blocks[trace.roots[i]];
-    if (joined[root.unit] != main) state.Record(ElementKind::kBlock, root.id, RepairPass::kSeveralRoots, {}, {});
+    if (joined[root.unit] != main)
+      state.Record(ElementKind::kBlock, root.id, RepairPass::kSeveralRoots, {}, {});
   }
 }
 
@@ -59,13 +60,14 @@ void NoteLateEvents(BuildState& state, const std::vector<uint32_t>& rows) {
   bool root = false;
   for (size_t i = 0; i < received.size(); ++i) {
     if (i > 0 && SaturatingSub(received[i].first, received[i - 1].first) > kLateAfter) {
-      awaited.erase(std::remove_if(awaited.begin(), awaited.end(), [&](uint64_t id) { return known.Find(id) != kNone; }),
+      awaited.erase(std::remove_if(awaited.begin(), awaited.end(),
+                                   [&](uint64_t id) { return known.Find(id) != kNone; }),
                     awaited.end());
       if (root && awaited.empty()) {
         const Nanos whole = received[i - 1].first;
         for (; i < received.size(); ++i) {
-          state.Record(ElementKind::kBlock, events.id1[received[i].second], RepairPass::kLate, RepairValue::Time(whole),
-                       RepairValue::Time(received[i].first));
+          state.Record(ElementKind::kBlock, events.id1[received[i].second], RepairPass::kLate,
+                       RepairValue::Time(whole), RepairValue::Time(received[i].first));
         }
         state.trace.rebuilt = true;
         return;
@@ -95,11 +97,13 @@ void JudgeCompleteness(BuildState& state, const std::vector<uint32_t>& rows) {
   const Nanos now = state.options.now_ns;
   const bool may_still_come = now != 0 && SaturatingSub(now, newest) < kStillComing;
   for (Missing& missing : trace.missing) missing.may_still_come = may_still_come;
-  std::sort(trace.missing.begin(), trace.missing.end(),
-            [](const Missing& a, const Missing& b) { return std::tie(a.what, a.id) < std::tie(b.what, b.id); });
-  std::stable_sort(trace.repairs.begin(), trace.repairs.end(), [](const Repair& a, const Repair& b) {
-    return std::tie(a.pass, a.element) < std::tie(b.pass, b.element);
+  std::sort(trace.missing.begin(), trace.missing.end(), [](const Missing& a, const Missing& b) {
+    return std::tie(a.what, a.id) < std::tie(b.what, b.id);
   });
+  std::stable_sort(trace.repairs.begin(), trace.repairs.end(),
+                   [](const Repair& a, const Repair& b) {
+                     return std::tie(a.pass, a.element) < std::tie(b.pass, b.element);
+                   });
   trace.complete = trace.missing.empty() && !trace.roots.empty() &&
                    trace.repair_counts[static_cast<size_t>(RepairPass::kSeveralRoots)] == 0;
 }

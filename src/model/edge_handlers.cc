@@ -6,13 +6,16 @@
 
 namespace wf {
 
-std::vector<std::vector<uint32_t>> GroupById(const BuildState& state, const std::vector<uint32_t>& rows) {
+std::vector<std::vector<uint32_t>> GroupById(const BuildState& state,
+                                             const std::vector<uint32_t>& rows) {
   std::vector<uint32_t> sorted = rows;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](uint32_t a, uint32_t b) { return state.events.id1[a] < state.events.id1[b]; });
+  std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
+    return state.events.id1[a] < state.events.id1[b];
+  });
   std::vector<std::vector<uint32_t>> groups;
   for (const uint32_t row : sorted) {
-    if (groups.empty() || state.events.id1[groups.back()[0]] != state.events.id1[row]) groups.emplace_back();
+    if (groups.empty() || state.events.id1[groups.back()[0]] != state.events.id1[row])
+      groups.emplace_back();
     groups.back().push_back(row);
   }
   return groups;
@@ -78,17 +81,20 @@ void RelateEdges(BuildState& state) {
       state.Record(ElementKind::kEdge, id, RepairPass::kHalfEdge, {}, {});
       state.RecordMissing(sends.empty() ? MissingWhat::kSend : MissingWhat::kReceive, id);
       const auto& points = sends.empty() ? receive_points : send_points;
-      for (size_t i = 0; i < points.size(); ++i) state.Annotate(ElementKind::kPoint, points[i], group[i]);
+      for (size_t i = 0; i < points.size(); ++i)
+        state.Annotate(ElementKind::kPoint, points[i], group[i]);
       continue;
     }
     uint64_t ordinal = 0;
     for (const auto& [from, to] : PairEnds(sends.size(), receives.size())) {
       const uint64_t edge_id = ordinal == 0 ? id : DeriveId(id + ordinal, kRoleEdge);
-      const uint32_t e = state.AddEdge(send_points[from], receive_points[to], EdgeType::kEdge, false, edge_id);
+      const uint32_t e =
+          state.AddEdge(send_points[from], receive_points[to], EdgeType::kEdge, false, edge_id);
       DescribeEdge(state, state.trace.edges[e], sends[from]);
       DescribeEdge(state, state.trace.edges[e], receives[to]);
       state.trace.edges[e].source = events.source_of(receives[to]);
-      state.trace.edges[e].probability = std::min(events.probability_of(sends[from]), events.probability_of(receives[to]));
+      state.trace.edges[e].probability =
+          std::min(events.probability_of(sends[from]), events.probability_of(receives[to]));
       state.Annotate(ElementKind::kEdge, e, sends[from]);
       state.Annotate(ElementKind::kEdge, e, receives[to]);
       state.Enter(e);

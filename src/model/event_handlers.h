@@ -39,7 +39,8 @@ void RelateTasks(BuildState& state);
 void HandleUnknown(BuildState& state, uint32_t row);
 
 // The rows of `rows` grouped by id1, each group in handling order; groups by id.
-std::vector<std::vector<uint32_t>> GroupById(const BuildState& state, const std::vector<uint32_t>& rows);
+std::vector<std::vector<uint32_t>> GroupById(const BuildState& state,
+                                             const std::vector<uint32_t>& rows);
 
 // Which sends belong to which receives when both sides recorded several (streams, several responses, publishing):
 // as many on both sides: in order; one on a side: with each of the other; else in order, the rest with the last.

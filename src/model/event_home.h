@@ -1,5 +1,6 @@
 // EventHome: the process an event happened in. Spans and units say it themselves; other events usually do not, so
-// theirs is that of the block or unit they name. Built over all rows of one trace; borrows the batch.
+// theirs is that of the block or unit they name. Built over all rows of one trace, of which earlier ones count more;
+// borrows the batch.
 #pragma once
 
 #include "model/event_batch.h"

@@ -29,8 +29,8 @@ class Words {
   std::string Word(uint64_t id) {
     if (words_.empty()) return ToHex64(id);
     if (const auto at = words_.find(id); at != words_.end()) return at->second;
-    static constexpr std::pair<IdRole, const char*> kRoles[] = {{kRoleUnit, "unit"}, {kRoleWait, "wait"},
-                                                                {kRoleWork, "work"}, {kRoleHold, "hold"}};
+    static constexpr std::pair<IdRole, const char*> kRoles[] = {
+        {kRoleUnit, "unit"}, {kRoleWait, "wait"}, {kRoleWork, "work"}, {kRoleHold, "hold"}};
     for (const auto& [known, word] : words_) {
       for (const auto& [role, text] : kRoles) {
         if (DeriveId(known, role) == id) return fmt::format("{}({})", text, word);
@@ -114,11 +114,14 @@ struct EventLines {
       } else if (key == "parent" || key == "in") {
         batch.id2.back() = words.Id(value);
         if (type == EventType::kSpan) {
-          if (batch.parent_ref.back() == ParentRef::kNone) batch.parent_ref.back() = ParentRef::kChildOf;
+          if (batch.parent_ref.back() == ParentRef::kNone)
+            batch.parent_ref.back() = ParentRef::kChildOf;
         }
       } else if (equals == std::string::npos && dots != std::string::npos) {
-        if (dots > 0) batch.start_ns.back() = Time(field.substr(0, dots)), batch.marks.back() |= kHasStart;
-        if (dots + 2 < field.size()) batch.end_ns.back() = Time(field.substr(dots + 2)), batch.marks.back() |= kHasEnd;
+        if (dots > 0)
+          batch.start_ns.back() = Time(field.substr(0, dots)), batch.marks.back() |= kHasStart;
+        if (dots + 2 < field.size())
+          batch.end_ns.back() = Time(field.substr(dots + 2)), batch.marks.back() |= kHasEnd;
       } else if (field[0] == '@') {
         batch.start_ns.back() = Time(field.substr(1));
         batch.marks.back() |= kHasStart;
@@ -150,7 +153,8 @@ struct EventLines {
         batch.SetReceived(Time(value));
       } else if (key == "event") {  // event=NAME@TIME
         const size_t at = value.find('@');
-        PutPoint({Time(value.substr(at + 1)), batch.strings.Intern(value.substr(0, at)), {}}, points);
+        PutPoint({Time(value.substr(at + 1)), batch.strings.Intern(value.substr(0, at)), {}},
+                 points);
       } else if (key == "link") {
         PutLink({{0, 1}, {words.Id(value)}, 0, 0, 0, {}}, links);
       } else if (equals != std::string::npos) {
@@ -173,8 +177,8 @@ inline std::string AnnotationsText(const Trace& t, ElementKind element, uint32_t
   std::string out;
   const auto [begin, end] = t.annotations_of(element, index);
   for (const Annotation* a = begin; a != end; ++a) {
-    out += fmt::format(" {}:{}{}{}={}", AnnotationKindName(a->kind), a->name, a->unit.empty() ? "" : ":", a->unit,
-                       ValueText(a->value));
+    out += fmt::format(" {}:{}{}{}={}", AnnotationKindName(a->kind), a->name,
+                       a->unit.empty() ? "" : ":", a->unit, ValueText(a->value));
   }
   return out;
 }
@@ -182,7 +186,9 @@ inline std::string AnnotationsText(const Trace& t, ElementKind element, uint32_t
 // One line an element. Begin and end points are left out: they are their block's bounds.
 inline std::string Dump(const Trace& t, Words& words) {
   std::string out;
-  const auto block_word = [&](uint32_t b) { return b == kNone ? std::string("-") : words.Word(t.blocks[b].id); };
+  const auto block_word = [&](uint32_t b) {
+    return b == kNone ? std::string("-") : words.Word(t.blocks[b].id);
+  };
   for (uint32_t u = 0; u < t.units.size(); ++u) {
     const Unit& unit = t.units[u];
     out += fmt::format("unit {} {}", words.Word(unit.id), t.str(unit.name));
@@ -190,26 +196,32 @@ inline std::string Dump(const Trace& t, Words& words) {
     if (unit.thread != 0) out += fmt::format(" thread={}", t.str(unit.thread));
     out += fmt::format(" {}..{}", unit.start_ns, unit.end_ns);
     if (unit.parent_block != kNone) out += " under " + block_word(unit.parent_block);
-    if (unit.trace_start_ns != INT64_MIN) out += fmt::format(" trace-start@{}", unit.trace_start_ns);
-    if (unit.source != Source::kRecorded) out += unit.source == Source::kInferred ? " inferred" : " repaired";
+    if (unit.trace_start_ns != INT64_MIN)
+      out += fmt::format(" trace-start@{}", unit.trace_start_ns);
+    if (unit.source != Source::kRecorded)
+      out += unit.source == Source::kInferred ? " inferred" : " repaired";
     out += AnnotationsText(t, ElementKind::kUnit, u) + "\n";
     for (uint32_t b = 0; b < t.blocks.size(); ++b) {
       const Block& block = t.blocks[b];
       if (block.unit != u) continue;
-      out += fmt::format("  block {} {} {}..{}", words.Word(block.id), t.str(block.name), block.start_ns, block.end_ns);
-      if (block.kind != BlockKind::kUnspecified) out += fmt::format(" {}", BlockKindName(block.kind));
+      out += fmt::format("  block {} {} {}..{}", words.Word(block.id), t.str(block.name),
+                         block.start_ns, block.end_ns);
+      if (block.kind != BlockKind::kUnspecified)
+        out += fmt::format(" {}", BlockKindName(block.kind));
       if (block.raw_start_ns != block.start_ns || block.raw_end_ns != block.end_ns) {
         out += fmt::format(" raw {}..{}", block.raw_start_ns, block.raw_end_ns);
       }
       if (block.parent != kNone) out += " under " + block_word(block.parent);
       if (block.async()) out += " async";
       if (block.stand_in()) out += " stand-in";
-      if (block.source != Source::kRecorded) out += block.source == Source::kInferred ? " inferred" : " repaired";
+      if (block.source != Source::kRecorded)
+        out += block.source == Source::kInferred ? " inferred" : " repaired";
       if (block.status == SpanStatus::kError) out += " error";
       out += AnnotationsText(t, ElementKind::kBlock, b) + "\n";
       for (uint32_t p = 0; p < t.points.size(); ++p) {
         const Point& point = t.points[p];
-        if (point.block != b || point.type == PointType::kBegin || point.type == PointType::kEnd) continue;
+        if (point.block != b || point.type == PointType::kBegin || point.type == PointType::kEnd)
+          continue;
         out += fmt::format("    {} {}@{}", PointTypeName(point), t.str(point.name), point.time_ns);
         out += AnnotationsText(t, ElementKind::kPoint, p) + "\n";
       }
@@ -217,9 +229,12 @@ inline std::string Dump(const Trace& t, Words& words) {
   }
   for (uint32_t e = 0; e < t.edges.size(); ++e) {
     const Edge& edge = t.edges[e];
-    const auto end = [&](uint32_t p) { return fmt::format("{}@{}", block_word(t.points[p].block), t.points[p].time_ns); };
-    out += fmt::format("edge {} {} -> {}{}", edge.type == EdgeType::kLink ? "link" : t.edge_type(edge), end(edge.from),
-                       end(edge.to), edge.blocking ? " blocking" : "");
+    const auto end = [&](uint32_t p) {
+      return fmt::format("{}@{}", block_word(t.points[p].block), t.points[p].time_ns);
+    };
+    out +=
+        fmt::format("edge {} {} -> {}{}", edge.type == EdgeType::kLink ? "link" : t.edge_type(edge),
+                    end(edge.from), end(edge.to), edge.blocking ? " blocking" : "");
     out += AnnotationsText(t, ElementKind::kEdge, e) + "\n";
   }
   const auto value = [&](const RepairValue& v) {
@@ -230,24 +245,28 @@ inline std::string Dump(const Trace& t, Words& words) {
   const auto element = [&](const Repair& r) {
     if (r.kind != ElementKind::kPoint) return words.Word(r.element);
     for (const Point& point : t.points) {
-      if (point.id == r.element) return fmt::format("{} in {}", t.str(point.name), block_word(point.block));
+      if (point.id == r.element)
+        return fmt::format("{} in {}", t.str(point.name), block_word(point.block));
     }
     return std::string("?");
   };
   for (const Repair& r : t.repairs) {
-    out += fmt::format("repair {} {}: {} => {}\n", RepairPassName(r.pass), element(r), value(r.before), value(r.after));
+    out += fmt::format("repair {} {}: {} => {}\n", RepairPassName(r.pass), element(r),
+                       value(r.before), value(r.after));
   }
   for (const Missing& m : t.missing) {
-    out += fmt::format("missing {} {}{}\n", MissingWhatName(m.what), words.Word(m.id), m.may_still_come ? " may come" : "");
+    out += fmt::format("missing {} {}{}\n", MissingWhatName(m.what), words.Word(m.id),
+                       m.may_still_come ? " may come" : "");
   }
-  for (const auto& [type, count] : t.unknown_events) out += fmt::format("unknown {} x{}\n", type, count);
+  for (const auto& [type, count] : t.unknown_events)
+    out += fmt::format("unknown {} x{}\n", type, count);
   for (const Violation& v : t.violations) {
     out += fmt::format("violation {} {}\n", InvariantName(v.invariant), words.Word(v.element));
   }
   out += fmt::format("roots");
   for (const uint32_t root : t.roots) out += " " + block_word(root);
-  out += fmt::format("; {}{}{}\n", t.complete ? "complete" : "incomplete", t.rebuilt ? ", rebuilt" : "",
-                     t.usable() ? "" : ", not usable");
+  out += fmt::format("; {}{}{}\n", t.complete ? "complete" : "incomplete",
+                     t.rebuilt ? ", rebuilt" : "", t.usable() ? "" : ", not usable");
   return out;
 }
 

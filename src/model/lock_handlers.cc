@@ -25,12 +25,14 @@ std::vector<Hold> SplitHolds(const BuildState& state, const std::vector<uint32_t
     return static_cast<size_t>(events.type[row]) - static_cast<size_t>(EventType::kLockRequest);
   };
   for (const uint32_t row : rows) ++count[step(row)];
-  const bool single = std::all_of(std::begin(count), std::end(count), [](size_t n) { return n <= 1; });
+  const bool single =
+      std::all_of(std::begin(count), std::end(count), [](size_t n) { return n <= 1; });
   std::map<uint64_t, std::vector<uint32_t>> by_block;
   for (const uint32_t row : rows) by_block[single ? 0 : events.id2[row]].push_back(row);
   std::vector<Hold> holds;
   for (const auto& [block, steps] : by_block) {
-    size_t done = 3;  // step of the round at hand that came last; a step not after it opens the next round
+    size_t done =
+        3;  // step of the round at hand that came last; a step not after it opens the next round
     for (const uint32_t row : steps) {
       const size_t s = step(row);
       if (done == 3 || (!single && s <= done)) holds.push_back({events.id1[row]});
@@ -42,7 +44,8 @@ std::vector<Hold> SplitHolds(const BuildState& state, const std::vector<uint32_t
   return holds;
 }
 
-uint32_t Part(BuildState& state, BlockKind kind, uint64_t id, uint32_t row, uint32_t from, uint32_t to, uint32_t name) {
+uint32_t Part(BuildState& state, BlockKind kind, uint64_t id, uint32_t row, uint32_t from,
+              uint32_t to, uint32_t name) {
   const uint32_t where = state.BlockFor(state.events.id2[row], row);
   const uint32_t b = state.AddBlock(id, row);
   Block& block = state.trace.blocks[b];
@@ -73,7 +76,8 @@ uint32_t Part(BuildState& state, BlockKind kind, uint64_t id, uint32_t row, uint
 }
 
 // Which lock: label:lock, else the event's name, within its process; else the id itself.
-std::tuple<uint32_t, uint32_t, uint64_t> LockOf(const BuildState& state, const Hold& hold, uint32_t& name) {
+std::tuple<uint32_t, uint32_t, uint64_t> LockOf(const BuildState& state, const Hold& hold,
+                                                uint32_t& name) {
   name = 0;
   for (const uint32_t row : {hold.request, hold.acquire, hold.release}) {
     if (row == kNone || name != 0) continue;
@@ -82,6 +86,37 @@ std::tuple<uint32_t, uint32_t, uint64_t> LockOf(const BuildState& state, const H
   }
   const uint32_t process = state.process_index[state.ProcessOf(hold.any())];
   return {process, name, name != 0 ? 0 : hold.id};
+}
+
+// An edge from the latest release before each acquisition. A release after it is no cause: the lock was shared.
+void RelateHolds(BuildState& state, std::vector<Hold>& holds) {
+  Trace& trace = state.trace;
+  const auto held = [&](const Hold& hold) -> const Block& { return trace.blocks[hold.hold_block]; };
+  std::vector<const Hold*> released;
+  for (const Hold& hold : holds) {
+    if (hold.release != kNone) released.push_back(&hold);
+  }
+  const auto by_release = [&](const Hold* a, const Hold* b) {
+    return std::make_pair(held(*a).end_ns, held(*a).id) <
+           std::make_pair(held(*b).end_ns, held(*b).id);
+  };
+  std::sort(released.begin(), released.end(), by_release);
+  for (const Hold& hold : holds) {
+    if (hold.acquire == kNone) continue;
+    const Nanos acquired = held(hold).start_ns;
+    auto at = std::upper_bound(released.begin(), released.end(), acquired,
+                               [&](Nanos time, const Hold* h) { return time < held(*h).end_ns; });
+    // Itself, if it was released at once; or one that was not acquired before.
+    while (at != released.begin() && (*(at - 1) == &hold || held(**(at - 1)).start_ns > acquired))
+      --at;
+    if (at == released.begin()) continue;
+    const Block& previous = held(**(at - 1));
+    const bool waited =
+        hold.wait_block != kNone && trace.blocks[hold.wait_block].start_ns < previous.end_ns;
+    const uint32_t to =
+        hold.wait_block != kNone ? trace.blocks[hold.wait_block].end_point : held(hold).begin_point;
+    state.AddEdge(previous.end_point, to, EdgeType::kLock, waited);
+  }
 }
 
 }  // namespace
@@ -100,11 +135,12 @@ void RelateLocks(BuildState& state) {
       const uint64_t source = hold.id + round++;
       if (hold.acquire != kNone || hold.release != kNone) {
         hold.hold_block = Part(state, BlockKind::kHold, DeriveId(source, kRoleHold),
-                               hold.acquire != kNone ? hold.acquire : hold.release, hold.acquire, hold.release, name);
+                               hold.acquire != kNone ? hold.acquire : hold.release, hold.acquire,
+                               hold.release, name);
       }
       if (hold.request != kNone) {
-        hold.wait_block = Part(state, BlockKind::kWait, DeriveId(source, kRoleWait), hold.request, hold.request,
-                               hold.acquire, name);
+        hold.wait_block = Part(state, BlockKind::kWait, DeriveId(source, kRoleWait), hold.request,
+                               hold.request, hold.acquire, name);
       }
       for (const uint32_t row : {hold.request, hold.acquire, hold.release}) {
         if (row == kNone) continue;
@@ -114,29 +150,7 @@ void RelateLocks(BuildState& state) {
       locks[lock].push_back(hold);
     }
   }
-  for (const auto& [lock, holds] : locks) {
-    for (const Hold& hold : holds) {
-      if (hold.acquire == kNone) continue;
-      const Nanos acquired = trace.blocks[hold.hold_block].start_ns;
-      // The latest release before this acquisition. A release after it is no cause: the lock was shared.
-      const Hold* previous = nullptr;
-      for (const Hold& other : holds) {
-        if (&other == &hold || other.release == kNone || other.hold_block == hold.hold_block) continue;
-        const Block& held = trace.blocks[other.hold_block];
-        if (held.end_ns > acquired || held.start_ns > acquired) continue;
-        if (previous == nullptr || std::make_pair(trace.blocks[previous->hold_block].end_ns, previous->id) <
-                                       std::make_pair(held.end_ns, other.id)) {
-          previous = &other;
-        }
-      }
-      if (previous == nullptr) continue;
-      const Block& held = trace.blocks[previous->hold_block];
-      const bool waited = hold.wait_block != kNone && trace.blocks[hold.wait_block].start_ns < held.end_ns;
-      const uint32_t to = hold.wait_block != kNone ? trace.blocks[hold.wait_block].end_point
-                                                   : trace.blocks[hold.hold_block].begin_point;
-      state.AddEdge(held.end_point, to, EdgeType::kLock, waited);
-    }
-  }
+  for (auto& [lock, holds] : locks) RelateHolds(state, holds);
 }
 
 }  // namespace wf

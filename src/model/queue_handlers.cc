@@ -28,7 +28,8 @@ uint32_t QueueName(const BuildState& state, const std::vector<uint32_t>& rows) {
 // One unit per queue and process: items wait beside each other, in nobody's thread.
 uint32_t QueueUnit(BuildState& state, uint32_t row, uint32_t name) {
   const Process& process = state.events.processes[state.ProcessOf(row)];
-  const uint64_t owner = HashBytes(state.events.str(process.host), HashBytes(state.events.str(process.service)));
+  const uint64_t owner =
+      HashBytes(state.events.str(process.host), HashBytes(state.events.str(process.service)));
   const uint64_t id = DeriveId(HashBytes(state.trace.str(name), owner), kRoleQueueUnit);
   const uint32_t known = state.queue_units.Find(id);
   if (known != kNone) return known;
@@ -45,7 +46,9 @@ void RelateItem(BuildState& state, const std::vector<uint32_t>& rows) {
   const uint64_t item = events.id1[rows[0]];
   std::vector<uint32_t> puts, takes, dones;
   for (const uint32_t row : rows) {
-    (events.type[row] == EventType::kQueuePut ? puts : events.type[row] == EventType::kQueueTake ? takes : dones)
+    (events.type[row] == EventType::kQueuePut    ? puts
+     : events.type[row] == EventType::kQueueTake ? takes
+                                                 : dones)
         .push_back(row);
   }
   const uint32_t name = QueueName(state, rows);
@@ -63,8 +66,10 @@ void RelateItem(BuildState& state, const std::vector<uint32_t>& rows) {
     block.reference = ParentRef::kChildOf;
     block.marks = kBlockAsync;  // who puts does not wait
     SetStart(state, block, puts[0]);
-    if (takes.empty()) block.marks |= kBlockNoEnd;
-    else SetEnd(state, block, takes[0]);
+    if (takes.empty())
+      block.marks |= kBlockNoEnd;
+    else
+      SetEnd(state, block, takes[0]);
     state.entered[wait] = 1;
     state.AddEdge(put, block.begin_point, EdgeType::kQueue, false);
     state.Annotate(ElementKind::kBlock, wait, puts[0]);
@@ -88,10 +93,14 @@ void RelateItem(BuildState& state, const std::vector<uint32_t>& rows) {
     block.parent = taker;
     block.reference = ParentRef::kChildOf;
     block.marks = 0;
-    if (i < takes.size()) SetStart(state, block, takes[i]);
-    else block.marks |= kBlockNoStart;
-    if (i < dones.size()) SetEnd(state, block, dones[i]);
-    else block.marks |= kBlockNoEnd;
+    if (i < takes.size())
+      SetStart(state, block, takes[i]);
+    else
+      block.marks |= kBlockNoStart;
+    if (i < dones.size())
+      SetEnd(state, block, dones[i]);
+    else
+      block.marks |= kBlockNoEnd;
     state.entered[work] = 1;
     if (wait != kNone) {
       state.AddEdge(trace.blocks[wait].end_point, block.begin_point, EdgeType::kDequeue, true);

@@ -12,7 +12,8 @@ void GiveOwnIds(BuildState& state) {
   for (const uint64_t id : ids) {
     std::vector<uint32_t>& group = state.same_id[id];
     const auto of_kind = [&](BlockKind kind) {
-      return std::find_if(group.begin(), group.end(), [&](uint32_t b) { return trace.blocks[b].kind == kind; });
+      return std::find_if(group.begin(), group.end(),
+                          [&](uint32_t b) { return trace.blocks[b].kind == kind; });
     };
     const auto client = of_kind(BlockKind::kClient);
     const bool shared = client != group.end() && of_kind(BlockKind::kServer) != group.end();
@@ -31,7 +32,8 @@ void GiveOwnIds(BuildState& state) {
         state.parent_ids[group[i]] = id;
         block.reference = ParentRef::kChildOf;
       }
-      state.Record(ElementKind::kBlock, own, server ? RepairPass::kSharedSpanId : RepairPass::kDuplicateId,
+      state.Record(ElementKind::kBlock, own,
+                   server ? RepairPass::kSharedSpanId : RepairPass::kDuplicateId,
                    RepairValue::Id(id), RepairValue::Id(own));
     }
   }

@@ -13,7 +13,10 @@ uint32_t ChooseParent(const BuildState& state, uint32_t child, const std::vector
   const bool from_client = block.kind == BlockKind::kServer;
   uint32_t best = kNone;
   int best_score = -1;
-  for (const uint32_t candidate : group) {
+  // Honest senders repeat an id a few times; of a flood the first ones do.
+  constexpr size_t kMostCandidates = 64;
+  for (size_t i = 0; i < std::min(group.size(), kMostCandidates); ++i) {
+    const uint32_t candidate = group[i];
     if (candidate == child) continue;
     const Block& b = blocks[candidate];
     int score = 0;
@@ -42,13 +45,15 @@ void LinkParents(BuildState& state) {
     }
     if (parent == kNone) {
       parent = state.AddStandIn(parent_id);
-      state.Record(ElementKind::kBlock, parent_id, RepairPass::kMissingParent, {}, RepairValue::Id(parent_id));
+      state.Record(ElementKind::kBlock, parent_id, RepairPass::kMissingParent, {},
+                   RepairValue::Id(parent_id));
       state.RecordMissing(MissingWhat::kParent, parent_id);
     }
     trace.blocks[b].parent = parent;
   }
   for (uint32_t u = 0; u < trace.units.size(); ++u) {
-    if (state.unit_parent_ids[u] != 0) trace.units[u].parent_block = state.block_by_id.Find(state.unit_parent_ids[u]);
+    if (state.unit_parent_ids[u] != 0)
+      trace.units[u].parent_block = state.block_by_id.Find(state.unit_parent_ids[u]);
   }
 }
 
@@ -76,7 +81,8 @@ void BreakCycles(BuildState& state) {
         if (earlier) earliest = c;
       }
       Block& cut = blocks[earliest];
-      state.Record(ElementKind::kBlock, cut.id, RepairPass::kCycle, RepairValue::Id(blocks[cut.parent].id), {});
+      state.Record(ElementKind::kBlock, cut.id, RepairPass::kCycle,
+                   RepairValue::Id(blocks[cut.parent].id), {});
       cut.parent = kNone;
     }
     for (const uint32_t w : walk) seen[w] = kEnds;

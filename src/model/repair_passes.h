@@ -18,7 +18,9 @@ void MendTimes(BuildState& state);
 // span_units.cc: units of spans, edges between parent and child, edges of links.
 void AssignUnits(BuildState& state);
 void RelateSpans(BuildState& state);
-void AdoptUnits(BuildState& state);  // a recorded unit without parent belongs to who sent the first edge into it
+void AdoptUnits(
+    BuildState&
+        state);  // a recorded unit without parent belongs to who sent the first edge into it
 // repair_times.cc: points into their blocks; extents of units.
 void MendPoints(BuildState& state);
 void MendUnits(BuildState& state);

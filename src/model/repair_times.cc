@@ -7,8 +7,10 @@ namespace {
 
 // A repaired instant by the block's own recording clock: what the block's clock was off by at its start (or end).
 Nanos ToRaw(const Block& block, Nanos aligned) {
-  if (!(block.marks & kBlockNoStart)) return SaturatingAdd(aligned, SaturatingSub(block.raw_start_ns, block.start_ns));
-  if (!(block.marks & kBlockNoEnd)) return SaturatingAdd(aligned, SaturatingSub(block.raw_end_ns, block.end_ns));
+  if (!(block.marks & kBlockNoStart))
+    return SaturatingAdd(aligned, SaturatingSub(block.raw_start_ns, block.start_ns));
+  if (!(block.marks & kBlockNoEnd))
+    return SaturatingAdd(aligned, SaturatingSub(block.raw_end_ns, block.end_ns));
   return aligned;
 }
 
@@ -27,8 +29,8 @@ void MendBlock(BuildState& state, Block& block, Extent below, Extent below_raw) 
   const bool made_up = block.row == kNone;
   if (made_up) {
     if (!no_start && !no_end) {  // a callee that only its caller saw
-      below.Cover(block.start_ns, block.end_ns);
-      below_raw.Cover(block.raw_start_ns, block.raw_end_ns);
+      below.Cover(block.start_ns, std::max(block.start_ns, block.end_ns));
+      below_raw.Cover(block.raw_start_ns, std::max(block.raw_start_ns, block.raw_end_ns));
     }
     if (below.empty()) return;
     block.start_ns = below.from, block.end_ns = below.to;
@@ -44,27 +46,30 @@ void MendBlock(BuildState& state, Block& block, Extent below, Extent below_raw) 
   }
   if (no_start) {
     block.marks |= kBlockRepaired;
-    state.Record(ElementKind::kBlock, block.id, RepairPass::kMissingBegin, {}, RepairValue::Time(block.start_ns));
+    state.Record(ElementKind::kBlock, block.id, RepairPass::kMissingBegin, {},
+                 RepairValue::Time(block.start_ns));
     state.RecordMissing(MissingWhat::kBegin, block.id);
   }
   if (no_end) {
     block.end_ns = below.empty() ? block.start_ns : below.to;
     block.raw_end_ns = no_start && !below.empty() ? below_raw.to : ToRaw(block, block.end_ns);
     block.marks |= kBlockRepaired;
-    state.Record(ElementKind::kBlock, block.id, RepairPass::kMissingEnd, {}, RepairValue::Time(block.end_ns));
+    state.Record(ElementKind::kBlock, block.id, RepairPass::kMissingEnd, {},
+                 RepairValue::Time(block.end_ns));
     state.RecordMissing(MissingWhat::kEnd, block.id);
   }
   if (block.end_ns < block.start_ns) {
     // The recorded end is a value of the sender's clock; only that is worth keeping.
     if (!no_end) {
-      state.Record(ElementKind::kBlock, block.id, RepairPass::kEndBeforeStart, RepairValue::Time(block.raw_end_ns),
-                   RepairValue::Time(block.start_ns));
+      state.Record(ElementKind::kBlock, block.id, RepairPass::kEndBeforeStart,
+                   RepairValue::Time(block.raw_end_ns), RepairValue::Time(block.start_ns));
     }
     block.marks |= kBlockRepaired;
     block.end_ns = block.start_ns;
     block.raw_end_ns = block.raw_start_ns;
   }
-  if ((block.marks & kBlockRepaired) && block.source == Source::kRecorded) block.source = Source::kRepaired;
+  if ((block.marks & kBlockRepaired) && block.source == Source::kRecorded)
+    block.source = Source::kRepaired;
 }
 
 }  // namespace
@@ -78,7 +83,8 @@ void MendTimes(BuildState& state) {
   for (const Point& point : trace.points) {
     if (point.type != PointType::kOfEvent && point.event != EventType::kPoint) continue;
     if (trace.blocks[point.block].marks & kBlockUnlinked) continue;
-    for (auto* extent : {&below, &children}) (*extent)[point.block].Cover(point.time_ns, point.time_ns);
+    for (auto* extent : {&below, &children})
+      (*extent)[point.block].Cover(point.time_ns, point.time_ns);
     for (auto* extent : {&below_raw, &children_raw}) {
       (*extent)[point.block].Cover(point.raw_time_ns, point.raw_time_ns);
     }
@@ -87,7 +93,8 @@ void MendTimes(BuildState& state) {
     const uint32_t b = state.order[i];
     Block& block = trace.blocks[b];
     const bool covers_children = block.row == kNone;
-    MendBlock(state, block, covers_children ? children[b] : below[b], covers_children ? children_raw[b] : below_raw[b]);
+    MendBlock(state, block, covers_children ? children[b] : below[b],
+              covers_children ? children_raw[b] : below_raw[b]);
     if (block.parent == kNone) continue;
     children[block.parent].Cover(block.start_ns, block.end_ns);
     children_raw[block.parent].Cover(block.raw_start_ns, block.raw_end_ns);
@@ -114,8 +121,8 @@ void MendPoints(BuildState& state) {
     const Block& block = trace.blocks[point.block];
     const Nanos inside = std::clamp(point.time_ns, block.start_ns, block.end_ns);
     if (inside == point.time_ns) continue;
-    state.Record(ElementKind::kPoint, point.id, RepairPass::kStrayPoint, RepairValue::Time(point.raw_time_ns),
-                 RepairValue::Time(inside));
+    state.Record(ElementKind::kPoint, point.id, RepairPass::kStrayPoint,
+                 RepairValue::Time(point.raw_time_ns), RepairValue::Time(inside));
     point.time_ns = inside;
   }
 }
@@ -152,13 +159,14 @@ void MendUnits(BuildState& state) {
       unit.raw_end_ns = raw[u].empty() ? unit.raw_start_ns : std::max(unit.raw_start_ns, raw[u].to);
       if (unit.source == Source::kRecorded) {
         unit.source = Source::kRepaired;
-        state.Record(ElementKind::kUnit, unit.id, RepairPass::kMissingEnd, {}, RepairValue::Time(unit.end_ns));
+        state.Record(ElementKind::kUnit, unit.id, RepairPass::kMissingEnd, {},
+                     RepairValue::Time(unit.end_ns));
         state.RecordMissing(MissingWhat::kEnd, unit.id);
       }
     }
     if (unit.end_ns < unit.start_ns) {
-      state.Record(ElementKind::kUnit, unit.id, RepairPass::kEndBeforeStart, RepairValue::Time(unit.raw_end_ns),
-                   RepairValue::Time(unit.start_ns));
+      state.Record(ElementKind::kUnit, unit.id, RepairPass::kEndBeforeStart,
+                   RepairValue::Time(unit.raw_end_ns), RepairValue::Time(unit.start_ns));
       unit.end_ns = unit.start_ns;
       unit.raw_end_ns = unit.raw_start_ns;
     }

@@ -74,7 +74,8 @@ void FindCallee(BuildState& state, Rpc& rpc) {
     }
     return;
   }
-  if (!rpc.sr.empty() || !rpc.ss.empty()) return;  // they happened in blocks of other ids: see Relate
+  if (!rpc.sr.empty() || !rpc.ss.empty())
+    return;  // they happened in blocks of other ids: see Relate
   const auto& back = rpc.cq.empty() ? rpc.cr : rpc.cq;
   if (rpc.cs.empty() || back.empty()) return;
   // The callee sent no events: between request and response something ran that we know nothing of.
@@ -89,7 +90,8 @@ void FindCallee(BuildState& state, Rpc& rpc) {
   state.RecordMissing(MissingWhat::kCallee, rpc.id);
 }
 
-std::vector<uint32_t> PlaceEnds(BuildState& state, const std::vector<uint32_t>& rows, uint32_t fallback) {
+std::vector<uint32_t> PlaceEnds(BuildState& state, const std::vector<uint32_t>& rows,
+                                uint32_t fallback) {
   std::vector<uint32_t> points;
   for (const uint32_t row : rows) {
     const uint64_t where = state.events.id2[row];
@@ -100,12 +102,14 @@ std::vector<uint32_t> PlaceEnds(BuildState& state, const std::vector<uint32_t>& 
 }
 
 // Edges from sends to receives; annotations of both ends go to the edge, of an end without an edge to its point.
-void Connect(BuildState& state, const std::vector<uint32_t>& send_rows, const std::vector<uint32_t>& sends,
-             const std::vector<uint32_t>& receive_rows, const std::vector<uint32_t>& receives, EdgeType type,
-             bool blocking) {
+void Connect(BuildState& state, const std::vector<uint32_t>& send_rows,
+             const std::vector<uint32_t>& sends, const std::vector<uint32_t>& receive_rows,
+             const std::vector<uint32_t>& receives, EdgeType type, bool blocking) {
   if (sends.empty() || receives.empty()) {
-    for (size_t i = 0; i < send_rows.size(); ++i) state.Annotate(ElementKind::kPoint, sends[i], send_rows[i]);
-    for (size_t i = 0; i < receive_rows.size(); ++i) state.Annotate(ElementKind::kPoint, receives[i], receive_rows[i]);
+    for (size_t i = 0; i < send_rows.size(); ++i)
+      state.Annotate(ElementKind::kPoint, sends[i], send_rows[i]);
+    for (size_t i = 0; i < receive_rows.size(); ++i)
+      state.Annotate(ElementKind::kPoint, receives[i], receive_rows[i]);
     return;
   }
   for (const auto& [from, to] : PairEnds(sends.size(), receives.size())) {
@@ -113,7 +117,8 @@ void Connect(BuildState& state, const std::vector<uint32_t>& send_rows, const st
     if (from < send_rows.size()) state.Annotate(ElementKind::kEdge, e, send_rows[from]);
     if (to < receive_rows.size()) state.Annotate(ElementKind::kEdge, e, receive_rows[to]);
     if (type == EdgeType::kRpcQueue) {
-      const Nanos waited = state.trace.points[receives[to]].time_ns - state.trace.points[sends[from]].time_ns;
+      const Nanos waited =
+          state.trace.points[receives[to]].time_ns - state.trace.points[sends[from]].time_ns;
       state.AddCounter(ElementKind::kEdge, e, "queue_time", "ns", waited);
     }
     state.Enter(e);
@@ -137,7 +142,8 @@ void Relate(BuildState& state, Rpc& rpc) {
       callee.parent = caller;
       callee.reference = ParentRef::kChildOf;
     }
-    const bool by_caller = callee.parent == caller || state.parent_ids[rpc.callee] == trace.blocks[caller].id;
+    const bool by_caller =
+        callee.parent == caller || state.parent_ids[rpc.callee] == trace.blocks[caller].id;
     if (rpc.one_way() && by_caller) callee.marks |= kBlockAsync;
   }
 
@@ -160,7 +166,8 @@ void Relate(BuildState& state, Rpc& rpc) {
   if (rpc.cs.empty() && response_seen) half(MissingWhat::kCaller);
   if (!rpc.cs.empty() && !rpc.ss.empty() && !response_seen) half(MissingWhat::kReceive);
 
-  Connect(state, rpc.cs, cs, rpc.sr, sr, rpc.one_way() ? EdgeType::kOneWay : EdgeType::kRequest, false);
+  Connect(state, rpc.cs, cs, rpc.sr, sr, rpc.one_way() ? EdgeType::kOneWay : EdgeType::kRequest,
+          false);
   if (cq.empty()) {
     Connect(state, rpc.ss, ss, rpc.cr, cr, EdgeType::kResponse, true);
   } else {
@@ -177,7 +184,8 @@ void HandleRpc(BuildState& state, uint32_t row) { state.rpc_rows.push_back(row);
 void RelateRpcs(BuildState& state) {
   std::vector<Rpc> rpcs;
   for (const auto& group : GroupById(state, state.rpc_rows)) rpcs.push_back(Collect(state, group));
-  for (Rpc& rpc : rpcs) FindCallee(state, rpc);  // first all blocks: one call's callee is another's caller
+  for (Rpc& rpc : rpcs)
+    FindCallee(state, rpc);  // first all blocks: one call's callee is another's caller
   for (Rpc& rpc : rpcs) Relate(state, rpc);
 }
 

@@ -12,7 +12,8 @@ void ReadAttributes(BuildState& state, uint32_t row, Block& block) {
   while (reader.Next(key, value)) {
     if (key == state.thread_key) {
       // Nearly always the thread of the span before.
-      if (value.type == ValueType::kInt && state.last_thread != 0 && value.integer == state.last_thread_id) {
+      if (value.type == ValueType::kInt && state.last_thread != 0 &&
+          value.integer == state.last_thread_id) {
         block.thread = state.last_thread;
         continue;
       }
@@ -35,15 +36,17 @@ void HandleSpan(BuildState& state, uint32_t row) {
   const uint64_t id = events.id1[row];
   const uint32_t first = id == 0 ? kNone : state.block_by_id.Find(id);
   if (first != kNone) {
+    // Content and id in one word; of 2^32 different spans of one trace two would collide.
+    const auto content = [&](uint32_t of) { return MixBits(ContentHash(events, of).lo + id); };
     auto& group = state.same_id[id];
-    if (group.empty()) group.push_back(first);
-    const Hash128 content = ContentHash(events, row);
-    for (const uint32_t other : group) {
-      const uint32_t other_row = trace.blocks[other].row;
-      if (other_row != kNone && ContentHash(events, other_row) == content) {
-        ++trace.doubles;  // sent twice; a store removes these, a live batch may hold them
-        return;
-      }
+    if (group.empty()) {
+      group.push_back(first);
+      if (trace.blocks[first].row != kNone)
+        state.same_id_content.insert(content(trace.blocks[first].row));
+    }
+    if (!state.same_id_content.insert(content(row)).second) {
+      ++trace.doubles;  // sent twice; a store removes these, a live batch may hold them
+      return;
     }
     group.push_back(static_cast<uint32_t>(trace.blocks.size()));
   }
@@ -69,11 +72,13 @@ void HandleSpan(BuildState& state, uint32_t row) {
   if (!(marks & kHasEnd)) block.marks |= kBlockNoEnd;
   if (state.thread_key != kNone || state.async_key != kNone) ReadAttributes(state, row, block);
 
-  const uint64_t block_id = block.id;  // AddPoint does not move blocks, but keep this independent of it
+  const uint64_t block_id =
+      block.id;  // AddPoint does not move blocks, but keep this independent of it
   uint64_t ordinal = 0;
   PointReader points(events.points(row));
   for (PackedPoint packed; points.Next(packed); ++ordinal) {
-    const uint32_t p = state.AddPoint(b, PointType::kEvent, packed.time_ns, state.Align(events.process[row], packed.time_ns),
+    const uint32_t p = state.AddPoint(b, PointType::kEvent, packed.time_ns,
+                                      state.Align(events.process[row], packed.time_ns),
                                       DeriveId(block_id + ordinal * 2, kRoleEvent));
     Point& point = trace.points[p];
     point.name = packed.name;

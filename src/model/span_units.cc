@@ -14,12 +14,13 @@ void AssignUnits(BuildState& state) {
     if (block.unit != kNone) continue;
     if (block.parent != kNone) {
       const Block& parent = trace.blocks[block.parent];
-      if (!(block.marks & kBlockUnlinked)) {  // a wait, work or hold lies in the unit of the block it happened in
+      if (!(block.marks &
+            kBlockUnlinked)) {  // a wait, work or hold lies in the unit of the block it happened in
         block.unit = parent.unit;
         continue;
       }
-      if (parent.row != kNone && (parent.marks & kBlockUnlinked) && parent.process == block.process &&
-          parent.thread == block.thread) {
+      if (parent.row != kNone && (parent.marks & kBlockUnlinked) &&
+          parent.process == block.process && parent.thread == block.thread) {
         block.unit = parent.unit;
         continue;
       }
@@ -38,7 +39,8 @@ namespace {
 bool CallerSawEnd(const BuildState& state, const Block& caller, const Block& callee) {
   if (callee.duration() > caller.duration()) return false;
   const bool same_clock = state.host_of(caller) == state.host_of(callee) || caller.stand_in();
-  const Nanos error = same_clock ? 0 : SaturatingAdd(state.ClockError(caller), state.ClockError(callee));
+  const Nanos error =
+      same_clock ? 0 : SaturatingAdd(state.ClockError(caller), state.ClockError(callee));
   return callee.end_ns <= SaturatingAdd(caller.end_ns, error);
 }
 
@@ -58,12 +60,14 @@ void RelateToParent(BuildState& state, uint32_t b) {
   }
   const bool remote = parent.kind == BlockKind::kClient && block.kind == BlockKind::kServer;
   if (!remote && parent.unit == block.unit) return;
-  state.AddEdge(parent.begin_point, block.begin_point, remote ? EdgeType::kRequest : EdgeType::kCall, false);
+  state.AddEdge(parent.begin_point, block.begin_point,
+                remote ? EdgeType::kRequest : EdgeType::kCall, false);
   if (CallerSawEnd(state, parent, block)) {
-    state.AddEdge(block.end_point, parent.end_point, remote ? EdgeType::kResponse : EdgeType::kReturn, true);
+    state.AddEdge(block.end_point, parent.end_point,
+                  remote ? EdgeType::kResponse : EdgeType::kReturn, true);
   } else {
-    state.Record(ElementKind::kBlock, block.id, RepairPass::kNoResponse, RepairValue::Time(block.end_ns),
-                 RepairValue::Time(parent.end_ns));
+    state.Record(ElementKind::kBlock, block.id, RepairPass::kNoResponse,
+                 RepairValue::Time(block.end_ns), RepairValue::Time(parent.end_ns));
   }
 }
 
@@ -78,8 +82,10 @@ void RelateLinks(BuildState& state, uint32_t b) {
     const Block& block = trace.blocks[b];
     // A link may be added while the span runs: then what it names reached the span later than its begin.
     uint32_t to = block.begin_point;
-    if (cause.start_ns > block.start_ns && state.host_of(cause) == state.host_of(block)) to = block.end_point;
-    if (to == block.end_point && cause.start_ns > block.end_ns) continue;  // no cause; still listed on the block
+    if (cause.start_ns > block.start_ns && state.host_of(cause) == state.host_of(block))
+      to = block.end_point;
+    if (to == block.end_point && cause.start_ns > block.end_ns)
+      continue;  // no cause; still listed on the block
     state.AddEdge(cause.begin_point, to, EdgeType::kLink, false);
   }
 }
@@ -91,7 +97,8 @@ void RelateSpans(BuildState& state) {
   trace.edges.reserve(trace.edges.size() + trace.blocks.size());
   for (uint32_t b = 0; b < trace.blocks.size(); ++b) {
     if (trace.blocks[b].parent != kNone) RelateToParent(state, b);
-    if (trace.blocks[b].row != kNone && !state.events.links(trace.blocks[b].row).empty()) RelateLinks(state, b);
+    if (trace.blocks[b].row != kNone && !state.events.links(trace.blocks[b].row).empty())
+      RelateLinks(state, b);
   }
 }
 
@@ -100,8 +107,8 @@ void AdoptUnits(BuildState& state) {
   if (state.unit_by_id.size() == 0) return;
   const auto parentless = [&](uint32_t b) {
     const Block& block = trace.blocks[b];
-    return block.unit != kNone && block.row != kNone && !(block.marks & kBlockUnlinked) && block.parent == kNone &&
-           state.parent_ids[b] == 0;
+    return block.unit != kNone && block.row != kNone && !(block.marks & kBlockUnlinked) &&
+           block.parent == kNone && state.parent_ids[b] == 0;
   };
   // Blocks at the top of a unit belong to what caused the unit.
   std::vector<uint32_t> first(trace.units.size(), kNone);

@@ -14,19 +14,22 @@ void RelateTasks(BuildState& state) {
     for (const uint32_t row : group) {
       const bool create = events.type[row] == EventType::kTaskCreate;
       (create ? creates : runs).push_back(row);
-      (create ? create_points : run_points).push_back(state.AddEventPoint(state.BlockFor(events.id2[row], row), row));
+      (create ? create_points : run_points)
+          .push_back(state.AddEventPoint(state.BlockFor(events.id2[row], row), row));
     }
     if (creates.empty() || runs.empty()) {
       state.Record(ElementKind::kEdge, id, RepairPass::kHalfEdge, {}, {});
       state.RecordMissing(creates.empty() ? MissingWhat::kSend : MissingWhat::kReceive, id);
       const auto& points = creates.empty() ? run_points : create_points;
-      for (size_t i = 0; i < points.size(); ++i) state.Annotate(ElementKind::kPoint, points[i], group[i]);
+      for (size_t i = 0; i < points.size(); ++i)
+        state.Annotate(ElementKind::kPoint, points[i], group[i]);
       continue;
     }
     uint64_t ordinal = 0;
     for (const auto& [from, to] : PairEnds(creates.size(), runs.size())) {
       const uint64_t edge_id = ordinal == 0 ? id : DeriveId(id + ordinal, kRoleEdge);
-      const uint32_t e = state.AddEdge(create_points[from], run_points[to], EdgeType::kContinuation, true, edge_id);
+      const uint32_t e = state.AddEdge(create_points[from], run_points[to], EdgeType::kContinuation,
+                                       true, edge_id);
       const uint32_t name = state.NameOf(creates[from]);
       if (name != 0) state.trace.points[run_points[to]].name = name;
       state.Annotate(ElementKind::kEdge, e, creates[from]);

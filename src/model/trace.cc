@@ -5,8 +5,9 @@
 namespace wf {
 
 std::string_view BlockKindName(BlockKind kind) {
-  static constexpr std::string_view kNames[] = {"unspecified", "internal", "server", "client", "producer",
-                                                "consumer",    "wait",     "work",   "hold"};
+  static constexpr std::string_view kNames[] = {"unspecified", "internal", "server",
+                                                "client",      "producer", "consumer",
+                                                "wait",        "work",     "hold"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -25,9 +26,9 @@ std::string_view PointTypeName(const Point& point) {
 }
 
 std::string_view EdgeTypeName(EdgeType type) {
-  static constexpr std::string_view kNames[] = {"request", "response", "call",         "return",    "one_way",
-                                                "one_way", "queue",    "dequeue",      "lock",      "continuation",
-                                                "rpc_queue", "join",   "edge"};
+  static constexpr std::string_view kNames[] = {
+      "request", "response", "call",         "return",    "one_way", "one_way", "queue",
+      "dequeue", "lock",     "continuation", "rpc_queue", "join",    "edge"};
   return kNames[static_cast<size_t>(type)];
 }
 
@@ -38,9 +39,10 @@ std::string_view AnnotationKindName(AnnotationKind kind) {
 
 std::string_view RepairPassName(RepairPass pass) {
   static constexpr std::string_view kNames[] = {
-      "shared_span_id", "duplicate_id", "missing_block", "missing_parent", "cycle",
-      "missing_begin",  "missing_end",  "end_before_start", "missing_unit", "stray_point",
-      "half_edge",      "no_response",  "several_roots", "late"};
+      "shared_span_id", "duplicate_id",  "missing_block", "missing_parent",
+      "cycle",          "missing_begin", "missing_end",   "end_before_start",
+      "missing_unit",   "stray_point",   "half_edge",     "no_response",
+      "several_roots",  "late"};
   static_assert(std::size(kNames) == kRepairPasses);
   return kNames[static_cast<size_t>(pass)];
 }
@@ -52,8 +54,8 @@ std::string_view MissingWhatName(MissingWhat what) {
 }
 
 std::string_view InvariantName(Invariant invariant) {
-  static constexpr std::string_view kNames[] = {"no_cycle", "block_in_unit", "point_in_block", "edge_ends",
-                                                "receive_after_send"};
+  static constexpr std::string_view kNames[] = {"no_cycle", "block_in_unit", "point_in_block",
+                                                "edge_ends", "receive_after_send"};
   return kNames[static_cast<size_t>(invariant)];
 }
 
@@ -64,7 +66,8 @@ uint32_t Trace::Intern(std::string_view text) {
   return static_cast<uint32_t>(events->strings.size()) + own_strings.Intern(text);
 }
 
-std::pair<const Annotation*, const Annotation*> Trace::annotations_of(ElementKind element, uint32_t index) const {
+std::pair<const Annotation*, const Annotation*> Trace::annotations_of(ElementKind element,
+                                                                      uint32_t index) const {
   const auto key = std::make_pair(element, index);
   const auto less = [](const Annotation& a, const std::pair<ElementKind, uint32_t>& k) {
     return std::make_pair(a.element, a.index) < k;
@@ -72,7 +75,8 @@ std::pair<const Annotation*, const Annotation*> Trace::annotations_of(ElementKin
   const auto begin = std::lower_bound(annotations.begin(), annotations.end(), key, less);
   auto end = begin;
   while (end != annotations.end() && end->element == element && end->index == index) ++end;
-  return {annotations.data() + (begin - annotations.begin()), annotations.data() + (end - annotations.begin())};
+  return {annotations.data() + (begin - annotations.begin()),
+          annotations.data() + (end - annotations.begin())};
 }
 
 std::vector<Nanos> OwnTimes(const Trace& trace) {
@@ -87,10 +91,10 @@ std::vector<Nanos> OwnTimes(const Trace& trace) {
       const Nanos from = std::max(child.start_ns, reached);
       const Nanos to = std::min(child.end_ns, block.end_ns);
       if (to <= from) continue;
-      covered += to - from;
+      covered = SaturatingAdd(covered, SaturatingSub(to, from));
       reached = to;
     }
-    own[b] = block.duration() - covered;
+    own[b] = std::max<Nanos>(0, SaturatingSub(block.duration(), covered));
   }
   return own;
 }

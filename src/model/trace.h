@@ -25,10 +25,15 @@
 namespace wf {
 
 enum class BlockKind : uint8_t {
-  kUnspecified = 0, kInternal, kServer, kClient, kProducer, kConsumer,  // as SpanKind
-  kWait,  // in a queue, or for a lock
-  kWork,  // from taking an item to completing it
-  kHold,  // of a lock
+  kUnspecified = 0,
+  kInternal,
+  kServer,
+  kClient,
+  kProducer,
+  kConsumer,  // as SpanKind
+  kWait,      // in a queue, or for a lock
+  kWork,      // from taking an item to completing it
+  kHold,      // of a lock
 };
 std::string_view BlockKindName(BlockKind kind);
 
@@ -40,7 +45,8 @@ constexpr uint8_t kBlockAsync = 2;    // its parent does not wait for it
 constexpr uint8_t kBlockNoStart = 4;  // start was not recorded
 constexpr uint8_t kBlockNoEnd = 8;    // end was not recorded
 constexpr uint8_t kBlockRepaired = 16;
-constexpr uint8_t kBlockUnlinked = 32;  // a span: its unit follows from its parent, process and thread
+constexpr uint8_t kBlockUnlinked =
+    32;  // a span: its unit follows from its parent, process and thread
 
 // A high-level computational task, about one thread of execution.
 struct Unit {
@@ -50,7 +56,8 @@ struct Unit {
   uint32_t parent_block = kNone;                         // the block that caused it
   Nanos start_ns = 0, end_ns = 0, raw_start_ns = 0, raw_end_ns = 0;
   Nanos received_ns = 0;
-  Nanos trace_start_ns = INT64_MIN;  // when this unit decided to trace (trace_start); INT64_MIN: it did not
+  Nanos trace_start_ns =
+      INT64_MIN;  // when this unit decided to trace (trace_start); INT64_MIN: it did not
   Source source = Source::kRecorded;
   float probability = 1;
 };
@@ -63,8 +70,9 @@ struct Block {
   Nanos received_ns = 0;
   uint32_t parent = kNone, unit = kNone;
   uint32_t begin_point = kNone, end_point = kNone;
-  uint32_t row = kNone;      // the event that began it, for attributes, scope and links; kNone for a stand-in
-  uint32_t process = kNone;  // index into Trace::processes
+  uint32_t row =
+      kNone;  // the event that began it, for attributes, scope and links; kNone for a stand-in
+  uint32_t process = kNone;                               // index into Trace::processes
   uint32_t name = 0, status_message = 0, tracestate = 0;  // string codes
   uint32_t thread = 0;
   uint32_t flags = 0;
@@ -80,7 +88,12 @@ struct Block {
   Nanos duration() const { return SaturatingSub(end_ns, start_ns); }
 };
 
-enum class PointType : uint8_t { kBegin, kEnd, kEvent, kOfEvent };  // kOfEvent: named after Point::event
+enum class PointType : uint8_t {
+  kBegin,
+  kEnd,
+  kEvent,
+  kOfEvent
+};  // kOfEvent: named after Point::event
 
 // An instant within a block.
 struct Point {
@@ -95,15 +108,19 @@ struct Point {
 std::string_view PointTypeName(const Point& point);
 
 enum class EdgeType : uint8_t {
-  kRequest, kResponse,  // remote call: begins, ends
-  kCall, kReturn,       // parent and child in different units: begins, ends
-  kOneWay, kLink,       // nobody waits
-  kQueue, kDequeue,     // put → wait, wait → work
-  kLock,                // previous release → acquisition
-  kContinuation,        // created → run
-  kRpcQueue,            // response read → response handled (Canopy figure 11 c, d)
+  kRequest,
+  kResponse,  // remote call: begins, ends
+  kCall,
+  kReturn,  // parent and child in different units: begins, ends
+  kOneWay,
+  kLink,  // nobody waits
+  kQueue,
+  kDequeue,       // put → wait, wait → work
+  kLock,          // previous release → acquisition
+  kContinuation,  // created → run
+  kRpcQueue,      // response read → response handled (Canopy figure 11 c, d)
   kJoin,
-  kEdge,                // any other, recorded as such; Edge::name may say what
+  kEdge,  // any other, recorded as such; Edge::name may say what
 };
 std::string_view EdgeTypeName(EdgeType type);
 // What an edge is called outside: its own name when the instrumentation gave one, "one_way" for links too.
@@ -112,7 +129,7 @@ std::string_view EdgeTypeName(EdgeType type);
 struct Edge {
   uint64_t id = 0;
   uint32_t from = kNone, to = kNone;  // points
-  uint32_t name = 0;                  // string code of a type the instrumentation named; 0: EdgeTypeName
+  uint32_t name = 0;  // string code of a type the instrumentation named; 0: EdgeTypeName
   float probability = 1;
   EdgeType type = EdgeType::kEdge;
   Source source = Source::kRecorded;
@@ -133,8 +150,20 @@ struct Annotation {
 
 // Each repair pass, in the order in which it runs. RepairPassName gives the name shown.
 enum class RepairPass : uint8_t {
-  kSharedSpanId, kDuplicateId, kMissingBlock, kMissingParent, kCycle, kMissingBegin, kMissingEnd, kEndBeforeStart,
-  kMissingUnit, kStrayPoint, kHalfEdge, kNoResponse, kSeveralRoots, kLate,
+  kSharedSpanId,
+  kDuplicateId,
+  kMissingBlock,
+  kMissingParent,
+  kCycle,
+  kMissingBegin,
+  kMissingEnd,
+  kEndBeforeStart,
+  kMissingUnit,
+  kStrayPoint,
+  kHalfEdge,
+  kNoResponse,
+  kSeveralRoots,
+  kLate,
 };
 constexpr size_t kRepairPasses = 14;
 std::string_view RepairPassName(RepairPass pass);
@@ -156,7 +185,18 @@ struct Repair {
 };
 
 // What the events speak of and nobody sent.
-enum class MissingWhat : uint8_t { kParent, kBegin, kEnd, kBlock, kUnit, kSend, kReceive, kCaller, kCallee, kElement };
+enum class MissingWhat : uint8_t {
+  kParent,
+  kBegin,
+  kEnd,
+  kBlock,
+  kUnit,
+  kSend,
+  kReceive,
+  kCaller,
+  kCallee,
+  kElement
+};
 std::string_view MissingWhatName(MissingWhat what);
 struct Missing {
   MissingWhat what = MissingWhat::kParent;
@@ -164,7 +204,13 @@ struct Missing {
   bool may_still_come = false;
 };
 
-enum class Invariant : uint8_t { kNoCycle, kBlockInUnit, kPointInBlock, kEdgeEnds, kReceiveAfterSend };
+enum class Invariant : uint8_t {
+  kNoCycle,
+  kBlockInUnit,
+  kPointInBlock,
+  kEdgeEnds,
+  kReceiveAfterSend
+};
 std::string_view InvariantName(Invariant invariant);
 struct Violation {
   Invariant invariant = Invariant::kNoCycle;
@@ -178,7 +224,8 @@ struct Trace {
   const EventBatch* events = nullptr;
   StringTable own_strings;  // texts the batch does not have; their codes follow the batch's
 
-  std::vector<uint32_t> processes;  // batch process indices, equal ones once, by (service, host, attributes)
+  std::vector<uint32_t>
+      processes;  // batch process indices, equal ones once, by (service, host, attributes)
   std::vector<Unit> units;
   std::vector<Block> blocks;
   std::vector<Point> points;
@@ -194,17 +241,19 @@ struct Trace {
   std::vector<Missing> missing;
   std::vector<Violation> violations;
   std::vector<std::pair<std::string, int64_t>> unknown_events;  // type → count, sorted
-  size_t event_count = 0;  // distinct events it was built from
-  int64_t doubles = 0;  // events received twice, taken once
+  size_t event_count = 0;                                       // distinct events it was built from
+  int64_t doubles = 0;                                          // events received twice, taken once
 
   Nanos start_ns = 0, end_ns = 0;
   ClockMode clock = ClockMode::kAligned;
-  Nanos clock_error_ns = 0;          // the greatest between any two hosts of this trace
-  std::vector<ClockOffset> clocks;   // that were applied, of this trace's hosts
-  bool complete = false;             // one root, nothing missing
-  bool rebuilt = false;              // late events came after the rest was complete
+  Nanos clock_error_ns = 0;         // the greatest between any two hosts of this trace
+  std::vector<ClockOffset> clocks;  // that were applied, of this trace's hosts
+  bool complete = false;            // one root, nothing missing
+  bool rebuilt = false;             // late events came after the rest was complete
 
-  bool usable() const { return violations.empty(); }  // false: kept and shown, not used for features
+  bool usable() const {
+    return violations.empty();
+  }  // false: kept and shown, not used for features
   uint32_t main_root() const { return roots.empty() ? kNone : roots[0]; }
 
   std::string_view str(uint32_t code) const {
@@ -218,12 +267,15 @@ struct Trace {
     const bool is_span = block.row != kNone && events->type[block.row] == EventType::kSpan;
     return is_span ? events->attrs(block.row) : std::string_view();
   }
-  std::string_view attrs(const Point& point) const { return events->Slice(point.attrs_begin, point.attrs_end); }
+  std::string_view attrs(const Point& point) const {
+    return events->Slice(point.attrs_begin, point.attrs_end);
+  }
   std::string_view edge_type(const Edge& edge) const {
     return edge.name != 0 ? str(edge.name) : EdgeTypeName(edge.type);
   }
   // Annotations of one element.
-  std::pair<const Annotation*, const Annotation*> annotations_of(ElementKind element, uint32_t index) const;
+  std::pair<const Annotation*, const Annotation*> annotations_of(ElementKind element,
+                                                                 uint32_t index) const;
 };
 
 // Time of each block not covered by the blocks it waits for: its duration less the union of its blocking children,

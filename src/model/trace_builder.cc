@@ -13,38 +13,49 @@ namespace {
 using wherefore::kEventTypeCount;
 
 constexpr EventHandler kHandlers[] = {
-    HandleSpan,       // span
-    HandleUnitBegin,  // unit_begin
-    HandleUnitEnd,    // unit_end
-    HandleBlockBegin, // block_begin
-    HandleBlockEnd,   // block_end
-    HandlePoint,      // point
-    HandleAnnotate,   // annotate
-    HandleEdge,       // edge_begin
-    HandleEdge,       // edge_end
-    HandleRpc,        // rpc_cs
-    HandleRpc,        // rpc_sr
-    HandleRpc,        // rpc_ss
-    HandleRpc,        // rpc_cr
-    HandleRpc,        // rpc_cq
-    HandleQueue,      // queue_put
-    HandleQueue,      // queue_take
-    HandleQueue,      // queue_done
-    HandleLock,       // lock_request
-    HandleLock,       // lock_acquire
-    HandleLock,       // lock_release
-    HandleTask,       // task_create
-    HandleTask,       // task_run
-    HandleTraceStart, // trace_start
+    HandleSpan,        // span
+    HandleUnitBegin,   // unit_begin
+    HandleUnitEnd,     // unit_end
+    HandleBlockBegin,  // block_begin
+    HandleBlockEnd,    // block_end
+    HandlePoint,       // point
+    HandleAnnotate,    // annotate
+    HandleEdge,        // edge_begin
+    HandleEdge,        // edge_end
+    HandleRpc,         // rpc_cs
+    HandleRpc,         // rpc_sr
+    HandleRpc,         // rpc_ss
+    HandleRpc,         // rpc_cr
+    HandleRpc,         // rpc_cq
+    HandleQueue,       // queue_put
+    HandleQueue,       // queue_take
+    HandleQueue,       // queue_done
+    HandleLock,        // lock_request
+    HandleLock,        // lock_acquire
+    HandleLock,        // lock_release
+    HandleTask,        // task_create
+    HandleTask,        // task_run
+    HandleTraceStart,  // trace_start
 };
 static_assert(std::size(kHandlers) == kEventTypeCount, "one handler per event type");
 
-// Spans in (time, id) order; what ties is told apart by content, so that arrival order never matters.
-bool SpanBefore(const EventBatch& events, uint32_t a, uint32_t b) {
+// (time, id) order; what ties is told apart by all else, so that "first" never means "arrived first".
+bool RowBefore(const EventBatch& events, uint32_t a, uint32_t b) {
   if (events.start_ns[a] != events.start_ns[b]) return events.start_ns[a] < events.start_ns[b];
   if (events.id1[a] != events.id1[b]) return events.id1[a] < events.id1[b];
+  if (events.type[a] != events.type[b]) return events.type[a] < events.type[b];
   if (a == b) return false;
   return ContentHash(events, a) < ContentHash(events, b);
+}
+
+// Spans, then the other events.
+std::vector<uint32_t> CanonicalOrder(const EventBatch& events, std::vector<uint32_t> rows) {
+  const auto is_span = [&](uint32_t row) { return events.type[row] == EventType::kSpan; };
+  const auto others = std::stable_partition(rows.begin(), rows.end(), is_span);
+  const auto before = [&](uint32_t a, uint32_t b) { return RowBefore(events, a, b); };
+  if (!std::is_sorted(rows.begin(), others, before)) std::sort(rows.begin(), others, before);
+  if (!std::is_sorted(others, rows.end(), before)) std::sort(others, rows.end(), before);
+  return rows;
 }
 
 // Events other than spans, unit by unit; within a unit by sequence number, then time. Rows without a number keep
@@ -58,7 +69,8 @@ void OrderUnitEvents(const EventBatch& events, std::vector<uint32_t>& rows) {
   IdMap home_of_block;
   for (const uint32_t row : rows) {
     if (events.type[row] != EventType::kBlockBegin) continue;
-    if (home_of_block.Insert(events.id1[row], static_cast<uint32_t>(homes.size())) == homes.size()) {
+    if (home_of_block.Insert(events.id1[row], static_cast<uint32_t>(homes.size())) ==
+        homes.size()) {
       homes.push_back({events.id2[row], events.start_ns[row]});
     }
   }
@@ -73,7 +85,8 @@ void OrderUnitEvents(const EventBatch& events, std::vector<uint32_t>& rows) {
   for (const uint32_t row : rows) {
     const EventType type = events.type[row];
     const uint32_t home = home_of_block.Find(
-        type == EventType::kBlockBegin || type == EventType::kBlockEnd ? events.id1[row] : events.id2[row]);
+        type == EventType::kBlockBegin || type == EventType::kBlockEnd ? events.id1[row]
+                                                                       : events.id2[row]);
     uint64_t unit = home == kNone ? events.id2[row] : homes[home].unit;
     // At one instant what ends makes room for what begins; a block of no length still begins before it ends.
     int rank = 3;
@@ -101,12 +114,9 @@ void OrderUnitEvents(const EventBatch& events, std::vector<uint32_t>& rows) {
     }
     keys.push_back({unit, events.start_ns[row], rank, events.id1[row], events.id2[row], row});
   }
-  std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
-    const auto left = std::tie(a.unit, a.time, a.rank, a.id1, a.id2);
-    const auto right = std::tie(b.unit, b.time, b.rank, b.id1, b.id2);
-    if (left != right) return left < right;
-    if (a.row == b.row) return false;
-    return ContentHash(events, a.row) < ContentHash(events, b.row);
+  std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return std::tie(a.unit, a.time, a.rank, a.id1, a.id2) <
+           std::tie(b.unit, b.time, b.rank, b.id1, b.id2);
   });
   std::vector<size_t> places, numbered;
   for (size_t begin = 0, end; begin < keys.size(); begin = end) {
@@ -124,16 +134,14 @@ void OrderUnitEvents(const EventBatch& events, std::vector<uint32_t>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = keys[i].row;
 }
 
-std::vector<uint32_t> OrderRows(const EventBatch& events, std::vector<uint32_t> rows) {
-  const auto is_span = [&](uint32_t row) { return events.type[row] == EventType::kSpan; };
-  const auto others = std::stable_partition(rows.begin(), rows.end(), is_span);
-  const auto before = [&](uint32_t a, uint32_t b) { return SpanBefore(events, a, b); };
-  if (!std::is_sorted(rows.begin(), others, before)) std::sort(rows.begin(), others, before);
-  if (others != rows.end()) {
-    std::vector<uint32_t> unit_events(others, rows.end());
-    OrderUnitEvents(events, unit_events);
-    std::copy(unit_events.begin(), unit_events.end(), others);
-  }
+// The order in which rows are handled, given in canonical order: spans, then the other events unit by unit.
+std::vector<uint32_t> HandlingOrder(const EventBatch& events, std::vector<uint32_t> rows) {
+  const auto others = std::find_if(
+      rows.begin(), rows.end(), [&](uint32_t row) { return events.type[row] != EventType::kSpan; });
+  if (others == rows.end()) return rows;
+  std::vector<uint32_t> unit_events(others, rows.end());
+  OrderUnitEvents(events, unit_events);
+  std::copy(unit_events.begin(), unit_events.end(), others);
   return rows;
 }
 
@@ -147,7 +155,8 @@ std::vector<uint32_t> DropDoubles(const BuildState& state, std::vector<uint32_t>
     if (events.type[row] != EventType::kSpan && !kept.empty()) {
       const uint32_t last = kept.back();
       if (events.type[last] == events.type[row] && events.id1[last] == events.id1[row] &&
-          events.start_ns[last] == events.start_ns[row] && ContentHash(events, last) == ContentHash(events, row)) {
+          events.start_ns[last] == events.start_ns[row] &&
+          ContentHash(events, last) == ContentHash(events, row)) {
         ++state.trace.doubles;
         continue;
       }
@@ -168,8 +177,10 @@ void DescribeClocks(BuildState& state) {
     if (clock == nullptr || std::find(told.begin(), told.end(), clock) != told.end()) continue;
     told.push_back(clock);
     const Nanos error = clock->Error(trace.start_ns);
-    if (error > worst) second = worst, worst = error;
-    else second = std::max(second, error);
+    if (error > worst)
+      second = worst, worst = error;
+    else
+      second = std::max(second, error);
     // What was applied: the windows around this trace.
     for (const ClockOffset& offset : clock->offsets()) {
       const bool before_end = offset.from_ns <= SaturatingAdd(trace.end_ns, kClockWindow);
@@ -178,9 +189,10 @@ void DescribeClocks(BuildState& state) {
     }
   }
   trace.clock_error_ns = SaturatingAdd(worst, second);
-  std::sort(trace.clocks.begin(), trace.clocks.end(), [](const ClockOffset& a, const ClockOffset& b) {
-    return std::tie(a.host, a.from_ns) < std::tie(b.host, b.from_ns);
-  });
+  std::sort(trace.clocks.begin(), trace.clocks.end(),
+            [](const ClockOffset& a, const ClockOffset& b) {
+              return std::tie(a.host, a.from_ns) < std::tie(b.host, b.from_ns);
+            });
 }
 
 }  // namespace
@@ -192,12 +204,14 @@ void HandleUnknown(BuildState& state, uint32_t row) {
   ++state.unknown[name.empty() ? "unknown" : std::string(name)];
 }
 
-Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows, const BuildOptions& options) {
+Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows,
+                 const BuildOptions& options) {
   Trace trace;
   trace.events = &events;
   if (!rows.empty()) trace.id = events.trace_id(rows[0]);
+  rows = CanonicalOrder(events, std::move(rows));
   BuildState state(events, rows, options, trace);
-  rows = OrderRows(events, std::move(rows));
+  rows = HandlingOrder(events, std::move(rows));
   rows = DropDoubles(state, std::move(rows));
   trace.blocks.reserve(rows.size());
   trace.points.reserve(rows.size() * 2);
@@ -214,8 +228,8 @@ Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows, const Bui
   std::sort(trace.unknown_events.begin(), trace.unknown_events.end());
 
   // 2. What needs all blocks to be known.
-  GiveOwnIds(state);     // ids used twice; from here on an id names one block
-  RelateRpcs(state);     // may make callee blocks that other events name
+  GiveOwnIds(state);  // ids used twice; from here on an id names one block
+  RelateRpcs(state);  // may make callee blocks that other events name
   PlacePoints(state);
   RelateEdges(state);
   RelateQueues(state);
@@ -224,7 +238,7 @@ Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows, const Bui
 
   // 3. The tree. From here on no recorded block is added.
   AdoptUnits(state);
-  LinkParents(state);    // stand-ins for parents that are not there
+  LinkParents(state);  // stand-ins for parents that are not there
   BreakCycles(state);
 
   // 4. Times, units, edges of parentage.

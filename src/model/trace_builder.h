@@ -24,6 +24,7 @@ constexpr Nanos kStillComing = 60 * kSecond;
 // The result borrows `events`. `rows` are all the rows of one trace, for batches that hold several; without them,
 // every row of the batch must be of one trace.
 Trace BuildTrace(const EventBatch& events, const BuildOptions& options = {});
-Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows, const BuildOptions& options = {});
+Trace BuildTrace(const EventBatch& events, std::vector<uint32_t> rows,
+                 const BuildOptions& options = {});
 
 }  // namespace wf

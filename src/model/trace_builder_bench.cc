@@ -15,9 +15,11 @@ EventBatch Spans(size_t spans_per_trace, size_t traces) {
     PutVarint(batch.strings.Intern("service.name"), batch.bytes);
     PutString("service-" + std::to_string(s), batch.bytes);
     batch.processes.push_back({batch.strings.Intern("service-" + std::to_string(s)),
-                               batch.strings.Intern("host-" + std::to_string(s)), begin, batch.ArenaSize()});
+                               batch.strings.Intern("host-" + std::to_string(s)), begin,
+                               batch.ArenaSize()});
   }
-  const char* keys[] = {"http.method", "url.path", "user.id", "peer.address", "session.id", "http.body.size"};
+  const char* keys[] = {"http.method",  "url.path",   "user.id",
+                        "peer.address", "session.id", "http.body.size"};
   batch.Reserve(spans_per_trace * traces);
   uint64_t random = 1;
   for (size_t t = 0; t < traces; ++t) {

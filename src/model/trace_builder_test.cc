@@ -1,6 +1,7 @@
 #include "model/trace_builder.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "model/event_bytes.h"
 #include "model/event_lines.h"
 
 namespace wf {
@@ -43,7 +45,8 @@ std::vector<Case> ReadCases(const std::filesystem::path& path, std::string& prea
 
 std::vector<std::filesystem::path> CaseFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(WHEREFORE_SOURCE_DIR "/src/model/testdata")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(WHEREFORE_SOURCE_DIR "/src/model/testdata")) {
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -73,7 +76,8 @@ TEST_P(TraceBuilderData, EventsGiveTheTrace) {
       std::iota(rows.begin(), rows.end(), 0);
       std::shuffle(rows.begin(), rows.end(), random);
       EventLines again(c.events);
-      EXPECT_EQ(Dump(BuildTrace(again.batch, rows, again.options), again.words), c.expected) << c.title << ", shuffled";
+      EXPECT_EQ(Dump(BuildTrace(again.batch, rows, again.options), again.words), c.expected)
+          << c.title << ", shuffled";
     }
   }
   if (update) std::ofstream(GetParam()) << rewritten;
@@ -99,12 +103,32 @@ TEST(TraceBuilder, EqualRowsAreOneEvent) {
   EXPECT_EQ(b.event_count, 2u);
 }
 
+TEST(TraceBuilder, AnyEventsGiveASoundTraceInAnyOrder) {
+  EXPECT_TRUE(rc::check("structure is sound; arrival order changes nothing", [] {
+    const auto bytes =
+        *rc::gen::resize(800, rc::gen::container<std::string>(rc::gen::arbitrary<char>()));
+    const EventBatch batch = testing::EventsFromBytes(bytes);
+    const Trace trace = BuildTrace(batch);
+    for (const Violation& violation : trace.violations) {
+      RC_ASSERT(violation.invariant == Invariant::kReceiveAfterSend);
+    }
+    for (const Edge& edge : trace.edges)
+      RC_ASSERT(edge.from < trace.points.size() && edge.to < trace.points.size());
+    for (const Nanos own : OwnTimes(trace)) RC_ASSERT(own >= 0);
+    std::vector<uint32_t> rows(batch.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    std::reverse(rows.begin(), rows.end());
+    testing::Words words, same_words;
+    RC_ASSERT(Dump(trace, words) == Dump(BuildTrace(batch, rows), same_words));
+  }));
+}
+
 TEST(TraceBuilder, OwnTimeIsWhatBlockingChildrenDoNotCover) {
   EventLines lines(
       "span a 0..100\n"
       "span b parent=a 10..30\n"
-      "span c parent=a 20..40\n"    // overlaps b: 10..40 is covered once
-      "span d follows=a 50..90\n"   // asynchronous: covers nothing
+      "span c parent=a 20..40\n"     // overlaps b: 10..40 is covered once
+      "span d follows=a 50..90\n"    // asynchronous: covers nothing
       "span e parent=a 90..120\n");  // outlives its parent: cut
   const Trace trace = BuildTrace(lines.batch);
   const auto own = OwnTimes(trace);

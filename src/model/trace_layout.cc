@@ -62,7 +62,8 @@ void OrderProcesses(BuildState& state) {
     std::string attributes;
     uint32_t index;
     bool operator<(const Key& o) const {
-      return std::tie(service, host, attributes, index) < std::tie(o.service, o.host, o.attributes, o.index);
+      return std::tie(service, host, attributes, index) <
+             std::tie(o.service, o.host, o.attributes, o.index);
     }
   };
   std::vector<Key> keys;
@@ -76,7 +77,8 @@ void OrderProcesses(BuildState& state) {
       attributes.append(events.str(key)).push_back('\0');
       PutValue(value, attributes);
     }
-    keys.push_back({events.str(process.service), events.str(process.host), std::move(attributes), p});
+    keys.push_back(
+        {events.str(process.service), events.str(process.host), std::move(attributes), p});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<uint32_t> processes, position(trace.processes.size(), kNone);
@@ -106,21 +108,25 @@ void FindChildrenAndRoots(Trace& trace) {
   for (const Block& block : trace.blocks) {
     if (block.parent != kNone) ++trace.children_begin[block.parent + 1];
   }
-  std::partial_sum(trace.children_begin.begin(), trace.children_begin.end(), trace.children_begin.begin());
+  std::partial_sum(trace.children_begin.begin(), trace.children_begin.end(),
+                   trace.children_begin.begin());
   trace.children.resize(trace.children_begin[n]);
   std::vector<uint32_t> fill(trace.children_begin.begin(), trace.children_begin.end() - 1);
   for (uint32_t b = 0; b < n; ++b) {
     const uint32_t parent = trace.blocks[b].parent;
-    if (parent != kNone) trace.children[fill[parent]++] = b;
-    else trace.roots.push_back(b);
+    if (parent != kNone)
+      trace.children[fill[parent]++] = b;
+    else
+      trace.roots.push_back(b);
   }
   // The main root: real before stand-in, then earliest, longest, smallest id.
-  const auto main = std::min_element(trace.roots.begin(), trace.roots.end(), [&](uint32_t x, uint32_t y) {
-    const Block& a = trace.blocks[x];
-    const Block& b = trace.blocks[y];
-    return std::make_tuple(a.stand_in(), a.start_ns, -a.duration(), a.id) <
-           std::make_tuple(b.stand_in(), b.start_ns, -b.duration(), b.id);
-  });
+  const auto main =
+      std::min_element(trace.roots.begin(), trace.roots.end(), [&](uint32_t x, uint32_t y) {
+        const Block& a = trace.blocks[x];
+        const Block& b = trace.blocks[y];
+        return std::make_tuple(a.stand_in(), a.start_ns, -a.duration(), a.id) <
+               std::make_tuple(b.stand_in(), b.start_ns, -b.duration(), b.id);
+      });
   if (main != trace.roots.end()) std::rotate(trace.roots.begin(), main, main + 1);
 }
 
@@ -138,7 +144,8 @@ void LayOut(BuildState& state) {
   const auto unit_order = OrderByTime(trace.units, [](const Unit& u) { return u.start_ns; });
   const auto block_order = OrderByTime(trace.blocks, [](const Block& b) { return b.start_ns; });
   const auto point_order = OrderByTime(trace.points, [](const Point& p) { return p.time_ns; });
-  const auto units = Positions(unit_order), blocks = Positions(block_order), points = Positions(point_order);
+  const auto units = Positions(unit_order), blocks = Positions(block_order),
+             points = Positions(point_order);
 
   Permute(trace.units, unit_order);
   Permute(trace.blocks, block_order);
@@ -183,15 +190,17 @@ void LayOut(BuildState& state) {
           break;
       }
     }
-    std::stable_sort(trace.annotations.begin(), trace.annotations.end(), [](const Annotation& a, const Annotation& b) {
-      return std::tie(a.element, a.index) < std::tie(b.element, b.index);
-    });
+    std::stable_sort(trace.annotations.begin(), trace.annotations.end(),
+                     [](const Annotation& a, const Annotation& b) {
+                       return std::tie(a.element, a.index) < std::tie(b.element, b.index);
+                     });
   }
   FindChildrenAndRoots(trace);
 
   trace.start_ns = trace.end_ns = 0;
   for (size_t b = 0; b < trace.blocks.size(); ++b) {
-    trace.start_ns = b == 0 ? trace.blocks[b].start_ns : std::min(trace.start_ns, trace.blocks[b].start_ns);
+    trace.start_ns =
+        b == 0 ? trace.blocks[b].start_ns : std::min(trace.start_ns, trace.blocks[b].start_ns);
     trace.end_ns = b == 0 ? trace.blocks[b].end_ns : std::max(trace.end_ns, trace.blocks[b].end_ns);
   }
 }

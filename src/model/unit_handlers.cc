@@ -37,7 +37,8 @@ void HandleUnitBegin(BuildState& state, uint32_t row) {
   const uint32_t u = KnownUnit(state, row);
   Unit& unit = state.trace.units[u];
   const Nanos raw = state.events.start_ns[row];
-  if (unit.start_ns != INT64_MAX && unit.raw_start_ns <= raw) return;  // begun twice: the earlier one counts
+  if (unit.start_ns != INT64_MAX && unit.raw_start_ns <= raw)
+    return;  // begun twice: the earlier one counts
   unit.raw_start_ns = raw;
   unit.start_ns = state.Align(state.ProcessOf(row), raw);
   unit.source = state.events.source_of(row);
@@ -65,7 +66,8 @@ void HandleBlockBegin(BuildState& state, uint32_t row) {
   if (b != kNone && !ended_already) {
     // Two blocks of one id. The later one gets an id of its own, as with spans.
     const uint64_t own = DeriveId(id ^ ContentHash(events, row).lo, kRoleDuplicate);
-    state.Record(ElementKind::kBlock, own, RepairPass::kDuplicateId, RepairValue::Id(id), RepairValue::Id(own));
+    state.Record(ElementKind::kBlock, own, RepairPass::kDuplicateId, RepairValue::Id(id),
+                 RepairValue::Id(own));
     b = state.AddBlock(own, row);
     state.block_by_id.Insert(own, b);
     state.trace.blocks[b].marks = kBlockNoEnd;
@@ -132,8 +134,10 @@ void PlacePoints(BuildState& state) {
     const uint32_t b = state.BlockFor(events.id2[row], row);
     const Nanos raw = events.start_ns[row];
     uint64_t id = events.id1[row];
-    if (id == 0 || state.point_by_id.Find(id) != kNone) id = DeriveId(id ^ ContentHash(events, row).lo, kRoleEvent);
-    const uint32_t p = state.AddPoint(b, PointType::kEvent, raw, state.Align(state.ProcessOf(row), raw), id);
+    if (id == 0 || state.point_by_id.Find(id) != kNone)
+      id = DeriveId(id ^ ContentHash(events, row).lo, kRoleEvent);
+    const uint32_t p =
+        state.AddPoint(b, PointType::kEvent, raw, state.Align(state.ProcessOf(row), raw), id);
     state.trace.points[p].name = state.NameOrIdOf(row);
     state.trace.points[p].event = EventType::kPoint;
     state.point_by_id.Insert(id, p);
