@@ -55,7 +55,7 @@ report("every key of the sample configuration is a flag of serve", [k for k in k
 
 def completions(*words):
     """What bash would offer for the last of these words."""
-    script = f"""source {ROOT}/deploy/completion/wherefore.bash; compopt() {{ :; }}
+    script = f"""source <({WHEREFORE} completion bash); compopt() {{ :; }}
         COMP_WORDS=({' '.join(repr(w) for w in (WHEREFORE, *words))}); COMP_CWORD={len(words)}
         _wherefore {WHEREFORE}; printf '%s\\n' "${{COMPREPLY[@]}}" """
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout.split()
