@@ -68,6 +68,11 @@ test('100,000 spans open within 2 s', async ({ open }) => {
   for (let i = 0; i < 3 && !(Math.min(...times) <= OPEN_MS); i++) {
     const page = await open({ url, init: noteOpened })
     times.push(await opened(page))
+    const [asked, first, last] = await page.evaluate(() => {
+      const entry = performance.getEntriesByType('resource').find((e) => e.name.includes('view=waterfall'))
+      return [entry.startTime, entry.responseStart, entry.responseEnd]
+    })
+    console.log(`# asked at ${Math.round(asked)} ms, first byte ${Math.round(first)}, last byte ${Math.round(last)}, drawn ${Math.round(times.at(-1))}`)
     check((await page.locator('.facts-line').innerText()).includes('100,000 spans'), 'not all spans are there')
     if (i === 0) await shoot(page, 'huge-trace')
   }

@@ -178,6 +178,7 @@ test('non-tree edges are drawn for the selection', async ({ open }) => {
 test('the completeness banner says what is missing and lists the repairs', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${BROKEN}` })
   await loaded(page)
+  check((await page.locator('h1').innerText()).endsWith('; its root is missing, first seen: frontend render'), await page.locator('h1').innerText())
   const banner = page.getByRole('region', { name: 'Completeness' })
   check((await banner.innerText()).includes('incomplete: 1 parent span'), await banner.innerText())
   await banner.getByRole('button', { name: 'Details' }).click()

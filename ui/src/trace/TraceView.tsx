@@ -161,8 +161,16 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     <div className="trace">
       <header className="answer">
         <h1 title={exactNs(what.tookNs)}>
-          {what.service} <span className="thin">{what.name}</span> took <strong>{what.took}</strong>
-          {what.rootMissing && <span className="thin muted"> (its root span is missing)</span>}
+          {what.rootMissing ? (
+            <>
+              A request took <strong>{what.took}</strong>
+              <span className="thin muted">; its root is missing, first seen: {what.service} {what.name}</span>
+            </>
+          ) : (
+            <>
+              {what.service} <span className="thin">{what.name}</span> took <strong>{what.took}</strong>
+            </>
+          )}
         </h1>
         <p className="facts-line">
           <button type="button" className="link-button strong" onClick={() => select(w.mostOwn)} title="Select it (M)">
