@@ -75,6 +75,7 @@ void DuckdbStore::LogLoop() {
 }
 
 Status DuckdbStore::LogGroup(std::vector<Queued>& group) {
+  StageCpu cpu(*this, "log");
   if (log_ == nullptr) {
     WF_ASSIGN(log_, LogWriter::Create(Folder("wal"), next_log_, options_.sync));
     ++next_log_;

@@ -108,12 +108,17 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
   if (!fits) WF_TRY(StartPart());
   int64_t doubles = 0;
   for (auto& tenant : tenants) {
-    doubles += static_cast<int64_t>(SortAndRemoveDoubles(tenant->batches, tenant->rows));
+    {
+      StageCpu cpu(*this, "sort");
+      doubles += static_cast<int64_t>(SortAndRemoveDoubles(tenant->batches, tenant->rows));
+    }
+    StageCpu cpu(*this, "doubles");
     WF_TRY(RemoveStoredDoubles(*tenant, segments));
     doubles += tenant->doubles;
   }
   tenants.erase(std::remove_if(tenants.begin(), tenants.end(), [](const auto& t) { return t->rows.empty(); }), tenants.end());
   for (auto& tenant : tenants) {
+    StageCpu cpu(*this, "layout");
     tenant->writer = std::make_unique<SegmentWriter>(tenant->batches, tenant->rows, active_->homes);
   }
   const bool moves = std::any_of(tenants.begin(), tenants.end(), [](const auto& t) { return !t->taken_in.empty(); });
@@ -281,6 +286,7 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
       segment->tenant = tenant->name;
       segment->continued = tenant->continued;
       segment->part = active_;
+      StageCpu cpu(*this, "append");
       WF_TRY(tenant->writer->Write(*connection, schema, active_->index(), *segment));
       segment->filter = std::move(tenant->writer->trace_filter());
       written.push_back(std::move(segment));
@@ -289,6 +295,7 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
     return connection->Run(fmt::format("DELETE FROM {0}.progress; INSERT INTO {0}.progress VALUES ({1})", schema, log));
   };
   Status status = write();
+  StageCpu cpu(*this, "checkpoint");
   if (status.ok()) status = connection->Run("COMMIT");
   if (!status.ok()) {
     (void)connection->Run("ROLLBACK");

@@ -94,10 +94,10 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
 
 std::string Segment::table() const { return fmt::format("{}.events_{}", part->schema(), id); }
 
-std::string Segment::select_list() const {
+std::string Segment::select_list(uint64_t wanted) const {
   std::string out;
   for (size_t c = 0; c < kEventColumns; ++c) {
-    if ((columns >> c & 1) != 0) out += (out.empty() ? "" : ",") + EventTable()[c].name;
+    if (((columns & wanted) >> c & 1) != 0) out += (out.empty() ? "" : ",") + EventTable()[c].name;
   }
   return out;
 }

@@ -25,8 +25,8 @@ struct Segment : SegmentFacts {
   uint32_t blocks() const { return static_cast<uint32_t>((rows + kBlockRows - 1) / kBlockRows); }
   // The table of its events, with the part's name.
   std::string table() const;
-  // Its columns, in the order in which row_decoder.h wants them.
-  std::string select_list() const;
+  // Its columns among `wanted` (bits as in `columns`), in the order in which row_decoder.h wants them.
+  std::string select_list(uint64_t wanted = UINT64_MAX) const;
 };
 using SegmentList = std::vector<std::shared_ptr<const Segment>>;
 

@@ -17,7 +17,7 @@ constexpr size_t kManyIds = 256;
 }  // namespace
 
 Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<TraceId>& ids, const SegmentList& segments,
-                               BatchList& out, std::vector<uint64_t>* segment_ids) {
+                               BatchList& out, std::vector<uint64_t>* segment_ids, const ColumnChoice& choice) {
   std::vector<TraceId> hits;
   for (const auto& segment : segments) {
     if (segment->tenant != tenant) continue;
@@ -27,9 +27,10 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
     }
     if (hits.empty()) continue;
     WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
-    RowDecoder decoder(*segment, std::move(dictionary));
+    const uint64_t columns = choice ? choice(*dictionary) : UINT64_MAX;
+    RowDecoder decoder(*segment, std::move(dictionary), columns);
     WF_ASSIGN(auto connection, Borrow());
-    const std::string select = fmt::format("SELECT {} FROM {} WHERE ", segment->select_list(), segment->table());
+    const std::string select = fmt::format("SELECT {} FROM {} WHERE ", segment->select_list(columns), segment->table());
     // Ids are random: the share of the segment's traces between the first and the last.
     const double between = static_cast<double>(hits.back().hi - hits.front().hi) / 18446744073709551616.0 *
                            static_cast<double>(segment->traces);
@@ -59,12 +60,13 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
   return {};
 }
 
-Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids) {
+Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids,
+                                            const ColumnChoice& columns) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   BatchList batches = snapshot.pending;
   const size_t pending = batches.size();
-  WF_TRY(ReadStored(tenant, ids, snapshot.segments, batches, nullptr));
+  WF_TRY(ReadStored(tenant, ids, snapshot.segments, batches, nullptr, columns));
 
   std::vector<RowKey> rows;
   const std::unordered_set<TraceId> asked(ids.begin(), ids.end());

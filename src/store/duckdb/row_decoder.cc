@@ -5,11 +5,12 @@
 
 namespace wf {
 
-RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary)
-    : segment_(segment), dictionary_(std::move(dictionary)), batch_(NewBatch()), place_(kEventColumns, -1) {
+RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary, uint64_t columns)
+    : segment_(segment), dictionary_(std::move(dictionary)), batch_(NewBatch()), place_(kEventColumns, -1),
+      whole_rows_((segment.columns & ~columns) == 0) {
   int next = 0;
   for (size_t c = 0; c < kEventColumns; ++c) {
-    if ((segment.columns >> c & 1) != 0) place_[c] = next++;
+    if (((segment.columns & columns) >> c & 1) != 0) place_[c] = next++;
   }
 }
 
@@ -72,6 +73,7 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
     ArrayReader more(text(kColMore));
     Value value;
     for (const LayoutEntry& entry : layout) {
+      if (!whole_rows_ && place_[entry.column == kNoColumn ? kColMore : entry.column] < 0) continue;
       PutVarint(entry.key, b.bytes);
       if (entry.column == kNoColumn) {
         if (!more.Next(value)) {

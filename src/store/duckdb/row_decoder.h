@@ -15,9 +15,10 @@ namespace wf {
 
 class RowDecoder {
  public:
-  RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary);
+  // `columns`: those that are read; attributes in others are left out of the rows.
+  RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary, uint64_t columns = UINT64_MAX);
 
-  // A chunk of `SELECT segment.select_list()`. `wanted` tells which traces to keep.
+  // A chunk of `SELECT segment.select_list(columns)`. `wanted` tells which traces to keep.
   template <typename Wanted>
   Status Add(const duck::Chunk& chunk, const Wanted& wanted) {
     const auto* hi = chunk.Column<uint64_t>(0);
@@ -44,6 +45,7 @@ class RowDecoder {
   std::vector<uint32_t> parents_;  // places, of each row
   size_t trace_begin_ = 0;         // first row of the trace being read
   std::vector<int> place_;         // event column → place in the chunk, or -1
+  bool whole_rows_;                // no column is left out
 };
 
 }  // namespace wf

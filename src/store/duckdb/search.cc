@@ -17,6 +17,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "store/duckdb/store_impl.h"
 #include "store/match.h"
@@ -97,7 +98,6 @@ class Searcher {
   Result<SearchPage> Run() {
     SearchPage page;
     if (query_.limit == 0) return page;
-    CollectContinued();
     WF_TRY(SearchPending());
     SegmentList order = snapshot_.segments;
     std::stable_sort(order.begin(), order.end(),
@@ -202,6 +202,7 @@ class Searcher {
   bool Settled(Nanos start) const { return results_.size() > query_.limit && results_.back().start_ns > start; }
 
   void CollectContinued() {
+    if (std::exchange(continued_known_, true)) return;
     std::unordered_set<uint64_t> alive;
     for (const auto& segment : snapshot_.segments) alive.insert(segment->id);
     for (const auto& segment : snapshot_.segments) {
@@ -398,6 +399,7 @@ class Searcher {
       // Without conditions on rows, a continued trace is found by its earliest segment.
       sql += fmt::format(" WHERE t.start_ns <= {}", query_.cursor->start_ns);
     }
+    CollectContinued();
     WF_ASSIGN(auto result, connection.Query(sql));
     std::vector<Candidate> candidates;
     while (duck::Chunk chunk = result.Next()) {
@@ -423,11 +425,36 @@ class Searcher {
         if (decided_.insert(candidates[i].id).second) ids.push_back(candidates[i].id);
       }
       if (ids.empty()) continue;
-      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, std::move(ids)));
+      // Traces with pending rows are read with all columns, which telling doubles apart needs; stored rows are distinct.
+      const bool lean = snapshot_.pending.empty() ||
+                        std::none_of(ids.begin(), ids.end(), [&](TraceId id) { return pending_.count(id) != 0; });
+      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, std::move(ids),
+                                                         lean ? LeanColumns() : DuckdbStore::ColumnChoice()));
       const std::vector<size_t> bounds = TraceBounds(events);
       for (size_t t = 0; t + 1 < bounds.size(); ++t) Consider(events, bounds[t], bounds[t + 1]);
     }
     return {};
+  }
+
+  // What a summary and the query's attributes need: a third of the columns, and of the time.
+  DuckdbStore::ColumnChoice LeanColumns() const {
+    return [this](const SegmentDictionary& dictionary) {
+      uint64_t columns = 0;
+      for (uint8_t c : {kColTraceHi, kColTraceLo, kColId1, kColParent, kColStart, kColDuration, kColShape, kColId2}) {
+        columns |= uint64_t{1} << c;
+      }
+      for (const auto& attribute : query_.attributes) {
+        const uint32_t code = dictionary.base.strings.Find(attribute.first);
+        if (code == UINT32_MAX) continue;
+        if (!dictionary.loose_keys.empty()) columns |= uint64_t{1} << kColMore;
+        for (const Layout& layout : dictionary.layouts) {
+          for (const LayoutEntry& entry : layout) {
+            if (entry.key == code) columns |= uint64_t{1} << (entry.column == kNoColumn ? kColMore : entry.column);
+          }
+        }
+      }
+      return columns;
+    };
   }
 
   void Consider(const EventBatch& events, size_t begin, size_t end) {
@@ -448,6 +475,7 @@ class Searcher {
   const TraceQuery& query_;
   const DuckdbStore::Snapshot snapshot_;
   std::optional<std::string> host_;        // asked for by OnResource
+  bool continued_known_ = false;
   std::unordered_set<TraceId> continued_;  // traces with rows in more than one segment
   std::unordered_set<TraceId> pending_;    // traces with pending rows that a segment may have too
   std::unordered_set<TraceId> decided_;

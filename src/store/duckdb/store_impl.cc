@@ -1,6 +1,7 @@
 #include "store/duckdb/store_impl.h"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,12 @@
 
 namespace wf {
 namespace {
+
+int64_t ThreadCpu() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
 
 // Dictionaries of segments lately read: a search over 10 million spans uses about 40, of 50–200 kB.
 constexpr size_t kDictionaryCacheBytes = 24u << 20;
@@ -190,6 +197,10 @@ Result<std::shared_ptr<const SegmentDictionary>> DuckdbStore::DictionaryOf(const
   }
   return std::shared_ptr<const SegmentDictionary>(dictionary);
 }
+
+DuckdbStore::StageCpu::StageCpu(DuckdbStore& store, const char* stage)
+    : store_(store), stage_(stage), before_(ThreadCpu()) {}
+DuckdbStore::StageCpu::~StageCpu() { store_.Count(std::string("cpu_ns_") + stage_, ThreadCpu() - before_); }
 
 void DuckdbStore::Count(const std::string& name, int64_t n) {
   std::lock_guard lock(mutex_);

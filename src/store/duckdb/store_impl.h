@@ -83,6 +83,17 @@ class DuckdbStore : public Store {
     DuckdbStore& store_;
     std::unique_ptr<duck::Connection> connection_;
   };
+  // Adds the CPU time of a stage, on this thread, to the counter cpu_ns_STAGE: the bench prints them by span.
+  class StageCpu {
+   public:
+    StageCpu(DuckdbStore& store, const char* stage);
+    ~StageCpu();
+
+   private:
+    DuckdbStore& store_;
+    const char* stage_;
+    int64_t before_;
+  };
   // Rows of one tenant on their way into a segment.
   struct TenantRows;
 
@@ -116,9 +127,12 @@ class DuckdbStore : public Store {
   Status StartPart();
 
   // read.cc
+  // Which columns of a segment are needed; none given: all.
+  using ColumnChoice = std::function<uint64_t(const SegmentDictionary&)>;
   Status ReadStored(const std::string& tenant, const std::vector<TraceId>& ids, const SegmentList& segments,
-                    BatchList& out, std::vector<uint64_t>* segment_ids);
-  Result<EventBatch> ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids);
+                    BatchList& out, std::vector<uint64_t>* segment_ids, const ColumnChoice& columns = {});
+  Result<EventBatch> ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids,
+                              const ColumnChoice& columns = {});
 
   // search.cc
   friend class Searcher;
