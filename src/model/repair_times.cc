@@ -117,8 +117,14 @@ void MendPoints(BuildState& state) {
     end.time_ns = block.end_ns;
     end.raw_time_ns = block.raw_end_ns;
   }
+  // Span events are told apart by their place in their block, whose id is final only now: of several spans with one
+  // id all but one were given another.
+  std::vector<uint32_t> seen(trace.blocks.size(), 0);
   for (Point& point : trace.points) {
     const Block& block = trace.blocks[point.block];
+    if (point.type == PointType::kEvent) {
+      point.id = DeriveId(DeriveId(block.id, kRoleEvent) + seen[point.block]++, kRoleEvent);
+    }
     const Nanos inside = std::clamp(point.time_ns, block.start_ns, block.end_ns);
     if (inside == point.time_ns) continue;
     state.Record(ElementKind::kPoint, point.id, RepairPass::kStrayPoint,

@@ -72,14 +72,11 @@ void HandleSpan(BuildState& state, uint32_t row) {
   if (!(marks & kHasEnd)) block.marks |= kBlockNoEnd;
   if (state.thread_key != kNone || state.async_key != kNone) ReadAttributes(state, row, block);
 
-  const uint64_t block_id =
-      block.id;  // AddPoint does not move blocks, but keep this independent of it
-  uint64_t ordinal = 0;
   PointReader points(events.points(row));
-  for (PackedPoint packed; points.Next(packed); ++ordinal) {
+  for (PackedPoint packed; points.Next(packed);) {
     const uint32_t p = state.AddPoint(b, PointType::kEvent, packed.time_ns,
                                       state.Align(events.process[row], packed.time_ns),
-                                      DeriveId(block_id + ordinal * 2, kRoleEvent));
+                                      0);  // MendPoints names it
     Point& point = trace.points[p];
     point.name = packed.name;
     if (!packed.attrs.empty()) {
