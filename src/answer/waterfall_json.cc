@@ -105,23 +105,6 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
     json.String(ToHex64(trace.blocks[trace.main_root()].id));
   strings.Write(json);
 
-  json.Key("units").BeginArray();
-  const auto text_or_null = [&](std::string_view key, uint32_t code) {
-    json.Key(key);
-    if (code == 0)
-      json.Null();
-    else
-      json.String(trace.str(code));
-  };
-  for (const Unit& unit : trace.units) {
-    json.BeginObject().Field("id", ToHex64(unit.id)).Field("name", trace.str(unit.name));
-    json.Field("service", trace.str(unit.service));
-    text_or_null("thread", unit.thread);
-    text_or_null("host", unit.host);
-    json.EndObject();
-  }
-  json.EndArray();
-
   const auto block = [&](uint32_t b) -> const Block& { return trace.blocks[b]; };
   json.Key("blocks").BeginObject();
   json.Key("span_id").BeginArray();
@@ -130,7 +113,6 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   Column(json, "parent", order.blocks, [&](uint32_t b) -> int64_t {
     return block(b).parent == kNone ? -1 : static_cast<int64_t>(position[block(b).parent]);
   });
-  Column(json, "unit", order.blocks, [&](uint32_t b) { return block(b).unit; });
   const auto same = [](uint32_t code) { return code; };
   Column(json, "service", service, same);
   Column(json, "name", name, same);

@@ -87,18 +87,15 @@ export class MockStore {
       if (!stringOf.has(text)) stringOf.set(text, strings.push(text) - 1)
       return stringOf.get(text)
     }
-    const units = []
-    const unitOf = new Map()
-    const b = { span_id: [], parent: [], unit: [], service: [], name: [], kind: [], status: [], start: [], duration: [], raw_start: [], raw_duration: [], flags: [], own: [] }
+    const b = { span_id: [], parent: [], service: [], name: [], kind: [], status: [], start: [], duration: [], raw_start: [], raw_duration: [], flags: [], own: [] }
     const points = { block: [], time: [], name: [] }
     const edges = { from_block: [], from: [], to_block: [], to: [], type: [], blocking: [] }
     const visit = (s, parent) => {
       const i = b.span_id.length
-      if (!unitOf.has(s.service)) unitOf.set(s.service, units.push({ id: s.spanId, name: s.service, service: s.service, thread: '12', host: s.host }) - 1)
       const asynchronous = s.kind === 'consumer'
       const rel = Number(s.startNs - start)
       const length = Number(s.endNs - s.startNs)
-      b.span_id.push(s.spanId); b.parent.push(parent); b.unit.push(unitOf.get(s.service)); b.service.push(str(s.service)); b.name.push(str(s.name)); b.kind.push(str(s.kind))
+      b.span_id.push(s.spanId); b.parent.push(parent); b.service.push(str(s.service)); b.name.push(str(s.name)); b.kind.push(str(s.kind))
       b.status.push(s.status === 'error' ? 2 : 0); b.start.push(rel); b.duration.push(length)
       b.raw_start.push(rel + (s.service === 'storage' ? skewNs : 0)); b.raw_duration.push(length)
       b.flags.push((s.standIn ? 2 : 0) | (asynchronous ? 4 : 0)); b.own.push(length)
@@ -123,7 +120,7 @@ export class MockStore {
     b.flags[largest] |= 8
     const end = spans.reduce((m, s) => max(m, s.endNs), 0n)
     return {
-      trace_id: id, start_ns: start, end_ns: end, complete: missing.length === 0, clock: 'aligned', clock_error_ns: skewNs ? 180_000 : 0, main_root: b.span_id[0], strings, units,
+      trace_id: id, start_ns: start, end_ns: end, complete: missing.length === 0, clock: 'aligned', clock_error_ns: skewNs ? 180_000 : 0, main_root: b.span_id[0], strings,
       blocks: b, points, edges, repairs, missing, violations: [],
       clocks: skewNs ? [{ host: 'storage-1', from_ns: start, offset_ns: -skewNs, error_ns: 180_000 }] : [],
     }

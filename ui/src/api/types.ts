@@ -52,11 +52,9 @@ export interface WaterfallAnswer {
   clock_error_ns: ExactInt
   main_root: string | null
   strings: string[]
-  units: Unit[]
   blocks: {
     span_id: string[]
     parent: number[]
-    unit: number[]
     service: number[]
     name: number[]
     kind: number[]

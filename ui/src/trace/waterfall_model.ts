@@ -1,5 +1,5 @@
 import { ns } from '../api/exact_json'
-import type { HostClock, Missing, Unit, Violation, WaterfallAnswer } from '../api/types'
+import type { HostClock, Missing, Violation, WaterfallAnswer } from '../api/types'
 
 // The columns of one trace as typed arrays. Blocks are in depth-first order, so the subtree of block i is the
 // range [i, subtreeEnd[i]) and everything below works on ranges: no per-span objects, whatever the trace's size.
@@ -17,13 +17,11 @@ export interface Waterfall {
   complete: boolean
   clockErrorNs: number
   strings: string[]
-  units: Unit[]
   count: number
   spanId: string[]
   parent: Int32Array
   depth: Int32Array
   subtreeEnd: Int32Array
-  unit: Int32Array
   service: Int32Array
   name: Int32Array
   kind: Int32Array
@@ -104,13 +102,11 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     complete: answer.complete,
     clockErrorNs: Number(ns(answer.clock_error_ns)),
     strings: answer.strings,
-    units: answer.units,
     count,
     spanId: b.span_id,
     parent,
     depth,
     subtreeEnd,
-    unit: new Int32Array(b.unit),
     service,
     name: new Int32Array(b.name),
     kind: new Int32Array(b.kind),
