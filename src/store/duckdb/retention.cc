@@ -6,7 +6,19 @@
 
 namespace wf {
 
+// Rows that wait in memory belong to no part yet, and so could never be deleted: they are written first when they
+// would outlive the policy, or when the directory (their log included) is too large.
+bool DuckdbStore::PendingBlocksRetention(const RetentionPolicy& policy) {
+  const bool too_large = policy.max_bytes && DirectoryBytes(directory_) > *policy.max_bytes;
+  std::lock_guard lock(mutex_);
+  if (filling_->rows == 0) return false;
+  const bool too_old = policy.max_age_ns && MonotonicNow() - filling_->since >
+                                                std::max<Nanos>(*policy.max_age_ns / 8, kSecond);
+  return too_large || too_old;
+}
+
 Status DuckdbStore::Retain(const RetentionPolicy& policy) {
+  if (PendingBlocksRetention(policy)) WF_TRY(Flush());
   std::lock_guard flush_lock(flush_mutex_);
   // From now on parts are cut small enough for the policy to bite.
   if (policy.max_bytes) part_bytes_limit_ = std::max<int64_t>(*policy.max_bytes / 8, 1 << 20);
@@ -26,12 +38,14 @@ Status DuckdbStore::Retain(const RetentionPolicy& policy) {
     }
   }
   int64_t excess = policy.max_bytes ? DirectoryBytes(directory_) - *policy.max_bytes : 0;
-  const Nanos oldest_kept = policy.max_age_ns ? SaturatingSub(Now(), *policy.max_age_ns) : INT64_MIN;
+  const Nanos oldest_kept =
+      policy.max_age_ns ? SaturatingSub(Now(), *policy.max_age_ns) : INT64_MIN;
   std::vector<uint64_t> retired;
   for (const auto& [number, facts] : parts) {  // oldest part first
     const bool too_old = facts.newest < oldest_kept;
     if (!too_old && excess <= 0) continue;
-    if (!too_old && facts.part == active_ && parts.size() > 1 && retired.size() + 1 < parts.size()) continue;
+    if (!too_old && facts.part == active_ && parts.size() > 1 && retired.size() + 1 < parts.size())
+      continue;
     excess -= facts.part->Bytes();
     retired.push_back(number);
   }

@@ -144,6 +144,7 @@ class DuckdbStore : public Store {
   Status RetainSideTables(const RetentionPolicy& policy);
 
   // retention.cc
+  bool PendingBlocksRetention(const RetentionPolicy& policy);
   Status RetireParts(const std::vector<uint64_t>& numbers);
 
   const std::string directory_;
