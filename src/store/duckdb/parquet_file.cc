@@ -24,6 +24,7 @@ ParquetFile::~ParquetFile() {
   for (const char* ending : {"", ".wal"})
     std::filesystem::remove(state_->temporary + ending, ignored);
   std::filesystem::remove(state_->path + ".partial", ignored);
+  std::filesystem::remove_all(state_->temporary + ".tmp", ignored);
 }
 
 Result<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path,
@@ -36,7 +37,10 @@ Result<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path,
   std::error_code ignored;
   std::filesystem::remove(s.temporary, ignored);
   WF_TRY(duck::Load());
-  WF_ASSIGN(s.database, duck::Database::Open({}));
+  duck::DatabaseOptions options;
+  options.memory_limit = "512MB";  // Parquet row groups of wide texts are built in memory
+  options.temp_directory = s.temporary + ".tmp";
+  WF_ASSIGN(s.database, duck::Database::Open(options));
   WF_ASSIGN(s.connection, s.database->Connect());
   std::string table;
   for (const ParquetColumn& c : s.columns) {
@@ -83,9 +87,10 @@ Status ParquetFile::Finish() {
         c.type == ParquetColumn::Type::kText ? fmt::format("decode({0}) AS {0}", c.name) : c.name;
   }
   const std::string partial = state_->path + ".partial";
-  WF_TRY(state_->connection->Run(
-      fmt::format("COPY (SELECT {} FROM out.rows) TO {} (FORMAT parquet, COMPRESSION zstd)",
-                  columns, duck::Quote(partial))));
+  WF_TRY(
+      state_->connection->Run(fmt::format("COPY (SELECT {} FROM out.rows) TO {} (FORMAT parquet, "
+                                          "COMPRESSION zstd, ROW_GROUP_SIZE 20480)",
+                                          columns, duck::Quote(partial))));
   std::error_code failed;
   std::filesystem::rename(partial, state_->path, failed);
   if (failed)
