@@ -1,7 +1,7 @@
 #include "server/server_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,9 +69,12 @@ Result<ServerFile> ReadServerFile(const std::string& store) {
       file.listeners.emplace_back(name, value.String());
     }
   }
-  if (file.pid <= 0 || (::kill(static_cast<pid_t>(file.pid), 0) != 0 && errno == ESRCH)) {
-    return NotFound("the server that held " + store + " is gone");
-  }
+  // The file may be left over from a server that was killed. Whoever writes a store holds its lock, so a lock that can
+  // be had means that nobody does; the process number alone may belong to another program by now.
+  const int lock = ::open((store + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+  const bool free = lock < 0 || ::flock(lock, LOCK_SH | LOCK_NB) == 0;
+  if (lock >= 0) ::close(lock);
+  if (free) return NotFound("the server that held " + store + " is gone");
   return file;
 }
 

@@ -1,6 +1,6 @@
 // server.json: how other processes find the server that holds a store. Mode 0600: it carries the administrator's
 // token. Written when the listeners are up, removed on a clean stop; a file left by a killed server is recognised by
-// its process being gone.
+// the store's lock being free.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct ServerFile {
 
 Status WriteServerFile(const std::string& store, const ServerFile& file);
 void RemoveServerFile(const std::string& store);
-// NotFound when there is none or its process is gone.
+// NotFound when there is none or nobody holds the store any more.
 Result<ServerFile> ReadServerFile(const std::string& store);
 
 }  // namespace wf
