@@ -17,6 +17,12 @@ struct DecodeReport {
   std::map<std::string, int64_t, std::less<>>
       repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
 
+  std::string first_fault;  // what the first rejected one held, and where in it
+
+  // Keeps the first only: `trace id "12g4": character 3 is not a hexadecimal digit`.
+  void NoteFault(std::string_view text) {
+    if (first_fault.empty()) first_fault = text;
+  }
   void Reject(std::string_view reason, int64_t count = 1) {
     rejected += count;
     Bump(reasons, reason, count);
@@ -25,6 +31,7 @@ struct DecodeReport {
   void Add(const DecodeReport& other) {
     accepted += other.accepted;
     rejected += other.rejected;
+    NoteFault(other.first_fault);
     for (const auto& [name, count] : other.reasons) Bump(reasons, name, count);
     for (const auto& [name, count] : other.repairs) Bump(repairs, name, count);
   }
@@ -39,6 +46,7 @@ struct DecodeReport {
           .append(std::to_string(count))
           .append(")");
     }
+    if (!first_fault.empty()) text.append("; first: ").append(first_fault);
     return text;
   }
 

@@ -48,7 +48,8 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   DecodeReport& report = writer.report();
   if (!event.IsObject()) return report.Reject("not_an_object");
   const auto trace = ParseTraceId(event.Get("trace_id").String());
-  if (!trace.ok()) return report.Reject("trace_id_malformed");
+  if (!trace.ok())
+    return report.NoteFault(trace.error().message), report.Reject("trace_id_malformed");
   if (trace->zero()) return report.Reject("trace_id_zero");
   const std::string_view type_name = event.Get("type").String();
   if (type_name.empty()) return report.Reject("type_missing");

@@ -21,17 +21,21 @@ std::optional<HTraceId> SplitId(std::string_view text) {
   return HTraceId{{0, id->hi}, {id->lo}};
 }
 
-const char* ReadIds(JsonValue span, HTraceId& out) {
+const char* ReadIds(JsonValue span, HTraceId& out, DecodeReport& report) {
   const JsonValue joined = span.Get("a");
   if (!joined.missing()) {
     const auto id = SplitId(joined.String());
-    if (!id) return "span_id_malformed";
+    if (!id) {
+      report.NoteFault("span id \"" + std::string(joined.String().substr(0, 64)) +
+                       "\" is not 32 hexadecimal digits");
+      return "span_id_malformed";
+    }
     out = *id;
   } else {
     const auto trace = ParseTraceId(span.Get("i").String());
-    if (!trace.ok()) return "trace_id_malformed";
+    if (!trace.ok()) return report.NoteFault(trace.error().message), "trace_id_malformed";
     const auto id = ParseSpanId(span.Get("s").String());
-    if (!id.ok()) return "span_id_malformed";
+    if (!id.ok()) return report.NoteFault(id.error().message), "span_id_malformed";
     out = {*trace, *id};
   }
   if (out.trace.zero()) return "trace_id_zero";
@@ -91,7 +95,7 @@ void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
   DecodeReport& report = writer.report();
   HTraceId id;
   if (!span.IsObject()) return report.Reject("not_an_object");
-  if (const char* reason = ReadIds(span, id)) return report.Reject(reason);
+  if (const char* reason = ReadIds(span, id, report)) return report.Reject(reason);
   const uint32_t process = PutProcess(span.Get("r").String(), writer);
   const uint32_t scope = FinishScope(batch, 0, 0, batch.ArenaSize());
   batch.AddRow();

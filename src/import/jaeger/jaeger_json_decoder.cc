@@ -80,10 +80,10 @@ class TraceDecoder {
     if (!span.IsObject()) return "not_an_object";
     const auto trace = ParseTraceId(span.Get("traceID").missing() ? trace_.Get("traceID").String()
                                                                   : span.Get("traceID").String());
-    if (!trace.ok()) return "trace_id_malformed";
+    if (!trace.ok()) return report_.NoteFault(trace.error().message), "trace_id_malformed";
     if (trace->zero()) return "trace_id_zero";
     const auto id = ParseSpanId(span.Get("spanID").String());
-    if (!id.ok()) return "span_id_malformed";
+    if (!id.ok()) return report_.NoteFault(id.error().message), "span_id_malformed";
     if (id->zero()) return "span_id_zero";
     batch_.trace_hi.back() = trace->hi;
     batch_.trace_lo.back() = trace->lo;

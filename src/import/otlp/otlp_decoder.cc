@@ -34,9 +34,24 @@ constexpr uint32_t Fixed32(uint32_t field) {
 // Offsets inside a batch are 32 bits. Packing can grow a hostile request, but never eightfold.
 constexpr size_t kMaxRequestBytes = size_t{512} << 20;
 
+// protozero keeps the low 32 bits of a length. A longer one is a lie about a request that is shorter: five bytes hold
+// 32 bits when the fifth is at most 15.
+void CheckLength(const pbf_reader& reader) {
+  const protozero::data_view rest = reader.data();
+  const auto* p = reinterpret_cast<const unsigned char*>(rest.data());
+  size_t n = 0;
+  while (n < rest.size() && n < 4 && p[n] >= 0x80) ++n;
+  if (n == 4 && rest.size() > 4 && p[4] > 15) throw protozero::end_of_buffer_exception{};
+}
+
 std::string_view View(pbf_reader& reader) {
+  CheckLength(reader);
   const protozero::data_view view = reader.get_view();
   return {view.data(), view.size()};
+}
+void Skip(pbf_reader& reader) {
+  if (reader.wire_type() == pbf_wire_type::length_delimited) CheckLength(reader);
+  reader.skip();
 }
 pbf_reader Message(std::string_view view) { return pbf_reader{view.data(), view.size()}; }
 
@@ -70,7 +85,7 @@ class ProtobufDecoder {
   }
   static uint32_t Tag(const pbf_reader& reader) { return reader.tag_and_type(); }
   void Unknown(pbf_reader& reader) {
-    reader.skip();
+    Skip(reader);
     report_.Repair("unknown_field");
   }
 
@@ -92,7 +107,7 @@ class ProtobufDecoder {
           break;
         case Bytes(kResourceSpansScopeSpans):
         case Bytes(kResourceSpansLibrarySpans):
-          reader.skip();
+          Skip(reader);
           break;
         default:
           Unknown(reader);
@@ -108,7 +123,7 @@ class ProtobufDecoder {
       if (tag == Bytes(kResourceSpansScopeSpans) || tag == Bytes(kResourceSpansLibrarySpans)) {
         ScopeSpans(View(reader), process);
       } else {
-        reader.skip();
+        Skip(reader);
       }
     }
   }
@@ -128,7 +143,7 @@ class ProtobufDecoder {
           schema_url = View(reader);
           break;
         case Bytes(kScopeSpansSpans):
-          reader.skip();
+          Skip(reader);
           break;
         default:
           Unknown(reader);
@@ -144,7 +159,7 @@ class ProtobufDecoder {
       if (Tag(reader) == Bytes(kScopeSpansSpans)) {
         Span(View(reader), process, scope);
       } else {
-        reader.skip();
+        Skip(reader);
       }
     }
   }

@@ -268,18 +268,20 @@ class JsonDecoder {
     if (value.IsNull() || (value.IsString() && value.String().empty())) return;
     const auto id = ParseTraceId(value.String());
     if (!id.ok()) {
+      report_.NoteFault(id.error().message);
       state.rejected = "trace_id_malformed";
       return;
     }
     batch_.trace_hi.back() = id->hi;
     batch_.trace_lo.back() = id->lo;
   }
-  static void SpanIdField(JsonValue value, uint64_t& out, SpanState& state, const char* reason) {
+  void SpanIdField(JsonValue value, uint64_t& out, SpanState& state, const char* reason) {
     if (value.IsNull() || (value.IsString() && value.String().empty())) return;
     const auto id = ParseSpanId(value.String());
     if (id.ok()) {
       out = id->value;
     } else {
+      report_.NoteFault(id.error().message);
       state.rejected = reason;
     }
   }

@@ -41,12 +41,12 @@ bool IsKnown(std::string_view key) {
   return false;
 }
 
-const char* ReadIds(JsonValue span, EventBatch& batch) {
+const char* ReadIds(JsonValue span, EventBatch& batch, DecodeReport& report) {
   const auto trace = ParseTraceId(span.Get("traceId").String());
-  if (!trace.ok()) return "trace_id_malformed";
+  if (!trace.ok()) return report.NoteFault(trace.error().message), "trace_id_malformed";
   if (trace->zero()) return "trace_id_zero";
   const auto id = ParseSpanId(span.Get("id").String());
-  if (!id.ok()) return "span_id_malformed";
+  if (!id.ok()) return report.NoteFault(id.error().message), "span_id_malformed";
   if (id->zero()) return "span_id_zero";
   batch.trace_hi.back() = trace->hi;
   batch.trace_lo.back() = trace->lo;
@@ -86,7 +86,7 @@ void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
   batch.AddRow();
   batch.process.back() = process;
   batch.scope.back() = scope;
-  if (const char* reason = ReadIds(span, batch)) {
+  if (const char* reason = ReadIds(span, batch, report)) {
     report.Reject(reason);
     return batch.DropLastRow();
   }
