@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "answer/import_answer.h"
@@ -77,25 +78,40 @@ Result<ImportReport> ImportHere(Store& store, const std::vector<std::string>& fi
   return FinishImport(job, store, "default");
 }
 
-// A served store takes each file as an upload; the reports are added up.
+// A served store takes each file as an upload, then the ids of all their traces, to be modeled together.
 Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::string>& files,
                                  ProgressBar& progress) {
   ImportReport total;
+  std::set<TraceId> traces;
+  const auto send = [&](const Params& params, std::string_view content) -> Result<ImportReport> {
+    WF_ASSIGN(const Answer answer, access.Upload(params, content));
+    return ParseImportReport(answer.body);
+  };
   size_t done = 0;
   for (const std::string& file : files) {
-    if (interrupted != 0)
+    if (interrupted != 0) {
       return EnvironmentError("import: interrupted; files so far are imported",
                               "run it again: what is there is not doubled");
+    }
     std::ifstream in(file, std::ios::binary);
     std::stringstream content;
     content << in.rdbuf();
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
-    WF_ASSIGN(const Answer answer, access.Upload(file, content.view()));
-    WF_ASSIGN(const ImportReport one, ParseImportReport(answer.body));
+    WF_ASSIGN(const ImportReport one,
+              send(Params({{"name", file}, {"model", "later"}}), content.view()));
     AddImportReport(one, total);
+    traces.insert(one.trace_ids.begin(), one.trace_ids.end());
     done += content.view().size();
     progress.Show(done);
   }
+  Params model_only;
+  model_only.Add("model", "only");
+  std::string ids;
+  for (const TraceId& id : traces) ids += ToHex(id) + "\n";
+  WF_ASSIGN(const ImportReport modeled, send(model_only, ids));
+  AddImportReport(modeled, total);
+  total.traces = static_cast<int64_t>(traces.size());
+  total.trace_ids = modeled.trace_ids;
   return total;
 }
 

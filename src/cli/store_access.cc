@@ -99,20 +99,28 @@ Result<Answer> StoreAccess::Fetch(std::string_view method, const std::string& ta
   return Answer{std::string(response->headers.Get("content-type")), std::move(response->body)};
 }
 
-Result<Answer> StoreAccess::Ask(const Question& question) {
-  if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}}, question);
-  std::string target = "/api/v1/" + question.verb;
-  if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
+namespace {
+
+std::string WithParams(std::string target, const Params& params) {
   char separator = '?';
-  for (const auto& [name, value] : question.params.values()) {
+  for (const auto& [name, value] : params.values()) {
     target += separator + PercentEncode(name) + "=" + PercentEncode(value);
     separator = '&';
   }
-  return Fetch("GET", target, {});
+  return target;
 }
 
-Result<Answer> StoreAccess::Upload(const std::string& name, std::string_view content) {
-  return Fetch("POST", "/api/v1/import?name=" + PercentEncode(name), content);
+}  // namespace
+
+Result<Answer> StoreAccess::Ask(const Question& question) {
+  if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}, {}}, question);
+  std::string target = "/api/v1/" + question.verb;
+  if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
+  return Fetch("GET", WithParams(target, question.params), {});
+}
+
+Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {
+  return Fetch("POST", WithParams("/api/v1/import", params), content);
 }
 
 }  // namespace wf

@@ -20,8 +20,8 @@ class StoreAccess {
   static Result<std::unique_ptr<StoreAccess>> Open(const std::string& store);
 
   Result<Answer> Ask(const Question& question);
-  // Uploads one file's bytes to a served store.
-  Result<Answer> Upload(const std::string& name, std::string_view content);
+  // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
+  Result<Answer> Upload(const Params& params, std::string_view content);
   bool served() const { return client_ != nullptr; }
   Store& local() { return *store_; }  // when not served
   const std::string& path() const { return path_; }

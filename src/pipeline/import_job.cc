@@ -80,23 +80,27 @@ ImportOptions ImportJob::Options() const {
 }
 
 Status ImportJob::AddContent(std::string_view name, std::string_view content) {
-  return Count(ImportBytes(content, name, Options(),
-                           [this](EventBatch&& batch) { return Take(std::move(batch)); }));
+  return Count(std::string(name), ImportBytes(content, name, Options(), [this](EventBatch&& batch) {
+                 return Take(std::move(batch));
+               }));
 }
 
 Status ImportJob::AddFile(const std::string& path, const Progress& progress) {
   FileSource file(path, progress);
   WF_TRY(file.Open());
-  return Count(ImportStream([&](char* buffer, size_t size) { return file.Read(buffer, size); },
-                            path, Options(),
-                            [this](EventBatch&& batch) { return Take(std::move(batch)); }));
+  return Count(
+      path, ImportStream([&](char* buffer, size_t size) { return file.Read(buffer, size); }, path,
+                         Options(), [this](EventBatch&& batch) { return Take(std::move(batch)); }));
 }
 
-Status ImportJob::Count(const Result<ImportResult>& result) {
+Status ImportJob::Count(const std::string& name, const Result<ImportResult>& result) {
   if (!result.ok()) return result.error();
   ++report_.files;
   decoded_.Add(result->report);
   if (report_.first_fault.empty()) report_.first_fault = result->first_fault;
+  if (report_.first_fault.empty() && !result->report.first_fault.empty()) {
+    report_.first_fault = name + ": " + result->report.first_fault;
+  }
   return {};
 }
 
@@ -161,14 +165,14 @@ Status ImportJob::Model() {
   return build();
 }
 
-Result<ImportReport> ImportJob::Finish() {
-  WF_TRY(Model());
+Result<ImportReport> ImportJob::Finish(Modeling modeling) {
+  if (modeling == Modeling::kNow) WF_TRY(Model());
   report_.traces = static_cast<int64_t>(traces_.size());
   report_.rejected = decoded_.rejected;
   for (const auto& [name, n] : decoded_.repairs) report_.repairs[name] += n;
   for (const auto& [name, n] : decoded_.reasons) report_.reasons[name] += n;
   for (const TraceId& id : traces_) {
-    if (report_.trace_ids.size() == kReportedIds) break;
+    if (modeling == Modeling::kNow && report_.trace_ids.size() == kReportedIds) break;
     report_.trace_ids.push_back(id);
   }
   return report_;
@@ -223,7 +227,6 @@ Result<ImportReport> ParseImportReport(std::string_view text) {
 
 void AddImportReport(const ImportReport& one, ImportReport& total) {
   total.files += one.files;
-  total.traces += one.traces;
   total.spans += one.spans;
   total.events += one.events;
   total.duplicates += one.duplicates;
@@ -231,11 +234,6 @@ void AddImportReport(const ImportReport& one, ImportReport& total) {
   if (total.first_fault.empty()) total.first_fault = one.first_fault;
   for (const auto& [name, n] : one.repairs) total.repairs[name] += n;
   for (const auto& [name, n] : one.reasons) total.reasons[name] += n;
-  for (const TraceId& id : one.trace_ids) {
-    const bool there =
-        std::find(total.trace_ids.begin(), total.trace_ids.end(), id) != total.trace_ids.end();
-    if (!there && total.trace_ids.size() < kReportedIds) total.trace_ids.push_back(id);
-  }
 }
 
 std::string ImportReportText(const ImportReport& r) {

@@ -41,12 +41,16 @@ class ImportJob {
   // One file's content, as uploaded; compressed or not.
   Status AddContent(std::string_view name, std::string_view content);
 
-  // Models what was imported; then everything is durable, modeled and visible.
-  Result<ImportReport> Finish();
+  // Traces imported by other jobs, to be modeled by this one's Finish.
+  void AddTraces(const std::vector<TraceId>& ids) { traces_.insert(ids.begin(), ids.end()); }
+  // Models what was imported; then everything is durable, modeled and visible. kLater leaves the modeling to another
+  // job and reports every trace id: a trace may lie in several files, and is whole only after the last.
+  enum class Modeling { kNow, kLater };
+  Result<ImportReport> Finish(Modeling modeling = Modeling::kNow);
 
  private:
   ImportOptions Options() const;
-  Status Count(const Result<ImportResult>& result);
+  Status Count(const std::string& name, const Result<ImportResult>& result);
   Status Take(EventBatch batch);
   Status Model();
 
@@ -60,6 +64,7 @@ class ImportJob {
 
 std::string ImportReportJson(const ImportReport& report);
 Result<ImportReport> ParseImportReport(std::string_view json);
+// All but traces and trace_ids, which several files may share.
 void AddImportReport(const ImportReport& one, ImportReport& total);
 std::string ImportReportText(const ImportReport& report);
 
