@@ -10,7 +10,7 @@ namespace wf {
 namespace {
 
 constexpr int kProbes = 5;
-constexpr int kTraceProbes = 7;
+constexpr int kTraceProbes = 7;  // of nine bits each, and one more from the hash itself
 
 template <typename Visit>
 void ForEachProbe(uint64_t hash, size_t bits, Visit&& visit) {
@@ -69,7 +69,7 @@ void MarkBlocks(std::string_view bucket, size_t blocks, uint64_t hash, std::vect
   }
 }
 
-TraceFilter::TraceFilter(size_t traces) : bits_(std::max<size_t>(1, (traces * 24 + 511) / 512) * 8) {}
+TraceFilter::TraceFilter(size_t traces) : bits_(std::max<size_t>(1, (traces * 32 + 511) / 512) * 8) {}
 
 TraceFilter::TraceFilter(std::string_view stored) : bits_(stored.size() / 8) {
   std::memcpy(bits_.data(), stored.data(), bits_.size() * 8);
@@ -79,6 +79,7 @@ void TraceFilter::Add(TraceId id) {
   const uint64_t hash = TraceHash(id);
   uint64_t* line = bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
   uint64_t probes = MixBits(hash);
+  line[hash / 64 & 7] |= uint64_t{1} << (hash & 63);
   for (int i = 0; i < kTraceProbes; ++i, probes >>= 9) line[probes / 64 & 7] |= uint64_t{1} << (probes & 63);
 }
 
@@ -86,6 +87,7 @@ bool TraceFilter::MayHave(TraceId id) const {
   if (bits_.empty()) return false;
   const uint64_t hash = TraceHash(id);
   const uint64_t* line = bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
+  if ((line[hash / 64 & 7] >> (hash & 63) & 1) == 0) return false;
   uint64_t probes = MixBits(hash);
   for (int i = 0; i < kTraceProbes; ++i, probes >>= 9) {
     if ((line[probes / 64 & 7] >> (probes & 63) & 1) == 0) return false;

@@ -4,8 +4,8 @@
 // for each block of 2,048 rows. A search reads one bucket of each segment, about 15 kB,
 // and learns which blocks to look at. Ten bits and five probes per entry: about 1% of blocks are looked at in vain.
 //
-// Trace filter: all trace ids of a segment in one Bloom array of cache lines, 24 bits an id, kept in memory (0.4
-// bytes per span): a look-up opens only segments that have the trace, and about 0.02% of the others. So sharp because
+// Trace filter: all trace ids of a segment in one Bloom array of cache lines, 32 bits an id, kept in memory (0.5
+// bytes per span): a look-up opens only segments that have the trace, and about 0.002% of the others. So sharp because
 // every trace written is looked for in all earlier segments (flush.cc).
 #pragma once
 

@@ -21,7 +21,7 @@ struct DuckdbStoreOptions {
   size_t max_queue_bytes = 24u << 20;  // batches waiting for the log; beyond this Append answers kOverloaded
   Nanos flush_age = 5 * kMinute;       // pending rows older than this are written even if few
   size_t keep_in_log = 4096;           // on closing, fewer rows than this stay in the log
-  std::string memory_limit = "128MB";  // DuckDB's
+  std::string memory_limit = "80MB";   // DuckDB's: writing a row group needs about 50
   int threads = 1;  // of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU)
 };
 
