@@ -7,23 +7,27 @@
 namespace wf {
 namespace {
 
-constexpr const char* kServiceNames[Load::kServices] = {"frontend", "cart",    "checkout", "payment",  "shipping",
-                                                        "catalog",  "pricing", "search",   "accounts", "mailer"};
+constexpr const char* kServiceNames[Load::kServices] = {
+    "frontend", "cart",    "checkout", "payment",  "shipping",
+    "catalog",  "pricing", "search",   "accounts", "mailer"};
 constexpr const char* kVerbs[4] = {"GET", "POST", "PUT", "DELETE"};
-constexpr const char* kKeys[8] = {"http.request.method",  "url.path",  "http.response.status_code", "user.id",
-                                  "network.peer.address", "thread.id", "http.response.body.size",   "session.id"};
+constexpr const char* kKeys[8] = {
+    "http.request.method",  "url.path",  "http.response.status_code", "user.id",
+    "network.peer.address", "thread.id", "http.response.body.size",   "session.id"};
 
 }  // namespace
 
 TraceId Load::TraceIdAt(uint64_t seed, uint64_t n) {
-  return {MixBits(seed * 0x9E3779B97F4A7C15ull + 2 * n + 1), MixBits(seed * 0xD1B54A32D192ED03ull + 2 * n + 2)};
+  return {MixBits(seed * 0x9E3779B97F4A7C15ull + 2 * n + 1),
+          MixBits(seed * 0xD1B54A32D192ED03ull + 2 * n + 2)};
 }
 
 std::string Load::UserId(uint64_t n) { return fmt::format("user-{}", 100'000 + n); }
 
 Load::Load(const LoadOptions& options) : options_(options), state_(MixBits(options.seed)) {
   for (uint64_t i = 0; i < kPaths; ++i) {
-    paths_.push_back(fmt::format("/api/v1/{}/{}", kServiceNames[i % kServices], MixBits(i) % 1'000'000));
+    paths_.push_back(
+        fmt::format("/api/v1/{}/{}", kServiceNames[i % kServices], MixBits(i) % 1'000'000));
   }
   senders_.resize(kServices * kInstances);
   for (size_t i = 0; i < senders_.size(); ++i) Reset(i);
@@ -53,13 +57,17 @@ void Load::Reset(size_t index) {
   PutInt(static_cast<int64_t>(1000 + index), b.bytes);
   text("telemetry.sdk.language", "cpp");
   text("deployment.environment", "production");
-  b.processes.push_back({b.strings.Intern(kServiceNames[service]), b.strings.Intern(host), 0, b.ArenaSize()});
-  b.scopes.push_back({b.strings.Intern("load"), b.strings.Intern("1"), b.ArenaSize(), b.ArenaSize()});
-  for (int i = 0; i < 4; ++i) s.name_codes[i] = b.strings.Intern(fmt::format("{} /{}", kVerbs[i], kServiceNames[service]));
+  b.processes.push_back(
+      {b.strings.Intern(kServiceNames[service]), b.strings.Intern(host), 0, b.ArenaSize()});
+  b.scopes.push_back(
+      {b.strings.Intern("load"), b.strings.Intern("1"), b.ArenaSize(), b.ArenaSize()});
+  for (int i = 0; i < 4; ++i)
+    s.name_codes[i] = b.strings.Intern(fmt::format("{} /{}", kVerbs[i], kServiceNames[service]));
   for (int i = 0; i < 8; ++i) s.key_codes[i] = b.strings.Intern(kKeys[i]);
 }
 
-void Load::AddSpan(TraceId trace, uint64_t id, uint64_t parent, int depth, int service, Nanos start, Nanos duration) {
+void Load::AddSpan(TraceId trace, uint64_t id, uint64_t parent, int depth, int service, Nanos start,
+                   Nanos duration) {
   const size_t index = static_cast<size_t>(service) * kInstances + Random() % kInstances;
   Sender& s = senders_[index];
   EventBatch& b = s.batch;
@@ -97,15 +105,19 @@ void Load::AddSpan(TraceId trace, uint64_t id, uint64_t parent, int depth, int s
 void Load::MakeTrace() {
   const TraceId trace = TraceIdAt(options_.seed, trace_++);
   const int spans = static_cast<int>(4 + Random() % 9);  // 4–12, 8 on average
-  const Nanos step = static_cast<Nanos>(made_) * (kSecond / static_cast<Nanos>(options_.spans_per_second));
+  const Nanos step =
+      static_cast<Nanos>(made_) * (kSecond / static_cast<Nanos>(options_.spans_per_second));
   const Nanos start = options_.first_start_ns + step;
-  const Nanos whole = static_cast<Nanos>(1 + Random() % 200) * kMilli + static_cast<Nanos>(Random() % kMilli);
+  const Nanos whole =
+      static_cast<Nanos>(1 + Random() % 200) * kMilli + static_cast<Nanos>(Random() % kMilli);
   uint64_t ids[12];
   for (int i = 0; i < spans && made_ < options_.spans; ++i) {
     ids[i] = Random() | 1;
     const int parent = i == 0 ? -1 : static_cast<int>(Random() % static_cast<uint64_t>(i));
-    const Nanos offset = i == 0 ? 0 : static_cast<Nanos>(Random() % static_cast<uint64_t>(whole / 2));
-    const Nanos length = i == 0 ? whole : static_cast<Nanos>(Random() % static_cast<uint64_t>(whole / 2));
+    const Nanos offset =
+        i == 0 ? 0 : static_cast<Nanos>(Random() % static_cast<uint64_t>(whole / 2));
+    const Nanos length =
+        i == 0 ? whole : static_cast<Nanos>(Random() % static_cast<uint64_t>(whole / 2));
     const int service = i == 0 ? 0 : static_cast<int>(Random() % kServices);
     AddSpan(trace, ids[i], parent < 0 ? 0 : ids[parent], i, service, start + offset, length);
   }

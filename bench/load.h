@@ -46,7 +46,8 @@ class Load {
   };
   void Reset(size_t sender);
   void MakeTrace();
-  void AddSpan(TraceId trace, uint64_t id, uint64_t parent, int depth, int service, Nanos start, Nanos duration);
+  void AddSpan(TraceId trace, uint64_t id, uint64_t parent, int depth, int service, Nanos start,
+               Nanos duration);
   uint64_t Random();
 
   LoadOptions options_;

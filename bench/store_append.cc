@@ -50,7 +50,9 @@ double Seconds() { return static_cast<double>(MonotonicNow()) * 1e-9; }
 
 double Percentile(std::vector<double> v, double p) {
   std::sort(v.begin(), v.end());
-  return v.empty() ? 0 : v[std::min(v.size() - 1, static_cast<size_t>(p * static_cast<double>(v.size())))];
+  return v.empty()
+             ? 0
+             : v[std::min(v.size() - 1, static_cast<size_t>(p * static_cast<double>(v.size())))];
 }
 
 // At most `limit` batches under way.
@@ -83,7 +85,8 @@ class Window {
 int main(int argc, char** argv) {
   uint64_t spans = 1'000'000;
   size_t lookups = 1000, searches = 100;
-  std::string directory = (std::filesystem::temp_directory_path() / "wherefore-store-append").string();
+  std::string directory =
+      (std::filesystem::temp_directory_path() / "wherefore-store-append").string();
   DuckdbStoreOptions options;
   bool bare = true, reuse = false;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -94,7 +97,8 @@ int main(int argc, char** argv) {
     if (flag == "--lookups") lookups = std::stoull(value);
     if (flag == "--searches") searches = std::stoull(value);
     if (flag == "--bare") bare = value != "off";
-    if (flag == "--reuse") reuse = value == "on";  // only look up, in a store that an earlier run left
+    if (flag == "--reuse")
+      reuse = value == "on";  // only look up, in a store that an earlier run left
     if (flag == "--memory") options.memory_limit = value;
   }
   if (reuse) {
@@ -110,7 +114,8 @@ int main(int argc, char** argv) {
     load_options.spans = std::min<uint64_t>(spans, 491'520);
     Load load(load_options);
     BatchList batches;
-    for (EventBatch batch; load.Next(batch);) batches.push_back(std::make_shared<const EventBatch>(std::move(batch)));
+    for (EventBatch batch; load.Next(batch);)
+      batches.push_back(std::make_shared<const EventBatch>(std::move(batch)));
     std::filesystem::create_directories(directory);
     const double before = ProcessCpu();
     const Status status = BareInsert(directory + "/bare.duckdb", batches);
@@ -164,18 +169,24 @@ int main(int argc, char** argv) {
   const auto status = store->ReadStatus("default");
   if (!status.ok()) Die(status.error());
   const double per_span = 1e6 / static_cast<double>(spans);
-  fmt::print("append: {:.2f} µs CPU/span ({:.2f} making the load not counted), {:.0f} spans/s, ack p50 {:.1f} ms p99 {:.1f} ms max "
-             "{:.0f} ms, refused {}\n",
-             cpu * per_span, making * per_span, static_cast<double>(spans) / wall, Percentile(latencies, 0.5) * 1e3,
-             Percentile(latencies, 0.99) * 1e3, Percentile(latencies, 1) * 1e3, retries);
+  fmt::print(
+      "append: {:.2f} µs CPU/span ({:.2f} making the load not counted), {:.0f} spans/s, ack p50 "
+      "{:.1f} ms p99 {:.1f} ms max "
+      "{:.0f} ms, refused {}\n",
+      cpu * per_span, making * per_span, static_cast<double>(spans) / wall,
+      Percentile(latencies, 0.5) * 1e3, Percentile(latencies, 0.99) * 1e3,
+      Percentile(latencies, 1) * 1e3, retries);
   for (const auto& [name, value] : status->counters) {
     if (name.rfind("cpu_ns_", 0) == 0) {
-      fmt::print("  {:<12} {:.3f} µs/span\n", name.substr(7), static_cast<double>(value) / 1e3 / static_cast<double>(spans));
+      fmt::print("  {:<12} {:.3f} µs/span\n", name.substr(7),
+                 static_cast<double>(value) / 1e3 / static_cast<double>(spans));
     }
   }
-  fmt::print("stored: {} spans, {} traces, {:.1f} B/span on disk, peak memory {:.0f} MB\n", status->spans, status->traces,
+  fmt::print("stored: {} spans, {} traces, {:.1f} B/span on disk, peak memory {:.0f} MB\n",
+             status->spans, status->traces,
              static_cast<double>(status->disk_bytes) / static_cast<double>(spans), PeakMegabytes());
-  if (bare) fmt::print("ratio to bare DuckDB: {:.2f} (at least 0.5 wanted)\n", bare_cpu / (cpu * per_span));
+  if (bare)
+    fmt::print("ratio to bare DuckDB: {:.2f} (at least 0.5 wanted)\n", bare_cpu / (cpu * per_span));
 
   const auto measure = [&](const char* what, size_t count, auto&& one) {
     std::vector<double> times, cpu_times;  // CPU too: on a busy machine only that means anything
@@ -187,15 +198,19 @@ int main(int argc, char** argv) {
       cpu_times.push_back((ProcessCpu() - cpu_before_one) * 1e3);
     }
     if (count != 0) {
-      fmt::print("{}: p50 {:.1f} ms p99 {:.1f} ms max {:.1f} ms (CPU p50 {:.1f} p99 {:.1f}), {} answers with {} hits\n", what,
-                 Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1), Percentile(cpu_times, 0.5),
-                 Percentile(cpu_times, 0.99), count, hits);
+      fmt::print(
+          "{}: p50 {:.1f} ms p99 {:.1f} ms max {:.1f} ms (CPU p50 {:.1f} p99 {:.1f}), {} answers "
+          "with {} hits\n",
+          what, Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1),
+          Percentile(cpu_times, 0.5), Percentile(cpu_times, 0.99), count, hits);
     }
   };
   uint64_t random = 42;
   const auto next = [&] { return random = MixBits(random + 0x9E3779B97F4A7C15ull); };
   const auto by_id = [&](size_t) {
-    auto trace = store->ReadTrace("default", Load::TraceIdAt(load_options.seed, next() % static_cast<uint64_t>(status->traces)));
+    auto trace = store->ReadTrace(
+        "default",
+        Load::TraceIdAt(load_options.seed, next() % static_cast<uint64_t>(status->traces)));
     if (!trace.ok()) Die(trace.error());
     return trace->size();
   };

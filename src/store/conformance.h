@@ -48,7 +48,8 @@ class BatchBuilder {
     if (b_.scopes.empty()) b_.scopes.push_back({});
     return *this;
   }
-  BatchBuilder& Span(TraceId trace, uint64_t id, uint64_t parent, Nanos start, Nanos duration, const std::string& name = "op") {
+  BatchBuilder& Span(TraceId trace, uint64_t id, uint64_t parent, Nanos start, Nanos duration,
+                     const std::string& name = "op") {
     if (b_.processes.empty()) Process("service");
     b_.AddRow();
     b_.trace_hi.back() = trace.hi;
@@ -66,7 +67,9 @@ class BatchBuilder {
   }
   BatchBuilder& Kind(SpanKind kind) { return b_.kind.back() = kind, *this; }
   BatchBuilder& Status(SpanStatus status) { return b_.status.back() = status, *this; }
-  BatchBuilder& Key(const std::string& key) { return PutVarint(b_.strings.Intern(key), b_.bytes), *this; }
+  BatchBuilder& Key(const std::string& key) {
+    return PutVarint(b_.strings.Intern(key), b_.bytes), *this;
+  }
   BatchBuilder& Text(const std::string& key, std::string_view value) {
     Key(key), PutString(value, b_.bytes), b_.EndAttributes();
     return *this;

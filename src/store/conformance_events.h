@@ -17,8 +17,12 @@ inline EventBatch RichBatch(TraceId trace) {
   e.scopes[0] = {e.strings.Intern("lib"), e.strings.Intern("2.1"), e.ArenaSize(), e.ArenaSize()};
   b.Span(trace, 1, 0, kT0, 100, "root").Kind(SpanKind::kServer).Status(SpanStatus::kError);
   b.Text("text", "value").Int("int", -42).Int("max", INT64_MAX).Bool("yes", true).Bool("no", false);
-  b.Double("half", 0.5).Double("nan", std::numeric_limits<double>::quiet_NaN()).Text("hex", "00ffab0123456789");
-  b.Packed("bytes", ValueType::kBytes, std::string("\x00\xff\x01", 3)).Text("empty", "").Packed("null", ValueType::kString, "");
+  b.Double("half", 0.5)
+      .Double("nan", std::numeric_limits<double>::quiet_NaN())
+      .Text("hex", "00ffab0123456789");
+  b.Packed("bytes", ValueType::kBytes, std::string("\x00\xff\x01", 3))
+      .Text("empty", "")
+      .Packed("null", ValueType::kString, "");
   std::string list;
   PutInt(1, list), PutString("two", list), PutBool(true, list);
   b.Packed("list", ValueType::kArray, list);
@@ -85,7 +89,8 @@ TEST_P(StoreConformance, TenantsNeverMix) {
   for (int round = 0; round < 2; ++round) {
     for (const char* tenant : {"a", "b"}) {
       BatchBuilder b(tenant);
-      b.Process(std::string("service-") + tenant, "host").Span(T(1), 1, 0, kT0, 10, std::string("op-") + tenant);
+      b.Process(std::string("service-") + tenant, "host")
+          .Span(T(1), 1, 0, kT0, 10, std::string("op-") + tenant);
       b.Text(std::string("key-") + tenant, "v");
       Append(b.Take());
       ASSERT_TRUE(store_->AppendMessages(tenant, {{1, "call", tenant, "x", "1"}}).ok());
@@ -183,7 +188,10 @@ TEST_P(StoreConformance, TenThousandAttributes) {
 TEST_P(StoreConformance, ManyDifferentAttributeLists) {
   // More layouts than a segment keeps: the rest must still come back and be found.
   BatchBuilder b;
-  for (uint64_t i = 0; i < 6000; ++i) b.Span(T(i), i + 1, 0, kT0 + static_cast<Nanos>(i), 10).Text("k" + std::to_string(i), "v").Int("n", 1);
+  for (uint64_t i = 0; i < 6000; ++i)
+    b.Span(T(i), i + 1, 0, kT0 + static_cast<Nanos>(i), 10)
+        .Text("k" + std::to_string(i), "v")
+        .Int("n", 1);
   Append(b.Take());
   Flush();
   for (uint64_t i : {0u, 4000u, 4096u, 5999u}) {
@@ -196,13 +204,23 @@ TEST_P(StoreConformance, ManyDifferentAttributeLists) {
 }
 
 TEST_P(StoreConformance, OddTexts) {
-  const std::string odd[] = {"it's", "\"quoted\"", "semi;colon -- comment", std::string("nul\0inside", 10), "\xff\xfe bad utf-8",
-                             "\\x41", "%_", "", "привет", std::string(100'000, 'x')};
+  const std::string odd[] = {"it's",
+                             "\"quoted\"",
+                             "semi;colon -- comment",
+                             std::string("nul\0inside", 10),
+                             "\xff\xfe bad utf-8",
+                             "\\x41",
+                             "%_",
+                             "",
+                             "привет",
+                             std::string(100'000, 'x')};
   uint64_t n = 0;
   for (const std::string& text : odd) {
     ++n;
     BatchBuilder b;
-    b.Process(text, text, {{text, text}}).Span(T(n), n, 0, kT0 + static_cast<Nanos>(n), 10, text).Text(text, text);
+    b.Process(text, text, {{text, text}})
+        .Span(T(n), n, 0, kT0 + static_cast<Nanos>(n), 10, text)
+        .Text(text, text);
     Append(b.Take());
   }
   for (int round = 0; round < 2; ++round) {
@@ -268,17 +286,24 @@ TEST_P(StoreConformance, ScanGivesEachEventOnceAndWholeTraces) {
   EXPECT_EQ(calls, 3);
   ScanOptions some;
   some.time = {kT0 + 100, kT0 + 200};
-  ASSERT_TRUE(store_->Scan("default", some, [&](EventBatch batch) {
-                      for (Nanos start : batch.start_ns) EXPECT_TRUE(start >= kT0 + 100 && start < kT0 + 200);
-                      return true;
-                    }).ok());
+  ASSERT_TRUE(store_
+                  ->Scan("default", some,
+                         [&](EventBatch batch) {
+                           for (Nanos start : batch.start_ns)
+                             EXPECT_TRUE(start >= kT0 + 100 && start < kT0 + 200);
+                           return true;
+                         })
+                  .ok());
 }
 
 TEST_P(StoreConformance, MessagesAndAttachmentsAreKeptOnce) {
-  const std::vector<Message> messages = {{5, "call", "a", "b", "1"}, {7, "return", "b", "a", "1"}, {5, "call", "a", "b", "1"}};
+  const std::vector<Message> messages = {
+      {5, "call", "a", "b", "1"}, {7, "return", "b", "a", "1"}, {5, "call", "a", "b", "1"}};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(store_->AppendMessages("default", messages).ok());
-    ASSERT_TRUE(store_->PutAttachment("default", {T(1), "recording", {"one", std::string("\0two", 4), ""}}).ok());
+    ASSERT_TRUE(
+        store_->PutAttachment("default", {T(1), "recording", {"one", std::string("\0two", 4), ""}})
+            .ok());
     ASSERT_TRUE(store_->PutAttachment("default", {T(1), "capture", {}}).ok());
     Reopen();
   }
@@ -296,7 +321,11 @@ TEST_P(StoreConformance, MessagesAndAttachmentsAreKeptOnce) {
 }
 
 TEST_P(StoreConformance, ClocksReplaceThoseOfTheSameHostAndTime) {
-  ASSERT_TRUE(store_->WriteClocks("default", {{"a", 0, 1, 1}, {"a", 100, 2, 1}, {"a", 200, 3, 1}, {"b", 0, 9, 9}}).ok());
+  ASSERT_TRUE(
+      store_
+          ->WriteClocks("default",
+                        {{"a", 0, 1, 1}, {"a", 100, 2, 1}, {"a", 200, 3, 1}, {"b", 0, 9, 9}})
+          .ok());
   ASSERT_TRUE(store_->WriteClocks("default", {{"a", 50, 7, 2}, {"a", 150, 8, 2}}).ok());
   const auto offsets = [&](TimeRange time) {
     std::vector<std::pair<std::string, Nanos>> out;
@@ -319,7 +348,9 @@ TEST_P(StoreConformance, ExchangesAreTheLeastDelaysBetweenHosts) {
       BatchBuilder b;
       b.Process("front", "a").Span(T(n), 1, 0, window + 100, 1000, "call").Kind(SpanKind::kClient);
       b.Span(T(n), 5, 1, window + 100, 10, "send").Kind(SpanKind::kProducer);
-      b.Process("back", "b").Span(T(n), 2, 1, window + 100 + delay, 900, "handle").Kind(SpanKind::kServer);
+      b.Process("back", "b")
+          .Span(T(n), 2, 1, window + 100 + delay, 900, "handle")
+          .Kind(SpanKind::kServer);
       b.Span(T(n), 6, 5, window + 150 + delay, 10, "receive").Kind(SpanKind::kConsumer);
       b.Process("near", "a").Span(T(n), 3, 1, window + 110, 5, "handle").Kind(SpanKind::kServer);
       Append(b.Take());
@@ -362,7 +393,8 @@ TEST_P(StoreConformance, RetentionByBytesShrinksTheDirectory) {
     for (uint64_t i = 0; i < 12'000; ++i) {
       std::string text(120, ' ');
       for (char& c : text) c = static_cast<char>('a' + random() % 26);
-      b.Span(T(round * 100'000 + i), i + 1, 0, kT0 + static_cast<Nanos>(round), 10).Text("text", text);
+      b.Span(T(round * 100'000 + i), i + 1, 0, kT0 + static_cast<Nanos>(round), 10)
+          .Text("text", text);
     }
     AppendOnce(b.Take());
     Flush();

@@ -12,7 +12,10 @@ using ::testing::IsEmpty;
 TEST_P(StoreConformance, SearchByEachCondition) {
   BatchBuilder b;
   b.Process("front", "h1", {{"zone", "eu"}});
-  b.Span(T(1), 1, 0, kT0 + 100, 1000, "GET /").Status(SpanStatus::kError).Int("code", 500).Text("user", "ann");
+  b.Span(T(1), 1, 0, kT0 + 100, 1000, "GET /")
+      .Status(SpanStatus::kError)
+      .Int("code", 500)
+      .Text("user", "ann");
   b.Process("back", "h2", {{"zone", "us"}});
   b.Span(T(1), 2, 1, kT0 + 200, 50, "query").Text("user", "bob");
   b.Process("front", "h1", {{"zone", "eu"}});
@@ -34,13 +37,24 @@ TEST_P(StoreConformance, SearchByEachCondition) {
     EXPECT_THAT(with([](auto& q) { q.status = SpanStatus::kError; }), ElementsAre(1));
     EXPECT_THAT(with([](auto& q) { q.attributes = {{"user", "ann"}}; }), ElementsAre(2, 1));
     EXPECT_THAT(with([](auto& q) { q.attributes = {{"zone", "us"}}; }), ElementsAre(1));
-    EXPECT_THAT(with([](auto& q) { q.attributes = {{"code", "200"}}; }), ElementsAre(3, 2)) << "equal text, two types";
+    EXPECT_THAT(with([](auto& q) {
+                  q.attributes = {{"code", "200"}};
+                }),
+                ElementsAre(3, 2))
+        << "equal text, two types";
     // One span must have all: front's spans of trace 1 are ann's, bob's span is back's.
-    EXPECT_THAT(with([](auto& q) { q.service = "front", q.attributes = {{"user", "bob"}}; }), IsEmpty());
-    EXPECT_THAT(with([](auto& q) { q.attributes = {{"user", "ann"}, {"code", "500"}}; }), ElementsAre(1));
+    EXPECT_THAT(with([](auto& q) {
+                  q.service = "front", q.attributes = {{"user", "bob"}};
+                }),
+                IsEmpty());
+    EXPECT_THAT(with([](auto& q) {
+                  q.attributes = {{"user", "ann"}, {"code", "500"}};
+                }),
+                ElementsAre(1));
     EXPECT_THAT(with([](auto& q) { q.min_duration_ns = 1000; }), ElementsAre(3, 1));
     EXPECT_THAT(with([](auto& q) { q.max_duration_ns = 999; }), ElementsAre(2));
-    EXPECT_THAT(with([](auto& q) { q.service = "back", q.max_span_duration_ns = 50; }), ElementsAre(1));
+    EXPECT_THAT(with([](auto& q) { q.service = "back", q.max_span_duration_ns = 50; }),
+                ElementsAre(1));
     EXPECT_THAT(with([](auto& q) { q.service = "back", q.min_span_duration_ns = 51; }), IsEmpty());
     EXPECT_THAT(with([](auto& q) { q.time = {kT0 + 200, kT0 + 300}; }), ElementsAre(2));
     EXPECT_THAT(with([](auto& q) { q.limit = 0; }), IsEmpty());
@@ -58,13 +72,29 @@ TEST_P(StoreConformance, SearchByEachCondition) {
 
 TEST_P(StoreConformance, AttributeTypesAreFoundByTheirText) {
   BatchBuilder b;
-  b.Span(T(1), 1, 0, kT0, 1).Int("k", 200).Span(T(2), 1, 0, kT0, 1).Text("k", "true").Span(T(3), 1, 0, kT0, 1).Bool("k", true);
-  b.Span(T(4), 1, 0, kT0, 1).Double("k", 0.25).Span(T(5), 1, 0, kT0, 1).Packed("k", ValueType::kBytes, "\x01\xab");
+  b.Span(T(1), 1, 0, kT0, 1)
+      .Int("k", 200)
+      .Span(T(2), 1, 0, kT0, 1)
+      .Text("k", "true")
+      .Span(T(3), 1, 0, kT0, 1)
+      .Bool("k", true);
+  b.Span(T(4), 1, 0, kT0, 1)
+      .Double("k", 0.25)
+      .Span(T(5), 1, 0, kT0, 1)
+      .Packed("k", ValueType::kBytes, "\x01\xab");
   std::string list;
   PutInt(1, list), PutString("b", list);
   b.Span(T(6), 1, 0, kT0, 1).Packed("k", ValueType::kArray, list);
-  b.Span(T(7), 1, 0, kT0, 1).Text("k", "00000000000000ab").Span(T(8), 1, 0, kT0, 1).Text("k", "00000000000000AB");
-  b.Span(T(9), 1, 0, kT0, 1).Int("k", -7).Span(T(10), 1, 0, kT0, 1).Text("k", "").Span(T(11), 1, 0, kT0, 1).Double("k", 200);
+  b.Span(T(7), 1, 0, kT0, 1)
+      .Text("k", "00000000000000ab")
+      .Span(T(8), 1, 0, kT0, 1)
+      .Text("k", "00000000000000AB");
+  b.Span(T(9), 1, 0, kT0, 1)
+      .Int("k", -7)
+      .Span(T(10), 1, 0, kT0, 1)
+      .Text("k", "")
+      .Span(T(11), 1, 0, kT0, 1)
+      .Double("k", 200);
   Append(b.Take());
   for (int round = 0; round < 2; ++round) {
     const auto found = [&](const char* text) {
@@ -102,7 +132,8 @@ TEST_P(StoreConformance, PagesHaveNoGapAndNoRepeat) {
     if (part != 3) Flush();
   }
   std::sort(want.begin(), want.end(), [&](uint64_t a, uint64_t b) {
-    return ComesBefore({kT0 + static_cast<Nanos>((a * 7) % 10), T(a)}, {kT0 + static_cast<Nanos>((b * 7) % 10), T(b)});
+    return ComesBefore({kT0 + static_cast<Nanos>((a * 7) % 10), T(a)},
+                       {kT0 + static_cast<Nanos>((b * 7) % 10), T(b)});
   });
   for (size_t limit : {1u, 7u, 99u, 100u, 1000u}) {
     std::vector<uint64_t> got;
@@ -131,8 +162,9 @@ TEST_P(StoreConformance, SearchAgreesWithLookingAtEverything) {
         b.Process(service, "h" + std::to_string(pick(3)), {{"zone", pick(2) != 0 ? "eu" : "us"}});
       }
       const uint64_t trace = pick(120), id = pick(6) + 1;
-      b.Span(T(trace), id, pick(3) == 0 ? 0 : pick(6) + 1, kT0 + static_cast<Nanos>(trace * 100 + pick(300)),
-             static_cast<Nanos>(pick(200)), "op" + std::to_string(pick(3)));
+      b.Span(T(trace), id, pick(3) == 0 ? 0 : pick(6) + 1,
+             kT0 + static_cast<Nanos>(trace * 100 + pick(300)), static_cast<Nanos>(pick(200)),
+             "op" + std::to_string(pick(3)));
       if (pick(3) == 0) b.Status(SpanStatus::kError);
       if (pick(2) == 0) b.Int("n", static_cast<int64_t>(pick(5)));
       if (pick(2) == 0) b.Text("t", "v" + std::to_string(pick(5)));
@@ -173,7 +205,8 @@ TEST_P(StoreConformance, SearchAgreesWithLookingAtEverything) {
     std::vector<TraceSummary> want;
     for (size_t t = 0; t + 1 < bounds.size(); ++t) {
       bool matches = false;
-      for (size_t row = bounds[t]; row < bounds[t + 1]; ++row) matches = matches || RowMatches(everything, row, q);
+      for (size_t row = bounds[t]; row < bounds[t + 1]; ++row)
+        matches = matches || RowMatches(everything, row, q);
       const TraceSummary summary = Summarize(everything, bounds[t], bounds[t + 1]);
       if (matches && TraceMatches(summary, q)) want.push_back(summary);
     }
@@ -204,10 +237,17 @@ TEST_P(StoreConformance, OnResourceGivesWhatOverlaps) {
   PutString("lock:a", list), PutString("lock:b", list);
   BatchBuilder b;
   b.Process("front", "h1", {{"service.instance.id", "i1"}, {"process.pid", "42"}});
-  b.Span(T(1), 1, 0, kT0 + 100, 100).Int("thread.id", 7).Text("wherefore.resource", "lock:a").Text("wherefore.resource", "lock:b");
+  b.Span(T(1), 1, 0, kT0 + 100, 100)
+      .Int("thread.id", 7)
+      .Text("wherefore.resource", "lock:a")
+      .Text("wherefore.resource", "lock:b");
   b.Span(T(1), 2, 1, kT0 + 150, 0).Int("thread.id", 7);
-  b.Span(T(2), 3, 0, kT0 + 300, 50).Text("thread.id", "7").Packed("wherefore.resource", ValueType::kArray, list);
-  b.Process("back", "h2").Span(T(2), 4, 3, kT0 + 110, 10).Text("db.client.connection.pool.name", "main");
+  b.Span(T(2), 3, 0, kT0 + 300, 50)
+      .Text("thread.id", "7")
+      .Packed("wherefore.resource", ValueType::kArray, list);
+  b.Process("back", "h2")
+      .Span(T(2), 4, 3, kT0 + 110, 10)
+      .Text("db.client.connection.pool.name", "main");
   b.Span(T(2), 5, 3, kT0 + 120, 10).Text("messaging.destination.partition.id", "3");
   b.Span(T(3), 6, 0, kT0 + 130, INT64_MAX - kT0 - 200);
   Append(b.Take());
@@ -221,10 +261,14 @@ TEST_P(StoreConformance, OnResourceGivesWhatOverlaps) {
     using K = ResourceKey;
     EXPECT_THAT(on({{K::kHost, "h1"}}, {}), ElementsAre(1, 2, 3));
     EXPECT_THAT(on({{K::kThread, "7"}}, {}), ElementsAre(1, 2, 3));
-    EXPECT_THAT(on({{K::kInstance, "i1"}, {K::kPid, "42"}}, {kT0 + 300, kT0 + 301}), ElementsAre(3));
-    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 199, kT0 + 300}), ElementsAre(1)) << "ends at 200, the next begins at 300";
-    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 200, kT0 + 300}), IsEmpty()) << "an interval's end is outside it";
-    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 150, kT0 + 151}), ElementsAre(1, 2)) << "an instant lies in it";
+    EXPECT_THAT(on({{K::kInstance, "i1"}, {K::kPid, "42"}}, {kT0 + 300, kT0 + 301}),
+                ElementsAre(3));
+    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 199, kT0 + 300}), ElementsAre(1))
+        << "ends at 200, the next begins at 300";
+    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 200, kT0 + 300}), IsEmpty())
+        << "an interval's end is outside it";
+    EXPECT_THAT(on({{K::kHost, "h1"}}, {kT0 + 150, kT0 + 151}), ElementsAre(1, 2))
+        << "an instant lies in it";
     EXPECT_THAT(on({{K::kResource, "lock:b"}}, {}), ElementsAre(1, 3));
     EXPECT_THAT(on({{K::kPool, "main"}}, {}), ElementsAre(4));
     EXPECT_THAT(on({{K::kPartition, "3"}}, {}), ElementsAre(5));
@@ -238,24 +282,45 @@ TEST_P(StoreConformance, OnResourceGivesWhatOverlaps) {
 
 TEST_P(StoreConformance, Completion) {
   BatchBuilder b;
-  b.Process("front", "h1", {{"zone", "eu"}}).Span(T(1), 1, 0, kT0, 1, "get").Kind(SpanKind::kServer).Text("color", "red").Int("code", 200);
-  b.Span(T(1), 2, 0, kT0, 1, "get").Kind(SpanKind::kClient).Text("color", "green").Bool("code", true);
-  b.Process("back").Span(T(2), 3, 0, kT0, 1, "put").Text("color", "rose").Double("code", 1.5).Text("id", "00000000000000ff");
+  b.Process("front", "h1", {{"zone", "eu"}})
+      .Span(T(1), 1, 0, kT0, 1, "get")
+      .Kind(SpanKind::kServer)
+      .Text("color", "red")
+      .Int("code", 200);
+  b.Span(T(1), 2, 0, kT0, 1, "get")
+      .Kind(SpanKind::kClient)
+      .Text("color", "green")
+      .Bool("code", true);
+  b.Process("back")
+      .Span(T(2), 3, 0, kT0, 1, "put")
+      .Text("color", "rose")
+      .Double("code", 1.5)
+      .Text("id", "00000000000000ff");
   Append(b.Take());
   Flush();
-  Append(BatchBuilder().Process("apart").Span(T(3), 1, 0, kT0, 1, "x").Text("color", "blue").Text("zone", "us").Take());
+  Append(BatchBuilder()
+             .Process("apart")
+             .Span(T(3), 1, 0, kT0, 1, "x")
+             .Text("color", "blue")
+             .Text("zone", "us")
+             .Take());
   for (int round = 0; round < 2; ++round) {
     EXPECT_THAT(*store_->Services("default"), ElementsAre("apart", "back", "front"));
     using O = Store::Operation;
-    EXPECT_THAT(*store_->Operations("default", "front"), ElementsAre(O{"get", SpanKind::kServer}, O{"get", SpanKind::kClient}));
+    EXPECT_THAT(*store_->Operations("default", "front"),
+                ElementsAre(O{"get", SpanKind::kServer}, O{"get", SpanKind::kClient}));
     EXPECT_THAT(*store_->Operations("default", "nobody"), IsEmpty());
-    EXPECT_THAT(*store_->AttributeKeys("default", "", 100), ElementsAre("code", "color", "id", "zone"));
+    EXPECT_THAT(*store_->AttributeKeys("default", "", 100),
+                ElementsAre("code", "color", "id", "zone"));
     EXPECT_THAT(*store_->AttributeKeys("default", "co", 1), ElementsAre("code"));
-    EXPECT_THAT(*store_->AttributeValues("default", "color", "", 100), ElementsAre("blue", "green", "red", "rose"));
+    EXPECT_THAT(*store_->AttributeValues("default", "color", "", 100),
+                ElementsAre("blue", "green", "red", "rose"));
     EXPECT_THAT(*store_->AttributeValues("default", "color", "r", 100), ElementsAre("red", "rose"));
     EXPECT_THAT(*store_->AttributeValues("default", "color", "", 2), ElementsAre("blue", "green"));
-    EXPECT_THAT(*store_->AttributeValues("default", "code", "", 100), ElementsAre("1.5", "200", "true"));
-    EXPECT_THAT(*store_->AttributeValues("default", "id", "", 100), ElementsAre("00000000000000ff"));
+    EXPECT_THAT(*store_->AttributeValues("default", "code", "", 100),
+                ElementsAre("1.5", "200", "true"));
+    EXPECT_THAT(*store_->AttributeValues("default", "id", "", 100),
+                ElementsAre("00000000000000ff"));
     EXPECT_THAT(*store_->AttributeValues("default", "zone", "", 100), ElementsAre("eu", "us"));
     Flush();
   }

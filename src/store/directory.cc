@@ -57,19 +57,21 @@ Status PrepareDirectory(const std::string& directory) {
                             "name a directory that may be written with --store");
   }
   const std::string path = directory + "/format";
-  if (!fs::exists(path, error)) return WriteWholeFile(path, fmt::format("{}{}\n", kFormatPrefix, kStoreFormat));
+  if (!fs::exists(path, error))
+    return WriteWholeFile(path, fmt::format("{}{}\n", kFormatPrefix, kStoreFormat));
   WF_ASSIGN(const std::string text, ReadWholeFile(path));
   int version = 0;
   if (text.rfind(kFormatPrefix, 0) == 0) {
     std::from_chars(text.data() + kFormatPrefix.size(), text.data() + text.size(), version);
   }
   if (version <= 0) {
-    return EnvironmentError(fmt::format("{}: not a store's format file", path), "name another directory with --store");
+    return EnvironmentError(fmt::format("{}: not a store's format file", path),
+                            "name another directory with --store");
   }
   if (version > kStoreFormat) {
-    return EnvironmentError(
-        fmt::format("{}: format {} is newer than this program's {}", directory, version, kStoreFormat),
-        "open it with the version that wrote it, or a later one");
+    return EnvironmentError(fmt::format("{}: format {} is newer than this program's {}", directory,
+                                        version, kStoreFormat),
+                            "open it with the version that wrote it, or a later one");
   }
   return {};  // format 1 is the first: there is nothing older to migrate
 }
@@ -110,7 +112,9 @@ Status WriteWholeFile(const std::string& path, std::string_view content) {
   const std::string temporary = path + ".new";
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return Failed(temporary, "create");
-  const bool written = write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size()) && fsync(fd) == 0;
+  const bool written =
+      write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size()) &&
+      fsync(fd) == 0;
   close(fd);
   if (!written || rename(temporary.c_str(), path.c_str()) != 0) return Failed(path, "write");
   return {};
@@ -134,9 +138,11 @@ std::vector<uint64_t> NumberedFiles(const std::string& directory, std::string_vi
 int64_t DirectoryBytes(const std::string& directory) {
   int64_t total = 0;
   std::error_code error;
-  for (auto it = fs::recursive_directory_iterator(directory, error); !error && it != fs::end(it); it.increment(error)) {
+  for (auto it = fs::recursive_directory_iterator(directory, error); !error && it != fs::end(it);
+       it.increment(error)) {
     struct stat info;
-    if (stat(it->path().c_str(), &info) == 0 && S_ISREG(info.st_mode)) total += info.st_blocks * 512;
+    if (stat(it->path().c_str(), &info) == 0 && S_ISREG(info.st_mode))
+      total += info.st_blocks * 512;
   }
   return total;
 }

@@ -30,7 +30,8 @@ bool ParseRecord(std::string_view file, size_t at, uint64_t number, Record& out)
 // Does a whole record behind `at` say that this place had been synced?
 bool WasSynced(std::string_view file, size_t at, uint64_t number) {
   const std::string_view magic(reinterpret_cast<const char*>(&kLogRecordMagic), 4);
-  for (size_t p = file.find(magic, at + 1); p != std::string_view::npos; p = file.find(magic, p + 1)) {
+  for (size_t p = file.find(magic, at + 1); p != std::string_view::npos;
+       p = file.find(magic, p + 1)) {
     Record record;
     if (ParseRecord(file, p, number, record) && record.synced > at) return true;
   }
@@ -53,16 +54,18 @@ Result<LogReadResult> ReadLog(const std::string& path, uint64_t number,
       out.torn_bytes = file.size();
       return out;
     }
-    return EnvironmentError(fmt::format("{}: offset 0: not a log file of this store", path),
-                            "the file is damaged; restore it from a copy, or move it away to open without it");
+    return EnvironmentError(
+        fmt::format("{}: offset 0: not a log file of this store", path),
+        "the file is damaged; restore it from a copy, or move it away to open without it");
   }
   size_t at = kLogHeaderBytes;
   Record record;
   while (at < file.size()) {
     if (!ParseRecord(file, at, number, record)) {
       if (WasSynced(file, at, number)) {
-        return EnvironmentError(fmt::format("{}: offset {}: damaged record", path, at),
-                                "the file is damaged; restore it from a copy, or move it away to open without it");
+        return EnvironmentError(
+            fmt::format("{}: offset {}: damaged record", path, at),
+            "the file is damaged; restore it from a copy, or move it away to open without it");
       }
       out.torn_bytes = file.size() - at;
       return out;

@@ -14,18 +14,21 @@ namespace wf {
 namespace {
 
 Error Failed(const std::string& path, const char* what) {
-  return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)), "check free space on the disk");
+  return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)),
+                          "check free space on the disk");
 }
 
 }  // namespace
 
 std::string LogFileName(uint64_t number) { return fmt::format("{:08}.wal", number); }
 
-uint64_t LogCheck(uint64_t file_number, uint32_t length, uint64_t synced, std::string_view payload) {
+uint64_t LogCheck(uint64_t file_number, uint32_t length, uint64_t synced,
+                  std::string_view payload) {
   return HashBytes(payload, MixBits(file_number) ^ MixBits(synced + 1) ^ length);
 }
 
-Result<std::unique_ptr<LogWriter>> LogWriter::Create(const std::string& folder, uint64_t number, SyncMode sync) {
+Result<std::unique_ptr<LogWriter>> LogWriter::Create(const std::string& folder, uint64_t number,
+                                                     SyncMode sync) {
   std::unique_ptr<LogWriter> out(new LogWriter());
   out->path_ = folder + "/" + LogFileName(number);
   out->number_ = number;

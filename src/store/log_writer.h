@@ -12,7 +12,8 @@ enum class SyncMode { kSync, kNoSync };
 
 class LogWriter {
  public:
-  static Result<std::unique_ptr<LogWriter>> Create(const std::string& folder, uint64_t number, SyncMode sync);
+  static Result<std::unique_ptr<LogWriter>> Create(const std::string& folder, uint64_t number,
+                                                   SyncMode sync);
   ~LogWriter();
 
   // Begin a record, append its payload to buffer(), end it. Nothing is written before Commit.
@@ -31,7 +32,7 @@ class LogWriter {
   std::string path_;
   int fd_ = -1;
   uint64_t number_ = 0;
-  uint64_t size_ = 0;    // bytes written
+  uint64_t size_ = 0;  // bytes written
   uint64_t synced_ = 0;
   SyncMode sync_ = SyncMode::kSync;
   std::string buffer_;

@@ -64,7 +64,8 @@ bool ValueHasText(const Value& value, std::string_view text) {
   }
 }
 
-bool HasAttribute(const EventBatch& batch, size_t row, std::string_view key, std::string_view text) {
+bool HasAttribute(const EventBatch& batch, size_t row, std::string_view key,
+                  std::string_view text) {
   const uint32_t code = batch.strings.Find(key);
   if (code == UINT32_MAX) return false;
   return AnyHas(batch.attrs(row), code, text) || AnyHas(batch.process_attrs(row), code, text) ||
@@ -97,7 +98,8 @@ bool Overlaps(const EventBatch& batch, size_t row, TimeRange time) {
 }
 
 bool HasRowConditions(const TraceQuery& q) {
-  return q.service || q.operation || !q.attributes.empty() || q.status || q.min_span_duration_ns || q.max_span_duration_ns;
+  return q.service || q.operation || !q.attributes.empty() || q.status || q.min_span_duration_ns ||
+         q.max_span_duration_ns;
 }
 
 bool RowMatches(const EventBatch& b, size_t row, const TraceQuery& q) {
@@ -119,7 +121,8 @@ bool RowMatches(const EventBatch& b, size_t row, const ResourceQuery& q) {
     }
     const uint32_t code = b.strings.Find(ResourceKeyName(key));
     if (code == UINT32_MAX) return false;
-    if (!AnyNames(b.attrs(row), code, text) && !AnyNames(b.process_attrs(row), code, text)) return false;
+    if (!AnyNames(b.attrs(row), code, text) && !AnyNames(b.process_attrs(row), code, text))
+      return false;
   }
   return true;
 }
@@ -141,8 +144,9 @@ bool BatchMayMatch(const EventBatch& batch, const TraceQuery& q) {
   for (const auto& [key, text] : q.attributes) {
     if (batch.strings.Find(key) == UINT32_MAX) return false;
     // A text that begins with a letter beyond f can only be a string's (or "true"): it stands in the arena as it is.
-    if (text.size() >= 4 && text[0] > 'f' && text[0] <= 'z' && text != "true" && text.rfind("inf", 0) != 0 &&
-        text.rfind("nan", 0) != 0 && batch.bytes.find(text) == std::string::npos) {
+    if (text.size() >= 4 && text[0] > 'f' && text[0] <= 'z' && text != "true" &&
+        text.rfind("inf", 0) != 0 && text.rfind("nan", 0) != 0 &&
+        batch.bytes.find(text) == std::string::npos) {
       return false;
     }
   }

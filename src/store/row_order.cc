@@ -17,7 +17,8 @@ struct Hashed {
 
 // A run of rows with one key: orders them by content, so that the answer does not depend on arrival, keeps one of
 // each content and returns the new end.
-size_t KeepDistinct(const BatchList& batches, std::vector<RowKey>& rows, size_t begin, size_t end, size_t out) {
+size_t KeepDistinct(const BatchList& batches, std::vector<RowKey>& rows, size_t begin, size_t end,
+                    size_t out) {
   std::vector<Hashed> run;
   for (size_t i = begin; i < end; ++i) {
     const EventBatch& batch = *batches[rows[i].batch];
@@ -35,7 +36,8 @@ size_t KeepDistinct(const BatchList& batches, std::vector<RowKey>& rows, size_t 
 }  // namespace
 
 RowKey KeyOf(const EventBatch& batch, uint32_t batch_index, uint32_t row) {
-  return {batch.trace_hi[row], batch.trace_lo[row], batch.start_ns[row], batch.id1[row], batch_index, row};
+  return {batch.trace_hi[row], batch.trace_lo[row], batch.start_ns[row],
+          batch.id1[row],      batch_index,         row};
 }
 
 size_t SortAndRemoveDoubles(const BatchList& batches, std::vector<RowKey>& rows) {

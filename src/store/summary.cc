@@ -43,7 +43,8 @@ void SummarizeRawEvents(const EventBatch& b, size_t begin, size_t end, TraceSumm
   out.name = b.str(b.name[named]);
   out.start_ns = b.start_ns[begin];
   out.duration_ns = SaturatingSub(last, out.start_ns);
-  out.complete = begun && std::all_of(open_units.begin(), open_units.end(), [](const auto& u) { return u.second == 0; });
+  out.complete = begun && std::all_of(open_units.begin(), open_units.end(),
+                                      [](const auto& u) { return u.second == 0; });
 }
 
 }  // namespace

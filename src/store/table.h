@@ -23,7 +23,8 @@ struct ColumnDef {
   ColumnType type = ColumnType::kInt64;
 };
 
-constexpr size_t kBlockRows = 2048;       // rows of a block: the unit of the attribute filters, and DuckDB's vector
+constexpr size_t kBlockRows =
+    2048;  // rows of a block: the unit of the attribute filters, and DuckDB's vector
 constexpr size_t kRowGroupRows = 122880;  // DuckDB's row group
 constexpr size_t kTextSlots = 8;          // s0…: text values of attributes
 constexpr size_t kNumberSlots = 8;        // n0…: integers, booleans, the bits of doubles
@@ -34,25 +35,25 @@ enum EventColumn : uint8_t {
   kColTraceHi,
   kColTraceLo,
   kColId1,
-  kColParent,      // place of the parent among the trace's rows in this segment, from 1; 0: see id2
+  kColParent,  // place of the parent among the trace's rows in this segment, from 1; 0: see id2
   kColStart,
-  kColDuration,    // end - start, modulo 2^64: the raw end is start + duration
+  kColDuration,  // end - start, modulo 2^64: the raw end is start + duration
   kColShape,
-  kColReceipt,     // place of the receipt time in the segment's dictionary
-  kColBlock,       // running number of the 2,048-row block
+  kColReceipt,  // place of the receipt time in the segment's dictionary
+  kColBlock,    // running number of the 2,048-row block
   kColFirstOptional,
   kColId2 = kColFirstOptional,  // where `parent` is 0
   kColSequence,
   kColProbability,
   kColStatusMessage,
   kColTracestate,
-  kColMore,        // attribute values that found no slot
+  kColMore,  // attribute values that found no slot
   kColPoints,
   kColLinks,
-  kColThread,      // thread.id as a number
-  kColPartition,   // messaging.destination.partition.id
-  kColPool,        // db.client.connection.pool.name
-  kColResource,    // wherefore.resource
+  kColThread,     // thread.id as a number
+  kColPartition,  // messaging.destination.partition.id
+  kColPool,       // db.client.connection.pool.name
+  kColResource,   // wherefore.resource
   kColText0,
   kColNumber0 = kColText0 + kTextSlots,
   kEventColumns = kColNumber0 + kNumberSlots,

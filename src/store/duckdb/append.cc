@@ -91,7 +91,8 @@ Status DuckdbStore::LogGroup(std::vector<Queued>& group) {
     log_->EndRecord();
   }
   const Status status = log_->Commit();
-  if (!status.ok()) log_.reset();  // its end is unknown: go on in a new file, this one stays with the buffer
+  if (!status.ok())
+    log_.reset();  // its end is unknown: go on in a new file, this one stays with the buffer
   return status;
 }
 

@@ -16,7 +16,8 @@ template <typename Visit>
 void ForEachProbe(uint64_t hash, size_t bits, Visit&& visit) {
   auto a = static_cast<uint32_t>(hash);
   const auto b = static_cast<uint32_t>(hash >> 26) | 1;  // bits 58–63 chose the bucket
-  for (int i = 0; i < kProbes; ++i, a += b) visit(static_cast<size_t>((static_cast<uint64_t>(a) * bits) >> 32));
+  for (int i = 0; i < kProbes; ++i, a += b)
+    visit(static_cast<size_t>((static_cast<uint64_t>(a) * bits) >> 32));
 }
 
 uint64_t TraceHash(TraceId id) { return MixBits(id.lo ^ MixBits(id.hi)); }
@@ -50,12 +51,14 @@ std::vector<uint64_t> FilterHashesOfText(std::string_view key, std::string_view 
 }
 
 AttributeFilter::AttributeFilter(size_t blocks, size_t entries)
-    : blocks_(blocks), words_(std::max<size_t>(1, (entries * 10 / kFilterBuckets + 63) / 64)),
+    : blocks_(blocks),
+      words_(std::max<size_t>(1, (entries * 10 / kFilterBuckets + 63) / 64)),
       bits_(kFilterBuckets * blocks_ * words_) {}
 
 void AttributeFilter::Add(size_t block, uint64_t hash) {
   uint64_t* words = bits_.data() + (FilterBucket(hash) * blocks_ + block) * words_;
-  ForEachProbe(hash, words_ * 64, [&](size_t bit) { words[bit / 64] |= uint64_t{1} << (bit % 64); });
+  ForEachProbe(hash, words_ * 64,
+               [&](size_t bit) { words[bit / 64] |= uint64_t{1} << (bit % 64); });
 }
 
 void MarkBlocks(std::string_view bucket, size_t blocks, uint64_t hash, std::vector<bool>& may) {
@@ -64,12 +67,14 @@ void MarkBlocks(std::string_view bucket, size_t blocks, uint64_t hash, std::vect
   for (size_t block = 0; block < blocks; ++block) {
     const char* bytes = bucket.data() + block * stride;
     bool all = true;
-    ForEachProbe(hash, stride * 8, [&](size_t bit) { all = all && (bytes[bit / 8] >> (bit % 8) & 1) != 0; });
+    ForEachProbe(hash, stride * 8,
+                 [&](size_t bit) { all = all && (bytes[bit / 8] >> (bit % 8) & 1) != 0; });
     if (all) may[block] = true;
   }
 }
 
-TraceFilter::TraceFilter(size_t traces) : bits_(std::max<size_t>(1, (traces * 32 + 511) / 512) * 8) {}
+TraceFilter::TraceFilter(size_t traces)
+    : bits_(std::max<size_t>(1, (traces * 32 + 511) / 512) * 8) {}
 
 TraceFilter::TraceFilter(std::string_view stored) : bits_(stored.size() / 8) {
   std::memcpy(bits_.data(), stored.data(), bits_.size() * 8);
@@ -77,16 +82,19 @@ TraceFilter::TraceFilter(std::string_view stored) : bits_(stored.size() / 8) {
 
 void TraceFilter::Add(TraceId id) {
   const uint64_t hash = TraceHash(id);
-  uint64_t* line = bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
+  uint64_t* line =
+      bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
   uint64_t probes = MixBits(hash);
   line[hash / 64 & 7] |= uint64_t{1} << (hash & 63);
-  for (int i = 0; i < kTraceProbes; ++i, probes >>= 9) line[probes / 64 & 7] |= uint64_t{1} << (probes & 63);
+  for (int i = 0; i < kTraceProbes; ++i, probes >>= 9)
+    line[probes / 64 & 7] |= uint64_t{1} << (probes & 63);
 }
 
 bool TraceFilter::MayHave(TraceId id) const {
   if (bits_.empty()) return false;
   const uint64_t hash = TraceHash(id);
-  const uint64_t* line = bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
+  const uint64_t* line =
+      bits_.data() + (static_cast<unsigned __int128>(hash) * (bits_.size() / 8) >> 64) * 8;
   if ((line[hash / 64 & 7] >> (hash & 63) & 1) == 0) return false;
   uint64_t probes = MixBits(hash);
   for (int i = 0; i < kTraceProbes; ++i, probes >>= 9) {

@@ -23,7 +23,9 @@ namespace wf {
 constexpr uint32_t kFilterBuckets = 64;
 
 inline uint64_t FilterKeyHash(std::string_view key) { return HashBytes(key, 0x6b6579); }
-inline uint64_t FilterTextHash(uint64_t key_hash, std::string_view text) { return HashBytes(text, key_hash); }
+inline uint64_t FilterTextHash(uint64_t key_hash, std::string_view text) {
+  return HashBytes(text, key_hash);
+}
 inline uint64_t FilterNumberHash(uint64_t key_hash, uint64_t bits, ValueType type) {
   return MixBits(key_hash ^ MixBits(bits + static_cast<uint64_t>(type) * 0x9E3779B97F4A7C15ull));
 }
@@ -40,7 +42,9 @@ class AttributeFilter {
   AttributeFilter(size_t blocks, size_t entries);
   void Add(size_t block, uint64_t hash);
   // Bucket after bucket, each block after block: a bucket is one 64th of the bytes.
-  std::string_view bytes() const { return {reinterpret_cast<const char*>(bits_.data()), bits_.size() * 8}; }
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(bits_.data()), bits_.size() * 8};
+  }
 
  private:
   size_t blocks_, words_;  // words of one array

@@ -12,9 +12,10 @@ Status BareInsert(const std::string& path, const BatchList& batches) {
   WF_ASSIGN(auto database, duck::Database::Open(options));
   WF_ASSIGN(auto connection, database->Connect());
   duck::RowSource rows;
-  const char* names[] = {"trace_hi", "trace_lo", "span_id", "parent_id", "start_ns", "duration_ns", "kind", "status",
-                         "service", "name", "instance"};
-  const ColumnType types[] = {kUInt64, kUInt64, kUInt64, kUInt64, kInt64, kInt64, kUInt8, kUInt8, kString, kString, kString};
+  const char* names[] = {"trace_hi", "trace_lo", "span_id", "parent_id", "start_ns", "duration_ns",
+                         "kind",     "status",   "service", "name",      "instance"};
+  const ColumnType types[] = {kUInt64, kUInt64, kUInt64, kUInt64, kInt64, kInt64,
+                              kUInt8,  kUInt8,  kString, kString, kString};
   for (size_t i = 0; i < 11; ++i) rows.columns.push_back({names[i], types[i]});
   // Attributes get the types of the first row's.
   {
@@ -22,15 +23,20 @@ Status BareInsert(const std::string& path, const BatchList& batches) {
     uint32_t key;
     Value value;
     while (reader.Next(key, value)) {
-      rows.columns.push_back({fmt::format("a{}", rows.columns.size()), value.type == ValueType::kInt ? kInt64 : kString});
+      rows.columns.push_back({fmt::format("a{}", rows.columns.size()),
+                              value.type == ValueType::kInt ? kInt64 : kString});
     }
   }
   std::string sql;
   for (const ColumnDef& c : rows.columns) {
-    const char* type = c.type == kInt64 ? "BIGINT" : c.type == kUInt64 ? "UBIGINT" : c.type == kUInt8 ? "UTINYINT" : "BLOB";
+    const char* type = c.type == kInt64    ? "BIGINT"
+                       : c.type == kUInt64 ? "UBIGINT"
+                       : c.type == kUInt8  ? "UTINYINT"
+                                           : "BLOB";
     sql += fmt::format("{}{} {}", sql.empty() ? "" : ", ", c.name, type);
   }
-  WF_TRY(connection->Run(fmt::format("ATTACH {} AS bare; CREATE TABLE bare.spans ({})", duck::Quote(path), sql)));
+  WF_TRY(connection->Run(
+      fmt::format("ATTACH {} AS bare; CREATE TABLE bare.spans ({})", duck::Quote(path), sql)));
   size_t batch = 0, row = 0;
   rows.fill = [&](void* const* v, size_t capacity) {
     size_t n = 0;
@@ -44,9 +50,11 @@ Status BareInsert(const std::string& path, const BatchList& batches) {
       static_cast<int64_t*>(v[5])[n] = b.end_ns[row] - b.start_ns[row];
       static_cast<uint8_t*>(v[6])[n] = static_cast<uint8_t>(b.kind[row]);
       static_cast<uint8_t*>(v[7])[n] = static_cast<uint8_t>(b.status[row]);
-      static_cast<duckdb_string_t*>(v[8])[n] = duck::BorrowText(b.str(b.processes[b.process[row]].service));
+      static_cast<duckdb_string_t*>(v[8])[n] =
+          duck::BorrowText(b.str(b.processes[b.process[row]].service));
       static_cast<duckdb_string_t*>(v[9])[n] = duck::BorrowText(b.str(b.name[row]));
-      static_cast<duckdb_string_t*>(v[10])[n] = duck::BorrowText(b.str(b.processes[b.process[row]].host));
+      static_cast<duckdb_string_t*>(v[10])[n] =
+          duck::BorrowText(b.str(b.processes[b.process[row]].host));
       AttributeReader reader(b.attrs(row));
       uint32_t key;
       Value value;

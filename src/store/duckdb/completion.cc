@@ -65,7 +65,8 @@ Result<std::vector<std::string>> DuckdbStore::Services(const std::string& tenant
   return std::vector<std::string>(out.begin(), out.end());
 }
 
-Result<std::vector<Store::Operation>> DuckdbStore::Operations(const std::string& tenant, const std::string& service) {
+Result<std::vector<Store::Operation>> DuckdbStore::Operations(const std::string& tenant,
+                                                              const std::string& service) {
   std::shared_lock layout_lock(layout_mutex_);
   const Snapshot snapshot = Look(tenant);
   std::set<Operation> out;
@@ -74,7 +75,9 @@ Result<std::vector<Store::Operation>> DuckdbStore::Operations(const std::string&
     if (code == UINT32_MAX) continue;
     std::set<std::pair<uint32_t, SpanKind>> seen;
     for (size_t row = 0; row < batch->size(); ++row) {
-      if (batch->processes[batch->process[row]].service != code || batch->type[row] != EventType::kSpan) continue;
+      if (batch->processes[batch->process[row]].service != code ||
+          batch->type[row] != EventType::kSpan)
+        continue;
       if (seen.insert({batch->name[row], batch->kind[row]}).second) {
         out.insert({std::string(batch->str(batch->name[row])), batch->kind[row]});
       }
@@ -92,8 +95,8 @@ Result<std::vector<Store::Operation>> DuckdbStore::Operations(const std::string&
   return std::vector<Operation>(out.begin(), out.end());
 }
 
-Result<std::vector<std::string>> DuckdbStore::AttributeKeys(const std::string& tenant, std::string_view prefix,
-                                                            size_t limit) {
+Result<std::vector<std::string>> DuckdbStore::AttributeKeys(const std::string& tenant,
+                                                            std::string_view prefix, size_t limit) {
   std::shared_lock layout_lock(layout_mutex_);
   const Snapshot snapshot = Look(tenant);
   Smallest out(prefix, limit);
@@ -119,8 +122,10 @@ Result<std::vector<std::string>> DuckdbStore::AttributeKeys(const std::string& t
   return out.Take();
 }
 
-Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string& tenant, const std::string& key,
-                                                              std::string_view prefix, size_t limit) {
+Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string& tenant,
+                                                              const std::string& key,
+                                                              std::string_view prefix,
+                                                              size_t limit) {
   std::shared_lock layout_lock(layout_mutex_);
   const Snapshot snapshot = Look(tenant);
   Smallest out(prefix, limit);
@@ -146,8 +151,8 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
     add_shared(dictionary->base, code);
     // Layouts by the column that holds the key's value there.
     std::map<std::pair<uint8_t, uint8_t>, std::set<uint32_t>> layouts_of;
-    const bool loose = std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(), code) !=
-                       dictionary->loose_keys.end();
+    const bool loose = std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(),
+                                 code) != dictionary->loose_keys.end();
     if (loose) layouts_of[{kNoColumn, 0}].insert(0);
     for (uint32_t l = 0; l < dictionary->layouts.size(); ++l) {
       for (const LayoutEntry& entry : dictionary->layouts[l]) {
@@ -165,10 +170,14 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
         const bool text = type == static_cast<uint8_t>(ValueType::kString);
         const std::string& name = EventTable()[column].name;
         // Texts are compared as bytes by both sides, so the smallest there are the smallest here.
-        WF_ASSIGN(auto result,
-                  connection->Query(
-                      fmt::format("SELECT DISTINCT {0} FROM {1} WHERE shape IN ({2}) {3}", name, segment->table(), fmt::join(shapes, ","), text ? fmt::format("AND {0} >= ? ORDER BY {0} LIMIT {1}", name, limit) : ""),
-                      text ? std::vector<duck::Param>{duck::Param(prefix)} : std::vector<duck::Param>{}));
+        WF_ASSIGN(
+            auto result,
+            connection->Query(
+                fmt::format(
+                    "SELECT DISTINCT {0} FROM {1} WHERE shape IN ({2}) {3}", name, segment->table(),
+                    fmt::join(shapes, ","),
+                    text ? fmt::format("AND {0} >= ? ORDER BY {0} LIMIT {1}", name, limit) : ""),
+                text ? std::vector<duck::Param>{duck::Param(prefix)} : std::vector<duck::Param>{}));
         while (duck::Chunk chunk = result.Next()) {
           for (size_t i = 0; i < chunk.size(); ++i) {
             if (text) {
@@ -192,8 +201,9 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
         }
         continue;
       }
-      WF_ASSIGN(auto result, connection->Query(fmt::format(
-                                 "SELECT shape, more FROM {} WHERE shape IN ({})", segment->table(), fmt::join(shapes, ","))));
+      WF_ASSIGN(auto result,
+                connection->Query(fmt::format("SELECT shape, more FROM {} WHERE shape IN ({})",
+                                              segment->table(), fmt::join(shapes, ","))));
       while (duck::Chunk chunk = result.Next()) {
         for (size_t i = 0; i < chunk.size(); ++i) {
           const uint32_t layout_number = dictionary->shapes[chunk.Column<uint32_t>(0)[i]].layout;
@@ -216,14 +226,17 @@ Result<std::vector<std::string>> DuckdbStore::AttributeValues(const std::string&
   return out.Take();
 }
 
-Result<std::vector<ClockExchange>> DuckdbStore::ReadExchanges(const std::string& tenant, TimeRange time) {
+Result<std::vector<ClockExchange>> DuckdbStore::ReadExchanges(const std::string& tenant,
+                                                              TimeRange time) {
   std::shared_lock layout_lock(layout_mutex_);
   const Snapshot snapshot = Look(tenant);
   std::map<std::tuple<std::string, std::string, Nanos>, std::pair<Nanos, int64_t>> least;
   const auto add = [&](const std::vector<ClockExchange>& exchanges) {
     for (const ClockExchange& e : exchanges) {
-      if (SaturatingAdd(e.window_ns, kClockWindow) <= time.from || e.window_ns >= time.until) continue;
-      const auto [it, added] = least.try_emplace({e.from_host, e.to_host, e.window_ns}, e.least_ns, 0);
+      if (SaturatingAdd(e.window_ns, kClockWindow) <= time.from || e.window_ns >= time.until)
+        continue;
+      const auto [it, added] =
+          least.try_emplace({e.from_host, e.to_host, e.window_ns}, e.least_ns, 0);
       it->second.first = std::min(it->second.first, e.least_ns);
       it->second.second += e.count;
     }
@@ -236,7 +249,8 @@ Result<std::vector<ClockExchange>> DuckdbStore::ReadExchanges(const std::string&
     // As if the pending rows were written now.
     std::vector<RowKey> rows;
     for (uint32_t i = 0; i < snapshot.pending.size(); ++i) {
-      for (uint32_t row = 0; row < snapshot.pending[i]->size(); ++row) rows.push_back(KeyOf(*snapshot.pending[i], i, row));
+      for (uint32_t row = 0; row < snapshot.pending[i]->size(); ++row)
+        rows.push_back(KeyOf(*snapshot.pending[i], i, row));
     }
     SortAndRemoveDoubles(snapshot.pending, rows);
     SlotHomes homes;
@@ -244,7 +258,8 @@ Result<std::vector<ClockExchange>> DuckdbStore::ReadExchanges(const std::string&
   }
   std::vector<ClockExchange> out;
   for (const auto& [key, value] : least) {
-    out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), value.first, value.second});
+    out.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), value.first, value.second});
   }
   return out;
 }
@@ -264,14 +279,16 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
     out.spans += static_cast<int64_t>(segment->spans);
     out.events += static_cast<int64_t>(segment->rows);
     out.traces += static_cast<int64_t>(segment->traces);
-    for (const ContinuedTrace& trace : segment->continued) out.traces -= alive.count(trace.earlier_segment) != 0 ? 1 : 0;
+    for (const ContinuedTrace& trace : segment->continued)
+      out.traces -= alive.count(trace.earlier_segment) != 0 ? 1 : 0;
     alive.insert(segment->id);
     span_times(segment->min_start, segment->max_start);
   }
   // Pending rows, without doubles of each other and of stored ones.
   std::vector<RowKey> rows;
   for (uint32_t i = 0; i < snapshot.pending.size(); ++i) {
-    for (uint32_t row = 0; row < snapshot.pending[i]->size(); ++row) rows.push_back(KeyOf(*snapshot.pending[i], i, row));
+    for (uint32_t row = 0; row < snapshot.pending[i]->size(); ++row)
+      rows.push_back(KeyOf(*snapshot.pending[i], i, row));
   }
   SortAndRemoveDoubles(snapshot.pending, rows);
   out.pending_rows = static_cast<int64_t>(rows.size());
@@ -284,14 +301,16 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
     if (i != 0 && rows[i].SameTrace(rows[i - 1])) continue;
     ++out.traces;
     const TraceId id = rows[i].trace_id();
-    if (std::any_of(snapshot.segments.begin(), snapshot.segments.end(), [&](const auto& s) { return s->filter.MayHave(id); })) {
+    if (std::any_of(snapshot.segments.begin(), snapshot.segments.end(),
+                    [&](const auto& s) { return s->filter.MayHave(id); })) {
       maybe.push_back(id);
     }
   }
   const auto by_trace = [](const RowKey& row, TraceId id) { return row.trace_id() < id; };
   for (size_t at = 0; at < maybe.size(); at += 2000) {
-    const std::vector<TraceId> ids(maybe.begin() + static_cast<ptrdiff_t>(at),
-                                   maybe.begin() + static_cast<ptrdiff_t>(std::min(maybe.size(), at + 2000)));
+    const std::vector<TraceId> ids(
+        maybe.begin() + static_cast<ptrdiff_t>(at),
+        maybe.begin() + static_cast<ptrdiff_t>(std::min(maybe.size(), at + 2000)));
     BatchList stored;
     WF_TRY(ReadStored(tenant, ids, snapshot.segments, stored, nullptr));
     std::unordered_set<TraceId> known;
@@ -300,7 +319,8 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
       for (uint32_t row = 0; row < batch->size(); ++row) {
         const TraceId id = batch->trace_id(row);
         known.insert(id);
-        for (auto it = std::lower_bound(rows.begin(), rows.end(), id, by_trace); it != rows.end() && it->trace_id() == id; ++it) {
+        for (auto it = std::lower_bound(rows.begin(), rows.end(), id, by_trace);
+             it != rows.end() && it->trace_id() == id; ++it) {
           if (it->id1 == batch->id1[row] && it->start_ns == batch->start_ns[row] &&
               ContentHash(*snapshot.pending[it->batch], it->row) == ContentHash(*batch, row) &&
               doubles.insert({it->batch, it->row}).second) {

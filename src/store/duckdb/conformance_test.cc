@@ -13,7 +13,8 @@ namespace {
 class DuckdbFactory : public StoreFactory {
  public:
   DuckdbFactory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "wherefore-store-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "wherefore-store-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
   }
   ~DuckdbFactory() override { std::filesystem::remove_all(directory_); }

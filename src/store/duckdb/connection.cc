@@ -10,8 +10,9 @@ namespace {
 std::atomic<int> next_function{0};
 
 Error Failed(std::string_view what, const char* why) {
-  return EnvironmentError(fmt::format("store: {}: {}", what, why != nullptr ? why : "unknown reason"),
-                          "check free space and permissions of the store's directory");
+  return EnvironmentError(
+      fmt::format("store: {}: {}", what, why != nullptr ? why : "unknown reason"),
+      "check free space and permissions of the store's directory");
 }
 
 duckdb_type TypeOf(ColumnType type) {
@@ -54,7 +55,8 @@ const char* TypeSql(ColumnType type) {
 
 std::string ColumnsSql(const std::vector<ColumnDef>& columns) {
   std::string sql;
-  for (const ColumnDef& def : columns) sql += fmt::format("{}{} {}", sql.empty() ? "" : ", ", def.name, TypeSql(def.type));
+  for (const ColumnDef& def : columns)
+    sql += fmt::format("{}{} {}", sql.empty() ? "" : ", ", def.name, TypeSql(def.type));
   return sql;
 }
 
@@ -96,7 +98,8 @@ Database::~Database() {
 
 Result<std::unique_ptr<Connection>> Database::Connect() {
   std::unique_ptr<Connection> out(new Connection());
-  if (api().connect(database_, &out->connection_) != DuckDBSuccess) return Failed("connect", nullptr);
+  if (api().connect(database_, &out->connection_) != DuckDBSuccess)
+    return Failed("connect", nullptr);
   out->function_ = fmt::format("wf_rows_{}", next_function++);
   duckdb_table_function function = api().create_table_function();
   api().table_function_set_name(function, out->function_.c_str());
@@ -176,7 +179,8 @@ Status Connection::Insert(const std::string& table, RowSource& source) {
   source_ = &source;
   std::string names;
   for (const ColumnDef& column : source.columns) names += (names.empty() ? "" : ",") + column.name;
-  const Status status = Run(fmt::format("INSERT INTO {} ({}) SELECT * FROM {}()", table, names, function_));
+  const Status status =
+      Run(fmt::format("INSERT INTO {} ({}) SELECT * FROM {}()", table, names, function_));
   source_ = nullptr;
   return status;
 }

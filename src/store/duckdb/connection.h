@@ -53,7 +53,9 @@ class Chunk {
   const T* Column(size_t i) const {
     return static_cast<const T*>(api().vector_get_data(api().data_chunk_get_vector(chunk_, i)));
   }
-  std::string_view Text(size_t column, size_t row) const { return ViewText(Column<duckdb_string_t>(column)[row]); }
+  std::string_view Text(size_t column, size_t row) const {
+    return ViewText(Column<duckdb_string_t>(column)[row]);
+  }
 
  private:
   duckdb_data_chunk chunk_;
@@ -62,7 +64,8 @@ class Chunk {
 class QueryResult {
  public:
   QueryResult() { std::memset(&result_, 0, sizeof result_); }
-  QueryResult(QueryResult&& o) noexcept : result_(o.result_), live_(std::exchange(o.live_, false)) {}
+  QueryResult(QueryResult&& o) noexcept
+      : result_(o.result_), live_(std::exchange(o.live_, false)) {}
   QueryResult& operator=(QueryResult&&) = delete;
   ~QueryResult() {
     if (live_) api().destroy_result(&result_);
@@ -103,8 +106,9 @@ class Connection {
   static void Fill(duckdb_function_info info, duckdb_data_chunk chunk);
 
   duckdb_connection connection_ = nullptr;
-  std::string function_;          // wf_rows_N: functions are named per database, sources belong to a connection
-  RowSource* source_ = nullptr;   // during Insert
+  std::string
+      function_;  // wf_rows_N: functions are named per database, sources belong to a connection
+  RowSource* source_ = nullptr;  // during Insert
   std::vector<void*> vectors_;
 };
 

@@ -29,7 +29,8 @@ EventBatch BatchNumber(uint64_t n) {
   b.Process("service", "host");
   for (uint64_t i = 0; i < kSpansPerBatch; ++i) {
     const uint64_t trace = n / 2 * 8 + i % 8;
-    b.Span({MixBits(trace), trace}, n * kSpansPerBatch + i + 1, 0, kT0 + static_cast<Nanos>(n), 10).Int("batch", static_cast<int64_t>(n));
+    b.Span({MixBits(trace), trace}, n * kSpansPerBatch + i + 1, 0, kT0 + static_cast<Nanos>(n), 10)
+        .Int("batch", static_cast<int64_t>(n));
   }
   return b.Take();
 }
@@ -62,13 +63,15 @@ void CheckRound(const std::string& directory, const std::set<uint64_t>& acknowle
     return true;
   });
   ASSERT_TRUE(scanned.ok()) << scanned.error().message;
-  for (uint64_t n : acknowledged) ASSERT_EQ(spans[n], kSpansPerBatch) << "batch " << n << " was acknowledged";
+  for (uint64_t n : acknowledged)
+    ASSERT_EQ(spans[n], kSpansPerBatch) << "batch " << n << " was acknowledged";
   EXPECT_EQ((*opened)->ReadStatus("default")->spans, static_cast<int64_t>(ids.size()));
 }
 
 TEST(Crash, AcknowledgedBatchesSurviveKill) {
   const int rounds = std::getenv("WHEREFORE_SLOW") != nullptr ? 100 : 10;
-  std::string pattern = (std::filesystem::temp_directory_path() / "wherefore-crash-XXXXXX").string();
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "wherefore-crash-XXXXXX").string();
   const std::string directory = mkdtemp(pattern.data());
   std::mt19937_64 random(std::random_device{}());
   std::set<uint64_t> acknowledged;
@@ -84,13 +87,15 @@ TEST(Crash, AcknowledgedBatchesSurviveKill) {
     close(ends[1]);
     // Counted from the first acknowledgement, so that opening a growing store takes no part of it.
     uint64_t n = 0;
-    if (read(ends[0], &n, sizeof n) == sizeof n) acknowledged.insert(n), next = std::max(next, n + 1);
+    if (read(ends[0], &n, sizeof n) == sizeof n)
+      acknowledged.insert(n), next = std::max(next, n + 1);
     const auto microseconds = random() % 150'000;
     std::thread killer([&] {
       usleep(static_cast<useconds_t>(microseconds));
       kill(child, SIGKILL);
     });
-    while (read(ends[0], &n, sizeof n) == sizeof n) acknowledged.insert(n), next = std::max(next, n + 1);
+    while (read(ends[0], &n, sizeof n) == sizeof n)
+      acknowledged.insert(n), next = std::max(next, n + 1);
     killer.join();
     int status = 0;
     waitpid(child, &status, 0);

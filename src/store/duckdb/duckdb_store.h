@@ -18,14 +18,17 @@ struct DuckdbStoreOptions {
   // Rows of a full pending buffer, and so of a segment: two row groups of DuckDB. Two buffers of this size (one
   // filling, one being written) at about 280 bytes a span are the store's largest use of memory.
   size_t segment_rows = 2 * 122880;
-  size_t max_queue_bytes = 24u << 20;  // batches waiting for the log; beyond this Append answers kOverloaded
-  Nanos flush_age = 5 * kMinute;       // pending rows older than this are written even if few
-  size_t keep_in_log = 4096;           // on closing, fewer rows than this stay in the log
-  std::string memory_limit = "80MB";   // DuckDB's: writing a row group needs about 50
-  int threads = 1;  // of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU)
+  size_t max_queue_bytes =
+      24u << 20;  // batches waiting for the log; beyond this Append answers kOverloaded
+  Nanos flush_age = 5 * kMinute;      // pending rows older than this are written even if few
+  size_t keep_in_log = 4096;          // on closing, fewer rows than this stay in the log
+  std::string memory_limit = "80MB";  // DuckDB's: writing a row group needs about 50
+  int threads =
+      1;  // of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU)
 };
 
 // Fails when another process has the directory, when its format is newer, or when a log file is damaged.
-Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory, const DuckdbStoreOptions& options = {});
+Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory,
+                                               const DuckdbStoreOptions& options = {});
 
 }  // namespace wf

@@ -37,20 +37,26 @@ class DuckdbStoreTest : public ::testing::Test {
     return opened.ok() ? Error{} : opened.error();
   }
   static EventBatch Span(uint64_t n, const std::string& tenant = "default") {
-    return BatchBuilder(tenant).Span({MixBits(n), n}, n + 1, 0, kT0 + static_cast<Nanos>(n), 10).Text("n", std::to_string(n)).Take();
+    return BatchBuilder(tenant)
+        .Span({MixBits(n), n}, n + 1, 0, kT0 + static_cast<Nanos>(n), 10)
+        .Text("n", std::to_string(n))
+        .Take();
   }
   void Append(uint64_t n) { ASSERT_TRUE(store_->AppendAndWait(Span(n)).ok()); }
   size_t Size(uint64_t n) { return store_->ReadTrace("default", {MixBits(n), n})->size(); }
   std::vector<fs::path> Files(const char* folder) {
     std::vector<fs::path> out;
-    for (const auto& entry : fs::directory_iterator(directory_ + "/" + folder)) out.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(directory_ + "/" + folder))
+      out.push_back(entry.path());
     return out;
   }
   static std::string Slurp(const fs::path& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  static void Spill(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  static void Spill(const fs::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
 
   std::string directory_;
   std::unique_ptr<Store> store_;
@@ -147,7 +153,8 @@ TEST_F(DuckdbStoreTest, FullPartsAreFollowedByNewOnes) {
   Open(options);
   for (uint64_t n = 0; n < 40; ++n) {
     BatchBuilder b;
-    for (uint64_t i = 0; i < 3; ++i) b.Span({MixBits(n), n}, i + 1, 0, kT0 + static_cast<Nanos>(n), 5);
+    for (uint64_t i = 0; i < 3; ++i)
+      b.Span({MixBits(n), n}, i + 1, 0, kT0 + static_cast<Nanos>(n), 5);
     ASSERT_TRUE(store_->AppendAndWait(b.Take()).ok());
   }
   ASSERT_TRUE(store_->Flush().ok());
@@ -207,17 +214,21 @@ TEST_F(DuckdbStoreTest, ReadersSeeEverythingWhileSegmentsAreWritten) {
       ASSERT_EQ(Size(n), 20u) << n << " of " << have;
       if (looked % 50 == 0) {
         std::set<uint64_t> seen;
-        ASSERT_TRUE(store_->Scan("default", {}, [&](EventBatch b) {
-                            for (uint64_t lo : b.trace_lo) seen.insert(lo);
-                            return true;
-                          }).ok());
+        ASSERT_TRUE(store_
+                        ->Scan("default", {},
+                               [&](EventBatch b) {
+                                 for (uint64_t lo : b.trace_lo) seen.insert(lo);
+                                 return true;
+                               })
+                        .ok());
         ASSERT_GE(seen.size(), have);
       }
     }
   });
   for (uint64_t n = 0; n < 1500; ++n) {
     BatchBuilder b;
-    for (uint64_t i = 0; i < 20; ++i) b.Span({MixBits(n), n}, i + 1, i, kT0 + static_cast<Nanos>(n * 20 + i), 5);
+    for (uint64_t i = 0; i < 20; ++i)
+      b.Span({MixBits(n), n}, i + 1, i, kT0 + static_cast<Nanos>(n * 20 + i), 5);
     Status status = store_->AppendAndWait(b.batch());
     ASSERT_TRUE(status.ok());
     written = n + 1;
@@ -238,7 +249,8 @@ TEST_F(DuckdbStoreTest, OpensTheFixtureOfFormat1) {
     BatchBuilder b;
     b.Received(kT0).Process("shop", "node-1", {{"zone", "eu"}});
     for (uint64_t n = 0; n < 50; ++n) {
-      b.Span({MixBits(n / 5), n / 5}, n + 1, n % 5 == 0 ? 0 : n, kT0 + static_cast<Nanos>(n * 1000), 500, "op" + std::to_string(n % 3));
+      b.Span({MixBits(n / 5), n / 5}, n + 1, n % 5 == 0 ? 0 : n, kT0 + static_cast<Nanos>(n * 1000),
+             500, "op" + std::to_string(n % 3));
       b.Text("user", "u" + std::to_string(n % 7)).Int("code", 200).Text("id", "00000000000000ff");
     }
     ASSERT_TRUE((*made)->AppendAndWait(b.Take()).ok());

@@ -20,7 +20,7 @@ namespace wf {
 namespace {
 
 constexpr size_t kSmallSegmentRows = 61440;  // half a row group: larger ones are never rewritten
-constexpr size_t kIdsPerRead = 2000;         // traces looked at together when removing stored doubles
+constexpr size_t kIdsPerRead = 2000;  // traces looked at together when removing stored doubles
 
 }  // namespace
 
@@ -48,7 +48,8 @@ Status DuckdbStore::Flush() {
 void DuckdbStore::FlushLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    sealed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || writing_ != nullptr; });
+    sealed_.wait_for(lock, std::chrono::seconds(1),
+                     [&] { return stopping_ || writing_ != nullptr; });
     if (writing_ == nullptr) {
       if (stopping_) return;
       if (filling_->rows != 0 && MonotonicNow() - filling_->since > options_.flush_age) {
@@ -97,7 +98,8 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
     }
     const auto index = static_cast<uint32_t>(tenant->batches.size());
     tenant->batches.push_back(batch);
-    for (uint32_t row = 0; row < batch->size(); ++row) tenant->rows.push_back(KeyOf(*batch, index, row));
+    for (uint32_t row = 0; row < batch->size(); ++row)
+      tenant->rows.push_back(KeyOf(*batch, index, row));
   }
 
   SegmentList segments;
@@ -121,12 +123,15 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
     WF_TRY(RemoveStoredDoubles(*tenant, segments));
     doubles += tenant->doubles;
   }
-  tenants.erase(std::remove_if(tenants.begin(), tenants.end(), [](const auto& t) { return t->rows.empty(); }), tenants.end());
+  tenants.erase(
+      std::remove_if(tenants.begin(), tenants.end(), [](const auto& t) { return t->rows.empty(); }),
+      tenants.end());
   for (auto& tenant : tenants) {
     StageCpu cpu(*this, "layout");
     tenant->writer = std::make_unique<SegmentWriter>(tenant->batches, tenant->rows, active_->homes);
   }
-  const bool moves = std::any_of(tenants.begin(), tenants.end(), [](const auto& t) { return !t->taken_in.empty(); });
+  const bool moves = std::any_of(tenants.begin(), tenants.end(),
+                                 [](const auto& t) { return !t->taken_in.empty(); });
   std::unique_lock layout_lock(layout_mutex_, std::defer_lock);
   if (moves) {
     // Never under a reader: short reads are waited for, and while a scan runs nothing moves.
@@ -167,8 +172,8 @@ Status DuckdbStore::TakeInSmallSegments(TenantRows& tenant, const SegmentList& s
   for (auto it = segments.rbegin(); it != segments.rend(); ++it) {
     const Segment& segment = **it;
     if (segment.tenant != tenant.name) continue;
-    if (segment.part != active_ || segment.rows > kSmallSegmentRows || segment.rows > rows * 2 + 8192 ||
-        rows + segment.rows > options_.segment_rows) {
+    if (segment.part != active_ || segment.rows > kSmallSegmentRows ||
+        segment.rows > rows * 2 + 8192 || rows + segment.rows > options_.segment_rows) {
       break;
     }
     tenant.taken_in.push_back(*it);
@@ -179,11 +184,14 @@ Status DuckdbStore::TakeInSmallSegments(TenantRows& tenant, const SegmentList& s
   for (const auto& segment : tenant.taken_in) {
     WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
     RowDecoder decoder(*segment, std::move(dictionary));
-    WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {}", segment->select_list(), segment->table())));
-    while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+    WF_ASSIGN(auto result, connection->Query(fmt::format(
+                               "SELECT {} FROM {}", segment->select_list(), segment->table())));
+    while (duck::Chunk chunk = result.Next())
+      WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
     auto batch = decoder.Finish();
     const auto index = static_cast<uint32_t>(tenant.batches.size());
-    for (uint32_t row = 0; row < batch->size(); ++row) tenant.rows.push_back(KeyOf(*batch, index, row));
+    for (uint32_t row = 0; row < batch->size(); ++row)
+      tenant.rows.push_back(KeyOf(*batch, index, row));
     tenant.batches.push_back(std::move(batch));
   }
   return {};
@@ -192,8 +200,8 @@ Status DuckdbStore::TakeInSmallSegments(TenantRows& tenant, const SegmentList& s
 Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& all) {
   SegmentList segments;
   for (const auto& segment : all) {
-    if (segment->tenant == tenant.name &&
-        std::find(tenant.taken_in.begin(), tenant.taken_in.end(), segment) == tenant.taken_in.end()) {
+    if (segment->tenant == tenant.name && std::find(tenant.taken_in.begin(), tenant.taken_in.end(),
+                                                    segment) == tenant.taken_in.end()) {
       segments.push_back(segment);
     }
   }
@@ -202,15 +210,17 @@ Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& a
   for (size_t i = 0; i < tenant.rows.size(); ++i) {
     if (i != 0 && tenant.rows[i].SameTrace(tenant.rows[i - 1])) continue;
     const TraceId id = tenant.rows[i].trace_id();
-    if (std::any_of(segments.begin(), segments.end(), [&](const auto& s) { return s->filter.MayHave(id); })) {
+    if (std::any_of(segments.begin(), segments.end(),
+                    [&](const auto& s) { return s->filter.MayHave(id); })) {
       maybe.push_back(id);
     }
   }
   const auto by_trace = [](const RowKey& row, TraceId id) { return row.trace_id() < id; };
   std::vector<bool> remove(tenant.rows.size(), false);
   for (size_t at = 0; at < maybe.size(); at += kIdsPerRead) {
-    const std::vector<TraceId> ids(maybe.begin() + static_cast<ptrdiff_t>(at),
-                                   maybe.begin() + static_cast<ptrdiff_t>(std::min(maybe.size(), at + kIdsPerRead)));
+    const std::vector<TraceId> ids(
+        maybe.begin() + static_cast<ptrdiff_t>(at),
+        maybe.begin() + static_cast<ptrdiff_t>(std::min(maybe.size(), at + kIdsPerRead)));
     // First few columns: which traces are there at all, and has one a row with the same id and start? Only such rows
     // are read whole and compared.
     std::unordered_map<TraceId, uint64_t> latest;
@@ -219,14 +229,16 @@ Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& a
       const TraceId id = batch.trace_id(row);
       auto it = std::lower_bound(tenant.rows.begin(), tenant.rows.end(), id, by_trace);
       for (; it != tenant.rows.end() && it->trace_id() == id; ++it) {
-        if (it->id1 == batch.id1[row] && it->start_ns == batch.start_ns[row]) visit(static_cast<size_t>(it - tenant.rows.begin()));
+        if (it->id1 == batch.id1[row] && it->start_ns == batch.start_ns[row])
+          visit(static_cast<size_t>(it - tenant.rows.begin()));
       }
     };
     BatchList stored;
     std::vector<uint64_t> numbers;
     WF_TRY(ReadStored(tenant.name, ids, segments, stored, &numbers, [](const SegmentDictionary&) {
       uint64_t columns = 0;
-      for (uint8_t c : {kColTraceHi, kColTraceLo, kColId1, kColStart, kColShape}) columns |= uint64_t{1} << c;
+      for (uint8_t c : {kColTraceHi, kColTraceLo, kColId1, kColStart, kColShape})
+        columns |= uint64_t{1} << c;
       return columns;
     }));
     for (size_t i = 0; i < stored.size(); ++i) {
@@ -244,7 +256,9 @@ Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& a
       for (uint32_t row = 0; row < batch->size(); ++row) {
         each_like(*batch, row, [&](size_t place) {
           const RowKey& key = tenant.rows[place];
-          if (remove[place] || !(ContentHash(*tenant.batches[key.batch], key.row) == ContentHash(*batch, row))) return;
+          if (remove[place] ||
+              !(ContentHash(*tenant.batches[key.batch], key.row) == ContentHash(*batch, row)))
+            return;
           remove[place] = true;
           ++tenant.doubles;
         });
@@ -292,18 +306,19 @@ Status DuckdbStore::StartPart() {
   return {};
 }
 
-Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenants, const Pending& pending,
-                                 SegmentList& written) {
+Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenants,
+                                 const Pending& pending, SegmentList& written) {
   WF_ASSIGN(auto connection, Borrow());
   const std::string& schema = active_->schema();
   WF_TRY(connection->Run("BEGIN"));
   const auto write = [&]() -> Status {
     for (auto& tenant : tenants) {
       for (const auto& segment : tenant->taken_in) {
-        WF_TRY(connection->Run(fmt::format(
-            "DROP TABLE {0}.events_{1}; DROP TABLE {0}.traces_{1}; DELETE FROM {0}.shapes WHERE segment = {1}; "
-            "DELETE FROM {0}.segments WHERE segment = {1}",
-            schema, segment->id)));
+        WF_TRY(
+            connection->Run(fmt::format("DROP TABLE {0}.events_{1}; DROP TABLE {0}.traces_{1}; "
+                                        "DELETE FROM {0}.shapes WHERE segment = {1}; "
+                                        "DELETE FROM {0}.segments WHERE segment = {1}",
+                                        schema, segment->id)));
       }
       auto segment = std::make_shared<Segment>();
       segment->id = next_segment_++;
@@ -315,8 +330,10 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
       segment->filter = std::move(tenant->writer->trace_filter());
       written.push_back(std::move(segment));
     }
-    const uint64_t log = pending.logs.empty() ? 0 : *std::max_element(pending.logs.begin(), pending.logs.end());
-    return connection->Run(fmt::format("DELETE FROM {0}.progress; INSERT INTO {0}.progress VALUES ({1})", schema, log));
+    const uint64_t log =
+        pending.logs.empty() ? 0 : *std::max_element(pending.logs.begin(), pending.logs.end());
+    return connection->Run(fmt::format(
+        "DELETE FROM {0}.progress; INSERT INTO {0}.progress VALUES ({1})", schema, log));
   };
   Status status = write();
   StageCpu cpu(*this, "checkpoint");

@@ -17,7 +17,8 @@ constexpr uint64_t kMagic = 0x3158444E49464657ull;  // "WFFINDX1"
 constexpr size_t kHeadWords = 5;
 
 Error Failed(const std::string& path, const char* what) {
-  return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)), "check free space on the disk");
+  return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)),
+                          "check free space on the disk");
 }
 
 // Of the head only: a damaged text shows itself (dictionary) or costs a look-up in vain.
@@ -43,17 +44,19 @@ Result<uint64_t> IndexFile::Append(const Record& record) {
   struct stat info;
   if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
   const auto begin = static_cast<uint64_t>(info.st_size);
-  uint64_t head[kHeadWords] = {kMagic, record.trace_filter.size(), record.dictionary.size(), record.attribute_filter.size(), 0};
+  uint64_t head[kHeadWords] = {kMagic, record.trace_filter.size(), record.dictionary.size(),
+                               record.attribute_filter.size(), 0};
   head[4] = CheckOf(head);
   uint64_t at = begin;
-  for (std::string_view piece : {std::string_view(reinterpret_cast<const char*>(head), sizeof head), record.trace_filter,
-                                 record.dictionary, record.attribute_filter}) {
+  for (std::string_view piece : {std::string_view(reinterpret_cast<const char*>(head), sizeof head),
+                                 record.trace_filter, record.dictionary, record.attribute_filter}) {
     while (!piece.empty()) {
       const ssize_t n = pwrite(fd_, piece.data(), piece.size(), static_cast<off_t>(at));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
         const Error failed = Failed(path_, "write");
-        if (ftruncate(fd_, info.st_size) != 0) return failed;  // leave no half record behind, if possible
+        if (ftruncate(fd_, info.st_size) != 0)
+          return failed;  // leave no half record behind, if possible
         return failed;
       }
       piece.remove_prefix(static_cast<size_t>(n));
@@ -83,13 +86,16 @@ Result<IndexFile::Place> IndexFile::Find(uint64_t at) const {
 Result<std::string> IndexFile::Read(uint64_t offset, uint64_t length) const {
   struct stat info;
   if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
-  if (length > static_cast<uint64_t>(info.st_size) || offset > static_cast<uint64_t>(info.st_size) - length) {
-    return EnvironmentError(fmt::format("{}: shorter than its part says", path_), "restore the store from a copy");
+  if (length > static_cast<uint64_t>(info.st_size) ||
+      offset > static_cast<uint64_t>(info.st_size) - length) {
+    return EnvironmentError(fmt::format("{}: shorter than its part says", path_),
+                            "restore the store from a copy");
   }
   std::string out(length, '\0');
   size_t done = 0;
   while (done < length) {
-    const ssize_t n = pread(fd_, out.data() + done, length - done, static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(fd_, out.data() + done, length - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return Failed(path_, "read");
     done += static_cast<size_t>(n);

@@ -9,8 +9,11 @@
 
 namespace wf {
 Part::Part(duck::Database& database, const std::string& folder, uint64_t number)
-    : database_(database), number_(number), path_(fmt::format("{}/{:06}.duckdb", folder, number)),
-      index_path_(fmt::format("{}/{:06}.index", folder, number)), schema_(fmt::format("part_{}", number)) {}
+    : database_(database),
+      number_(number),
+      path_(fmt::format("{}/{:06}.duckdb", folder, number)),
+      index_path_(fmt::format("{}/{:06}.index", folder, number)),
+      schema_(fmt::format("part_{}", number)) {}
 
 Part::~Part() {
   auto connection = database_.Connect();
@@ -22,19 +25,22 @@ Part::~Part() {
   }
 }
 
-Result<std::shared_ptr<Part>> Part::Create(duck::Database& database, const std::string& folder, uint64_t number) {
+Result<std::shared_ptr<Part>> Part::Create(duck::Database& database, const std::string& folder,
+                                           uint64_t number) {
   std::shared_ptr<Part> part(new Part(database, folder, number));
   WF_ASSIGN(part->index_, IndexFile::Open(part->index_path_));
   WF_ASSIGN(auto connection, database.Connect());
   WF_TRY(connection->Run(fmt::format("ATTACH {} AS {}", duck::Quote(part->path_), part->schema_)));
-  WF_TRY(connection->Run(fmt::format("BEGIN; CREATE TABLE {0}.shapes ({1}); CREATE TABLE {0}.segments ({2}); "
-                                     "CREATE TABLE {0}.progress (log UBIGINT); COMMIT",
-                                     part->schema_, duck::ColumnsSql(ShapeTable()), duck::ColumnsSql(SegmentTable()))));
+  WF_TRY(connection->Run(fmt::format(
+      "BEGIN; CREATE TABLE {0}.shapes ({1}); CREATE TABLE {0}.segments ({2}); "
+      "CREATE TABLE {0}.progress (log UBIGINT); COMMIT",
+      part->schema_, duck::ColumnsSql(ShapeTable()), duck::ColumnsSql(SegmentTable()))));
   return part;
 }
 
-Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::string& folder, uint64_t number,
-                                         SegmentList& segments, uint64_t& applied_log) {
+Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::string& folder,
+                                         uint64_t number, SegmentList& segments,
+                                         uint64_t& applied_log) {
   std::shared_ptr<Part> part(new Part(database, folder, number));
   WF_ASSIGN(part->index_, IndexFile::Open(part->index_path_));
   WF_ASSIGN(auto connection, database.Connect());
@@ -42,9 +48,10 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
   WF_TRY(connection->Run(fmt::format("ATTACH {} AS {}", duck::Quote(part->path_), s)));
   bool any = false;
   {
-    WF_ASSIGN(auto names, connection->Query(fmt::format("SELECT 1 FROM duckdb_tables() WHERE database_name = '{}' AND "
-                                                        "table_name = 'progress'",
-                                                        s)));
+    WF_ASSIGN(auto names, connection->Query(fmt::format(
+                              "SELECT 1 FROM duckdb_tables() WHERE database_name = '{}' AND "
+                              "table_name = 'progress'",
+                              s)));
     while (duck::Chunk chunk = names.Next()) any = any || chunk.size() != 0;
   }
   if (!any) {
@@ -52,15 +59,18 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
     return std::shared_ptr<Part>();
   }
   {
-    WF_ASSIGN(auto logs, connection->Query(fmt::format("SELECT coalesce(max(log), 0)::UBIGINT FROM {}.progress", s)));
+    WF_ASSIGN(auto logs, connection->Query(fmt::format(
+                             "SELECT coalesce(max(log), 0)::UBIGINT FROM {}.progress", s)));
     while (duck::Chunk chunk = logs.Next()) {
       if (chunk.size() != 0) applied_log = std::max(applied_log, chunk.Column<uint64_t>(0)[0]);
     }
   }
-  WF_ASSIGN(auto rows, connection->Query(fmt::format(
-                           "SELECT segment, tenant, row_count, spans, traces, columns, min_start, max_start, max_trace_start, max_end, min_received, max_received, index_at, continued "
-                           "FROM {}.segments ORDER BY segment",
-                           s)));
+  WF_ASSIGN(auto rows,
+            connection->Query(fmt::format(
+                "SELECT segment, tenant, row_count, spans, traces, columns, min_start, max_start, "
+                "max_trace_start, max_end, min_received, max_received, index_at, continued "
+                "FROM {}.segments ORDER BY segment",
+                s)));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
       auto segment = std::make_shared<Segment>();
@@ -78,12 +88,14 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
       segment->max_received = chunk.Column<int64_t>(11)[i];
       segment->index_at = chunk.Column<uint64_t>(12)[i];
       WF_ASSIGN(const IndexFile::Place place, part->index().Find(segment->index_at));
-      WF_ASSIGN(const std::string filter, part->index().Read(place.trace_filter, place.dictionary - place.trace_filter));
+      WF_ASSIGN(const std::string filter,
+                part->index().Read(place.trace_filter, place.dictionary - place.trace_filter));
       segment->filter = TraceFilter(filter);
       const std::string_view continued = chunk.Text(13, i);
       segment->continued.resize(continued.size() / sizeof(ContinuedTrace));
       if (!continued.empty()) {
-        std::memcpy(segment->continued.data(), continued.data(), segment->continued.size() * sizeof(ContinuedTrace));
+        std::memcpy(segment->continued.data(), continued.data(),
+                    segment->continued.size() * sizeof(ContinuedTrace));
       }
       segment->part = part;
       segments.push_back(std::move(segment));
@@ -105,7 +117,8 @@ std::string Segment::select_list(uint64_t wanted) const {
 int64_t Part::Bytes() const {
   int64_t total = 0;
   struct stat info;
-  for (const std::string& path : {path_, index_path_}) total += stat(path.c_str(), &info) == 0 ? info.st_blocks * 512 : 0;
+  for (const std::string& path : {path_, index_path_})
+    total += stat(path.c_str(), &info) == 0 ? info.st_blocks * 512 : 0;
   return total;
 }
 

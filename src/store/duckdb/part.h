@@ -32,10 +32,12 @@ using SegmentList = std::vector<std::shared_ptr<const Segment>>;
 
 class Part {
  public:
-  static Result<std::shared_ptr<Part>> Create(duck::Database& database, const std::string& folder, uint64_t number);
+  static Result<std::shared_ptr<Part>> Create(duck::Database& database, const std::string& folder,
+                                              uint64_t number);
   // Null for a file that was never finished (a crash before its first segment).
-  static Result<std::shared_ptr<Part>> Open(duck::Database& database, const std::string& folder, uint64_t number,
-                                            SegmentList& segments, uint64_t& applied_log);
+  static Result<std::shared_ptr<Part>> Open(duck::Database& database, const std::string& folder,
+                                            uint64_t number, SegmentList& segments,
+                                            uint64_t& applied_log);
   ~Part();
 
   const std::string& schema() const { return schema_; }

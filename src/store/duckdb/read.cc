@@ -16,8 +16,9 @@ constexpr size_t kManyIds = 256;
 
 }  // namespace
 
-Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<TraceId>& ids, const SegmentList& segments,
-                               BatchList& out, std::vector<uint64_t>* segment_ids, const ColumnChoice& choice) {
+Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<TraceId>& ids,
+                               const SegmentList& segments, BatchList& out,
+                               std::vector<uint64_t>* segment_ids, const ColumnChoice& choice) {
   std::vector<TraceId> hits;
   for (const auto& segment : segments) {
     if (segment->tenant != tenant) continue;
@@ -30,14 +31,16 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
     const uint64_t columns = choice ? choice(*dictionary) : UINT64_MAX;
     RowDecoder decoder(*segment, std::move(dictionary), columns);
     WF_ASSIGN(auto connection, Borrow());
-    const std::string select = fmt::format("SELECT {} FROM {} WHERE ", segment->select_list(columns), segment->table());
+    const std::string select =
+        fmt::format("SELECT {} FROM {} WHERE ", segment->select_list(columns), segment->table());
     // Ids are random: the share of the segment's traces between the first and the last.
-    const double between = static_cast<double>(hits.back().hi - hits.front().hi) / 18446744073709551616.0 *
-                           static_cast<double>(segment->traces);
+    const double between = static_cast<double>(hits.back().hi - hits.front().hi) /
+                           18446744073709551616.0 * static_cast<double>(segment->traces);
     if (hits.size() > kManyIds || static_cast<double>(hits.size()) > 0.1 * between + kIdsPerQuery) {
       const std::unordered_set<TraceId> asked(hits.begin(), hits.end());
-      WF_ASSIGN(auto result, connection->Query(fmt::format("{}trace_hi >= {} AND trace_hi <= {}", select, hits.front().hi,
-                                                           hits.back().hi)));
+      WF_ASSIGN(auto result,
+                connection->Query(fmt::format("{}trace_hi >= {} AND trace_hi <= {}", select,
+                                              hits.front().hi, hits.back().hi)));
       while (duck::Chunk chunk = result.Next()) {
         WF_TRY(decoder.Add(chunk, [&](TraceId id) { return asked.count(id) != 0; }));
       }
@@ -45,11 +48,12 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
       for (size_t at = 0; at < hits.size(); at += kIdsPerQuery) {
         std::string sql;
         for (size_t i = at; i < std::min(hits.size(), at + kIdsPerQuery); ++i) {
-          sql += fmt::format("{}{}trace_hi = {} AND trace_lo = {}", sql.empty() ? "" : " UNION ALL ", select, hits[i].hi,
-                             hits[i].lo);
+          sql += fmt::format("{}{}trace_hi = {} AND trace_lo = {}",
+                             sql.empty() ? "" : " UNION ALL ", select, hits[i].hi, hits[i].lo);
         }
         WF_ASSIGN(auto result, connection->Query(sql));
-        while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+        while (duck::Chunk chunk = result.Next())
+          WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
       }
     }
     auto batch = decoder.Finish();
@@ -60,8 +64,8 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
   return {};
 }
 
-Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids,
-                                            const ColumnChoice& columns) {
+Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::string& tenant,
+                                         std::vector<TraceId> ids, const ColumnChoice& columns) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   BatchList batches = snapshot.pending;
@@ -73,7 +77,8 @@ Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::st
   for (uint32_t i = 0; i < batches.size(); ++i) {
     const EventBatch& b = *batches[i];
     for (uint32_t row = 0; row < b.size(); ++row) {
-      const bool wanted = i >= pending || (ids.size() == 1 ? b.trace_lo[row] == ids[0].lo && b.trace_hi[row] == ids[0].hi
+      const bool wanted = i >= pending || (ids.size() == 1 ? b.trace_lo[row] == ids[0].lo &&
+                                                                 b.trace_hi[row] == ids[0].hi
                                                            : asked.count(b.trace_id(row)) != 0);
       if (wanted) rows.push_back(KeyOf(b, i, row));
     }
@@ -84,13 +89,17 @@ Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::st
   if (rows.empty()) return out;
   out.received_ns = batches[rows[0].batch]->received_of(rows[0].row);
   std::map<uint32_t, RowCopier> copiers;
-  for (const RowKey& row : rows) copiers.try_emplace(row.batch, *batches[row.batch], out).first->second.Copy(row.row);
+  for (const RowKey& row : rows)
+    copiers.try_emplace(row.batch, *batches[row.batch], out).first->second.Copy(row.row);
   return out;
 }
 
-Result<EventBatch> DuckdbStore::ReadTrace(const std::string& tenant, TraceId id) { return ReadTraces(tenant, {id}); }
+Result<EventBatch> DuckdbStore::ReadTrace(const std::string& tenant, TraceId id) {
+  return ReadTraces(tenant, {id});
+}
 
-Result<EventBatch> DuckdbStore::ReadTraces(const std::string& tenant, const std::vector<TraceId>& ids) {
+Result<EventBatch> DuckdbStore::ReadTraces(const std::string& tenant,
+                                           const std::vector<TraceId>& ids) {
   std::shared_lock layout_lock(layout_mutex_);
   return ReadFrom(Look(tenant), tenant, ids);
 }

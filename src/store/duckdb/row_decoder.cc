@@ -5,8 +5,12 @@
 
 namespace wf {
 
-RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary, uint64_t columns)
-    : segment_(segment), dictionary_(std::move(dictionary)), batch_(NewBatch()), place_(kEventColumns, -1),
+RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary,
+                       uint64_t columns)
+    : segment_(segment),
+      dictionary_(std::move(dictionary)),
+      batch_(NewBatch()),
+      place_(kEventColumns, -1),
       whole_rows_((segment.columns & ~columns) == 0) {
   int next = 0;
   for (size_t c = 0; c < kEventColumns; ++c) {
@@ -26,7 +30,8 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
     return place_[column] < 0 ? fallback : chunk.Column<T>(static_cast<size_t>(place_[column]))[i];
   };
   const auto text = [&](EventColumn column) {
-    return place_[column] < 0 ? std::string_view() : chunk.Text(static_cast<size_t>(place_[column]), i);
+    return place_[column] < 0 ? std::string_view()
+                              : chunk.Text(static_cast<size_t>(place_[column]), i);
   };
   const SegmentDictionary& dictionary = *dictionary_;
   EventBatch& b = *batch_;
@@ -46,8 +51,8 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
   b.id2.back() = number(kColId2, uint64_t{0});
   const int64_t start = number(kColStart, int64_t{0});
   b.start_ns.back() = start;
-  b.end_ns.back() =
-      static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(number(kColDuration, int64_t{0})));
+  b.end_ns.back() = static_cast<int64_t>(static_cast<uint64_t>(start) +
+                                         static_cast<uint64_t>(number(kColDuration, int64_t{0})));
   b.type.back() = static_cast<EventType>(shape.type);
   b.kind.back() = static_cast<SpanKind>(shape.kind);
   b.status.back() = static_cast<SpanStatus>(shape.status);
@@ -77,8 +82,9 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
       PutVarint(entry.key, b.bytes);
       if (entry.column == kNoColumn) {
         if (!more.Next(value)) {
-          return EnvironmentError("store: " + segment_.part->path() + ": a row lacks an attribute of its layout",
-                                  "the part file is damaged; restore the store from a copy");
+          return EnvironmentError(
+              "store: " + segment_.part->path() + ": a row lacks an attribute of its layout",
+              "the part file is damaged; restore the store from a copy");
         }
         PutValue(value, b.bytes);
         continue;

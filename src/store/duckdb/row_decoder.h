@@ -16,7 +16,8 @@ namespace wf {
 class RowDecoder {
  public:
   // `columns`: those that are read; attributes in others are left out of the rows.
-  RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary, uint64_t columns = UINT64_MAX);
+  RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary,
+             uint64_t columns = UINT64_MAX);
 
   // A chunk of `SELECT segment.select_list(columns)`. `wanted` tells which traces to keep.
   template <typename Wanted>

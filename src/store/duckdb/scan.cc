@@ -75,7 +75,8 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
   for (size_t i = 0; i < pending.size(); ++i) {
     if (i != 0 && pending[i].SameTrace(pending[i - 1])) continue;
     const TraceId id = pending[i].trace_id();
-    if (std::any_of(snapshot.segments.begin(), snapshot.segments.end(), [&](const auto& s) { return s->filter.MayHave(id); })) {
+    if (std::any_of(snapshot.segments.begin(), snapshot.segments.end(),
+                    [&](const auto& s) { return s->filter.MayHave(id); })) {
       several.insert(id);
     }
   }
@@ -103,15 +104,21 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
   };
 
   for (const auto& segment : snapshot.segments) {
-    if (segment->max_start < options.time.from || segment->min_start >= options.time.until) continue;
-    if (segment->max_received < options.received.from || segment->min_received >= options.received.until) continue;
+    if (segment->max_start < options.time.from || segment->min_start >= options.time.until)
+      continue;
+    if (segment->max_received < options.received.from ||
+        segment->min_received >= options.received.until)
+      continue;
     WF_ASSIGN(auto connection, Borrow());
     WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
     RowDecoder decoder(*segment, std::move(dictionary));
     for (uint64_t row = 0; row < segment->rows; row += kRowsPerRead) {
-      WF_ASSIGN(auto result, connection->Query(fmt::format("SELECT {} FROM {} WHERE rowid >= {} AND rowid < {}",
-                                                           segment->select_list(), segment->table(), row, row + kRowsPerRead)));
-      while (duck::Chunk chunk = result.Next()) WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+      WF_ASSIGN(auto result,
+                connection->Query(fmt::format("SELECT {} FROM {} WHERE rowid >= {} AND rowid < {}",
+                                              segment->select_list(), segment->table(), row,
+                                              row + kRowsPerRead)));
+      while (duck::Chunk chunk = result.Next())
+        WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
       if (const auto whole = decoder.TakeWholeTraces()) {
         WF_ASSIGN(const bool go_on, emit(*whole));
         if (!go_on) return {};
@@ -127,7 +134,8 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
     if (done.count(pending[begin].trace_id()) == 0) {
       for (size_t i = begin; i < end; ++i) {
         RowCopier copier(*snapshot.pending[pending[i].batch], collector.out());
-        collector.Add(*snapshot.pending[pending[i].batch], copier, pending[i].row, pending[i].row + 1);
+        collector.Add(*snapshot.pending[pending[i].batch], copier, pending[i].row,
+                      pending[i].row + 1);
       }
       if (collector.full() && !collector.Hand()) return {};
     }

@@ -26,10 +26,10 @@
 namespace wf {
 namespace {
 
-constexpr size_t kFewBlocks = 48;     // blocks looked at together, over several segments
-constexpr size_t kFirstChunk = 32;    // traces read together; grows fourfold
+constexpr size_t kFewBlocks = 48;   // blocks looked at together, over several segments
+constexpr size_t kFirstChunk = 32;  // traces read together; grows fourfold
 constexpr size_t kMostRead = 4096;
-constexpr size_t kManyRanges = 48;    // more ranges of shapes than this are not worth telling SQL
+constexpr size_t kManyRanges = 48;  // more ranges of shapes than this are not worth telling SQL
 
 std::string BlobLiteral(std::string_view text) {
   std::string out = "'";
@@ -41,7 +41,9 @@ struct Candidate {
   Nanos start;
   TraceId id;
 };
-bool Newer(const Candidate& a, const Candidate& b) { return a.start != b.start ? a.start > b.start : b.id < a.id; }
+bool Newer(const Candidate& a, const Candidate& b) {
+  return a.start != b.start ? a.start > b.start : b.id < a.id;
+}
 
 // Consecutive numbers as ranges: "(x BETWEEN 1 AND 3 OR x BETWEEN 7 AND 7)"; empty text when there are too many.
 std::string Ranges(const char* column, const std::vector<uint32_t>& numbers, size_t most) {
@@ -51,13 +53,15 @@ std::string Ranges(const char* column, const std::vector<uint32_t>& numbers, siz
     size_t j = i;
     while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
     if (++ranges > most) return "";
-    out += fmt::format("{}{} BETWEEN {} AND {}", out.empty() ? "(" : " OR ", column, numbers[i], numbers[j]);
+    out += fmt::format("{}{} BETWEEN {} AND {}", out.empty() ? "(" : " OR ", column, numbers[i],
+                       numbers[j]);
     i = j + 1;
   }
   return out + ")";
 }
 
-bool PackedHas(const EventBatch& base, std::string_view packed, std::string_view key, std::string_view text) {
+bool PackedHas(const EventBatch& base, std::string_view packed, std::string_view key,
+               std::string_view text) {
   const uint32_t code = base.strings.Find(key);
   AttributeReader reader(packed);
   uint32_t at;
@@ -71,7 +75,8 @@ bool PackedHas(const EventBatch& base, std::string_view packed, std::string_view
 // "column = value" for a stored type under which the text may stand; empty when it cannot.
 std::string ColumnHasText(const LayoutEntry& entry, std::string_view text) {
   const std::string& name = EventTable()[entry.column].name;
-  if (entry.type == static_cast<uint8_t>(ValueType::kString)) return fmt::format("{} = {}", name, BlobLiteral(text));
+  if (entry.type == static_cast<uint8_t>(ValueType::kString))
+    return fmt::format("{} = {}", name, BlobLiteral(text));
   uint64_t id;
   if (entry.type == static_cast<uint8_t>(StoredType::kHex16)) {
     return ParseHex16(text, id) ? fmt::format("{} = {}", name, static_cast<int64_t>(id)) : "";
@@ -100,8 +105,9 @@ class Searcher {
     if (query_.limit == 0) return page;
     WF_TRY(SearchPending());
     SegmentList order = snapshot_.segments;
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a->max_trace_start > b->max_trace_start; });
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a->max_trace_start > b->max_trace_start;
+    });
     for (size_t i = 0; i < order.size();) {
       if (Settled(order[i]->max_trace_start)) break;
       // Segments whose few candidate blocks can be looked at by one query.
@@ -125,11 +131,12 @@ class Searcher {
     }
     const size_t found = std::min(results_.size(), query_.limit);
     page.traces.assign(results_.begin(), results_.begin() + static_cast<ptrdiff_t>(found));
-    if (results_.size() > query_.limit) page.next = {page.traces.back().start_ns, page.traces.back().trace_id};
+    if (results_.size() > query_.limit)
+      page.next = {page.traces.back().start_ns, page.traces.back().trace_id};
     return page;
   }
 
- // All rows that match a resource query, by start.
+  // All rows that match a resource query, by start.
   Result<EventBatch> OnResource(const ResourceQuery& resource) {
     for (const auto& [key, text] : resource.keys) {
       if (key == ResourceKey::kHost) host_ = text;
@@ -142,17 +149,22 @@ class Searcher {
       }
     }
     // In doubles, whose 2^-53 is made up for by the slack, because start + duration may not fit in 64 bits.
-    const std::string time = fmt::format("start_ns < {} AND (start_ns >= {} OR start_ns::DOUBLE + duration_ns::DOUBLE >= {}::DOUBLE - 4096)",
-                                         resource.time.until, resource.time.from, resource.time.from);
+    const std::string time = fmt::format(
+        "start_ns < {} AND (start_ns >= {} OR start_ns::DOUBLE + duration_ns::DOUBLE >= {}::DOUBLE "
+        "- 4096)",
+        resource.time.until, resource.time.from, resource.time.from);
     for (const auto& segment : snapshot_.segments) {
-      if (segment->min_start >= resource.time.until || segment->max_end < resource.time.from) continue;
+      if (segment->min_start >= resource.time.until || segment->max_end < resource.time.from)
+        continue;
       WF_ASSIGN(Place place, Narrow(*segment));
       if (place.nothing) continue;
       std::string blocks = place.all_blocks ? "" : Ranges("block", place.blocks, kFewBlocks);
       WF_ASSIGN(auto connection, store_.Borrow());
-      WF_ASSIGN(auto result,
-                connection->Query(fmt::format("SELECT DISTINCT trace_hi, trace_lo FROM {} WHERE {} AND {} AND {}",
-                                              segment->table(), blocks.empty() ? "true" : blocks, time, RowCondition(place))));
+      WF_ASSIGN(
+          auto result,
+          connection->Query(fmt::format(
+              "SELECT DISTINCT trace_hi, trace_lo FROM {} WHERE {} AND {} AND {}", segment->table(),
+              blocks.empty() ? "true" : blocks, time, RowCondition(place))));
       while (duck::Chunk chunk = result.Next()) {
         for (size_t i = 0; i < chunk.size(); ++i) {
           ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
@@ -164,7 +176,8 @@ class Searcher {
     std::vector<RowKey> rows;
     for (size_t at = 0; at < sorted.size(); at += kMostRead) {
       const auto begin = sorted.begin() + static_cast<ptrdiff_t>(at);
-      const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(sorted.size(), at + kMostRead));
+      const auto end =
+          sorted.begin() + static_cast<ptrdiff_t>(std::min(sorted.size(), at + kMostRead));
       WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, {begin, end}));
       auto kept = std::make_shared<EventBatch>();
       kept->tenant = tenant_;
@@ -172,17 +185,20 @@ class Searcher {
       for (size_t row = 0; row < events.size(); ++row) {
         if (!RowMatches(events, row, resource)) continue;
         copier.Copy(row);
-        rows.push_back(KeyOf(*kept, static_cast<uint32_t>(found.size()), static_cast<uint32_t>(kept->size() - 1)));
+        rows.push_back(KeyOf(*kept, static_cast<uint32_t>(found.size()),
+                             static_cast<uint32_t>(kept->size() - 1)));
       }
       found.push_back(std::move(kept));
     }
     std::sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) {
-      return std::tie(a.start_ns, a.trace_hi, a.trace_lo, a.id1, a.row) < std::tie(b.start_ns, b.trace_hi, b.trace_lo, b.id1, b.row);
+      return std::tie(a.start_ns, a.trace_hi, a.trace_lo, a.id1, a.row) <
+             std::tie(b.start_ns, b.trace_hi, b.trace_lo, b.id1, b.row);
     });
     EventBatch out;
     out.tenant = tenant_;
     std::map<uint32_t, RowCopier> copiers;
-    for (const RowKey& row : rows) copiers.try_emplace(row.batch, *found[row.batch], out).first->second.Copy(row.row);
+    for (const RowKey& row : rows)
+      copiers.try_emplace(row.batch, *found[row.batch], out).first->second.Copy(row.row);
     return out;
   }
 
@@ -192,14 +208,16 @@ class Searcher {
     const Segment* segment = nullptr;
     bool nothing = false;
     bool all_blocks = true;
-    std::vector<uint32_t> blocks;   // when not all
-    std::vector<uint32_t> shapes;   // when not all
+    std::vector<uint32_t> blocks;  // when not all
+    std::vector<uint32_t> shapes;  // when not all
     bool all_shapes = true;
-    std::string condition;          // on attribute columns; empty for none
+    std::string condition;  // on attribute columns; empty for none
   };
 
   // Can nothing that starts at or before `start` enter the results any more?
-  bool Settled(Nanos start) const { return results_.size() > query_.limit && results_.back().start_ns > start; }
+  bool Settled(Nanos start) const {
+    return results_.size() > query_.limit && results_.back().start_ns > start;
+  }
 
   void CollectContinued() {
     if (std::exchange(continued_known_, true)) return;
@@ -234,7 +252,8 @@ class Searcher {
       const bool may = !conditions || BatchMayMatch(*batch, query_);
       for (size_t row = 0; row < batch->size(); ++row) {
         const bool matches = may && (!conditions || RowMatches(*batch, row, query_));
-        const auto [it, added] = seen.try_emplace(batch->trace_id(row), Seen{batch->start_ns[row], matches});
+        const auto [it, added] =
+            seen.try_emplace(batch->trace_id(row), Seen{batch->start_ns[row], matches});
         it->second.start = std::min(it->second.start, batch->start_ns[row]);
         it->second.matches = it->second.matches || matches;
       }
@@ -263,12 +282,14 @@ class Searcher {
     const size_t attributes = query_.attributes.size();
 
     // Which processes and scopes have the attribute themselves; which layouts have its key, and where.
-    std::vector<std::vector<bool>> process_has(attributes), scope_has(attributes), layout_may(attributes);
+    std::vector<std::vector<bool>> process_has(attributes), scope_has(attributes),
+        layout_may(attributes);
     std::vector<bool> shared(attributes, false);
     for (size_t a = 0; a < attributes; ++a) {
       const auto& [key, text] = query_.attributes[a];
       for (const Process& p : base.processes) {
-        process_has[a].push_back(PackedHas(base, base.Slice(p.attrs_begin, p.attrs_end), key, text));
+        process_has[a].push_back(
+            PackedHas(base, base.Slice(p.attrs_begin, p.attrs_end), key, text));
       }
       for (const Scope& s : base.scopes) {
         scope_has[a].push_back(PackedHas(base, base.Slice(s.attrs_begin, s.attrs_end), key, text));
@@ -277,8 +298,8 @@ class Searcher {
       std::set<std::string> conditions;
       for (size_t l = 0; l < dictionary->layouts.size(); ++l) {
         bool may = l == 0;
-        if (l == 0 && std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(), code) !=
-                          dictionary->loose_keys.end()) {
+        if (l == 0 && std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(),
+                                code) != dictionary->loose_keys.end()) {
           conditions.insert("octet_length(more) > 0");
         }
         for (const LayoutEntry& entry : dictionary->layouts[l]) {
@@ -295,27 +316,32 @@ class Searcher {
         }
         layout_may[a].push_back(may);
       }
-      shared[a] = std::find(process_has[a].begin(), process_has[a].end(), true) != process_has[a].end() ||
-                  std::find(scope_has[a].begin(), scope_has[a].end(), true) != scope_has[a].end();
+      shared[a] =
+          std::find(process_has[a].begin(), process_has[a].end(), true) != process_has[a].end() ||
+          std::find(scope_has[a].begin(), scope_has[a].end(), true) != scope_has[a].end();
       if (!shared[a] && conditions.empty()) {
         place.nothing = true;
         return place;
       }
       if (!shared[a]) {
-        place.condition += fmt::format("{}({})", place.condition.empty() ? "" : " AND ", fmt::join(conditions, " OR "));
+        place.condition += fmt::format("{}({})", place.condition.empty() ? "" : " AND ",
+                                       fmt::join(conditions, " OR "));
       }
     }
     for (uint32_t i = 0; i < dictionary->shapes.size(); ++i) {
       const Shape& shape = dictionary->shapes[i];
       bool may = true;
       if (query_.status) {
-        may = shape.type == static_cast<uint8_t>(EventType::kSpan) && shape.status == static_cast<uint8_t>(*query_.status);
+        may = shape.type == static_cast<uint8_t>(EventType::kSpan) &&
+              shape.status == static_cast<uint8_t>(*query_.status);
       }
-      if (may && query_.service) may = base.str(base.processes[shape.process].service) == *query_.service;
+      if (may && query_.service)
+        may = base.str(base.processes[shape.process].service) == *query_.service;
       if (may && host_) may = base.str(base.processes[shape.process].host) == *host_;
       if (may && query_.operation) may = base.str(shape.name) == *query_.operation;
       for (size_t a = 0; may && a < attributes; ++a) {
-        may = process_has[a][shape.process] || scope_has[a][shape.scope] || layout_may[a][shape.layout];
+        may = process_has[a][shape.process] || scope_has[a][shape.scope] ||
+              layout_may[a][shape.layout];
       }
       if (may) place.shapes.push_back(i);
     }
@@ -333,8 +359,11 @@ class Searcher {
       WF_ASSIGN(const IndexFile::Place at, index.Find(segment.index_at));
       const uint64_t bucket_bytes = (at.end - at.attribute_filter) / kFilterBuckets;
       std::vector<bool> marked(segment.blocks(), false);
-      for (uint64_t hash : FilterHashesOfText(query_.attributes[a].first, query_.attributes[a].second)) {
-        WF_ASSIGN(const std::string bits, index.Read(at.attribute_filter + FilterBucket(hash) * bucket_bytes, bucket_bytes));
+      for (uint64_t hash :
+           FilterHashesOfText(query_.attributes[a].first, query_.attributes[a].second)) {
+        WF_ASSIGN(
+            const std::string bits,
+            index.Read(at.attribute_filter + FilterBucket(hash) * bucket_bytes, bucket_bytes));
         MarkBlocks(bits, segment.blocks(), hash, marked);
       }
       for (size_t i = 0; i < marked.size(); ++i) may_block[i] = may_block[i] && marked[i];
@@ -358,21 +387,24 @@ class Searcher {
       // A row without a usable end has no length.
       return limit <= 0 ? std::string("true") : fmt::format("duration_ns {} {}", op, limit);
     };
-    if (query_.min_span_duration_ns) parts.push_back(raw_duration(">=", *query_.min_span_duration_ns));
+    if (query_.min_span_duration_ns)
+      parts.push_back(raw_duration(">=", *query_.min_span_duration_ns));
     return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " AND "));
   }
 
   Status SearchGroup(const std::vector<Place>& group) {
     WF_ASSIGN(auto connection, store_.Borrow());
-    if (group.size() == 1 && (group[0].all_blocks || group[0].blocks.size() > kFewBlocks)) return SearchSegment(*connection, group[0]);
+    if (group.size() == 1 && (group[0].all_blocks || group[0].blocks.size() > kFewBlocks))
+      return SearchSegment(*connection, group[0]);
     // Few blocks: all their traces are read, whatever their start. One equality per block: DuckDB finds it in the runs
     // of `block` and decodes nothing else (0.25 ms; a list or a range of blocks costs 2–30 ms).
     std::set<TraceId> ids;
     std::string sql;
     for (const Place& place : group) {
       for (uint32_t block : place.blocks) {
-        sql += fmt::format("{}SELECT trace_hi, trace_lo FROM {} WHERE block = {} AND {}", sql.empty() ? "" : " UNION ALL ",
-                           place.segment->table(), block, place.condition.empty() ? "true" : place.condition);
+        sql += fmt::format("{}SELECT trace_hi, trace_lo FROM {} WHERE block = {} AND {}",
+                           sql.empty() ? "" : " UNION ALL ", place.segment->table(), block,
+                           place.condition.empty() ? "true" : place.condition);
       }
     }
     WF_ASSIGN(auto result, connection->Query(sql));
@@ -390,11 +422,14 @@ class Searcher {
   Status SearchSegment(duck::Connection& connection, const Place& place) {
     const Segment& segment = *place.segment;
     const std::string& schema = segment.part->schema();
-    std::string sql = fmt::format("SELECT t.trace_hi, t.trace_lo, t.start_ns, t.duration_ns FROM {}.traces_{} t", schema, segment.id);
+    std::string sql =
+        fmt::format("SELECT t.trace_hi, t.trace_lo, t.start_ns, t.duration_ns FROM {}.traces_{} t",
+                    schema, segment.id);
     if (HasRowConditions(query_)) {
-      sql += fmt::format(" SEMI JOIN (SELECT trace_hi, trace_lo FROM {} WHERE {}) e "
-                         "ON t.trace_hi = e.trace_hi AND t.trace_lo = e.trace_lo",
-                         segment.table(), RowCondition(place));
+      sql += fmt::format(
+          " SEMI JOIN (SELECT trace_hi, trace_lo FROM {} WHERE {}) e "
+          "ON t.trace_hi = e.trace_hi AND t.trace_lo = e.trace_lo",
+          segment.table(), RowCondition(place));
     } else if (query_.cursor) {
       // Without conditions on rows, a continued trace is found by its earliest segment.
       sql += fmt::format(" WHERE t.start_ns <= {}", query_.cursor->start_ns);
@@ -408,7 +443,8 @@ class Searcher {
       const auto* start = chunk.Column<int64_t>(2);
       const auto* duration = chunk.Column<int64_t>(3);
       for (size_t i = 0; i < chunk.size(); ++i) {
-        if (MayMatch(start[i], duration[i], {hi[i], lo[i]})) candidates.push_back({start[i], {hi[i], lo[i]}});
+        if (MayMatch(start[i], duration[i], {hi[i], lo[i]}))
+          candidates.push_back({start[i], {hi[i], lo[i]}});
       }
     }
     return Decide(std::move(candidates));
@@ -417,7 +453,8 @@ class Searcher {
   Status Decide(std::vector<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), Newer);
     size_t chunk = std::max(kFirstChunk, std::min<size_t>(query_.limit, kMostRead - 1) + 1);
-    for (size_t at = 0; at < candidates.size(); at += chunk, chunk = std::min(chunk * 4, kMostRead)) {
+    for (size_t at = 0; at < candidates.size();
+         at += chunk, chunk = std::min(chunk * 4, kMostRead)) {
       if (Settled(candidates[at].start)) return {};
       std::vector<TraceId> ids;
       const size_t end = std::min(candidates.size(), at + chunk);
@@ -426,10 +463,12 @@ class Searcher {
       }
       if (ids.empty()) continue;
       // Traces with pending rows are read with all columns, which telling doubles apart needs; stored rows are distinct.
-      const bool lean = snapshot_.pending.empty() ||
-                        std::none_of(ids.begin(), ids.end(), [&](TraceId id) { return pending_.count(id) != 0; });
-      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, std::move(ids),
-                                                         lean ? LeanColumns() : DuckdbStore::ColumnChoice()));
+      const bool lean =
+          snapshot_.pending.empty() ||
+          std::none_of(ids.begin(), ids.end(), [&](TraceId id) { return pending_.count(id) != 0; });
+      WF_ASSIGN(const EventBatch events,
+                store_.ReadFrom(snapshot_, tenant_, std::move(ids),
+                                lean ? LeanColumns() : DuckdbStore::ColumnChoice()));
       const std::vector<size_t> bounds = TraceBounds(events);
       for (size_t t = 0; t + 1 < bounds.size(); ++t) Consider(events, bounds[t], bounds[t + 1]);
     }
@@ -440,7 +479,8 @@ class Searcher {
   DuckdbStore::ColumnChoice LeanColumns() const {
     return [this](const SegmentDictionary& dictionary) {
       uint64_t columns = 0;
-      for (uint8_t c : {kColTraceHi, kColTraceLo, kColId1, kColParent, kColStart, kColDuration, kColShape, kColId2}) {
+      for (uint8_t c : {kColTraceHi, kColTraceLo, kColId1, kColParent, kColStart, kColDuration,
+                        kColShape, kColId2}) {
         columns |= uint64_t{1} << c;
       }
       for (const auto& attribute : query_.attributes) {
@@ -449,7 +489,8 @@ class Searcher {
         if (!dictionary.loose_keys.empty()) columns |= uint64_t{1} << kColMore;
         for (const Layout& layout : dictionary.layouts) {
           for (const LayoutEntry& entry : layout) {
-            if (entry.key == code) columns |= uint64_t{1} << (entry.column == kNoColumn ? kColMore : entry.column);
+            if (entry.key == code)
+              columns |= uint64_t{1} << (entry.column == kNoColumn ? kColMore : entry.column);
           }
         }
       }
@@ -459,7 +500,8 @@ class Searcher {
 
   void Consider(const EventBatch& events, size_t begin, size_t end) {
     bool matches = !HasRowConditions(query_);
-    for (size_t row = begin; row < end && !matches; ++row) matches = RowMatches(events, row, query_);
+    for (size_t row = begin; row < end && !matches; ++row)
+      matches = RowMatches(events, row, query_);
     if (!matches) return;
     TraceSummary summary = Summarize(events, begin, end);
     if (!TraceMatches(summary, query_)) return;
@@ -474,7 +516,7 @@ class Searcher {
   const std::string& tenant_;
   const TraceQuery& query_;
   const DuckdbStore::Snapshot snapshot_;
-  std::optional<std::string> host_;        // asked for by OnResource
+  std::optional<std::string> host_;  // asked for by OnResource
   bool continued_known_ = false;
   std::unordered_set<TraceId> continued_;  // traces with rows in more than one segment
   std::unordered_set<TraceId> pending_;    // traces with pending rows that a segment may have too

@@ -7,8 +7,8 @@ namespace {
 
 class DictionaryReader : public PackedReader {
  public:
-  using PackedReader::PackedReader;
   using PackedReader::Fixed64;
+  using PackedReader::PackedReader;
   using PackedReader::Varint;
   bool Text(std::string_view& out) {
     uint64_t n;
@@ -32,7 +32,8 @@ void PutText(std::string_view text, std::string& out) {
 size_t SegmentDictionary::MemoryBytes() const {
   size_t total = sizeof *this + base.MemoryBytes() + shapes.capacity() * sizeof(Shape) +
                  exchanges.capacity() * (sizeof(ClockExchange) + 32);
-  for (const Layout& layout : layouts) total += sizeof layout + layout.capacity() * sizeof(LayoutEntry);
+  for (const Layout& layout : layouts)
+    total += sizeof layout + layout.capacity() * sizeof(LayoutEntry);
   return total;
 }
 
@@ -104,8 +105,8 @@ Result<SegmentDictionary> DeserializeDictionary(std::string_view bytes) {
   for (ClockExchange& e : d.exchanges) {
     std::string_view from, to;
     uint64_t window, least, seen;
-    if (!reader.Text(from) || !reader.Text(to) || !reader.Fixed64(window) || !reader.Fixed64(least) ||
-        !reader.Varint(seen)) {
+    if (!reader.Text(from) || !reader.Text(to) || !reader.Fixed64(window) ||
+        !reader.Fixed64(least) || !reader.Varint(seen)) {
       return bad;
     }
     e = {std::string(from), std::string(to), static_cast<Nanos>(window), static_cast<Nanos>(least),

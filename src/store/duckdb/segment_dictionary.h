@@ -21,8 +21,8 @@ namespace wf {
 // compression work as a number, 16 and a lot as text.
 enum class StoredType : uint8_t { kHex16 = 100 };
 
-constexpr uint8_t kNoColumn = 0xFF;     // the value stands in `more`
-constexpr size_t kMaxLayouts = 4096;    // of a segment; further rows are loose
+constexpr uint8_t kNoColumn = 0xFF;   // the value stands in `more`
+constexpr size_t kMaxLayouts = 4096;  // of a segment; further rows are loose
 
 struct LayoutEntry {
   uint32_t key = 0;  // code in SegmentDictionary::base.strings

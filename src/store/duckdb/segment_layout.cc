@@ -11,8 +11,10 @@ constexpr size_t kMaxLayoutEntries = 256;  // rows with more attributes are loos
 
 bool IsTextType(uint8_t type) { return type == static_cast<uint8_t>(ValueType::kString); }
 bool IsNumberType(uint8_t type) {
-  return type == static_cast<uint8_t>(ValueType::kInt) || type == static_cast<uint8_t>(ValueType::kBool) ||
-         type == static_cast<uint8_t>(ValueType::kDouble) || type == static_cast<uint8_t>(StoredType::kHex16);
+  return type == static_cast<uint8_t>(ValueType::kInt) ||
+         type == static_cast<uint8_t>(ValueType::kBool) ||
+         type == static_cast<uint8_t>(ValueType::kDouble) ||
+         type == static_cast<uint8_t>(StoredType::kHex16);
 }
 
 void HashAttributes(const EventBatch& batch, std::string_view packed, Hasher128& hasher) {
@@ -31,9 +33,11 @@ void HashAttributes(const EventBatch& batch, std::string_view packed, Hasher128&
 uint64_t HashShape(const Shape& s) {
   const uint64_t a = static_cast<uint64_t>(s.process) << 32 | s.name;
   const uint64_t b = static_cast<uint64_t>(s.layout) << 32 | s.flags;
-  const uint64_t c = static_cast<uint64_t>(s.scope) << 48 ^ (static_cast<uint64_t>(s.type) << 40 |
-                     static_cast<uint64_t>(s.kind) << 32 | static_cast<uint64_t>(s.status) << 24 |
-                     static_cast<uint64_t>(s.parent_ref) << 16 | static_cast<uint64_t>(s.marks) << 8 | s.source);
+  const uint64_t c =
+      static_cast<uint64_t>(s.scope) << 48 ^
+      (static_cast<uint64_t>(s.type) << 40 | static_cast<uint64_t>(s.kind) << 32 |
+       static_cast<uint64_t>(s.status) << 24 | static_cast<uint64_t>(s.parent_ref) << 16 |
+       static_cast<uint64_t>(s.marks) << 8 | s.source);
   return MixBits(a ^ MixBits(b ^ MixBits(c)));
 }
 
@@ -65,7 +69,8 @@ void SegmentLayout::AddBatch(const EventBatch& b, Context& context) {
     if (added) {
       const uint32_t begin = base.ArenaSize();
       context.copier->CopyAttributes(b.Slice(p.attrs_begin, p.attrs_end));
-      base.processes.push_back({context.copier->Code(p.service), context.copier->Code(p.host), begin, base.ArenaSize()});
+      base.processes.push_back(
+          {context.copier->Code(p.service), context.copier->Code(p.host), begin, base.ArenaSize()});
     }
     context.processes.push_back(it->second);
   }
@@ -78,7 +83,8 @@ void SegmentLayout::AddBatch(const EventBatch& b, Context& context) {
     if (added) {
       const uint32_t begin = base.ArenaSize();
       context.copier->CopyAttributes(b.Slice(s.attrs_begin, s.attrs_end));
-      base.scopes.push_back({context.copier->Code(s.name), context.copier->Code(s.version), begin, base.ArenaSize()});
+      base.scopes.push_back(
+          {context.copier->Code(s.name), context.copier->Code(s.version), begin, base.ArenaSize()});
     }
     context.scopes.push_back(it->second);
   }
@@ -128,7 +134,9 @@ uint32_t SegmentLayout::LayoutOf(const EventBatch&, Context& context, std::strin
     const Layout& known = dictionary_.layouts[it->second];
     if (known.size() == scratch_.size() &&
         std::equal(known.begin(), known.end(), scratch_.begin(),
-                   [](const LayoutEntry& a, const LayoutEntry& b) { return a.key == b.key && a.type == b.type; })) {
+                   [](const LayoutEntry& a, const LayoutEntry& b) {
+                     return a.key == b.key && a.type == b.type;
+                   })) {
       return it->second;
     }
   }
@@ -154,8 +162,8 @@ uint32_t SegmentLayout::MakeLayout(Layout layout) {
     entry.column = column;
     return true;
   };
-  const auto home = [&](std::map<std::string, uint8_t, std::less<>>& homes, uint8_t& next, std::string_view key,
-                        uint8_t slots) {
+  const auto home = [&](std::map<std::string, uint8_t, std::less<>>& homes, uint8_t& next,
+                        std::string_view key, uint8_t slots) {
     const auto known = homes.find(key);
     if (known != homes.end()) return known->second;
     // A sender that invents keys must not fill memory: later keys go where there is room.
@@ -176,7 +184,9 @@ uint32_t SegmentLayout::MakeLayout(Layout layout) {
         if (take(entry, static_cast<uint8_t>(kColText0 + (first + i) % kTextSlots))) break;
       }
     } else if (IsNumberType(entry.type)) {
-      if (key == "thread.id" && entry.type == static_cast<uint8_t>(ValueType::kInt) && take(entry, kColThread)) continue;
+      if (key == "thread.id" && entry.type == static_cast<uint8_t>(ValueType::kInt) &&
+          take(entry, kColThread))
+        continue;
       const uint8_t first = home(homes_.number, homes_.next_number, key, kNumberSlots);
       for (size_t i = 0; i < kNumberSlots; ++i) {
         if (take(entry, static_cast<uint8_t>(kColNumber0 + (first + i) % kNumberSlots))) break;
@@ -218,7 +228,8 @@ void SegmentLayout::SortShapes() {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
     const Shape &a = shapes[x], &b = shapes[y];
-    const auto service_a = base.str(base.processes[a.process].service), service_b = base.str(base.processes[b.process].service);
+    const auto service_a = base.str(base.processes[a.process].service),
+               service_b = base.str(base.processes[b.process].service);
     if (service_a != service_b) return service_a < service_b;
     return base.str(a.name) < base.str(b.name);
   });

@@ -27,7 +27,9 @@ class SegmentLayout {
   SegmentLayout(const BatchList& batches, SlotHomes& homes);
 
   SegmentDictionary& dictionary() { return dictionary_; }
-  uint32_t shape(uint32_t batch, uint32_t row) const { return place_[contexts_[batch].shapes[row]]; }
+  uint32_t shape(uint32_t batch, uint32_t row) const {
+    return place_[contexts_[batch].shapes[row]];
+  }
   // Which optional columns of EventTable() hold anything.
   const std::vector<bool>& used() const { return used_; }
   // Translates codes of a batch to the dictionary's.

@@ -13,7 +13,8 @@
 namespace wf {
 namespace {
 
-constexpr size_t kAhead = 12;  // rows whose packed attributes are fetched early: they lie anywhere in 70 MB
+constexpr size_t kAhead =
+    12;  // rows whose packed attributes are fetched early: they lie anywhere in 70 MB
 
 template <typename T>
 void Gather(const BatchList& batches, const RowKey* keys, size_t count, void* out,
@@ -80,7 +81,8 @@ Nanos WindowOf(Nanos time) {
 
 }  // namespace
 
-SegmentWriter::SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows, SlotHomes& homes)
+SegmentWriter::SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows,
+                             SlotHomes& homes)
     : batches_(batches), rows_(rows), layout_(batches, homes), used_(layout_.used()) {
   WF_CHECK(!rows.empty());
   for (size_t i = 0; i < kColFirstOptional; ++i) used_[i] = true;
@@ -105,14 +107,16 @@ void SegmentWriter::GatherReceipts() {
   std::sort(receipts.begin(), receipts.end());
   receipts.erase(std::unique(receipts.begin(), receipts.end()), receipts.end());
   const auto place = [&](Nanos time) {
-    return static_cast<uint32_t>(std::lower_bound(receipts.begin(), receipts.end(), time) - receipts.begin());
+    return static_cast<uint32_t>(std::lower_bound(receipts.begin(), receipts.end(), time) -
+                                 receipts.begin());
   };
   std::vector<uint32_t> of_batch;
   for (const auto& batch : batches_) of_batch.push_back(place(batch->received_ns));
   receipt_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
     const EventBatch& b = *batches_[rows_[i].batch];
-    receipt_[i] = b.received_rows.empty() ? of_batch[rows_[i].batch] : place(b.received_rows[rows_[i].row]);
+    receipt_[i] =
+        b.received_rows.empty() ? of_batch[rows_[i].batch] : place(b.received_rows[rows_[i].row]);
   }
 }
 
@@ -128,8 +132,8 @@ void SegmentWriter::GatherTraces() {
   const EventBatch& base = layout_.dictionary().base;
   for (const auto& [key, least] : exchanges_) {
     layout_.dictionary().exchanges.push_back({std::string(base.str(std::get<0>(key))),
-                                              std::string(base.str(std::get<1>(key))), std::get<2>(key), least.first,
-                                              least.second});
+                                              std::string(base.str(std::get<1>(key))),
+                                              std::get<2>(key), least.first, least.second});
   }
 }
 
@@ -137,7 +141,8 @@ void SegmentWriter::GatherTrace(size_t begin, size_t end) {
   // Parents within the trace, by place. Small traces by looking at each; large ones by a map.
   std::unordered_map<uint64_t, uint32_t> places;
   if (end - begin > 64) {
-    for (size_t i = begin; i < end; ++i) places.emplace(rows_[i].id1, static_cast<uint32_t>(i - begin + 1));
+    for (size_t i = begin; i < end; ++i)
+      places.emplace(rows_[i].id1, static_cast<uint32_t>(i - begin + 1));
   }
   const std::vector<Shape>& shapes = layout_.dictionary().shapes;
   const EventBatch& base = layout_.dictionary().base;
@@ -172,7 +177,8 @@ void SegmentWriter::GatherTrace(size_t begin, size_t end) {
     if (kind != SpanKind::kServer && kind != SpanKind::kConsumer) continue;
     const size_t p = begin + place - 1;
     const Shape& sender = shapes[shape_[p]];
-    const uint32_t from = base.processes[sender.process].host, to = base.processes[shape.process].host;
+    const uint32_t from = base.processes[sender.process].host,
+                   to = base.processes[shape.process].host;
     if (from == to || from == 0 || to == 0) continue;
     const auto sender_kind = static_cast<SpanKind>(sender.kind);
     if (kind == SpanKind::kServer && sender_kind == SpanKind::kClient) {
@@ -265,10 +271,12 @@ size_t SegmentWriter::FillEvents(void* const* vectors, size_t capacity) {
         std::memcpy(out, id2_.data() + next_, count * sizeof(uint64_t));
         break;
       case kColSequence:
-        each(static_cast<int64_t*>(out), [&](size_t i) { return batch(i).sequence_of(keys[i].row); });
+        each(static_cast<int64_t*>(out),
+             [&](size_t i) { return batch(i).sequence_of(keys[i].row); });
         break;
       case kColProbability:
-        each(static_cast<float*>(out), [&](size_t i) { return batch(i).probability_of(keys[i].row); });
+        each(static_cast<float*>(out),
+             [&](size_t i) { return batch(i).probability_of(keys[i].row); });
         break;
       case kColStatusMessage:
         GatherText(batches_, keys, count, out, &EventBatch::status_message);
@@ -318,7 +326,8 @@ void SegmentWriter::FillAttributes(void* const* vectors, size_t count) {
       const uint64_t hash = FilterHash(key_hashes_[dictionary_key], value);
       uint64_t& recent = recent_[hash & (recent_.size() - 1)];
       const uint64_t mark = hash + (block + 1) * 0x9E3779B97F4A7C15ull;
-      if (recent != mark) {  // repeated values, as methods and status codes are, need one look instead of five
+      if (recent !=
+          mark) {  // repeated values, as methods and status codes are, need one look instead of five
         recent = mark;
         filter_->Add(block, hash);
       }
@@ -328,7 +337,8 @@ void SegmentWriter::FillAttributes(void* const* vectors, size_t count) {
         PutValue(value, more);
       } else if (value.type == ValueType::kString) {
         uint64_t id;
-        if (layout[e].type == static_cast<uint8_t>(StoredType::kHex16) && ParseHex16(value.text, id)) {
+        if (layout[e].type == static_cast<uint8_t>(StoredType::kHex16) &&
+            ParseHex16(value.text, id)) {
           static_cast<uint64_t*>(vector_of(column))[i] = id;
         } else {
           put_text(column, i, value.text);
@@ -385,7 +395,8 @@ void SegmentWriter::FillAttributes(void* const* vectors, size_t count) {
   }
 }
 
-Status SegmentWriter::Write(duck::Connection& connection, const std::string& schema, IndexFile& index, SegmentFacts& facts) {
+Status SegmentWriter::Write(duck::Connection& connection, const std::string& schema,
+                            IndexFile& index, SegmentFacts& facts) {
   SegmentDictionary& dictionary = layout_.dictionary();
   const size_t blocks = (rows_.size() + kBlockRows - 1) / kBlockRows;
   facts.rows = rows_.size();
@@ -409,7 +420,8 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
   recent_.assign(512, 0);
   next_ = 0;
   key_hashes_.resize(dictionary.base.strings.size());
-  for (uint32_t i = 0; i < key_hashes_.size(); ++i) key_hashes_[i] = FilterKeyHash(dictionary.base.str(i));
+  for (uint32_t i = 0; i < key_hashes_.size(); ++i)
+    key_hashes_[i] = FilterKeyHash(dictionary.base.str(i));
   duck::RowSource events;
   std::string sql;
   columns_.clear();
@@ -422,14 +434,17 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
     columns_.push_back(c);
     events.columns.push_back(EventTable()[c]);
   }
-  events.fill = [this](void* const* vectors, size_t capacity) { return FillEvents(vectors, capacity); };
+  events.fill = [this](void* const* vectors, size_t capacity) {
+    return FillEvents(vectors, capacity);
+  };
   const auto segment = static_cast<uint32_t>(facts.id);
   const std::string table = fmt::format("{}.events_{}", schema, segment);
   WF_TRY(connection.Run(fmt::format("CREATE TABLE {} ({})", table, sql)));
   WF_TRY(connection.Insert(table, events));
 
   // Traces, newest first.
-  std::sort(traces_.begin(), traces_.end(), [](const TraceRow& a, const TraceRow& b) { return a.start > b.start; });
+  std::sort(traces_.begin(), traces_.end(),
+            [](const TraceRow& a, const TraceRow& b) { return a.start > b.start; });
   size_t next = 0;
   duck::RowSource traces{TraceTable(), [&](void* const* v, size_t capacity) {
                            const size_t n = std::min(capacity, traces_.size() - next);
@@ -445,7 +460,8 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
                            return n;
                          }};
   const std::string trace_table = fmt::format("{}.traces_{}", schema, segment);
-  WF_TRY(connection.Run(fmt::format("CREATE TABLE {} ({})", trace_table, duck::ColumnsSql(TraceTable()))));
+  WF_TRY(connection.Run(
+      fmt::format("CREATE TABLE {} ({})", trace_table, duck::ColumnsSql(TraceTable()))));
   WF_TRY(connection.Insert(trace_table, traces));
 
   // Shapes.
@@ -468,7 +484,8 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
           static_cast<duckdb_string_t*>(v[2])[i] = duck::BorrowText(base.str(p.service));
           static_cast<duckdb_string_t*>(v[3])[i] = duck::BorrowText(base.str(s.name));
           static_cast<duckdb_string_t*>(v[4])[i] = duck::BorrowText(base.str(p.host));
-          static_cast<duckdb_string_t*>(v[5])[i] = keep(AttributeText(base, attrs, "service.instance.id"));
+          static_cast<duckdb_string_t*>(v[5])[i] =
+              keep(AttributeText(base, attrs, "service.instance.id"));
           static_cast<duckdb_string_t*>(v[6])[i] = keep(AttributeText(base, attrs, "process.pid"));
           const uint8_t small[] = {s.type, s.kind, s.status, s.parent_ref, s.marks, s.source};
           for (size_t j = 0; j < 6; ++j) static_cast<uint8_t*>(v[7 + j])[i] = small[j];
@@ -489,15 +506,17 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
                         *static_cast<uint32_t*>(v[0]) = segment;
                         *static_cast<duckdb_string_t*>(v[1]) = duck::BorrowText(facts.tenant);
                         const uint64_t counts[] = {facts.rows, facts.spans, facts.traces};
-                        for (size_t j = 0; j < 3; ++j) *static_cast<uint64_t*>(v[2 + j]) = counts[j];
+                        for (size_t j = 0; j < 3; ++j)
+                          *static_cast<uint64_t*>(v[2 + j]) = counts[j];
                         *static_cast<uint64_t*>(v[5]) = facts.columns;
-                        const int64_t times[] = {facts.min_start, facts.max_start,    facts.max_trace_start,
-                                                 facts.max_end,   facts.min_received, facts.max_received};
+                        const int64_t times[] = {facts.min_start,       facts.max_start,
+                                                 facts.max_trace_start, facts.max_end,
+                                                 facts.min_received,    facts.max_received};
                         for (size_t j = 0; j < 6; ++j) *static_cast<int64_t*>(v[6 + j]) = times[j];
                         *static_cast<uint64_t*>(v[12]) = facts.index_at;
-                        *static_cast<duckdb_string_t*>(v[13]) = duck::BorrowText(
-                            {reinterpret_cast<const char*>(facts.continued.data()),
-                             facts.continued.size() * sizeof(ContinuedTrace)});
+                        *static_cast<duckdb_string_t*>(v[13]) =
+                            duck::BorrowText({reinterpret_cast<const char*>(facts.continued.data()),
+                                              facts.continued.size() * sizeof(ContinuedTrace)});
                         return 1;
                       }};
   return connection.Insert(schema + ".segments", own);

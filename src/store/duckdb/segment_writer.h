@@ -44,7 +44,8 @@ class SegmentWriter {
   SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows, SlotHomes& homes);
 
   // `schema`: the part's name. Facts get everything but id and tenant, which the caller gives.
-  Status Write(duck::Connection& connection, const std::string& schema, IndexFile& index, SegmentFacts& facts);
+  Status Write(duck::Connection& connection, const std::string& schema, IndexFile& index,
+               SegmentFacts& facts);
 
   TraceFilter& trace_filter() { return trace_filter_; }
   SegmentDictionary& dictionary() { return layout_.dictionary(); }
@@ -75,7 +76,8 @@ class SegmentWriter {
 
   std::vector<TraceRow> traces_;
   TraceFilter trace_filter_;
-  std::map<std::tuple<uint32_t, uint32_t, Nanos>, std::pair<Nanos, int64_t>> exchanges_;  // host codes, window
+  std::map<std::tuple<uint32_t, uint32_t, Nanos>, std::pair<Nanos, int64_t>>
+      exchanges_;                     // host codes, window
   std::vector<uint64_t> key_hashes_;  // of the dictionary's texts, as far as they are keys
 
   // While events are written.
@@ -83,8 +85,8 @@ class SegmentWriter {
   std::vector<int> column_of_;    // event column → place in columns_, or -1
   AttributeFilter* filter_ = nullptr;
   size_t next_ = 0;
-  std::deque<std::string> kept_;   // texts made for the present chunk
-  std::vector<uint64_t> recent_;   // hashes lately added to the filter
+  std::deque<std::string> kept_;  // texts made for the present chunk
+  std::vector<uint64_t> recent_;  // hashes lately added to the filter
 };
 
 }  // namespace wf

@@ -27,17 +27,21 @@ Status DuckdbStore::OpenSideTables(SideTables make) {
   if (make == SideTables::kIfThere && access(path.c_str(), F_OK) != 0) return {};
   WF_ASSIGN(auto connection, Borrow());
   WF_TRY(connection->Run(fmt::format("ATTACH {} AS state", duck::Quote(path))));
-  WF_TRY(connection->Run(
-      "CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
-      "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT); "
-      "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
-      "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
-      "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns BIGINT, offset_ns BIGINT, error_ns BIGINT)"));
+  WF_TRY(
+      connection->Run("CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, "
+                      "hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
+                      "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT); "
+                      "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi "
+                      "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
+                      "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
+                      "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
+                      "BIGINT, offset_ns BIGINT, error_ns BIGINT)"));
   side_open_ = true;
   return {};
 }
 
-Status DuckdbStore::AppendMessages(const std::string& tenant, const std::vector<Message>& messages) {
+Status DuckdbStore::AppendMessages(const std::string& tenant,
+                                   const std::vector<Message>& messages) {
   if (messages.empty()) return {};
   WF_TRY(OpenSideTables(SideTables::kMake));
   WF_ASSIGN(auto connection, Borrow());
@@ -45,8 +49,15 @@ Status DuckdbStore::AppendMessages(const std::string& tenant, const std::vector<
   size_t next = 0;
   const Nanos now = Now();
   using enum ColumnType;
-  duck::RowSource rows{{{"tenant", kString}, {"hash_hi", kUInt64}, {"hash_lo", kUInt64}, {"time_ns", kInt64}, {"kind", kString},
-                        {"sender", kString}, {"receiver", kString}, {"id", kString}, {"received_ns", kInt64}},
+  duck::RowSource rows{{{"tenant", kString},
+                        {"hash_hi", kUInt64},
+                        {"hash_lo", kUInt64},
+                        {"time_ns", kInt64},
+                        {"kind", kString},
+                        {"sender", kString},
+                        {"receiver", kString},
+                        {"id", kString},
+                        {"received_ns", kInt64}},
                        [&](void* const* v, size_t capacity) {
                          const size_t n = std::min(capacity, messages.size() - next);
                          for (size_t i = 0; i < n; ++i, ++next) {
@@ -55,7 +66,8 @@ Status DuckdbStore::AppendMessages(const std::string& tenant, const std::vector<
                            const auto text = [&](size_t c, std::string_view t) {
                              static_cast<duckdb_string_t*>(v[c])[i] = duck::BorrowText(t);
                            };
-                           text(0, tenant), text(4, m.kind), text(5, m.sender), text(6, m.receiver), text(7, m.id);
+                           text(0, tenant), text(4, m.kind), text(5, m.sender), text(6, m.receiver),
+                               text(7, m.id);
                            static_cast<uint64_t*>(v[1])[i] = hash.hi;
                            static_cast<uint64_t*>(v[2])[i] = hash.lo;
                            static_cast<int64_t*>(v[3])[i] = m.time_ns;
@@ -63,11 +75,14 @@ Status DuckdbStore::AppendMessages(const std::string& tenant, const std::vector<
                          }
                          return n;
                        }};
-  WF_TRY(connection->Run("CREATE OR REPLACE TEMP TABLE new_messages AS SELECT * FROM state.messages LIMIT 0"));
+  WF_TRY(connection->Run(
+      "CREATE OR REPLACE TEMP TABLE new_messages AS SELECT * FROM state.messages LIMIT 0"));
   WF_TRY(connection->Insert("new_messages", rows));
   return connection->Run(
-      "INSERT INTO state.messages SELECT DISTINCT ON (hash_hi, hash_lo) * FROM new_messages n WHERE NOT EXISTS (SELECT 1 FROM "
-      "state.messages m WHERE m.tenant = n.tenant AND m.hash_hi = n.hash_hi AND m.hash_lo = n.hash_lo); "
+      "INSERT INTO state.messages SELECT DISTINCT ON (hash_hi, hash_lo) * FROM new_messages n "
+      "WHERE NOT EXISTS (SELECT 1 FROM "
+      "state.messages m WHERE m.tenant = n.tenant AND m.hash_hi = n.hash_hi AND m.hash_lo = "
+      "n.hash_lo); "
       "DROP TABLE new_messages");
 }
 
@@ -76,13 +91,17 @@ Result<std::vector<Message>> DuckdbStore::ReadMessages(const std::string& tenant
   std::vector<Message> out;
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
-  WF_ASSIGN(auto rows, connection->Query("SELECT time_ns, kind, sender, receiver, id FROM state.messages WHERE tenant = ? AND "
-                                         "time_ns >= ? AND time_ns < ? ORDER BY time_ns, kind, sender, receiver, id",
-                                         {std::string_view(tenant), time.from, time.until}));
+  WF_ASSIGN(
+      auto rows,
+      connection->Query(
+          "SELECT time_ns, kind, sender, receiver, id FROM state.messages WHERE tenant = ? AND "
+          "time_ns >= ? AND time_ns < ? ORDER BY time_ns, kind, sender, receiver, id",
+          {std::string_view(tenant), time.from, time.until}));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
-      out.push_back({chunk.Column<int64_t>(0)[i], std::string(chunk.Text(1, i)), std::string(chunk.Text(2, i)),
-                     std::string(chunk.Text(3, i)), std::string(chunk.Text(4, i))});
+      out.push_back({chunk.Column<int64_t>(0)[i], std::string(chunk.Text(1, i)),
+                     std::string(chunk.Text(2, i)), std::string(chunk.Text(3, i)),
+                     std::string(chunk.Text(4, i))});
     }
   }
   return out;
@@ -97,10 +116,13 @@ Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& a
   for (const std::string& chunk : attachment.chunks) hasher.Add(chunk);
   const Hash128 hash = hasher.Finish();
   {
-    WF_ASSIGN(auto known, connection->Query("SELECT 1 FROM state.attachments WHERE tenant = ? AND trace_hi = ? AND trace_lo = ? "
-                                            "AND hash_hi = ? AND hash_lo = ? LIMIT 1",
-                                            {std::string_view(tenant), attachment.trace_id.hi, attachment.trace_id.lo, hash.hi,
-                                             hash.lo}));
+    WF_ASSIGN(
+        auto known,
+        connection->Query(
+            "SELECT 1 FROM state.attachments WHERE tenant = ? AND trace_hi = ? AND trace_lo = ? "
+            "AND hash_hi = ? AND hash_lo = ? LIMIT 1",
+            {std::string_view(tenant), attachment.trace_id.hi, attachment.trace_id.lo, hash.hi,
+             hash.lo}));
     while (duck::Chunk chunk = known.Next()) {
       if (chunk.size() != 0) return {};
     }
@@ -109,8 +131,15 @@ Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& a
   size_t next = 0;
   const Nanos now = Now();
   using enum ColumnType;
-  duck::RowSource rows{{{"tenant", kString}, {"trace_hi", kUInt64}, {"trace_lo", kUInt64}, {"kind", kString}, {"hash_hi", kUInt64},
-                        {"hash_lo", kUInt64}, {"place", kUInt32}, {"chunk", kString}, {"received_ns", kInt64}},
+  duck::RowSource rows{{{"tenant", kString},
+                        {"trace_hi", kUInt64},
+                        {"trace_lo", kUInt64},
+                        {"kind", kString},
+                        {"hash_hi", kUInt64},
+                        {"hash_lo", kUInt64},
+                        {"place", kUInt32},
+                        {"chunk", kString},
+                        {"received_ns", kInt64}},
                        [&](void* const* v, size_t capacity) {
                          const size_t n = std::min(capacity, attachment.chunks.size() + 1 - next);
                          for (size_t i = 0; i < n; ++i, ++next) {
@@ -131,14 +160,18 @@ Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& a
   return connection->Insert("state.attachments", rows);
 }
 
-Result<std::vector<Attachment>> DuckdbStore::ReadAttachments(const std::string& tenant, TraceId id) {
+Result<std::vector<Attachment>> DuckdbStore::ReadAttachments(const std::string& tenant,
+                                                             TraceId id) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   std::vector<Attachment> out;
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
-  WF_ASSIGN(auto rows, connection->Query("SELECT kind, place, chunk FROM state.attachments WHERE tenant = ? AND trace_hi = ? AND "
-                                         "trace_lo = ? ORDER BY kind, hash_hi, hash_lo, place",
-                                         {std::string_view(tenant), id.hi, id.lo}));
+  WF_ASSIGN(
+      auto rows,
+      connection->Query(
+          "SELECT kind, place, chunk FROM state.attachments WHERE tenant = ? AND trace_hi = ? AND "
+          "trace_lo = ? ORDER BY kind, hash_hi, hash_lo, place",
+          {std::string_view(tenant), id.hi, id.lo}));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
       if (chunk.Column<uint32_t>(1)[i] == 0) {
@@ -165,13 +198,15 @@ Status DuckdbStore::WriteClocks(const std::string& tenant, const std::vector<Clo
   WF_TRY(connection->Run("BEGIN"));
   const auto write = [&]() -> Status {
     for (const auto& [host, range] : ranges) {
-      WF_TRY(connection->Query("DELETE FROM state.clocks WHERE tenant = ? AND host = ? AND from_ns >= ? AND from_ns <= ?",
-                               {std::string_view(tenant), std::string_view(host), range.first, range.second}));
+      WF_TRY(connection->Query(
+          "DELETE FROM state.clocks WHERE tenant = ? AND host = ? AND from_ns >= ? AND from_ns <= "
+          "?",
+          {std::string_view(tenant), std::string_view(host), range.first, range.second}));
     }
     for (const ClockOffset& clock : clocks) {
       WF_TRY(connection->Query("INSERT INTO state.clocks VALUES (?, ?, ?, ?, ?)",
-                               {std::string_view(tenant), std::string_view(clock.host), clock.from_ns, clock.offset_ns,
-                                clock.error_ns}));
+                               {std::string_view(tenant), std::string_view(clock.host),
+                                clock.from_ns, clock.offset_ns, clock.error_ns}));
     }
     return connection->Run("COMMIT");
   };
@@ -180,21 +215,25 @@ Status DuckdbStore::WriteClocks(const std::string& tenant, const std::vector<Clo
   return status;
 }
 
-Result<std::vector<ClockOffset>> DuckdbStore::ReadClocks(const std::string& tenant, TimeRange time) {
+Result<std::vector<ClockOffset>> DuckdbStore::ReadClocks(const std::string& tenant,
+                                                         TimeRange time) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   std::vector<ClockOffset> out;
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
   // The offset in force at the range's beginning started before it.
-  WF_ASSIGN(auto rows, connection->Query("SELECT host, from_ns, offset_ns, error_ns FROM state.clocks c WHERE tenant = ? AND "
-                                         "from_ns < ? AND from_ns >= coalesce((SELECT max(from_ns) FROM state.clocks d WHERE "
-                                         "d.tenant = c.tenant AND d.host = c.host AND d.from_ns <= ?), from_ns) "
-                                         "ORDER BY host, from_ns",
-                                         {std::string_view(tenant), time.until, time.from}));
+  WF_ASSIGN(
+      auto rows,
+      connection->Query(
+          "SELECT host, from_ns, offset_ns, error_ns FROM state.clocks c WHERE tenant = ? AND "
+          "from_ns < ? AND from_ns >= coalesce((SELECT max(from_ns) FROM state.clocks d WHERE "
+          "d.tenant = c.tenant AND d.host = c.host AND d.from_ns <= ?), from_ns) "
+          "ORDER BY host, from_ns",
+          {std::string_view(tenant), time.until, time.from}));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
-      out.push_back({std::string(chunk.Text(0, i)), chunk.Column<int64_t>(1)[i], chunk.Column<int64_t>(2)[i],
-                     chunk.Column<int64_t>(3)[i]});
+      out.push_back({std::string(chunk.Text(0, i)), chunk.Column<int64_t>(1)[i],
+                     chunk.Column<int64_t>(2)[i], chunk.Column<int64_t>(3)[i]});
     }
   }
   return out;
@@ -204,9 +243,11 @@ Status DuckdbStore::CountSideTables(const std::string& tenant, StoreStatus& stat
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   if (!side_open_) return {};
   WF_ASSIGN(auto connection, Borrow());
-  WF_ASSIGN(auto rows, connection->Query("SELECT (SELECT count(*) FROM state.messages WHERE tenant = ?), "
-                                         "(SELECT count(*) FROM state.attachments WHERE tenant = ? AND place = 0)",
-                                         {std::string_view(tenant), std::string_view(tenant)}));
+  WF_ASSIGN(
+      auto rows,
+      connection->Query("SELECT (SELECT count(*) FROM state.messages WHERE tenant = ?), "
+                        "(SELECT count(*) FROM state.attachments WHERE tenant = ? AND place = 0)",
+                        {std::string_view(tenant), std::string_view(tenant)}));
   while (duck::Chunk chunk = rows.Next()) {
     if (chunk.size() == 0) continue;
     status.messages = chunk.Column<int64_t>(0)[0];
@@ -222,9 +263,10 @@ Status DuckdbStore::RetainSideTables(const RetentionPolicy& policy) {
   WF_ASSIGN(auto connection, Borrow());
   std::lock_guard lock(side_mutex_);
   const Nanos oldest = SaturatingSub(Now(), *policy.max_age_ns);
-  return connection->Run(fmt::format("DELETE FROM state.messages WHERE received_ns < {0}; "
-                                     "DELETE FROM state.attachments WHERE received_ns < {0}; CHECKPOINT state",
-                                     oldest));
+  return connection->Run(
+      fmt::format("DELETE FROM state.messages WHERE received_ns < {0}; "
+                  "DELETE FROM state.attachments WHERE received_ns < {0}; CHECKPOINT state",
+                  oldest));
 }
 
 }  // namespace wf

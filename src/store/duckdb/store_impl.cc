@@ -22,14 +22,17 @@ constexpr size_t kDictionaryCacheBytes = 24u << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory, const DuckdbStoreOptions& options) {
+Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory,
+                                               const DuckdbStoreOptions& options) {
   return DuckdbStore::Open(directory, options);
 }
 
-DuckdbStore::DuckdbStore(std::string directory, const DuckdbStoreOptions& options, DirectoryLock lock)
+DuckdbStore::DuckdbStore(std::string directory, const DuckdbStoreOptions& options,
+                         DirectoryLock lock)
     : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
 
-Result<std::unique_ptr<Store>> DuckdbStore::Open(const std::string& directory, const DuckdbStoreOptions& options) {
+Result<std::unique_ptr<Store>> DuckdbStore::Open(const std::string& directory,
+                                                 const DuckdbStoreOptions& options) {
   WF_TRY(PrepareDirectory(directory));
   WF_ASSIGN(DirectoryLock lock, DirectoryLock::Take(directory));
   std::unique_ptr<DuckdbStore> store(new DuckdbStore(directory, options, std::move(lock)));
@@ -55,7 +58,8 @@ DuckdbStore::~DuckdbStore() {
     bool many;
     {
       std::lock_guard lock(mutex_);
-      many = filling_->rows + (writing_ ? writing_->rows : 0) > options_.keep_in_log || filling_->logs.size() > 16;
+      many = filling_->rows + (writing_ ? writing_->rows : 0) > options_.keep_in_log ||
+             filling_->logs.size() > 16;
     }
     // What stays in the log is replayed by the next opener; a failed flush leaves it there too.
     if (many) (void)Flush();
@@ -165,23 +169,28 @@ Result<std::shared_ptr<const SegmentDictionary>> DuckdbStore::DictionaryOf(const
   auto dictionary = std::make_shared<SegmentDictionary>();
   IndexFile& index = segment.part->index();
   WF_ASSIGN(const IndexFile::Place place, index.Find(segment.index_at));
-  WF_ASSIGN(const std::string stored, index.Read(place.dictionary, place.attribute_filter - place.dictionary));
+  WF_ASSIGN(const std::string stored,
+            index.Read(place.dictionary, place.attribute_filter - place.dictionary));
   WF_ASSIGN(*dictionary, DeserializeDictionary(stored));
-  WF_ASSIGN(auto rows, connection->Query(fmt::format("SELECT name, type, kind, status, parent_ref, marks, source, flags, "
-                                                     "process, scope, layout FROM {}.shapes WHERE segment = {} "
-                                                     "ORDER BY shape",
-                                                     schema, segment.id)));
+  WF_ASSIGN(auto rows, connection->Query(fmt::format(
+                           "SELECT name, type, kind, status, parent_ref, marks, source, flags, "
+                           "process, scope, layout FROM {}.shapes WHERE segment = {} "
+                           "ORDER BY shape",
+                           schema, segment.id)));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
       Shape shape;
       shape.name = dictionary->base.strings.Intern(chunk.Text(0, i));
-      uint8_t* small[] = {&shape.type, &shape.kind, &shape.status, &shape.parent_ref, &shape.marks, &shape.source};
+      uint8_t* small[] = {&shape.type,       &shape.kind,  &shape.status,
+                          &shape.parent_ref, &shape.marks, &shape.source};
       for (size_t j = 0; j < 6; ++j) *small[j] = chunk.Column<uint8_t>(1 + j)[i];
       uint32_t* numbers[] = {&shape.flags, &shape.process, &shape.scope, &shape.layout};
       for (size_t j = 0; j < 4; ++j) *numbers[j] = chunk.Column<uint32_t>(7 + j)[i];
-      if (shape.process >= dictionary->base.processes.size() || shape.scope >= dictionary->base.scopes.size() ||
+      if (shape.process >= dictionary->base.processes.size() ||
+          shape.scope >= dictionary->base.scopes.size() ||
           shape.layout >= dictionary->layouts.size()) {
-        return EnvironmentError(fmt::format("store: {}: segment {} has a malformed shape", segment.part->path(), segment.id),
+        return EnvironmentError(fmt::format("store: {}: segment {} has a malformed shape",
+                                            segment.part->path(), segment.id),
                                 "the part file is damaged; restore the store from a copy");
       }
       dictionary->shapes.push_back(shape);
@@ -200,7 +209,9 @@ Result<std::shared_ptr<const SegmentDictionary>> DuckdbStore::DictionaryOf(const
 
 DuckdbStore::StageCpu::StageCpu(DuckdbStore& store, const char* stage)
     : store_(store), stage_(stage), before_(ThreadCpu()) {}
-DuckdbStore::StageCpu::~StageCpu() { store_.Count(std::string("cpu_ns_") + stage_, ThreadCpu() - before_); }
+DuckdbStore::StageCpu::~StageCpu() {
+  store_.Count(std::string("cpu_ns_") + stage_, ThreadCpu() - before_);
+}
 
 void DuckdbStore::Count(const std::string& name, int64_t n) {
   std::lock_guard lock(mutex_);

@@ -26,28 +26,33 @@ namespace wf {
 
 class DuckdbStore : public Store {
  public:
-  static Result<std::unique_ptr<Store>> Open(const std::string& directory, const DuckdbStoreOptions& options);
+  static Result<std::unique_ptr<Store>> Open(const std::string& directory,
+                                             const DuckdbStoreOptions& options);
   ~DuckdbStore() override;
 
   void Append(EventBatch batch, Done done) override;
   Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;
-  Result<EventBatch> ReadTraces(const std::string& tenant, const std::vector<TraceId>& ids) override;
+  Result<EventBatch> ReadTraces(const std::string& tenant,
+                                const std::vector<TraceId>& ids) override;
   Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override;
   Result<EventBatch> OnResource(const std::string& tenant, const ResourceQuery& query) override;
   Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override;
   Result<std::vector<std::string>> Services(const std::string& tenant) override;
-  Result<std::vector<Operation>> Operations(const std::string& tenant, const std::string& service) override;
+  Result<std::vector<Operation>> Operations(const std::string& tenant,
+                                            const std::string& service) override;
   Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
                                                  size_t limit) override;
-  Result<std::vector<std::string>> AttributeValues(const std::string& tenant, const std::string& key,
-                                                   std::string_view prefix, size_t limit) override;
+  Result<std::vector<std::string>> AttributeValues(const std::string& tenant,
+                                                   const std::string& key, std::string_view prefix,
+                                                   size_t limit) override;
   Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) override;
   Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override;
   Status PutAttachment(const std::string& tenant, const Attachment& attachment) override;
   Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override;
   Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) override;
   Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override;
-  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant, TimeRange time) override;
+  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
+                                                   TimeRange time) override;
   Result<StoreStatus> ReadStatus(const std::string& tenant) override;
   Status Flush() override;
   Status Retain(const RetentionPolicy& policy) override;
@@ -73,7 +78,8 @@ class DuckdbStore : public Store {
   // A connection lent to one thread.
   class Lease {
    public:
-    Lease(DuckdbStore& store, std::unique_ptr<duck::Connection> c) : store_(store), connection_(std::move(c)) {}
+    Lease(DuckdbStore& store, std::unique_ptr<duck::Connection> c)
+        : store_(store), connection_(std::move(c)) {}
     Lease(Lease&&) = default;
     ~Lease();
     duck::Connection& operator*() { return *connection_; }
@@ -129,10 +135,11 @@ class DuckdbStore : public Store {
   // read.cc
   // Which columns of a segment are needed; none given: all.
   using ColumnChoice = std::function<uint64_t(const SegmentDictionary&)>;
-  Status ReadStored(const std::string& tenant, const std::vector<TraceId>& ids, const SegmentList& segments,
-                    BatchList& out, std::vector<uint64_t>* segment_ids, const ColumnChoice& columns = {});
-  Result<EventBatch> ReadFrom(const Snapshot& snapshot, const std::string& tenant, std::vector<TraceId> ids,
-                              const ColumnChoice& columns = {});
+  Status ReadStored(const std::string& tenant, const std::vector<TraceId>& ids,
+                    const SegmentList& segments, BatchList& out, std::vector<uint64_t>* segment_ids,
+                    const ColumnChoice& columns = {});
+  Result<EventBatch> ReadFrom(const Snapshot& snapshot, const std::string& tenant,
+                              std::vector<TraceId> ids, const ColumnChoice& columns = {});
 
   // search.cc
   friend class Searcher;
@@ -153,9 +160,9 @@ class DuckdbStore : public Store {
   std::unique_ptr<duck::Database> database_;
 
   std::mutex mutex_;
-  std::condition_variable work_;   // for the log thread
-  std::condition_variable sealed_; // for the flusher
-  std::condition_variable idle_;   // for Flush and the log thread: the flusher finished one
+  std::condition_variable work_;    // for the log thread
+  std::condition_variable sealed_;  // for the flusher
+  std::condition_variable idle_;    // for Flush and the log thread: the flusher finished one
   std::deque<Queued> queue_;
   size_t queue_bytes_ = 0;
   std::shared_ptr<Pending> filling_ = std::make_shared<Pending>();
