@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <random>
+#include <thread>
 
 #include "store/conformance.h"
 #include "store/duckdb/duckdb_store.h"
@@ -68,8 +68,7 @@ void CheckRound(const std::string& directory, const std::set<uint64_t>& acknowle
   EXPECT_EQ((*opened)->ReadStatus("default")->spans, static_cast<int64_t>(ids.size()));
 }
 
-TEST(Crash, AcknowledgedBatchesSurviveKill) {
-  const int rounds = std::getenv("WHEREFORE_SLOW") != nullptr ? 100 : 10;
+void KillAgainAndAgain(int rounds) {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "wherefore-crash-XXXXXX").string();
   const std::string directory = mkdtemp(pattern.data());
@@ -108,6 +107,9 @@ TEST(Crash, AcknowledgedBatchesSurviveKill) {
   EXPECT_GT(acknowledged.size(), static_cast<size_t>(rounds));
   if (!::testing::Test::HasFailure()) std::filesystem::remove_all(directory);
 }
+
+TEST(Crash, AcknowledgedBatchesSurviveTenKills) { KillAgainAndAgain(10); }
+TEST(Crash, AcknowledgedBatchesSurviveAHundredKills_slow) { KillAgainAndAgain(100); }
 
 }  // namespace
 }  // namespace wf
