@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -19,6 +17,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "store/duckdb/narrow.h"
 #include "store/duckdb/store_impl.h"
 #include "store/match.h"
 #include "store/summary.h"
@@ -26,16 +25,10 @@
 namespace wf {
 namespace {
 
-constexpr size_t kFewBlocks = 48;   // blocks looked at together, over several segments
+constexpr size_t kFewBlocks =
+    16;  // blocks looked at together, over several segments: more are read in vain
 constexpr size_t kFirstChunk = 32;  // traces read together; grows fourfold
 constexpr size_t kMostRead = 4096;
-constexpr size_t kManyRanges = 48;  // more ranges of shapes than this are not worth telling SQL
-
-std::string BlobLiteral(std::string_view text) {
-  std::string out = "'";
-  for (unsigned char c : text) out += fmt::format("\\x{:02X}", c);
-  return out + "'::BLOB";
-}
 
 struct Candidate {
   Nanos start;
@@ -43,54 +36,6 @@ struct Candidate {
 };
 bool Newer(const Candidate& a, const Candidate& b) {
   return a.start != b.start ? a.start > b.start : b.id < a.id;
-}
-
-// Consecutive numbers as ranges: "(x BETWEEN 1 AND 3 OR x BETWEEN 7 AND 7)"; empty text when there are too many.
-std::string Ranges(const char* column, const std::vector<uint32_t>& numbers, size_t most) {
-  std::string out;
-  size_t ranges = 0;
-  for (size_t i = 0; i < numbers.size();) {
-    size_t j = i;
-    while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
-    if (++ranges > most) return "";
-    out += fmt::format("{}{} BETWEEN {} AND {}", out.empty() ? "(" : " OR ", column, numbers[i],
-                       numbers[j]);
-    i = j + 1;
-  }
-  return out + ")";
-}
-
-bool PackedHas(const EventBatch& base, std::string_view packed, std::string_view key,
-               std::string_view text) {
-  const uint32_t code = base.strings.Find(key);
-  AttributeReader reader(packed);
-  uint32_t at;
-  Value value;
-  while (code != UINT32_MAX && reader.Next(at, value)) {
-    if (at == code && ValueHasText(value, text)) return true;
-  }
-  return false;
-}
-
-// "column = value" for a stored type under which the text may stand; empty when it cannot.
-std::string ColumnHasText(const LayoutEntry& entry, std::string_view text) {
-  const std::string& name = EventTable()[entry.column].name;
-  if (entry.type == static_cast<uint8_t>(ValueType::kString))
-    return fmt::format("{} = {}", name, BlobLiteral(text));
-  uint64_t id;
-  if (entry.type == static_cast<uint8_t>(StoredType::kHex16)) {
-    return ParseHex16(text, id) ? fmt::format("{} = {}", name, static_cast<int64_t>(id)) : "";
-  }
-  if (entry.type == static_cast<uint8_t>(ValueType::kBool)) {
-    return text == "true" ? name + " = 1" : text == "false" ? name + " = 0" : "";
-  }
-  int64_t number = 0;
-  if (entry.type == static_cast<uint8_t>(ValueType::kInt)) {
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return "";
-    return fmt::format("{} = {}", name, number);
-  }
-  return "true";  // doubles: C++ compares their text
 }
 
 }  // namespace
@@ -164,7 +109,7 @@ class Searcher {
           auto result,
           connection->Query(fmt::format(
               "SELECT DISTINCT trace_hi, trace_lo FROM {} WHERE {} AND {} AND {}", segment->table(),
-              blocks.empty() ? "true" : blocks, time, RowCondition(place))));
+              blocks.empty() ? "true" : blocks, time, RowCondition(place, query_))));
       while (duck::Chunk chunk = result.Next()) {
         for (size_t i = 0; i < chunk.size(); ++i) {
           ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
@@ -203,17 +148,6 @@ class Searcher {
   }
 
  private:
-  // Where in a segment rows may match.
-  struct Place {
-    const Segment* segment = nullptr;
-    bool nothing = false;
-    bool all_blocks = true;
-    std::vector<uint32_t> blocks;  // when not all
-    std::vector<uint32_t> shapes;  // when not all
-    bool all_shapes = true;
-    std::string condition;  // on attribute columns; empty for none
-  };
-
   // Can nothing that starts at or before `start` enter the results any more?
   bool Settled(Nanos start) const {
     return results_.size() > query_.limit && results_.back().start_ns > start;
@@ -278,118 +212,7 @@ class Searcher {
     place.segment = &segment;
     if (!HasRowConditions(query_) && !host_) return place;
     WF_ASSIGN(const auto dictionary, store_.DictionaryOf(segment));
-    const EventBatch& base = dictionary->base;
-    const size_t attributes = query_.attributes.size();
-
-    // Which processes and scopes have the attribute themselves; which layouts have its key, and where.
-    std::vector<std::vector<bool>> process_has(attributes), scope_has(attributes),
-        layout_may(attributes);
-    std::vector<bool> shared(attributes, false);
-    for (size_t a = 0; a < attributes; ++a) {
-      const auto& [key, text] = query_.attributes[a];
-      for (const Process& p : base.processes) {
-        process_has[a].push_back(
-            PackedHas(base, base.Slice(p.attrs_begin, p.attrs_end), key, text));
-      }
-      for (const Scope& s : base.scopes) {
-        scope_has[a].push_back(PackedHas(base, base.Slice(s.attrs_begin, s.attrs_end), key, text));
-      }
-      const uint32_t code = base.strings.Find(key);
-      std::set<std::string> conditions;
-      for (size_t l = 0; l < dictionary->layouts.size(); ++l) {
-        bool may = l == 0;
-        if (l == 0 && std::find(dictionary->loose_keys.begin(), dictionary->loose_keys.end(),
-                                code) != dictionary->loose_keys.end()) {
-          conditions.insert("octet_length(more) > 0");
-        }
-        for (const LayoutEntry& entry : dictionary->layouts[l]) {
-          if (entry.key != code) continue;
-          if (entry.column == kNoColumn) {
-            conditions.insert("octet_length(more) > 0");
-            may = true;
-            continue;
-          }
-          std::string condition = ColumnHasText(entry, text);
-          if (condition.empty()) continue;
-          conditions.insert(std::move(condition));
-          may = true;
-        }
-        layout_may[a].push_back(may);
-      }
-      shared[a] =
-          std::find(process_has[a].begin(), process_has[a].end(), true) != process_has[a].end() ||
-          std::find(scope_has[a].begin(), scope_has[a].end(), true) != scope_has[a].end();
-      if (!shared[a] && conditions.empty()) {
-        place.nothing = true;
-        return place;
-      }
-      if (!shared[a]) {
-        place.condition += fmt::format("{}({})", place.condition.empty() ? "" : " AND ",
-                                       fmt::join(conditions, " OR "));
-      }
-    }
-    for (uint32_t i = 0; i < dictionary->shapes.size(); ++i) {
-      const Shape& shape = dictionary->shapes[i];
-      bool may = true;
-      if (query_.status) {
-        may = shape.type == static_cast<uint8_t>(EventType::kSpan) &&
-              shape.status == static_cast<uint8_t>(*query_.status);
-      }
-      if (may && query_.service)
-        may = base.str(base.processes[shape.process].service) == *query_.service;
-      if (may && host_) may = base.str(base.processes[shape.process].host) == *host_;
-      if (may && query_.operation) may = base.str(shape.name) == *query_.operation;
-      for (size_t a = 0; may && a < attributes; ++a) {
-        may = process_has[a][shape.process] || scope_has[a][shape.scope] ||
-              layout_may[a][shape.layout];
-      }
-      if (may) place.shapes.push_back(i);
-    }
-    place.all_shapes = place.shapes.size() == dictionary->shapes.size();
-    if (place.shapes.empty()) {
-      place.nothing = true;
-      return place;
-    }
-
-    // Blocks, by the filters of the attributes that only rows can have.
-    std::vector<bool> may_block(segment.blocks(), true);
-    for (size_t a = 0; a < attributes; ++a) {
-      if (shared[a]) continue;
-      const IndexFile& index = segment.part->index();
-      WF_ASSIGN(const IndexFile::Place at, index.Find(segment.index_at));
-      const uint64_t bucket_bytes = (at.end - at.attribute_filter) / kFilterBuckets;
-      std::vector<bool> marked(segment.blocks(), false);
-      for (uint64_t hash :
-           FilterHashesOfText(query_.attributes[a].first, query_.attributes[a].second)) {
-        WF_ASSIGN(
-            const std::string bits,
-            index.Read(at.attribute_filter + FilterBucket(hash) * bucket_bytes, bucket_bytes));
-        MarkBlocks(bits, segment.blocks(), hash, marked);
-      }
-      for (size_t i = 0; i < marked.size(); ++i) may_block[i] = may_block[i] && marked[i];
-    }
-    for (uint32_t i = 0; i < may_block.size(); ++i) {
-      if (may_block[i]) place.blocks.push_back(i);
-    }
-    place.all_blocks = place.blocks.size() == may_block.size();
-    place.nothing = place.blocks.empty();
-    return place;
-  }
-
-  std::string RowCondition(const Place& place) const {
-    std::vector<std::string> parts;
-    if (!place.condition.empty()) parts.push_back(place.condition);
-    if (!place.all_shapes) {
-      std::string shapes = Ranges("shape", place.shapes, kManyRanges);
-      if (!shapes.empty()) parts.push_back(std::move(shapes));
-    }
-    const auto raw_duration = [&](const char* op, Nanos limit) {
-      // A row without a usable end has no length.
-      return limit <= 0 ? std::string("true") : fmt::format("duration_ns {} {}", op, limit);
-    };
-    if (query_.min_span_duration_ns)
-      parts.push_back(raw_duration(">=", *query_.min_span_duration_ns));
-    return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " AND "));
+    return NarrowSegment(segment, *dictionary, query_, host_);
   }
 
   Status SearchGroup(const std::vector<Place>& group) {
@@ -429,7 +252,7 @@ class Searcher {
       sql += fmt::format(
           " SEMI JOIN (SELECT trace_hi, trace_lo FROM {} WHERE {}) e "
           "ON t.trace_hi = e.trace_hi AND t.trace_lo = e.trace_lo",
-          segment.table(), RowCondition(place));
+          segment.table(), RowCondition(place, query_));
     } else if (query_.cursor) {
       // Without conditions on rows, a continued trace is found by its earliest segment.
       sql += fmt::format(" WHERE t.start_ns <= {}", query_.cursor->start_ns);
