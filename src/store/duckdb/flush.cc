@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "store/duckdb/store_impl.h"
@@ -134,10 +135,9 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
                                  [](const auto& t) { return !t->taken_in.empty(); });
   std::unique_lock layout_lock(layout_mutex_, std::defer_lock);
   if (moves) {
-    // Never under a reader: short reads are waited for, and while a scan runs nothing moves.
-    layout_lock.lock();
-    if (pins_ != 0) {
-      layout_lock.unlock();
+    // Never under a reader: short reads are waited for, but not for ever, and while a scan runs nothing moves.
+    if (!layout_lock.try_lock_for(std::chrono::milliseconds(200)) || pins_ != 0) {
+      if (layout_lock.owns_lock()) layout_lock.unlock();
       tenants.clear();
       return WritePendingLocked(pending, Merge::kNone);
     }

@@ -194,12 +194,13 @@ class Searcher {
     }
     std::vector<Candidate> candidates;
     for (const auto& [id, trace] : seen) {
-      const bool stored = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(),
-                                      [id = id](const auto& s) { return s->filter.MayHave(id); });
-      if (stored) pending_.insert(id);
+      pending_.insert(id);
       if (!trace.matches || trace.start < query_.time.from) continue;
-      if (!stored && (trace.start >= query_.time.until ||
-                      (query_.cursor && !ComesBefore(*query_.cursor, {trace.start, id})))) {
+      const bool passed_over = trace.start >= query_.time.until ||
+                               (query_.cursor && !ComesBefore(*query_.cursor, {trace.start, id}));
+      // Stored rows may begin earlier.
+      if (passed_over && std::none_of(snapshot_.segments.begin(), snapshot_.segments.end(),
+                                      [id = id](const auto& s) { return s->filter.MayHave(id); })) {
         continue;
       }
       candidates.push_back({trace.start, id});
@@ -342,7 +343,7 @@ class Searcher {
   std::optional<std::string> host_;  // asked for by OnResource
   bool continued_known_ = false;
   std::unordered_set<TraceId> continued_;  // traces with rows in more than one segment
-  std::unordered_set<TraceId> pending_;    // traces with pending rows that a segment may have too
+  std::unordered_set<TraceId> pending_;    // traces with pending rows
   std::unordered_set<TraceId> decided_;
   std::vector<TraceSummary> results_;  // the best limit + 1, newest first
 };

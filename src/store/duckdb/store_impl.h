@@ -173,7 +173,7 @@ class DuckdbStore : public Store {
   bool stopping_ = false;
   std::map<std::string, int64_t> counters_;
 
-  std::shared_mutex layout_mutex_;
+  std::shared_timed_mutex layout_mutex_;
   std::atomic<int> pins_{0};
 
   // The flusher's, or under flush_mutex_.
