@@ -68,7 +68,7 @@ Requests Encode(const Options& options) {
   return out;
 }
 
-// One connection: sends request after request, each when the one before is acknowledged; "try again later" is obeyed.
+// One connection: sends request after request, each when the one before is acknowledged; "try again later" means 50 ms here.
 using SendOne = std::function<Result<bool>(const std::string& body)>;  // false: overloaded
 
 Result<SendOne> Connect(const std::string& protocol, ServerProcess& server) {

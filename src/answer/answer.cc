@@ -18,6 +18,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
 }
 
 Result<Answer> Ask(const AnswerContext& context, const Question& question) {
+  WF_TRY(question.params.Choice("format", {"text", "json"}));
   for (const QuestionKind& kind : QuestionKinds()) {
     if (kind.verb == question.verb) return kind.answer(context, question);
   }

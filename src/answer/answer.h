@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ struct ServerFacts {
   Nanos started_ns = 0;
   std::vector<std::pair<std::string, std::string>> listeners;  // name, address
   std::map<std::string, int64_t> counters;
-  std::string retention_age, retention_bytes;
+  std::optional<Nanos> retention_age_ns;
+  std::optional<int64_t> retention_bytes;
 };
 
 struct AnswerContext {

@@ -1,5 +1,6 @@
 // `services`, `operations`, `attributes`: what one may type into a search, from what the store holds.
 #include "answer/answer.h"
+#include "answer/text_table.h"
 #include "json/json_writer.h"
 
 namespace wf {
@@ -12,7 +13,7 @@ Answer List(const Question& question, std::string_view key,
             const std::vector<std::string>& values) {
   if (WantsText(question)) {
     std::string out;
-    for (const std::string& value : values) out += value + "\n";
+    for (const std::string& value : values) out += Printable(value) + "\n";
     return TextAnswer(out);
   }
   JsonWriter json;

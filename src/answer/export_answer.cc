@@ -69,6 +69,7 @@ Result<Answer> AnswerExport(const AnswerContext& context, const Question& questi
     return true;
   }));
   if (batches) {
+    if (rows > limit) body.clear();  // of no use to anybody
     if (rows <= limit) PutVarint(0, body);
     return Answer{"application/octet-stream", std::move(body)};
   }

@@ -70,7 +70,13 @@ Result<Answer> AnswerStatus(const AnswerContext& context, const Question& questi
   }
   json.EndArray();
   json.Key("retention").BeginObject();
-  json.Field("age", facts.retention_age).Field("bytes", facts.retention_bytes).EndObject();
+  const auto number_or_null = [&](std::string_view key, const std::optional<int64_t>& value) {
+    json.Key(key);
+    value ? json.Int(*value) : json.Null();
+  };
+  number_or_null("age_ns", facts.retention_age_ns);
+  number_or_null("bytes", facts.retention_bytes);
+  json.EndObject();
   json.EndObject();
   return JsonAnswer(json.Take());
 }

@@ -2,7 +2,28 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace wf {
+
+std::string Printable(std::string_view text) {
+  std::string out = IsUtf8(text) ? std::string(text) : RepairUtf8(text);
+  std::string clean;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto c = static_cast<unsigned char>(out[i]);
+    const bool c1_control =
+        c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
+    if (c < 0x20 || c == 0x7F) {
+      clean += '?';
+    } else if (c1_control) {
+      clean += '?';
+      ++i;
+    } else {
+      clean += out[i];
+    }
+  }
+  return clean;
+}
 
 size_t DisplayWidth(std::string_view text) {
   size_t width = 0;
@@ -27,7 +48,10 @@ TextTable::TextTable(std::vector<std::string> heads, std::vector<size_t> right_a
   rows_.push_back(std::move(heads));
 }
 
-void TextTable::Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void TextTable::Row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = Printable(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::Print(size_t width, size_t elastic) const {
   std::vector<size_t> widths(right_.size(), 0);

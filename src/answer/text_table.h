@@ -7,6 +7,8 @@
 
 namespace wf {
 
+// Names come from outside: no control character may reach the terminal.
+std::string Printable(std::string_view text);
 // Columns a terminal needs for a UTF-8 text, one per code point; good enough for what names are made of.
 size_t DisplayWidth(std::string_view text);
 // The text cut to `width` columns, the last of them … when something was cut.

@@ -18,6 +18,10 @@ Result<Answer> AnswerTrace(const AnswerContext& context, const Question& questio
   json.view = view == "waterfall" ? TraceView::kWaterfall : TraceView::kFull;
   if (const auto span = params.Get("span")) {
     WF_ASSIGN(json.span, ParseSpanId(*span));
+    if (WantsText(question) || json.view == TraceView::kWaterfall) {
+      return BadInput("--span: only the full JSON shows one block",
+                      "add --format json, without --view waterfall");
+    }
   }
   WF_ASSIGN(const EventBatch events, context.store.ReadTrace(context.tenant, id));
   if (events.empty()) {

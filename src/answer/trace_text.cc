@@ -4,56 +4,23 @@
 #include <algorithm>
 #include <set>
 
+#include "answer/text_table.h"
 #include "answer/trace_answer.h"
 #include "answer/waterfall_json.h"
-#include "base/utf8.h"
 
 namespace wf {
 namespace {
 
 constexpr int kMaxIndent = 24;  // deeper nesting would leave no room for names
 
-// Names come from outside: no control character may reach the terminal.
-std::string Printable(std::string_view text) {
-  std::string out = IsUtf8(text) ? std::string(text) : RepairUtf8(text);
-  std::string clean;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto c = static_cast<unsigned char>(out[i]);
-    const bool c1_control =
-        c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
-    if (c < 0x20 || c == 0x7F) {
-      clean += '?';
-    } else if (c1_control) {
-      clean += '?';
-      ++i;
-    } else {
-      clean += out[i];
-    }
-  }
-  return clean;
-}
-
-size_t Columns(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
 // Exactly `columns` wide, cut with an ellipsis or padded.
-std::string Fit(std::string text, size_t columns) {
-  const size_t have = Columns(text);
-  if (have <= columns) return text + std::string(columns - have, ' ');
-  size_t at = 0, kept = 0;
-  while (at < text.size()) {
-    const bool starts = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
-    if (starts && kept++ == columns - 1) break;
-    ++at;
-  }
-  return text.substr(0, at) + "…";
+std::string Fit(const std::string& text, size_t columns) {
+  const std::string cut = CutToWidth(text, columns);
+  return cut + std::string(columns - DisplayWidth(cut), ' ');
 }
 
 std::string RightAligned(const std::string& text, size_t columns) {
-  const size_t have = Columns(text);
+  const size_t have = DisplayWidth(text);
   return have >= columns ? text : std::string(columns - have, ' ') + text;
 }
 
@@ -154,8 +121,8 @@ class TextWriter {
                                           FormatDuration(total), share);
     const std::string head = "most own time: ";
     std::string what = Printable(t_.service(block)) + " " + Printable(t_.str(block.name));
-    const size_t room = label_ + bar_ + 26 - head.size() - Columns(times);
-    if (Columns(what) > room) what = Fit(std::move(what), room);
+    const size_t room = label_ + bar_ + 26 - head.size() - DisplayWidth(times);
+    if (DisplayWidth(what) > room) what = CutToWidth(what, room);
     out_ += head + what + times;
   }
 

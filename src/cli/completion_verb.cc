@@ -29,8 +29,11 @@ std::string Bash(const CLI::App& root) {
          "    --format) COMPREPLY=($(compgen -W 'text json' -- \"$cur\")); return ;;\n"
          "    --clock) COMPREPLY=($(compgen -W 'aligned raw' -- \"$cur\")); return ;;\n"
          "    --status) COMPREPLY=($(compgen -W 'error ok unset' -- \"$cur\")); return ;;\n"
-         "    --service) COMPREPLY=($(compgen -W \"$(wherefore services 2>/dev/null)\" -- "
-         "\"$cur\")); return ;;\n"
+         // Names come from senders: the shell must never expand them.
+         "    --service) local service; COMPREPLY=()\n"
+         "      while IFS= read -r service; do\n"
+         "        [[ $service == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$service\")\")\n"
+         "      done < <(wherefore services 2>/dev/null); return ;;\n"
          "    --store|--config|--out) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
          "  esac\n"
          "  if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W '" +
@@ -76,8 +79,7 @@ Verb AddCompletion(CLI::App& root) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   verb.run = [&root, shell]() -> Status {
-    Print(*shell == "bash" ? Bash(root) : *shell == "zsh" ? Zsh(root) : Fish(root));
-    return {};
+    return Print(*shell == "bash" ? Bash(root) : *shell == "zsh" ? Zsh(root) : Fish(root));
   };
   return verb;
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "answer/export_answer.h"
 #include "answer/span_table.h"
@@ -88,31 +89,43 @@ class ParquetExport : public ExportFile {
   std::unique_ptr<ParquetFile> file_;
 };
 
-// A served store answers in windows of receipt; one that holds too much is halved until it fits.
-Status FetchWindow(StoreAccess& access, const ExportFlags& flags, Nanos from, Nanos until,
+// A served store answers in windows of receipt and of time; one that holds too much is halved until it fits.
+struct Window {
+  TimeRange received{0, INT64_MAX}, time;
+};
+
+Status FetchWindow(StoreAccess& access, const Window& window,
                    const std::function<Status(const EventBatch&)>& take) {
   Question question{"export", "", {}};
   question.params.Add("to", "batches");
-  if (!flags.since.empty()) question.params.Add("since", flags.since);
-  if (!flags.until.empty()) question.params.Add("until", flags.until);
-  question.params.Add("received_since", std::to_string(from));
-  question.params.Add("received_until", std::to_string(until));
+  question.params.Add("since", std::to_string(window.time.from));
+  question.params.Add("until", std::to_string(window.time.until));
+  question.params.Add("received_since", std::to_string(window.received.from));
+  question.params.Add("received_until", std::to_string(window.received.until));
   WF_ASSIGN(const Answer answer, access.Ask(question));
-  WF_ASSIGN(const ExportedBatches window, ParseExportedBatches(answer.body));
-  if (!window.complete) {
-    if (until - from <= 1) {
-      return EnvironmentError("export: more events received in one instant than one answer carries",
-                              "stop the server and export from its directory");
-    }
-    const Nanos middle = from + (until - from) / 2;
-    WF_TRY(FetchWindow(access, flags, from, middle, take));
-    return FetchWindow(access, flags, middle, until, take);
+  WF_ASSIGN(const ExportedBatches exported, ParseExportedBatches(answer.body));
+  if (exported.complete) {
+    for (const EventBatch& batch : exported.batches) WF_TRY(take(batch));
+    return {};
   }
-  for (const EventBatch& batch : window.batches) WF_TRY(take(batch));
-  return {};
+  // By receipt first; rows of one import share it, then by their own time.
+  const bool by_receipt = window.received.until - window.received.from > 1;
+  Window first = window, second = window;
+  TimeRange& earlier = by_receipt ? first.received : first.time;
+  TimeRange& later = by_receipt ? second.received : second.time;
+  const Nanos middle = std::midpoint(earlier.from, earlier.until);
+  if (middle == earlier.from) {
+    return EnvironmentError("export: more events of one instant than one answer carries",
+                            "stop the server and export from its directory");
+  }
+  earlier.until = later.from = middle;
+  WF_TRY(FetchWindow(access, first, take));
+  return FetchWindow(access, second, take);
 }
 
 Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
+  if (flags.out.empty())
+    return BadInput("--out is missing", "name the file to write: --out traces.parquet");
   std::string to = flags.to;
   if (to.empty())
     to = flags.out.size() > 8 && flags.out.substr(flags.out.size() - 8) == ".parquet" ? "parquet"
@@ -129,6 +142,9 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
   if (!flags.until.empty()) {
     WF_ASSIGN(scan.time.until, ParseInstant(flags.until, now));
   }
+  if (scan.time.from > scan.time.until) {
+    return BadInput("--since is after --until", "swap them, or leave one out");
+  }
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
   WF_ASSIGN(const auto file,
             to == "parquet" ? ParquetExport::Open(flags.out) : OtlpJsonFile::Open(flags.out));
@@ -140,7 +156,9 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
     return file->Add(batch);
   };
   if (access->served()) {
-    WF_TRY(FetchWindow(*access, flags, 0, now + kMinute, take));
+    Window everything;
+    everything.time = scan.time;
+    WF_TRY(FetchWindow(*access, everything, take));
   } else {
     Status failed;
     WF_TRY(access->local().Scan("default", scan, [&](EventBatch batch) {
@@ -155,11 +173,9 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Field("events", events).Field("file", flags.out).Field("to", to).EndObject();
-    Print(json.Take() + "\n");
-  } else {
-    Print(std::to_string(events) + " events written to " + flags.out + "\n");
+    return Print(json.Take() + "\n");
   }
-  return {};
+  return Print(std::to_string(events) + " events written to " + flags.out + "\n");
 }
 
 }  // namespace
@@ -169,8 +185,7 @@ Verb AddExport(CLI::App& root) {
   const auto flags = std::make_shared<ExportFlags>();
   verb.app->add_option("--to", flags->to, "parquet or otlp-json; else by the file's ending")
       ->check(CLI::IsMember({"parquet", "otlp-json"}));
-  verb.app->add_option("--out", flags->out, "the file to write; - for standard output (OTLP JSON)")
-      ->required();
+  verb.app->add_option("--out", flags->out, "the file to write; - for standard output (OTLP JSON)");
   verb.app->add_option("--since", flags->since,
                        "events from this time on: 15m back from now, RFC 3339, or Unix ns");
   verb.app->add_option("--until", flags->until, "before this time, likewise");

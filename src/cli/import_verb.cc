@@ -12,8 +12,10 @@
 
 #include "answer/import_answer.h"
 #include "cli/progress.h"
+#include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
+#include "server/hash_key.h"
 
 namespace wf {
 namespace {
@@ -62,9 +64,9 @@ int64_t TotalBytes(const std::vector<std::string>& files) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-Result<ImportReport> ImportHere(Store& store, const std::vector<std::string>& files,
-                                ProgressBar& progress) {
-  ImportJob job(store, "default", {});
+Result<ImportReport> ImportHere(Store& store, const DecodeOptions& decode,
+                                const std::vector<std::string>& files, ProgressBar& progress) {
+  ImportJob job(store, "default", decode);
   size_t done = 0;
   for (const std::string& file : files) {
     size_t in_file = 0;
@@ -115,20 +117,32 @@ Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::str
   return total;
 }
 
-Status RunImport(const std::vector<std::string>& paths, const CommonFlags& common) {
+Status RunImport(const std::vector<std::string>& paths, const std::vector<std::string>& rules,
+                 const CommonFlags& common) {
+  DecodeOptions decode;
+  for (const std::string& rule : rules) {
+    WF_ASSIGN(auto parsed, ParseAttributeRule(rule));
+    decode.rules.push_back(std::move(parsed));
+  }
   WF_ASSIGN(const auto files, ListFiles(paths));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
+  if (access->served() && !rules.empty()) {
+    return BadInput("--attribute-rule: a server holds the store, and its own rules apply",
+                    "give the rules to wherefore serve");
+  }
+  if (!rules.empty()) {
+    WF_ASSIGN(decode.hash_key, LoadHashKey(common.store));
+  }
   struct sigaction stop = {};
   stop.sa_handler = [](int) { interrupted = 1; };
   stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
   ::sigaction(SIGINT, &stop, nullptr);
   ProgressBar progress("importing", TotalBytes(files), common.format);
   auto report = access->served() ? ImportThere(*access, files, progress)
-                                 : ImportHere(access->local(), files, progress);
+                                 : ImportHere(access->local(), decode, files, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
-  Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
-  return {};
+  return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
 }
 
 }  // namespace
@@ -141,7 +155,13 @@ Verb AddImport(CLI::App& root) {
       ->add_option("PATH", *paths,
                    "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; gzip and zstd too")
       ->required();
-  verb.run = [paths, common = verb.common] { return RunImport(*paths, *common); };
+  const auto rules = std::make_shared<std::vector<std::string>>();
+  verb.app
+      ->add_option("--attribute-rule", *rules,
+                   "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
+                   "given again")
+      ->take_all();
+  verb.run = [paths, rules, common = verb.common] { return RunImport(*paths, *rules, *common); };
   return verb;
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -29,10 +30,11 @@ Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
   return verb;
 }
 
-void Print(const std::string& text) {
-  // A reader that has seen enough (head, less) closes the pipe: not our error.
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+Status Print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return {};
+  return EnvironmentError(std::string("standard output: ") + std::strerror(errno),
+                          "is the disk full?");
 }
 
 namespace {
@@ -104,7 +106,10 @@ int Main(int argc, char** argv) {
   }
   const Status status = RunChosen(root, verbs);
   if (status.ok()) return 0;
-  return Report(status.error(), WantsJson(argc, argv));
+  bool json = WantsJson(argc, argv);
+  for (const Verb& verb : verbs)
+    json = json || (verb.app->parsed() && verb.common->format == "json");
+  return Report(status.error(), json);
 }
 
 }  // namespace

@@ -27,7 +27,15 @@ Verb AskVerb(CLI::App& root, const char* name, const char* description, const ch
     if (std::string_view(argument_name) != "KEY") option->required();
   }
   declare(*verb.app);
-  verb.run = [app = verb.app, common = verb.common, argument, name]() -> Status {
+  const ArgumentUse takes_argument = argument_name == nullptr ? ArgumentUse::kNone
+                                     : std::string_view(argument_name) == "KEY"
+                                         ? ArgumentUse::kOptional
+                                         : ArgumentUse::kRequired;
+  verb.run = [app = verb.app, common = verb.common, argument, name, takes_argument]() -> Status {
+    if (takes_argument == ArgumentUse::kRequired && argument->empty()) {
+      return BadInput(std::string(name) + ": the id is empty",
+                      "wherefore traces lists what is there");
+    }
     Question question{name, *argument, {}};
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_lnames().empty()) continue;
@@ -39,8 +47,7 @@ Verb AskVerb(CLI::App& root, const char* name, const char* description, const ch
     if (common->format == "text") question.params.Add("format", "text");
     WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
     WF_ASSIGN(const Answer answer, store->Ask(question));
-    Print(answer.body);
-    return {};
+    return Print(answer.body);
   };
   return verb;
 }
@@ -50,7 +57,8 @@ CLI::Option* AddText(CLI::App& app, const char* flag, const char* description) {
   return app
       .add_option_function<std::vector<std::string>>(
           flag, [](const std::vector<std::string>&) {}, description)
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
 }
 
 void AddTimes(CLI::App& app) {

@@ -56,28 +56,26 @@ Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   return CheckServeOptions(options);
 }
 
-void PrintListeners(const Server& server, const std::string& format) {
+Status PrintListeners(const Server& server, const std::string& format) {
   if (format == "json") {
     JsonWriter json;
     json.BeginObject();
     for (const auto& [name, address] : server.listeners()) json.Field(name, address);
     json.EndObject();
-    Print(json.Take() + "\n");
-    return;
+    return Print(json.Take() + "\n");
   }
   std::string text;
   for (const auto& [name, address] : server.listeners()) {
     const bool web = name == "http" && address != "off";
     text += name + std::string(11 - name.size(), ' ') + (web ? "http://" : "") + address + "\n";
   }
-  Print(text);
+  return Print(text);
 }
 
 Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   WF_TRY(Interpret(flags, common));
   if (flags.check) {
-    Print(common.format == "json" ? "{\"ok\":true}\n" : "the configuration is valid\n");
-    return {};
+    return Print(common.format == "json" ? "{\"ok\":true}\n" : "the configuration is valid\n");
   }
   // Signals are taken by this thread alone, with sigwait; threads started below inherit the mask.
   sigset_t signals;
@@ -88,7 +86,7 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   ::signal(SIGPIPE, SIG_IGN);
 
   WF_ASSIGN(const auto server, Server::Start(flags.options));
-  PrintListeners(*server, common.format);
+  WF_TRY(PrintListeners(*server, common.format));
   int signal = 0;
   sigwait(&signals, &signal);
   log::Info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");

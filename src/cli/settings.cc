@@ -30,8 +30,7 @@ Status SetOption(CLI::Option& option, const std::vector<std::string>& values,
     for (const std::string& value : values) option.add_result(value);
     option.run_callback();
   } catch (const CLI::Error& error) {
-    return BadInput(where + ": " + error.what(),
-                    "wherefore " + option.get_name() + " is described by --help");
+    return BadInput(where + ": " + error.what(), "wherefore VERB --help describes the flags");
   }
   return {};
 }

@@ -19,8 +19,13 @@ Error ServerError(int status, const std::string& body) {
   JsonParser parser;
   if (auto json = parser.Parse(body); json.ok() && json->Get("error").IsObject()) {
     const JsonValue error = json->Get("error");
-    return {ErrorCodeFromName(error.Get("code").String()),
-            std::string(error.Get("message").String()), std::string(error.Get("hint").String())};
+    ErrorCode code = ErrorCodeFromName(error.Get("code").String());
+    // The transport has finer names of its own (too_large, malformed_body, …) for what is bad input.
+    const bool refused =
+        status >= 400 && status < 500 && status != 403 && status != 404 && status != 429;
+    if (code == ErrorCode::kEnvironment && refused) code = ErrorCode::kBadInput;
+    return {code, std::string(error.Get("message").String()),
+            std::string(error.Get("hint").String())};
   }
   return EnvironmentError("the server answered HTTP " + std::to_string(status),
                           "is it wherefore that listens there?");
@@ -84,6 +89,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store)
     return access;
   }
   WF_ASSIGN(access->store_, OpenDuckdbStore(store, {}));
+  RemoveServerFile(store);  // of a server that was killed: we hold the store now
   return access;
 }
 

@@ -43,6 +43,6 @@ Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.
 Verb MakeVerb(CLI::App& root, const char* name, const char* description);
-void Print(const std::string& text);
+Status Print(const std::string& text);
 
 }  // namespace wf

@@ -31,6 +31,27 @@ std::vector<ClockExchange> ExchangeTable::Exchanges() const {
   return out;
 }
 
+// Begins: the parent's cannot be after the child's. Ends: the other way round, but only where the parent waited.
+ExchangeEvidence EvidenceOf(const SpanFacts& parent, const SpanFacts& child) {
+  ExchangeEvidence evidence;
+  evidence.request = (parent.marks & kHasStart) && (child.marks & kHasStart);
+  const bool call = parent.kind == SpanKind::kClient && child.kind == SpanKind::kServer;
+  const bool untold = parent.kind == SpanKind::kUnspecified && child.kind == SpanKind::kUnspecified;
+  const bool ends = (parent.marks & kHasEnd) && (child.marks & kHasEnd);
+  if (!evidence.request || !ends || !(call || untold) ||
+      child.parent_ref == ParentRef::kFollowsFrom || child.async) {
+    return evidence;
+  }
+  // A caller that gave up did not wait: it failed, or the callee ran longer than the whole call (durations do not
+  // depend on skew). Taken as a response, one such call would pretend that clocks differ by its whole delay. Spans
+  // that do not say they are a call may be asynchronous: their ends may bound an offset, but not prove one.
+  const Nanos waited = SaturatingSub(parent.end_ns, parent.start_ns);
+  const Nanos ran = SaturatingSub(child.end_ns, child.start_ns);
+  evidence.response = ran >= 0 && ran <= waited && parent.status != SpanStatus::kError &&
+                      !(untold && child.end_ns > parent.end_ns);
+  return evidence;
+}
+
 namespace {
 
 class TraceExchanges {
@@ -96,27 +117,16 @@ class TraceExchanges {
     return false;
   }
 
-  // Begins: the parent's cannot be after the child's. Ends: the other way round, but only where the parent waited.
+  SpanFacts FactsOf(uint32_t row) const {
+    return {batch_.kind[row], batch_.status[row],   batch_.parent_ref[row], batch_.marks[row],
+            IsAsync(row),     batch_.start_ns[row], batch_.end_ns[row]};
+  }
+
   void Relate(uint32_t parent, uint32_t child) {
     if (HostOf(parent) == HostOf(child) || HostOf(parent) == 0 || HostOf(child) == 0) return;
-    const SpanKind caller = batch_.kind[parent], callee = batch_.kind[child];
-    const bool call = caller == SpanKind::kClient && callee == SpanKind::kServer;
-    const bool untold = caller == SpanKind::kUnspecified && callee == SpanKind::kUnspecified;
-    const bool starts = (batch_.marks[parent] & kHasStart) && (batch_.marks[child] & kHasStart);
-    if (!starts) return;
-    Message(parent, batch_.start_ns[parent], child, batch_.start_ns[child]);
-    const bool ends = (batch_.marks[parent] & kHasEnd) && (batch_.marks[child] & kHasEnd);
-    if (!ends || !(call || untold) || batch_.parent_ref[child] == ParentRef::kFollowsFrom ||
-        IsAsync(child))
-      return;
-    // A caller that gave up did not wait: it failed, or the callee ran longer than the whole call (durations do not
-    // depend on skew). Taken as a response, one such call would pretend that clocks differ by its whole delay. Spans
-    // that do not say they are a call may be asynchronous: their ends may bound an offset, but not prove one.
-    const Nanos waited = SaturatingSub(batch_.end_ns[parent], batch_.start_ns[parent]);
-    const Nanos ran = SaturatingSub(batch_.end_ns[child], batch_.start_ns[child]);
-    if (ran < 0 || ran > waited || batch_.status[parent] == SpanStatus::kError) return;
-    if (untold && batch_.end_ns[child] > batch_.end_ns[parent]) return;
-    Message(child, batch_.end_ns[child], parent, batch_.end_ns[parent]);
+    const ExchangeEvidence evidence = EvidenceOf(FactsOf(parent), FactsOf(child));
+    if (evidence.request) Message(parent, batch_.start_ns[parent], child, batch_.start_ns[child]);
+    if (evidence.response) Message(child, batch_.end_ns[child], parent, batch_.end_ns[parent]);
   }
 
   // Events whose sender and receiver tell the same id. The earliest send is before every receive.

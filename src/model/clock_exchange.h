@@ -42,6 +42,21 @@ class ExchangeTable {
   std::unordered_map<Key, Least, KeyHash> least_;
 };
 
+// Which messages a parent and its child on another host prove: the request at their begins, the response at their
+// ends. The one place of these rules; `async` is the child's wherefore.async.
+struct SpanFacts {
+  SpanKind kind;
+  SpanStatus status;
+  ParentRef parent_ref;
+  uint8_t marks;
+  bool async;
+  Nanos start_ns, end_ns;
+};
+struct ExchangeEvidence {
+  bool request = false, response = false;
+};
+ExchangeEvidence EvidenceOf(const SpanFacts& parent, const SpanFacts& child);
+
 // `rows` of the batch, all rows of a trace side by side.
 void CollectExchanges(const EventBatch& batch, const std::vector<uint32_t>& rows,
                       ExchangeTable& table);

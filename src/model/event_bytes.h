@@ -15,7 +15,8 @@ inline EventBatch EventsFromBytes(std::string_view bytes) {
   batch.processes.push_back({batch.strings.Intern("b"), batch.strings.Intern("h2"), 0, 0});
   batch.processes.push_back({batch.strings.Intern("a"), 0, 0, 0});
   batch.processes.push_back({0, 0, 0, 0});
-  const uint32_t thread = batch.strings.Intern("thread.id"), async = batch.strings.Intern("wherefore.async");
+  const uint32_t thread = batch.strings.Intern("thread.id"),
+                 async = batch.strings.Intern("wherefore.async");
   const uint32_t lock = batch.strings.Intern("label:lock");
   // Eight bytes an event.
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
@@ -42,7 +43,8 @@ inline EventBatch EventsFromBytes(std::string_view bytes) {
     batch.EndAttributes();
     if (at(7) & 8) PutPoint({at(4), thread, {}}, batch.bytes);
     batch.EndPoints();
-    if (at(7) & 16) PutLink({{0, 1}, {static_cast<uint64_t>(at(4) % 16)}, 0, 0, 0, {}}, batch.bytes);
+    if (at(7) & 16)
+      PutLink({{0, 1}, {static_cast<uint64_t>(at(4) % 16)}, 0, 0, 0, {}}, batch.bytes);
     batch.EndLinks();
   }
   return batch;

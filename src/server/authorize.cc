@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -48,13 +49,17 @@ std::string_view RightName(Right right) {
   return "administer";
 }
 
-bool Authorizer::HostAllowed(std::string_view host) const {
+bool Authorizer::HostAllowed(std::string_view name) const {
+  std::string host(name);
+  for (char& c : host) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return host == "localhost" || IsIpLiteral(host) ||
          std::find(allowed_hosts_.begin(), allowed_hosts_.end(), host) != allowed_hosts_.end();
 }
 
 Status Authorizer::CheckHost(const Credentials& c, HostCheck host_check) const {
-  if (host_check == HostCheck::kStrict && !HostAllowed(HostOf(c.host))) {
+  // Senders have no Origin; a browser has, and may have been led here by a foreign name.
+  const bool strict = host_check == HostCheck::kStrict || !c.origin.empty();
+  if (strict && !HostAllowed(HostOf(c.host))) {
     return Denied(
         "Host \"" + std::string(c.host.substr(0, 100)) + "\" is not a name of this server",
         "open it by localhost or its address, or start serve with --allow-host NAME");

@@ -33,7 +33,8 @@ TEST_F(AuthorizeTest, AForeignHostIsRefused) {  // DNS rebinding
   local_.host = "evil.example:8642";
   EXPECT_FALSE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
   EXPECT_TRUE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
-  for (const char* host : {"localhost:8642", "[::1]:8642", "10.1.2.3", "traces.example:443"}) {
+  for (const char* host :
+       {"localhost:8642", "LocalHost:8642", "[::1]:8642", "10.1.2.3", "traces.example:443"}) {
     local_.host = host;
     EXPECT_TRUE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok()) << host;
   }
@@ -42,6 +43,10 @@ TEST_F(AuthorizeTest, AForeignHostIsRefused) {  // DNS rebinding
 TEST_F(AuthorizeTest, AForeignOriginIsRefusedEverywhere) {
   local_.origin = "http://evil.example";
   EXPECT_FALSE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
+  local_.host =
+      "evil.example";  // and when the Host agrees with it: DNS rebinding against a receiver
+  EXPECT_FALSE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
+  local_.host = "127.0.0.1:8642";
   local_.origin = "null";
   EXPECT_FALSE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
   local_.origin = "http://127.0.0.1:8642";

@@ -29,6 +29,7 @@ Result<HashKey> LoadHashKey(const std::string& store) {
   const bool written = fd >= 0 && ::write(fd, &key, sizeof key) == sizeof key && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
+  if (!written && fd >= 0) ::unlink(path.c_str());  // half a key would be taken for a damaged one
   if (!written)
     return EnvironmentError(path + ": " + std::strerror(error),
                             "is the store's directory writable?");

@@ -113,9 +113,8 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
   // Questions: GET /api/v1/VERB[/ARG]?flag=value.
   for (const QuestionKind& kind : QuestionKinds()) {
     const auto answer = [context, &kind](const RouteRequest& request) {
-      return Respond(
-          kind.answer(ContextFor(context, request.principal),
-                      {std::string(kind.verb), request.argument, Params(request.http.query)}));
+      return Respond(Ask(ContextFor(context, request.principal),
+                         {std::string(kind.verb), request.argument, Params(request.http.query)}));
     };
     const std::string path = "/api/v1/" + std::string(kind.verb);
     if (kind.argument != ArgumentUse::kRequired)
@@ -161,7 +160,7 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
                       return net::HttpResponse{
                           ready ? 200 : 503,
                           {{"Content-Type", "text/plain"}},
-                          ready ? "ready\n" : "not ready: the store refuses writes\n"};
+                          ready ? "ready\n" : "not ready: the server is stopping\n"};
                     }});
   routes.push_back(
       {"GET", "/metrics", Right::kRead, [context](const RouteRequest& request) {
@@ -239,7 +238,14 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
         std::move(request), std::move(respond));
     const Route& found = **route;
     const bool taken = context.workers.Run([job, routes, &found, principal = *principal, argument] {
-      net::HttpResponse response = found.answer({job->first, principal, argument});
+      net::HttpResponse response;
+      try {
+        response = found.answer({job->first, principal, argument});
+      } catch (const std::exception&
+                   error) {  // out of memory, most likely: this request fails, the server goes on
+        response = ErrorAnswer(EnvironmentError(std::string("the answer failed: ") + error.what(),
+                                                "ask for less: narrow the time, lower the limit"));
+      }
       AddSecurityHeaders(response);
       job->second(std::move(response));
     });

@@ -58,7 +58,7 @@ class Server {
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<net::GrpcServer> grpc_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> stopping_{false};  // written under mutex_, read by readiness
   bool stopped_ = false;

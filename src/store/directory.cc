@@ -31,9 +31,13 @@ Result<DirectoryLock> DirectoryLock::Take(const std::string& directory) {
   DirectoryLock out;
   out.fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (out.fd_ < 0) return Failed(path, "open");
-  if (flock(out.fd_, LOCK_EX | LOCK_NB) != 0) {
-    return EnvironmentError(fmt::format("{}: another process has this store open", directory),
-                            "ask through the server that holds it, or stop it first");
+  // Others look at the lock for an instant to learn whether it is held: so try for a while before believing it.
+  for (int tries = 0; flock(out.fd_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (tries == 10) {
+      return EnvironmentError(fmt::format("{}: another process has this store open", directory),
+                              "ask through the server that holds it, or wait until it is done");
+    }
+    usleep(20'000);
   }
   return out;
 }

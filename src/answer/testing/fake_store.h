@@ -200,9 +200,12 @@ class FakeStore : public Store {
     for (const auto& [key, clock] : tenants_[tenant].clocks) {
       if (clock.from_ns >= time.until) continue;
       // Of those before the range, the one in force at its beginning.
-      const bool succeeds = !out.empty() && out.back().host == clock.host && clock.from_ns <= time.from;
-      if (succeeds) out.back() = clock;
-      else out.push_back(clock);
+      const bool succeeds =
+          !out.empty() && out.back().host == clock.host && clock.from_ns <= time.from;
+      if (succeeds)
+        out.back() = clock;
+      else
+        out.push_back(clock);
     }
     return out;
   }

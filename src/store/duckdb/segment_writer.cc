@@ -73,12 +73,6 @@ std::string EventColumnSql(size_t column) {
   return sql;
 }
 
-Nanos WindowOf(Nanos time) {
-  Nanos window = time / kClockWindow * kClockWindow;
-  if (window > time) window -= kClockWindow;
-  return window;
-}
-
 }  // namespace
 
 SegmentWriter::SegmentWriter(const BatchList& batches, const std::vector<RowKey>& rows,
@@ -121,6 +115,9 @@ void SegmentWriter::GatherReceipts() {
 }
 
 void SegmentWriter::GatherTraces() {
+  for (const auto& batch : batches_) {
+    has_async_.push_back(batch->strings.Find("wherefore.async") != UINT32_MAX);
+  }
   for (size_t begin = 0; begin < rows_.size();) {
     size_t end = begin + 1;
     while (end < rows_.size() && rows_[end].SameTrace(rows_[begin])) ++end;
@@ -129,12 +126,7 @@ void SegmentWriter::GatherTraces() {
   }
   trace_filter_ = TraceFilter(traces_.size());
   for (const TraceRow& trace : traces_) trace_filter_.Add(trace.id);
-  const EventBatch& base = layout_.dictionary().base;
-  for (const auto& [key, least] : exchanges_) {
-    layout_.dictionary().exchanges.push_back({std::string(base.str(std::get<0>(key))),
-                                              std::string(base.str(std::get<1>(key))),
-                                              std::get<2>(key), least.first, least.second});
-  }
+  layout_.dictionary().exchanges = exchanges_.Exchanges();
 }
 
 void SegmentWriter::GatherTrace(size_t begin, size_t end) {
@@ -145,7 +137,7 @@ void SegmentWriter::GatherTrace(size_t begin, size_t end) {
       places.emplace(rows_[i].id1, static_cast<uint32_t>(i - begin + 1));
   }
   const std::vector<Shape>& shapes = layout_.dictionary().shapes;
-  const EventBatch& base = layout_.dictionary().base;
+  const bool plain = IsPlain(begin, end);
   TraceRow trace{rows_[begin].trace_id(), rows_[begin].start_ns, 0, 0, 0};
   Nanos last = INT64_MIN;
   for (size_t i = begin; i < end; ++i) {
@@ -172,33 +164,63 @@ void SegmentWriter::GatherTrace(size_t begin, size_t end) {
     }
     parent_[i] = place;
     id2_[i] = 0;
-    // Clock exchanges: a request and its response, or a one-way message, between two hosts.
-    const auto kind = static_cast<SpanKind>(shape.kind);
-    if (kind != SpanKind::kServer && kind != SpanKind::kConsumer) continue;
-    const size_t p = begin + place - 1;
-    const Shape& sender = shapes[shape_[p]];
-    const uint32_t from = base.processes[sender.process].host,
-                   to = base.processes[shape.process].host;
-    if (from == to || from == 0 || to == 0) continue;
-    const auto sender_kind = static_cast<SpanKind>(sender.kind);
-    if (kind == SpanKind::kServer && sender_kind == SpanKind::kClient) {
-      AddExchange(from, to, rows_[p].start_ns, rows_[i].start_ns);
-      if ((shape.marks & kHasEnd) != 0 && (sender.marks & kHasEnd) != 0) {
-        AddExchange(to, from, b.end_ns[row], batches_[rows_[p].batch]->end_ns[rows_[p].row]);
-      }
-    } else if (kind == SpanKind::kConsumer && sender_kind == SpanKind::kProducer) {
-      AddExchange(from, to, rows_[p].start_ns, rows_[i].start_ns);
-    }
+    if (plain) GatherExchange(begin + place - 1, i);
   }
+  if (!plain) GatherExchangesSlowly(begin, end);
   trace.duration = SaturatingSub(last, trace.start);
   traces_.push_back(trace);
 }
 
-void SegmentWriter::AddExchange(uint32_t from, uint32_t to, Nanos sent, Nanos received) {
-  const Nanos delay = SaturatingSub(received, sent);
-  const auto [it, added] = exchanges_.try_emplace({from, to, WindowOf(sent)}, delay, 0);
-  it->second.first = std::min(it->second.first, delay);
-  ++it->second.second;
+// The rules are the model's (model/clock_exchange.h); here they are fed from shapes and columns, without copying rows.
+void SegmentWriter::GatherExchange(size_t parent, size_t child) {
+  const EventBatch& base = layout_.dictionary().base;
+  const auto shape_of = [&](size_t i) -> const Shape& {
+    return layout_.dictionary().shapes[shape_[i]];
+  };
+  const uint32_t from = base.processes[shape_of(parent).process].host;
+  const uint32_t to = base.processes[shape_of(child).process].host;
+  if (from == to || from == 0 || to == 0) return;
+  const auto facts = [&](size_t i) {
+    const Shape& shape = shape_of(i);
+    const EventBatch& b = *batches_[rows_[i].batch];
+    return SpanFacts{static_cast<SpanKind>(shape.kind),
+                     static_cast<SpanStatus>(shape.status),
+                     static_cast<ParentRef>(shape.parent_ref),
+                     shape.marks,
+                     false,
+                     rows_[i].start_ns,
+                     b.end_ns[rows_[i].row]};
+  };
+  const SpanFacts caller = facts(parent), callee = facts(child);
+  const ExchangeEvidence evidence = EvidenceOf(caller, callee);
+  const uint32_t from_host = exchanges_.Host(base.str(from)),
+                 to_host = exchanges_.Host(base.str(to));
+  if (evidence.request) exchanges_.Add(from_host, caller.start_ns, to_host, callee.start_ns);
+  if (evidence.response) exchanges_.Add(to_host, callee.end_ns, from_host, caller.end_ns);
+}
+
+// Traces with events other than spans, shared span ids or asynchronous children: rare, so their rows are copied and
+// given to the model whole.
+void SegmentWriter::GatherExchangesSlowly(size_t begin, size_t end) {
+  EventBatch trace;
+  std::vector<uint32_t> rows;
+  for (size_t i = begin; i < end; ++i) {
+    RowCopier(*batches_[rows_[i].batch], trace).Copy(rows_[i].row);
+    rows.push_back(static_cast<uint32_t>(i - begin));
+  }
+  CollectExchanges(trace, rows, exchanges_);
+}
+
+// Can exchanges be told from shapes alone? Decided by batch, since only few senders use these things.
+bool SegmentWriter::IsPlain(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    const Shape& shape = layout_.dictionary().shapes[shape_[i]];
+    if (shape.type != static_cast<uint8_t>(EventType::kSpan) ||
+        (shape.marks & kSharedSpanId) != 0 || has_async_[rows_[i].batch]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string_view SegmentWriter::Keep(std::string text) {

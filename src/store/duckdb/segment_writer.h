@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
+#include "model/clock_exchange.h"
 #include "store/duckdb/attribute_filter.h"
 #include "store/duckdb/connection.h"
 #include "store/duckdb/index_file.h"
@@ -59,7 +57,9 @@ class SegmentWriter {
   void GatherTraces();
   void GatherReceipts();
   void GatherTrace(size_t begin, size_t end);
-  void AddExchange(uint32_t from_process, uint32_t to_process, Nanos sent, Nanos received);
+  bool IsPlain(size_t begin, size_t end);
+  void GatherExchange(size_t parent, size_t child);
+  void GatherExchangesSlowly(size_t begin, size_t end);
   size_t EstimateFilterEntries();
   size_t FillEvents(void* const* vectors, size_t capacity);
   void FillAttributes(void* const* vectors, size_t count);
@@ -76,8 +76,8 @@ class SegmentWriter {
 
   std::vector<TraceRow> traces_;
   TraceFilter trace_filter_;
-  std::map<std::tuple<uint32_t, uint32_t, Nanos>, std::pair<Nanos, int64_t>>
-      exchanges_;                     // host codes, window
+  ExchangeTable exchanges_;
+  std::vector<bool> has_async_;       // per batch: does it know the key wherefore.async?
   std::vector<uint64_t> key_hashes_;  // of the dictionary's texts, as far as they are keys
 
   // While events are written.
