@@ -37,8 +37,12 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(const std::string& folder, 
   if (out->fd_ < 0) return Failed(out->path_, "create");
   out->buffer_ = "WFLOG001";
   out->buffer_.append(reinterpret_cast<const char*>(&number), 8);
-  WF_TRY(out->Commit());
-  if (sync == SyncMode::kSync) WF_TRY(SyncDirectory(folder));
+  Status made = out->Commit();
+  if (made.ok() && sync == SyncMode::kSync) made = SyncDirectory(folder);
+  if (!made.ok()) {  // disk full: leave nothing behind that a later start would read
+    unlink(out->path_.c_str());
+    return made.error();
+  }
   return out;
 }
 

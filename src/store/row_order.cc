@@ -40,12 +40,16 @@ RowKey KeyOf(const EventBatch& batch, uint32_t batch_index, uint32_t row) {
           batch.id1[row],      batch_index,         row};
 }
 
+bool KeyBefore(const RowKey& a, const RowKey& b) {
+  if (a.trace_hi != b.trace_hi) return a.trace_hi < b.trace_hi;
+  if (a.trace_lo != b.trace_lo) return a.trace_lo < b.trace_lo;
+  return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.id1 < b.id1;
+}
+
+void SortRows(std::vector<RowKey>& rows) { std::sort(rows.begin(), rows.end(), KeyBefore); }
+
 size_t SortAndRemoveDoubles(const BatchList& batches, std::vector<RowKey>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) {
-    if (a.trace_hi != b.trace_hi) return a.trace_hi < b.trace_hi;
-    if (a.trace_lo != b.trace_lo) return a.trace_lo < b.trace_lo;
-    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.id1 < b.id1;
-  });
+  SortRows(rows);
   const size_t before = rows.size();
   size_t out = 0;
   for (size_t begin = 0; begin < before;) {

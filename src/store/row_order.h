@@ -22,7 +22,13 @@ struct RowKey {
   bool SameTrace(const RowKey& o) const { return trace_hi == o.trace_hi && trace_lo == o.trace_lo; }
 };
 
+// By (trace, start, id): the order of a segment's rows.
+bool KeyBefore(const RowKey& a, const RowKey& b);
+
 RowKey KeyOf(const EventBatch& batch, uint32_t batch_index, uint32_t row);
+
+// For rows that are known to be distinct.
+void SortRows(std::vector<RowKey>& rows);
 
 // Sorts by (trace, start, id) and removes rows that are the same event received twice; of such rows the one received
 // first stays. Returns how many were removed. Content is hashed only where trace, start and id agree.

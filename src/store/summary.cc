@@ -75,17 +75,14 @@ TraceSummary Summarize(const EventBatch& b, size_t begin, size_t end) {
   Nanos last = INT64_MIN;
   std::vector<Root> roots;
   std::unordered_map<uint64_t, size_t> stand_ins;  // missing parent → its place in roots
-  bool first = true;
-  size_t earliest = begin;
+  size_t earliest = end;                           // the first span
+  // Start and duration are of all events, as the kept summaries that choose candidates have them.
+  out.start_ns = b.start_ns[begin];
   for (size_t i = begin; i < end; ++i) {
-    if (b.type[i] != EventType::kSpan) continue;
     const Nanos start = b.start_ns[i], span_end = RepairedEnd(b, i);
-    if (first) {
-      out.start_ns = start;
-      earliest = i;
-      first = false;
-    }
     last = std::max(last, span_end);
+    if (b.type[i] != EventType::kSpan) continue;
+    if (earliest == end) earliest = i;
     ++out.spans;
     if (b.status[i] == SpanStatus::kError) ++out.errors;
     if ((b.marks[i] & kHasEnd) == 0) all_ended = false;

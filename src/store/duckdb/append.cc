@@ -33,20 +33,24 @@ void DuckdbStore::LogLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [&] { return stopping_ || !queue_.empty() || seals_asked_ > seals_done_; });
+    // Before the queue, which may never be empty under full load.
+    if (seals_asked_ > seals_done_) {
+      const uint64_t asked = seals_asked_;
+      SealLocked(lock);
+      seals_done_ = std::max(seals_done_, asked);
+      idle_.notify_all();
+      continue;
+    }
     if (queue_.empty()) {
-      if (seals_asked_ > seals_done_) {
-        const uint64_t asked = seals_asked_;
-        SealLocked(lock);
-        seals_done_ = std::max(seals_done_, asked);
-        idle_.notify_all();
-        continue;
-      }
       if (stopping_) return;
       continue;
     }
+    // On stopping everything queued is logged, even when the buffer is full and cannot be written.
     std::vector<Queued> group;
     size_t bytes = 0, rows = filling_->rows;
-    while (!queue_.empty() && bytes < kGroupBytes && rows < options_.segment_rows) {
+    while (!queue_.empty() && bytes < kGroupBytes &&
+           (stopping_ ||
+            (rows < options_.segment_rows && filling_->bytes + bytes < pending_bytes_limit_))) {
       bytes += queue_.front().bytes;
       rows += queue_.front().batch.size();
       group.push_back(std::move(queue_.front()));
@@ -60,12 +64,13 @@ void DuckdbStore::LogLoop() {
       if (filling_->rows == 0) filling_->since = MonotonicNow();
       for (Queued& queued : group) {
         filling_->rows += queued.batch.size();
+        filling_->bytes += queued.bytes;
         filling_->batches.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
       }
     } else {
       ++counters_["log_write_errors"];
     }
-    const bool full = filling_->rows >= options_.segment_rows;
+    const bool full = IsFull(*filling_);
     lock.unlock();
     for (Queued& queued : group) queued.done(status);
     group.clear();
@@ -77,8 +82,9 @@ void DuckdbStore::LogLoop() {
 Status DuckdbStore::LogGroup(std::vector<Queued>& group) {
   StageCpu cpu(*this, "log");
   if (log_ == nullptr) {
-    WF_ASSIGN(log_, LogWriter::Create(Folder("wal"), next_log_, options_.sync));
-    ++next_log_;
+    const uint64_t number =
+        next_log_++;  // used up even on failure: a file of that number may be left
+    WF_ASSIGN(log_, LogWriter::Create(Folder("wal"), number, options_.sync));
     std::lock_guard lock(mutex_);
     filling_->logs.push_back(log_->number());
   }

@@ -242,6 +242,10 @@ Result<std::vector<ClockExchange>> DuckdbStore::ReadExchanges(const std::string&
     }
   };
   for (const auto& segment : snapshot.segments) {
+    if (SaturatingAdd(segment->max_end, kClockWindow) <= time.from ||
+        SaturatingSub(segment->min_start, kClockWindow) >= time.until) {
+      continue;
+    }
     WF_ASSIGN(const auto dictionary, DictionaryOf(*segment));
     add(dictionary->exchanges);
   }
@@ -306,7 +310,6 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
       maybe.push_back(id);
     }
   }
-  const auto by_trace = [](const RowKey& row, TraceId id) { return row.trace_id() < id; };
   for (size_t at = 0; at < maybe.size(); at += 2000) {
     const std::vector<TraceId> ids(
         maybe.begin() + static_cast<ptrdiff_t>(at),
@@ -319,10 +322,10 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
       for (uint32_t row = 0; row < batch->size(); ++row) {
         const TraceId id = batch->trace_id(row);
         known.insert(id);
-        for (auto it = std::lower_bound(rows.begin(), rows.end(), id, by_trace);
-             it != rows.end() && it->trace_id() == id; ++it) {
-          if (it->id1 == batch->id1[row] && it->start_ns == batch->start_ns[row] &&
-              ContentHash(*snapshot.pending[it->batch], it->row) == ContentHash(*batch, row) &&
+        const auto [first, last] =
+            std::equal_range(rows.begin(), rows.end(), KeyOf(*batch, 0, row), KeyBefore);
+        for (auto it = first; it != last; ++it) {
+          if (ContentHash(*snapshot.pending[it->batch], it->row) == ContentHash(*batch, row) &&
               doubles.insert({it->batch, it->row}).second) {
             --out.events;
             out.spans -= batch->type[row] == EventType::kSpan ? 1 : 0;

@@ -18,6 +18,8 @@ struct DuckdbStoreOptions {
   // Rows of a full pending buffer, and so of a segment: two row groups of DuckDB. Two buffers of this size (one
   // filling, one being written) at about 280 bytes a span are the store's largest use of memory.
   size_t segment_rows = 2 * 122880;
+  // A buffer is also full when it holds this much: spans may carry stacks and statements of any size.
+  size_t max_pending_bytes = 96u << 20;
   size_t max_queue_bytes =
       24u << 20;  // batches waiting for the log; beyond this Append answers kOverloaded
   Nanos flush_age = 5 * kMinute;      // pending rows older than this are written even if few

@@ -84,7 +84,9 @@ void DuckdbStore::FlushLoop() {
 
 Status DuckdbStore::WritePending(Pending& pending) {
   std::lock_guard flush_lock(flush_mutex_);
-  return WritePendingLocked(pending, pins_ == 0 ? Merge::kSmallSegments : Merge::kNone);
+  // Large rows stay where they are: taking small segments in again would need as much memory as they have.
+  const bool merge = pins_ == 0 && pending.bytes <= options_.max_pending_bytes / 2;
+  return WritePendingLocked(pending, merge ? Merge::kSmallSegments : Merge::kNone);
 }
 
 Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
@@ -226,12 +228,9 @@ Status DuckdbStore::RemoveStoredDoubles(TenantRows& tenant, const SegmentList& a
     std::unordered_map<TraceId, uint64_t> latest;
     std::vector<TraceId> similar;
     const auto each_like = [&](const EventBatch& batch, uint32_t row, auto&& visit) {
-      const TraceId id = batch.trace_id(row);
-      auto it = std::lower_bound(tenant.rows.begin(), tenant.rows.end(), id, by_trace);
-      for (; it != tenant.rows.end() && it->trace_id() == id; ++it) {
-        if (it->id1 == batch.id1[row] && it->start_ns == batch.start_ns[row])
-          visit(static_cast<size_t>(it - tenant.rows.begin()));
-      }
+      const auto [first, last] =
+          std::equal_range(tenant.rows.begin(), tenant.rows.end(), KeyOf(batch, 0, row), KeyBefore);
+      for (auto it = first; it != last; ++it) visit(static_cast<size_t>(it - tenant.rows.begin()));
     };
     BatchList stored;
     std::vector<uint64_t> numbers;

@@ -173,6 +173,9 @@ std::string RowCondition(const Place& place, const TraceQuery& query) {
   if (!place.condition.empty()) parts.push_back(place.condition);
   if (!place.all_shapes) {
     std::string shapes = Ranges("shape", place.shapes, kManyRanges);
+    if (shapes.empty() && place.shapes.size() <= 4096) {
+      shapes = fmt::format("shape IN ({})", fmt::join(place.shapes, ","));
+    }
     if (!shapes.empty()) parts.push_back(std::move(shapes));
   }
   const auto raw_duration = [&](const char* op, Nanos limit) {

@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
+
+#include "store/directory.h"
 
 namespace wf {
 Part::Part(duck::Database& database, const std::string& folder, uint64_t number)
@@ -28,13 +32,24 @@ Part::~Part() {
 Result<std::shared_ptr<Part>> Part::Create(duck::Database& database, const std::string& folder,
                                            uint64_t number) {
   std::shared_ptr<Part> part(new Part(database, folder, number));
+  // Made under another name and renamed when whole: a kill in between must not leave a file that cannot be opened.
+  const std::string fresh = part->path_ + ".new";
+  for (const std::string& left : {fresh, fresh + ".wal", part->index_path_}) unlink(left.c_str());
   WF_ASSIGN(part->index_, IndexFile::Open(part->index_path_));
   WF_ASSIGN(auto connection, database.Connect());
+  WF_TRY(connection->Run(fmt::format("ATTACH {} AS {}", duck::Quote(fresh), part->schema_)));
+  const Status made = connection->Run(
+      fmt::format("BEGIN; CREATE TABLE {0}.shapes ({1}); CREATE TABLE {0}.segments ({2}); "
+                  "CREATE TABLE {0}.progress (log UBIGINT); COMMIT; CHECKPOINT {0}",
+                  part->schema_, duck::ColumnsSql(ShapeTable()), duck::ColumnsSql(SegmentTable())));
+  WF_TRY(connection->Run("DETACH " + part->schema_));
+  WF_TRY(made);
+  if (rename(fresh.c_str(), part->path_.c_str()) != 0) {
+    return EnvironmentError(part->path_ + ": " + std::strerror(errno),
+                            "is the directory writable?");
+  }
+  WF_TRY(SyncDirectory(folder));
   WF_TRY(connection->Run(fmt::format("ATTACH {} AS {}", duck::Quote(part->path_), part->schema_)));
-  WF_TRY(connection->Run(fmt::format(
-      "BEGIN; CREATE TABLE {0}.shapes ({1}); CREATE TABLE {0}.segments ({2}); "
-      "CREATE TABLE {0}.progress (log UBIGINT); COMMIT",
-      part->schema_, duck::ColumnsSql(ShapeTable()), duck::ColumnsSql(SegmentTable()))));
   return part;
 }
 

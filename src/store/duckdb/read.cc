@@ -83,7 +83,12 @@ Result<EventBatch> DuckdbStore::ReadFrom(const Snapshot& snapshot, const std::st
       if (wanted) rows.push_back(KeyOf(b, i, row));
     }
   }
-  SortAndRemoveDoubles(batches, rows);
+  // Rows read without some columns are stored ones, which are distinct; compared by what was read, they might not seem so.
+  if (columns) {
+    SortRows(rows);
+  } else {
+    SortAndRemoveDoubles(batches, rows);
+  }
   EventBatch out;
   out.tenant = tenant;
   if (rows.empty()) return out;

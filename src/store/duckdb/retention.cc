@@ -18,10 +18,15 @@ bool DuckdbStore::PendingBlocksRetention(const RetentionPolicy& policy) {
 }
 
 Status DuckdbStore::Retain(const RetentionPolicy& policy) {
-  if (PendingBlocksRetention(policy)) WF_TRY(Flush());
+  // A flush that fails (disk full) must not keep us from making room.
+  const Status flushed = PendingBlocksRetention(policy) ? Flush() : Status();
   std::lock_guard flush_lock(flush_mutex_);
   // From now on parts are cut small enough for the policy to bite.
-  if (policy.max_bytes) part_bytes_limit_ = std::max<int64_t>(*policy.max_bytes / 8, 1 << 20);
+  if (policy.max_bytes) {
+    part_bytes_limit_ = std::max<int64_t>(*policy.max_bytes / 8, 1 << 20);
+    pending_bytes_limit_ =
+        std::min(options_.max_pending_bytes, static_cast<size_t>(*part_bytes_limit_));
+  }
   if (policy.max_age_ns) part_age_limit_ = std::max<Nanos>(*policy.max_age_ns / 8, kSecond);
 
   struct PartFacts {
@@ -37,7 +42,16 @@ Status DuckdbStore::Retain(const RetentionPolicy& policy) {
       facts.newest = std::max(facts.newest, segment->max_received);
     }
   }
-  int64_t excess = policy.max_bytes ? DirectoryBytes(directory_) - *policy.max_bytes : 0;
+  // Parts retired before, whose files wait for a long read to end, are as good as gone.
+  int64_t going = 0;
+  doomed_.erase(std::remove_if(doomed_.begin(), doomed_.end(),
+                               [&](const std::weak_ptr<Part>& weak) {
+                                 const auto part = weak.lock();
+                                 if (part != nullptr) going += part->Bytes();
+                                 return part == nullptr;
+                               }),
+                doomed_.end());
+  int64_t excess = policy.max_bytes ? DirectoryBytes(directory_) - going - *policy.max_bytes : 0;
   const Nanos oldest_kept =
       policy.max_age_ns ? SaturatingSub(Now(), *policy.max_age_ns) : INT64_MIN;
   std::vector<uint64_t> retired;
@@ -51,7 +65,8 @@ Status DuckdbStore::Retain(const RetentionPolicy& policy) {
   }
   parts.clear();
   WF_TRY(RetireParts(retired));
-  return RetainSideTables(policy);
+  WF_TRY(RetainSideTables(policy));
+  return flushed;
 }
 
 Status DuckdbStore::RetireParts(const std::vector<uint64_t>& numbers) {
@@ -67,6 +82,7 @@ Status DuckdbStore::RetireParts(const std::vector<uint64_t>& numbers) {
     }
     counters_["rows_retired"] += static_cast<int64_t>(segment->rows);
     segment->part->Doom();
+    if (doomed_.empty() || doomed_.back().lock() != segment->part) doomed_.push_back(segment->part);
     gone.push_back(segment);
   }
   segments_ = std::move(kept);

@@ -78,7 +78,8 @@ Status RowDecoder::AddRow(const duck::Chunk& chunk, size_t i) {
     ArrayReader more(text(kColMore));
     Value value;
     for (const LayoutEntry& entry : layout) {
-      if (!whole_rows_ && place_[entry.column == kNoColumn ? kColMore : entry.column] < 0) continue;
+      if (!whole_rows_ && place_[entry.column == kNoColumn ? uint8_t{kColMore} : entry.column] < 0)
+        continue;
       PutVarint(entry.key, b.bytes);
       if (entry.column == kNoColumn) {
         if (!more.Next(value)) {

@@ -128,16 +128,21 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
     if (!go_on) return {};
   }
 
+  std::map<uint32_t, RowCopier> copiers;
   for (size_t begin = 0; begin < pending.size();) {
     size_t end = begin + 1;
     while (end < pending.size() && pending[end].SameTrace(pending[begin])) ++end;
     if (done.count(pending[begin].trace_id()) == 0) {
       for (size_t i = begin; i < end; ++i) {
-        RowCopier copier(*snapshot.pending[pending[i].batch], collector.out());
-        collector.Add(*snapshot.pending[pending[i].batch], copier, pending[i].row,
-                      pending[i].row + 1);
+        const EventBatch& batch = *snapshot.pending[pending[i].batch];
+        RowCopier& copier =
+            copiers.try_emplace(pending[i].batch, batch, collector.out()).first->second;
+        collector.Add(batch, copier, pending[i].row, pending[i].row + 1);
       }
-      if (collector.full() && !collector.Hand()) return {};
+      if (collector.full()) {
+        copiers.clear();  // they wrote into the batch that is handed on
+        if (!collector.Hand()) return {};
+      }
     }
     begin = end;
   }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -152,6 +153,11 @@ class Searcher {
   bool Settled(Nanos start) const {
     return results_.size() > query_.limit && results_.back().start_ns > start;
   }
+  // A trace's true place is never before the one it has here, so ties need not be read either.
+  bool Settled(const Candidate& c) const {
+    return results_.size() > query_.limit &&
+           ComesBefore({results_.back().start_ns, results_.back().trace_id}, {c.start, c.id});
+  }
 
   void CollectContinued() {
     if (std::exchange(continued_known_, true)) return;
@@ -222,11 +228,11 @@ class Searcher {
       return SearchSegment(*connection, group[0]);
     // Few blocks: all their traces are read, whatever their start. One equality per block: DuckDB finds it in the runs
     // of `block` and decodes nothing else (0.25 ms; a list or a range of blocks costs 2–30 ms).
-    std::set<TraceId> ids;
+    std::map<TraceId, Nanos> starts;  // of the rows found: never before the trace's own
     std::string sql;
     for (const Place& place : group) {
       for (uint32_t block : place.blocks) {
-        sql += fmt::format("{}SELECT trace_hi, trace_lo FROM {} WHERE block = {} AND {}",
+        sql += fmt::format("{}SELECT trace_hi, trace_lo, start_ns FROM {} WHERE block = {} AND {}",
                            sql.empty() ? "" : " UNION ALL ", place.segment->table(), block,
                            place.condition.empty() ? "true" : place.condition);
       }
@@ -234,11 +240,16 @@ class Searcher {
     WF_ASSIGN(auto result, connection->Query(sql));
     while (duck::Chunk chunk = result.Next()) {
       for (size_t i = 0; i < chunk.size(); ++i) {
-        ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
+        const Nanos start = chunk.Column<int64_t>(2)[i];
+        const auto [it, added] = starts.try_emplace(
+            TraceId{chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]}, start);
+        it->second = std::min(it->second, start);
       }
     }
     std::vector<Candidate> candidates;
-    for (const TraceId& id : ids) candidates.push_back({INT64_MAX, id});
+    for (const auto& [id, start] : starts) {
+      if (start >= query_.time.from) candidates.push_back({start, id});
+    }
     return Decide(std::move(candidates));
   }
 
@@ -279,10 +290,10 @@ class Searcher {
     size_t chunk = std::max(kFirstChunk, std::min<size_t>(query_.limit, kMostRead - 1) + 1);
     for (size_t at = 0; at < candidates.size();
          at += chunk, chunk = std::min(chunk * 4, kMostRead)) {
-      if (Settled(candidates[at].start)) return {};
+      if (Settled(candidates[at])) return {};
       std::vector<TraceId> ids;
       const size_t end = std::min(candidates.size(), at + chunk);
-      for (size_t i = at; i < end; ++i) {
+      for (size_t i = at; i < end && !Settled(candidates[i]); ++i) {
         if (decided_.insert(candidates[i].id).second) ids.push_back(candidates[i].id);
       }
       if (ids.empty()) continue;
@@ -314,7 +325,8 @@ class Searcher {
         for (const Layout& layout : dictionary.layouts) {
           for (const LayoutEntry& entry : layout) {
             if (entry.key == code)
-              columns |= uint64_t{1} << (entry.column == kNoColumn ? kColMore : entry.column);
+              columns |= uint64_t{1}
+                         << (entry.column == kNoColumn ? uint8_t{kColMore} : entry.column);
           }
         }
       }

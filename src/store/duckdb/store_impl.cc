@@ -29,7 +29,10 @@ Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory,
 
 DuckdbStore::DuckdbStore(std::string directory, const DuckdbStoreOptions& options,
                          DirectoryLock lock)
-    : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
+    : directory_(std::move(directory)),
+      options_(options),
+      lock_(std::move(lock)),
+      pending_bytes_limit_(options.max_pending_bytes) {}
 
 Result<std::unique_ptr<Store>> DuckdbStore::Open(const std::string& directory,
                                                  const DuckdbStoreOptions& options) {
@@ -104,6 +107,7 @@ Status DuckdbStore::Replay() {
     auto read = ReadLog(path, number, [&](std::string_view payload) -> Status {
       WF_ASSIGN(EventBatch batch, DeserializeBatch(payload));
       filling_->rows += batch.size();
+      filling_->bytes += batch.MemoryBytes();
       filling_->batches.push_back(std::make_shared<const EventBatch>(std::move(batch)));
       return {};
     });
@@ -111,7 +115,7 @@ Status DuckdbStore::Replay() {
     if (read->torn_bytes != 0) Count("log_torn_bytes", static_cast<int64_t>(read->torn_bytes));
     Count("log_batches_replayed", static_cast<int64_t>(read->records));
     filling_->logs.push_back(number);
-    if (filling_->rows >= options_.segment_rows) {
+    if (IsFull(*filling_)) {
       WF_TRY(WritePending(*filling_));
       filling_ = std::make_shared<Pending>();
     }

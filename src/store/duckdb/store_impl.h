@@ -62,6 +62,7 @@ class DuckdbStore : public Store {
   struct Pending {
     BatchList batches;
     size_t rows = 0;
+    size_t bytes = 0;
     Nanos since = 0;  // monotonic; when the first row came
     std::vector<uint64_t> logs;
   };
@@ -116,6 +117,9 @@ class DuckdbStore : public Store {
   void Count(const std::string& name, int64_t n);
 
   // append.cc
+  bool IsFull(const Pending& pending) const {
+    return pending.rows >= options_.segment_rows || pending.bytes >= pending_bytes_limit_;
+  }
   void LogLoop();
   Status LogGroup(std::vector<Queued>& group);
   void SealLocked(std::unique_lock<std::mutex>& lock);
@@ -172,6 +176,7 @@ class DuckdbStore : public Store {
   Status flush_status_;
   bool stopping_ = false;
   std::map<std::string, int64_t> counters_;
+  std::atomic<size_t> pending_bytes_limit_;  // max_pending_bytes, or less under retention by bytes
 
   std::shared_timed_mutex layout_mutex_;
   std::atomic<int> pins_{0};
@@ -181,6 +186,7 @@ class DuckdbStore : public Store {
   std::shared_ptr<Part> active_;
   size_t active_segments_ = 0;
   uint64_t next_segment_ = 1, next_part_ = 1, applied_log_ = 0;
+  std::vector<std::weak_ptr<Part>> doomed_;  // retired, but still read by somebody, and so on disk
   std::optional<int64_t> part_bytes_limit_;
   std::optional<Nanos> part_age_limit_;
 
