@@ -167,10 +167,9 @@ void Server::Housekeeping() {
     counters_.Add(std::string(what) + "_failed", 1);
     log::Error("{}: {}", what, status.error().message);
   };
-  Nanos clocks_refreshed = 0;
+  Nanos clocks_refreshed = Now();
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),
-                         [&] { return stopping_.load(); })) {
+  do {  // retention first of all: it also tells the store how finely to cut what comes in
     lock.unlock();
     if (options_.retention_age_ns || options_.retention_bytes) {
       note("retention", store_->Retain({options_.retention_age_ns, options_.retention_bytes}));
@@ -180,7 +179,8 @@ void Server::Housekeeping() {
       note("clock_refresh", RefreshClocks(*store_, "default", {now - 2 * kClockWindow, now}));
     }
     lock.lock();
-  }
+  } while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),
+                           [&] { return stopping_.load(); }));
 }
 
 void Server::Stop(Nanos patience) {
