@@ -2,10 +2,12 @@
 # needs: wherefore
 # parallel: yes
 """The manual page, the sample configuration and bash completion know every verb and flag that the program knows."""
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 WHEREFORE = os.environ["WHEREFORE"]
 ROOT = os.environ["WHEREFORE_SOURCE"]
@@ -64,4 +66,19 @@ def completions(*words):
 report("bash completes the verbs", [v for v in verbs if v not in completions("")])
 report("bash completes flags of serve", [f for f in ("--otlp-grpc", "--otlp-http") if f not in completions("serve", "--otlp")])
 report("bash completes values", [v for v in ("aligned",) if v not in completions("trace", "--clock", "al")])
+
+# Service names come from senders. Completing one must never run what it says.
+with tempfile.TemporaryDirectory() as place:
+    mark = os.path.join(place, "mark")
+    name = f"shop $(touch {mark})"
+    trace = {"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},
+                                "scopeSpans": [{"spans": [{"traceId": "1" * 32, "spanId": "2" * 16, "name": "x",
+                                                           "startTimeUnixNano": "1", "endTimeUnixNano": "2"}]}]}]}
+    with open(os.path.join(place, "trace.json"), "w") as file:
+        json.dump(trace, file)
+    os.environ["WHEREFORE_STORE"] = os.path.join(place, "store")
+    os.environ["PATH"] = os.path.dirname(WHEREFORE) + ":" + os.environ["PATH"]
+    subprocess.run([WHEREFORE, "import", os.path.join(place, "trace.json")], check=True, capture_output=True)
+    report("bash completes services", [] if any("shop" in w for w in completions("traces", "--service", "sh")) else [name])
+    report("and never runs what their names say", [mark] if os.path.exists(mark) else [])
 sys.exit(1 if failed else 0)
