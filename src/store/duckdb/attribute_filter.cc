@@ -10,6 +10,8 @@ namespace wf {
 namespace {
 
 constexpr int kProbes = 5;
+constexpr size_t kBitsPerEntry =
+    9;  // ten: 0.9% of blocks read in vain instead of 1.4%, and 0.5 B a span more on disk
 constexpr int kTraceProbes = 7;  // of nine bits each, and one more from the hash itself
 
 template <typename Visit>
@@ -52,7 +54,7 @@ std::vector<uint64_t> FilterHashesOfText(std::string_view key, std::string_view 
 
 AttributeFilter::AttributeFilter(size_t blocks, size_t entries)
     : blocks_(blocks),
-      words_(std::max<size_t>(1, (entries * 10 / kFilterBuckets + 63) / 64)),
+      words_(std::max<size_t>(1, (entries * kBitsPerEntry / kFilterBuckets + 63) / 64)),
       bits_(kFilterBuckets * blocks_ * words_) {}
 
 void AttributeFilter::Add(size_t block, uint64_t hash) {

@@ -2,7 +2,7 @@
 //
 // Attribute filter: (key, value) is hashed; the hash chooses one of 64 buckets; a bucket holds one small Bloom array
 // for each block of 2,048 rows. A search reads one bucket of each segment, about 15 kB,
-// and learns which blocks to look at. Ten bits and five probes per entry: about 1% of blocks are looked at in vain.
+// and learns which blocks to look at. Nine bits and five probes per entry: about 1.4% of blocks are looked at in vain.
 //
 // Trace filter: all trace ids of a segment in one Bloom array of cache lines, 32 bits an id, kept in memory (0.5
 // bytes per span): a look-up opens only segments that have the trace, and about 0.002% of the others. So sharp because
