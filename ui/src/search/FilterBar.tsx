@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { Icon } from '../parts/Icon'
 import { navigate } from '../shell/router'
 import { complete, tokenAt, type Suggestion } from './completion'
@@ -46,13 +47,14 @@ export function FilterBar({ text: given, onFilter }: { text: string; onFilter: (
     const rest = text.slice(token.to)
     const next = text.slice(0, token.from) + s.insert + (s.open || rest.startsWith(' ') ? '' : ' ') + rest
     const place = token.from + s.insert.length + (s.open ? 0 : 1)
-    setText(next)
-    setCaret(place)
-    setActive(-1)
-    requestAnimationFrame(() => {
-      input.current?.focus()
-      input.current?.setSelectionRange(place, place)
+    // At once, not a frame later: whoever types on must not find the caret moved under the next letters.
+    flushSync(() => {
+      setText(next)
+      setCaret(place)
+      setActive(-1)
     })
+    input.current?.focus()
+    input.current?.setSelectionRange(place, place)
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
