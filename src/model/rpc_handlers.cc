@@ -117,8 +117,8 @@ void Connect(BuildState& state, const std::vector<uint32_t>& send_rows,
     if (from < send_rows.size()) state.Annotate(ElementKind::kEdge, e, send_rows[from]);
     if (to < receive_rows.size()) state.Annotate(ElementKind::kEdge, e, receive_rows[to]);
     if (type == EdgeType::kRpcQueue) {
-      const Nanos waited =
-          state.trace.points[receives[to]].time_ns - state.trace.points[sends[from]].time_ns;
+      const Nanos waited = SaturatingSub(state.trace.points[receives[to]].time_ns,
+                                         state.trace.points[sends[from]].time_ns);
       state.AddCounter(ElementKind::kEdge, e, "queue_time", "ns", waited);
     }
     state.Enter(e);
