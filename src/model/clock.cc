@@ -15,8 +15,9 @@
 // Then the least slack e is found for which w + e has one, that is solved, and e is added to every error: the greatest
 // violation is as small as it can be, and the answer says how large.
 //
-// The reference is the host with most exchanges over all windows (ties: the smaller name), so that it seldom changes;
-// where another host must stand in for it, that one keeps the offset it had.
+// The reference is the host with most exchanges over all windows (ties: the smaller name), so that it seldom changes,
+// but one whose clock is known from an earlier window comes before any newcomer: else one that joins would move all
+// that were there. A reference keeps the offset it had.
 //
 // Limits: with messages in one direction only, an interval has one end; a host that must move takes that end, and its
 // error is the distance it moved, because nothing bounds it better.
@@ -211,17 +212,18 @@ std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges
     std::map<uint32_t, std::vector<uint32_t>> components;
     for (const auto& [host, parent] : std::map<uint32_t, uint32_t>(up))
       components[top(host)].push_back(host);
-    for (const auto& [reference, members] : components) {
+    for (auto& [smallest, members] : components) {
+      std::stable_partition(members.begin(), members.end(),
+                            [&](uint32_t host) { return placed[host]; });
+      std::map<uint32_t, uint32_t> index;
+      for (uint32_t i = 0; i < members.size(); ++i) index[members[i]] = i;
       Graph graph(members.size());
-      const auto index = [&m = members](uint32_t host) {
-        return static_cast<uint32_t>(std::lower_bound(m.begin(), m.end(), host) - m.begin());
-      };
       for (const auto& [pair, least] : bounds) {
-        if (top(pair.first) == reference) graph.Add(index(pair.first), index(pair.second), least);
+        if (top(pair.first) == smallest) graph.Add(index[pair.first], index[pair.second], least);
       }
       std::vector<Wide> where;
       for (const uint32_t host : members)
-        where.push_back(placed[host] ? before[host] : before[reference]);
+        where.push_back(placed[host] ? before[host] : before[members[0]]);
       const std::vector<Solved> solved = SolveComponent(graph, where);
       for (size_t i = 0; i < members.size(); ++i) {
         before[members[i]] = solved[i].offset;

@@ -152,6 +152,21 @@ TEST(Clock, CallsAcrossWindowsKeepCausalityWithinTheError) {
       }));
 }
 
+TEST(Clock, AHostThatJoinsLaterDoesNotMoveThoseWhoseClocksAreKnown) {
+  // c talks most, but is not heard of in the first window: a and b keep the offsets they have there.
+  const auto offsets = SolveClocks({{"a", "b", 0, 5000, 1},
+                                    {"b", "a", 0, -5000, 1},
+                                    {"a", "c", kClockWindow, 900, 50},
+                                    {"c", "a", kClockWindow, -900, 50},
+                                    {"b", "c", kClockWindow, -4100, 50},
+                                    {"c", "b", kClockWindow, 4100, 50}});
+  for (const ClockOffset& o : OffsetsOf(offsets, "a")) EXPECT_EQ(o.offset_ns, 0);
+  for (const ClockOffset& o : OffsetsOf(offsets, "b")) EXPECT_EQ(o.offset_ns, 5000);
+  EXPECT_EQ(OffsetsOf(offsets, "b").size(), 2u);
+  ASSERT_EQ(OffsetsOf(offsets, "c").size(), 1u);
+  EXPECT_EQ(OffsetsOf(offsets, "c")[0].offset_ns, 900);
+}
+
 TEST(Clock, MillisecondsOfSkewWithSymmetricDelaysAreFoundExactly) {
   Simulation simulation(2);
   for (int i = 0; i < 100; ++i) {
