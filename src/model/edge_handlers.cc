@@ -38,12 +38,12 @@ struct NamedType {
   bool blocking;
 };
 constexpr NamedType kNamedTypes[] = {
-    {"request", EdgeType::kRequest, false},  {"response", EdgeType::kResponse, true},
-    {"call", EdgeType::kCall, false},        {"return", EdgeType::kReturn, true},
-    {"one_way", EdgeType::kOneWay, false},   {"queue", EdgeType::kQueue, false},
-    {"dequeue", EdgeType::kDequeue, true},   {"lock", EdgeType::kLock, true},
-    {"join", EdgeType::kJoin, true},         {"continuation", EdgeType::kContinuation, true},
-    {"rpc_queue", EdgeType::kRpcQueue, true}};
+    {"request", EdgeType::kRequest, false},   {"response", EdgeType::kResponse, true},
+    {"call", EdgeType::kCall, false},         {"return", EdgeType::kReturn, true},
+    {"one_way", EdgeType::kOneWay, false},    {"queue", EdgeType::kQueue, false},
+    {"dequeue", EdgeType::kDequeue, true},    {"lock", EdgeType::kLock, true},
+    {"join", EdgeType::kJoin, true},          {"continuation", EdgeType::kContinuation, true},
+    {"rpc_queue", EdgeType::kRpcQueue, true}, {"resource", EdgeType::kResource, true}};
 
 // The type an end gives its edge: label:type, else the event's name; label:blocking=true makes any edge block.
 void DescribeEdge(BuildState& state, Edge& edge, uint32_t row) {

@@ -27,8 +27,8 @@ std::string_view PointTypeName(const Point& point) {
 
 std::string_view EdgeTypeName(EdgeType type) {
   static constexpr std::string_view kNames[] = {
-      "request", "response", "call",         "return",    "one_way", "one_way", "queue",
-      "dequeue", "lock",     "continuation", "rpc_queue", "join",    "edge"};
+      "request", "response", "call",         "return",    "one_way", "one_way",  "queue",
+      "dequeue", "lock",     "continuation", "rpc_queue", "join",    "resource", "edge"};
   return kNames[static_cast<size_t>(type)];
 }
 

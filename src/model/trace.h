@@ -120,7 +120,8 @@ enum class EdgeType : uint8_t {
   kContinuation,  // created → run
   kRpcQueue,      // response read → response handled (Canopy figure 11 c, d)
   kJoin,
-  kEdge,  // any other, recorded as such; Edge::name may say what
+  kResource,  // load begun → loaded (the browser client)
+  kEdge,      // any other, recorded as such; Edge::name may say what
 };
 std::string_view EdgeTypeName(EdgeType type);
 // What an edge is called outside: its own name when the instrumentation gave one, "one_way" for links too.
