@@ -1,5 +1,6 @@
 // The critical path: which steps set the time between two places of a trace (Canopy §3.4, §4.4). Segments partition
 // the interval exactly: ordered, longer than zero, without gap or overlap. Pure function of the trace; any thread.
+// docs/CRITICAL_PATH.md holds the definition, rule by rule.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,20 @@ enum class PathCategory : uint8_t {
 std::string_view PathCategoryName(PathCategory category);
 
 struct PathSegment {
-  uint32_t block = kNone;  // whose time this is
-  uint32_t edge = kNone;   // the blocking edge whose way from sender to receiver this is, if any
+  uint32_t block = kNone;  // whose time this is: of a wait for an edge, the receiver
+  uint32_t edge = kNone;   // the edge whose way from sender to receiver this is, if any
   PathCategory category = PathCategory::kSelf;
   Nanos start_ns = 0, end_ns = 0;
   // Siblings that also ended by then and ran parallel to the chosen one: CriticalPath::alternatives[begin, end).
   uint32_t alternatives_begin = 0, alternatives_end = 0;
+
+  Nanos duration() const { return end_ns - start_ns; }
 };
 
 struct CriticalPath {
   uint32_t root = kNone;  // the block the walk began in
   Nanos start_ns = 0, end_ns = 0;
+  // Neighbours differ in block, category or edge.
   std::vector<PathSegment> segments;
   std::vector<uint32_t> alternatives;  // blocks
 };
@@ -50,7 +54,7 @@ struct CriticalPathOptions {
   OverlapTolerance overlap = OverlapTolerance::kOn;
 };
 
-// kNotFound when `from` did not happen before `to`.
+// kNotFound when `from` did not happen before `to`, or the trace is empty.
 Result<CriticalPath> FindCriticalPath(const Trace& trace, const CriticalPathOptions& options);
 
 }  // namespace wf

@@ -1,0 +1,33 @@
+// What a place of a trace happened before: per block, the earliest instant from which on everything in it comes after
+// that place, and how that is known. Causality flows from a block into its children when they start, from a child
+// that is waited for into its parent when it ends, and along edges.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/critical_path/path_graph.h"
+
+namespace wf {
+
+enum class ReachedVia : uint8_t {
+  kNothing,
+  kPlace,    // the place itself
+  kParent,   // its parent started it
+  kLink,     // a linked block came before it; Reached::what: that block
+  kEdge,     // what: the edge received
+  kChild,    // what: the child that ended
+  kSibling,  // what: a sibling that ended within the overlap tolerance of its start
+};
+
+struct Reached {
+  Nanos time_ns = INT64_MAX;  // INT64_MAX: never
+  ReachedVia via = ReachedVia::kNothing;
+  uint32_t what = kNone;
+};
+
+// One entry a block.
+std::vector<Reached> HappenedBefore(const PathGraph& graph, PathPlace from,
+                                    OverlapTolerance overlap);
+
+}  // namespace wf
