@@ -72,6 +72,7 @@ class Walk {
       idle = now_ < before ? 0 : idle + 1;
       if (idle > 2 * (t_.blocks.size() + t_.edges.size())) Unexplained();
     }
+    KeepAlternatives();
     std::reverse(path_.segments.begin(), path_.segments.end());
     return std::move(path_);
   }
@@ -92,7 +93,7 @@ class Walk {
       // What the place asked from did not happen before takes no part.
       if (!reached_.empty()) bottom = std::max(bottom, reached_[at_].time_ns);
       Own(f, bottom);
-      if (now_ > start_) Leave(f);
+      if (now_ > start_) Leave();
       return;
     }
     const Cause cause = causes_[chosen];
@@ -170,16 +171,37 @@ class Walk {
     return best;
   }
 
+  // They overlap, but no more than rule 4 tolerates of two that follow one another.
+  bool Successive(const Cause& first, const Cause& second) const {
+    return overlap_ == OverlapTolerance::kOn && first.start < second.start &&
+           Tolerable(SaturatingSub(first.end, second.start), SaturatingSub(first.end, first.start),
+                     SaturatingSub(second.end, second.start));
+  }
+
   // Siblings that were over by t too and ran beside the chosen one: for all the spans tell, it could have been them.
   void ListAlternatives(const Frame& frame, Frame& chosen, uint32_t cause) {
     if (now_ >= frame.hi) return;
     auto& list = path_.alternatives;
     chosen.alternatives[0] = static_cast<uint32_t>(list.size());
-    for (uint32_t i = frame.next; i < frame.end && causes_[i].end > causes_[cause].start; ++i) {
-      if (i != cause && !causes_[i].edge) list.push_back(causes_[i].index);
+    const Cause& taken = causes_[cause];
+    for (uint32_t i = frame.next; i < frame.end && causes_[i].end > taken.start; ++i) {
+      const Cause& other = causes_[i];
+      if (i != cause && !other.edge && !Successive(other, taken)) list.push_back(other.index);
     }
     std::sort(list.begin() + chosen.alternatives[0], list.end());
     chosen.alternatives[1] = static_cast<uint32_t>(list.size());
+  }
+
+  // A chosen child that others fill wholly has no segment to carry its alternatives: the latest of theirs does.
+  void KeepAlternatives() {
+    for (const Frame& frame : frames_) {
+      if (frame.shown || frame.alternatives[0] == frame.alternatives[1]) continue;
+      if (frame.first_segment >= path_.segments.size()) continue;
+      PathSegment& latest = path_.segments[frame.first_segment];
+      if (latest.alternatives_begin != latest.alternatives_end) continue;
+      latest.alternatives_begin = frame.alternatives[0];
+      latest.alternatives_end = frame.alternatives[1];
+    }
   }
 
   // [from, now] was the block's own time.
@@ -230,18 +252,8 @@ class Walk {
   }
 
   // The block's start is reached: on in what caused it.
-  void Leave(uint32_t f) {
+  void Leave() {
     const uint32_t b = at_;
-    const Frame& frame = frames_[f];
-    // A chosen child that others fill wholly has no segment to carry its alternatives: the latest of theirs does.
-    if (!frame.shown && frame.alternatives[0] != frame.alternatives[1] &&
-        frame.first_segment < path_.segments.size()) {
-      PathSegment& latest = path_.segments[frame.first_segment];
-      if (latest.alternatives_begin == latest.alternatives_end) {
-        latest.alternatives_begin = frame.alternatives[0];
-        latest.alternatives_end = frame.alternatives[1];
-      }
-    }
     const Reached reached = reached_.empty() ? Reached{} : reached_[b];
     switch (reached.via) {
       case ReachedVia::kNothing:
