@@ -8,6 +8,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
   static const std::vector<QuestionKind> kinds = {
       {"traces", ArgumentUse::kNone, AnswerTraces},
       {"trace", ArgumentUse::kRequired, AnswerTrace},
+      {"critical-path", ArgumentUse::kOptional, AnswerCriticalPath},
       {"status", ArgumentUse::kNone, AnswerStatus},
       {"services", ArgumentUse::kNone, AnswerServices},
       {"operations", ArgumentUse::kNone, AnswerOperations},

@@ -79,5 +79,6 @@ Result<Answer> AnswerServices(const AnswerContext&, const Question&);
 Result<Answer> AnswerOperations(const AnswerContext&, const Question&);
 Result<Answer> AnswerAttributes(const AnswerContext&, const Question&);
 Result<Answer> AnswerResource(const AnswerContext&, const Question&);
+Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
 
 }  // namespace wf

@@ -18,19 +18,22 @@ std::string ParamName(std::string flag) {
 }
 
 // A verb whose flags, declared by `declare`, are passed on as they are.
+// An argument in brackets may be left out.
 Verb AskVerb(CLI::App& root, const char* name, const char* description, const char* argument_name,
              const std::function<void(CLI::App&)>& declare) {
+  const std::string_view given = argument_name == nullptr ? "" : argument_name;
+  const ArgumentUse takes_argument = given.empty()     ? ArgumentUse::kNone
+                                     : given[0] == '[' ? ArgumentUse::kOptional
+                                                       : ArgumentUse::kRequired;
   Verb verb = MakeVerb(root, name, description);
   const auto argument = std::make_shared<std::string>();
   if (argument_name != nullptr) {
-    CLI::Option* option = verb.app->add_option(argument_name, *argument);
-    if (std::string_view(argument_name) != "KEY") option->required();
+    const bool optional = takes_argument == ArgumentUse::kOptional;
+    CLI::Option* option = verb.app->add_option(
+        std::string(optional ? given.substr(1, given.size() - 2) : given), *argument);
+    if (!optional) option->required();
   }
   declare(*verb.app);
-  const ArgumentUse takes_argument = argument_name == nullptr ? ArgumentUse::kNone
-                                     : std::string_view(argument_name) == "KEY"
-                                         ? ArgumentUse::kOptional
-                                         : ArgumentUse::kRequired;
   verb.run = [app = verb.app, common = verb.common, argument, name, takes_argument]() -> Status {
     if (takes_argument == ArgumentUse::kRequired && argument->empty()) {
       return BadInput(std::string(name) + ": the id is empty",
@@ -66,21 +69,41 @@ void AddTimes(CLI::App& app) {
   AddText(app, "--until", "before this time, likewise");
 }
 
+void AddSearch(CLI::App& app) {
+  AddText(app, "--service", "a span of this service");
+  AddText(app, "--operation", "… of this name");
+  AddText(app, "--attr", "… with this attribute, KEY=VALUE; may be given again")->take_all();
+  AddText(app, "--status", "… with this status: error, ok or unset");
+  AddText(app, "--min-duration", "the trace took at least this long, as in 250ms");
+  AddText(app, "--max-duration", "the trace took at most this long");
+  AddTimes(app);
+  AddText(app, "--cursor", "go on behind a previous answer: its \"next\"");
+}
+
 }  // namespace
 
 Verb AddTraces(CLI::App& root) {
+  return AskVerb(root, "traces", "Search: which requests were there, newest first", nullptr,
+                 [](CLI::App& app) {
+                   AddSearch(app);
+                   AddText(app, "--limit", "at most so many (20)");
+                 });
+}
+
+Verb AddCriticalPath(CLI::App& root) {
   return AskVerb(
-      root, "traces", "Search: which requests were there, newest first", nullptr,
+      root, "critical-path", "Which steps set the time of a request, or of many", "[ID]",
       [](CLI::App& app) {
-        AddText(app, "--service", "a span of this service");
-        AddText(app, "--operation", "… of this name");
-        AddText(app, "--attr", "… with this attribute, KEY=VALUE; may be given again")->take_all();
-        AddText(app, "--status", "… with this status: error, ok or unset");
-        AddText(app, "--min-duration", "the trace took at least this long, as in 250ms");
-        AddText(app, "--max-duration", "the trace took at most this long");
-        AddTimes(app);
-        AddText(app, "--limit", "at most so many (20)");
-        AddText(app, "--cursor", "go on behind a previous answer: its \"next\"");
+        AddText(app, "--from", "from this span's start, or SPAN:end; with ID");
+        AddText(app, "--to", "to this span's end, or SPAN:start; with ID");
+        AddText(app, "--clock", "aligned (hosts' clocks corrected) or raw");
+        AddText(app, "--overlap-tolerance", "0: siblings that overlap a little are parallel too");
+        AddText(app, "--what-if",
+                "how long with this work scaled: type/resource=0.5x, service/NAME=2x, "
+                "operation/NAME=…, span/ID=…; may be given again")
+            ->take_all();
+        AddSearch(app);
+        AddText(app, "--limit", "at most so many traces (1000); these flags are for without ID");
       });
 }
 
@@ -107,7 +130,7 @@ Verb AddOperations(CLI::App& root) {
 }
 
 Verb AddAttributes(CLI::App& root) {
-  return AskVerb(root, "attributes", "Attribute keys, or the values of one", "KEY",
+  return AskVerb(root, "attributes", "Attribute keys, or the values of one", "[KEY]",
                  [](CLI::App& app) {
                    AddText(app, "--prefix", "that begin with this text");
                    AddText(app, "--limit", "at most so many (100)");

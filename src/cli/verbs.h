@@ -34,6 +34,7 @@ Verb AddImport(CLI::App& root);
 Verb AddExport(CLI::App& root);
 Verb AddTraces(CLI::App& root);
 Verb AddTrace(CLI::App& root);
+Verb AddCriticalPath(CLI::App& root);
 Verb AddStatus(CLI::App& root);
 Verb AddServices(CLI::App& root);
 Verb AddOperations(CLI::App& root);

@@ -198,8 +198,8 @@ class Replayer {
       if (window.waited_for) Add(block.parent, SeenEnded(b), Step::kChildEnd, b, true);
     }
     for (const PathPlace& place : {from_, to_}) {
-      const bool inside = place.time_ns > windows_[place.block].lo &&
-                          place.time_ns < t_.blocks[place.block].end_ns;
+      const bool inside =
+          place.time_ns > windows_[place.block].lo && place.time_ns < t_.blocks[place.block].end_ns;
       if (inside) Add(place.block, place.time_ns, Step::kPlace, kNone);
     }
     std::sort(instants_.begin(), instants_.end(),
