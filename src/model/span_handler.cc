@@ -22,8 +22,12 @@ void ReadAttributes(BuildState& state, uint32_t row, Block& block) {
         state.last_thread = block.thread;
         state.last_thread_id = value.integer;
       }
-    } else if (key == state.async_key && value.type == ValueType::kBool && value.boolean) {
-      block.marks |= kBlockAsync;
+    } else if (key == state.async_key) {
+      // As a text too: Zipkin's tags know nothing else.
+      const bool async = value.type == ValueType::kBool     ? value.boolean
+                         : value.type == ValueType::kString ? value.text == "true"
+                                                            : false;
+      if (async) block.marks |= kBlockAsync;
     }
   }
 }

@@ -92,6 +92,7 @@ void HandleBlockBegin(BuildState& state, uint32_t row) {
     block.reference = ParentRef::kChildOf;
   }
   if (!ended_already) open.push_back(b);
+  if (state.trace.str(state.Label(row, "wherefore.async")) == "true") block.marks |= kBlockAsync;
   state.Annotate(ElementKind::kBlock, b, row);
 }
 

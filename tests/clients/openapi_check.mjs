@@ -141,6 +141,22 @@ const questions = [
   ['/api/v1/trace/{id}', 404, `/api/v1/trace/${traceId}?span=${hex(8)}`],
   ['/api/v1/trace/{id}', 400, '/api/v1/trace/not-hex'],
   ['/api/v1/trace/{id}', 400, `/api/v1/trace/${traceId}?clock=sundial`],
+  ['/api/v1/critical-path/{id}', 200, `/api/v1/critical-path/${traceId}`, (body, assert) => {
+    assert.equal(body.root_span_id, root);
+    assert.ok(body.segments.some((segment) => segment.category === 'network'));
+  }],
+  ['/api/v1/critical-path/{id}', 200, `/api/v1/critical-path/${traceId}${q([['from', root], ['to', `${client}:end`], ['clock', 'raw'], ['overlap_tolerance', '0'], ['what_if', 'type/network=0.5x'], ['what_if', 'type/self=2x']])}`, (body, assert) => assert.ok(body.what_if.matched > 0)],
+  ['/api/v1/critical-path/{id}', 200, `/api/v1/critical-path/${traceId}?format=text`],
+  ['/api/v1/critical-path/{id}', 404, `/api/v1/critical-path/${unknown}`],
+  ['/api/v1/critical-path/{id}', 404, `/api/v1/critical-path/${traceId}?from=${client}:end&to=${root}:start`],
+  ['/api/v1/critical-path/{id}', 400, `/api/v1/critical-path/${traceId}?from=${root}:middle`],
+  ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service, what_if: 'type/network=0x' })}`, (body, assert) => {
+    assert.equal(body.traces, 1);
+    assert.equal(body.requests[0].what_if.duration_ns, body.what_if.duration_ns);
+  }],
+  ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service: 'nobody' })}`, (body, assert) => assert.equal(body.traces, 0)],
+  ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service, format: 'text' })}`],
+  ['/api/v1/critical-path', 400, '/api/v1/critical-path?what_if=faster'],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', since: '1h' })}`, (body, assert) => assert.ok(body.spans.some((entry) => entry.trace_id === traceId))],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', thread: '12', pid: '4711' })}`],
   ['/api/v1/resource', 400, '/api/v1/resource'],

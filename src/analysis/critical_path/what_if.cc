@@ -251,15 +251,24 @@ class Replayer {
     for (uint32_t i = 0; i < instants_.size(); ++i) {
       if (instants_[i].step == Step::kSend) sent[instants_[i].what] = i;
     }
+    uint32_t line = 0,
+             running = 0;  // the last instant of the block's own line; children it waits for
     for (uint32_t i = 0; i < instants_.size(); ++i) {
       const Instant& instant = instants_[i];
-      const uint32_t b = instant.block;
-      if (i > first_[b]) {
-        if (instant.wait)
-          causes_.push_back({i - 1, i, 0, 1});  // not before what the block did before
-        else
-          Link(i - 1, i, OwnFactor(i));
+      if (i == first_[instant.block]) {
+        running = 0;
+      } else if (instant.wait) {
+        causes_.push_back({line, i, 0, 1});  // not before what the block did before
+      } else {
+        Link(i - 1, i, OwnFactor(i));
       }
+      const bool child = instant.step == Step::kChildStart || instant.step == Step::kChildEnd;
+      const bool waited_for = child && windows_[instant.what].waited_for;
+      if (waited_for) running += instant.step == Step::kChildStart ? 1 : UINT32_MAX;
+      // What a block starts or sends while it waits for a child does not hold up the end of that wait.
+      const bool aside = (instant.step == Step::kChildStart && !waited_for) ||
+                         instant.step == Step::kSend || instant.step == Step::kPlace;
+      if (running == 0 || !aside) line = i;
       switch (instant.step) {
         case Step::kChildEnd:
           Link(done_of_[instant.what], i, 1);

@@ -62,6 +62,12 @@ TEST(WhatIf, WhatNobodyWaitsForChangesNothing) {
             "1 100");
 }
 
+TEST(WhatIf, WhatIsStartedWhileWaitingDoesNotHoldUpTheWait) {
+  const char* events =
+      "span a 0..100\nspan b parent=a 0..90 name=call\nspan c follows=a 80..200 name=log\n";
+  EXPECT_EQ(Then(events, {"operation/call=0.5x"}), "1 55");
+}
+
 TEST(WhatIf, ByTypeOfEdge) {
   const char* page =
       "span page 0..100\n"
