@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kWidth = 100;
 constexpr size_t kMaxRows = 60;  // of a longer path the longest steps, in their order
-constexpr size_t kMaxName = 48;  // in sentences
+constexpr size_t kMaxName = 40;  // of the request in a sentence; what it was made of gets the rest
 
 std::string Percent(Nanos part, Nanos whole) {
   if (whole <= 0) return "0%";
@@ -64,13 +64,15 @@ class PathTextWriter {
     std::map<std::pair<uint32_t, PathCategory>, Nanos> times;
     for (const ShownSegment& s : segments_) times[{s.block, s.category}] += s.end_ns - s.start_ns;
     out_ = CutToWidth(Name(path_.root), kMaxName) + ": " + FormatDuration(total_);
+    const size_t room = kWidth - DisplayWidth(out_);
     const auto most = std::max_element(times.begin(), times.end(),
                                        [](auto& a, auto& b) { return a.second < b.second; });
     if (most != times.end()) {
       const auto& [what, time] = *most;
-      out_ += fmt::format(", {} of it in {}", Percent(time, total_),
-                          CutToWidth(Name(what.first), kMaxName / 2));
-      if (what.second != PathCategory::kSelf) out_ += " (" + CategoryWord(what.second) + ")";
+      const std::string share = fmt::format(", {} of it in ", Percent(time, total_));
+      const std::string kind =
+          what.second == PathCategory::kSelf ? "" : " (" + CategoryWord(what.second) + ")";
+      out_ += share + CutToWidth(Name(what.first), room - share.size() - kind.size()) + kind;
     }
     out_ = CutToWidth(out_, kWidth) + "\n";
   }
@@ -128,9 +130,10 @@ std::string WhatIfSentence(const WhatIfAnswer& answer, Nanos recorded) {
   std::string change = "no change";
   if (less > 0) change = Percent(less, recorded) + " less";
   if (less < 0) change = Percent(-less, recorded) + " more";
-  return fmt::format("what if: {} instead of {}, {} ({} span{} and edges matched)",
+  return fmt::format("what if: {} instead of {}, {} ({} span{} or edge{} matched)",
                      FormatDuration(answer.duration_ns), FormatDuration(recorded), change,
-                     answer.matched, answer.matched == 1 ? "" : "s");
+                     answer.matched, answer.matched == 1 ? "" : "s",
+                     answer.matched == 1 ? "" : "s");
 }
 
 std::string CriticalPathText(const Trace& trace, const CriticalPath& path,
