@@ -26,6 +26,25 @@ struct DatasetText {
 // The text that `use "NAME"` stands for; nullopt when there is none of that name.
 using FeatureLibrary = std::function<std::optional<std::string>(std::string_view name)>;
 
+// What Extract did with a trace, and what it had to leave out.
+struct ExtractOutcome {
+  enum class Kind : uint8_t {
+    kExtracted,
+    kFiltered,    // the filter said no, or null
+    kUnusable,    // the trace violates an invariant
+    kOverBudget,  // counted as "features_over_budget": no rows of this trace
+  } kind = Kind::kExtracted;
+  size_t rows = 0;
+  size_t rows_dropped = 0;  // beyond kMaxRowsPerTrace, counted as "feature_rows_dropped"
+  int64_t cost = 0;         // entries made and steps walked, of the budget
+};
+
+constexpr size_t kMaxRowsPerTrace = 100'000;
+// Entries (of 4 to 17 bytes) that evaluating one trace may make: so many, and so many more per element. A feature
+// needs a few per element; only products of two sequences come near.
+constexpr int64_t kBudgetPerTrace = 4'000'000;
+constexpr int64_t kBudgetPerElement = 20;
+
 class DatasetPlan {
  public:
   struct Compiled;  // either a plan, or what is wrong with which of the texts
@@ -35,11 +54,15 @@ class DatasetPlan {
   const std::vector<ColumnDefinition>& columns() const;
 
   // Appends the trace's rows to `table`, whose columns are FixedDatasetColumns followed by columns(). A trace that is
-  // not usable() or that the filter rejects gives none.
-  void Extract(const Trace& trace, DatasetTable& table) const;
+  // not usable() or that the filter rejects gives none; nor does one that needs more work or memory than a trace may
+  // (kBudgetPerTrace). What was left out is in the outcome, to be counted under its name.
+  ExtractOutcome Extract(const Trace& trace, DatasetTable& table) const;
 
   // An empty table with the right columns.
   DatasetTable NewTable() const;
+
+  // How many operators one trace runs through, after equal ones were made one.
+  size_t operators() const;
 
  private:
   struct Plan;

@@ -1,0 +1,41 @@
+// Text of one of our languages → tokens with their places. Knows no grammar beyond what the small languages share:
+// names, texts in double quotes, numbers, signs, comments from `#` to the line's end, and where a line ends a
+// statement: not inside parentheses, not after "|", not before a line that starts with "|".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lang/common/diagnostic.h"
+
+namespace wf {
+
+enum class TokenKind : uint8_t {
+  kName,    // letter or _, then letters, digits, _
+  kString,  // "…"; `text` is what it stands for
+  kNumber,  // -1, 2.5, 1e9; a unit that follows is a name of its own
+  kSign,    // ( ) , | . = != < <= > >= ~ ->
+  kEnd,     // ";" or a newline that ends a statement
+  kEof,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEof;
+  std::string text;
+  int line = 1, column = 1, length = 1;  // as Diagnostic's
+  size_t offset = 0;                     // in bytes, of its first byte
+  bool Is(std::string_view sign) const { return kind == TokenKind::kSign && text == sign; }
+  bool IsName(std::string_view name) const { return kind == TokenKind::kName && text == name; }
+};
+
+struct Tokens {
+  std::vector<Token> tokens;  // the last one is kEof
+  std::vector<Diagnostic> diagnostics;
+};
+
+// A bad character gives a diagnostic and is skipped, so that the rest is still looked at.
+Tokens Tokenize(std::string_view text);
+
+}  // namespace wf
