@@ -148,6 +148,7 @@ class Lexer {
     }
     if (Peek() != '"') {
       Complain("this text has no end", "close it with \" on the same line");
+      depth_ = 0;  // what would have closed the parentheses was taken for text
     } else {
       Advance();
     }

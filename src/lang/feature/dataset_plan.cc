@@ -56,7 +56,7 @@ void CompileRow(const std::string& text, FeatureCompiler& compiler) {
   it.type = type.shape == Shape::kGroups ? feature::Type{Shape::kGroup, type.element}
                                          : feature::OneType(type.element);
   compiler.builder.plan.row = node;
-  compiler.builder.plan.row_frame = compiler.builder.FrameOver(node);
+  compiler.builder.plan.row_frame = compiler.builder.OpenFrame(node);
   compiler.SetRow(compiler.builder.Add(it, compiler.builder.plan.row_frame));
 }
 

@@ -329,7 +329,8 @@ int FeatureCompiler::CallDef(const Definition& definition, const Call& call, int
     for (const std::string& parameter : def.parameters)
       list += (list.empty() ? "" : ", ") + parameter;
     Fail(call.place,
-         call.name + " takes " + std::to_string(def.parameters.size()) + " arguments, not " +
+         call.name + " takes " + std::to_string(def.parameters.size()) +
+             (def.parameters.size() == 1 ? " argument, not " : " arguments, not ") +
              std::to_string(call.arguments.size() + piped),
          call.name + "(" + list + "); what stands before | is the first");
   }

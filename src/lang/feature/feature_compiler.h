@@ -96,7 +96,8 @@ class FeatureCompiler {
   int Navigate(const FunctionInfo& info, const Call& call, int input);
   int Filter(const Call& call, int input, const Environment& env);
   int Over(Op op, const Call& call, const Argument& argument, int input, const Environment& env);
-  int Body(Op op, const Call& call, const Argument& argument, int source, const Environment& env);
+  int Body(Op op, const Call& call, const Argument& argument, int source, int frame,
+           const Environment& env);
   int Pick(const Call& call, int input, int nth);
   int ReadKey(const FunctionInfo& info, const Call& call, int input, const Environment& env);
   int Property(const FunctionInfo& info, const Call& call, int input);

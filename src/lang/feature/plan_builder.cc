@@ -66,8 +66,7 @@ int PlanBuilder::Add(Node node, int at_least) {
   return Intern(node);
 }
 
-int PlanBuilder::AddOver(Node node) {
-  const int frame = FrameOver(node.in[0]);
+int PlanBuilder::AddOver(Node node, int frame) {
   const int body_frame = this->node(node.in[1]).frame;
   if (!Encloses(body_frame, frame)) {
     if (!conflict.happened) conflict = {true, body_frame, frame};
@@ -111,14 +110,19 @@ int PlanBuilder::KeyIndex(const std::string& name) {
   return at->second;
 }
 
-int PlanBuilder::FrameOver(int source) {
-  const auto [at, is_new] = frame_over_.emplace(source, static_cast<int>(plan.frames.size()));
-  if (is_new) {
-    const int parent = node(source).frame;
-    plan.frames.push_back({parent, source, plan.frames[static_cast<size_t>(parent)].depth + 1});
+int PlanBuilder::OpenFrame(int source) {
+  for (size_t frame = 1; frame < plan.frames.size(); ++frame) {
+    if (plan.frames[frame].source != source || open_[frame]) continue;
+    open_[frame] = 1;
+    return static_cast<int>(frame);
   }
-  return at->second;
+  const int parent = node(source).frame;
+  plan.frames.push_back({parent, source, plan.frames[static_cast<size_t>(parent)].depth + 1});
+  open_.push_back(1);
+  return static_cast<int>(plan.frames.size()) - 1;
 }
+
+void PlanBuilder::CloseFrame(int frame) { open_[static_cast<size_t>(frame)] = 0; }
 
 int PlanBuilder::Broadcast(int id, int frame) {
   if (node(id).frame == frame) return id;

@@ -18,14 +18,17 @@ class PlanBuilder {
 
   // Adds the node or finds its equal. Its frame is the innermost of its inputs' and of `at_least`.
   int Add(Node node, int at_least = 0);
-  // For kSelect, kCollect and kGroupBy: `body` lives in a frame over `source`; the node stands where `source` does.
-  int AddOver(Node node);
+  // For kSelect, kCollect and kGroupBy: the body in[1] lives in `frame`, which is over in[0]; the node stands where
+  // in[0] does.
+  int AddOver(Node node, int frame);
 
   int Constant(const Literal& literal);
   int KeyIndex(const std::string& name);
 
-  // The frame whose lanes are the items of `source`.
-  int FrameOver(int source);
+  // A frame whose lanes are the items of `source`, the same one each time so that bodies can be equal; but another one
+  // while it is open: the items of a Map inside a Map over the same source are not the outer one's.
+  int OpenFrame(int source);
+  void CloseFrame(int frame);
   // `id` in the lanes of `frame`, which is its own or one inside it.
   int Broadcast(int id, int frame);
   bool Encloses(int outer, int inner) const;  // or is it
@@ -41,7 +44,7 @@ class PlanBuilder {
   int Intern(const Node& node);
 
   std::unordered_map<std::string, int> known_, constants_, keys_;
-  std::unordered_map<int, int> frame_over_;
+  std::vector<uint8_t> open_ = {0};  // by frame
 };
 
 }  // namespace wf::feature

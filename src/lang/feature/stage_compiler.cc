@@ -219,10 +219,11 @@ int FeatureCompiler::Navigate(const FunctionInfo& info, const Call& call, int in
     std::string hint = "as in: " + std::string(info.usage);
     if (navigation == Navigation::kUnit && IsEdge(type.element))
       hint = "an edge has two: | ExecUnits, or | In | Unit for the sender's";
-    if (IsEdge(type.element)) hint = "from an edge go on by | In, | Out, | Blocks or | Points";
+    else if (IsEdge(type.element))
+      hint = "from an edge go on by | In, | Out, | Blocks or | Points";
     if (type.element == Element::kPath)
       hint = "of a critical path there are | Segments, | Blocks, | Edges, | Points and | ExecUnits";
-    Fail(call.place, TypeName(type) + " have no " + call.name, std::move(hint));
+    Fail(call.place, "there is no " + call.name + " of " + TypeName(type), std::move(hint));
   }
   const bool one = reached.one && type.shape == Shape::kElement;
   return Unary(Op::kNavigate, static_cast<uint8_t>(navigation),
@@ -260,6 +261,11 @@ int FeatureCompiler::Filter(const Call& call, int input, const Environment& env)
   for (size_t i = 0; i < call.arguments.size();) {
     const Argument& argument = call.arguments[i];
     if (argument.kind != Argument::Kind::kCondition) {
+      const auto key = AsKey(argument, env);
+      if (key && FindFunction(*key) == nullptr && Find(*key, env) == nullptr &&
+          env.parameters.count(*key) == 0)
+        Fail(argument.place, "Filter needs a condition, not only the key " + *key,
+             "as in: Filter(" + *key + " = \"…\"), or Filter(" + *key + " exists)");
       node = Over(Op::kSelect, call, argument, node, env);
       ++i;
       continue;
@@ -293,12 +299,17 @@ int FeatureCompiler::Over(Op op, const Call& call, const Argument& argument, int
       builder.conflict;  // of an enclosing body, to be solved there
   for (int attempt = 0; attempt < 8; ++attempt) {
     builder.conflict = {};
-    const int node = Body(op, call, argument, source, env);
+    const int frame = builder.OpenFrame(source);
+    struct Close {
+      PlanBuilder& builder;
+      int frame;
+      ~Close() { builder.CloseFrame(frame); }
+    } close{builder, frame};
+    const int node = Body(op, call, argument, source, frame, env);
     if (!builder.conflict.happened) {
       builder.conflict = before;
       return node;
     }
-    const int frame = builder.FrameOver(source);
     const auto [happened, a, b] = builder.conflict;
     const int outside = builder.Encloses(frame, a) ? b : a;
     const int home = builder.node(source).frame;
@@ -310,7 +321,7 @@ int FeatureCompiler::Over(Op op, const Call& call, const Argument& argument, int
   Fail(call.place, "this mixes the items of too many Map( ) and Where( )", "name the inner parts");
 }
 
-int FeatureCompiler::Body(Op op, const Call& call, const Argument& argument, int source,
+int FeatureCompiler::Body(Op op, const Call& call, const Argument& argument, int source, int frame,
                           const Environment& env) {
   const Type type = builder.type(source);
   Node it;
@@ -328,7 +339,7 @@ int FeatureCompiler::Body(Op op, const Call& call, const Argument& argument, int
       break;
   }
   Environment inner = env;
-  inner.it = builder.Add(it, builder.FrameOver(source));
+  inner.it = builder.Add(it, frame);
 
   Node node;
   node.op = op;
@@ -339,7 +350,7 @@ int FeatureCompiler::Body(Op op, const Call& call, const Argument& argument, int
     if (const auto key = AsKey(argument, env)) {
       node.in[1] =
           Unary(Op::kKeyText, 0, ValueType(ColumnType::kText), inner.it, builder.KeyIndex(*key));
-      return builder.AddOver(node);
+      return builder.AddOver(node, frame);
     }
   }
   if (argument.kind == Argument::Kind::kCondition) {
@@ -374,7 +385,7 @@ int FeatureCompiler::Body(Op op, const Call& call, const Argument& argument, int
     node.type = body;
     if (!one) node.type = body.is_value() ? ValuesType(body.value) : ManyType(body.element);
   }
-  return builder.AddOver(node);
+  return builder.AddOver(node, frame);
 }
 
 int FeatureCompiler::Pick(const Call& call, int input, int nth) {
@@ -447,8 +458,8 @@ int FeatureCompiler::Property(const FunctionInfo& info, const Call& call, int in
   }
   const bool nameless = type.element == Element::kGap || type.element == Element::kPath;
   if (nameless && value != ColumnType::kInt)
-    Fail(call.place, TypeName(type) + " have no " + call.name,
-         "they have Timestamp, End and Duration");
+    Fail(call.place, "there is no " + call.name + " of " + TypeName(type),
+         "there are Timestamp, End and Duration");
   return Unary(Op::kProperty, static_cast<uint8_t>(property), ValuesOf(type, value), input);
 }
 
