@@ -14,6 +14,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"operations", ArgumentUse::kNone, AnswerOperations},
       {"attributes", ArgumentUse::kOptional, AnswerAttributes},
       {"resource", ArgumentUse::kNone, AnswerResource},
+      {"feature", ArgumentUse::kRequired, AnswerFeature, BodyUse::kOptional},
   };
   return kinds;
 }

@@ -40,21 +40,26 @@ struct Question {
   std::string verb;      // "trace"
   std::string argument;  // "4bf92f…"; empty when the verb takes none
   Params params;
+  std::string
+      body;  // what was posted: a program, a definition; empty when the question is a plain GET
 };
 
 struct Answer {
   std::string content_type = "application/json";
-  std::string body;  // ends with a newline
+  std::string body;     // ends with a newline
+  bool faults = false;  // a check found faults and the body says which: the command line exits 1
 };
 
 using Answerer = Result<Answer> (*)(const AnswerContext&, const Question&);
 
 enum class ArgumentUse { kNone, kOptional, kRequired };
+enum class BodyUse { kNone, kOptional };  // kOptional: may also be asked by POST
 
 struct QuestionKind {
   std::string_view verb;
   ArgumentUse argument;
   Answerer answer;
+  BodyUse body = BodyUse::kNone;
 };
 const std::vector<QuestionKind>& QuestionKinds();
 
@@ -80,5 +85,6 @@ Result<Answer> AnswerOperations(const AnswerContext&, const Question&);
 Result<Answer> AnswerAttributes(const AnswerContext&, const Question&);
 Result<Answer> AnswerResource(const AnswerContext&, const Question&);
 Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
+Result<Answer> AnswerFeature(const AnswerContext&, const Question&);
 
 }  // namespace wf

@@ -62,6 +62,7 @@ bool WantsJson(int argc, char** argv) {
 }
 
 int Report(const Error& error, bool json) {
+  if (error.message.empty()) return ExitCodeOf(error.code);  // a check's report is on stdout
   if (json) {
     std::fputs(ErrorJson(error).c_str(), stderr);
   } else {
@@ -92,7 +93,8 @@ int Main(int argc, char** argv) {
   const std::vector<Verb> verbs = {
       AddServe(root),      AddImport(root),       AddExport(root),   AddTraces(root),
       AddTrace(root),      AddCriticalPath(root), AddStatus(root),   AddServices(root),
-      AddOperations(root), AddAttributes(root),   AddResource(root), AddCompletion(root),
+      AddOperations(root), AddAttributes(root),   AddResource(root), AddFeature(root),
+      AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

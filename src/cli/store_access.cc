@@ -102,7 +102,8 @@ Result<Answer> StoreAccess::Fetch(std::string_view method, const std::string& ta
     return EnvironmentError(path_ + ": " + response.error().message, "is the server running?");
   }
   if (response->status != 200) return ServerError(response->status, response->body);
-  return Answer{std::string(response->headers.Get("content-type")), std::move(response->body)};
+  return Answer{std::string(response->headers.Get("content-type")), std::move(response->body),
+                response->headers.Get("wherefore-faults") == "true"};
 }
 
 namespace {
@@ -122,7 +123,8 @@ Result<Answer> StoreAccess::Ask(const Question& question) {
   if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}, {}}, question);
   std::string target = "/api/v1/" + question.verb;
   if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
-  return Fetch("GET", WithParams(target, question.params), {});
+  return Fetch(question.body.empty() ? "GET" : "POST", WithParams(target, question.params),
+               question.body);
 }
 
 Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {

@@ -20,7 +20,8 @@ struct CommonFlags {
   std::string config;
 };
 
-// Runs after parsing; prints its answer itself. An error becomes stderr text and an exit code in main.
+// Runs after parsing; prints its answer itself. An error becomes stderr text and an exit code in main; one without a
+// message only the exit code: what there is to say stands in the answer (a check that found faults).
 using RunVerb = std::function<Status()>;
 
 struct Verb {
@@ -40,6 +41,7 @@ Verb AddServices(CLI::App& root);
 Verb AddOperations(CLI::App& root);
 Verb AddAttributes(CLI::App& root);
 Verb AddResource(CLI::App& root);
+Verb AddFeature(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

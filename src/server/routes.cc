@@ -18,9 +18,11 @@ constexpr char kContentSecurityPolicy[] =
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 net::HttpResponse Respond(Answer answer) {
-  return {200,
-          {{"Content-Type", answer.content_type}, {"Cache-Control", "no-store"}},
-          std::move(answer.body)};
+  net::HttpResponse response{200,
+                             {{"Content-Type", answer.content_type}, {"Cache-Control", "no-store"}},
+                             std::move(answer.body)};
+  if (answer.faults) response.headers.emplace_back("Wherefore-Faults", "true");
+  return response;
 }
 
 net::HttpResponse Respond(Result<Answer> answer) {
@@ -114,13 +116,17 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
   for (const QuestionKind& kind : QuestionKinds()) {
     const auto answer = [context, &kind](const RouteRequest& request) {
       return Respond(Ask(ContextFor(context, request.principal),
-                         {std::string(kind.verb), request.argument, Params(request.http.query)}));
+                         {std::string(kind.verb), request.argument, Params(request.http.query),
+                          request.http.body}));
     };
     const std::string path = "/api/v1/" + std::string(kind.verb);
     if (kind.argument != ArgumentUse::kRequired)
       routes.push_back({"GET", path, Right::kRead, answer});
     if (kind.argument != ArgumentUse::kNone)
       routes.push_back({"GET", path + "/{argument}", Right::kRead, answer});
+    // A program does not fit into an address; asking by POST reads all the same.
+    if (kind.body == BodyUse::kOptional && kind.argument != ArgumentUse::kNone)
+      routes.push_back({"POST", path + "/{argument}", Right::kRead, answer});
   }
   routes.push_back(
       {"POST", "/api/v1/import", Right::kWrite, [context](const RouteRequest& request) {

@@ -1,0 +1,104 @@
+// `feature check FILE` and `feature run FILE --trace ID`: the program is read here, with the texts beside it that it
+// uses, and sent with the question.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "lang/feature/feature_parser.h"
+
+namespace wf {
+namespace {
+
+Result<std::string> ReadText(const std::string& path) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::error_code error;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, error)) {
+    return BadInput(path + ": cannot be read", "give a file with a program, or - for stdin");
+  }
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Texts that `use "NAME"` names and that stand beside the program, as NAME or NAME.feature; those they use, too. What
+// is not there may be the name of a dataset, which the store knows.
+std::map<std::string, std::string> TextsBeside(const std::string& path,
+                                               const std::string& program) {
+  std::map<std::string, std::string> found;
+  const std::filesystem::path folder =
+      path == "-" ? std::filesystem::path(".") : std::filesystem::path(path).parent_path();
+  std::vector<std::string> unread = {program};
+  while (!unread.empty()) {
+    const feature::Parsed parsed = feature::Parse(unread.back());
+    unread.pop_back();
+    for (const feature::Statement& statement : parsed.program.statements) {
+      const bool beside = statement.kind == feature::Statement::Kind::kUse &&
+                          statement.name.find('/') == std::string::npos &&
+                          found.count(statement.name) == 0;
+      if (!beside) continue;
+      for (const char* ending : {"", ".feature"}) {
+        const auto text = ReadText((folder / (statement.name + ending)).string());
+        if (!text.ok()) continue;
+        found.emplace(statement.name, *text);
+        unread.push_back(*text);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+std::string BodyOf(const std::string& program, const std::map<std::string, std::string>& library) {
+  JsonWriter json;
+  json.BeginObject().Field("program", program).Key("library").BeginObject();
+  for (const auto& [name, text] : library) json.Field(name, text);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+}  // namespace
+
+Verb AddFeature(CLI::App& root) {
+  Verb verb = MakeVerb(root, "feature",
+                       "A program of the feature language: check it, or run it on a trace");
+  struct Arguments {
+    std::string action, file, trace, row;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  verb.app->add_option("ACTION", arguments->action, "check or run")
+      ->required()
+      ->check(CLI::IsMember({"check", "run"}));
+  verb.app->add_option("FILE", arguments->file, "the program; - is standard input")->required();
+  verb.app->add_option("--trace", arguments->trace, "run: on this trace");
+  verb.app->add_option("--row", arguments->row, "run: what the rows are, as in a dataset (Trace)");
+  verb.run = [common = verb.common, arguments]() -> Status {
+    if (arguments->action == "run" && arguments->trace.empty())
+      return BadInput("feature run: --trace is missing", "wherefore traces lists what is there");
+    WF_ASSIGN(const std::string program, ReadText(arguments->file));
+    Question question{"feature", arguments->action, {}, {}};
+    question.body = BodyOf(program, TextsBeside(arguments->file, program));
+    if (arguments->action == "run") {
+      question.params.Add("trace", arguments->trace);
+      if (!arguments->row.empty()) question.params.Add("row", arguments->row);
+    }
+    if (common->format == "text") question.params.Add("format", "text");
+    WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
+    WF_ASSIGN(const Answer answer, store->Ask(question));
+    WF_TRY(Print(answer.body));
+    if (answer.faults) return Error{ErrorCode::kNotFound, "", ""};  // exit 1, the report is printed
+    return {};
+  };
+  return verb;
+}
+
+}  // namespace wf
