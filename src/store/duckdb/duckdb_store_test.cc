@@ -133,6 +133,49 @@ TEST_F(DuckdbStoreTest, ACommittedLogThatWasNotDeletedIsNotAppliedTwice) {
   EXPECT_TRUE(Files("wal").empty());
 }
 
+// A commit needs DuckDB's log beside the part: a folder of its name lets the transaction fail after the index record
+// was written.
+TEST_F(DuckdbStoreTest, AFailedTransactionLeavesNoBytesInTheIndexFile) {
+  Open();
+  Append(1);
+  ASSERT_TRUE(store_->Flush().ok());
+  const fs::path index = directory_ + "/parts/000001.index";
+  const fs::path blocker = directory_ + "/parts/000001.duckdb.wal";
+  const auto size = fs::file_size(index);
+  ASSERT_GT(size, 0u);
+  fs::remove(blocker);
+  fs::create_directory(blocker);
+  Append(2);
+  ASSERT_FALSE(store_->Flush().ok());
+  EXPECT_EQ(Size(2), 1u) << "still in memory and in the log";
+  // The flusher tries again every second, and has its record there while it does.
+  for (int i = 0; i < 1000 && fs::file_size(index) != size; ++i) usleep(10'000);
+  EXPECT_EQ(fs::file_size(index), size);
+  fs::remove(blocker);
+  ASSERT_TRUE(store_->Flush().ok());
+  Open();
+  EXPECT_EQ(Size(1), 1u);
+  EXPECT_EQ(Size(2), 1u);
+}
+
+TEST_F(DuckdbStoreTest, IndexBytesOfACrashBeforeTheCommitAreCutOff) {
+  Open();
+  Append(1);
+  ASSERT_TRUE(store_->Flush().ok());
+  store_.reset();
+  const fs::path index = directory_ + "/parts/000001.index";
+  const std::string whole = Slurp(index);
+  Spill(index, whole + whole);  // a second record that no segment names
+  Open();
+  EXPECT_TRUE(Slurp(index) == whole);
+  EXPECT_EQ(Size(1), 1u);
+  Append(2);
+  ASSERT_TRUE(store_->Flush().ok());
+  Open();
+  EXPECT_EQ(Size(1), 1u);
+  EXPECT_EQ(Size(2), 1u);
+}
+
 TEST_F(DuckdbStoreTest, ManySmallImportsMakeFewSegments) {
   for (uint64_t n = 0; n < 24; ++n) {
     Open();

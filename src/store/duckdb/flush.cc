@@ -309,6 +309,7 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
                                  const Pending& pending, SegmentList& written) {
   WF_ASSIGN(auto connection, Borrow());
   const std::string& schema = active_->schema();
+  if (!active_->DropIndexTail().ok()) Count("index_tail_errors", 1);
   WF_TRY(connection->Run("BEGIN"));
   const auto write = [&]() -> Status {
     for (auto& tenant : tenants) {
@@ -340,8 +341,11 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
   if (!status.ok()) {
     (void)connection->Run("ROLLBACK");
     written.clear();
+    // If this fails as well, the next write or the next opener does it.
+    if (!active_->DropIndexTail().ok()) Count("index_tail_errors", 1);
     return status;
   }
+  active_->KeepIndex();
   for (auto& tenant : tenants) active_segments_ = active_segments_ + 1 - tenant->taken_in.size();
   // The commit is durable in DuckDB's own log; the checkpoint moves it into the file. If it fails, the next one does it.
   if (!connection->Run("CHECKPOINT " + schema).ok()) Count("checkpoint_errors", 1);

@@ -67,6 +67,17 @@ Result<uint64_t> IndexFile::Append(const Record& record) {
   return begin;
 }
 
+Result<uint64_t> IndexFile::Size() const {
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Status IndexFile::Truncate(uint64_t size) {
+  if (ftruncate(fd_, static_cast<off_t>(size)) != 0) return Failed(path_, "truncate");
+  return {};
+}
+
 Result<IndexFile::Place> IndexFile::Find(uint64_t at) const {
   WF_ASSIGN(const std::string bytes, Read(at, kHeadWords * 8));
   uint64_t head[kHeadWords];

@@ -8,7 +8,8 @@
 // segments (measured: 0.4 µs a span and a third of the file as free blocks); and a search reads 15 kB of a filter by
 // one pread instead of a query.
 //
-// A record is synced before the part's commit. After a crash in between, its bytes are unused.
+// A record is synced before the part's commit. After a crash in between, or a commit that failed, no segment names its
+// bytes: Part::DropIndexTail cuts them off.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,9 @@ class IndexFile {
   };
   Result<Place> Find(uint64_t at) const;
   Result<std::string> Read(uint64_t offset, uint64_t length) const;
+
+  Result<uint64_t> Size() const;
+  Status Truncate(uint64_t size);
 
  private:
   std::string path_;

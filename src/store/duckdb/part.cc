@@ -105,6 +105,7 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
       WF_ASSIGN(const IndexFile::Place place, part->index().Find(segment->index_at));
       WF_ASSIGN(const std::string filter,
                 part->index().Read(place.trace_filter, place.dictionary - place.trace_filter));
+      part->index_kept_ = std::max(part->index_kept_, place.end);
       segment->filter = TraceFilter(filter);
       const std::string_view continued = chunk.Text(13, i);
       segment->continued.resize(continued.size() / sizeof(ContinuedTrace));
@@ -116,6 +117,8 @@ Result<std::shared_ptr<Part>> Part::Open(duck::Database& database, const std::st
       segments.push_back(std::move(segment));
     }
   }
+  // A process that ended between a record and its commit left bytes that nobody names. The part is right without this.
+  (void)part->DropIndexTail();
   return part;
 }
 
@@ -127,6 +130,19 @@ std::string Segment::select_list(uint64_t wanted) const {
     if (((columns & wanted) >> c & 1) != 0) out += (out.empty() ? "" : ",") + EventTable()[c].name;
   }
   return out;
+}
+
+void Part::KeepIndex() {
+  const auto size = index_->Size();
+  index_kept_ = size.ok() ? *size : UINT64_MAX;  // in doubt, nothing is ever cut off
+}
+
+Status Part::DropIndexTail() {
+  WF_ASSIGN(const uint64_t size, index_->Size());
+  if (size <= index_kept_) return {};
+  WF_ASSIGN(auto connection, database_.Connect());
+  WF_TRY(connection->Run("CHECKPOINT " + schema_));
+  return index_->Truncate(index_kept_);
 }
 
 int64_t Part::Bytes() const {

@@ -45,6 +45,11 @@ class Part {
   uint64_t number() const { return number_; }
   IndexFile& index() { return *index_; }
   int64_t Bytes() const;
+  // Everything in the index file now belongs to a committed segment.
+  void KeepIndex();
+  // Cuts off what was appended to the index file since then. Checkpoints the part first: a commit that failed may yet
+  // have reached DuckDB's log, and only without that log is it certain that no segment names the bytes.
+  Status DropIndexTail();
   // The file is deleted when nobody reads it any more.
   void Doom() { doomed_ = true; }
 
@@ -57,6 +62,7 @@ class Part {
   uint64_t number_;
   std::string path_, index_path_, schema_;
   std::unique_ptr<IndexFile> index_;
+  uint64_t index_kept_ = 0;  // the writer's
   std::atomic<bool> doomed_{false};
 };
 
