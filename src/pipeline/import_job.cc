@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <unordered_set>
 
 #include "import/detect/importer.h"
@@ -20,6 +22,9 @@ namespace {
 // Traces modeled at once after an import: enough to make a read worth its cost, few enough to stay small.
 constexpr size_t kModelGroup = 256;
 constexpr size_t kReportedIds = 100;
+// Overload passes when the flusher has caught up, within seconds even on a slow disk. Half a minute of it means that
+// the disk is full; a client's own patience ends later.
+constexpr std::chrono::milliseconds kFirstPause{10}, kLongestPause{1000}, kPatience{30'000};
 
 // What makes a row the same event as another: trace, id, content.
 struct RowIdentity {
@@ -131,7 +136,20 @@ Status ImportJob::Take(EventBatch batch) {
   }
   traces_.insert(ids.begin(), ids.end());
   if (fresh.empty()) return {};
-  return store_.AppendAndWait(std::move(fresh));
+  return Keep(fresh);
+}
+
+// Appends, and while the store is overloaded waits and tries again: it has kept nothing, and nobody else would come
+// again later for a file.
+Status ImportJob::Keep(const EventBatch& batch) {
+  std::chrono::milliseconds pause = kFirstPause;
+  for (std::chrono::milliseconds waited{0};; pause = std::min(pause * 2, kLongestPause)) {
+    Status status = store_.AppendAndWait(batch);
+    if (status.ok() || status.error().code != ErrorCode::kOverloaded || waited >= kPatience)
+      return status;
+    std::this_thread::sleep_for(pause);
+    waited += pause;
+  }
 }
 
 // Builds every imported trace once, to say what had to be repaired.

@@ -52,6 +52,7 @@ class ImportJob {
   ImportOptions Options() const;
   Status Count(const std::string& name, const Result<ImportResult>& result);
   Status Take(EventBatch batch);
+  Status Keep(const EventBatch& batch);
   Status Model();
 
   Store& store_;
