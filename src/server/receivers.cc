@@ -189,6 +189,14 @@ bool IsProtobuf(const net::HttpRequest& request) {
   return request.headers.Get("content-type").substr(0, 22) == "application/x-protobuf";
 }
 
+// A path of this listener takes POST only.
+net::HttpResponse WrongMethod(const net::HttpRequest& request) {
+  net::HttpResponse response = net::ErrorResponse(
+      405, "bad_input", request.method + " is not a method of " + request.path, "send it by POST");
+  response.headers.emplace_back("Allow", "POST");
+  return response;
+}
+
 net::HttpResponse NoSuchRoute(const net::HttpRequest& request, std::string_view wanted) {
   net::HttpResponse response = net::ErrorResponse(
       404, "not_found", request.method + " " + request.path + ": no such route here",
@@ -223,9 +231,8 @@ net::GrpcHandler UnkeptGrpc(const ReceiverContext& context, const UnkeptSignal& 
 net::HttpHandler SimpleCollector(const ReceiverContext& context, std::string_view protocol,
                                  std::string_view path, Decode decode) {
   return [context, protocol, path, decode](net::HttpRequest request, net::HttpResponder respond) {
-    if (request.method != "POST" || request.path != path) {
-      return respond(NoSuchRoute(request, "POST " + std::string(path)));
-    }
+    if (request.path != path) return respond(NoSuchRoute(request, "POST " + std::string(path)));
+    if (request.method != "POST") return respond(WrongMethod(request));
     const auto held = Hold(std::move(respond));
     Receive(context, CredentialsOf(request.headers), protocol, request.body, decode,
             [held](const Status& status, const DecodeReport& report) {
@@ -273,9 +280,8 @@ net::HttpHandler OtlpHttpHandler(const ReceiverContext& context) {
   return [context](net::HttpRequest request, net::HttpResponder respond) {
     const bool known =
         request.path == "/v1/traces" || request.path == "/v1/logs" || request.path == "/v1/metrics";
-    if (request.method != "POST" || !known) {
-      return respond(NoSuchRoute(request, "POST /v1/traces, /v1/logs and /v1/metrics"));
-    }
+    if (!known) return respond(NoSuchRoute(request, "POST /v1/traces, /v1/logs and /v1/metrics"));
+    if (request.method != "POST") return respond(WrongMethod(request));
     const bool json = IsJson(request);
     if (!json && !IsProtobuf(request)) {
       return respond(net::ErrorResponse(

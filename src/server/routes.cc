@@ -190,25 +190,28 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
 
 namespace {
 
-// The route for a request, or what to answer when there is none: 405 when the path exists for another method.
+// The route for a request, or what to answer when there is none. `allowed` becomes the methods that the path has,
+// when it has only others than the request's: the answer is then 405.
 Result<const Route*> FindRoute(const std::vector<Route>& routes, const net::HttpRequest& request,
-                               std::string& argument, bool& wrong_method) {
+                               std::string& argument, std::string& allowed) {
   const std::string_view method =
       request.method == "HEAD" ? "GET" : std::string_view(request.method);
-  wrong_method = false;
   for (const Route& route : routes) {
     std::string found;
     if (!Matches(route.pattern, request.path, found)) continue;
     if (route.method != method) {
-      wrong_method = wrong_method || route.pattern != "/{page}";
+      if (route.pattern == "/{page}" || allowed.find(route.method) != std::string::npos) continue;
+      allowed += allowed.empty() ? "" : ", ";
+      allowed += route.method == "GET" ? "GET, HEAD" : route.method;
       continue;
     }
     // An API path that no API route knows must not turn into a page.
-    if (route.pattern == "/{page}" && (wrong_method || request.path.rfind("/api/", 0) == 0)) break;
+    if (route.pattern == "/{page}" && (!allowed.empty() || request.path.rfind("/api/", 0) == 0))
+      break;
     argument = std::move(found);
     return &route;
   }
-  if (wrong_method)
+  if (!allowed.empty())
     return BadInput(request.method + " is not a method of " + request.path,
                     "GET /api/v1/routes lists them");
   return NotFound(request.path + ": there is no such route", "GET /api/v1/routes lists them");
@@ -220,24 +223,24 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
   const auto routes = std::make_shared<const std::vector<Route>>(MakeRoutes(context));
   return [context, routes](net::HttpRequest request, net::HttpResponder respond) {
     std::string argument;
-    bool wrong_method = false;
-    const auto route = FindRoute(*routes, request, argument, wrong_method);
+    std::string allowed;
+    const auto route = FindRoute(*routes, request, argument, allowed);
     const Right needed = route.ok() ? (*route)->right : Right::kRead;
     auto principal =
         context.authorizer.Authorize({request.headers.Get("authorization"),
                                       request.headers.Get("host"), request.headers.Get("origin")},
                                      needed, HostCheck::kStrict);
-    const auto refuse = [&](const Error& error, int status) {
-      net::HttpResponse response = ErrorAnswer(error);
-      if (status != 0) response.status = status;
+    if (!principal.ok() || !route.ok()) {
+      net::HttpResponse response = ErrorAnswer(principal.ok() ? route.error() : principal.error());
+      if (!principal.ok()) {
+        context.counters.Add("http_denied", 1);
+      } else if (!allowed.empty()) {
+        response.status = 405;
+        response.headers.emplace_back("Allow", allowed);
+      }
       AddSecurityHeaders(response);
-      respond(std::move(response));
-    };
-    if (!principal.ok()) {
-      context.counters.Add("http_denied", 1);
-      return refuse(principal.error(), 0);
+      return respond(std::move(response));
     }
-    if (!route.ok()) return refuse(route.error(), wrong_method ? 405 : 0);
 
     // The responder moves into the task; a shared holder, because std::function wants to be copyable.
     const auto job = std::make_shared<std::pair<net::HttpRequest, net::HttpResponder>>(

@@ -257,13 +257,17 @@ def routes():
         for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/assets/../../../etc/passwd"):
             answer = server.get(path)
             check(f"GET {path}: no file of the machine", answer.status in (200, 400, 404) and b"root:" not in answer.body, answer)
-        for method, path in (("POST", "/api/v1/traces"), ("DELETE", "/api/v1/trace/12"), ("GET", "/api/v1/import"), ("PUT", "/api/v1/status")):
+        for method, path, allowed in (("POST", "/api/v1/traces", "GET, HEAD"), ("DELETE", "/api/v1/trace/12", "GET, HEAD"),
+                                      ("GET", "/api/v1/import", "POST"), ("PUT", "/api/v1/status", "GET, HEAD")):
             answer = server.request("http", method, path, b"" if method != "GET" else None)
             check(f"{method} {path}: 405 with an error object", answer.status == 405 and "error" in answer.json, answer)
-        for listener, method, path in (("otlp_http", "GET", "/v1/traces"), ("otlp_http", "POST", "/v1/none"), ("zipkin", "GET", "/api/v2/spans"),
-                                       ("zipkin", "POST", "/api/v1/spans"), ("jaeger", "POST", "/none")):
+            equal(f"{method} {path}: Allow names the methods", answer.headers.get("Allow"), allowed)
+        for listener, method, path, status in (("otlp_http", "GET", "/v1/traces", 405), ("otlp_http", "PUT", "/v1/logs", 405), ("otlp_http", "POST", "/v1/none", 404),
+                                               ("zipkin", "GET", "/api/v2/spans", 405), ("zipkin", "POST", "/api/v1/spans", 404),
+                                               ("jaeger", "GET", "/api/traces", 405), ("jaeger", "POST", "/none", 404)):
             answer = server.request(listener, method, path, b"" if method == "POST" else None, {"Content-Type": "application/json"})
-            check(f"{listener}: {method} {path}: 404 or 405", answer.status in (404, 405) and answer.body, answer)
+            check(f"{listener}: {method} {path}: {status} with an error object", answer.status == status and "error" in answer.json, answer)
+            equal(f"{listener}: {method} {path}: Allow", answer.headers.get("Allow"), "POST" if status == 405 else None)
         wrong = server.request("otlp_http", "POST", "/v1/traces", b"x", {"Content-Type": "text/plain"})
         equal("OTLP of another content type: 415", wrong.status, 415)
         unknown = server.get("/api/v1/traces?colour=red")
