@@ -22,12 +22,32 @@ constexpr KeyName kKeyNames[] = {
     {"resource", ResourceKey::kResource},
 };
 
+std::string FormatCursor(const ResourceCursor& c) {
+  return ToHex64(static_cast<uint64_t>(c.start_ns)) + ToHex(c.trace_id) + ToHex64(c.id1) +
+         ToHex64(c.content.hi) + ToHex64(c.content.lo);
+}
+
+Result<ResourceCursor> ParseResourceCursor(std::string_view text) {
+  const Error bad =
+      BadInput("--cursor: \"" + std::string(text.substr(0, 128)) + "\" is not a cursor",
+               "pass \"next\" of the previous answer unchanged");
+  if (text.size() != 96) return bad;
+  uint64_t words[6];
+  for (size_t i = 0; i < 6; ++i) {
+    const auto word = ParseSpanId(text.substr(i * 16, 16));
+    if (!word.ok()) return bad;
+    words[i] = word->value;
+  }
+  return ResourceCursor{
+      static_cast<Nanos>(words[0]), {words[1], words[2]}, words[3], {words[4], words[5]}};
+}
+
 }  // namespace
 
 Result<Answer> AnswerResource(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
   WF_TRY(params.Check({"host", "instance", "pid", "thread", "partition", "pool", "resource",
-                       "since", "until", "format"}));
+                       "since", "until", "limit", "cursor", "format"}));
   ResourceQuery query;
   for (const KeyName& name : kKeyNames) {
     if (const auto value = params.Get(name.param)) query.keys.emplace_back(name.key, *value);
@@ -41,7 +61,13 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   WF_ASSIGN(const auto until, params.Instant("until", context.now));
   if (since) query.time.from = *since;
   if (until) query.time.until = *until;
-  WF_ASSIGN(const EventBatch rows, context.store.OnResource(context.tenant, query));
+  WF_ASSIGN(const auto limit, params.Integer("limit", 1, 100'000));
+  if (limit) query.limit = static_cast<size_t>(*limit);
+  if (const auto cursor = params.Get("cursor")) {
+    WF_ASSIGN(query.cursor, ParseResourceCursor(*cursor));
+  }
+  WF_ASSIGN(const ResourcePage page, context.store.OnResource(context.tenant, query));
+  const EventBatch& rows = page.rows;
   if (WantsText(question)) {
     if (rows.empty()) return TextAnswer("nothing ran there in that time\n");
     TextTable table({"start", "duration", "work", "trace"}, {1});
@@ -52,7 +78,9 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
                              rows.str(rows.name[i])),
                  ToHex(rows.trace_id(i))});
     }
-    return TextAnswer(table.Print(100, 2));
+    std::string text = table.Print(100, 2);
+    if (page.next) text += "more: --cursor " + FormatCursor(*page.next) + "\n";
+    return TextAnswer(std::move(text));
   }
   JsonWriter json;
   json.BeginObject().Key("spans").BeginArray();
@@ -66,7 +94,13 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
         .Field("end_ns", rows.end_ns[i])
         .EndObject();
   }
-  json.EndArray().EndObject();
+  json.EndArray().Key("next");
+  if (page.next) {
+    json.String(FormatCursor(*page.next));
+  } else {
+    json.Null();
+  }
+  json.EndObject();
   return JsonAnswer(json.Take());
 }
 

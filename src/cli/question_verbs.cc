@@ -148,6 +148,8 @@ Verb AddResource(CLI::App& root) {
                    AddText(app, "--pool", "with this db.client.connection.pool.name");
                    AddText(app, "--resource", "holding this wherefore.resource");
                    AddTimes(app);
+                   AddText(app, "--limit", "at most so many (10000), earliest first");
+                   AddText(app, "--cursor", "go on behind a previous answer: its \"next\"");
                  });
 }
 

@@ -253,10 +253,13 @@ TEST_P(StoreConformance, OnResourceGivesWhatOverlaps) {
   Append(b.Take());
   for (int round = 0; round < 2; ++round) {
     const auto on = [&](std::vector<std::pair<ResourceKey, std::string>> keys, TimeRange time) {
-      ResourceQuery q{std::move(keys), time};
+      ResourceQuery q;
+      q.keys = std::move(keys);
+      q.time = time;
       auto got = store_->OnResource("default", q);
       EXPECT_TRUE(got.ok()) << (got.ok() ? "" : got.error().message);
-      return got->id1;
+      EXPECT_FALSE(got->next.has_value());
+      return got->rows.id1;
     };
     using K = ResourceKey;
     EXPECT_THAT(on({{K::kHost, "h1"}}, {}), ElementsAre(1, 2, 3));
@@ -274,9 +277,47 @@ TEST_P(StoreConformance, OnResourceGivesWhatOverlaps) {
     EXPECT_THAT(on({{K::kPartition, "3"}}, {}), ElementsAre(5));
     EXPECT_THAT(on({{K::kHost, "h2"}}, {kT0 + 1'000'000, INT64_MAX}), ElementsAre(6));
     EXPECT_THAT(on({{K::kHost, "h9"}}, {}), IsEmpty());
-    const auto child = store_->OnResource("default", {{{K::kPool, "main"}}, {}});
-    EXPECT_THAT(child->id2, ElementsAre(3)) << "the parent is known though it is not in the answer";
+    ResourceQuery pool;
+    pool.keys = {{K::kPool, "main"}};
+    EXPECT_THAT(store_->OnResource("default", pool)->rows.id2, ElementsAre(3))
+        << "the parent is known though it is not in the answer";
     Flush();
+  }
+}
+
+// Page after page gives each row once, in order, wherever traces and equal starts are cut; also over several segments.
+TEST_P(StoreConformance, OnResourceGoesOnBehindItsLimit) {
+  constexpr uint64_t kRows = 60;
+  for (uint64_t part = 0; part < 3; ++part) {
+    BatchBuilder b;
+    b.Process("front", "h1");
+    for (uint64_t n = part; n < kRows;
+         n += 3)  // every trace lies in each part, starts come in fours
+      b.Span(T(n / 10), n + 1, 0, kT0 + static_cast<Nanos>(n / 4), 1000);
+    b.Process("other", "h2").Span(T(1), 100 + part, 0, kT0, 1);
+    Append(b.Take());
+    if (part < 2) Flush();
+  }
+  for (size_t limit : {size_t{1}, size_t{7}, size_t{59}, size_t{60}}) {
+    ResourceQuery query;
+    query.keys = {{ResourceKey::kHost, "h1"}};
+    query.limit = limit;
+    std::vector<uint64_t> ids;
+    Nanos last = 0;
+    for (size_t pages = 0; pages <= kRows; ++pages) {
+      const auto page = store_->OnResource("default", query);
+      ASSERT_TRUE(page.ok()) << page.error().message;
+      EXPECT_LE(page->rows.size(), limit);
+      for (size_t i = 0; i < page->rows.size(); ++i) {
+        EXPECT_GE(page->rows.start_ns[i], last);
+        last = page->rows.start_ns[i];
+        ids.push_back(page->rows.id1[i]);
+      }
+      if (!page->next) break;
+      query.cursor = page->next;
+    }
+    EXPECT_EQ(std::set<uint64_t>(ids.begin(), ids.end()).size(), kRows) << limit;
+    EXPECT_EQ(ids.size(), kRows) << limit;
   }
 }
 

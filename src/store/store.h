@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/ids.h"
 #include "base/nanos.h"
 #include "base/result.h"
@@ -72,9 +74,26 @@ struct SearchPage {
 
 // The keys of resources that are stored as columns. Which resources a span holds is computed when asked.
 enum class ResourceKey { kHost, kInstance, kPid, kThread, kPartition, kPool, kResource };
+// A position in what ran on a resource: earliest start first. The content's hash tells rows with one id apart.
+struct ResourceCursor {
+  Nanos start_ns = INT64_MIN;
+  TraceId trace_id;
+  uint64_t id1 = 0;
+  Hash128 content;
+  bool operator<(const ResourceCursor& o) const {
+    return std::tie(start_ns, trace_id, id1, content) <
+           std::tie(o.start_ns, o.trace_id, o.id1, o.content);
+  }
+};
 struct ResourceQuery {
   std::vector<std::pair<ResourceKey, std::string>> keys;  // all must hold
   TimeRange time;                                         // spans that overlap it
+  size_t limit = 10'000;
+  std::optional<ResourceCursor> cursor;
+};
+struct ResourcePage {
+  EventBatch rows;
+  std::optional<ResourceCursor> next;  // set when there is more
 };
 
 struct ScanOptions {
@@ -122,7 +141,8 @@ class Store {
   virtual Result<EventBatch> ReadTraces(const std::string& tenant,
                                         const std::vector<TraceId>& ids) = 0;
   virtual Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) = 0;
-  virtual Result<EventBatch> OnResource(const std::string& tenant, const ResourceQuery& query) = 0;
+  virtual Result<ResourcePage> OnResource(const std::string& tenant,
+                                          const ResourceQuery& query) = 0;
   // Every distinct event, trace by trace within a batch; stops when `take` returns false.
   using Take = std::function<bool(EventBatch)>;
   virtual Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) = 0;

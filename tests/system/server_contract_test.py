@@ -33,17 +33,35 @@ QUESTIONS = [
     ("services", [], {}), ("operations", ["--service", "service-1"], {"service": "service-1"}),
     ("attributes", [], {}), ("attributes/text", ["--prefix", "v1"], {"prefix": "v1"}),
     ("resource", ["--host", "host-1"], {"host": "host-1"}),
+    ("resource", ["--host", "host-1", "--limit", "2"], {"host": "host-1", "limit": "2"}),
 ]
 FAILURES = [
     ("trace/dead", [], {}, 1, 404), ("trace/12x4", [], {}, 2, 400), ("traces", ["--limit", "no"], {"limit": "no"}, 2, 400),
     ("trace/" + ID, ["--clock", "moon"], {"clock": "moon"}, 2, 400), ("traces", ["--since", "soon"], {"since": "soon"}, 2, 400),
     ("resource", [], {}, 2, 400), ("traces", ["--cursor", "x"], {"cursor": "x"}, 2, 400),
+    ("resource", ["--host", "h", "--cursor", "x"], {"host": "h", "cursor": "x"}, 2, 400),
 ]
 
 
 def ask(question, flags, store):
     verb, _, argument = question.partition("/")
     return cli(verb, *([argument] if argument else []), *flags, store=store)
+
+
+def a_long_resource_answer_goes_on():
+    store = folder()
+    fill(store)
+    whole = ask("resource", ["--host", "host-1"], store).json
+    check("all spans of a short answer, and no next", len(whole["spans"]) > 5 and whole["next"] is None, len(whole["spans"]))
+    spans, cursor = [], []
+    while True:
+        page = ask("resource", ["--host", "host-1", "--limit", "4", *cursor], store).json
+        check("a page holds at most the limit", 0 < len(page["spans"]) <= 4, page)
+        spans += page["spans"]
+        if page["next"] is None:
+            break
+        cursor = ["--cursor", page["next"]]
+    equal("page by page the same spans in the same order", spans, whole["spans"])
 
 
 def one_answer_by_every_door():
@@ -332,5 +350,5 @@ def a_stale_server_file_is_recognised():
         equal("a new server takes the store over and has the span", again.get("/api/v1/trace/2").status, 200)
 
 
-run(one_answer_by_every_door, exit_codes, settings, listeners, rights_and_origins, routes, one_server_per_store,
+run(one_answer_by_every_door, a_long_resource_answer_goes_on, exit_codes, settings, listeners, rights_and_origins, routes, one_server_per_store,
     a_stale_server_file_is_recognised)

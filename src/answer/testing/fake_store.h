@@ -84,7 +84,7 @@ class FakeStore : public Store {
   }
 
   // Keys are not columns here: no answer that uses this fake asks for resources yet.
-  Result<EventBatch> OnResource(const std::string&, const ResourceQuery&) override {
+  Result<ResourcePage> OnResource(const std::string&, const ResourceQuery&) override {
     return EnvironmentError("FakeStore: OnResource is not there");
   }
 

@@ -23,6 +23,7 @@
 #include "store/duckdb/narrow.h"
 #include "store/duckdb/store_impl.h"
 #include "store/match.h"
+#include "store/resource_rows.h"
 #include "store/summary.h"
 
 namespace wf {
@@ -33,6 +34,7 @@ namespace {
 constexpr size_t kFewBlocks = 16, kManyBlocks = 128;
 constexpr size_t kFirstChunk = 32;  // traces read together; grows fourfold
 constexpr size_t kMostRead = 4096;
+constexpr size_t kTracesOffered = 512;  // read together for a resource: 10,000 rows are a few reads
 
 struct Candidate {
   Nanos start;
@@ -89,73 +91,80 @@ class Searcher {
     return page;
   }
 
-  // All rows that match a resource query, by start.
-  Result<EventBatch> OnResource(const ResourceQuery& resource) {
+  // The first rows that match a resource query, by start. Segments and, within each, traces are visited by the earliest
+  // start that may match, and no longer than that can still be among the first.
+  Result<ResourcePage> OnResource(const ResourceQuery& resource) {
     for (const auto& [key, text] : resource.keys) {
       if (key == ResourceKey::kHost) host_ = text;
     }
-    BatchList found;
-    std::unordered_set<TraceId> ids;
+    ResourceRows rows(tenant_, resource);
+    std::unordered_map<TraceId, Nanos> pending;
     for (const auto& batch : snapshot_.pending) {
       for (size_t row = 0; row < batch->size(); ++row) {
-        if (RowMatches(*batch, row, resource)) ids.insert(batch->trace_id(row));
+        if (!rows.MayTake(batch->start_ns[row]) || !RowMatches(*batch, row, resource)) continue;
+        const Nanos start = batch->start_ns[row];
+        const auto [it, added] = pending.try_emplace(batch->trace_id(row), start);
+        it->second = std::min(it->second, start);
       }
     }
+    std::vector<Candidate> found;
+    for (const auto& [id, start] : pending) found.push_back({start, id});
+    WF_TRY(OfferTraces(found, rows));
     // In doubles, whose 2^-53 is made up for by the slack, because start + duration may not fit in 64 bits.
-    const std::string time = fmt::format(
+    std::string time = fmt::format(
         "start_ns < {} AND (start_ns >= {} OR start_ns::DOUBLE + duration_ns::DOUBLE >= {}::DOUBLE "
         "- 4096)",
         resource.time.until, resource.time.from, resource.time.from);
-    for (const auto& segment : snapshot_.segments) {
+    if (resource.cursor) time += fmt::format(" AND start_ns >= {}", resource.cursor->start_ns);
+    SegmentList order = snapshot_.segments;
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return std::tie(a->min_start, a->id) < std::tie(b->min_start, b->id);
+    });
+    for (const auto& segment : order) {
       if (segment->min_start >= resource.time.until || segment->max_end < resource.time.from)
+        continue;
+      // The first row that can matter here starts no earlier than the cursor.
+      if (!rows.MayTake(resource.cursor ? std::max(segment->min_start, resource.cursor->start_ns)
+                                        : segment->min_start))
         continue;
       WF_ASSIGN(Place place, Narrow(*segment));
       if (place.nothing) continue;
       std::string blocks = place.all_blocks ? "" : Ranges("block", place.blocks, kFewBlocks);
       WF_ASSIGN(auto connection, store_.Borrow());
-      WF_ASSIGN(
-          auto result,
-          connection->Query(fmt::format(
-              "SELECT DISTINCT trace_hi, trace_lo FROM {} WHERE {} AND {} AND {}", segment->table(),
-              blocks.empty() ? "true" : blocks, time, RowCondition(place, query_))));
+      WF_ASSIGN(auto result,
+                connection->Query(fmt::format(
+                    "SELECT trace_hi, trace_lo, min(start_ns) FROM {} WHERE {} AND {} AND {} "
+                    "GROUP BY trace_hi, trace_lo",
+                    segment->table(), blocks.empty() ? "true" : blocks, time,
+                    RowCondition(place, query_))));
+      found.clear();
       while (duck::Chunk chunk = result.Next()) {
         for (size_t i = 0; i < chunk.size(); ++i) {
-          ids.insert({chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]});
+          found.push_back({chunk.Column<int64_t>(2)[i],
+                           {chunk.Column<uint64_t>(0)[i], chunk.Column<uint64_t>(1)[i]}});
         }
       }
+      WF_TRY(OfferTraces(found, rows));
     }
-    std::vector<TraceId> sorted(ids.begin(), ids.end());
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<RowKey> rows;
-    for (size_t at = 0; at < sorted.size(); at += kMostRead) {
-      const auto begin = sorted.begin() + static_cast<ptrdiff_t>(at);
-      const auto end =
-          sorted.begin() + static_cast<ptrdiff_t>(std::min(sorted.size(), at + kMostRead));
-      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, {begin, end}));
-      auto kept = std::make_shared<EventBatch>();
-      kept->tenant = tenant_;
-      RowCopier copier(events, *kept);
-      for (size_t row = 0; row < events.size(); ++row) {
-        if (!RowMatches(events, row, resource)) continue;
-        copier.Copy(row);
-        rows.push_back(KeyOf(*kept, static_cast<uint32_t>(found.size()),
-                             static_cast<uint32_t>(kept->size() - 1)));
-      }
-      found.push_back(std::move(kept));
-    }
-    std::sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) {
-      return std::tie(a.start_ns, a.trace_hi, a.trace_lo, a.id1, a.row) <
-             std::tie(b.start_ns, b.trace_hi, b.trace_lo, b.id1, b.row);
-    });
-    EventBatch out;
-    out.tenant = tenant_;
-    std::map<uint32_t, RowCopier> copiers;
-    for (const RowKey& row : rows)
-      copiers.try_emplace(row.batch, *found[row.batch], out).first->second.Copy(row.row);
-    return out;
+    return rows.Finish();
   }
 
  private:
+  // Reads the candidates whole, earliest first, as long as they may be among the first.
+  Status OfferTraces(std::vector<Candidate>& found, ResourceRows& rows) {
+    std::sort(found.begin(), found.end(),
+              [](const Candidate& a, const Candidate& b) { return Newer(b, a); });
+    for (size_t at = 0; at < found.size() && rows.MayTake(found[at].start); at += kTracesOffered) {
+      std::vector<TraceId> ids;
+      for (size_t i = at; i < std::min(found.size(), at + kTracesOffered); ++i)
+        ids.push_back(found[i].id);
+      std::sort(ids.begin(), ids.end());
+      WF_ASSIGN(const EventBatch events, store_.ReadFrom(snapshot_, tenant_, std::move(ids)));
+      rows.Offer(events);
+    }
+    return {};
+  }
+
   // Runs work(half, begin, end) for the two halves of [0, n), the second on a thread of its own: one search then uses
   // two cores, which halves the wait of the only person asking and costs 30 µs.
   template <typename Work>
@@ -400,7 +409,8 @@ class Searcher {
   std::vector<TraceSummary> results_;  // the best limit + 1, newest first
 };
 
-Result<EventBatch> DuckdbStore::OnResource(const std::string& tenant, const ResourceQuery& query) {
+Result<ResourcePage> DuckdbStore::OnResource(const std::string& tenant,
+                                             const ResourceQuery& query) {
   std::shared_lock layout_lock(layout_mutex_);
   // Keys that are attributes narrow like a search's; wherefore.resource may be a list, which filters do not know.
   TraceQuery narrow;

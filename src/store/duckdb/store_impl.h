@@ -35,7 +35,7 @@ class DuckdbStore : public Store {
   Result<EventBatch> ReadTraces(const std::string& tenant,
                                 const std::vector<TraceId>& ids) override;
   Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override;
-  Result<EventBatch> OnResource(const std::string& tenant, const ResourceQuery& query) override;
+  Result<ResourcePage> OnResource(const std::string& tenant, const ResourceQuery& query) override;
   Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override;
   Result<std::vector<std::string>> Services(const std::string& tenant) override;
   Result<std::vector<Operation>> Operations(const std::string& tenant,
