@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <thread>
 
 #include "store/conformance.h"
 #include "store/directory.h"
@@ -215,6 +217,79 @@ TEST_F(DuckdbStoreTest, FullPartsAreFollowedByNewOnes) {
     query.cursor = page.next;
   }
   EXPECT_EQ(found, 40u);
+}
+
+// Attachments, then a span, then attachments: when the directory is too large, the oldest attachments go and the
+// directory shrinks by them; the span and what came after it stay.
+TEST_F(DuckdbStoreTest, RetentionByBytesTrimsAttachmentsOldestFirst) {
+  Open();
+  std::mt19937_64 random(1);
+  const auto attach = [&](uint64_t first) {
+    for (uint64_t n = first; n < first + 8; ++n) {
+      Attachment attachment{{1, n}, "recording", {}};
+      for (int chunk = 0; chunk < 4; ++chunk) {
+        std::string bytes(256 << 10, '\0');
+        for (char& c : bytes) c = static_cast<char>(random());
+        attachment.chunks.push_back(std::move(bytes));
+      }
+      ASSERT_TRUE(store_->PutAttachment("default", attachment).ok());
+    }
+  };
+  const auto there = [&](uint64_t n) {
+    const auto found = *store_->ReadAttachments("default", {1, n});
+    return found.size() == 1 && found[0].chunks.size() == 4;
+  };
+  attach(0);
+  ASSERT_TRUE(store_->AppendMessages("default", {{kT0, "call", "a", "b", "1"}}).ok());
+  ASSERT_TRUE(
+      store_->AppendAndWait(BatchBuilder().Received(Now()).Span({9, 9}, 1, 0, kT0, 5).Take()).ok());
+  ASSERT_TRUE(store_->Flush().ok());
+  attach(8);
+  const int64_t before = DirectoryBytes(directory_), limit = before / 4 * 3;
+  ASSERT_GT(before, 16 << 20);
+  ASSERT_TRUE(store_->Retain({std::nullopt, limit}).ok());
+  EXPECT_LE(DirectoryBytes(directory_), limit);
+  EXPECT_GE(DirectoryBytes(directory_), before / 2) << "no more than needed";
+  EXPECT_FALSE(there(0));
+  for (uint64_t n = 7; n < 16; ++n) EXPECT_TRUE(there(n)) << n;
+  EXPECT_EQ(store_->ReadTrace("default", {9, 9})->size(), 1u);
+  EXPECT_GT(store_->ReadStatus("default")->counters["side_rows_retired"], 0);
+
+  // The file in its place is written to, and opened again.
+  attach(16);
+  Open();
+  EXPECT_TRUE(there(15));
+  EXPECT_TRUE(there(23));
+  EXPECT_EQ(store_->ReadMessages("default", {})->size(), 1u);
+  ASSERT_TRUE(store_->Retain({std::nullopt, limit}).ok());
+  EXPECT_LE(DirectoryBytes(directory_), limit);
+  EXPECT_TRUE(there(23));
+  EXPECT_TRUE(store_->ReadTrace("default", {9, 9})->empty()) << "older than what is kept";
+}
+
+// Clocks lie in the same file and are never deleted: they are read while it is replaced.
+TEST_F(DuckdbStoreTest, ReadersSeeSideTablesWhileTheirFileIsWrittenAnew) {
+  Open();
+  ASSERT_TRUE(store_->WriteClocks("default", {{"host", kT0, 5, 1}}).ok());
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0};
+  std::thread reader([&] {
+    for (; !stop; ++reads) {
+      const auto clocks = store_->ReadClocks("default", {});
+      ASSERT_TRUE(clocks.ok()) << clocks.error().message;
+      ASSERT_EQ(clocks->size(), 1u);
+    }
+  });
+  for (uint64_t round = 0; round < 8; ++round) {
+    const Attachment attachment{{2, round}, "capture", {std::string(64 << 10, 'x')}};
+    ASSERT_TRUE(store_->PutAttachment("default", attachment).ok());
+    EXPECT_EQ(store_->ReadAttachments("default", {2, round})->size(), 1u);
+    ASSERT_TRUE(store_->Retain({0, std::nullopt}).ok());
+    EXPECT_TRUE(store_->ReadAttachments("default", {2, round})->empty());
+    for (const int before = reads; reads < before + 3 && !HasFailure();) usleep(100);
+  }
+  stop = true;
+  reader.join();
 }
 
 TEST_F(DuckdbStoreTest, OverloadKeepsNothingOfTheRefusedBatch) {

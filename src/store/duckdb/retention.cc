@@ -1,4 +1,6 @@
-// Retention: whole parts are deleted, by the age of their newest row's receipt and by the bytes of the directory.
+// Retention, by age of receipt and by the bytes of the directory. Of events whole parts are deleted, by the receipt of
+// their newest row; of messages and attachments rows (side_retention.cc). By bytes the oldest goes first, whichever of
+// the two it is.
 #include <algorithm>
 #include <set>
 
@@ -51,21 +53,44 @@ Status DuckdbStore::Retain(const RetentionPolicy& policy) {
                                  return part == nullptr;
                                }),
                 doomed_.end());
-  int64_t excess = policy.max_bytes ? DirectoryBytes(directory_) - going - *policy.max_bytes : 0;
+  const auto excess_now = [&] {
+    return policy.max_bytes ? DirectoryBytes(directory_) - going - *policy.max_bytes : 0;
+  };
+  Status weighed;
+  std::vector<SidePiece> side;
+  if (excess_now() > 0) {
+    auto pieces = WeighSideTables();
+    if (pieces.ok())
+      side = std::move(pieces).value();
+    else
+      weighed = pieces.error();  // as with the flush: first make room
+  }
+  int64_t excess = excess_now();
   const Nanos oldest_kept =
       policy.max_age_ns ? SaturatingSub(Now(), *policy.max_age_ns) : INT64_MIN;
+  Nanos oldest_side_kept = oldest_kept;
+  auto next_side = side.begin();
+  const auto retire_side_before = [&](Nanos time) {
+    for (; excess > 0 && next_side != side.end() && next_side->newest < time; ++next_side) {
+      excess -= next_side->bytes;
+      oldest_side_kept = std::max(oldest_side_kept, SaturatingAdd(next_side->newest, 1));
+    }
+  };
   std::vector<uint64_t> retired;
   for (const auto& [number, facts] : parts) {  // oldest part first
     const bool too_old = facts.newest < oldest_kept;
+    if (!too_old) retire_side_before(facts.newest);
     if (!too_old && excess <= 0) continue;
     if (!too_old && facts.part == active_ && parts.size() > 1 && retired.size() + 1 < parts.size())
       continue;
     excess -= facts.part->Bytes();
     retired.push_back(number);
   }
+  retire_side_before(INT64_MAX);
   parts.clear();
   WF_TRY(RetireParts(retired));
-  WF_TRY(RetainSideTables(policy));
+  WF_TRY(RetainSideTables(oldest_side_kept));
+  WF_TRY(weighed);
   return flushed;
 }
 

@@ -21,21 +21,29 @@ Hash128 HashOf(const Message& m) {
 
 // Attaches state.duckdb. `make`: also when there is none yet.
 Status DuckdbStore::OpenSideTables(SideTables make) {
+  if (side_open_) return {};
   std::lock_guard lock(side_mutex_);
   if (side_open_) return {};
   const std::string path = Folder("state.duckdb");
   if (make == SideTables::kIfThere && access(path.c_str(), F_OK) != 0) return {};
+  // Left by a process that ended while it wrote the file anew (side_retention.cc).
+  for (const char* end : {".new", ".new.wal"}) unlink((path + end).c_str());
   WF_ASSIGN(auto connection, Borrow());
-  WF_TRY(connection->Run(fmt::format("ATTACH {} AS state", duck::Quote(path))));
+  return AttachSideTables(*connection);
+}
+
+Status DuckdbStore::AttachSideTables(duck::Connection& connection) {
+  WF_TRY(connection.Run(
+      fmt::format("ATTACH IF NOT EXISTS {} AS state", duck::Quote(Folder("state.duckdb")))));
   WF_TRY(
-      connection->Run("CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, "
-                      "hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
-                      "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT); "
-                      "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi "
-                      "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
-                      "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
-                      "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
-                      "BIGINT, offset_ns BIGINT, error_ns BIGINT)"));
+      connection.Run("CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, "
+                     "hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
+                     "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT); "
+                     "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi "
+                     "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
+                     "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
+                     "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
+                     "BIGINT, offset_ns BIGINT, error_ns BIGINT)"));
   side_open_ = true;
   return {};
 }
@@ -89,6 +97,7 @@ Status DuckdbStore::AppendMessages(const std::string& tenant,
 Result<std::vector<Message>> DuckdbStore::ReadMessages(const std::string& tenant, TimeRange time) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   std::vector<Message> out;
+  std::shared_lock lock(side_mutex_);
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
   WF_ASSIGN(
@@ -164,6 +173,7 @@ Result<std::vector<Attachment>> DuckdbStore::ReadAttachments(const std::string& 
                                                              TraceId id) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   std::vector<Attachment> out;
+  std::shared_lock lock(side_mutex_);
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
   WF_ASSIGN(
@@ -219,6 +229,7 @@ Result<std::vector<ClockOffset>> DuckdbStore::ReadClocks(const std::string& tena
                                                          TimeRange time) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
   std::vector<ClockOffset> out;
+  std::shared_lock lock(side_mutex_);
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
   // The offset in force at the range's beginning started before it.
@@ -241,6 +252,7 @@ Result<std::vector<ClockOffset>> DuckdbStore::ReadClocks(const std::string& tena
 
 Status DuckdbStore::CountSideTables(const std::string& tenant, StoreStatus& status) {
   WF_TRY(OpenSideTables(SideTables::kIfThere));
+  std::shared_lock lock(side_mutex_);
   if (!side_open_) return {};
   WF_ASSIGN(auto connection, Borrow());
   WF_ASSIGN(
@@ -254,19 +266,6 @@ Status DuckdbStore::CountSideTables(const std::string& tenant, StoreStatus& stat
     status.attachments = chunk.Column<int64_t>(1)[0];
   }
   return {};
-}
-
-Status DuckdbStore::RetainSideTables(const RetentionPolicy& policy) {
-  if (!policy.max_age_ns) return {};
-  WF_TRY(OpenSideTables(SideTables::kIfThere));
-  if (!side_open_) return {};
-  WF_ASSIGN(auto connection, Borrow());
-  std::lock_guard lock(side_mutex_);
-  const Nanos oldest = SaturatingSub(Now(), *policy.max_age_ns);
-  return connection->Run(
-      fmt::format("DELETE FROM state.messages WHERE received_ns < {0}; "
-                  "DELETE FROM state.attachments WHERE received_ns < {0}; CHECKPOINT state",
-                  oldest));
 }
 
 }  // namespace wf

@@ -1,6 +1,6 @@
 // DuckdbStore: the parts it is made of, in several files: opening and closing (store_impl.cc), appending
 // (append.cc), writing segments (flush.cc), reading traces (read.cc), search.cc, scan.cc, completion.cc,
-// retention.cc, side_tables.cc.
+// retention.cc, side_tables.cc, side_retention.cc.
 //
 // Threads: any number of callers; one log thread; one flusher. `mutex_` guards the queue, both buffers and the list of
 // segments; nothing slow is done under it. `layout_mutex_` is held shared by short reads and exclusively while small
@@ -151,8 +151,18 @@ class DuckdbStore : public Store {
   // side_tables.cc
   enum class SideTables { kIfThere, kMake };
   Status OpenSideTables(SideTables make);
+  Status AttachSideTables(duck::Connection& connection);  // under side_mutex_
   Status CountSideTables(const std::string& tenant, StoreStatus& status);
-  Status RetainSideTables(const RetentionPolicy& policy);
+
+  // side_retention.cc
+  // Messages and attachments received one after another, and the room that they take on disk.
+  struct SidePiece {
+    Nanos newest;
+    int64_t bytes;
+  };
+  Result<std::vector<SidePiece>> WeighSideTables();
+  Status RetainSideTables(Nanos oldest_kept);
+  Status RewriteSideTables(duck::Connection& connection);
 
   // retention.cc
   bool PendingBlocksRetention(const RetentionPolicy& policy);
@@ -206,8 +216,10 @@ class DuckdbStore : public Store {
   std::list<Cached> dictionaries_;  // most recently used first
   size_t dictionary_bytes_ = 0;
 
-  std::mutex side_mutex_;
+  // Shared by readers of state.duckdb, exclusive for its writers, who may also put another file in its place.
+  std::shared_mutex side_mutex_;
   std::atomic<bool> side_open_{false};
+  int64_t side_dead_bytes_ = 0;  // deleted since the file was last written anew
 
   std::thread log_thread_, flush_thread_;
 };
