@@ -2,7 +2,7 @@
 
 namespace wf {
 
-using enum ColumnType;
+using enum StoredType;
 
 const std::vector<ColumnDef>& EventTable() {
   static const std::vector<ColumnDef> table = [] {

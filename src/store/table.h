@@ -16,11 +16,11 @@
 
 namespace wf {
 
-enum class ColumnType : uint8_t { kInt64, kUInt64, kUInt32, kUInt8, kFloat32, kString };
+enum class StoredType : uint8_t { kInt64, kUInt64, kUInt32, kUInt8, kFloat32, kString };
 
 struct ColumnDef {
   std::string name;
-  ColumnType type = ColumnType::kInt64;
+  StoredType type = StoredType::kInt64;
 };
 
 constexpr size_t kBlockRows =

@@ -15,19 +15,19 @@ Error Failed(std::string_view what, const char* why) {
       "check free space and permissions of the store's directory");
 }
 
-duckdb_type TypeOf(ColumnType type) {
+duckdb_type TypeOf(StoredType type) {
   switch (type) {
-    case ColumnType::kInt64:
+    case StoredType::kInt64:
       return DUCKDB_TYPE_BIGINT;
-    case ColumnType::kUInt64:
+    case StoredType::kUInt64:
       return DUCKDB_TYPE_UBIGINT;
-    case ColumnType::kUInt32:
+    case StoredType::kUInt32:
       return DUCKDB_TYPE_UINTEGER;
-    case ColumnType::kUInt8:
+    case StoredType::kUInt8:
       return DUCKDB_TYPE_UTINYINT;
-    case ColumnType::kFloat32:
+    case StoredType::kFloat32:
       return DUCKDB_TYPE_FLOAT;
-    case ColumnType::kString:
+    case StoredType::kString:
       return DUCKDB_TYPE_BLOB;
   }
   return DUCKDB_TYPE_BLOB;
@@ -35,19 +35,19 @@ duckdb_type TypeOf(ColumnType type) {
 
 }  // namespace
 
-const char* TypeSql(ColumnType type) {
+const char* TypeSql(StoredType type) {
   switch (type) {
-    case ColumnType::kInt64:
+    case StoredType::kInt64:
       return "BIGINT";
-    case ColumnType::kUInt64:
+    case StoredType::kUInt64:
       return "UBIGINT";
-    case ColumnType::kUInt32:
+    case StoredType::kUInt32:
       return "UINTEGER";
-    case ColumnType::kUInt8:
+    case StoredType::kUInt8:
       return "UTINYINT";
-    case ColumnType::kFloat32:
+    case StoredType::kFloat32:
       return "FLOAT";
-    case ColumnType::kString:
+    case StoredType::kString:
       return "BLOB";  // bytes, as ClickHouse's String: VARCHAR must be UTF-8 and pays for the check
   }
   return "BLOB";

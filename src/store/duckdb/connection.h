@@ -130,7 +130,7 @@ class Database {
 
 // "name TYPE, …" for CREATE TABLE.
 std::string ColumnsSql(const std::vector<ColumnDef>& columns);
-const char* TypeSql(ColumnType type);
+const char* TypeSql(StoredType type);
 
 // 'text' as an SQL literal: for file names, which cannot be parameters.
 std::string Quote(std::string_view text);

@@ -56,7 +56,7 @@ Status DuckdbStore::AppendMessages(const std::string& tenant,
   std::lock_guard lock(side_mutex_);
   size_t next = 0;
   const Nanos now = Now();
-  using enum ColumnType;
+  using enum StoredType;
   duck::RowSource rows{{{"tenant", kString},
                         {"hash_hi", kUInt64},
                         {"hash_lo", kUInt64},
@@ -139,7 +139,7 @@ Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& a
   // An attachment without chunks is kept as one row that has none: place 0 is the attachment, 1… its chunks.
   size_t next = 0;
   const Nanos now = Now();
-  using enum ColumnType;
+  using enum StoredType;
   duck::RowSource rows{{{"tenant", kString},
                         {"trace_hi", kUInt64},
                         {"trace_lo", kUInt64},
