@@ -4,7 +4,8 @@
 //   lock              held (flock) by the one process that writes
 //   wal/NNNNNNNN.wal  acknowledged batches that are not yet in a part (log_format.h)
 //   parts/NNNNNN.duckdb
-//   state.duckdb      messages, attachments, clocks; made when first needed
+//   state.duckdb      messages, attachments, clocks, saved texts; made when first needed
+//   datasets/NNNNNN.duckdb  rows of one dataset; a store without the folder has none, so this is no new format
 #pragma once
 
 #include <cstdint>

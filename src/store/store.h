@@ -1,5 +1,5 @@
-// Store: where events, messages and attachments are kept. One interface, one table definition (table.h), several
-// engines; conformance.h holds the suite that each must pass.
+// Store: where events, messages, attachments, saved texts and rows of datasets are kept. One interface, one table
+// definition (table.h), several engines; conformance.h holds the suite that each must pass.
 //
 // Every call takes the tenant; nothing of another tenant is ever seen. Two rows with the same tenant, trace id, span
 // id and content hash are one event: appending never looks up, every read removes doubles and every count is of
@@ -21,6 +21,8 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "model/clock.h"
+#include "model/dataset_query.h"
+#include "model/dataset_table.h"
 #include "model/event_batch.h"
 #include "model/message.h"
 
@@ -125,6 +127,51 @@ struct Attachment {
   std::vector<std::string> chunks;  // in order
 };
 
+// A small text that somebody saved under a name: a dataset's definition, a dashboard, a sampling policy, … Kinds are
+// apart from each other.
+struct Document {
+  std::string name;
+  std::string text;
+  Nanos written_ns = 0;  // set by the store
+};
+
+// Traces that were processed again: all their earlier rows of the dataset go, in the same transaction. The rows lie in
+// `time` by their time_ns (the trace's start as it was known then); the narrower, the less is looked through.
+struct RowReplacement {
+  std::vector<TraceId> traces;
+  TimeRange time;
+};
+
+// A dataset as stored. A column whose type changed is another column from then on: queries by its name see the newest
+// version, the older one keeps its values as NAME@VERSION.
+struct StoredColumn {
+  ColumnDefinition definition;
+  int64_t queries = 0;  // that used it
+};
+struct DatasetStatus {
+  std::string name;
+  int64_t rows = 0;                    // stored
+  int64_t bytes = 0;                   // on disk
+  Nanos oldest_ns = 0, newest_ns = 0;  // of time_ns; 0 when there are no rows
+  std::vector<StoredColumn>
+      columns;  // fixed ones first, then in the order of their first appearance
+  std::optional<Nanos> sampled_before;  // rows older than this were subsampled
+};
+
+// How long rows of a dataset are kept, by time_ns.
+struct RowRetention {
+  std::optional<Nanos> max_age_ns;
+  // Of rows older than this, one in `keep_one_in` is kept, chosen by a hash, and stands for all of them.
+  std::optional<Nanos> subsample_after_ns;
+  int64_t keep_one_in = 10;
+};
+
+// The answer to a text of SQL, and whose SQL it was.
+struct SqlRows {
+  DatasetRows rows;
+  std::string dialect;  // "DuckDB 1.4.1"
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -180,6 +227,33 @@ class Store {
   // The tightest message delays seen between hosts, per time window (model/clock.h), over all events kept.
   virtual Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
                                                            TimeRange time) = 0;
+
+  // Saved texts. Durable when they return. Put replaces; Delete of what is not there is kNotFound. Read: by name.
+  virtual Status PutDocument(const std::string& tenant, const std::string& kind,
+                             const std::string& name, std::string_view text) = 0;
+  virtual Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
+                                                      const std::string& kind) = 0;
+  virtual Status DeleteDocument(const std::string& tenant, const std::string& kind,
+                                const std::string& name) = 0;
+
+  // Rows of datasets. The table begins with FixedDatasetColumns. All of it, with the replacement, or nothing; durable
+  // when it returns. The dataset is made when first written. Columns it does not have yet are added, null for the rows
+  // before; columns that the table lacks are null for its rows. Replacing alone (no rows) is allowed.
+  virtual Status WriteRows(const std::string& tenant, const std::string& dataset,
+                           const DatasetTable& rows, const RowReplacement& replace = {}) = 0;
+  // kNotFound for a dataset that was never written; kBadInput for a column that is not there, or a comparison or
+  // aggregate that its type does not have.
+  virtual Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
+                                        const DatasetQuery& query) = 0;
+  virtual Result<std::vector<DatasetStatus>> ReadDatasets(
+      const std::string& tenant) = 0;  // by name
+  // Deletes the rows; nothing to delete is no error.
+  virtual Status DropDataset(const std::string& tenant, const std::string& dataset) = 0;
+  virtual Status RetainRows(const std::string& tenant, const std::string& dataset,
+                            const RowRetention& retention) = 0;
+  // One SELECT in the engine's own SQL over the tenant's datasets, as tables of their names. It runs where it can reach
+  // nothing else, for at most 30 s and 1 GB.
+  virtual Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) = 0;
 
   virtual Result<StoreStatus> ReadStatus(const std::string& tenant) = 0;
   // Writes what waits in memory into a part; merges small parts.

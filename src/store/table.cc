@@ -2,7 +2,7 @@
 
 namespace wf {
 
-using enum StoredType;
+using enum EngineType;
 
 const std::vector<ColumnDef>& EventTable() {
   static const std::vector<ColumnDef> table = [] {

@@ -16,11 +16,21 @@
 
 namespace wf {
 
-enum class StoredType : uint8_t { kInt64, kUInt64, kUInt32, kUInt8, kFloat32, kString };
+// kText is UTF-8, which rows of datasets are; kString is bytes, because VARCHAR pays for a check of every value.
+enum class EngineType : uint8_t {
+  kInt64,
+  kUInt64,
+  kUInt32,
+  kUInt8,
+  kFloat32,
+  kString,
+  kFloat64,
+  kText
+};
 
 struct ColumnDef {
   std::string name;
-  StoredType type = StoredType::kInt64;
+  EngineType type = EngineType::kInt64;
 };
 
 constexpr size_t kBlockRows =

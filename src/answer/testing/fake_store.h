@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/clock_exchange.h"
+#include "store/row_query.h"
 #include "store/store.h"
 
 namespace wf {
@@ -237,6 +238,113 @@ class FakeStore : public Store {
     return status;
   }
 
+  Status PutDocument(const std::string& tenant, const std::string& kind, const std::string& name,
+                     std::string_view text) override {
+    if (failure) return *failure;
+    tenants_[tenant].documents[kind][name] = {name, std::string(text), 1};
+    return {};
+  }
+
+  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
+                                              const std::string& kind) override {
+    if (failure) return *failure;
+    std::vector<Document> out;
+    for (const auto& [name, document] : tenants_[tenant].documents[kind]) out.push_back(document);
+    return out;
+  }
+
+  Status DeleteDocument(const std::string& tenant, const std::string& kind,
+                        const std::string& name) override {
+    if (failure) return *failure;
+    if (tenants_[tenant].documents[kind].erase(name) == 0)
+      return NotFound(kind + " " + name + ": not in this store");
+    return {};
+  }
+
+  // Columns are those of the first table written: no answer that uses this fake changes them.
+  Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
+                   const RowReplacement& replace) override {
+    if (failure) return *failure;
+    std::set<std::string> gone;
+    for (const TraceId& id : replace.traces) gone.insert(ToHex(id));
+    DatasetTable& kept = tenants_[tenant].datasets[dataset];
+    DatasetTable next;
+    for (const TableColumn& column : kept.columns.empty() ? rows.columns : kept.columns)
+      next.columns.emplace_back().definition = column.definition;
+    for (const DatasetTable* from : {static_cast<const DatasetTable*>(&kept), &rows}) {
+      for (size_t row = 0; row < from->rows(); ++row) {
+        if (from == &kept && gone.count(from->columns[0].texts[row]) != 0) continue;
+        for (TableColumn& to : next.columns) {
+          const TableColumn* column = ColumnNamed(*from, to.definition.name);
+          column != nullptr ? CopyCell(*column, row, to) : to.AppendNull();
+        }
+      }
+    }
+    kept = std::move(next);
+    return {};
+  }
+
+  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
+                                const DatasetQuery& query) override {
+    if (failure) return *failure;
+    const auto found = tenants_[tenant].datasets.find(dataset);
+    if (found == tenants_[tenant].datasets.end())
+      return NotFound("dataset " + dataset + ": there are no rows of it");
+    const DatasetTable& table = found->second;
+    std::vector<ColumnDefinition> columns;
+    for (const TableColumn& column : table.columns) columns.push_back(column.definition);
+    WF_TRY(CheckQuery(columns, query));
+    DatasetTable matching;
+    for (const ColumnDefinition& column : columns)
+      matching.columns.emplace_back().definition = column;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (!RowMatches(query.where, table, row)) continue;
+      for (size_t c = 0; c < columns.size(); ++c)
+        CopyCell(table.columns[c], row, matching.columns[c]);
+    }
+    if (query.grouped()) {
+      RowAggregator aggregator(columns, query, Bounds::kNone);
+      aggregator.Add(matching, {});
+      return aggregator.Finish();
+    }
+    DatasetQuery ordered = query;
+    ordered.order.push_back({"time_ns", SortDirection::kDescending});
+    DatasetRows all{std::move(matching)};
+    OrderAndLimit(ordered, all);
+    DatasetRows out;
+    out.more = all.more;
+    for (const ColumnDefinition& column : ResultColumns(columns, query))
+      out.table.columns.push_back(*ColumnNamed(all.table, column.name));
+    return out;
+  }
+
+  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override {
+    if (failure) return *failure;
+    std::vector<DatasetStatus> out;
+    for (const auto& [name, table] : tenants_[tenant].datasets) {
+      DatasetStatus& status = out.emplace_back();
+      status.name = name;
+      status.rows = static_cast<int64_t>(table.rows());
+      for (const TableColumn& column : table.columns)
+        status.columns.push_back({column.definition, 0});
+    }
+    return out;
+  }
+
+  Status DropDataset(const std::string& tenant, const std::string& dataset) override {
+    if (failure) return *failure;
+    tenants_[tenant].datasets.erase(dataset);
+    return {};
+  }
+
+  Status RetainRows(const std::string&, const std::string&, const RowRetention&) override {
+    return {};
+  }
+
+  Result<SqlRows> RunSql(const std::string&, const std::string&) override {
+    return EnvironmentError("FakeStore: RunSql is not there");
+  }
+
   Status Flush() override { return {}; }
   Status Retain(const RetentionPolicy&) override { return {}; }
 
@@ -247,6 +355,8 @@ class FakeStore : public Store {
     std::vector<Message> messages;
     std::vector<Attachment> attachments;
     std::map<std::pair<std::string, Nanos>, ClockOffset> clocks;
+    std::map<std::string, std::map<std::string, Document>> documents;  // by kind, then name
+    std::map<std::string, DatasetTable> datasets;
   };
 
   const EventBatch& Rows(const std::string& tenant) { return tenants_[tenant].rows; }

@@ -7,14 +7,14 @@
 namespace wf {
 
 Status BareInsert(const std::string& path, const BatchList& batches) {
-  using enum StoredType;
+  using enum EngineType;
   duck::DatabaseOptions options;
   WF_ASSIGN(auto database, duck::Database::Open(options));
   WF_ASSIGN(auto connection, database->Connect());
   duck::RowSource rows;
   const char* names[] = {"trace_hi", "trace_lo", "span_id", "parent_id", "start_ns", "duration_ns",
                          "kind",     "status",   "service", "name",      "instance"};
-  const StoredType types[] = {kUInt64, kUInt64, kUInt64, kUInt64, kInt64, kInt64,
+  const EngineType types[] = {kUInt64, kUInt64, kUInt64, kUInt64, kInt64, kInt64,
                               kUInt8,  kUInt8,  kString, kString, kString};
   for (size_t i = 0; i < 11; ++i) rows.columns.push_back({names[i], types[i]});
   // Attributes get the types of the first row's.

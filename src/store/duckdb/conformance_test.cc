@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "store/conformance_datasets.h"
 #include "store/conformance_events.h"
 #include "store/conformance_search.h"
 #include "store/directory.h"
@@ -28,6 +29,7 @@ class DuckdbFactory : public StoreFactory {
 std::unique_ptr<StoreFactory> MakeFactory() { return std::make_unique<DuckdbFactory>(); }
 
 INSTANTIATE_TEST_SUITE_P(DuckDB, StoreConformance, ::testing::Values(&MakeFactory));
+INSTANTIATE_TEST_SUITE_P(DuckDB, DatasetConformance, ::testing::Values(&MakeFactory));
 
 }  // namespace
 }  // namespace wf

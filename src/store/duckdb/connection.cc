@@ -15,40 +15,48 @@ Error Failed(std::string_view what, const char* why) {
       "check free space and permissions of the store's directory");
 }
 
-duckdb_type TypeOf(StoredType type) {
+duckdb_type TypeOf(EngineType type) {
   switch (type) {
-    case StoredType::kInt64:
+    case EngineType::kInt64:
       return DUCKDB_TYPE_BIGINT;
-    case StoredType::kUInt64:
+    case EngineType::kUInt64:
       return DUCKDB_TYPE_UBIGINT;
-    case StoredType::kUInt32:
+    case EngineType::kUInt32:
       return DUCKDB_TYPE_UINTEGER;
-    case StoredType::kUInt8:
+    case EngineType::kUInt8:
       return DUCKDB_TYPE_UTINYINT;
-    case StoredType::kFloat32:
+    case EngineType::kFloat32:
       return DUCKDB_TYPE_FLOAT;
-    case StoredType::kString:
+    case EngineType::kString:
       return DUCKDB_TYPE_BLOB;
+    case EngineType::kFloat64:
+      return DUCKDB_TYPE_DOUBLE;
+    case EngineType::kText:
+      return DUCKDB_TYPE_VARCHAR;
   }
   return DUCKDB_TYPE_BLOB;
 }
 
 }  // namespace
 
-const char* TypeSql(StoredType type) {
+const char* TypeSql(EngineType type) {
   switch (type) {
-    case StoredType::kInt64:
+    case EngineType::kInt64:
       return "BIGINT";
-    case StoredType::kUInt64:
+    case EngineType::kUInt64:
       return "UBIGINT";
-    case StoredType::kUInt32:
+    case EngineType::kUInt32:
       return "UINTEGER";
-    case StoredType::kUInt8:
+    case EngineType::kUInt8:
       return "UTINYINT";
-    case StoredType::kFloat32:
+    case EngineType::kFloat32:
       return "FLOAT";
-    case StoredType::kString:
+    case EngineType::kString:
       return "BLOB";  // bytes, as ClickHouse's String: VARCHAR must be UTF-8 and pays for the check
+    case EngineType::kFloat64:
+      return "DOUBLE";
+    case EngineType::kText:
+      return "VARCHAR";
   }
   return "BLOB";
 }
@@ -69,6 +77,19 @@ std::string Quote(std::string_view text) {
   return out + "'";
 }
 
+std::string QuoteName(std::string_view name) {
+  std::string out = "\"";
+  for (char c : name) {
+    if (c == '"') out += '"';
+    if (c == '\0') {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 Result<std::unique_ptr<Database>> Database::Open(const DatabaseOptions& options) {
   WF_TRY(Load());
   duckdb_config config = nullptr;
@@ -78,8 +99,7 @@ Result<std::unique_ptr<Database>> Database::Open(const DatabaseOptions& options)
   api().set_config(config, "temp_directory", options.temp_directory.c_str());
   api().set_config(config, "autoinstall_known_extensions", "false");
   api().set_config(config, "autoload_known_extensions", "false");
-  // We checkpoint after every segment ourselves; one in the middle of a transaction's commit only adds a stall.
-  api().set_config(config, "checkpoint_threshold", "4GB");
+  api().set_config(config, "checkpoint_threshold", options.checkpoint_threshold.c_str());
   auto out = std::make_unique<Database>();
   char* error = nullptr;
   const duckdb_state state = api().open_ext(nullptr, &out->database_, config, &error);
@@ -113,6 +133,25 @@ Result<std::unique_ptr<Connection>> Database::Connect() {
   return out;
 }
 
+Result<ConnectionPool::Lease> ConnectionPool::Borrow() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      Lease lease(*this, std::move(free_.back()));
+      free_.pop_back();
+      return lease;
+    }
+  }
+  WF_ASSIGN(auto connection, database_.Connect());
+  return Lease(*this, std::move(connection));
+}
+
+ConnectionPool::Lease::~Lease() {
+  if (connection_ == nullptr) return;
+  std::lock_guard lock(pool_.mutex_);
+  pool_.free_.push_back(std::move(connection_));
+}
+
 Connection::~Connection() {
   if (connection_ != nullptr) api().disconnect(&connection_);
 }
@@ -144,6 +183,10 @@ Result<QueryResult> Connection::Query(const std::string& sql, const std::vector<
       api().bind_int64(statement, i + 1, *number);
     } else if (const auto* natural = std::get_if<uint64_t>(&params[i])) {
       api().bind_uint64(statement, i + 1, *natural);
+    } else if (const auto* real = std::get_if<double>(&params[i])) {
+      api().bind_double(statement, i + 1, *real);
+    } else if (const auto* utf8 = std::get_if<Utf8>(&params[i])) {
+      api().bind_varchar_length(statement, i + 1, utf8->text.data(), utf8->text.size());
     } else {
       const auto& text = std::get<std::string_view>(params[i]);
       api().bind_blob(statement, i + 1, text.empty() ? "" : text.data(), text.size());
@@ -168,6 +211,10 @@ void Connection::Init(duckdb_init_info info) { api().init_set_max_threads(info, 
 
 void Connection::Fill(duckdb_function_info info, duckdb_data_chunk chunk) {
   auto* self = static_cast<Connection*>(api().function_get_extra_info(info));
+  if (self->source_->fill_chunk) {
+    api().data_chunk_set_size(chunk, self->source_->fill_chunk(chunk, kBlockRows));
+    return;
+  }
   self->vectors_.resize(self->source_->columns.size());
   for (size_t i = 0; i < self->vectors_.size(); ++i) {
     self->vectors_[i] = api().vector_get_data(api().data_chunk_get_vector(chunk, i));
@@ -176,11 +223,15 @@ void Connection::Fill(duckdb_function_info info, duckdb_data_chunk chunk) {
 }
 
 Status Connection::Insert(const std::string& table, RowSource& source) {
-  source_ = &source;
   std::string names;
   for (const ColumnDef& column : source.columns) names += (names.empty() ? "" : ",") + column.name;
-  const Status status =
-      Run(fmt::format("INSERT INTO {} ({}) SELECT * FROM {}()", table, names, function_));
+  return RunWith(source,
+                 fmt::format("INSERT INTO {} ({}) SELECT * FROM {}()", table, names, function_));
+}
+
+Status Connection::RunWith(RowSource& source, const std::string& sql) {
+  source_ = &source;
+  const Status status = Run(sql);
   source_ = nullptr;
   return status;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,10 @@ class Chunk {
   const T* Column(size_t i) const {
     return static_cast<const T*>(api().vector_get_data(api().data_chunk_get_vector(chunk_, i)));
   }
+  bool IsNull(size_t column, size_t row) const {
+    const uint64_t* valid = api().vector_get_validity(api().data_chunk_get_vector(chunk_, column));
+    return valid != nullptr && (valid[row / 64] >> (row % 64) & 1) == 0;
+  }
   std::string_view Text(size_t column, size_t row) const {
     return ViewText(Column<duckdb_string_t>(column)[row]);
   }
@@ -81,13 +86,18 @@ class QueryResult {
   bool live_ = false;
 };
 
-// A parameter of a statement; texts are bound as bytes, never pasted into SQL.
-using Param = std::variant<int64_t, uint64_t, std::string_view>;
+// A parameter of a statement; texts are bound as bytes, never pasted into SQL. Utf8: bound as VARCHAR.
+struct Utf8 {
+  std::string_view text;
+};
+using Param = std::variant<int64_t, uint64_t, std::string_view, double, Utf8>;
 
 // Rows to write: `fill` writes up to `capacity` rows into the columns' vectors and returns how many; 0 ends.
 struct RowSource {
   std::vector<ColumnDef> columns;
   std::function<size_t(void* const* vectors, size_t capacity)> fill;
+  // Instead of `fill`, for columns with nulls.
+  std::function<size_t(duckdb_data_chunk chunk, size_t capacity)> fill_chunk;
 };
 
 class Connection {
@@ -97,6 +107,10 @@ class Connection {
   Result<QueryResult> Query(const std::string& sql, const std::vector<Param>& params = {});
   // Inserts in the order given; columns by name.
   Status Insert(const std::string& table, RowSource& source);
+  // A statement that reads the source as the table function `rows_function()`().
+  Status RunWith(RowSource& source, const std::string& sql);
+  const std::string& rows_function() const { return function_; }
+  duckdb_connection handle() { return connection_; }
 
  private:
   friend class Database;
@@ -116,6 +130,8 @@ struct DatabaseOptions {
   std::string memory_limit = "160MB";
   int threads = 1;
   std::string temp_directory;
+  // Of events: we checkpoint after every segment ourselves; one in a transaction's commit only adds a stall.
+  std::string checkpoint_threshold = "4GB";
 };
 
 class Database {
@@ -128,11 +144,39 @@ class Database {
   duckdb_database database_ = nullptr;
 };
 
+// Connections lent to one thread at a time and used again: each has a table function of its own in the catalogue.
+// Thread safety: any thread borrows and gives back. The pool outlives its leases, the database the pool.
+class ConnectionPool {
+ public:
+  explicit ConnectionPool(Database& database) : database_(database) {}
+  class Lease {
+   public:
+    Lease(ConnectionPool& pool, std::unique_ptr<Connection> connection)
+        : pool_(pool), connection_(std::move(connection)) {}
+    Lease(Lease&&) = default;
+    ~Lease();
+    Connection& operator*() { return *connection_; }
+    Connection* operator->() { return connection_.get(); }
+
+   private:
+    ConnectionPool& pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+  Result<Lease> Borrow();
+
+ private:
+  Database& database_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Connection>> free_;
+};
+
 // "name TYPE, …" for CREATE TABLE.
 std::string ColumnsSql(const std::vector<ColumnDef>& columns);
-const char* TypeSql(StoredType type);
+const char* TypeSql(EngineType type);
 
 // 'text' as an SQL literal: for file names, which cannot be parameters.
 std::string Quote(std::string_view text);
+// "name" as an SQL identifier. Bytes 0 end a statement's text, so they become U+FFFD.
+std::string QuoteName(std::string_view name);
 
 }  // namespace wf::duck

@@ -27,6 +27,7 @@ struct DuckdbStoreOptions {
   std::string memory_limit = "80MB";  // DuckDB's: writing a row group needs about 50
   int threads =
       1;  // of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU)
+  std::string sql_program;  // that runs RunSql's child (sql_sandbox.h); empty: this one
 };
 
 // Fails when another process has the directory, when its format is newer, or when a log file is damaged.

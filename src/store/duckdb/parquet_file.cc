@@ -59,14 +59,14 @@ Status ParquetFile::Add(const ParquetRows& rows) {
   duck::RowSource source;
   for (const ParquetColumn& c : state_->columns) {
     source.columns.push_back(
-        {c.name, c.type == ParquetColumn::Type::kText ? StoredType::kString : StoredType::kInt64});
+        {c.name, c.type == ParquetColumn::Type::kText ? EngineType::kString : EngineType::kInt64});
   }
   size_t row = 0;
   source.fill = [&](void* const* vectors, size_t capacity) {
     const size_t n = std::min(capacity, rows.rows - row);
     for (size_t c = 0; c < source.columns.size(); ++c) {
       for (size_t i = 0; i < n; ++i) {
-        if (source.columns[c].type == StoredType::kString) {
+        if (source.columns[c].type == EngineType::kString) {
           static_cast<duckdb_string_t*>(vectors[c])[i] = duck::BorrowText(rows.texts[c][row + i]);
         } else {
           static_cast<int64_t*>(vectors[c])[i] = rows.integers[c][row + i];

@@ -307,7 +307,7 @@ size_t SegmentWriter::FillEvents(void* const* vectors, size_t capacity) {
         GatherText(batches_, keys, count, out, &EventBatch::tracestate);
         break;
       default: {  // attribute columns: defaults first
-        const bool text = EventTable()[columns_[c]].type == StoredType::kString;
+        const bool text = EventTable()[columns_[c]].type == EngineType::kString;
         std::memset(out, 0, count * (text ? sizeof(duckdb_string_t) : sizeof(int64_t)));
       }
     }

@@ -43,7 +43,9 @@ Status DuckdbStore::AttachSideTables(duck::Connection& connection) {
                      "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
                      "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
                      "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
-                     "BIGINT, offset_ns BIGINT, error_ns BIGINT)"));
+                     "BIGINT, offset_ns BIGINT, error_ns BIGINT); "
+                     "CREATE TABLE IF NOT EXISTS state.documents (tenant BLOB, kind BLOB, name "
+                     "BLOB, content BLOB, written_ns BIGINT)"));
   side_open_ = true;
   return {};
 }
@@ -56,7 +58,7 @@ Status DuckdbStore::AppendMessages(const std::string& tenant,
   std::lock_guard lock(side_mutex_);
   size_t next = 0;
   const Nanos now = Now();
-  using enum StoredType;
+  using enum EngineType;
   duck::RowSource rows{{{"tenant", kString},
                         {"hash_hi", kUInt64},
                         {"hash_lo", kUInt64},
@@ -139,7 +141,7 @@ Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& a
   // An attachment without chunks is kept as one row that has none: place 0 is the attachment, 1… its chunks.
   size_t next = 0;
   const Nanos now = Now();
-  using enum StoredType;
+  using enum EngineType;
   duck::RowSource rows{{{"tenant", kString},
                         {"trace_hi", kUInt64},
                         {"trace_lo", kUInt64},

@@ -32,7 +32,8 @@ DuckdbStore::DuckdbStore(std::string directory, const DuckdbStoreOptions& option
     : directory_(std::move(directory)),
       options_(options),
       lock_(std::move(lock)),
-      pending_bytes_limit_(options.max_pending_bytes) {}
+      pending_bytes_limit_(options.max_pending_bytes),
+      datasets_(directory_ + "/datasets", directory_ + "/tmp") {}
 
 Result<std::unique_ptr<Store>> DuckdbStore::Open(const std::string& directory,
                                                  const DuckdbStoreOptions& options) {

@@ -1,6 +1,7 @@
 // DuckdbStore: the parts it is made of, in several files: opening and closing (store_impl.cc), appending
 // (append.cc), writing segments (flush.cc), reading traces (read.cc), search.cc, scan.cc, completion.cc,
-// retention.cc, side_tables.cc, side_retention.cc.
+// retention.cc, side_tables.cc, side_retention.cc, documents.cc; rows of datasets lie in files of their own
+// (dataset_files.h).
 //
 // Threads: any number of callers; one log thread; one flusher. `mutex_` guards the queue, both buffers and the list of
 // segments; nothing slow is done under it. `layout_mutex_` is held shared by short reads and exclusively while small
@@ -18,6 +19,7 @@
 #include <unordered_map>
 
 #include "store/directory.h"
+#include "store/duckdb/dataset_files.h"
 #include "store/duckdb/duckdb_store.h"
 #include "store/duckdb/part.h"
 #include "store/duckdb/row_decoder.h"
@@ -53,6 +55,21 @@ class DuckdbStore : public Store {
   Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override;
   Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
                                                    TimeRange time) override;
+  Status PutDocument(const std::string& tenant, const std::string& kind, const std::string& name,
+                     std::string_view text) override;
+  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
+                                              const std::string& kind) override;
+  Status DeleteDocument(const std::string& tenant, const std::string& kind,
+                        const std::string& name) override;
+  Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
+                   const RowReplacement& replace) override;
+  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
+                                const DatasetQuery& query) override;
+  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override;
+  Status DropDataset(const std::string& tenant, const std::string& dataset) override;
+  Status RetainRows(const std::string& tenant, const std::string& dataset,
+                    const RowRetention& retention) override;
+  Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) override;
   Result<StoreStatus> ReadStatus(const std::string& tenant) override;
   Status Flush() override;
   Status Retain(const RetentionPolicy& policy) override;
@@ -220,6 +237,8 @@ class DuckdbStore : public Store {
   std::shared_mutex side_mutex_;
   std::atomic<bool> side_open_{false};
   int64_t side_dead_bytes_ = 0;  // deleted since the file was last written anew
+
+  DatasetFiles datasets_;
 
   std::thread log_thread_, flush_thread_;
 };

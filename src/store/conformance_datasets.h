@@ -1,0 +1,483 @@
+// Conformance: saved texts, and rows of datasets: written whole or not at all, replaced by trace, asked in every way.
+#pragma once
+
+#include <cmath>
+
+#include "store/conformance.h"
+#include "store/row_query.h"
+
+namespace wf {
+
+// Builds rows of a dataset one after another: fixed columns, then own ones by place.
+class RowsBuilder {
+ public:
+  explicit RowsBuilder(const std::vector<ColumnDefinition>& own) {
+    for (const ColumnDefinition& column : FixedDatasetColumns())
+      table_.columns.emplace_back().definition = column;
+    for (const ColumnDefinition& column : own) table_.columns.emplace_back().definition = column;
+  }
+  using Value = std::variant<std::monostate, int64_t, double, std::string>;
+  RowsBuilder& Row(TraceId trace, Nanos time, const std::string& key,
+                   const std::vector<Value>& values) {
+    table_.columns[0].AppendText(ToHex(trace));
+    table_.columns[1].AppendInt(time);
+    table_.columns[2].AppendText(key);
+    table_.columns[3].AppendInt(1);
+    for (size_t i = 0; i < values.size(); ++i) {
+      TableColumn& column = table_.columns[4 + i];
+      if (const auto* whole = std::get_if<int64_t>(&values[i])) column.AppendInt(*whole);
+      if (const auto* real = std::get_if<double>(&values[i])) column.AppendDouble(*real);
+      if (const auto* text = std::get_if<std::string>(&values[i])) column.AppendText(*text);
+      if (std::holds_alternative<std::monostate>(values[i])) column.AppendNull();
+    }
+    return *this;
+  }
+  const DatasetTable& table() const { return table_; }
+
+ private:
+  DatasetTable table_;
+};
+
+// A table as lines of text, for readable expectations: "a|1|null".
+inline std::vector<std::string> Lines(const DatasetTable& table) {
+  std::vector<std::string> out;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    std::string line;
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const TableColumn& column = table.columns[c];
+      if (c != 0) line += "|";
+      if (column.valid[row] == 0) {
+        line += "null";
+      } else if (!column.texts.empty()) {
+        line += column.texts[row];
+      } else if (!column.doubles.empty()) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.10g", column.doubles[row]);
+        line += text;
+      } else {
+        line += std::to_string(column.numbers[row]);
+      }
+    }
+    out.push_back(line);
+  }
+  return out;
+}
+
+inline ColumnCondition Where(std::string column, CompareOp op,
+                             std::vector<ColumnLiteral> values = {}) {
+  return {std::move(column), op, false, std::move(values)};
+}
+inline Aggregate Agg(AggregateKind kind, std::string column = "", double percentile = 0) {
+  return {kind, column, percentile, "a" + std::to_string(static_cast<int>(kind)) + column};
+}
+
+class DatasetConformance : public StoreConformance {
+ protected:
+  void Write(const DatasetTable& rows, const RowReplacement& replace = {},
+             const std::string& tenant = "default", const std::string& dataset = "pages") {
+    const Status status = store_->WriteRows(tenant, dataset, rows, replace);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  std::vector<std::string> Ask(const DatasetQuery& query, const std::string& tenant = "default",
+                               const std::string& dataset = "pages") {
+    auto rows = store_->QueryRows(tenant, dataset, query);
+    if (!rows.ok()) return {"error: " + rows.error().message};
+    return Lines(rows->table);
+  }
+  // Country, latency, ratio, cached.
+  static const std::vector<ColumnDefinition>& PageColumns() {
+    static const std::vector<ColumnDefinition> columns = {{"country", ColumnType::kText},
+                                                          {"latency_ns", ColumnType::kInt},
+                                                          {"ratio", ColumnType::kDouble},
+                                                          {"cached", ColumnType::kBool}};
+    return columns;
+  }
+  static DatasetTable Pages() {
+    RowsBuilder b(PageColumns());
+    b.Row(T(1), kT0, "", {"de", int64_t{10}, 0.5, int64_t{1}});
+    b.Row(T(2), kT0 + kMinute, "", {"de", int64_t{30}, 0.25, int64_t{0}});
+    b.Row(T(3), kT0 + kMinute + 1, "", {"fr", int64_t{20}, {}, int64_t{1}});
+    b.Row(T(4), kT0 + 2 * kMinute, "", {{}, int64_t{-5}, 1.5, {}});
+    return b.table();
+  }
+};
+
+TEST_P(DatasetConformance, DocumentsAreKeptByKindAndReplaced) {
+  ASSERT_TRUE(store_->PutDocument("default", "dataset", "b", "one").ok());
+  ASSERT_TRUE(store_->PutDocument("default", "dataset", "a", std::string("x\0y", 3)).ok());
+  ASSERT_TRUE(store_->PutDocument("default", "dashboard", "b", "other kind").ok());
+  ASSERT_TRUE(store_->PutDocument("tenant2", "dataset", "b", "other tenant").ok());
+  ASSERT_TRUE(store_->PutDocument("default", "dataset", "b", "two").ok());
+  for (const char* when : {"written", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("reopened")) Reopen();
+    const auto read = store_->ReadDocuments("default", "dataset");
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    ASSERT_EQ(read->size(), 2u);
+    EXPECT_EQ((*read)[0].name, "a");
+    EXPECT_EQ((*read)[0].text, std::string("x\0y", 3));
+    EXPECT_EQ((*read)[1].text, "two");
+    EXPECT_GT((*read)[1].written_ns, 0);
+  }
+  ASSERT_TRUE(store_->DeleteDocument("default", "dataset", "a").ok());
+  const Status again = store_->DeleteDocument("default", "dataset", "a");
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store_->ReadDocuments("default", "dataset")->size(), 1u);
+  EXPECT_EQ(store_->ReadDocuments("tenant2", "dataset")->size(), 1u);
+}
+
+TEST_P(DatasetConformance, GivesBackRowsNewestFirst) {
+  Write(Pages());
+  for (const char* when : {"written", "flushed", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("flushed")) Flush();
+    if (when == std::string("reopened")) Reopen();
+    const auto lines = Ask({});
+    ASSERT_EQ(lines.size(), 4u) << lines[0];
+    EXPECT_EQ(lines[0],
+              ToHex(T(4)) + "|" + std::to_string(kT0 + 2 * kMinute) + "||1|null|-5|1.5|null");
+    EXPECT_EQ(lines[3], ToHex(T(1)) + "|" + std::to_string(kT0) + "||1|de|10|0.5|1");
+    EXPECT_EQ(Ask({}, "tenant2"),
+              std::vector<std::string>{"error: dataset pages: there are no rows of it"});
+  }
+}
+
+TEST_P(DatasetConformance, FiltersByEveryComparison) {
+  Write(Pages());
+  const auto keys = [&](std::vector<ColumnCondition> where) {
+    DatasetQuery query;
+    query.where = std::move(where);
+    query.columns = {"latency_ns"};
+    query.order = {{"latency_ns", SortDirection::kAscending}};
+    return Ask(query);
+  };
+  using Op = CompareOp;
+  EXPECT_THAT(keys({Where("country", Op::kEq, {"de"})}), ::testing::ElementsAre("10", "30"));
+  EXPECT_THAT(keys({Where("country", Op::kNe, {"de"})}), ::testing::ElementsAre("20"));
+  EXPECT_THAT(keys({Where("country", Op::kMatches, {"^f"})}), ::testing::ElementsAre("20"));
+  EXPECT_THAT(keys({Where("country", Op::kIn, {"fr", "it"})}), ::testing::ElementsAre("20"));
+  EXPECT_THAT(keys({Where("country", Op::kExists)}), ::testing::ElementsAre("10", "20", "30"));
+  EXPECT_THAT(keys({{"country", Op::kExists, true, {}}}), ::testing::ElementsAre("-5"));
+  EXPECT_THAT(keys({{"country", Op::kEq, true, {"de"}}}), ::testing::ElementsAre("20"));
+  EXPECT_THAT(keys({Where("latency_ns", Op::kGe, {int64_t{20}})}),
+              ::testing::ElementsAre("20", "30"));
+  EXPECT_THAT(keys({Where("latency_ns", Op::kLt, {10.5})}), ::testing::ElementsAre("-5", "10"));
+  EXPECT_THAT(keys({Where("ratio", Op::kGt, {int64_t{1}})}), ::testing::ElementsAre("-5"));
+  EXPECT_THAT(keys({Where("ratio", Op::kLe, {0.5}), Where("cached", Op::kEq, {true})}),
+              ::testing::ElementsAre("10"));
+  EXPECT_THAT(keys({Where("trace_id", Op::kEq, {ToHex(T(3))})}), ::testing::ElementsAre("20"));
+  EXPECT_THAT(keys({Where("trace_id", Op::kIn, {ToHex(T(3)), "zz", ToHex(T(1))})}),
+              ::testing::ElementsAre("10", "20"));
+  EXPECT_THAT(keys({Where("trace_id", Op::kEq, {"nonsense"})}), ::testing::IsEmpty());
+  EXPECT_THAT(keys({Where("time_ns", Op::kGt, {kT0 + kMinute})}),
+              ::testing::ElementsAre("-5", "20"));
+}
+
+TEST_P(DatasetConformance, GroupsAggregatesAndOrders) {
+  Write(Pages());
+  DatasetQuery query;
+  query.group_by = {"country"};
+  using K = AggregateKind;
+  query.aggregates = {Agg(K::kCount),
+                      Agg(K::kSum, "latency_ns"),
+                      Agg(K::kMean, "latency_ns"),
+                      Agg(K::kMin, "ratio"),
+                      Agg(K::kMax, "ratio"),
+                      Agg(K::kPercentile, "latency_ns", 50),
+                      Agg(K::kDistinct, "cached")};
+  EXPECT_THAT(Ask(query),
+              ::testing::ElementsAre("de|2|40|20|0.25|0.5|10|2", "fr|1|20|20|null|null|20|1",
+                                     "null|1|-5|-5|1.5|1.5|-5|0"));
+  query.aggregates = {Agg(K::kCount)};
+  query.order = {{"a0", SortDirection::kDescending}};
+  query.limit = 2;
+  EXPECT_THAT(Ask(query), ::testing::ElementsAre("de|2", "fr|1"));
+  EXPECT_TRUE(store_->QueryRows("default", "pages", query)->more);
+  query.limit = 3;
+  EXPECT_FALSE(store_->QueryRows("default", "pages", query)->more);
+}
+
+TEST_P(DatasetConformance, BucketsTime) {
+  Write(Pages());
+  DatasetQuery query;
+  query.bucket_ns = kMinute;
+  query.aggregates = {Agg(AggregateKind::kCount)};
+  const Nanos first = BucketStart(kT0, kMinute);
+  EXPECT_THAT(Ask(query), ::testing::ElementsAre(std::to_string(first) + "|1",
+                                                 std::to_string(first + kMinute) + "|2",
+                                                 std::to_string(first + 2 * kMinute) + "|1"));
+  // Before 1970, and where no multiple is left below.
+  RowsBuilder old(PageColumns());
+  old.Row(T(9), -1, "", {{}, {}, {}, {}}).Row(T(8), INT64_MIN, "", {{}, {}, {}, {}});
+  Write(old.table());
+  const auto lines = Ask(query);
+  EXPECT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[1], std::to_string(-kMinute) + "|1");
+}
+
+TEST_P(DatasetConformance, AggregatesOfNothing) {
+  Write(Pages());
+  DatasetQuery query;
+  query.where = {Where("country", CompareOp::kEq, {"nowhere"})};
+  using K = AggregateKind;
+  query.aggregates = {Agg(K::kCount), Agg(K::kSum, "latency_ns"), Agg(K::kMean, "latency_ns"),
+                      Agg(K::kPercentile, "latency_ns", 99), Agg(K::kDistinct, "country")};
+  EXPECT_THAT(Ask(query), ::testing::ElementsAre("0|0|null|null|0"));
+}
+
+TEST_P(DatasetConformance, PercentileIsTheNearestRank) {
+  RowsBuilder b({{"v", ColumnType::kInt}});
+  for (int64_t i = 1; i <= 20; ++i) b.Row(T(static_cast<uint64_t>(i)), kT0, "", {i});
+  Write(b.table());
+  for (const auto& [percentile, value] : std::vector<std::pair<double, std::string>>{
+           {5, "1"}, {5.01, "2"}, {50, "10"}, {51, "11"}, {95, "19"}, {99, "20"}, {100, "20"}}) {
+    DatasetQuery query;
+    query.aggregates = {Agg(AggregateKind::kPercentile, "v", percentile)};
+    EXPECT_THAT(Ask(query), ::testing::ElementsAre(value)) << percentile;
+  }
+}
+
+TEST_P(DatasetConformance, ReprocessingReplacesATracesRows) {
+  Write(Pages());
+  RowsBuilder again(PageColumns());
+  again.Row(T(2), kT0 + 50 * kSecond, "x", {"it", int64_t{31}, {}, {}});
+  again.Row(T(2), kT0 + 50 * kSecond, "y", {"it", int64_t{32}, {}, {}});
+  // Rows of the trace outside the range given stay: that is what the range promises.
+  Write(again.table(), {{T(2), T(77)}, {kT0, kT0 + kHour}});
+  DatasetQuery query;
+  query.columns = {"country", "latency_ns", "row_key"};
+  query.order = {{"latency_ns", SortDirection::kAscending}};
+  EXPECT_THAT(Ask(query),
+              ::testing::ElementsAre("null|-5|", "de|10|", "fr|20|", "it|31|x", "it|32|y"));
+  // Replaced by nothing; by default wherever they lie.
+  Write(RowsBuilder(PageColumns()).table(), {{T(2)}, {}});
+  Write(DatasetTable(), {{T(1)}, {}});
+  EXPECT_THAT(Ask(query), ::testing::ElementsAre("null|-5|", "fr|20|"));
+  Write(DatasetTable(), {{T(1)}, {}}, "default", "never written");
+}
+
+TEST_P(DatasetConformance, ColumnsComeAndGoAndChangeTheirType) {
+  Write(Pages());
+  RowsBuilder b({{"country", ColumnType::kText},
+                 {"latency_ns", ColumnType::kDouble},
+                 {"extra", ColumnType::kStack}});
+  b.Row(T(5), kT0 + kHour, "", {"es", 2.5, "main\nrun"});
+  Write(b.table());
+  for (const char* when : {"written", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("reopened")) Reopen();
+    DatasetQuery query;
+    query.columns = {"country", "latency_ns", "latency_ns@1", "extra", "cached"};
+    query.order = {{"time_ns", SortDirection::kAscending}};
+    query.columns.push_back("time_ns");
+    const auto lines = Ask(query);
+    ASSERT_EQ(lines.size(), 5u) << lines[0];
+    EXPECT_EQ(lines[0], "de|null|10|null|1|" + std::to_string(kT0));
+    EXPECT_EQ(lines[4], "es|2.5|null|main\nrun|null|" + std::to_string(kT0 + kHour));
+  }
+  // And back again: a third version, not the first one.
+  Write(Pages());
+  const auto status = store_->ReadDatasets("default");
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  std::vector<std::string> names;
+  for (const StoredColumn& column : (*status)[0].columns)
+    names.push_back(column.definition.name + ":" +
+                    std::string(ColumnTypeName(column.definition.type)));
+  EXPECT_THAT(names, ::testing::ElementsAre("trace_id:text", "time_ns:int", "row_key:text",
+                                            "complete:bool", "country:text", "latency_ns@1:int",
+                                            "ratio:double", "cached:bool", "latency_ns@2:double",
+                                            "extra:stack", "latency_ns:int"));
+}
+
+TEST_P(DatasetConformance, RefusesWhatTheColumnsDoNotHave) {
+  Write(Pages());
+  const auto refused = [&](const DatasetQuery& query) {
+    const auto rows = store_->QueryRows("default", "pages", query);
+    EXPECT_FALSE(rows.ok());
+    return rows.ok() ? std::string() : rows.error().message + " " + rows.error().hint;
+  };
+  DatasetQuery query;
+  query.where = {Where("contry", CompareOp::kEq, {"de"})};
+  EXPECT_THAT(refused(query), ::testing::HasSubstr("did you mean \"country\""));
+  query.where = {Where("latency_ns", CompareOp::kEq, {"de"})};
+  EXPECT_THAT(refused(query), ::testing::HasSubstr("compare it with a number"));
+  query.where = {Where("latency_ns", CompareOp::kMatches, {"1"})};
+  EXPECT_THAT(refused(query), ::testing::HasSubstr("~ is for texts"));
+  query.where = {};
+  query.aggregates = {Agg(AggregateKind::kMean, "country")};
+  EXPECT_THAT(refused(query), ::testing::HasSubstr("not a number"));
+  query.aggregates = {Agg(AggregateKind::kCount)};
+  query.order = {{"country", SortDirection::kAscending}};
+  EXPECT_THAT(refused(query), ::testing::HasSubstr("not in it"));
+}
+
+// Every text that people choose, at every place it can stand.
+TEST_P(DatasetConformance, HostileNamesAreNamesOnly) {
+  Write(Pages());
+  const std::vector<std::string> names = {"x\"; DROP TABLE rows; --",
+                                          "'",
+                                          "''; DROP SCHEMA x",
+                                          "\"",
+                                          "a b",
+                                          "日本",
+                                          "select",
+                                          "$1",
+                                          "?",
+                                          "\\",
+                                          std::string("nul\0l", 5),
+                                          "c0",
+                                          "rows"};
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    RowsBuilder b({{name, ColumnType::kText}, {name + "2", ColumnType::kInt}});
+    b.Row(T(1), kT0, name, {name, int64_t{7}});
+    Write(b.table(), {}, "default", name);
+    DatasetQuery query;
+    query.where = {Where(name, CompareOp::kEq, {name}), Where("row_key", CompareOp::kIn, {name})};
+    query.group_by = {name};
+    query.aggregates = {Agg(AggregateKind::kSum, name + "2")};
+    query.aggregates[0].name = name + "3";
+    query.order = {{name + "3", SortDirection::kDescending}};
+    EXPECT_THAT(Ask(query, "default", name), ::testing::ElementsAre(name + "|7"));
+    ASSERT_TRUE(store_->DropDataset("default", name).ok());
+  }
+  EXPECT_EQ(Ask({}).size(), 4u);
+  EXPECT_EQ(store_->ReadDatasets("default")->size(), 1u);
+}
+
+TEST_P(DatasetConformance, TextsThatAreNoTextAreRepaired) {
+  RowsBuilder b({{"t", ColumnType::kText}});
+  b.Row(T(1), kT0, "", {std::string("a\xff") + "b"});
+  Write(b.table());
+  DatasetQuery query;
+  query.columns = {"t"};
+  EXPECT_THAT(Ask(query), ::testing::ElementsAre("a\xEF\xBF\xBD"
+                                                 "b"));
+}
+
+TEST_P(DatasetConformance, CountsTheQueriesThatUsedAColumn) {
+  Write(Pages());
+  DatasetQuery query;
+  query.where = {Where("country", CompareOp::kEq, {"de"})};
+  query.aggregates = {Agg(AggregateKind::kMean, "latency_ns")};
+  Ask(query);
+  query.where = {Where("time_ns", CompareOp::kGe, {int64_t{0}})};
+  Ask(query);
+  query.counting = DatasetQuery::Counting::kDoNotCount;
+  Ask(query);
+  for (const char* when : {"asked", "written", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("written")) Write(Pages());
+    if (when == std::string("reopened")) Reopen();
+    const auto status = store_->ReadDatasets("default");
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    std::map<std::string, int64_t> queries;
+    for (const StoredColumn& column : (*status)[0].columns)
+      queries[column.definition.name] = column.queries;
+    EXPECT_EQ(queries["latency_ns"], 2);
+    EXPECT_EQ(queries["country"], 1);
+    EXPECT_EQ(queries["time_ns"], 1);
+    EXPECT_EQ(queries["ratio"], 0);
+  }
+}
+
+TEST_P(DatasetConformance, DroppedDatasetsAreGone) {
+  Write(Pages());
+  Write(Pages(), {}, "tenant2");
+  Write(Pages(), {}, "default", "other");
+  ASSERT_TRUE(store_->DropDataset("default", "pages").ok());
+  ASSERT_TRUE(store_->DropDataset("default", "pages").ok());
+  for (const char* when : {"dropped", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("reopened")) Reopen();
+    EXPECT_EQ(Ask({})[0], "error: dataset pages: there are no rows of it");
+    EXPECT_EQ(Ask({}, "tenant2").size(), 4u);
+    const auto status = store_->ReadDatasets("default");
+    ASSERT_EQ(status->size(), 1u);
+    EXPECT_EQ((*status)[0].name, "other");
+    EXPECT_EQ((*status)[0].rows, 4);
+    EXPECT_EQ((*status)[0].oldest_ns, kT0);
+    EXPECT_EQ((*status)[0].newest_ns, kT0 + 2 * kMinute);
+  }
+  Write(Pages());
+  EXPECT_EQ(Ask({}).size(), 4u);
+}
+
+// 20,000 rows of 60 days ago and 1,000 of today; the old ones are thinned to about a tenth, and answers still mean all.
+TEST_P(DatasetConformance, SubsampledRowsCountForThoseThatAreGone) {
+  const Nanos now = Now();
+  RowsBuilder b({{"v", ColumnType::kInt}, {"half", ColumnType::kText}});
+  for (uint64_t i = 0; i < 20'000; ++i)
+    b.Row(T(i + 1), now - 60 * kDay + static_cast<Nanos>(i), "",
+          {static_cast<int64_t>(MixBits(i) % 1000), i % 2 == 0 ? "even" : "odd"});
+  for (uint64_t i = 0; i < 1'000; ++i)
+    b.Row(T(i + 100'001), now - kHour, "", {int64_t{500}, "new"});
+  Write(b.table());
+  const RowRetention retention{90 * kDay, 30 * kDay, 10};
+  ASSERT_TRUE(store_->RetainRows("default", "pages", retention).ok());
+  ASSERT_TRUE(store_->RetainRows("default", "pages", retention).ok());  // no second thinning
+  const auto status = store_->ReadDatasets("default");
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const int64_t kept = (*status)[0].rows;
+  EXPECT_GT(kept, 1'000 + 1'600);
+  EXPECT_LT(kept, 1'000 + 2'400);
+  EXPECT_TRUE((*status)[0].sampled_before.has_value());
+  for (const char* when : {"thinned", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("reopened")) Reopen();
+    DatasetQuery query;
+    using K = AggregateKind;
+    query.aggregates = {Agg(K::kCount), Agg(K::kMean, "v"), Agg(K::kPercentile, "v", 50),
+                        Agg(K::kSum, "v")};
+    const auto rows = store_->QueryRows("default", "pages", query);
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_TRUE(rows->estimated);
+    ASSERT_EQ(rows->table.columns.size(), 12u);
+    EXPECT_EQ(rows->table.columns[1].definition.name, "a0_low");
+    const auto number = [&](size_t c) {
+      const TableColumn& column = rows->table.columns[c];
+      return column.doubles.empty() ? static_cast<double>(column.numbers[0]) : column.doubles[0];
+    };
+    // Half as wide again as 95% bounds: which rows stay is decided by a hash, so this cannot fail now and then.
+    const auto around = [&](size_t c, double truth) {
+      const double slack = (number(c + 2) - number(c + 1)) / 2;
+      EXPECT_GT(slack, 0) << c;
+      EXPECT_NEAR(number(c), truth, 1.5 * slack) << c;
+      EXPECT_LE(number(c + 1), number(c)) << c;
+      EXPECT_LE(number(c), number(c + 2)) << c;
+    };
+    around(0, 21'000);
+    around(3, 499.5);
+    around(6, 500);
+    around(9, 499.5 * 21'000);
+    // What was not thinned is exact, and says so.
+    query.where = {Where("time_ns", CompareOp::kGe, {now - kDay})};
+    const auto exact = store_->QueryRows("default", "pages", query);
+    ASSERT_TRUE(exact.ok());
+    EXPECT_FALSE(exact->estimated);
+    EXPECT_THAT(Lines(exact->table), ::testing::ElementsAre("1000|500|500|500000"));
+    // Rows that were not thinned add nothing to the width.
+    query.where = {Where("half", CompareOp::kEq, {"new"})};
+    EXPECT_THAT(Ask(query), ::testing::ElementsAre(
+                                "1000|1000|1000|500|500|500|500|500|500|500000|500000|500000"));
+  }
+}
+
+TEST_P(DatasetConformance, RetentionDeletesOldRows) {
+  const Nanos now = Now();
+  RowsBuilder b({{"v", ColumnType::kInt}});
+  for (uint64_t i = 0; i < 100; ++i)
+    b.Row(T(i + 1), now - static_cast<Nanos>(i) * kDay, "", {static_cast<int64_t>(i)});
+  Write(b.table());
+  for (const int64_t days : {95, 40}) {  // few go: in place; many: by a copy
+    ASSERT_TRUE(store_->RetainRows("default", "pages", {days * kDay - kHour, {}, 10}).ok());
+    EXPECT_EQ(Ask({}).size(), static_cast<size_t>(days));
+  }
+  Write(b.table(), {{T(1)}, {}});
+  Reopen();
+  EXPECT_EQ(Ask({}).size(), 39u + 100u);
+  ASSERT_TRUE(store_->RetainRows("default", "nothing", {kDay, {}, 10}).ok());
+}
+
+}  // namespace wf
