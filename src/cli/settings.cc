@@ -1,12 +1,13 @@
 #include "cli/settings.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
+
+#include "lang/common/yaml_reader.h"
 
 namespace wf {
 namespace {
@@ -35,34 +36,34 @@ Status SetOption(CLI::Option& option, const std::vector<std::string>& values,
   return {};
 }
 
-Error BadConfig(const std::string& path, const YAML::Mark& mark, const std::string& why,
+Error BadConfig(const std::string& path, int line, const std::string& why,
                 const std::string& hint) {
-  return BadInput(path + ": line " + std::to_string(mark.line + 1) + ": " + why, hint);
+  return BadInput(path + ": line " + std::to_string(line) + ": " + why, hint);
 }
 
 Result<std::vector<std::string>> Values(const std::string& path, const std::string& key,
-                                        const YAML::Node& node) {
+                                        const YamlNode& node) {
   std::vector<std::string> values;
   if (node.IsScalar()) {
-    values.push_back(node.Scalar());
-  } else if (node.IsSequence()) {
-    for (const YAML::Node& element : node) {
+    values.push_back(node.text);
+  } else if (node.IsList()) {
+    for (const YamlNode& element : node.items) {
       if (element.IsScalar()) {
-        values.push_back(element.Scalar());
+        values.push_back(element.text);
       } else if (element.IsMap() && key == "attribute-rule") {
         std::string rule;
         for (const char* part : {"action", "where", "key"}) {
-          if (const YAML::Node field = element[part])
-            rule += (rule.empty() ? "" : " ") + field.as<std::string>();
+          if (const YamlNode* field = element.Get(part))
+            rule += (rule.empty() ? "" : " ") + field->text;
         }
         values.push_back(rule);
       } else {
-        return BadConfig(path, element.Mark(), key + ": expected a text",
+        return BadConfig(path, element.line, key + ": expected a text",
                          "write one value a line, as - VALUE");
       }
     }
   } else if (!node.IsNull()) {
-    return BadConfig(path, node.Mark(), key + ": expected a value or a list",
+    return BadConfig(path, node.line, key + ": expected a value or a list",
                      "wherefore serve --help lists the flags");
   }
   return values;
@@ -72,21 +73,18 @@ Result<std::vector<std::string>> Values(const std::string& path, const std::stri
 
 Result<ConfigFile> ReadConfigFile(const std::string& path) {
   ConfigFile config;
-  try {
-    const YAML::Node root = YAML::LoadFile(path);
-    if (root.IsNull()) return config;
-    if (!root.IsMap())
-      return BadInput(path + ": not a map of keys", "write lines of the form key: value");
-    for (const auto& entry : root) {
-      std::string key = WithDashes(entry.first.as<std::string>());
-      if (key == "attribute-rules") key = "attribute-rule";
-      WF_ASSIGN(auto values, Values(path, key, entry.second));
-      config[key] = std::move(values);
-    }
-  } catch (const YAML::BadFile&) {
-    return EnvironmentError(path + ": cannot be read", "does the file exist?");
-  } catch (const YAML::Exception& error) {
-    return BadConfig(path, error.mark, error.msg, "it must be YAML: lines of the form key: value");
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  if (!in) return EnvironmentError(path + ": cannot be read", "does the file exist?");
+  WF_ASSIGN(const YamlNode root, ReadYaml(content.view(), path));
+  if (root.IsNull()) return config;
+  if (!root.IsMap())
+    return BadInput(path + ": not a map of keys", "write lines of the form key: value");
+  for (const auto& [name, node] : root.members) {
+    std::string key = WithDashes(name);
+    if (key == "attribute-rules") key = "attribute-rule";
+    WF_ASSIGN(config[key], Values(path, key, node));
   }
   return config;
 }

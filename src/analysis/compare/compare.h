@@ -1,0 +1,53 @@
+// Which columns explain the difference between two populations of a dataset's rows: before and after, two variants, a
+// selection and the rest (Canopy §2.1, §5.4).
+//
+// Three questions are asked of the columns, and their answers ranked together:
+//   shift   of a number: do its values differ? Mann–Whitney, effect Cliff's delta
+//   mix     of a category: do its shares differ? χ², effect Cramér's V with the sign of the value whose share moved most
+//   within  of a category's value, when a metric is given: does the metric differ among the rows of that value alone?
+//           Mann–Whitney on the metric. It tells the one page piece, or country, that got slower from those that did not
+// The p-values of all questions together are held to a false-discovery rate by Benjamini and Hochberg. Ranked are
+// differences by the size of their effect, because with many rows everything is significant.
+//
+// Thread safety: pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/dataset_table.h"
+
+namespace wf {
+
+constexpr double kFalseDiscoveryRate = 0.05;
+
+enum class CompareQuestion : uint8_t { kShift, kMix, kWithin };
+std::string_view CompareQuestionName(CompareQuestion question);
+
+struct ColumnDifference {
+  std::string column;
+  std::string value;  // of kMix and kWithin, as text
+  CompareQuestion question = CompareQuestion::kShift;
+  double effect = 0;  // above 0: more in b
+  double p = 1, q = 1;
+  double a = 0, b = 0;  // what is compared: means; of kMix the value's share
+};
+
+struct CompareOptions {
+  std::string metric;                 // "": none
+  std::vector<std::string> excluded;  // what the populations were chosen by explains nothing
+};
+
+struct Comparison {
+  ColumnDifference metric;  // kShift of the metric itself, when there is one; not in q's family
+  std::vector<ColumnDifference>
+      differences;         // all asked, ranked: significant ones first, then by |effect|
+  size_t significant = 0;  // the first so many have q <= kFalseDiscoveryRate
+};
+
+// Both tables have the same columns. trace_id and time_ns name rows and take no part.
+Comparison ComparePopulations(const DatasetTable& a, const DatasetTable& b,
+                              const CompareOptions& options);
+
+}  // namespace wf
