@@ -219,7 +219,7 @@ class Store {
   virtual Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant,
                                                           TraceId id) = 0;
 
-  // Clock offsets solved over the exchanges of all traces (answer/clocks.h). Replaces those of the same host that
+  // Clock offsets solved over the exchanges of all traces (pipeline/clock_refresh.h). Replaces those of the same host that
   // start in [first, last] of what is given.
   virtual Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) = 0;
   virtual Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant,

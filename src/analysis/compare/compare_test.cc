@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace wf {
@@ -49,12 +50,15 @@ TEST(Compare, FindsThePieceThatGotSlower) {
       const Comparison found = ComparePopulations(before.table, after.table, {"latency", {}});
       EXPECT_LT(found.metric.p, 1e-6);
       EXPECT_GT(found.metric.effect, 0.1);
-      ASSERT_EQ(found.significant, 1u) << culprit << seed;
+      ASSERT_GE(found.significant, 1u) << culprit << seed;
       EXPECT_EQ(found.differences[0].column, "piece");
       EXPECT_EQ(found.differences[0].value, culprit);
       EXPECT_EQ(found.differences[0].question, CompareQuestion::kWithin);
       EXPECT_GT(found.differences[0].effect, 0.9);
       EXPECT_NEAR(found.differences[0].b - found.differences[0].a, 600, 60);
+      // Whoever holds a share of the slow piece is slower too, but not by as much.
+      for (size_t i = 1; i < found.significant; ++i)
+        EXPECT_LT(std::abs(found.differences[i].effect), 0.5) << found.differences[i].value;
     }
   }
 }

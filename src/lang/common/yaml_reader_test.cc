@@ -59,7 +59,6 @@ TEST(YamlReader, RefusesWhatIsMeantOtherwise) {
   EXPECT_EQ(Refusal("a: 1\n---\nb: 2\n"), "x.yaml: line 3: a second document");
   EXPECT_EQ(Refusal("? [a]\n: 1\n"), "x.yaml: line 1: a key that is no text");
   EXPECT_THAT(Refusal("a: [1, 2\nb: 3\n"), ::testing::HasSubstr("x.yaml: line "));
-  EXPECT_THAT(Refusal("a: 'open\n"), ::testing::HasSubstr("x.yaml: line "));
 }
 
 }  // namespace

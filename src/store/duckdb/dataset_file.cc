@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/utf8.h"
 #include "store/directory.h"
+#include "store/duckdb/table_feed.h"
 
 namespace wf {
 namespace {
@@ -24,25 +24,11 @@ std::string FixedColumnSql(const std::string& name) {
   return name == "trace_id" ? "format('{:016x}{:016x}', trace_hi, trace_lo)" : name;
 }
 
-EngineType EngineTypeOf(ColumnType type) {
-  switch (type) {
-    case ColumnType::kBool:
-      return EngineType::kUInt8;
-    case ColumnType::kInt:
-      return EngineType::kInt64;
-    case ColumnType::kDouble:
-      return EngineType::kFloat64;
-    case ColumnType::kText:
-    case ColumnType::kStack:
-      return EngineType::kText;
-  }
-  return EngineType::kText;
-}
-
-// Rows of a table as the engine's chunks.
+// Rows of a table as the engine's chunks: ids as numbers, a weight, and the rest as it is.
 class RowFeed {
  public:
-  RowFeed(const DatasetTable& table, const std::vector<FileColumn>& columns) : table_(table) {
+  RowFeed(const DatasetTable& table, const std::vector<FileColumn>& columns)
+      : table_(table), feed_(table) {
     source.columns = {{"trace_hi", EngineType::kUInt64}, {"trace_lo", EngineType::kUInt64},
                       {"time_ns", EngineType::kInt64},   {"row_key", EngineType::kText},
                       {"complete", EngineType::kUInt8},  {"weight", EngineType::kInt64}};
@@ -57,76 +43,28 @@ class RowFeed {
 
  private:
   size_t Fill(duckdb_data_chunk chunk, size_t capacity) {
-    const size_t n = std::min(capacity, table_.rows() - next_);
-    repaired_.clear();
-    auto* hi = Data<uint64_t>(chunk, 0);
-    auto* lo = Data<uint64_t>(chunk, 1);
-    auto* weight = Data<int64_t>(chunk, 5);
+    const size_t n = feed_.Begin(capacity);
+    auto* hi = TableFeed::Data<uint64_t>(chunk, 0);
+    auto* lo = TableFeed::Data<uint64_t>(chunk, 1);
+    auto* weight = TableFeed::Data<int64_t>(chunk, 5);
     for (size_t i = 0; i < n; ++i) {
-      const auto id = ParseTraceId(table_.columns[0].texts[next_ + i]);
+      const auto id = ParseTraceId(table_.columns[0].texts[feed_.next() + i]);
       bad_id_ = bad_id_ || !id.ok();
       hi[i] = id.ok() ? id->hi : 0;
       lo[i] = id.ok() ? id->lo : 0;
       weight[i] = 1;
     }
-    Column(chunk, 2, table_.columns[1], n);
-    Column(chunk, 3, table_.columns[2], n);
-    Column(chunk, 4, table_.columns[3], n);
+    for (size_t c = 1; c < FixedDatasetColumns().size(); ++c)
+      feed_.Column(chunk, c + 1, table_.columns[c], n);
     for (size_t c = FixedDatasetColumns().size(); c < table_.columns.size(); ++c)
-      Column(chunk, c + 2, table_.columns[c], n);
-    next_ += n;
+      feed_.Column(chunk, c + 2, table_.columns[c], n);
+    feed_.End(n);
     return n;
   }
 
-  template <typename T>
-  static T* Data(duckdb_data_chunk chunk, size_t column) {
-    return static_cast<T*>(
-        duck::api().vector_get_data(duck::api().data_chunk_get_vector(chunk, column)));
-  }
-
-  void Column(duckdb_data_chunk chunk, size_t at, const TableColumn& from, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-      const size_t row = next_ + i;
-      switch (from.definition.type) {
-        case ColumnType::kBool:
-          Data<uint8_t>(chunk, at)[i] = from.numbers[row] != 0 ? 1 : 0;
-          break;
-        case ColumnType::kInt:
-          Data<int64_t>(chunk, at)[i] = from.numbers[row];
-          break;
-        case ColumnType::kDouble:
-          Data<double>(chunk, at)[i] = from.doubles[row];
-          break;
-        case ColumnType::kText:
-        case ColumnType::kStack: {
-          std::string_view text = from.texts[row];
-          if (!IsUtf8(text))
-            text = *repaired_.emplace_back(std::make_unique<std::string>(RepairUtf8(text)));
-          Data<duckdb_string_t>(chunk, at)[i] = duck::BorrowText(text);
-          break;
-        }
-      }
-    }
-    const auto begin = from.valid.begin() + static_cast<ptrdiff_t>(next_);
-    if (std::find(begin, begin + static_cast<ptrdiff_t>(n), 0) == begin + static_cast<ptrdiff_t>(n))
-      return;
-    duckdb_vector vector = duck::api().data_chunk_get_vector(chunk, at);
-    duck::api().vector_ensure_validity_writable(vector);
-    uint64_t* valid = duck::api().vector_get_validity(vector);
-    for (size_t i = 0; i < n; ++i) {
-      const uint64_t bit = uint64_t{1} << (i % 64);
-      if (from.valid[next_ + i] != 0) {
-        valid[i / 64] |= bit;
-      } else {
-        valid[i / 64] &= ~bit;
-      }
-    }
-  }
-
   const DatasetTable& table_;
-  size_t next_ = 0;
+  TableFeed feed_;
   bool bad_id_ = false;
-  std::vector<std::unique_ptr<std::string>> repaired_;  // until the engine has copied the chunk
 };
 
 Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
@@ -384,11 +322,12 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Rewrite(const std::string& fol
   WF_ASSIGN(auto connection, connections_.Borrow());
   int64_t gone = 0, dense = 0, all = 0;
   {
-    WF_ASSIGN(auto counts,
-              connection->Query(fmt::format(
-                  "SELECT count(*) FILTER (time_ns < ({0})::BIGINT), count(*) FILTER (time_ns >= "
-                  "({0})::BIGINT AND time_ns < ({1})::BIGINT AND weight = 1), count(*) FROM {2}.rows",
-                  oldest, sample, schema_)));
+    WF_ASSIGN(
+        auto counts,
+        connection->Query(fmt::format(
+            "SELECT count(*) FILTER (time_ns < ({0})::BIGINT), count(*) FILTER (time_ns >= "
+            "({0})::BIGINT AND time_ns < ({1})::BIGINT AND weight = 1), count(*) FROM {2}.rows",
+            oldest, sample, schema_)));
     while (duck::Chunk chunk = counts.Next()) {
       if (chunk.size() == 0) continue;
       gone = chunk.Column<int64_t>(0)[0];

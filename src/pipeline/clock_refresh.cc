@@ -1,4 +1,4 @@
-#include "answer/clock_answer.h"
+#include "pipeline/clock_refresh.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,25 @@
+// Stored traces through a dataset: all of a time range into its rows (backfill), or the newest few to see what it would
+// give and cost (trial). Thread safety: each call by one thread; the store is shared.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "pipeline/dataset_extractor.h"
+
+namespace wf {
+
+constexpr size_t kTrialTraces = 1000;  // that match
+// Traces looked at for them: a filter that takes one in twenty still finds its thousand.
+constexpr size_t kTrialLookedAt = 20 * kTrialTraces;
+
+// Traces that start in `time`, oldest part of the store first. Earlier rows of each are replaced, so doing it again
+// changes nothing. `progress` gets the number of traces so far; false stops it: what was written stays.
+using BackfillProgress = std::function<bool(int64_t traces)>;
+Status BackfillDataset(Store& store, const std::string& tenant, TimeRange time,
+                       DatasetExtractor& extractor, const BackfillProgress& progress);
+
+// Runs the newest traces through the extractor until kTrialTraces matched; nothing is written.
+Status TryDataset(Store& store, const std::string& tenant, DatasetExtractor& extractor);
+
+}  // namespace wf

@@ -1,0 +1,42 @@
+// DatasetCatalog: the datasets of a tenant: those that come with the program (config/datasets) and those saved in the
+// store, which win over standing ones of the same name; an empty saved text hides a standing one. Loaded as a whole;
+// cheap enough to load again whenever something may have changed. Thread safety: a value.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/dataset_definition.h"
+
+namespace wf {
+
+constexpr char kDatasetKind[] = "dataset";  // of documents
+constexpr char kFeatureKind[] = "feature";  // texts that `use "NAME"` finds
+
+// The standing datasets as YAML, by name.
+const std::vector<std::pair<std::string, std::string>>& StandingDatasets();
+
+class DatasetCatalog {
+ public:
+  static Result<DatasetCatalog> Load(Store& store, const std::string& tenant);
+
+  const std::vector<DatasetDefinition>& definitions() const { return definitions_; }  // by name
+  const DatasetDefinition* Find(const std::string& name) const;
+  Result<DatasetDefinition> Get(const std::string& name) const;  // kNotFound with a suggestion
+  // A saved text that is no dataset (any more): name, why. Shown, and its rows stay.
+  const std::vector<std::pair<std::string, Error>>& faults() const { return faults_; }
+
+  // Errors name the definition's line, with a caret. `file` stands before it.
+  Result<DatasetPlan> Compile(const DatasetDefinition& definition, const std::string& file) const;
+
+ private:
+  Status Included(const DatasetDefinition& definition, std::vector<std::string>& path,
+                  std::vector<std::string>& programs) const;
+
+  std::vector<DatasetDefinition> definitions_;
+  std::vector<std::pair<std::string, Error>> faults_;
+  std::vector<Document> features_;
+};
+
+}  // namespace wf
