@@ -1,0 +1,41 @@
+// The load of this page: what the browser measured of it, as points and one edge of the navigation's trace, and the
+// server that answered, as an RPC.
+import type { Nanos } from './clock'
+import { fromMs } from './clock'
+import { recordLoad } from './resource_load'
+import type { Trace } from './trace'
+import type { SpanContext } from './trace_context'
+import { contextOfDocument, contextOfTiming } from './trace_context'
+
+export const navigationEntry = (): PerformanceNavigationTiming | undefined =>
+  performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined
+
+// Who served this page, if the server said so.
+export function navigationContext(): SpanContext | undefined {
+  const entry = navigationEntry()
+  return (entry && contextOfTiming(entry)) ?? contextOfDocument()
+}
+
+// Their markers are the browser's names, in our spelling: response_start, dom_interactive, load_event_end.
+const PHASES = [
+  'redirectStart', 'domainLookupStart', 'connectStart', 'requestStart', 'responseStart', 'responseEnd', 'domInteractive',
+  'domContentLoadedEventEnd', 'domComplete', 'loadEventEnd',
+] as const
+
+// Called once, after the load event or when the page goes away before it; what did not happen is 0, and left out.
+export function recordNavigation(trace: Trace, server: SpanContext | undefined, url: string): void {
+  const entry = navigationEntry()
+  if (!entry) return
+  for (const phase of PHASES) {
+    const at = entry[phase]
+    if (at > 0) trace.point(phase.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), fromMs(at))
+  }
+  for (const paint of performance.getEntriesByType('paint')) {
+    trace.point(paint.name.replace(/-/g, '_'), fromMs(paint.startTime))
+  }
+  if (entry.responseEnd > 0) recordLoad(trace, entry, url, server?.spanId)
+  if (!server || server.traceId !== trace.id || !trace.room()) return
+  const sent: Nanos = fromMs(entry.requestStart || entry.fetchStart)
+  trace.record('rpc_cs', server.spanId, trace.root, sent, { name: url })
+  trace.record('rpc_cr', server.spanId, trace.root, Math.max(sent, fromMs(entry.responseEnd || entry.responseStart)))
+}

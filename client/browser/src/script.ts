@@ -1,0 +1,12 @@
+// The plain script: <script src="wherefore.iife.js" data-options='{"service":"shop-web"}'></script> starts the client
+// and leaves it in window.wherefore. Without data-options it only leaves window.wherefore.start there.
+import { start } from './index'
+
+const options = document.currentScript?.dataset.options
+let client
+try {
+  if (options !== undefined) client = start(JSON.parse(options || '{}'))
+} catch (cause) {
+  console.warn(`wherefore: data-options is not JSON, so nothing is recorded: ${cause}`)
+}
+;(window as unknown as { wherefore: unknown }).wherefore = { ...client, start }
