@@ -80,14 +80,14 @@ export async function run() {
   process.exit(failed ? 1 : 0)
 }
 
-async function openPage({ url, viewport = DESKTOP, theme = 'light', offline = false, expectFailures = false, init = null }, open) {
+async function openPage({ url, viewport = DESKTOP, theme = 'light', offline = false, expectFailures = false, init = null, otherOrigins = [] }, open) {
   const context = await browser.newContext({ viewport, colorScheme: theme, acceptDownloads: true })
   const page = await context.newPage()
   const faults = []
-  const origin = new URL(url).origin
+  const origins = [new URL(url).origin, ...otherOrigins]
   page.on('request', (request) => {
     const to = request.url()
-    if (!to.startsWith(`${origin}/`) && !/^(data|blob):/.test(to)) faults.push(`request leaves the origin: ${to}`)
+    if (!origins.some((origin) => to.startsWith(`${origin}/`)) && !/^(data|blob):/.test(to)) faults.push(`request leaves the origin: ${to}`)
   })
   page.on('pageerror', (cause) => faults.push(`script error: ${cause.message}`))
   page.on('console', (message) => {

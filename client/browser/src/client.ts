@@ -228,6 +228,8 @@ export function runClient(settings: Settings): Wherefore {
     if (settings.resources) watch('resource', (entry, at) => load(entry as PerformanceResourceTiming, at))
     if (settings.marks) watch('mark', (entry, at) => point(entry.name, at))
     if (settings.longTasks) watch('longtask', (entry, at) => place(at, (trace) => trace.pastBlock('long_task', at, at + fromMs(entry.duration))))
+    // first_paint, first_contentful_paint
+    watch('paint', ({ name }, at) => point(name.replace(/-/g, '_'), at))
     watch('largest-contentful-paint', (_, at) => (largestPaint = at))
   } catch (cause) {
     client.stop() // half a client is none: what was hooked is unhooked

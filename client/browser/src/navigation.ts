@@ -30,9 +30,6 @@ export function recordNavigation(trace: Trace, server: SpanContext | undefined, 
     const at = entry[phase]
     if (at > 0) trace.point(phase.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), fromMs(at))
   }
-  for (const paint of performance.getEntriesByType('paint')) {
-    trace.point(paint.name.replace(/-/g, '_'), fromMs(paint.startTime))
-  }
   if (entry.responseEnd > 0) recordLoad(trace, entry, url, server?.spanId)
   if (!server || server.traceId !== trace.id || !trace.room()) return
   const sent: Nanos = fromMs(entry.requestStart || entry.fetchStart)
