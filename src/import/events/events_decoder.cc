@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "base/hash.h"
 #include "import/decode/json_value_packer.h"
 #include "json/json_splitter.h"
@@ -41,6 +43,16 @@ uint32_t PutProcess(JsonValue annotations, AttributeWriter& writer) {
   return FinishProcess(writer.batch(), begin);
 }
 
+// What OTLP calls a span's kind; a block that says it is a client's is one whose own time is the network's.
+SpanKind ReadKind(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"",       "internal", "server",
+                                                "client", "producer", "consumer"};
+  for (uint8_t kind = 1; kind < std::size(kNames); ++kind) {
+    if (kNames[kind] == name) return static_cast<SpanKind>(kind);
+  }
+  return SpanKind::kUnspecified;
+}
+
 }  // namespace
 
 void DecodeEvent(JsonValue event, AttributeWriter& writer) {
@@ -70,6 +82,8 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   if (type == EventType::kSpan)
     type = EventType::kUnknown;  // spans come in the formats made for them
   batch.type.back() = type;
+  if (type == EventType::kBlockBegin)
+    batch.kind.back() = ReadKind(annotations.Get("label:kind").String());
   if (const auto time = event.Get("time_ns").IntOrText()) {
     batch.start_ns.back() = *time;
     batch.marks.back() = kHasStart;

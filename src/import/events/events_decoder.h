@@ -5,7 +5,8 @@
 // Ids of up to 16 hex digits are taken as they are; any other text is hashed to 64 bits and kept as attribute
 // wherefore.id1 or wherefore.id2. A type we do not know is kept as kUnknown with its name as attribute wherefore.type.
 // Annotations become attributes under their own keys ("label:NAME", "counter:NAME:UNIT", …); label:service and
-// label:host also name the process of the row, so that search by service finds it.
+// label:host also name the process of the row, so that search by service finds it. label:kind of a block_begin
+// (internal, server, client, producer, consumer) is the block's kind.
 #pragma once
 
 #include <string_view>

@@ -36,6 +36,19 @@ TEST(Events, SequenceAnnotationsAndProcess) {
             "accepted 1, rejected 0 {}, repairs {}\n");
 }
 
+TEST(Events, KindOfABlock) {
+  EXPECT_EQ(
+      Decoded(R"({"trace_id":"ab","type":"block_begin","id1":"1","id2":"2","time_ns":5,
+                  "annotations":{"label:kind":"client"}}
+                 {"trace_id":"ab","type":"block_begin","id1":"3","id2":"2","time_ns":5,
+                  "annotations":{"label:kind":"other"}})"),
+      "block_begin 000000000000000000000000000000ab 0000000000000001 \"\" none=0000000000000002 "
+      "[5..?] client\n  process @:\n  attrs label:kind=\"client\"\n"
+      "block_begin 000000000000000000000000000000ab 0000000000000003 \"\" none=0000000000000002 "
+      "[5..?]\n  process @:\n  attrs label:kind=\"other\"\n"
+      "accepted 2, rejected 0 {}, repairs {}\n");
+}
+
 TEST(Events, OtherIdsAreHashedAndKept) {
   EXPECT_EQ(
       Decoded(
