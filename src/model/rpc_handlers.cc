@@ -147,19 +147,22 @@ void Relate(BuildState& state, Rpc& rpc) {
     if (rpc.one_way() && by_caller) callee.marks |= kBlockAsync;
   }
 
-  // An end that was not recorded is where the callee's block begins or ends.
+  // An end that was not recorded is where the callee's block begins or ends. Nothing is missing where the callee is a
+  // span: its begin and end are all that spans tell of receiving and sending.
   const auto half = [&](MissingWhat what) {
     state.Record(ElementKind::kEdge, rpc.id, RepairPass::kHalfEdge, {}, {});
     state.RecordMissing(what, rpc.id);
   };
   const bool response_seen = !cr.empty() || !cq.empty();
-  const bool callee_unknown = rpc.callee != kNone && trace.blocks[rpc.callee].stand_in();
+  const bool callee_untold =
+      rpc.callee != kNone &&
+      (trace.blocks[rpc.callee].stand_in() || (trace.blocks[rpc.callee].marks & kBlockUnlinked));
   if (rpc.callee != kNone && !cs.empty() && sr.empty()) {
-    if (!callee_unknown) half(MissingWhat::kReceive);
+    if (!callee_untold) half(MissingWhat::kReceive);
     sr.push_back(trace.blocks[rpc.callee].begin_point);
   }
   if (rpc.callee != kNone && response_seen && ss.empty()) {
-    if (!callee_unknown) half(MissingWhat::kSend);
+    if (!callee_untold) half(MissingWhat::kSend);
     ss.push_back(trace.blocks[rpc.callee].end_point);
   }
   if (rpc.callee == kNone) half(rpc.cs.empty() ? MissingWhat::kCaller : MissingWhat::kReceive);
