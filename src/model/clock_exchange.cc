@@ -96,7 +96,9 @@ class TraceExchanges {
       const uint32_t parent = by_id.Find(batch_.id2[row]);
       if (parent != kNone && parent != row) Relate(parent, row);
     }
-    if (!sends_.empty()) CollectEvents();
+    if (sends_.empty()) return;
+    CollectEvents();
+    CollectMixed(rows, count, by_id);
   }
 
  private:
@@ -162,6 +164,54 @@ class TraceExchanges {
         }
       }
     }
+  }
+
+  // A caller that tells events and a callee that tells spans: a browser, and the server that answers it. The callee's
+  // span is a child of the block of the request, or the one that the call's events name.
+  void CollectMixed(const uint32_t* rows, size_t count, const IdMap& span_by_id) {
+    struct Caller {
+      uint32_t send = kNone, receive = kNone;  // rows
+    };
+    std::vector<Caller> callers;
+    IdMap by_block, by_callee;
+    const auto caller = [&](IdMap& map, uint64_t id) -> Caller& {
+      const uint32_t at = map.Insert(id, static_cast<uint32_t>(callers.size()));
+      if (at == callers.size()) callers.emplace_back();
+      return callers[at];
+    };
+    for (const uint32_t row : sends_) {
+      const uint64_t id = batch_.id1[row];
+      const EventType type = batch_.type[row];
+      if (type == EventType::kBlockBegin) caller(by_block, id).send = row;
+      if (type == EventType::kBlockEnd) caller(by_block, id).receive = row;
+      if (span_by_id.Find(id) == kNone) continue;
+      if (type == EventType::kRpcClientSend) caller(by_callee, id).send = row;
+      if (type == EventType::kRpcClientReceive) caller(by_callee, id).receive = row;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t span = rows[i];
+      if (batch_.type[span] != EventType::kSpan) continue;
+      uint32_t at = by_callee.Find(batch_.id1[span]);
+      if (at == kNone && batch_.id2[span] != 0 && span_by_id.Find(batch_.id2[span]) == kNone)
+        at = by_block.Find(batch_.id2[span]);
+      if (at != kNone && callers[at].send != kNone)
+        RelateCaller(callers[at].send, callers[at].receive, span);
+    }
+  }
+
+  void RelateCaller(uint32_t send, uint32_t receive, uint32_t span) {
+    const SpanFacts child = FactsOf(span);
+    SpanFacts parent = FactsOf(send);
+    // Who tells of a call is a caller, whatever it calls itself.
+    const bool call = batch_.type[send] == EventType::kRpcClientSend;
+    if (call && child.kind == SpanKind::kServer) parent.kind = SpanKind::kClient;
+    if (receive != kNone && (batch_.marks[receive] & kHasStart)) {
+      parent.end_ns = batch_.start_ns[receive];
+      parent.marks |= kHasEnd;
+    }
+    const ExchangeEvidence evidence = EvidenceOf(parent, child);
+    if (evidence.request) Message(send, parent.start_ns, span, child.start_ns);
+    if (evidence.response) Message(span, child.end_ns, receive, parent.end_ns);
   }
 
   const EventBatch& batch_;

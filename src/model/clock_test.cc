@@ -371,5 +371,46 @@ TEST(ClockExchange, EventsOfCallsEdgesQueuesAndTasksAreExchanges) {
   EXPECT_EQ(exchanges[1].count, 2);
 }
 
+// A browser tells events, the server that answers it sends spans.
+TEST(ClockExchange, SpansCausedByBlocksAndCallsOfEventsAreExchanges) {
+  EventBatch batch;
+  batch.scopes.push_back({});
+  batch.processes.push_back({batch.strings.Intern("page"), batch.strings.Intern("browser"), 0, 0});
+  batch.processes.push_back({batch.strings.Intern("site"), batch.strings.Intern("server"), 0, 0});
+  const auto add = [&](EventType type, uint32_t process, uint64_t id, uint64_t parent, Nanos start,
+                       Nanos end) {
+    batch.AddRow();
+    batch.trace_lo.back() = 1;
+    batch.type.back() = type;
+    batch.id1.back() = id;
+    batch.id2.back() = parent;
+    batch.process.back() = process;
+    batch.start_ns.back() = start;
+    batch.end_ns.back() = end;
+    batch.marks.back() = type == EventType::kSpan ? kHasStart | kHasEnd : kHasStart;
+    if (type == EventType::kSpan) batch.kind.back() = SpanKind::kServer;
+    if (type == EventType::kBlockBegin) batch.kind.back() = SpanKind::kClient;
+  };
+  // The server's clock is 1000 behind.
+  add(EventType::kRpcClientSend, 0, 7, 1, 2000, 0);  // the navigation names the span that served it
+  add(EventType::kRpcClientReceive, 0, 7, 1, 2060, 0);
+  add(EventType::kSpan, 1, 7, 0, 1030, 1050);
+  add(EventType::kBlockBegin, 0, 8, 2, 2100, 0);  // a request whose block is the span's parent
+  add(EventType::kBlockEnd, 0, 8, 2, 2150, 0);
+  add(EventType::kSpan, 1, 9, 8, 1120, 1145);
+  std::vector<uint32_t> rows(batch.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  ExchangeTable table;
+  CollectExchanges(batch, rows, table);
+  const auto exchanges = table.Exchanges();
+  ASSERT_EQ(exchanges.size(), 2u);
+  EXPECT_EQ(exchanges[0].from_host, "browser");
+  EXPECT_EQ(exchanges[0].least_ns, -980);
+  EXPECT_EQ(exchanges[0].count, 2);
+  EXPECT_EQ(exchanges[1].from_host, "server");
+  EXPECT_EQ(exchanges[1].least_ns, 1005);
+  EXPECT_EQ(exchanges[1].count, 2);
+}
+
 }  // namespace
 }  // namespace wf
