@@ -11,7 +11,7 @@ const binary = process.env.WHEREFORE ?? join(ROOT, 'build/release/wherefore')
 const folder = mkdtempSync(join(tmpdir(), 'wherefore-client-'))
 atEnd(async () => rmSync(folder, { recursive: true, force: true }))
 
-const QUICK = { service: 'site-web', quietMs: 300, flushMs: 50 }
+const QUICK = { service: 'site-web', quietMs: 150, flushMs: 50 }
 async function openSite(open, { path = '/', options = {}, scripts = {}, site: siteOptions = {}, ...more } = {}) {
   const site = await startSite(siteOptions)
   atEnd(site.close)
@@ -60,7 +60,7 @@ function checkSound(trace) {
 }
 
 test('a page load is a trace of the unit Client, with its loads, marks and blocks', async ({ open }) => {
-  const { site } = await openSite(open)
+  const { site } = await openSite(open, { options: { waitFor: 'display_done' } })
   const events = await traceOf(site, 'navigation')
   const unit = ofType(events, 'unit_begin').find((e) => label(e, 'name') === 'Client')
   equal(label(unit, 'service'), 'site-web', 'service')
@@ -94,9 +94,10 @@ test('a page load models without violation, repair or loss, and its blocks nest'
   equal(trace.complete, true, 'complete')
   equal(trace.units.map((u) => u.name).join(), 'Client', 'units')
   const named = (name) => trace.blocks.find((b) => b.name === name)
-  equal(named('render list').parent_span_id, named('render').span_id, 'parent of the inner block')
-  equal(named('render').parent_span_id, named('long_task').span_id, 'parent of the outer block')
-  equal(named('long_task').parent_span_id, named('navigation').span_id, 'parent of the long task')
+  equal(named('render list').parent_id, named('render').span_id, 'parent of the inner block')
+  const task = trace.blocks.find((b) => b.span_id === named('render').parent_id)
+  equal(task.name, 'long_task', 'parent of the outer block')
+  equal(task.parent_id, named('navigation').span_id, 'parent of the long task')
   const resources = trace.edges.filter((e) => e.type === 'resource' || e.name === 'resource')
   check(resources.length >= 4, `${resources.length} resource edges`)
 })
@@ -139,7 +140,7 @@ test('a click starts a trace, and the request it makes continues it on the serve
   checkSound(trace)
   equal(trace.units.map((u) => u.service).sort().join(), 'site,site-web,site-web', 'services')
   const served = trace.blocks.find((b) => b.name === 'GET /api/data' && b.span_id !== parent)
-  equal(served.parent_span_id, parent, "parent of the server's span")
+  equal(served.parent_id, parent, "parent of the server's span")
 })
 
 test('a click that code makes starts no trace', async ({ open }) => {
@@ -188,7 +189,7 @@ test('a navigation joins the trace of the server that served it', async ({ open 
   const trace = modeled(site, events[0].trace_id, { spans: true })
   checkSound(trace)
   const served = trace.blocks.find((b) => b.span_id === site.spans[0].spanId)
-  equal(served.parent_span_id, trace.blocks.find((b) => b.name === 'navigation').span_id, "parent of the server's span")
+  equal(served.parent_id, trace.blocks.find((b) => b.name === 'navigation').span_id, "parent of the server's span")
 })
 
 test('opportunistic tracing: kept until the server says yes', async ({ open }) => {
@@ -199,7 +200,7 @@ test('opportunistic tracing: kept until the server says yes', async ({ open }) =
   await eventually(() => site.requests.some(({ path }) => path.startsWith('/api/data')), 'no request')
   const { headers } = site.requests.find(({ path }) => path.startsWith('/api/data'))
   equal(headers.traceparent.slice(-2), '00', 'flags before the decision')
-  equal(headers.tracestate, 'wherefore=opportunistic', 'mark of the undecided trace')
+  equal(headers.tracestate, 'wf=o', 'mark of the undecided trace')
   await page.waitForTimeout(400) // longer than flushMs: events sent too early would be here
   equal(site.received.length, 0, 'events before the decision')
   answer()

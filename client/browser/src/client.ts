@@ -134,12 +134,13 @@ export function runClient(settings: Settings): Wherefore {
 
   // ---- the navigation
 
-  // It takes the trace id of the server that answered it; its sampled flag is that server's decision.
+  // It takes the trace id of the server that answered it, unless events left under its own already. The sampled flag
+  // is that server's decision.
   function meetServer(): void {
-    const context = server ? undefined : navigationContext()
-    if (!context || !navigation!.adopt(context)) return
-    server = context
-    if (settings.decide === 'server') answered(navigation!, context)
+    server ??= navigationContext()
+    if (!server || navigation!.decision !== 'pending') return
+    navigation!.id = server.traceId
+    if (settings.decide === 'server') navigation!.decide(server.sampled)
     else decideHere(navigation!)
   }
 

@@ -18,16 +18,14 @@ export function now(): Nanos {
   return (last = read > last ? read : last + 1)
 }
 
-// A double holds timeOrigin in µs exactly (1.8e15 < 2^53), not in ns.
-const microsToNanos = (us: number): bigint => BigInt(Math.round(us)) * 1000n
-
 // The page's time origin as Unix ns. performance.now() stands still while a laptop sleeps, in some browsers, and does
 // not follow a clock that was set; the wall clock does. A trace that starts hours after the page takes its origin
 // anew, once, so that times within it stay comparable. What is below a second may be rounding, and is left alone.
 export function originNow(): bigint {
-  const origin = performance.timeOrigin
-  const skewMs = Date.now() - (origin + performance.now())
-  return microsToNanos((Math.abs(skewMs) > 1000 ? origin + skewMs : origin) * 1000)
+  const wall = Date.now() - performance.now()
+  const origin = Math.abs(wall - performance.timeOrigin) > 1000 ? wall : performance.timeOrigin
+  // A double holds µs exactly (1.8e15 < 2^53), not ns.
+  return BigInt(Math.round(origin * 1000)) * 1000n
 }
 
 export const toUnix = (origin: bigint, at: Nanos): string => String(origin + BigInt(at))

@@ -40,6 +40,7 @@ export function newLosses(): Facts {
 }
 
 export function forgetLosses(): void {
-  counts = told = {}
+  counts = {}
+  told = {}
 }
 

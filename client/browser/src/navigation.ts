@@ -5,7 +5,7 @@ import { fromMs } from './clock'
 import { recordLoad } from './resource_load'
 import type { Trace } from './trace'
 import type { SpanContext } from './trace_context'
-import { contextOfDocument, contextOfTiming } from './trace_context'
+import { contextOfTiming } from './trace_context'
 
 export const navigationEntry = (): PerformanceNavigationTiming | undefined =>
   performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined
@@ -13,7 +13,7 @@ export const navigationEntry = (): PerformanceNavigationTiming | undefined =>
 // Who served this page, if the server said so.
 export function navigationContext(): SpanContext | undefined {
   const entry = navigationEntry()
-  return (entry && contextOfTiming(entry)) ?? contextOfDocument()
+  return entry && contextOfTiming(entry)
 }
 
 // Their markers are the browser's names, in our spelling: response_start, dom_interactive, load_event_end.

@@ -95,7 +95,7 @@ export function makeRequests(hooks: RequestHooks): Requests {
   }
 }
 
-export const OPPORTUNISTIC = 'wherefore=opportunistic'
+export const OPPORTUNISTIC = 'wf=o'
 
 // Puts `make(original)` in place of a function. Gives what undoes it: unless somebody wrapped us in turn; then we stay
 // in the chain, and find no trace to add to.

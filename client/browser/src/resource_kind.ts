@@ -11,7 +11,7 @@ const ENDINGS: [RegExp, string][] = [
 
 // Initiators, and the `as` of a preload.
 const NAMES: Record<string, string> = {
-  script: 'js', style: 'css', img: 'img', image: 'img', input: 'img', icon: 'img', font: 'font', fetch: 'fetch', xmlhttprequest: 'fetch',
+  script: 'js', style: 'css', img: 'img', image: 'img', input: 'img', font: 'font', fetch: 'fetch', xmlhttprequest: 'fetch',
   beacon: 'beacon', video: 'media', audio: 'media', iframe: 'document', navigation: 'document',
 }
 

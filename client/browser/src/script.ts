@@ -7,6 +7,6 @@ let client
 try {
   if (options !== undefined) client = start(JSON.parse(options || '{}'))
 } catch (cause) {
-  console.warn(`wherefore: data-options is not JSON, so nothing is recorded: ${cause}`)
+  console.warn('wherefore: data-options:', cause)
 }
 ;(window as unknown as { wherefore: unknown }).wherefore = { ...client, start }

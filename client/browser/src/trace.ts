@@ -9,7 +9,6 @@ import { now, originNow } from './clock'
 import type { Event, EventType, Facts } from './event'
 import { toLine } from './event'
 import { lose, newLosses } from './losses'
-import type { SpanContext } from './trace_context'
 import { newId, newTraceId } from './trace_context'
 
 export type Cause = 'navigation' | 'click' | 'scroll' | 'code'
@@ -69,18 +68,12 @@ export class Trace {
     else lose('unsampled', events.length)
   }
 
-  // Joins the trace of the server that answered, if nothing left under our own id yet.
-  adopt(context: SpanContext): boolean {
-    if (this.decision !== 'pending') return this.id === context.traceId
-    this.id = context.traceId
-    return true
-  }
-
   // Whether there is room for something that has a beginning and an end. Pairs ask before they begin, lest only an
   // end be written; a no is counted.
   room(): boolean {
-    if (this.wanted && this.count >= this.setting.maxEvents) lose('trace_full')
-    return this.wanted && this.count < this.setting.maxEvents
+    const room = this.count < this.setting.maxEvents
+    if (this.wanted && !room) lose('trace_full')
+    return this.wanted && room
   }
 
   record(type: EventType, id1: string, id2: string | undefined, at: Nanos, facts?: Facts): void {

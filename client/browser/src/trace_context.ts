@@ -6,25 +6,20 @@ export interface SpanContext {
   sampled: boolean
 }
 
-const ZERO = /^0+$/
-
-// Lower-case hex of `bytes` random bytes, never all zero.
-export function randomHex(bytes: number): string {
-  const buffer = crypto.getRandomValues(new Uint8Array(bytes))
-  if (!buffer.some(Boolean)) buffer[0] = 1
-  return Array.from(buffer, (b) => b.toString(16).padStart(2, '0')).join('')
-}
+// Lower-case hex of random bytes. All zero would be invalid as an id; 64 bits never are.
+export const randomHex = (bytes: number): string =>
+  [...crypto.getRandomValues(new Uint8Array(bytes))].map((b) => (b + 256).toString(16).slice(1)).join('')
 
 export const newTraceId = (): string => randomHex(16)
 export const newId = (): string => randomHex(8)
 
-// traceparent and traceresponse have one form. Version ff and zero ids are invalid; a later version may carry more.
+// traceparent and traceresponse have one form. Version ff and zero ids are invalid; version 00 ends after the flags, a
+// later one may carry more. The last bit of the flags says sampled.
+const CONTEXT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]([\da-f])(-.*)?$/
+
 export function parseContext(text: string | null | undefined): SpanContext | undefined {
-  const found = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/.exec(text?.trim() ?? '')
-  if (!found) return undefined
-  const [, version, traceId, spanId, flags, more] = found
-  if (version === 'ff' || (version === '00' && more) || ZERO.test(traceId!) || ZERO.test(spanId!)) return undefined
-  return { traceId: traceId!, spanId: spanId!, sampled: (parseInt(flags!, 16) & 1) === 1 }
+  const found = CONTEXT.exec(text?.trim() ?? '')
+  return found ? { traceId: found[1]!, spanId: found[2]!, sampled: /[13579bdf]/.test(found[3]!) } : undefined
 }
 
 export const formatContext = (traceId: string, spanId: string, sampled: boolean): string =>
@@ -41,7 +36,3 @@ export function contextOfTiming(entry: { serverTiming?: readonly PerformanceServ
   }
   return undefined
 }
-
-// For servers that write pages rather than headers: <meta name="traceparent" content="00-…">.
-export const contextOfDocument = (): SpanContext | undefined =>
-  parseContext(document.querySelector('meta[name=traceparent]')?.getAttribute('content'))
