@@ -14,7 +14,7 @@ rmSync('dist', { recursive: true, force: true })
 const INTERNAL = [
   'setting', 'decision', 'lastActivity', 'requestsUnderWay', 'kept', 'wanted', 'pastBlock', 'room', 'record',
   'unload', 'traceNow', 'propagates', 'drain', 'spanId', 'sampled', 'traceId', 'answered', 'failed', 'settle', 'facts',
-  'shown', 'current', 'id1', 'id2',
+  'shown', 'current', 'id1', 'id2', 'ended', 'answer', 'begin', 'root', 'unit', 'count', 'write',
 ]
 
 // es2021 is the floor because of BigInt (Unix time in ns does not fit a double) and what came soon after it.

@@ -37,7 +37,7 @@ export class Trace {
 
   constructor(
     readonly setting: TraceSetting,
-    readonly cause: Cause,
+    cause: Cause,
     readonly start: Nanos,
     name: string,
     facts: Facts = {},
