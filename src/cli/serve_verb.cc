@@ -127,6 +127,10 @@ Verb AddServe(CLI::App& root) {
   app.add_option("--allow-host", o.allowed_hosts,
                  "a name by which browsers may open the web interface; may be given again")
       ->take_all();
+  app.add_option("--events-origins", o.events_origins,
+                 "another site whose pages may send events, as https://shop.example; may be given "
+                 "again")
+      ->take_all();
   app.add_option("--attribute-rule", flags->attribute_rules,
                  "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
                  "given again")

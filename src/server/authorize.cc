@@ -58,22 +58,30 @@ bool Authorizer::HostAllowed(std::string_view name) const {
 
 Status Authorizer::CheckHost(const Credentials& c, HostCheck host_check) const {
   // Senders have no Origin; a browser has, and may have been led here by a foreign name.
-  const bool strict = host_check == HostCheck::kStrict || !c.origin.empty();
+  const bool strict = host_check != HostCheck::kAnyHost || !c.origin.empty();
   if (strict && !HostAllowed(HostOf(c.host))) {
     return Denied(
         "Host \"" + std::string(c.host.substr(0, 100)) + "\" is not a name of this server",
         "open it by localhost or its address, or start serve with --allow-host NAME");
   }
+  if (host_check == HostCheck::kEventPages && SendsEvents(c.origin)) return {};
   if (!c.origin.empty()) {
     const size_t scheme = c.origin.find("://");
     const std::string_view origin =
         scheme == std::string_view::npos ? std::string_view() : c.origin.substr(scheme + 3);
     if (origin != c.host) {
       return Denied("Origin \"" + std::string(c.origin.substr(0, 100)) + "\" is another site",
-                    "requests from other sites' pages are refused");
+                    host_check == HostCheck::kEventPages
+                        ? "start serve with --events-origins ORIGIN if its pages may send events"
+                        : "requests from other sites' pages are refused");
     }
   }
   return {};
+}
+
+bool Authorizer::SendsEvents(std::string_view origin) const {
+  return !origin.empty() &&
+         std::find(events_origins_.begin(), events_origins_.end(), origin) != events_origins_.end();
 }
 
 Result<Principal> Authorizer::Authorize(const Credentials& credentials, Right needed,
@@ -94,6 +102,22 @@ Result<Principal> Authorizer::Authorize(const Credentials& credentials, Right ne
                   "send \"Authorization: Bearer TOKEN\" with the token in the store's server.json");
   }
   return principal;
+}
+
+Status CheckEventsOrigin(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  const std::string_view host =
+      scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+  const std::string_view name = origin.substr(0, scheme == std::string_view::npos ? 0 : scheme);
+  // Browsers send lower case, and no "/" at the end; what cannot match is a mistake worth telling.
+  const bool plain = std::all_of(host.begin(), host.end(), [](unsigned char c) {
+    return std::islower(c) || std::isdigit(c) || c == '.' || c == '-' || c == ':' || c == '[' ||
+           c == ']';
+  });
+  if ((name == "http" || name == "https") && !host.empty() && plain) return {};
+  return BadInput(
+      "--events-origins: \"" + std::string(origin.substr(0, 100)) + "\" is not an origin",
+      "write it as browsers do: https://shop.example, or http://localhost:3000");
 }
 
 Result<std::string> RandomToken() {

@@ -53,6 +53,41 @@ TEST_F(AuthorizeTest, AForeignOriginIsRefusedEverywhere) {
   EXPECT_TRUE(authorizer_.Authorize(local_, Right::kRead, HostCheck::kStrict).ok());
 }
 
+TEST(EventsOrigins, PagesOfListedOriginsMaySendEventsAndNothingElse) {
+  const Authorizer authorizer("secret", {}, {"https://shop.example", "http://localhost:3000"});
+  Credentials page{"", "127.0.0.1:8642", "https://shop.example"};
+  EXPECT_TRUE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok());
+  EXPECT_FALSE(authorizer.Authorize(page, Right::kWrite, HostCheck::kStrict).ok());
+  EXPECT_FALSE(authorizer.Authorize(page, Right::kWrite, HostCheck::kAnyHost).ok());
+  EXPECT_FALSE(authorizer.Authorize(page, Right::kAdminister, HostCheck::kEventPages).ok());
+  for (const char* origin : {"http://shop.example", "https://shop.example:444", "null", "https://",
+                             "https://shop.example.evil.example", "https://evil.example"}) {
+    page.origin = origin;
+    EXPECT_FALSE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok()) << origin;
+  }
+  page = {"", "evil.example", "https://shop.example"};  // the Host is checked all the same
+  EXPECT_FALSE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok());
+}
+
+TEST(EventsOrigins, WithoutAListOnlyTheOwnOriginMay) {
+  const Authorizer authorizer("secret", {});
+  Credentials page{"", "127.0.0.1:8642", "https://shop.example"};
+  EXPECT_FALSE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok());
+  page.origin = "";
+  EXPECT_TRUE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok());
+  page.origin = "http://127.0.0.1:8642";
+  EXPECT_TRUE(authorizer.Authorize(page, Right::kWrite, HostCheck::kEventPages).ok());
+}
+
+TEST(EventsOrigins, WhatNoBrowserSendsIsNoOrigin) {
+  for (const char* good : {"https://shop.example", "http://localhost:3000", "http://127.0.0.1:80",
+                           "http://[::1]:3000"})
+    EXPECT_TRUE(CheckEventsOrigin(good).ok()) << good;
+  for (const char* bad : {"", "*", "null", "shop.example", "https://", "https://shop.example/",
+                          "https://Shop.example", "ftp://shop.example", "https://*.example"})
+    EXPECT_FALSE(CheckEventsOrigin(bad).ok()) << bad;
+}
+
 TEST(RandomToken, IsLongAndDiffers) {
   const std::string a = *RandomToken(), b = *RandomToken();
   EXPECT_EQ(a.size(), 64u);

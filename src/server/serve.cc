@@ -51,6 +51,7 @@ Status CheckServeOptions(const ServeOptions& options) {
     return BadInput("--max-request-bytes is larger than --max-inflight-bytes",
                     "a request of that size could never be taken: raise the latter");
   }
+  for (const std::string& origin : options.events_origins) WF_TRY(CheckEventsOrigin(origin));
   if (options.store.find("://") != std::string::npos) {
     return BadInput("--store: serve needs a directory, not " + options.store,
                     "give the directory that holds the data");
@@ -64,7 +65,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   server->options_ = options;
   server->started_ns_ = Now();
   WF_ASSIGN(server->token_, RandomToken());
-  server->authorizer_ = std::make_unique<Authorizer>(server->token_, options.allowed_hosts);
+  server->authorizer_ =
+      std::make_unique<Authorizer>(server->token_, options.allowed_hosts, options.events_origins);
   DuckdbStoreOptions store_options;
   store_options.sync = options.sync ? SyncMode::kSync : SyncMode::kNoSync;
   WF_ASSIGN(server->store_, OpenDuckdbStore(options.store, store_options));

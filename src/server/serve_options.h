@@ -24,6 +24,7 @@ struct ServeOptions {
   int64_t max_request_bytes = 64 << 20;    // decoded
   int64_t max_inflight_bytes = 128 << 20;  // of all requests under way
   std::vector<std::string> allowed_hosts;
+  std::vector<std::string> events_origins;  // of other sites' pages that may send events
   std::vector<AttributeRule> attribute_rules;
 };
 

@@ -159,7 +159,8 @@ export async function everyLook(open, url, name, ready) {
 }
 
 // The real server where there is one; WHEREFORE=mock runs the same tests on the mock while working on the UI.
-export async function startServer() {
+// `flags` are added to those of every test's server.
+export async function startServer(flags = []) {
   const binary = process.env.WHEREFORE ?? join(ROOT, 'build/release/wherefore')
   if (binary === 'mock') {
     const store = new MockStore()
@@ -169,7 +170,7 @@ export async function startServer() {
   }
   check(existsSync(binary), `${binary} is not built`)
   const folder = await mkdtemp(join(tmpdir(), 'wherefore-browser-'))
-  const child = spawn(binary, ['serve', '--store', folder, '--http', '0', '--otlp-http', '0', '--otlp-grpc', 'off', '--zipkin', 'off', '--jaeger', 'off'], {
+  const child = spawn(binary, ['serve', '--store', folder, '--http', '0', '--otlp-http', '0', '--otlp-grpc', 'off', '--zipkin', 'off', '--jaeger', 'off', ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // Whatever ends this process must not leave a server behind.
