@@ -36,7 +36,9 @@ const SCRIPTS = {
     addEventListener('load', () => requestAnimationFrame(() => performance.mark('display_done')))`,
 }
 
-export async function startSite({ navigationTiming } = {}) {
+export async function startSite({ navigationTiming, skewNs = 0n } = {}) {
+  // The site's clock, which may be off.
+  const nowNs = () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n + skewNs
   const received = [] // {line, how}
   const requests = [] // {path, headers}
   const spans = []
@@ -105,4 +107,3 @@ export async function startSite({ navigationTiming } = {}) {
 }
 
 const CSP = { 'content-security-policy': "default-src 'self'; connect-src *; img-src 'self' data:" }
-const nowNs = () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atEnd, check, equal, eventually, ROOT, run, test } from './harness.mjs'
+import { atEnd, check, equal, eventually, ROOT, run, startServer, test } from './harness.mjs'
 import { FILES, startSite } from './client_site.mjs'
 
 const binary = process.env.WHEREFORE ?? join(ROOT, 'build/release/wherefore')
@@ -192,6 +192,18 @@ test('a navigation joins the trace of the server that served it', async ({ open 
   equal(served.parent_id, trace.blocks.find((b) => b.name === 'navigation').span_id, "parent of the server's span")
 })
 
+test('clocks that differ by half a minute are aligned over the calls between page and server', async ({ open }) => {
+  const { site, page } = await openSite(open, { site: { navigationTiming: '01', skewNs: -30_000_000_000n } })
+  await traceOf(site, 'navigation')
+  await page.click('#buy')
+  for (const cause of ['navigation', 'click']) {
+    const [{ trace_id }] = await traceOf(site, cause)
+    const trace = modeled(site, trace_id, { spans: true })
+    checkSound(trace)
+    check(trace.end_ns - trace.start_ns < 20e9, `${cause} lasts ${trace.end_ns - trace.start_ns} ns`)
+  }
+})
+
 test('opportunistic tracing: kept until the server says yes', async ({ open }) => {
   const { site, page } = await openSite(open, { options: { decide: 'server' } })
   let answer
@@ -242,6 +254,41 @@ test('only the own origin, and those on the list, get traceparent', async ({ ope
   for (const url of [`${unlisted.url}/api/data`, `${listed.url}/api/data`, '/api/data']) check(urls.includes(url), `no load of ${url} among ${urls}`)
   checkSound(modeled(site, events[0].trace_id))
 })
+
+// On a server that has the route (api/openapi.yaml): sent to it from another origin, found again whole.
+async function eventsRoute(flags) {
+  const server = await startServer(flags)
+  const routes = server.real ? await (await fetch(`${server.url}/api/v1/routes`)).json() : []
+  if (routes.some(({ method, path }) => method === 'POST' && path === '/api/v1/events')) return server
+  await server.stop()
+  return undefined
+}
+const listed = await startSite()
+atEnd(listed.close)
+const server = await eventsRoute(['--events-origins', listed.url])
+if (server) {
+  test('a listed site sends to the server itself, and an unlisted one is refused', async ({ open }) => {
+    const sites = [listed, await startSite()]
+    atEnd(sites[1].close)
+    const pages = []
+    for (const site of sites) {
+      site.options = { ...QUICK, endpoint: `${server.url}/api/v1/events`, service: `web-${pages.length}` }
+      pages.push(await open({ url: `${site.url}/`, otherOrigins: [server.url], expectFailures: true }))
+      await pages.at(-1).click('#buy')
+    }
+    const traces = async (service) => (await (await fetch(`${server.url}/api/v1/traces?service=${service}`)).json()).traces
+    await eventually(async () => (await traces('web-0')).length >= 2, 'the traces of the listed site are not found', 20_000)
+    await pages[0].goto(`${listed.url}/gone`) // what is left leaves by beacon
+    for (const { trace_id } of await traces('web-0')) {
+      const trace = () => fetch(`${server.url}/api/v1/trace/${trace_id}`).then((r) => r.json())
+      await eventually(async () => (await trace()).units.every((u) => u.end_ns >= u.start_ns) && (await trace()).complete, 'a trace is not whole', 20_000)
+      checkSound(await trace())
+      check((await trace()).units.some((u) => u.name === 'Client'), 'no unit Client')
+    }
+    await eventually(() => pages[1].evaluate(() => wherefore.counters().send_failed > 0), 'the unlisted site was not refused', 30_000)
+    equal((await traces('web-1')).length, 0, 'traces of the unlisted site')
+  })
+}
 
 test('fetch and XMLHttpRequest behave as without the client', async ({ open }) => {
   const script = `addEventListener('load', async () => {
