@@ -58,7 +58,7 @@ bool Authorizer::HostAllowed(std::string_view name) const {
 
 Status Authorizer::CheckHost(const Credentials& c, HostCheck host_check) const {
   // Senders have no Origin; a browser has, and may have been led here by a foreign name.
-  const bool strict = host_check != HostCheck::kAnyHost || !c.origin.empty();
+  const bool strict = host_check == HostCheck::kStrict || !c.origin.empty();
   if (strict && !HostAllowed(HostOf(c.host))) {
     return Denied(
         "Host \"" + std::string(c.host.substr(0, 100)) + "\" is not a name of this server",

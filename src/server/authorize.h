@@ -37,7 +37,7 @@ struct Credentials {
 enum class HostCheck {
   kStrict,   // Host must be a loopback name, an IP literal or an allowed host: what browsers open
   kAnyHost,  // receivers on a network: senders use any name for us; Origin is still checked
-  kEventPages,  // as kStrict, but pages of the listed origins may send too: the one route browsers' events go to
+  kEventPages,  // as kAnyHost, but pages of listed origins may send too: the one route that events go to
 };
 
 class Authorizer {

@@ -28,7 +28,9 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
     if (n != 0) context.counters.Add(std::string(protocol) + "_" + std::string(what), n);
   };
   DecodeReport report;
-  auto principal = context.authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost);
+  auto principal = context.authorizer.Authorize(
+      credentials, Right::kWrite,
+      protocol == "events" ? HostCheck::kEventPages : HostCheck::kAnyHost);
   if (!principal.ok()) {
     count("requests_denied", 1);
     return finish(principal.error(), report);

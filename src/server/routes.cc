@@ -6,6 +6,7 @@
 #include "answer/import_answer.h"
 #include "answer/jaeger_query.h"
 #include "json/json_writer.h"
+#include "server/event_pages.h"
 #include "server/static_files.h"
 
 namespace wf {
@@ -226,10 +227,10 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     std::string allowed;
     const auto route = FindRoute(*routes, request, argument, allowed);
     const Right needed = route.ok() ? (*route)->right : Right::kRead;
-    auto principal =
-        context.authorizer.Authorize({request.headers.Get("authorization"),
-                                      request.headers.Get("host"), request.headers.Get("origin")},
-                                     needed, HostCheck::kStrict);
+    auto principal = context.authorizer.Authorize(
+        {request.headers.Get("authorization"), request.headers.Get("host"),
+         request.headers.Get("origin")},
+        needed, IsEventPost(request) ? HostCheck::kEventPages : HostCheck::kStrict);
     if (!principal.ok() || !route.ok()) {
       net::HttpResponse response = ErrorAnswer(principal.ok() ? route.error() : principal.error());
       if (!principal.ok()) {

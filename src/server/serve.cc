@@ -4,6 +4,7 @@
 
 #include "answer/clock_answer.h"
 #include "log/log.h"
+#include "server/event_pages.h"
 #include "server/hash_key.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
@@ -109,7 +110,10 @@ Status Server::Listen() {
     const std::string name = spec.name;
     WF_ASSIGN(const net::ListenAddress wanted, net::ParseListenAddress(options_.*spec.address));
     const auto listen = [&]() -> Result<net::ListenAddress> {
-      if (name == "http") return http_->Listen(wanted, http_options, MakeWebHandler(routes));
+      if (name == "http") {
+        return http_->Listen(wanted, http_options,
+                             ReadableByEventPages(*authorizer_, MakeWebHandler(routes)));
+      }
       if (name == "otlp_grpc")
         return grpc_->Listen(wanted, grpc_options, OtlpGrpcMethods(receivers));
       if (name == "otlp_http")
