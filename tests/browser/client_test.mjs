@@ -285,7 +285,8 @@ if (server) {
       checkSound(await trace())
       check((await trace()).units.some((u) => u.name === 'Client'), 'no unit Client')
     }
-    await eventually(() => pages[1].evaluate(() => wherefore.counters().send_failed > 0), 'the unlisted site was not refused', 30_000)
+    const denied = async () => Number(/http_denied\S* (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1])
+    await eventually(async () => (await denied()) > 0, 'the unlisted site was not refused', 30_000)
     equal((await traces('web-1')).length, 0, 'traces of the unlisted site')
   })
 }
