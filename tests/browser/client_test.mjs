@@ -73,7 +73,7 @@ test('a page load is a trace of the unit Client, with its loads, marks and block
     equal(label(edge, 'type'), 'resource', `type of ${path}`)
     equal(label(edge, 'resource'), kind, `kind of ${path}`)
     equal(counter(edge, 'bytes:B'), Buffer.byteLength(body), `bytes of ${path}`)
-    equal(label(edge, 'blocking'), kind === 'img' ? undefined : 'true', `whether ${path} is waited for`)
+    equal(label(edge, 'blocking'), kind === 'img' ? 'false' : 'true', `whether ${path} is waited for`)
     const end = ofType(events, 'edge_end').find((e) => e.id1 === edge.id1)
     check(end && BigInt(end.time_ns) >= BigInt(edge.time_ns), `${path} has no end after its begin`)
   }

@@ -34,7 +34,7 @@ export function recordLoad(trace: Trace, entry: PerformanceResourceTiming, url: 
     resource,
     url,
     request,
-    blocking: renderBlockingStatus === 'blocking' || (!request && WAITED_FOR.test(resource)),
+    blocking: `${renderBlockingStatus === 'blocking' || (!request && WAITED_FOR.test(resource))}`,
     protocol: entry.nextHopProtocol,
     status: responseStatus ? `${responseStatus}` : '',
     cache: known && !transferSize && decodedBodySize ? 'hit' : '',

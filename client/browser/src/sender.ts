@@ -71,7 +71,7 @@ export function makeSender(endpoint: string, flushMs: number, post: typeof fetch
       lose(refused ? 'refused' : 'send_failed', batch.events)
       done()
     }
-    post(endpoint, { method: 'POST', body: batch.body, keepalive: true, credentials: 'same-origin', headers: { 'content-type': CONTENT_TYPE } }).then(
+    post(endpoint, { method: 'POST', body: batch.body, keepalive: true, headers: { 'content-type': CONTENT_TYPE } }).then(
       // Too many requests, or the server's own trouble: later may be better. Any other refusal is final.
       guard(({ ok, status }) => (ok ? done() : failed(status !== 429 && status < 500))),
       guard(() => failed(false)),
