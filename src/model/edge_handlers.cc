@@ -45,7 +45,8 @@ constexpr NamedType kNamedTypes[] = {
     {"join", EdgeType::kJoin, true},          {"continuation", EdgeType::kContinuation, true},
     {"rpc_queue", EdgeType::kRpcQueue, true}, {"resource", EdgeType::kResource, true}};
 
-// The type an end gives its edge: label:type, else the event's name; label:blocking=true makes any edge block.
+// The type an end gives its edge: label:type, else the event's name; label:blocking, true or false, says whether
+// its receiver waited for it, where the type does not know: a page does not wait for its pictures.
 void DescribeEdge(BuildState& state, Edge& edge, uint32_t row) {
   uint32_t name = state.Label(row, "type");
   if (name == 0) name = state.NameOf(row);
@@ -59,7 +60,8 @@ void DescribeEdge(BuildState& state, Edge& edge, uint32_t row) {
       edge.blocking = known.blocking;
     }
   }
-  if (state.trace.str(state.Label(row, "blocking")) == "true") edge.blocking = true;
+  const std::string_view blocking = state.trace.str(state.Label(row, "blocking"));
+  if (blocking == "true" || blocking == "false") edge.blocking = blocking == "true";
 }
 
 }  // namespace
