@@ -51,7 +51,7 @@ function modeled(site, traceId, { spans = false } = {}) {
   const ask = (...args) => JSON.parse(execFileSync(binary, [...args, '--store', store, '--format', 'json'], { encoding: 'utf8' }))
   const imported = ask('import', ...files)
   equal(imported.rejected, 0, `rejected by import (${JSON.stringify(imported)})`)
-  return ask('trace', traceId)
+  return { ...ask('trace', traceId), path: () => ask('critical-path', traceId) }
 }
 function checkSound(trace) {
   equal(JSON.stringify(trace.violations), '[]', 'violations')
@@ -100,6 +100,9 @@ test('a page load models without violation, repair or loss, and its blocks nest'
   equal(task.parent_id, named('navigation').span_id, 'parent of the long task')
   const resources = trace.edges.filter((e) => e.type === 'resource' || e.name === 'resource')
   check(resources.length >= 4, `${resources.length} resource edges`)
+  // The script could not run before it was there: loads are on the critical path, and so is the page's own work.
+  const steps = trace.path().segments.map((s) => `${s.category} ${s.name}`)
+  for (const step of ['blocked navigation', 'self long_task', 'self render list']) check(steps.includes(step), `no "${step}" on the path: ${steps.join(', ')}`)
 })
 
 test('times are exact: whole nanoseconds, as integers, near the wall clock', async ({ open }) => {
