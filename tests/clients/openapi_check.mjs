@@ -157,6 +157,11 @@ const questions = [
   ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service: 'nobody' })}`, (body, assert) => assert.equal(body.traces, 0)],
   ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service, format: 'text' })}`],
   ['/api/v1/critical-path', 400, '/api/v1/critical-path?what_if=faster'],
+  ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks | Bogus' })}`, (body, assert) => assert.equal(body.diagnostics.length, 1)],
+  ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks', format: 'text' })}`],
+  ['/api/v1/feature/{action}', 200, `/api/v1/feature/run${q({ trace: traceId, program: 'Blocks | Count | RecordAs("n")' })}`, (body, assert) => assert.ok(body.rows[0].n >= 6)],
+  ['/api/v1/feature/{action}', 400, '/api/v1/feature/run'],
+  ['/api/v1/feature/{action}', 404, `/api/v1/feature/run${q({ trace: unknown, program: 'Blocks' })}`],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', since: '1h' })}`, (body, assert) => assert.ok(body.spans.some((entry) => entry.trace_id === traceId))],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', thread: '12', pid: '4711' })}`],
   ['/api/v1/resource', 400, '/api/v1/resource'],
@@ -232,6 +237,10 @@ await check('openapi: 200 POST /api/v1/import, and again', async (assert) => {
 });
 await check('openapi: 400 POST /api/v1/import of something else', async (assert) => {
   checkAnswer('/api/v1/import', 'POST', 400, await post('/api/v1/import', { body: 'a poem' }), assert);
+});
+await check('openapi: 200 POST /api/v1/feature/run, with a text that it uses', async (assert) => {
+  const body = JSON.stringify({ program: 'use "n"\nN | RecordAs("n")', library: { n: 'N = Points | Count' } });
+  checkAnswer('/api/v1/feature/{action}', 'POST', 200, await post(`/api/v1/feature/run?trace=${traceId}`, { body }), assert);
 });
 await check('openapi: 403 POST /api/v1/flush without the token', async (assert) => {
   checkAnswer('/api/v1/flush', 'POST', 403, await post('/api/v1/flush'), assert);
