@@ -185,8 +185,14 @@ bool ElementView::Stack(Element kind, uint32_t index, std::string_view& out) {
 void ElementView::Order(Element kind, uint32_t* begin, uint32_t*& end) const {
   const bool by_index =
       kind == Element::kUnit || kind == Element::kBlock || kind == Element::kPoint;
+  if (end - begin < 2) return;
   if (by_index) {  // the trace holds these by (start, id)
-    if (!std::is_sorted(begin, end)) std::sort(begin, end);
+    // Most come in order already, or upwards from child to parent: one look instead of sorting.
+    const auto not_ascending = [](uint32_t a, uint32_t b) { return a >= b; };
+    const auto not_descending = [](uint32_t a, uint32_t b) { return a <= b; };
+    if (std::adjacent_find(begin, end, not_ascending) == end) return;
+    if (std::adjacent_find(begin, end, not_descending) == end) return std::reverse(begin, end);
+    std::sort(begin, end);
   } else {
     const auto before = [&](uint32_t a, uint32_t b) {
       const Nanos start_a = Start(kind, a), start_b = Start(kind, b);

@@ -15,7 +15,10 @@ LaneVector PlanRunner::Navigate(const Node& node) {
   out.null_lane = in.null_lane;
   if (!Charge(in.lanes)) return out;
   const bool one = node.type.shape == Shape::kElement;
-  if (!one) out.offsets.push_back(0);
+  if (!one) {
+    out.offsets.reserve(in.lanes + 1);
+    out.offsets.push_back(0);
+  }
   if (reached_.empty()) reached_.resize(view_.trace.blocks.size(), 0);
   for (size_t lane = 0; lane < in.lanes; ++lane) {
     const size_t first = out.items.size();
