@@ -1,5 +1,6 @@
 #include "answer/answer.h"
 
+#include "answer/dataset_answer.h"
 #include "json/json_writer.h"
 
 namespace wf {
@@ -20,7 +21,15 @@ const std::vector<QuestionKind>& QuestionKinds() {
 }
 
 Result<Answer> Ask(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Choice("format", {"text", "json"}));
+  // Rows can be had in more forms; the other answers of this verb are JSON or text.
+  const bool rows = question.verb == "dataset" &&
+                    (question.argument.rfind("query/", 0) == 0 || question.argument == "sql");
+  if (rows) {
+    WF_TRY(question.params.Choice("format", {"text", "json", "csv", "parquet"}));
+  } else {
+    WF_TRY(question.params.Choice("format", {"text", "json"}));
+  }
+  if (question.verb == "dataset") return AnswerDataset(context, question);
   for (const QuestionKind& kind : QuestionKinds()) {
     if (kind.verb == question.verb) return kind.answer(context, question);
   }

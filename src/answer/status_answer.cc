@@ -15,6 +15,9 @@ std::string StatusText(const AnswerContext& context, const StoreStatus& s,
   if (s.events != s.spans) out += fmt::format("events     {}\n", s.events);
   if (s.messages != 0) out += fmt::format("messages   {}\n", s.messages);
   if (s.attachments != 0) out += fmt::format("attached   {}\n", s.attachments);
+  if (s.dataset_rows != 0)
+    out += fmt::format("datasets   {} rows, {:.1f} MB\n", s.dataset_rows,
+                       static_cast<double>(s.dataset_bytes) / 1e6);
   if (s.spans != 0) {
     out += fmt::format("from       {}\nto         {}\n", FormatInstant(s.oldest_ns),
                        FormatInstant(s.newest_ns));
@@ -56,6 +59,8 @@ Result<Answer> AnswerStatus(const AnswerContext& context, const Question& questi
       .Field("pending_rows", s.pending_rows)
       .Field("messages", s.messages)
       .Field("attachments", s.attachments)
+      .Field("dataset_rows", s.dataset_rows)
+      .Field("dataset_bytes", s.dataset_bytes)
       .Field("oldest_ns", s.oldest_ns)
       .Field("newest_ns", s.newest_ns)
       .EndObject();

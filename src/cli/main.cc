@@ -12,6 +12,7 @@
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
+#include "store/duckdb/sql_sandbox.h"
 
 namespace wf {
 
@@ -86,6 +87,8 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
 }
 
 int Main(int argc, char** argv) {
+  // Not a verb for people: the process that `dataset sql` runs a statement in.
+  if (argc > 1 && std::strcmp(argv[1], kSqlVerb) == 0) return SqlSandboxMain(argc, argv);
   CLI::App root("wherefore: why did it take that long?", "wherefore");
   root.set_version_flag("--version", std::string("wherefore ") + kVersion);
   root.require_subcommand(1);
@@ -94,7 +97,7 @@ int Main(int argc, char** argv) {
       AddServe(root),      AddImport(root),       AddExport(root),   AddTraces(root),
       AddTrace(root),      AddCriticalPath(root), AddStatus(root),   AddServices(root),
       AddOperations(root), AddAttributes(root),   AddResource(root), AddFeature(root),
-      AddCompletion(root),
+      AddDataset(root),    AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

@@ -123,8 +123,10 @@ Result<Answer> StoreAccess::Ask(const Question& question) {
   if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}, {}}, question);
   std::string target = "/api/v1/" + question.verb;
   if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
-  return Fetch(question.body.empty() ? "GET" : "POST", WithParams(target, question.params),
-               question.body);
+  const std::string_view method = !question.method.empty() ? question.method
+                                  : question.body.empty()  ? "GET"
+                                                           : "POST";
+  return Fetch(method, WithParams(target, question.params), question.body);
 }
 
 Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {

@@ -42,6 +42,7 @@ Verb AddOperations(CLI::App& root);
 Verb AddAttributes(CLI::App& root);
 Verb AddResource(CLI::App& root);
 Verb AddFeature(CLI::App& root);
+Verb AddDataset(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

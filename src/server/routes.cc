@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "answer/dataset_answer.h"
 #include "answer/export_answer.h"
 #include "answer/import_answer.h"
 #include "answer/jaeger_query.h"
@@ -128,6 +129,20 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
     // A program does not fit into an address; asking by POST reads all the same.
     if (kind.body == BodyUse::kOptional && kind.argument != ArgumentUse::kNone)
       routes.push_back({"POST", path + "/{argument}", Right::kRead, answer});
+  }
+  // Datasets: GET, POST and DELETE /api/v1/dataset/ACTION[/NAME]. Who may send spans may also say what is extracted from
+  // them, so changes need the right to write: the web interface has that one.
+  for (const DatasetAction& action : DatasetActions()) {
+    const std::string path = "/api/v1/dataset/" + std::string(action.name);
+    const auto answer = [context, &action](const RouteRequest& request) {
+      std::string argument(action.name);
+      if (action.takes_name) argument += "/" + request.argument;
+      return Respond(
+          Ask(ContextFor(context, request.principal),
+              {"dataset", argument, Params(request.http.query), request.http.body, action.method}));
+    };
+    routes.push_back({action.method, action.takes_name ? path + "/{dataset}" : path,
+                      action.use == ActionUse::kRead ? Right::kRead : Right::kWrite, answer});
   }
   routes.push_back(
       {"POST", "/api/v1/import", Right::kWrite, [context](const RouteRequest& request) {

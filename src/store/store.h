@@ -113,7 +113,8 @@ struct StoreStatus {
   int64_t pending_rows = 0;  // acknowledged, not yet in a part
   int64_t messages = 0, attachments = 0;
   Nanos oldest_ns = 0, newest_ns = 0;
-  std::map<std::string, int64_t> counters;  // named: doubles removed, rows retired, ...
+  int64_t dataset_rows = 0, dataset_bytes = 0;  // of all datasets; the bytes are part of disk_bytes
+  std::map<std::string, int64_t> counters;      // named: doubles removed, rows retired, ...
 };
 
 struct RetentionPolicy {

@@ -337,6 +337,11 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
   }
   out.disk_bytes = DirectoryBytes(directory_);
   WF_TRY(CountSideTables(tenant, out));
+  WF_ASSIGN(const auto datasets, datasets_.Read(tenant));
+  for (const DatasetStatus& dataset : datasets) {
+    out.dataset_rows += dataset.rows;
+    out.dataset_bytes += dataset.bytes;
+  }
   std::lock_guard lock(mutex_);
   out.counters = counters_;
   return out;
