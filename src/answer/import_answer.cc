@@ -1,6 +1,7 @@
 #include "answer/import_answer.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "answer/clock_answer.h"
 
@@ -25,11 +26,37 @@ Result<std::vector<TraceId>> ParseIdLines(std::string_view text) {
   return ids;
 }
 
+Result<FileContinuation> ParseContinuation(std::string_view text) {
+  FileContinuation out;
+  const size_t second = text.rfind(':');
+  const size_t first = second == 0 || second == std::string_view::npos
+                           ? std::string_view::npos
+                           : text.rfind(':', second - 1);
+  const auto number = [](std::string_view digits, size_t& value) {
+    const auto end = digits.data() + digits.size();
+    return !digits.empty() && std::from_chars(digits.data(), end, value).ptr == end;
+  };
+  const auto format =
+      first == std::string_view::npos ? std::nullopt : ImportFormatOfKey(text.substr(0, first));
+  if (!format || !number(text.substr(first + 1, second - first - 1), out.byte) ||
+      !number(text.substr(second + 1), out.line)) {
+    return BadInput("continues: \"" + std::string(text.substr(0, 64)) + "\" is no place in a file",
+                    "FORMAT:BYTE:LINE, as in otlp-json:16777216:20480");
+  }
+  out.format = *format;
+  return out;
+}
+
 }  // namespace
+
+std::string FormatContinuation(const FileContinuation& c) {
+  return std::string(ImportFormatKey(c.format)) + ":" + std::to_string(c.byte) + ":" +
+         std::to_string(c.line);
+}
 
 Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
                             std::string_view content) {
-  WF_TRY(params.Check({"name", "model"}));
+  WF_TRY(params.Check({"name", "model", "continues"}));
   WF_ASSIGN(const std::optional<std::string> model,
             params.Choice("model", {"now", "later", "only"}));
   ImportJob job(context.store, context.tenant, context.decode);
@@ -37,7 +64,11 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
     WF_ASSIGN(const auto ids, ParseIdLines(content));
     job.AddTraces(ids);
   } else {
-    WF_TRY(job.AddContent(params.Get("name").value_or("upload"), content));
+    std::optional<FileContinuation> continues;
+    if (const auto text = params.Get("continues")) {
+      WF_ASSIGN(continues, ParseContinuation(*text));
+    }
+    WF_TRY(job.AddContent(params.Get("name").value_or("upload"), content, continues));
   }
   if (model == "later") {
     WF_ASSIGN(const ImportReport report, job.Finish(ImportJob::Modeling::kLater));

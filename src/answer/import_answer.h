@@ -9,6 +9,9 @@ namespace wf {
 // Ends an import: models what came in and solves the hosts' clocks anew for its time.
 Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant);
 
+// The parameter `continues` of a file sent in pieces (import/detect/file_splitter.h): FORMAT:BYTE:LINE.
+std::string FormatContinuation(const FileContinuation& continuation);
+
 // `model`: now (the default); later: keep only, report every trace id; only: the content is trace ids, one a line, of
 // files uploaded before, to be modeled together.
 Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,

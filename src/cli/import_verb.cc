@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "answer/import_answer.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
+#include "import/detect/file_splitter.h"
 #include "server/hash_key.h"
 
 namespace wf {
@@ -64,6 +64,8 @@ int64_t TotalBytes(const std::vector<std::string>& files) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seconds of work
+
 Result<ImportReport> ImportHere(Store& store, const DecodeOptions& decode,
                                 const std::vector<std::string>& files, ProgressBar& progress) {
   ImportJob job(store, "default", decode);
@@ -80,7 +82,8 @@ Result<ImportReport> ImportHere(Store& store, const DecodeOptions& decode,
   return FinishImport(job, store, "default");
 }
 
-// A served store takes each file as an upload, then the ids of all their traces, to be modeled together.
+// A served store takes each file as an upload, a large one in pieces, then the ids of all their traces, to be modeled
+// together.
 Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::string>& files,
                                  ProgressBar& progress) {
   ImportReport total;
@@ -89,31 +92,46 @@ Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::str
     WF_ASSIGN(const Answer answer, access.Upload(params, content));
     return ParseImportReport(answer.body);
   };
+  const auto stopped = [] {
+    return EnvironmentError("import: stopped; what was sent so far is kept",
+                            "run it again: what is there is not doubled");
+  };
   size_t done = 0;
   for (const std::string& file : files) {
-    if (interrupted != 0) {
-      return EnvironmentError("import: interrupted; files so far are imported",
-                              "run it again: what is there is not doubled");
-    }
     std::ifstream in(file, std::ios::binary);
-    std::stringstream content;
-    content << in.rdbuf();
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
-    WF_ASSIGN(const ImportReport one,
-              send(Params({{"name", file}, {"model", "later"}}), content.view()));
-    AddImportReport(one, total);
-    traces.insert(one.trace_ids.begin(), one.trace_ids.end());
-    done += content.view().size();
-    progress.Show(done);
+    FileSplitter pieces(
+        [&](char* buffer, size_t size) -> Result<size_t> {
+          in.read(buffer, static_cast<std::streamsize>(size));
+          if (in.bad()) return EnvironmentError(file + ": cannot be read", "is it a file?");
+          done += static_cast<size_t>(in.gcount());
+          return static_cast<size_t>(in.gcount());
+        },
+        file);
+    while (true) {
+      if (interrupted != 0) return stopped();
+      WF_ASSIGN(const std::optional<FilePiece> piece, pieces.Next());
+      if (!piece) break;
+      Params params({{"name", file}, {"model", "later"}});
+      if (piece->continues) params.Add("continues", FormatContinuation(*piece->continues));
+      WF_ASSIGN(const ImportReport one, send(params, piece->content));
+      AddImportReport(one, total);
+      traces.insert(one.trace_ids.begin(), one.trace_ids.end());
+      progress.Show(done);
+    }
   }
+  total.files = static_cast<int64_t>(files.size());  // the server counted pieces
   Params model_only;
   model_only.Add("model", "only");
-  std::string ids;
-  for (const TraceId& id : traces) ids += ToHex(id) + "\n";
-  WF_ASSIGN(const ImportReport modeled, send(model_only, ids));
-  AddImportReport(modeled, total);
   total.traces = static_cast<int64_t>(traces.size());
-  total.trace_ids = modeled.trace_ids;
+  for (auto next = traces.begin(); next != traces.end();) {
+    std::string ids;
+    for (size_t n = 0; n < kTracesModeled && next != traces.end(); ++n, ++next)
+      ids += ToHex(*next) + "\n";
+    WF_ASSIGN(const ImportReport modeled, send(model_only, ids));
+    AddImportReport(modeled, total);
+    if (total.trace_ids.empty()) total.trace_ids = modeled.trace_ids;
+  }
   return total;
 }
 

@@ -84,8 +84,11 @@ ImportOptions ImportJob::Options() const {
   return options;
 }
 
-Status ImportJob::AddContent(std::string_view name, std::string_view content) {
-  return Count(std::string(name), ImportBytes(content, name, Options(), [this](EventBatch&& batch) {
+Status ImportJob::AddContent(std::string_view name, std::string_view content,
+                             std::optional<FileContinuation> continues) {
+  ImportOptions options = Options();
+  options.continues = continues;
+  return Count(std::string(name), ImportBytes(content, name, options, [this](EventBatch&& batch) {
                  return Take(std::move(batch));
                }));
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,7 +40,8 @@ class ImportJob {
   using Progress = std::function<bool(size_t bytes)>;
   Status AddFile(const std::string& path, const Progress& progress);
   // One file's content, as uploaded; compressed or not.
-  Status AddContent(std::string_view name, std::string_view content);
+  Status AddContent(std::string_view name, std::string_view content,
+                    std::optional<FileContinuation> continues = std::nullopt);
 
   // Traces imported by other jobs, to be modeled by this one's Finish.
   void AddTraces(const std::vector<TraceId>& ids) { traces_.insert(ids.begin(), ids.end()); }

@@ -134,6 +134,23 @@ def importing_again_changes_nothing():
         equal("the report of an import through a server is the same", served, report)
 
 
+def a_file_larger_than_a_request_goes_through_a_server():
+    """70 MB, more than --max-request-bytes, as JSON lines with a malformed one, and as one document."""
+    long_text = "x" * 200_000
+    values = [otlp(process("big", span(0x7000 + n // 2, n + 1, "x", BASE + n, BASE + n + 5, **{"text": f"{n}{long_text}"}))) for n in range(350)]
+    lines = [json.dumps(value) for value in values]
+    lines.insert(300, '{"resourceSpans": "open')
+    whole = {"resourceSpans": [p for value in values for p in value["resourceSpans"]]}
+    for name, content in (("lines.json", "\n".join(lines)), ("whole.json", json.dumps(whole))):
+        path = write(name, content.encode())
+        check(f"{name}: larger than a request may be", os.path.getsize(path) > 64 << 20)
+        direct = import_files(folder(), path)
+        with Server() as server:
+            equal(f"{name}: the report through a server is the same", import_files(server.store, path), direct)
+        equal(f"{name}: every span came in", direct["spans"], 350)
+    equal("the malformed line was counted", import_files(folder(), write("lines.json", "\n".join(lines).encode()))["rejected"], 1)
+
+
 def export_then_import_gives_the_same_traces():
     store = folder()
     rng = random.Random(11)
@@ -301,6 +318,6 @@ def people_read_the_report_too():
 
 
 run(every_format_is_found_by_content, the_same_bytes_by_every_format_are_the_same_trace, folders_are_walked,
-    importing_again_changes_nothing, export_then_import_gives_the_same_traces, export_can_be_cut_by_time,
+    importing_again_changes_nothing, a_file_larger_than_a_request_goes_through_a_server, export_then_import_gives_the_same_traces, export_can_be_cut_by_time,
     files_of_other_verbs_are_refused_by_name, bad_files_are_refused_with_their_place,
     a_good_file_with_bad_spans_counts_them, people_read_the_report_too)

@@ -193,6 +193,33 @@ const char* ImportFormatName(ImportFormat format) {
   return "unknown";
 }
 
+const char* ImportFormatKey(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kOtlpJson:
+      return "otlp-json";
+    case ImportFormat::kOtlpProtobuf:
+      return "otlp-protobuf";
+    case ImportFormat::kOtlpProtobufFile:
+      return "otlp-protobuf-file";
+    case ImportFormat::kZipkinJson:
+      return "zipkin-json";
+    case ImportFormat::kJaegerJson:
+      return "jaeger-json";
+    case ImportFormat::kHTraceJson:
+      return "htrace-json";
+    case ImportFormat::kEventsJson:
+      return "events-json";
+  }
+  return "unknown";
+}
+
+std::optional<ImportFormat> ImportFormatOfKey(std::string_view key) {
+  for (auto f = ImportFormat::kOtlpJson;; f = static_cast<ImportFormat>(static_cast<int>(f) + 1)) {
+    if (key == ImportFormatKey(f)) return f;
+    if (f == ImportFormat::kEventsJson) return std::nullopt;
+  }
+}
+
 Result<ImportFormat> DetectFormat(std::string_view content, std::string_view name) {
   if (LooksLikeCapture(content)) {
     return Refused(name, "a packet capture, which this version does not import yet",

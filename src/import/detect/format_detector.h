@@ -1,6 +1,7 @@
 // Which format a file is in, by its content: names and extensions lie.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,6 +19,9 @@ enum class ImportFormat {
 };
 
 const char* ImportFormatName(ImportFormat format);  // "OTLP JSON", …
+// For interfaces: "otlp-json", …; one for each.
+const char* ImportFormatKey(ImportFormat format);
+std::optional<ImportFormat> ImportFormatOfKey(std::string_view key);
 
 // Looks at the first 64 KiB. Files that another verb reads, and formats we know but do not import, are BadInput with
 // the verb or the way round; so is everything else. `name` is only for messages.

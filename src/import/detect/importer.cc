@@ -78,10 +78,18 @@ class Import {
       : name_(name), options_(options), feeder_(options, sink, result_.report) {
     limits_.repair_utf8 = true;
     limits_.max_depth = 1024;  // OTLP's values take three levels a level
+    if (!options.continues) return;
+    consumed_bytes_ = options.continues->byte;
+    consumed_lines_ = options.continues->line;
+    values_read_ = 1;
   }
 
   Result<ImportResult> Run(std::string_view content) {
-    WF_ASSIGN(result_.format, DetectFormat(content, name_));
+    if (options_.continues) {
+      result_.format = options_.continues->format;
+    } else {
+      WF_ASSIGN(result_.format, DetectFormat(content, name_));
+    }
     if (result_.format == ImportFormat::kOtlpProtobuf) {
       WF_TRY(Protobuf(content, 0));
     } else if (result_.format == ImportFormat::kOtlpProtobufFile) {
@@ -254,7 +262,8 @@ Status Import::Protobuf(std::string_view request, size_t offset) {
     const Status status =
         DecodeOtlpProtobuf(part, options_.decode, feeder_.batch(), result_.report);
     if (!status.ok()) {
-      return BadInput(fmt::format("{}: byte {}: {}", name_, offset + at, status.error().message),
+      return BadInput(fmt::format("{}: byte {}: {}", name_, consumed_bytes_ + offset + at,
+                                  status.error().message),
                       status.error().hint);
     }
     return feeder_.Offer();
@@ -280,15 +289,16 @@ Status Import::Protobuf(std::string_view request, size_t offset) {
 Status Import::FramedProtobuf(std::string_view content) {
   for (size_t at = 0; at < content.size();) {
     if (content.size() - at < 4) {
-      return BadInput(fmt::format("{}: byte {}: the file ends inside a length", name_, at),
-                      "check that the file is whole");
+      return BadInput(
+          fmt::format("{}: byte {}: the file ends inside a length", name_, consumed_bytes_ + at),
+          "check that the file is whole");
     }
     char prefix[8] = {0, 0, 0, 0, content[at], content[at + 1], content[at + 2], content[at + 3]};
     const uint64_t length = LoadBigEndian64(prefix);
     at += 4;
     if (length > content.size() - at) {
       return BadInput(fmt::format("{}: byte {}: a request of {} bytes, of which {} are there",
-                                  name_, at, length, content.size() - at),
+                                  name_, consumed_bytes_ + at, length, content.size() - at),
                       "check that the file is whole");
     }
     WF_TRY(Protobuf(content.substr(at, length), at));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,11 +24,19 @@
 
 namespace wf {
 
+// For content that is not a file's beginning (file_splitter.h): what was found out there, and where this begins.
+struct FileContinuation {
+  ImportFormat format = ImportFormat::kOtlpJson;
+  size_t byte = 0, line = 0;  // before it
+};
+
 struct ImportOptions {
   DecodeOptions decode;
   std::string tenant = "default";
   Nanos received_ns = 0;   // receipt of every row; retention counts from it
   size_t max_rows = 4096;  // of a batch given to the sink
+  // Then no format is looked for, places are counted from there, and a malformed first value is counted, not an error.
+  std::optional<FileContinuation> continues;
 };
 
 struct ImportResult {
