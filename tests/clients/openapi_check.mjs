@@ -74,6 +74,21 @@ await check('openapi: the sample is taken', async (assert) => {
   assert.equal(response.status, 200);
 });
 
+const yaml = 'dataset: openapi\nrow: Trace\ncolumns: Trace | Duration | RecordAs("duration_ns")\n';
+await check('openapi: a dataset is applied, filled and deleted', async (assert) => {
+  const change = async (method, path, request, status, body) =>
+    checkAnswer(path, method, status, await get(request, { method, body }), assert);
+  const applied = await change('POST', '/api/v1/dataset/apply', '/api/v1/dataset/apply?name=openapi.yaml', 200, yaml);
+  assert.equal(applied.saved, true);
+  await change('POST', '/api/v1/dataset/apply', '/api/v1/dataset/apply', 400, 'dataset: 5 5');
+  const filled = await change('POST', '/api/v1/dataset/backfill/{dataset}', '/api/v1/dataset/backfill/openapi', 200);
+  assert.ok(filled.rows > 0);
+  await change('POST', '/api/v1/dataset/backfill/{dataset}', '/api/v1/dataset/backfill/nothing', 404);
+  await change('DELETE', '/api/v1/dataset/delete/{dataset}', '/api/v1/dataset/delete/openapi', 200);
+  await change('DELETE', '/api/v1/dataset/delete/{dataset}', '/api/v1/dataset/delete/openapi', 404);
+  await change('POST', '/api/v1/dataset/backfill/{dataset}', '/api/v1/dataset/backfill/calls', 200);
+});
+
 await check('openapi: every reference resolves, every operation has its own id, path parameters are declared', (assert) => {
   for (const reference of api.references()) api.resolve({ $ref: reference });
   const ids = api.operations().map(({ operation }) => operation.operationId);
@@ -165,6 +180,20 @@ const questions = [
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', since: '1h' })}`, (body, assert) => assert.ok(body.spans.some((entry) => entry.trace_id === traceId))],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', thread: '12', pid: '4711' })}`],
   ['/api/v1/resource', 400, '/api/v1/resource'],
+  ['/api/v1/dataset/list', 200, '/api/v1/dataset/list', (body, assert) => assert.ok(body.datasets.some((entry) => entry.dataset === 'calls' && entry.standing))],
+  ['/api/v1/dataset/list', 200, '/api/v1/dataset/list?format=text'],
+  ['/api/v1/dataset/columns/{dataset}', 200, '/api/v1/dataset/columns/calls', (body, assert) => assert.ok(body.columns.some((entry) => entry.name === 'duration_ns'))],
+  ['/api/v1/dataset/columns/{dataset}', 404, '/api/v1/dataset/columns/nothing'],
+  ['/api/v1/dataset/query/{dataset}', 200, `/api/v1/dataset/query/calls${q({ where: `service = "${service}"`, group_by: 'operation', agg: 'count, p95(duration_ns)' })}`, (body, assert) => assert.equal(body.rows[0].count, 1)],
+  ['/api/v1/dataset/query/{dataset}', 200, '/api/v1/dataset/query/calls?limit=1'],
+  ['/api/v1/dataset/query/{dataset}', 200, '/api/v1/dataset/query/calls?format=csv'],
+  ['/api/v1/dataset/query/{dataset}', 200, '/api/v1/dataset/query/calls?format=parquet'],
+  ['/api/v1/dataset/query/{dataset}', 400, `/api/v1/dataset/query/calls${q({ where: 'service >' })}`],
+  ['/api/v1/dataset/query/{dataset}', 404, '/api/v1/dataset/query/nothing'],
+  ['/api/v1/dataset/compare/{dataset}', 200, `/api/v1/dataset/compare/calls${q({ a: 'error = true', b: 'error = false', metric: 'duration_ns', show: 'all' })}`],
+  ['/api/v1/dataset/compare/{dataset}', 400, '/api/v1/dataset/compare/calls'],
+  ['/api/v1/dataset/sql', 200, `/api/v1/dataset/sql${q({ sql: 'SELECT count(*) AS n FROM calls' })}`, (body, assert) => assert.match(body.dialect, /^DuckDB/)],
+  ['/api/v1/dataset/sql', 400, '/api/v1/dataset/sql?sql=DROP'],
   ['/api/v1/services', 200, '/api/v1/services', (body, assert) => assert.ok(body.services.includes(service))],
   ['/api/v1/services', 200, '/api/v1/services?format=text'],
   ['/api/v1/operations', 200, `/api/v1/operations${q({ service })}`, (body, assert) => assert.ok(body.operations.some((entry) => entry.name === 'call' && entry.kind === 'client'))],

@@ -234,7 +234,7 @@ Result<DatasetRows> RunLocked(const std::string& file, const std::string& sql) {
       fmt::format("ATTACH {} AS datasets (READ_ONLY); USE datasets", duck::Quote(file))));
   unlink(file.c_str());  // it stays open; nobody else will find it
   WF_TRY(connection->Run(
-      "SET allow_community_extensions = false; SET disabled_filesystems = 'LocalFileSystem'; "
+      "SET allow_community_extensions = false; "
       "SET enable_external_access = false; SET lock_configuration = true"));
   duckdb_prepared_statement statement = nullptr;
   const bool prepared =
