@@ -43,6 +43,7 @@ Verb AddAttributes(CLI::App& root);
 Verb AddResource(CLI::App& root);
 Verb AddFeature(CLI::App& root);
 Verb AddDataset(CLI::App& root);
+Verb AddScenario(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

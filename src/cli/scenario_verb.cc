@@ -1,0 +1,74 @@
+// `wherefore scenario NAME --out DIR`: a seeded simulation of a system in trouble, for import, and the question to ask.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "scenario/scenario.h"
+
+namespace wf {
+namespace {
+
+struct ScenarioFlags {
+  std::string out, fault = "on";
+  ScenarioOptions options;
+};
+
+Status PrintList(const CommonFlags& common) {
+  if (common.format == "json") {
+    JsonWriter json;
+    json.BeginObject().Key("scenarios").BeginArray();
+    for (const ScenarioDescription& known : Scenarios()) {
+      json.BeginObject().Field("name", known.name).Field("description", known.description);
+      json.EndObject();
+    }
+    json.EndArray().EndObject();
+    return Print(json.Take() + "\n");
+  }
+  std::string text;
+  for (const ScenarioDescription& known : Scenarios())
+    text += fmt::format("{:<20} {}\n", known.name, known.description);
+  return Print(text);
+}
+
+Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
+  if (flags.options.name == "list") return PrintList(common);
+  ScenarioOptions options = flags.options;
+  options.fault = flags.fault == "off" ? Fault::kOff : Fault::kOn;
+  if (flags.out.empty()) {
+    return BadInput("scenario: --out is missing", "name the folder to write: --out DIR");
+  }
+  WF_ASSIGN(const ScenarioFiles files, WriteScenario(options, flags.out));
+  if (common.format == "json") {
+    JsonWriter json;
+    json.BeginObject().Field("scenario", options.name).Field("traces", files.traces);
+    json.Field("events", files.event_lines).Key("files").BeginArray();
+    json.String(files.events).String(files.query).EndArray().EndObject();
+    return Print(json.Take() + "\n");
+  }
+  return Print(fmt::format("{} events of {} traces in {}\nthe question in {}\n", files.event_lines,
+                           files.traces, files.events, files.query));
+}
+
+}  // namespace
+
+Verb AddScenario(CLI::App& root) {
+  Verb verb = MakeVerb(root, "scenario", "Write a simulated system in trouble, for import");
+  const auto flags = std::make_shared<ScenarioFlags>();
+  verb.app->add_option("NAME", flags->options.name, "the scenario; list names them")->required();
+  verb.app->add_option("--out", flags->out, "the folder for events.jsonl and query.json");
+  verb.app->add_option("--seed", flags->options.seed, "the same seed gives the same bytes")
+      ->capture_default_str();
+  verb.app->add_option("--size", flags->options.size, "requests in each population")
+      ->capture_default_str();
+  verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  verb.app->add_option("--piece", flags->options.piece,
+                       "page-load: the piece that needs more CSS (UserInput)");
+  verb.run = [flags, common = verb.common] { return RunScenario(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf

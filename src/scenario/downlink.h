@@ -1,0 +1,34 @@
+// Downlink: the last mile of one client. One transfer's slice is on the wire at a time; of those that are ready, the
+// most urgent goes first, and of equally urgent ones the one announced first. Bytes over bandwidth, nothing else: no
+// loss, no slow start.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/nanos.h"
+
+namespace wf {
+
+enum class Urgency : uint8_t { kDocument, kResource };
+
+class Downlink {
+ public:
+  explicit Downlink(int64_t bytes_per_second) : bytes_per_second_(bytes_per_second) {}
+
+  // Returns the transfer's index into Finished().
+  size_t Add(Nanos ready, Urgency urgency, int64_t bytes);
+  // When the last byte of each transfer has left.
+  std::vector<Nanos> Finished() const;
+
+ private:
+  struct Transfer {
+    Nanos ready;
+    Urgency urgency;
+    int64_t bytes;
+  };
+  int64_t bytes_per_second_;
+  std::vector<Transfer> transfers_;
+};
+
+}  // namespace wf

@@ -1,0 +1,47 @@
+// Scenarios: seeded simulations of systems in trouble, each with the question that an engineer would ask and the
+// answer that the data must lead to. The same name, seed, size and settings give the same bytes on every machine.
+//
+// Every scenario has two populations, before and after. They are the same requests by the same users (draws.h); one
+// input of the simulation differs, and with the fault off, none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace wf {
+
+struct ScenarioDescription {
+  std::string_view name, description;
+};
+const std::vector<ScenarioDescription>& Scenarios();
+
+enum class Fault : uint8_t { kOn, kOff };
+
+struct ScenarioOptions {
+  std::string name;
+  uint64_t seed = 1;
+  int64_t size = 150;  // requests in each population
+  Fault fault = Fault::kOn;
+  std::string piece;  // page-load: the piece that gets more CSS; empty: UserInput
+};
+
+// Takes some of the lines of events.jsonl.
+using LineSink = std::function<Status(std::string_view lines)>;
+
+// Returns the text of query.json: the question, and under "truth", for tests, the answer.
+Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineSink& sink);
+
+struct ScenarioFiles {
+  std::string events, query;
+  int64_t traces = 0;
+  int64_t event_lines = 0;
+};
+// Writes events.jsonl and query.json into `folder`, made when missing. Neither appears before it is whole.
+Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::string& folder);
+
+}  // namespace wf
