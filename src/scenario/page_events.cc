@@ -192,8 +192,7 @@ class PageRecorder {
     const uint64_t from = resource.asked_by == kNobody
                               ? page_
                               : piece_blocks_[static_cast<size_t>(resource.asked_by)];
-    events_.Event("edge_begin", edge, from, resource.asked,
-                  {{"label:type", "resource"}, {"label:blocking", "true"}});
+    events_.Event("edge_begin", edge, from, resource.asked, {{"label:type", "resource"}});
     events_.Event("edge_end", edge, to, resource.usable,
                   {{"label:resource", std::string(kKindNames[static_cast<size_t>(resource.kind)])},
                    {"label:piece", piece.name},

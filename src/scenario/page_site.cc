@@ -108,7 +108,7 @@ PageSite HomePage() {
       {"Suggestions", 3, 12 * kMilli, {}, 5'000, 20'000, 8'000, 4'000, 6'000, 135 * kMilli},
   };
   site.background_piece = "Suggestions";
-  site.background_work = 330 * kMilli;
+  site.background_work = 450 * kMilli;
   ConfigureEarlyFlush(site);
   return site;
 }
@@ -117,61 +117,63 @@ PageSite SearchPage() {
   PageSite site;
   site.endpoint = "/search";
   site.countries = Countries();
+  // Each kind of result is looked for after the one before it, and flushed as soon as it is there.
+  // … as above, and how often there is no result
   site.pieces = {
       {"Top",
        1,
-       70 * kMilli,
+       110 * kMilli,
        {"top_by_terms", 800},
        8'000,
        20'000,
        12'000,
        6'000,
        6'000,
-       170 * kMilli,
+       130 * kMilli,
        80},
       {"People",
-       1,
-       48 * kMilli,
+       2,
+       240 * kMilli,
        {"people_by_terms", 600},
        7'000,
        20'000,
        9'000,
        5'000,
        8'000,
-       150 * kMilli,
+       120 * kMilli,
        150},
       {"Pages",
-       2,
-       44 * kMilli,
+       3,
+       180 * kMilli,
        {"pages_by_terms", 500},
        6'000,
        18'000,
        8'000,
        5'000,
        6'000,
-       140 * kMilli,
+       110 * kMilli,
        150},
       {"Groups",
-       2,
-       40 * kMilli,
+       4,
+       160 * kMilli,
        {"groups_by_terms", 300},
        5'000,
        16'000,
        7'000,
        4'000,
        4'000,
-       120 * kMilli,
+       100 * kMilli,
        200},
       {"Photos",
-       3,
-       38 * kMilli,
+       5,
+       150 * kMilli,
        {"photos_by_terms", 300},
        4'000,
        14'000,
        6'000,
        4'000,
        12'000,
-       130 * kMilli,
+       110 * kMilli,
        250},
   };
   ConfigureEarlyFlush(site);

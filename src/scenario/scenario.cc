@@ -85,7 +85,7 @@ Result<Plan> PageLoadPlan(const ScenarioOptions& options) {
 Result<Plan> LowPriorityPlan(const ScenarioOptions& options) {
   const PageSite before = HomePage();
   PageSite after = before;
-  after.early_await_permille = 300;
+  after.early_await_permille = 350;
   return PagePlan(before, after,
                   {"The first phase is displayed later. Which piece does the server wait for?",
                    "first_phase", "first_phase_done", "piece", before.background_piece},
@@ -130,7 +130,7 @@ Result<Plan> MissingIndexPlan(const ScenarioOptions& options) {
   const PageSite before = HomePage();
   PageSite after = before;
   DatabaseQuery& query = after.Find("Notifications")->query;
-  query.rows_examined = 190'000;
+  query.rows_examined = 245'000;
   return PagePlan(before, after,
                   {"The page is displayed far later. Which query did it?", "page_load",
                    "display_done", "query", query.name},
@@ -184,7 +184,7 @@ Result<Plan> GrowingInitPlan(const ScenarioOptions& options) {
 Result<Plan> StartupGapsPlan(const ScenarioOptions& options) {
   const AppRelease before = FirstRelease();
   AppRelease after = NextRelease(before, "", 0);
-  if (options.fault == Fault::kOn) after.background_permille = 130;
+  if (options.fault == Fault::kOn) after.background_permille = 200;
   Plan plan;
   plan.question = {"Some cold starts take very long. What runs meanwhile?", "cold_start",
                    "cold_start", "trigger", "push"};
