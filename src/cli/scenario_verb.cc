@@ -11,7 +11,7 @@ namespace wf {
 namespace {
 
 struct ScenarioFlags {
-  std::string out, fault = "on";
+  std::string out, start, fault = "on";
   ScenarioOptions options;
 };
 
@@ -36,6 +36,9 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
   if (flags.options.name == "list") return PrintList(common);
   ScenarioOptions options = flags.options;
   options.fault = flags.fault == "off" ? Fault::kOff : Fault::kOn;
+  if (!flags.start.empty()) {
+    WF_ASSIGN(options.start, ParseInstant(flags.start, Now()));
+  }
   if (flags.out.empty()) {
     return BadInput("scenario: --out is missing", "name the folder to write: --out DIR");
   }
@@ -62,6 +65,8 @@ Verb AddScenario(CLI::App& root) {
       ->capture_default_str();
   verb.app->add_option("--size", flags->options.size, "requests in each population")
       ->capture_default_str();
+  verb.app->add_option("--start", flags->start,
+                       "time of the first request: 3h back from now, RFC 3339, or Unix ns");
   verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();

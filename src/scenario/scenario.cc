@@ -13,8 +13,6 @@
 namespace wf {
 namespace {
 
-// Monday, 6 March 2017, 08:00 UTC: the month of Canopy's example. Fixed, because the same seed gives the same bytes.
-constexpr Nanos kFirstRequest = 1'488'787'200 * kSecond;
 constexpr Nanos kBetweenRequests = 2 * kSecond;
 constexpr Nanos kBetweenPopulations = 2 * kHour;
 
@@ -88,7 +86,7 @@ Result<Plan> LowPriorityPlan(const ScenarioOptions& options) {
   after.early_await_permille = 350;
   return PagePlan(before, after,
                   {"The first phase is displayed later. Which piece does the server wait for?",
-                   "first_phase", "first_phase_done", "piece", before.background_piece},
+                   "page_load", "first_phase_done", "piece", before.background_piece},
                   options);
 }
 
@@ -183,7 +181,7 @@ Result<Plan> GrowingInitPlan(const ScenarioOptions& options) {
 // §5.4 "Mobile Clients", second part.
 Result<Plan> StartupGapsPlan(const ScenarioOptions& options) {
   const AppRelease before = FirstRelease();
-  AppRelease after = NextRelease(before, "", 0);
+  AppRelease after = before;
   if (options.fault == Fault::kOn) after.background_permille = 200;
   Plan plan;
   plan.question = {"Some cold starts take very long. What runs meanwhile?", "cold_start",
@@ -272,6 +270,12 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
     return BadInput(fmt::format("--size {}: must be from 1 to {}", options.size, kMost),
                     "it is the number of requests in each population; 150 when not given");
   }
+  // The scenario's own time must still fit in.
+  constexpr Nanos kFarthest = INT64_MAX - 4000 * kDay;
+  if (options.start > kFarthest || options.start < -kFarthest) {
+    return BadInput(fmt::format("--start {}: too far away", options.start),
+                    "as in --start 3h, three hours back from now");
+  }
   if (!options.piece.empty() && options.name != "page-load") {
     return BadInput(
         fmt::format("--piece {}: scenario {} has no such input", options.piece, options.name),
@@ -281,7 +285,7 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
 
   const Draws draws(options.seed);
   std::vector<Window> windows;
-  Nanos now = kFirstRequest;
+  Nanos now = options.start;
   std::string lines;
   for (size_t p = 0; p < plan.populations.size(); ++p) {
     const Nanos begin = now;
