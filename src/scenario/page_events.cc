@@ -47,14 +47,21 @@ class PageRecorder {
     events_.Block(client_, "paint", load_.paint_begin, load_.display_done,
                   {{"label:tier", "browser"}});
     events_.Point(page_, "display done", load_.display_done, {{"label:marker", "display_done"}});
+    events_.EndBlock(page_, load_.display_done);
+    rest_ = events_.BeginBlock(client_, "load the rest", load_.display_done,
+                               {{"label:tier", "browser"}});
+    events_.Event("rpc_cr", render_, MainBlock(load_.response_received), load_.response_received);
     for (const PageResource& resource : load_.resources) {
-      if (resource.awaited_by == kNobody) RecordResource(resource, page_);
+      if (resource.awaited_by == kNobody) RecordResource(resource, MainBlock(resource.usable));
     }
-    events_.EndBlock(page_, load_.loaded);
+    events_.EndBlock(rest_, load_.loaded);
     events_.EndUnit(client_, load_.loaded);
   }
 
  private:
+  // The page until it is displayed, then what it still loads.
+  uint64_t MainBlock(Nanos at) const { return at <= load_.display_done ? page_ : rest_; }
+
   static Annotations Tier(std::string_view tier) { return {{"label:tier", std::string(tier)}}; }
   static Annotations Tier(std::string_view tier, const PagePiece& piece) {
     return {{"label:tier", std::string(tier)}, {"label:piece", piece.name}};
@@ -99,7 +106,6 @@ class PageRecorder {
                         {{"label:tier", "server"}, {"label:phase", std::to_string(phase)}}));
     }
     events_.Event("rpc_ss", render_, render_, load_.response_sent);
-    events_.Event("rpc_cr", render_, page_, load_.response_received);
     events_.EndBlock(render_, load_.response_sent);
     events_.EndUnit(web, load_.response_sent);
   }
@@ -190,7 +196,7 @@ class PageRecorder {
     const PagePiece& piece = site_.pieces[static_cast<size_t>(resource.piece)];
     const uint64_t edge = events_.NewId();
     const uint64_t from = resource.asked_by == kNobody
-                              ? page_
+                              ? MainBlock(resource.asked)
                               : piece_blocks_[static_cast<size_t>(resource.asked_by)];
     events_.Event("edge_begin", edge, from, resource.asked, {{"label:type", "resource"}});
     events_.Event("edge_end", edge, to, resource.usable,
@@ -205,7 +211,7 @@ class PageRecorder {
   const PageSite& site_;
   const PageLoad& load_;
   TraceEvents& events_;
-  uint64_t client_ = 0, page_ = 0, request_ = 0, render_ = 0, background_ = 0;
+  uint64_t client_ = 0, page_ = 0, rest_ = 0, request_ = 0, render_ = 0, background_ = 0;
   std::vector<uint64_t> flushes_, piece_blocks_;
 };
 

@@ -4,7 +4,8 @@
 // Storage (one query each). Blocks carry label `tier` (browser, network, server, database) and, where one is at work,
 // `piece`; resources are edges of type `resource` with labels `resource` (css, js, img), `piece`, `flush` (early,
 // next) and `used` (by the initial display), and counter `bytes`. The point with label marker=display_done ends the
-// initial display; marker=piece_done ends each piece, marker=phase_done each phase.
+// initial display, and with it the block "load page", the trace's main root; marker=piece_done ends each piece,
+// marker=phase_done each phase.
 #pragma once
 
 #include "scenario/page_load.h"

@@ -137,7 +137,9 @@ TEST(Scenario, EveryOneBuildsUsableTracesThatNeedNoRepair) {
       EXPECT_TRUE(built.repairs.empty()) << RepairPassName(built.repairs[0].pass);
       EXPECT_TRUE(built.violations.empty()) << InvariantName(built.violations[0].invariant);
       EXPECT_TRUE(built.unknown_events.empty());
-      EXPECT_EQ(built.roots.size(), 1u);
+      // A page goes on loading after it has been displayed.
+      EXPECT_EQ(built.roots.size(),
+                known.name == "growing-init" || known.name == "startup-gaps" ? 1u : 2u);
       EXPECT_EQ(built.doubles, 0);
     }
   }
@@ -157,7 +159,7 @@ TEST(Scenario, TheSameSeedGivesTheSameBytesAndAnotherGivesOthers) {
 
 // What every machine must write. It changes when a scenario changes, and only then.
 TEST(Scenario, TheBytesDoNotDependOnTheMachine) {
-  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("page-load", 3, 42)).lines)), "852e2df5219a66bf");
+  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("page-load", 3, 42)).lines)), "e1b4c394dacba2d5");
   EXPECT_EQ(ToHex64(HashBytes(Generate(Options("growing-init", 3, 42)).lines)), "13480a863433c370");
 }
 
