@@ -14,7 +14,6 @@ namespace wf {
 namespace {
 
 constexpr Nanos kBetweenRequests = 2 * kSecond;
-constexpr Nanos kBetweenPopulations = 2 * kHour;
 
 enum DrawFamily : uint64_t { kUsers, kRequests, kTraceIds, kUserOf, kArrival };
 
@@ -301,7 +300,9 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
     }
     // Clocks that are a little off do not carry a request out of its population's time.
     windows.push_back({begin - kMinute, now + kMinute});
-    now += kBetweenPopulations;
+    // The next population comes an hour or more later, by whole hours from the first: clocks are solved by windows of
+    // time, and so the populations fall into these alike.
+    now = begin + ((now - begin) / kHour + 2) * kHour;
   }
   return QueryJson(options, plan, windows);
 }
