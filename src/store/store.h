@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -182,6 +183,11 @@ class Store {
   using Done = std::function<void(Status)>;
   virtual void Append(EventBatch batch, Done done) = 0;
   Status AppendAndWait(EventBatch batch);  // for import and tests
+  // Sees every batch that becomes durable from now on, shared, before its `done` is called; one at a time, on the thread
+  // that made it so, and therefore quickly. There is one listener; an empty function takes its place. When this returns,
+  // the one before is not running any more.
+  using Listener = std::function<void(const std::shared_ptr<const EventBatch>&)>;
+  virtual void Listen(Listener listener) = 0;
 
   // All distinct events of a trace, in (start, id) order. Empty when there are none.
   virtual Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) = 0;

@@ -38,6 +38,8 @@ class FakeStore : public Store {
     done(Status());
   }
 
+  void Listen(Listener) override {}  // answers do not listen
+
   Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override {
     return ReadTraces(tenant, {id});
   }

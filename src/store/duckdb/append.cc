@@ -29,6 +29,11 @@ void DuckdbStore::Append(EventBatch batch, Done done) {
   done(Overloaded("store: more arrives than can be written", "send again later"));
 }
 
+void DuckdbStore::Listen(Listener listener) {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = std::move(listener);
+}
+
 void DuckdbStore::LogLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -59,19 +64,26 @@ void DuckdbStore::LogLoop() {
     queue_bytes_ -= bytes;
     lock.unlock();
     const Status status = LogGroup(group);
+    BatchList durable;
     lock.lock();
     if (status.ok()) {
       if (filling_->rows == 0) filling_->since = MonotonicNow();
       for (Queued& queued : group) {
         filling_->rows += queued.batch.size();
         filling_->bytes += queued.bytes;
-        filling_->batches.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
+        durable.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
+        filling_->batches.push_back(durable.back());
       }
     } else {
       ++counters_["log_write_errors"];
     }
     const bool full = IsFull(*filling_);
     lock.unlock();
+    {
+      const std::lock_guard listening(listener_mutex_);
+      for (const auto& batch : durable)
+        if (listener_) listener_(batch);
+    }
     for (Queued& queued : group) queued.done(status);
     group.clear();
     lock.lock();

@@ -33,6 +33,7 @@ class DuckdbStore : public Store {
   ~DuckdbStore() override;
 
   void Append(EventBatch batch, Done done) override;
+  void Listen(Listener listener) override;
   Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;
   Result<EventBatch> ReadTraces(const std::string& tenant,
                                 const std::vector<TraceId>& ids) override;
@@ -239,6 +240,9 @@ class DuckdbStore : public Store {
   int64_t side_dead_bytes_ = 0;  // deleted since the file was last written anew
 
   DatasetFiles datasets_;
+
+  std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
+  Listener listener_;
 
   std::thread log_thread_, flush_thread_;
 };

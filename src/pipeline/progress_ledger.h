@@ -1,0 +1,43 @@
+// ProgressLedger: up to which receipt everything has been processed. Work that begins takes a hold on the second in
+// which its oldest event was received, and every copy of it keeps that hold until the rows are durable or the trace
+// stands in the persistent delayed queue. So the watermark, the oldest second still held, is all that must be written
+// down: after a crash, events received since are looked through again (tailer.cc, Recover). One hold a second and not
+// one a trace, because fifty thousand traces a second may pass here.
+//
+// Thread safety: all calls, from any thread; holds may outlive the ledger.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/nanos.h"
+
+namespace wf {
+
+class ProgressLedger {
+ public:
+  using Hold = std::shared_ptr<const Nanos>;  // the second's start
+
+  Hold At(Nanos received) {
+    const Nanos second = received - ((received % kSecond) + kSecond) % kSecond;
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<const Nanos>& at = seconds_[second];
+    Hold hold = at.lock();
+    if (hold == nullptr) at = hold = std::make_shared<const Nanos>(second);
+    return hold;
+  }
+
+  // The oldest second still held, else `now`.
+  Nanos Watermark(Nanos now) {
+    const std::lock_guard lock(mutex_);
+    while (!seconds_.empty() && seconds_.begin()->second.expired()) seconds_.erase(seconds_.begin());
+    return seconds_.empty() ? now : std::min(now, seconds_.begin()->first);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Nanos, std::weak_ptr<const Nanos>> seconds_;
+};
+
+}  // namespace wf

@@ -1,0 +1,34 @@
+// RecentClocks: the hosts' clocks for many groups of traces one after another. They move slowly, so they are looked up
+// again only now and then, and a little sooner when a host is met that has none. Thread safety: all calls, from any
+// thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "model/clock_alignment.h"
+#include "store/store.h"
+
+namespace wf {
+
+class RecentClocks {
+ public:
+  explicit RecentClocks(Store& store) : store_(store) {}
+  // `now`: any clock that does not run backwards.
+  Result<std::shared_ptr<const HostClocks>> For(const EventBatch& events, Nanos now);
+
+ private:
+  struct Window {
+    std::shared_ptr<const HostClocks> clocks;
+    Nanos loaded = 0;
+    Nanos until = 0;  // of the events they were loaded for
+  };
+  Store& store_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, Nanos>, Window> windows_;  // by tenant and start of window
+};
+
+}  // namespace wf

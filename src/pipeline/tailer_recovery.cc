@@ -1,0 +1,126 @@
+// What survives the process. The watermark, written every few seconds, says that everything received before it has its
+// rows or stands in the delayed queue. A start looks through what was received since and puts those traces into the
+// delayed queue; so it does when the inbox ran over. Doing so twice costs time and changes nothing.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "log/log.h"
+#include "pipeline/pipeline.h"
+#include "store/directory.h"
+
+namespace wf {
+namespace {
+
+constexpr Nanos kSavePeriod = 5 * kSecond;
+// The wall clock may have been set back a little between receipt and restart.
+constexpr Nanos kClockSlack = 2 * kSecond;
+
+std::string WatermarkPath(const std::string& folder) { return folder + "/watermark"; }
+
+}  // namespace
+
+Result<std::unique_ptr<Tailer>> Tailer::Start(const Surroundings& surroundings,
+                                              TailerOptions options) {
+  if (options.cache.triggers.empty() || options.cache.triggers.size() > kMaxTriggers) {
+    return BadInput(fmt::format("{} triggers: there must be 1 to {}", options.cache.triggers.size(),
+                                kMaxTriggers),
+                    "leave some out");
+  }
+  std::unique_ptr<Tailer> tailer(new Tailer(surroundings, std::move(options), Now()));
+  WF_ASSIGN(tailer->delayed_, DelayedQueue::Open(tailer->folder_ + "/delayed"));
+  WF_ASSIGN(tailer->blacklist_, Blacklist::Open(tailer->folder_ + "/blacklist"));
+  WF_TRY(tailer->Recover());
+  tailer->StartThreads();
+  return tailer;
+}
+
+Status Tailer::Recover() {
+  const std::string path = WatermarkPath(folder_);
+  if (!std::filesystem::exists(path)) {  // a store that had no tailer yet: what it has is old
+    saved_watermark_ = started_;
+    return WriteWholeFile(path, fmt::format("{}\n", started_));
+  }
+  WF_ASSIGN(const std::string text, ReadWholeFile(path));
+  Nanos watermark = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), watermark).ec != std::errc()) {
+    return EnvironmentError(path + ": not a time",
+                            "delete it; traces received before now then keep the rows they have");
+  }
+  saved_watermark_ = watermark;
+  const Nanos from = std::min(watermark, started_) - kClockSlack;
+  unseen_.push_back({from, started_ + kClockSlack, ledger_.At(from)});
+  return {};
+}
+
+bool Tailer::LookThroughUnseen() {
+  Unseen unseen;
+  {
+    const std::lock_guard lock(mutex_);
+    if (unseen_.empty()) return false;
+    unseen = unseen_.front();
+  }
+  ScanOptions options;
+  options.received = {unseen.from, unseen.until};
+  const std::string tenant = "default";  // the only one there is, until there are accounts
+  const Status scanned = store_.Scan(tenant, options, [&](const EventBatch& batch) {
+    std::set<TraceId> ids;
+    for (size_t row = 0; row < batch.size(); ++row) ids.insert(batch.trace_id(row));
+    for (const TraceId& id : ids) Delay({tenant, id}, "", DelayReason::kRecovered, unseen.hold);
+    const std::lock_guard lock(mutex_);
+    return !stopping_;
+  });
+  const Status synced = delayed_->Sync();
+  const std::lock_guard lock(mutex_);
+  if (stopping_ && !unseen_.empty()) return false;  // the next start looks again
+  if (!scanned.ok() || !synced.ok()) {
+    const Error& error = scanned.ok() ? synced.error() : scanned.error();
+    if (log::LogOnce("unseen: " + error.message)) log::Error("looking for unprocessed traces: {}", error.message);
+    return false;
+  }
+  unseen_.erase(unseen_.begin());
+  return true;
+}
+
+void Tailer::SaveProgress(Nanos wall_now) {
+  const int64_t events = cache_.Counts().events;
+  const Nanos watermark = ledger_.Watermark(wall_now);
+  // Without new events the old watermark is as good: nothing was received since.
+  if (events == saved_events_ || watermark - saved_watermark_ < kSavePeriod) return;
+  Status status = delayed_->Sync();
+  if (status.ok())
+    status = WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+  if (!status.ok()) {
+    if (log::LogOnce("save progress")) log::Error("{}", status.error().message);
+    return;
+  }
+  saved_watermark_ = watermark;
+  if (watermark == wall_now) saved_events_ = events;  // all that came is done
+}
+
+void Tailer::Stop() {
+  if (stopped_.exchange(true)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_fetcher_.notify_all();
+  wake_builder_.notify_all();
+  wake_all_.notify_all();
+  queues_.Stop();
+  for (std::thread& thread : threads_) thread.join();
+  if (delayed_ == nullptr || blacklist_ == nullptr) return;  // never started
+  const Status written = writer_.WriteAll(clock());
+  const Status synced = delayed_->Sync();
+  for (const Status& status : {written, synced})
+    if (!status.ok()) log::Error("the tailer stops: {}", status.error().message);
+  if (!synced.ok()) return;
+  const Nanos watermark = ledger_.Watermark(Now());
+  (void)WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+}
+
+Tailer::~Tailer() { Stop(); }
+
+}  // namespace wf

@@ -1,0 +1,55 @@
+// What the tailer tells about itself, for `status` and /metrics.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "json/json_writer.h"
+#include "pipeline/delay_reason.h"
+#include "pipeline/fair_queues.h"
+
+namespace wf {
+
+struct StageStatus {
+  std::string name;  // fetch, build, extract, write, delayed
+  size_t waiting = 0;
+  int64_t items = 0;
+  Nanos cpu_ns = 0;
+  Nanos lag_p50_ns = 0, lag_p99_ns = 0;
+};
+
+struct TailerStatus {
+  bool on = false;
+  int64_t events = 0;             // fetched
+  int64_t traces_due = 0;         // timeouts that were over
+  int64_t traces_from_cache = 0;  // processed from cached events
+  int64_t traces_delayed_done = 0;
+  int64_t traces_again = 0;  // processed before, and again because of late events
+  int64_t traces_unusable = 0;
+  std::array<int64_t, kDelayReasons> delayed{};
+  int64_t evicted = 0, expired = 0;
+  size_t cached_traces = 0, cached_bytes = 0;
+  size_t delayed_queue = 0;
+  Nanos delayed_oldest_ns = 0;  // age of the oldest
+  int64_t rows = 0, write_failures = 0;
+  size_t blacklisted_traces = 0;
+  int64_t blacklisted_events = 0;
+  int64_t ids_forgotten_early = 0, fetch_overflows = 0;
+  std::vector<StageStatus> stages;
+  std::vector<OwnerLoad> owners;
+
+  // Of the traces due, and of the traces processed; 1 and 0 when there were none.
+  double cache_share() const;
+  double again_share() const;
+};
+
+void WriteTailerJson(const TailerStatus& status, JsonWriter& json);
+std::string TailerText(const TailerStatus& status);
+// tailer_… for /metrics: a number a name.
+std::map<std::string, int64_t> TailerCounters(const TailerStatus& status);
+
+}  // namespace wf

@@ -1,0 +1,99 @@
+// The tailer's threads. All but the fetcher run at a lower priority than the threads that receive and answer: the tailer
+// yields, and what it then cannot do in time goes to the delayed queue. The fetcher does not, because it must keep up
+// with what is received; its share is a few per cent.
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "log/log.h"
+#include "pipeline/pipeline.h"
+
+namespace wf {
+namespace {
+
+constexpr int kLowPriority = 10, kLowestPriority = 19;
+constexpr Nanos kIdle = 100 * kMilli;
+constexpr Nanos kWritePeriod = 100 * kMilli;
+constexpr Nanos kSyncPeriod = kSecond;
+
+// Linux keeps the nice value by thread.
+void Yield(int nice) {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), nice);
+}
+
+}  // namespace
+
+void Tailer::StartThreads() {
+  if (options_.threads == TailerOptions::Threads::kNone) return;
+  threads_.emplace_back([this] { RunFetcher(); });
+  for (int i = 0; i < options_.builders; ++i) threads_.emplace_back([this] { RunBuilder(); });
+  for (int i = 0; i < options_.extractors; ++i) threads_.emplace_back([this] { RunExtractor(); });
+  threads_.emplace_back([this] { RunWriter(); });
+
+  threads_.emplace_back([this] { RunDelayed(); });
+}
+
+bool Tailer::Wait(Nanos time) {
+  std::unique_lock lock(mutex_);
+  return !wake_all_.wait_for(lock, std::chrono::nanoseconds(time), [&] { return stopping_; });
+}
+
+void Tailer::RunFetcher() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_fetcher_.wait_for(lock, std::chrono::nanoseconds(kIdle),
+                             [&] { return stopping_ || !inbox_.empty(); });
+      if (stopping_) return;
+    }
+    // Timeouts are looked at between batches too: under full load the inbox may never be empty.
+    for (int batches = 0; batches < 256 && Fetch(); ++batches) {
+    }
+    Trigger();
+  }
+}
+
+void Tailer::RunBuilder() {
+  Yield(kLowPriority);
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_builder_.wait(lock, [&] { return stopping_ || !due_.empty(); });
+      if (stopping_) return;
+    }
+    Build();
+  }
+}
+
+void Tailer::RunExtractor() {
+  Yield(kLowPriority);
+  do {
+    while (Extract(kIdle)) {
+    }
+  } while (Wait(0));
+}
+
+void Tailer::RunWriter() {
+  Yield(kLowPriority);
+  Nanos synced = clock();
+  while (Wait(kWritePeriod)) {
+    Write();
+    if (const Nanos now = clock(); now - synced >= kSyncPeriod) {
+      synced = now;
+      if (const Status status = delayed_->Sync(); !status.ok() && log::LogOnce("delayed sync"))
+        log::Error("the delayed queue: {}", status.error().message);
+      SaveProgress(Now());
+    }
+  }
+}
+
+void Tailer::RunDelayed() {
+  Yield(kLowestPriority);
+  do {
+    while (LookThroughUnseen() || ExtractDelayed()) {
+      if (!Wait(0)) return;
+    }
+  } while (Wait(kIdle));
+}
+
+}  // namespace wf
