@@ -146,15 +146,32 @@ DatasetTable DatasetPlan::NewTable() const {
   return table;
 }
 
+namespace {
+
+int64_t BudgetOf(const Trace& trace) {
+  const auto elements = static_cast<int64_t>(trace.units.size() + trace.blocks.size() +
+                                             trace.points.size() + trace.edges.size());
+  return kBudgetPerTrace + kBudgetPerElement * elements;
+}
+
+}  // namespace
+
+bool DatasetPlan::Wants(const Trace& trace) const {
+  const feature::Plan& plan = plan_->plan;
+  if (plan.filter == kNoNode || !trace.usable()) return true;
+  PlanRunner runner(plan, trace, BudgetOf(trace));
+  if (!runner.Evaluate({plan.filter})) return true;
+  const LaneVector& filter = runner.at(plan.filter);
+  return filter.valid[0] && filter.ints[0] != 0;
+}
+
 ExtractOutcome DatasetPlan::Extract(const Trace& trace, DatasetTable& table) const {
   ExtractOutcome outcome;
   if (!trace.usable()) {
     outcome.kind = ExtractOutcome::Kind::kUnusable;
     return outcome;
   }
-  const auto elements = static_cast<int64_t>(trace.units.size() + trace.blocks.size() +
-                                             trace.points.size() + trace.edges.size());
-  const int64_t budget = kBudgetPerTrace + kBudgetPerElement * elements;
+  const int64_t budget = BudgetOf(trace);
   PlanRunner runner(plan_->plan, trace, budget);
   const feature::Plan& plan = plan_->plan;
   const auto over_budget = [&] {

@@ -58,6 +58,9 @@ class DatasetPlan {
   // (kBudgetPerTrace). What was left out is in the outcome, to be counted under its name.
   ExtractOutcome Extract(const Trace& trace, DatasetTable& table) const;
 
+  // Whether Extract may give rows, or has a loss to tell: the filter alone, for those who must decide cheaply.
+  bool Wants(const Trace& trace) const;
+
   // An empty table with the right columns.
   DatasetTable NewTable() const;
 
