@@ -14,9 +14,12 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "import/decode/attribute_rules.h"
+#include "pipeline/tailer_status.h"
 #include "store/store.h"
 
 namespace wf {
+
+class Tailer;
 
 // What a running server knows about itself; empty when the command line reads a store directly.
 struct ServerFacts {
@@ -25,6 +28,7 @@ struct ServerFacts {
   std::map<std::string, int64_t> counters;
   std::optional<Nanos> retention_age_ns;
   std::optional<int64_t> retention_bytes;
+  TailerStatus tailer;
 };
 
 struct AnswerContext {
@@ -34,6 +38,7 @@ struct AnswerContext {
   Nanos now = 0;
   std::function<ServerFacts()> facts;  // may be empty
   DecodeOptions decode;                // attribute rules, for what is uploaded
+  Tailer* tailer = nullptr;            // null: rows of datasets are not kept up here
 };
 
 struct Question {

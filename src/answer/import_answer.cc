@@ -4,12 +4,16 @@
 #include <charconv>
 
 #include "answer/clock_answer.h"
+#include "pipeline/pipeline.h"
 
 namespace wf {
 
-Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant) {
+Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
+                                  Tailer* tailer) {
   WF_ASSIGN(const ImportReport report, job.Finish());
   if (report.time.from < report.time.until) WF_TRY(RefreshClocks(store, tenant, report.time));
+  if (tailer != nullptr)
+    WF_TRY(tailer->ProcessNow(tenant, {job.traces().begin(), job.traces().end()}));
   return report;
 }
 
@@ -76,7 +80,8 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
       WF_TRY(RefreshClocks(context.store, context.tenant, report.time));
     return Answer{"application/json", ImportReportJson(report)};
   }
-  WF_ASSIGN(const ImportReport report, FinishImport(job, context.store, context.tenant));
+  WF_ASSIGN(const ImportReport report,
+            FinishImport(job, context.store, context.tenant, context.tailer));
   return Answer{"application/json", ImportReportJson(report)};
 }
 

@@ -6,8 +6,10 @@
 
 namespace wf {
 
-// Ends an import: models what came in and solves the hosts' clocks anew for its time.
-Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant);
+// Ends an import: models what came in, solves the hosts' clocks anew for its time, and extracts the datasets' rows (when
+// there is a tailer): when it returns, the next question sees them.
+Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
+                                  Tailer* tailer);
 
 // The parameter `continues` of a file sent in pieces (import/detect/file_splitter.h): FORMAT:BYTE:LINE.
 std::string FormatContinuation(const FileContinuation& continuation);

@@ -28,6 +28,7 @@ std::string StatusText(const AnswerContext& context, const StoreStatus& s,
     out += fmt::format("up for     {}\n", FormatDuration(context.now - facts.started_ns));
   for (const auto& [name, address] : facts.listeners)
     out += fmt::format("{:<10} {}\n", name, address);
+  if (facts.started_ns != 0) out += TailerText(facts.tailer);
   bool first = true;
   for (const auto& counters : {s.counters, facts.counters}) {
     for (const auto& [name, value] : counters) {
@@ -82,6 +83,7 @@ Result<Answer> AnswerStatus(const AnswerContext& context, const Question& questi
   number_or_null("age_ns", facts.retention_age_ns);
   number_or_null("bytes", facts.retention_bytes);
   json.EndObject();
+  WriteTailerJson(facts.tailer, json.Key("tailer"));
   json.EndObject();
   return JsonAnswer(json.Take());
 }

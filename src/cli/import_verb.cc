@@ -15,6 +15,8 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "import/detect/file_splitter.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/store_datasets.h"
 #include "server/hash_key.h"
 
 namespace wf {
@@ -66,8 +68,15 @@ volatile std::sig_atomic_t interrupted = 0;
 
 constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seconds of work
 
-Result<ImportReport> ImportHere(Store& store, const DecodeOptions& decode,
+// The store is ours alone: rows of datasets are extracted here, by the same code as a server's.
+Result<ImportReport> ImportHere(Store& store, const std::string& path, const DecodeOptions& decode,
                                 const std::vector<std::string>& files, ProgressBar& progress) {
+  StoreDatasets datasets(store, path + "/parquet");
+  TailerOptions options;
+  options.threads = TailerOptions::Threads::kNone;
+  WF_ASSIGN(const auto tailer,
+            Tailer::Start({store, datasets, datasets, path + "/tailer"}, options));
+  tailer->Step();  // what a server left undone is noted before new events come
   ImportJob job(store, "default", decode);
   size_t done = 0;
   for (const std::string& file : files) {
@@ -79,7 +88,9 @@ Result<ImportReport> ImportHere(Store& store, const DecodeOptions& decode,
     }));
     done += in_file;
   }
-  return FinishImport(job, store, "default");
+  WF_ASSIGN(const ImportReport report, FinishImport(job, store, "default", tailer.get()));
+  WF_TRY(datasets.Maintain("default", StoreDatasets::When::kNow));
+  return report;
 }
 
 // A served store takes each file as an upload, a large one in pieces, then the ids of all their traces, to be modeled
@@ -156,8 +167,9 @@ Status RunImport(const std::vector<std::string>& paths, const std::vector<std::s
   stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
   ::sigaction(SIGINT, &stop, nullptr);
   ProgressBar progress("importing", TotalBytes(files), common.format);
-  auto report = access->served() ? ImportThere(*access, files, progress)
-                                 : ImportHere(access->local(), decode, files, progress);
+  auto report = access->served()
+                    ? ImportThere(*access, files, progress)
+                    : ImportHere(access->local(), access->path(), decode, files, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
   return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));

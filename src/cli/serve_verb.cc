@@ -20,17 +20,59 @@ struct ServeFlags {
   std::string sync = "on";
   std::string retention_age, retention_bytes, max_request_bytes, max_inflight_bytes;
   std::vector<std::string> attribute_rules;
+  std::string tailer = "on";
+  std::vector<std::string> tailer_triggers;
+  std::string tailer_cache_bytes, tailer_cache_expiry, tailer_remember_ids;
   std::string log_level = "info";
   bool check = false;
 };
 
+Status ParseSwitch(const char* name, const std::string& text, bool& out) {
+  if (text != "on" && text != "off" && text != "true" && text != "false") {
+    return BadInput(std::string(name) + ": \"" + text + "\" is neither on nor off",
+                    "choose one of them");
+  }
+  out = text == "on" || text == "true";
+  return {};
+}
+
+Status ParseTime(const char* name, const std::string& text, Nanos& out) {
+  if (text.empty()) return {};
+  auto time = ParseDuration(text);
+  if (!time.ok())
+    return BadInput(std::string(name) + ": " + time.error().message, time.error().hint);
+  out = *time;
+  return {};
+}
+
+Status InterpretTailer(const ServeFlags& flags, ServeOptions& options) {
+  WF_TRY(ParseSwitch("--tailer", flags.tailer, options.tailer));
+  CacheOptions& cache = options.tailer_options.cache;
+  WF_TRY(ParseTime("--tailer-cache-expiry", flags.tailer_cache_expiry, cache.expiry));
+  WF_TRY(ParseTime("--tailer-remember-ids", flags.tailer_remember_ids, cache.remember));
+  if (!flags.tailer_cache_bytes.empty()) {
+    auto bytes = ParseByteSize(flags.tailer_cache_bytes);
+    if (!bytes.ok())
+      return BadInput("--tailer-cache-bytes: " + bytes.error().message, bytes.error().hint);
+    cache.bytes = static_cast<size_t>(*bytes);
+  }
+  if (!flags.tailer_triggers.empty()) cache.triggers.clear();
+  for (const std::string& text : flags.tailer_triggers) {
+    WF_ASSIGN(Trigger trigger, ParseTrigger(text));
+    cache.triggers.push_back(std::move(trigger));
+  }
+  if (cache.triggers.size() > kMaxTriggers) {
+    return BadInput("--tailer-trigger: more than " + std::to_string(kMaxTriggers) + " of them",
+                    "leave some out");
+  }
+  return {};
+}
+
 Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   ServeOptions& options = flags.options;
   options.store = common.store;
-  if (flags.sync != "on" && flags.sync != "off" && flags.sync != "true" && flags.sync != "false") {
-    return BadInput("--sync: \"" + flags.sync + "\" is neither on nor off", "choose one of them");
-  }
-  options.sync = flags.sync == "on" || flags.sync == "true";
+  WF_TRY(ParseSwitch("--sync", flags.sync, options.sync));
+  WF_TRY(InterpretTailer(flags, options));
   if (!flags.retention_age.empty()) {
     auto age = ParseDuration(flags.retention_age);
     if (!age.ok()) return BadInput("--retention-age: " + age.error().message, age.error().hint);
@@ -135,6 +177,37 @@ Verb AddServe(CLI::App& root) {
                  "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
                  "given again")
       ->take_all();
+  TailerOptions& t = o.tailer_options;
+  app.add_option(
+         "--tailer", flags->tailer,
+         "on: rows of datasets are kept up as traces arrive; off: by backfill and import only")
+      ->capture_default_str();
+  app.add_option(
+         "--tailer-trigger", flags->tailer_triggers,
+         "when a trace is processed: \"NAME TIMEOUT after first|last [within DURATION] "
+         "[limit DURATION] [when KEY=VALUE]\" (live 10s after last within 60s); may be given "
+         "again")
+      ->take_all();
+  app.add_option("--tailer-cache-bytes", flags->tailer_cache_bytes,
+                 "of events that wait to be processed (256MiB)");
+  app.add_option("--tailer-cache-expiry", flags->tailer_cache_expiry,
+                 "after a trace's last event (2m)");
+  app.add_option("--tailer-remember-ids", flags->tailer_remember_ids,
+                 "of traces that left the cache (5h)");
+  app.add_option("--tailer-queue", t.isolation_queue,
+                 "traces that may wait for one owner's datasets")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--tailer-builders", t.builders, "threads that model traces")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  app.add_option("--tailer-extractors", t.extractors, "threads that extract features")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  app.add_option("--max-events-per-trace", t.cache.max_events_per_trace,
+                 "no more of a trace is stored beyond it")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
       ->capture_default_str();
   app.add_flag("--check", flags->check, "only check the configuration");

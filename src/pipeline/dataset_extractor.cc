@@ -75,24 +75,27 @@ Status DatasetExtractor::Write(Store& store, const std::string& tenant) {
 
 Status DatasetExtractor::WriteParquet(Store& store, const std::string& tenant,
                                       const std::string& folder) {
-  if (changed_hours_.empty()) return {};
-  const std::string place = folder + "/" + definition_.name;
-  std::error_code error;
-  std::filesystem::create_directories(place, error);
-  if (error) return EnvironmentError(place + ": " + error.message(), "is the store writable?");
   while (!changed_hours_.empty()) {
-    const Nanos hour = *changed_hours_.begin();
-    DatasetQuery query;
-    query.where = {{"time_ns", CompareOp::kGe, false, {hour}},
-                   {"time_ns", CompareOp::kLt, false, {SaturatingAdd(hour, kHour)}}};
-    query.limit = kParquetRows;
-    query.counting = DatasetQuery::Counting::kDoNotCount;
-    WF_ASSIGN(const DatasetRows rows, store.QueryRows(tenant, definition_.name, query));
-    const std::string path = fmt::format("{}/{}.parquet", place, FormatInstant(hour).substr(0, 13));
-    WF_TRY(WriteParquetRows(rows.table, path));
+    WF_TRY(WriteParquetHour(store, tenant, definition_.name, *changed_hours_.begin(), folder));
     changed_hours_.erase(changed_hours_.begin());
   }
   return {};
+}
+
+Status WriteParquetHour(Store& store, const std::string& tenant, const std::string& dataset,
+                        Nanos hour, const std::string& folder) {
+  const std::string place = folder + "/" + dataset;
+  std::error_code error;
+  std::filesystem::create_directories(place, error);
+  if (error) return EnvironmentError(place + ": " + error.message(), "is the store writable?");
+  DatasetQuery query;
+  query.where = {{"time_ns", CompareOp::kGe, false, {hour}},
+                 {"time_ns", CompareOp::kLt, false, {SaturatingAdd(hour, kHour)}}};
+  query.limit = kParquetRows;
+  query.counting = DatasetQuery::Counting::kDoNotCount;
+  WF_ASSIGN(const DatasetRows rows, store.QueryRows(tenant, dataset, query));
+  return WriteParquetRows(rows.table,
+                          fmt::format("{}/{}.parquet", place, FormatInstant(hour).substr(0, 13)));
 }
 
 }  // namespace wf

@@ -55,4 +55,8 @@ class DatasetExtractor {
   std::set<Nanos> changed_hours_;
 };
 
+// The dataset's rows of one hour as FOLDER/DATASET/HOUR.parquet, whole.
+Status WriteParquetHour(Store& store, const std::string& tenant, const std::string& dataset,
+                        Nanos hour, const std::string& folder);
+
 }  // namespace wf

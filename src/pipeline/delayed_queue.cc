@@ -106,7 +106,8 @@ void DelayedQueue::Push(DelayedTrace trace, ProgressLedger::Hold hold) {
   const std::lock_guard lock(mutex_);
   ++pushed_[static_cast<size_t>(trace.reason)];
   unsynced_.push_back(std::move(trace));
-  if (hold != nullptr && (holds_.empty() || holds_.back() != hold)) holds_.push_back(std::move(hold));
+  if (hold != nullptr && (holds_.empty() || holds_.back() != hold))
+    holds_.push_back(std::move(hold));
 }
 
 void DelayedQueue::PushAgain(DelayedTrace trace) {

@@ -69,7 +69,7 @@ class DelayedQueue {
     uint64_t number;
     size_t items;  // not popped
   };
-  std::deque<Log> logs_;          // oldest first; the last may be being written
+  std::deque<Log> logs_;  // oldest first; the last may be being written
   std::unique_ptr<LogWriter> writer_;
   uint64_t next_number_ = 1;
   std::vector<DelayedTrace> head_;  // items of the oldest log

@@ -25,7 +25,8 @@ class DelayedQueueTest : public ::testing::Test {
     return std::move(*queue);
   }
   static DelayedTrace Item(uint64_t n) {
-    return {"default", {n, n + 1}, n % 2 ? "odd" : "", DelayReason::kQueueFull, static_cast<Nanos>(n)};
+    return {
+        "default", {n, n + 1}, n % 2 ? "odd" : "", DelayReason::kQueueFull, static_cast<Nanos>(n)};
   }
   static std::vector<uint64_t> Ids(DelayedQueue& queue, size_t limit) {
     std::vector<uint64_t> out;
@@ -122,7 +123,8 @@ TEST_F(DelayedQueueTest, KillLosesNothingThatWasSynced) {
     while (told < 2000) told += static_cast<size_t>(::read(pipe_ends[0], buffer, sizeof buffer));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    for (ssize_t n; (n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0;) told += static_cast<size_t>(n);
+    for (ssize_t n; (n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
+      told += static_cast<size_t>(n);
     ::close(pipe_ends[0]);
     EXPECT_GE(Open()->size(), before + told);
   }

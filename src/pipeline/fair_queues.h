@@ -27,8 +27,8 @@ namespace wf {
 struct OwnerLoad {
   std::string owner;
   size_t queued = 0;
-  int64_t taken = 0;     // items put into the queue
-  int64_t refused = 0;   // items that found it full
+  int64_t taken = 0;    // items put into the queue
+  int64_t refused = 0;  // items that found it full
   Nanos cpu_ns = 0;
 };
 
@@ -69,7 +69,8 @@ class FairQueues {
   // Waits for one; nothing after Stop, or when `patience` is over.
   std::optional<Taken> Take(Nanos patience) {
     std::unique_lock lock(mutex_);
-    work_.wait_for(lock, std::chrono::nanoseconds(patience), [&] { return stopped_ || queued_ != 0; });
+    work_.wait_for(lock, std::chrono::nanoseconds(patience),
+                   [&] { return stopped_ || queued_ != 0; });
     if (stopped_) return std::nullopt;
     return TakeLocked();
   }

@@ -20,8 +20,7 @@ std::map<std::string, Nanos> UseUntilDone(const std::map<std::string, Nanos>& co
     }
     auto taken = queues.TryTake();
     if (!taken) break;
-    const Nanos cost =
-        std::uniform_int_distribution<Nanos>(1, 2 * costs.at(taken->owner))(random);
+    const Nanos cost = std::uniform_int_distribution<Nanos>(1, 2 * costs.at(taken->owner))(random);
     queues.Charge(taken->owner, cost);
     used[taken->owner] += cost;
   }
@@ -29,7 +28,8 @@ std::map<std::string, Nanos> UseUntilDone(const std::map<std::string, Nanos>& co
 }
 
 TEST(FairQueuesTest, CpuIsSharedEquallyWhateverItemsCost) {
-  const auto used = UseUntilDone({{"cheap", 50 * kMicro}, {"dear", 20 * kMilli}, {"middle", kMilli}}, 200'000);
+  const auto used =
+      UseUntilDone({{"cheap", 50 * kMicro}, {"dear", 20 * kMilli}, {"middle", kMilli}}, 200'000);
   ASSERT_EQ(used.size(), 3u);
   const Nanos most = std::max({used.at("cheap"), used.at("dear"), used.at("middle")});
   const Nanos least = std::min({used.at("cheap"), used.at("dear"), used.at("middle")});

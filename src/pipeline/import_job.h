@@ -45,6 +45,7 @@ class ImportJob {
 
   // Traces imported by other jobs, to be modeled by this one's Finish.
   void AddTraces(const std::vector<TraceId>& ids) { traces_.insert(ids.begin(), ids.end()); }
+  const std::set<TraceId>& traces() const { return traces_; }
   // Models what was imported; then everything is durable, modeled and visible. kLater leaves the modeling to another
   // job and reports every trace id: a trace may lie in several files, and is whole only after the last.
   enum class Modeling { kNow, kLater };

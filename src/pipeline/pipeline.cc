@@ -115,7 +115,8 @@ bool Tailer::Build() {
   std::vector<DueTrace> group;
   {
     const std::lock_guard lock(mutex_);
-    while (!due_.empty() && group.size() < kBuildGroup &&
+    // No more at once than an owner may have waiting: the rest would find his queue full.
+    while (!due_.empty() && group.size() < std::min(kBuildGroup, options_.isolation_queue) &&
            (group.empty() || group.front().key.tenant == due_.front().key.tenant)) {
       group.push_back(std::move(due_.front()));
       due_.pop_front();
@@ -173,7 +174,8 @@ std::vector<std::shared_ptr<BuiltTrace>> Tailer::BuildGroup(std::vector<TraceRow
     if (fresh) {
       auto found = clocks_.For(*one.events, now);
       if (!found.ok() && log::LogOnce("tailer clocks: " + found.error().message))
-        log::Warn("the hosts' clocks: {}; traces are built by recorded ones", found.error().message);
+        log::Warn("the hosts' clocks: {}; traces are built by recorded ones",
+                  found.error().message);
       at->second = found.ok() ? *found : std::make_shared<const HostClocks>();
     }
     auto trace = std::make_shared<BuiltTrace>();
@@ -348,7 +350,8 @@ bool Tailer::Step() {
   while (Build()) busy = true;
   while (Extract(0)) busy = true;
   busy |= Write();
-  if (const Status synced = delayed_->Sync(); !synced.ok()) log::Error("{}", synced.error().message);
+  if (const Status synced = delayed_->Sync(); !synced.ok())
+    log::Error("{}", synced.error().message);
   busy |= LookThroughUnseen();
   busy |= ExtractDelayed();
   return busy;

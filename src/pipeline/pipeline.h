@@ -23,8 +23,8 @@
 #include "pipeline/built_trace.h"
 #include "pipeline/delayed_queue.h"
 #include "pipeline/fair_queues.h"
-#include "pipeline/recent_clocks.h"
 #include "pipeline/progress_ledger.h"
+#include "pipeline/recent_clocks.h"
 #include "pipeline/row_writer.h"
 #include "pipeline/stage_meter.h"
 #include "pipeline/tailed_dataset.h"
@@ -112,7 +112,8 @@ class Tailer {
   void ExtractInto(const BuiltTrace& trace, const TailedDatasets& datasets,
                    const Selection& selection);
   // Reads, builds and extracts stored traces whose claims the caller has.
-  Status ProcessStored(const std::string& tenant, const std::vector<TracesInProgress::Claim>& claims,
+  Status ProcessStored(const std::string& tenant,
+                       const std::vector<TracesInProgress::Claim>& claims,
                        const Selection& selection, const ProgressLedger::Hold& hold);
 
   // tailer_recovery.cc: what survives the process.
@@ -154,9 +155,9 @@ class Tailer {
   ProgressLedger::Hold overflow_hold_;
   bool stopping_ = false;
 
-  std::mutex fetching_;  // one at a time, so that a batch is either waiting or cached
+  std::mutex fetching_;                // one at a time, so that a batch is either waiting or cached
   std::atomic<bool> distrust_{false};  // batches were passed over: what is cached may lack events
-  Nanos saved_watermark_ = 0;  // the writer's thread's own, as the next
+  Nanos saved_watermark_ = 0;          // the writer's thread's own, as the next
   int64_t saved_events_ = 0;
 
   StageMeter fetch_, build_, extract_, write_, delay_;

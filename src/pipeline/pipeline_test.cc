@@ -100,7 +100,8 @@ class TailerTest : public ::testing::Test {
     auto tailer = Tailer::Start({*store_, datasets_, rows_, folder_ + "/tailer"}, options_);
     ASSERT_TRUE(tailer.ok()) << tailer.error().message;
     tailer_ = std::move(*tailer);
-    store_->Listen([this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
+    store_->Listen(
+        [this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
   }
   void StopTailer() {
     store_->Listen({});
@@ -285,7 +286,8 @@ TEST_F(TailerTest, ABatchThatFindsTheInboxFullIsLookedThroughLater) {
   StopTailer();
   options_.inbox_bytes = 1;
   StartTailer();
-  for (uint64_t trace = 1; trace <= 10; ++trace) Send(trace, {1, 2});  // nothing is fetched meanwhile
+  for (uint64_t trace = 1; trace <= 10; ++trace)
+    Send(trace, {1, 2});  // nothing is fetched meanwhile
   EXPECT_EQ(tailer_->ReadStatus().fetch_overflows, 9);
   Pass(kMinute);
   EXPECT_EQ(rows_.Of("spans").size(), 10u);

@@ -31,7 +31,8 @@ class ProgressLedger {
   // The oldest second still held, else `now`.
   Nanos Watermark(Nanos now) {
     const std::lock_guard lock(mutex_);
-    while (!seconds_.empty() && seconds_.begin()->second.expired()) seconds_.erase(seconds_.begin());
+    while (!seconds_.empty() && seconds_.begin()->second.expired())
+      seconds_.erase(seconds_.begin());
     return seconds_.empty() ? now : std::min(now, seconds_.begin()->first);
   }
 

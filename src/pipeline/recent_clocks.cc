@@ -7,8 +7,8 @@
 namespace wf {
 namespace {
 
-constexpr Nanos kClocksHold = 15 * kSecond;    // as often as a server solves them
-constexpr Nanos kUnknownHold = 5 * kSecond;    // asking costs up to 0.2 s under full load
+constexpr Nanos kClocksHold = 15 * kSecond;  // as often as a server solves them
+constexpr Nanos kUnknownHold = 5 * kSecond;  // asking costs up to 0.2 s under full load
 constexpr size_t kWindowsKept = 64;
 
 // Hosts without an offset, unless there is but one host, which needs none.
@@ -39,8 +39,7 @@ Result<std::shared_ptr<const HostClocks>> RecentClocks::For(const EventBatch& ev
     const std::lock_guard lock(mutex_);
     if (const auto at = windows_.find(key); at != windows_.end() && until <= at->second.until) {
       const Nanos age = now - at->second.loaded;
-      if (age < kUnknownHold ||
-          (age < kClocksHold && !HasUnknownHost(events, *at->second.clocks)))
+      if (age < kUnknownHold || (age < kClocksHold && !HasUnknownHost(events, *at->second.clocks)))
         return at->second.clocks;
     }
   }

@@ -45,9 +45,9 @@ void RowWriter::Add(const std::string& dataset, const BuiltTrace& trace, Dataset
     {
       const std::lock_guard lock(mutex_);
       Gathered& g = found->gathered;
-      const bool fits = g.traces.empty() ||
-                        (g.rows.rows() < kGatherRows && g.traces.count(trace.key.id) == 0 &&
-                         SameColumns(g.rows, rows));
+      const bool fits =
+          g.traces.empty() || (g.rows.rows() < kGatherRows && g.traces.count(trace.key.id) == 0 &&
+                               SameColumns(g.rows, rows));
       if (fits) {
         if (g.traces.empty()) g.since = now;
         g.traces.insert(trace.key.id);
@@ -81,8 +81,7 @@ Status RowWriter::WriteOne(const Key& key, Dataset& dataset, Nanos now) {
   }
   if (gathered.traces.empty()) return {};
   const TimeRange time = gathered.replaced.empty() ? TimeRange() : gathered.time;
-  const Status status =
-      sink_.Write(key.first, key.second, gathered.rows, gathered.replaced, time);
+  const Status status = sink_.Write(key.first, key.second, gathered.rows, gathered.replaced, time);
   last_lag_.store(now - gathered.since, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);

@@ -32,10 +32,9 @@ struct WriterCounts {
 class RowWriter {
  public:
   // A write that failed: these traces have lost their rows of the dataset, the caller sees to it that they come again.
-  using OnFailure = std::function<void(const std::string& tenant, const std::string& dataset,
-                                       const std::vector<TraceId>& traces,
-                                       const std::vector<ProgressLedger::Hold>& holds,
-                                       const Error& error)>;
+  using OnFailure = std::function<void(
+      const std::string& tenant, const std::string& dataset, const std::vector<TraceId>& traces,
+      const std::vector<ProgressLedger::Hold>& holds, const Error& error)>;
   RowWriter(RowSink& sink, OnFailure on_failure)
       : sink_(sink), on_failure_(std::move(on_failure)) {}
 

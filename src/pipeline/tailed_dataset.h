@@ -18,8 +18,8 @@ namespace wf {
 // A deployed dataset. Its functions may be called by several threads at once.
 struct TailedDataset {
   std::string name, owner;
-  std::function<DatasetTable()> new_table;                     // empty, with the right columns
-  std::function<void(const Trace&, DatasetTable&)> extract;    // appends the trace's rows
+  std::function<DatasetTable()> new_table;                   // empty, with the right columns
+  std::function<void(const Trace&, DatasetTable&)> extract;  // appends the trace's rows
   std::function<bool(const Trace&)> wants;  // the filter; absent: every trace may have rows
 };
 using TailedDatasets = std::vector<TailedDataset>;

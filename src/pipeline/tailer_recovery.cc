@@ -77,7 +77,8 @@ bool Tailer::LookThroughUnseen() {
   if (stopping_ && !unseen_.empty()) return false;  // the next start looks again
   if (!scanned.ok() || !synced.ok()) {
     const Error& error = scanned.ok() ? synced.error() : scanned.error();
-    if (log::LogOnce("unseen: " + error.message)) log::Error("looking for unprocessed traces: {}", error.message);
+    if (log::LogOnce("unseen: " + error.message))
+      log::Error("looking for unprocessed traces: {}", error.message);
     return false;
   }
   unseen_.erase(unseen_.begin());
@@ -90,8 +91,7 @@ void Tailer::SaveProgress(Nanos wall_now) {
   // Without new events the old watermark is as good: nothing was received since.
   if (events == saved_events_ || watermark - saved_watermark_ < kSavePeriod) return;
   Status status = delayed_->Sync();
-  if (status.ok())
-    status = WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+  if (status.ok()) status = WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
   if (!status.ok()) {
     if (log::LogOnce("save progress")) log::Error("{}", status.error().message);
     return;

@@ -112,7 +112,8 @@ std::map<std::string, int64_t> TailerCounters(const TailerStatus& s) {
   out["tailer_traces_again"] = s.traces_again;
   out["tailer_traces_unusable"] = s.traces_unusable;
   for (size_t r = 0; r < kDelayReasons; ++r)
-    out["tailer_delayed_" + std::string(DelayReasonName(static_cast<DelayReason>(r)))] = s.delayed[r];
+    out["tailer_delayed_" + std::string(DelayReasonName(static_cast<DelayReason>(r)))] =
+        s.delayed[r];
   out["tailer_delayed_queue"] = static_cast<int64_t>(s.delayed_queue);
   out["tailer_cache_traces"] = static_cast<int64_t>(s.cached_traces);
   out["tailer_cache_bytes"] = static_cast<int64_t>(s.cached_bytes);

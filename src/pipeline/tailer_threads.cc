@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "log/log.h"
 #include "pipeline/pipeline.h"
 
@@ -40,9 +42,10 @@ bool Tailer::Wait(Nanos time) {
 
 void Tailer::RunFetcher() {
   for (;;) {
+    const Nanos until_due = cache_.NextDue().value_or(INT64_MAX) - clock();
     {
       std::unique_lock lock(mutex_);
-      wake_fetcher_.wait_for(lock, std::chrono::nanoseconds(kIdle),
+      wake_fetcher_.wait_for(lock, std::chrono::nanoseconds(std::clamp<Nanos>(until_due, 0, kIdle)),
                              [&] { return stopping_ || !inbox_.empty(); });
       if (stopping_) return;
     }

@@ -145,7 +145,8 @@ void TraceCache::StartTimer(const Timer& timer, Nanos at, const ProgressLedger::
   // Rounded up: a timeout is never shorter than asked for.
   Slot& slot = timers_[(at + kTick - 1) / kTick * kTick];
   slot.timers.push_back(timer);
-  if (hold != nullptr && (slot.holds.empty() || slot.holds.back() != hold)) slot.holds.push_back(hold);
+  if (hold != nullptr && (slot.holds.empty() || slot.holds.back() != hold))
+    slot.holds.push_back(hold);
   ++waiting_;
 }
 
@@ -171,8 +172,8 @@ std::vector<DueTrace> TraceCache::TakeDue(Nanos now, size_t limit) {
       Entry& entry = entries_[found->second];
       const uint32_t bit = 1u << timer.trigger;
       if ((entry.scheduled & bit) == 0) continue;  // called off
-      const Nanos ready = options_.triggers[timer.trigger].ReadyAt(
-          entry.first_match[timer.trigger], entry.last_match[timer.trigger]);
+      const Nanos ready = options_.triggers[timer.trigger].ReadyAt(entry.first_match[timer.trigger],
+                                                                   entry.last_match[timer.trigger]);
       if (ready > now) {  // more events came: the timeout begins again
         StartTimer(timer, ready, entry.hold);
         continue;

@@ -123,10 +123,10 @@ class TraceCache {
     uint32_t matched = 0;    // triggers that ever matched
     uint32_t scheduled = 0;  // triggers whose timeout runs
     int64_t events = 0;
-    Nanos first = 0, last = 0;    // by our clock
-    Nanos begins = INT64_MAX;     // the earliest event, by the senders' clocks
-    ProgressLedger::Hold hold;    // of the oldest event not yet processed
-    bool gone = false;            // some of its events are not here
+    Nanos first = 0, last = 0;  // by our clock
+    Nanos begins = INT64_MAX;   // the earliest event, by the senders' clocks
+    ProgressLedger::Hold hold;  // of the oldest event not yet processed
+    bool gone = false;          // some of its events are not here
     bool processed = false;
     bool refused = false;
   };
@@ -135,7 +135,7 @@ class TraceCache {
     TraceId id;
     uint8_t trigger;
   };
-  // Timers of a tenth of a second, and the oldest events behind them: their traces may leave the cache before.
+  // Timers of a fiftieth of a second, and the oldest events behind them: their traces may leave the cache before.
   struct Slot {
     std::vector<Timer> timers;
     std::vector<ProgressLedger::Hold> holds;
@@ -154,7 +154,7 @@ class TraceCache {
   using Id = std::pair<uint32_t, TraceId>;
 
   static constexpr uint32_t kNobody = UINT32_MAX;
-  static constexpr Nanos kTick = 100 * kMilli;
+  static constexpr Nanos kTick = 20 * kMilli;
   // What an entry takes beside its rows: itself, its place in the map, its timer.
   static constexpr size_t kEntryBytes = sizeof(Entry) + 64 + sizeof(Timer);
 

@@ -209,7 +209,8 @@ TEST(RecentIdsTest, RemembersForTheTimeAskedAndForgetsLater) {
   int wrong = 0;
   for (uint64_t i = 0; i < 10000; ++i) wrong += ids.MayHave(0, {i + 5000, i});
   EXPECT_LT(wrong, 20);
-  for (Nanos t = kHour; t < 5 * kHour; t += kMinute) ids.Insert(0, {0xFFFF, static_cast<uint64_t>(t)}, t);
+  for (Nanos t = kHour; t < 5 * kHour; t += kMinute)
+    ids.Insert(0, {0xFFFF, static_cast<uint64_t>(t)}, t);
   EXPECT_TRUE(ids.MayHave(0, {999, 999 * 7}));  // 5 h are not over
   for (Nanos t = 5 * kHour; t < 12 * kHour; t += kMinute)
     ids.Insert(0, {0xFFFF, static_cast<uint64_t>(t)}, t);

@@ -26,10 +26,10 @@ struct Trigger {
   enum class Since : uint8_t { kFirst, kLast };
   std::string name;
   Nanos timeout = 0;
-  Since since = Since::kLast;        // of the matching events: the first or the last
-  std::optional<Nanos> within;       // kLast: at most this long after the first
-  Nanos limit = kDay;                // a trace it matched is refused when it goes on for longer
-  std::string key, value;            // key empty: every event
+  Since since = Since::kLast;   // of the matching events: the first or the last
+  std::optional<Nanos> within;  // kLast: at most this long after the first
+  Nanos limit = kDay;           // a trace it matched is refused when it goes on for longer
+  std::string key, value;       // key empty: every event
   bool operator==(const Trigger&) const = default;
 
   // When a trace is ready whose matching events came from `first` to `last`.
@@ -58,9 +58,9 @@ class TriggerMatcher {
 
   const std::vector<Trigger>& triggers_;
   const EventBatch& batch_;
-  uint32_t always_ = 0;      // no pattern
-  uint32_t by_process_ = 0;  // decided, or possibly decided, by the process
-  uint32_t by_row_ = 0;      // needs a look at the event
+  uint32_t always_ = 0;                 // no pattern
+  uint32_t by_process_ = 0;             // decided, or possibly decided, by the process
+  uint32_t by_row_ = 0;                 // needs a look at the event
   std::vector<uint32_t> process_bits_;  // + kKnown once found
 };
 

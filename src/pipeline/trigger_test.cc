@@ -10,7 +10,8 @@ namespace {
 TEST(TriggerTest, TextsAreReadAndWrittenAlike) {
   for (const char* text :
        {"live 10s after last within 1m", "any 10m after first", "build 1d after first limit 7d",
-        "browser 10m after first when service=browser*", "x 1500ms after last when name=GET /a b"}) {
+        "browser 10m after first when service=browser*",
+        "x 1500ms after last when name=GET /a b"}) {
     const auto trigger = ParseTrigger(text);
     ASSERT_TRUE(trigger.ok()) << text;
     EXPECT_EQ(TriggerText(*trigger), text);
@@ -49,9 +50,10 @@ TEST(TriggerTest, LastEventWithinALimitOfTheFirst) {
 TEST(TriggerTest, PatternsOnProcessEventAndAttributes) {
   std::vector<Trigger> triggers;
   for (const char* text :
-       {"all 1s after last", "shop 1s after last when service=shop*", "eu 1s after last when zone=eu",
-        "get 1s after last when name=GET *", "slow 1s after last when tier=3",
-        "server 1s after last when kind=server", "span 1s after last when type=span"})
+       {"all 1s after last", "shop 1s after last when service=shop*",
+        "eu 1s after last when zone=eu", "get 1s after last when name=GET *",
+        "slow 1s after last when tier=3", "server 1s after last when kind=server",
+        "span 1s after last when type=span"})
     triggers.push_back(*ParseTrigger(text));
   BatchBuilder b;
   b.Process("shop-cart", "h", {{"zone", "eu"}}).Span({1, 1}, 1, 0, 5, 5, "GET /").Int("tier", 3);

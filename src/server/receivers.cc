@@ -42,6 +42,10 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
     count("requests_malformed", 1);
     return finish(status, report);
   }
+  if (context.tailer != nullptr) {
+    if (const int64_t refused = context.tailer->DropRefused(batch); refused != 0)
+      report.Reject("trace_too_long", refused);
+  }
   count("spans_rejected", report.rejected);
   for (const auto& [name, n] : report.repairs) count("repaired_" + name, n);
   if (batch.empty()) return finish({}, report);

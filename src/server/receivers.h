@@ -10,6 +10,7 @@
 #include "import/decode/attribute_rules.h"
 #include "net/grpc_server.h"
 #include "net/http_message.h"
+#include "pipeline/pipeline.h"
 #include "server/authorize.h"
 #include "server/counters.h"
 #include "store/store.h"
@@ -21,6 +22,7 @@ struct ReceiverContext {
   const Authorizer& authorizer;
   Counters& counters;
   DecodeOptions decode;
+  Tailer* tailer = nullptr;  // null: no trace is refused for its length
 };
 
 net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context);

@@ -41,8 +41,8 @@ void AddSecurityHeaders(net::HttpResponse& response) {
 }
 
 AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
-  return {context.store, principal.tenant, context.store_path,
-          Now(),         context.facts,    context.decode};
+  return {context.store, principal.tenant, context.store_path, Now(),
+          context.facts, context.decode,   context.tailer};
 }
 
 // "/api/v1/trace/{id}" against "/api/v1/trace/abc": the argument is "abc". {…} stands last and takes the rest.

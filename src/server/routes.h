@@ -38,6 +38,7 @@ struct RouteContext {
   std::function<ServerFacts()> facts;
   std::function<bool()> ready;
   DecodeOptions decode;
+  Tailer* tailer = nullptr;
 };
 
 std::vector<Route> MakeRoutes(const RouteContext& context);

@@ -72,6 +72,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   store_options.sync = options.sync ? SyncMode::kSync : SyncMode::kNoSync;
   WF_ASSIGN(server->store_, OpenDuckdbStore(options.store, store_options));
   RemoveServerFile(options.store);  // of a server that was killed: we hold the store now
+  WF_TRY(server->StartTailer());
   server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
   server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
   server->http_ = std::make_unique<net::HttpServer>(*server->io_);
@@ -80,6 +81,16 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_TRY(WriteServerFile(options.store, {::getpid(), server->token_, server->listeners_}));
   server->housekeeper_ = std::thread([raw = server.get()] { raw->Housekeeping(); });
   return server;
+}
+
+// Sees what becomes durable from the first request on.
+Status Server::StartTailer() {
+  datasets_ = std::make_unique<StoreDatasets>(*store_, options_.store + "/parquet");
+  if (!options_.tailer) return {};
+  WF_ASSIGN(tailer_, Tailer::Start({*store_, *datasets_, *datasets_, options_.store + "/tailer"},
+                                   options_.tailer_options));
+  store_->Listen([this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
+  return {};
 }
 
 Status Server::Listen() {
@@ -93,7 +104,7 @@ Status Server::Listen() {
   grpc_options.max_message_bytes = static_cast<size_t>(options_.max_request_bytes);
   grpc_options.budget = budget;
 
-  ReceiverContext receivers{*store_, *authorizer_, counters_, {}};
+  ReceiverContext receivers{*store_, *authorizer_, counters_, {}, tailer_.get()};
   receivers.decode.rules = options_.attribute_rules;
   WF_ASSIGN(receivers.decode.hash_key, LoadHashKey(options_.store));
   const RouteContext routes{*store_,
@@ -103,7 +114,8 @@ Status Server::Listen() {
                             *workers_,
                             [this] { return Facts(); },
                             [this] { return !stopping_; },
-                            receivers.decode};
+                            receivers.decode,
+                            tailer_.get()};
 
   std::vector<std::pair<std::string, std::string>> bound_addresses;
   for (const ListenerSpec& spec : kListeners) {
@@ -146,6 +158,11 @@ ServerFacts Server::Facts() const {
   facts.counters = counters_.Snapshot();
   facts.retention_age_ns = options_.retention_age_ns;
   facts.retention_bytes = options_.retention_bytes;
+  if (tailer_ != nullptr) {
+    facts.tailer = tailer_->ReadStatus();
+    facts.counters.merge(TailerCounters(facts.tailer));
+    facts.counters.merge(datasets_->Counters());
+  }
   const auto& h = http_->counters();
   facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
   facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
@@ -180,6 +197,7 @@ void Server::Housekeeping() {
     if (options_.retention_age_ns || options_.retention_bytes) {
       note("retention", store_->Retain({options_.retention_age_ns, options_.retention_bytes}));
     }
+    note("dataset_maintenance", datasets_->Maintain("default", StoreDatasets::When::kDue));
     if (const Nanos now = Now(); now - clocks_refreshed >= kClockPeriod) {
       clocks_refreshed = now;
       note("clock_refresh", RefreshClocks(*store_, "default", {now - 2 * kClockWindow, now}));
@@ -202,6 +220,8 @@ void Server::Stop(Nanos patience) {
   if (cut != 0) log::Warn("{} connections were cut", cut);
   io_->Stop();  // handlers that are still queued there may use the workers
   workers_.reset();
+  store_->Listen({});
+  tailer_.reset();
   if (const Status flushed = store_->Flush(); !flushed.ok())
     log::Error("flush: {}", flushed.error().message);
   RemoveServerFile(options_.store);

@@ -14,6 +14,8 @@
 #include "net/grpc_server.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/store_datasets.h"
 #include "server/authorize.h"
 #include "server/counters.h"
 #include "server/routes.h"
@@ -40,6 +42,7 @@ class Server {
 
  private:
   Server() = default;
+  Status StartTailer();
   Status Listen();
   void Housekeeping();
   ServerFacts Facts() const;
@@ -53,6 +56,8 @@ class Server {
   Counters counters_;
   std::unique_ptr<Authorizer> authorizer_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<StoreDatasets> datasets_;
+  std::unique_ptr<Tailer> tailer_;  // null: off
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;

@@ -8,6 +8,7 @@
 
 #include "base/nanos.h"
 #include "import/decode/attribute_rules.h"
+#include "pipeline/pipeline.h"
 
 namespace wf {
 
@@ -26,6 +27,8 @@ struct ServeOptions {
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> events_origins;  // of other sites' pages that may send events
   std::vector<AttributeRule> attribute_rules;
+  bool tailer = true;  // off: rows of datasets come by `dataset backfill` and import only
+  TailerOptions tailer_options;
 };
 
 }  // namespace wf

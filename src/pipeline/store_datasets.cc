@@ -1,0 +1,136 @@
+#include "pipeline/store_datasets.h"
+
+#include "base/hash.h"
+#include "log/log.h"
+#include "pipeline/dataset_extractor.h"
+#include "store/row_query.h"
+
+namespace wf {
+namespace {
+
+constexpr Nanos kLookAgain = kSecond;
+constexpr Nanos kFilePeriod = kMinute;
+constexpr Nanos kRetentionPeriod = 10 * kMinute;
+
+// The saved texts as one number: compiling is needed only when it changes.
+Result<uint64_t> VersionOf(Store& store, const std::string& tenant) {
+  uint64_t version = 1;
+  for (const char* kind : {kDatasetKind, kFeatureKind}) {
+    WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kind));
+    for (const Document& document : documents) {
+      version = HashBytes(document.name, version);
+      version = HashBytes(document.text, version);
+    }
+  }
+  return version;
+}
+
+}  // namespace
+
+std::shared_ptr<const TailedDatasets> StoreDatasets::Deployed(const std::string& tenant) {
+  const std::lock_guard lock(mutex_);
+  Tenant& known = tenants_[tenant];
+  const Nanos now = MonotonicNow();
+  if (known.deployed == nullptr || now - known.looked >= kLookAgain) {
+    known.looked = now;
+    if (const Status status = Reload(tenant, known);
+        !status.ok() && log::LogOnce("datasets: " + status.error().message))
+      log::Error("datasets: {}; those known so far go on", status.error().message);
+    if (known.deployed == nullptr) known.deployed = std::make_shared<const TailedDatasets>();
+  }
+  return known.deployed;
+}
+
+Status StoreDatasets::Reload(const std::string& tenant, Tenant& known) {
+  WF_ASSIGN(const uint64_t version, VersionOf(store_, tenant));
+  if (version == known.version) return {};
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store_, tenant));
+  auto deployed = std::make_shared<TailedDatasets>();
+  for (const DatasetDefinition& definition : catalog.definitions()) {
+    auto plan = catalog.Compile(definition, definition.name);
+    if (!plan.ok()) {  // what it includes may have changed since it was saved
+      if (log::LogOnce(plan.error().message))
+        log::Error("dataset {} is not extracted: {}", definition.name, plan.error().message);
+      continue;
+    }
+    TailedDataset dataset;
+    dataset.name = definition.name;
+    dataset.owner = definition.owner;
+    dataset.new_table = [plan = *plan] { return plan.NewTable(); };
+    dataset.extract = [plan = *plan, losses = losses_](const Trace& trace, DatasetTable& rows) {
+      const ExtractOutcome outcome = plan.Extract(trace, rows);
+      if (outcome.kind == ExtractOutcome::Kind::kOverBudget) ++losses->over_budget;
+      losses->rows_dropped += static_cast<int64_t>(outcome.rows_dropped);
+    };
+    if (!definition.filter.empty())
+      dataset.wants = [plan = *plan](const Trace& trace) { return plan.Wants(trace); };
+    deployed->push_back(std::move(dataset));
+  }
+  known.deployed = std::move(deployed);
+  known.definitions = catalog.definitions();
+  known.version = version;
+  return {};
+}
+
+Status StoreDatasets::Write(const std::string& tenant, const std::string& dataset,
+                            const DatasetTable& rows, const std::vector<TraceId>& replaced,
+                            TimeRange time) {
+  bool parquet = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Tenant& known = tenants_[tenant];
+    bool deployed = false;
+    for (const DatasetDefinition& definition : known.definitions) {
+      if (definition.name != dataset) continue;
+      deployed = true;
+      parquet = definition.parquet;
+    }
+    if (!deployed)
+      return {};  // deleted while its rows were on their way: they must not bring it back
+  }
+  RowReplacement replacement;
+  replacement.traces = replaced;
+  replacement.time = time;
+  WF_TRY(store_.WriteRows(tenant, dataset, rows, replacement));
+  if (!parquet) return {};
+  const std::lock_guard lock(mutex_);
+  Tenant& known = tenants_[tenant];
+  const TableColumn& times = rows.columns[1];  // FixedDatasetColumns
+  for (const int64_t start : times.numbers)
+    known.changed_hours.insert({dataset, BucketStart(start, kHour)});
+  return {};
+}
+
+Status StoreDatasets::Maintain(const std::string& tenant, When when) {
+  std::set<std::pair<std::string, Nanos>> hours;
+  std::vector<DatasetDefinition> definitions;
+  {
+    const std::lock_guard lock(mutex_);
+    Tenant& known = tenants_[tenant];
+    const Nanos now = MonotonicNow();
+    if (when == When::kNow || now - known.files_written >= kFilePeriod) {
+      known.files_written = now;
+      hours.swap(known.changed_hours);
+    }
+    if (now - known.retained >= kRetentionPeriod) {
+      known.retained = now;
+      definitions = known.definitions;
+    }
+  }
+  Status first;
+  const auto note = [&](Status status) {
+    if (!status.ok() && first.ok()) first = std::move(status);
+  };
+  for (const auto& [dataset, hour] : hours)
+    note(WriteParquetHour(store_, tenant, dataset, hour, folder_));
+  for (const DatasetDefinition& definition : definitions)
+    note(store_.RetainRows(tenant, definition.name, definition.retention));
+  return first;
+}
+
+std::map<std::string, int64_t> StoreDatasets::Counters() const {
+  return {{"features_over_budget", losses_->over_budget.load()},
+          {"feature_rows_dropped", losses_->rows_dropped.load()}};
+}
+
+}  // namespace wf

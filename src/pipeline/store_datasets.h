@@ -1,0 +1,57 @@
+// StoreDatasets: the datasets that a store has, for the tailer: compiled once, looked at again every second, so that a
+// new or changed one is deployed without a restart; and their rows into the store, and into Parquet files where the
+// definition asks for them.  Thread safety: all calls, from any thread.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "pipeline/dataset_catalog.h"
+#include "pipeline/tailed_dataset.h"
+
+namespace wf {
+
+class StoreDatasets : public DatasetSource, public RowSink {
+ public:
+  // `folder`: of Parquet files, FOLDER/NAME/HOUR.parquet.
+  StoreDatasets(Store& store, std::string folder) : store_(store), folder_(std::move(folder)) {}
+
+  std::shared_ptr<const TailedDatasets> Deployed(const std::string& tenant) override;
+  Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
+               const std::vector<TraceId>& replaced, TimeRange time) override;
+
+  // Parquet files of hours that changed, and retention of rows; what is not yet due is left alone. `kNow`: all files.
+  enum class When : uint8_t { kDue, kNow };
+  Status Maintain(const std::string& tenant, When when);
+
+  // What features left out, by name.
+  std::map<std::string, int64_t> Counters() const;
+
+ private:
+  struct Tenant {
+    std::shared_ptr<const TailedDatasets> deployed;
+    std::vector<DatasetDefinition> definitions;
+    uint64_t version = 0;                                   // a hash of the saved texts
+    Nanos looked = 0;                                       // monotonic
+    std::set<std::pair<std::string, Nanos>> changed_hours;  // dataset, hour
+    Nanos files_written = 0, retained = 0;                  // monotonic
+  };
+  struct Losses {
+    std::atomic<int64_t> over_budget{0}, rows_dropped{0};
+  };
+
+  Status Reload(const std::string& tenant, Tenant& known);  // mutex_ held
+
+  Store& store_;
+  const std::string folder_;
+  const std::shared_ptr<Losses> losses_ = std::make_shared<Losses>();
+  std::mutex mutex_;
+  std::map<std::string, Tenant> tenants_;
+};
+
+}  // namespace wf
