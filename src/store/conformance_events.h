@@ -78,6 +78,21 @@ TEST_P(StoreConformance, SurvivesReopeningWithoutFlush) {
   EXPECT_EQ(ReadStatus().spans, 1);
 }
 
+TEST_P(StoreConformance, AListenerSeesEveryDurableBatchBeforeItsSender) {
+  std::vector<size_t> heard;  // sizes; the store calls from one thread at a time
+  store_->Listen([&](const std::shared_ptr<const EventBatch>& batch) {
+    EXPECT_GT(batch->received_ns, 0);
+    heard.push_back(batch->size());
+  });
+  AppendOnce(BatchBuilder().Span(T(1), 1, 0, kT0, 10).Take());
+  EXPECT_THAT(heard, ElementsAre(1));
+  AppendOnce(BatchBuilder().Span(T(1), 2, 1, kT0, 10).Span(T(2), 3, 0, kT0, 10).Take());
+  EXPECT_THAT(heard, ElementsAre(1, 2));
+  store_->Listen({});
+  AppendOnce(BatchBuilder().Span(T(1), 4, 1, kT0, 10).Take());
+  EXPECT_THAT(heard, ElementsAre(1, 2));
+}
+
 TEST_P(StoreConformance, UnknownTraceIsEmpty) {
   EXPECT_TRUE(Read(T(404)).empty());
   Append(BatchBuilder().Span(T(1), 1, 0, kT0, 10).Take());

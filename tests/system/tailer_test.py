@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# needs: wherefore
+# parallel: yes
+# timeout: 240
+"""The tailer: rows of datasets appear as traces arrive, late spans replace them, and a kill in between loses nothing."""
+from harness import *
+
+# Quick, so that the test is; the shipped ones are the same in kind.
+QUICK = ("--tailer-trigger", "quick 1s after last within 5s")
+
+DATASET = """dataset: sizes
+owner: test
+row: Trace
+columns: |
+  Blocks | Count | RecordAs("blocks")
+"""
+
+
+def one(trace, *spans, start=None):
+    start = now_ns() if start is None else start
+    return otlp(process("shop", *(span(trace, n, "work", start, start + 5 * MILLI, parent=0 if n == 1 else 1)
+                                  for n in spans)))
+
+
+def apply(store):
+    must(cli("dataset", "apply", write("sizes.yaml", DATASET), store=store))
+
+
+def rows(store, dataset="sizes"):
+    """trace number → its values of column blocks."""
+    answer = cli("dataset", "query", dataset, "--limit", "10000", store=store)
+    if answer.code != 0:
+        return {}
+    found = {}
+    for row in answer.json["rows"]:
+        found.setdefault(int(row["trace_id"], 16), []).append(row["blocks"])
+    return found
+
+
+def tailer(server):
+    return server.get("/api/v1/status").json["tailer"]
+
+
+def live():
+    store = folder()
+    with Server(store, *QUICK) as server:
+        apply(store)
+        server.send_otlp(one(1, 1, 2))
+        server.send_otlp(one(2, 1))
+        check("rows appear by themselves", wait_for(lambda: rows(store) == {1: [2], 2: [1]}, 60), lambda: rows(store))
+        check("standing datasets have them too", wait_for(lambda: set(rows(store, "traces")) == {1, 2}, 60))
+        server.send_otlp(one(1, 3))
+        check("a late span replaces its trace's rows, and no others",
+              wait_for(lambda: rows(store) == {1: [3], 2: [1]}, 60), lambda: rows(store))
+        status = tailer(server)
+        check("status tells what was processed again", status["traces_again"] >= 1 or status["traces_delayed_done"] >= 1, status)
+        check("and the stages", [s["name"] for s in status["stages"]] == ["fetch", "build", "extract", "write", "delayed"], status)
+        check("and the owners' CPU time", {o["owner"] for o in status["owners"]} >= {"test"}
+              or status["traces_delayed_done"] > 0, status)
+        text = must(cli("status", store=store, text=True)).out.decode()
+        check("as text as well", "tailer" in text and "delayed" in text, text)
+        metrics = server.get("/metrics").body.decode()
+        check("and /metrics", "wherefore_tailer_traces_due" in metrics, metrics[:500])
+        # A dataset that comes later needs no restart.
+        must(cli("dataset", "apply", write("more.yaml", DATASET.replace("sizes", "more")), store=store))
+        server.send_otlp(one(3, 1, 2, 3, 4))
+        check("a new dataset is deployed without a restart", wait_for(lambda: rows(store, "more").get(3) == [4], 60))
+
+
+def kill_between():
+    store = folder()
+    slow = ("--tailer-trigger", "slow 10m after last")
+    server = Server(store, *slow)
+    apply(store)
+    for trace in range(1, 21):
+        server.send_otlp(one(trace, 1, 2))
+    server.kill()
+    with Server(store, *QUICK) as server:
+        everything = {trace: [2] for trace in range(1, 21)}
+        check("a kill between receipt and rows loses nothing", wait_for(lambda: rows(store) == everything, 90),
+              lambda: rows(store))
+        server.send_otlp(one(5, 3))
+        everything[5] = [3]
+        check("a span that comes after it finds its trace", wait_for(lambda: rows(store) == everything, 60),
+              lambda: rows(store))
+
+
+def imports():
+    store = folder()
+    apply(store)
+    import_value(store, one(1, 1, 2, start=5))
+    equal("import without a server: rows are there when it ends", rows(store), {1: [2]})
+    import_value(store, one(1, 3, start=5), "late.json")
+    equal("and are replaced by a later one", rows(store), {1: [3]})
+    with Server(store) as server:
+        import_value(store, one(2, 1, start=5), "served.json")
+        equal("import into a server: likewise", rows(store), {1: [3], 2: [1]})
+        check("and it is not processed again later", tailer(server)["traces_due"] == 0, lambda: tailer(server))
+
+
+def off():
+    store = folder()
+    with Server(store, "--tailer", "off") as server:
+        apply(store)
+        server.send_otlp(one(1, 1))
+        check("off is off", tailer(server)["on"] is False, lambda: tailer(server))
+    refused = cli("serve", "--check", "--tailer-trigger", "live soon after last", store=folder())
+    check("a bad trigger is refused, with its text", refused.code == 2 and "live soon" in refused.error["message"], refused)
+
+
+def too_long():
+    store = folder()
+    with Server(store, "--max-events-per-trace", "10") as server:
+        server.send_otlp(one(1, *range(1, 12)))
+        listed = wait_for(lambda: tailer(server)["blacklist"]["traces"] == 1, 30)
+        check("a trace with too many events is refused from then on", listed, lambda: tailer(server))
+        answer = server.send_otlp(one(1, 50, 51))
+        check("its sender is told", "trace_too_long" in answer.body.decode(), answer)
+        equal("what is dropped is counted", tailer(server)["blacklist"]["events_dropped"], 2)
+        equal("and not stored", server.get("/api/v1/status").json["store"]["spans"], 11)
+
+
+run(live, kill_between, imports, off, too_long)
