@@ -107,26 +107,6 @@ std::vector<Trigger> DefaultTriggers() {
   return {live};
 }
 
-bool GlobMatches(std::string_view pattern, std::string_view text) {
-  // After a star that has not matched enough, try again one character further.
-  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 TriggerMatcher::TriggerMatcher(const std::vector<Trigger>& triggers, const EventBatch& batch)
     : triggers_(triggers), batch_(batch) {
   for (size_t i = 0; i < triggers.size(); ++i) {

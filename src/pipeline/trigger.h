@@ -42,9 +42,6 @@ std::string TriggerText(const Trigger& trigger);
 // Shipped defaults: live ones. The paper's stand in config/canopy.yaml.
 std::vector<Trigger> DefaultTriggers();
 
-// Does `text` look like `pattern`, in which `*` stands for anything?
-bool GlobMatches(std::string_view pattern, std::string_view text);
-
 // Matches the events of one batch; what is the same for all events of a process is found once. Borrows both.
 // Thread safety: none.
 class TriggerMatcher {

@@ -67,13 +67,5 @@ TEST(TriggerTest, PatternsOnProcessEventAndAttributes) {
   EXPECT_EQ(matcher.Match(2), 0b0000001u);
 }
 
-TEST(TriggerTest, Globs) {
-  EXPECT_TRUE(GlobMatches("*", ""));
-  EXPECT_TRUE(GlobMatches("a*c*e", "abcde"));
-  EXPECT_TRUE(GlobMatches("*ab", "aaab"));
-  EXPECT_FALSE(GlobMatches("a*c", "abcd"));
-  EXPECT_FALSE(GlobMatches("", "a"));
-}
-
 }  // namespace
 }  // namespace wf

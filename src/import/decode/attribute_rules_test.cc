@@ -12,6 +12,7 @@ TEST(AttributeRules, Globs) {
   EXPECT_TRUE(GlobMatches("*", ""));
   EXPECT_TRUE(GlobMatches("a?c", "abc"));
   EXPECT_TRUE(GlobMatches("*.header.*.x", "http.header.header.a.x"));
+  EXPECT_TRUE(GlobMatches("*ab", "aaab"));
   EXPECT_FALSE(GlobMatches("user.*", "users.id"));
   EXPECT_FALSE(GlobMatches("a?c", "ac"));
   EXPECT_FALSE(GlobMatches("", "a"));
