@@ -1,9 +1,12 @@
 // The request this thread works for, and how it travels between threads and processes.
 //
-// RequestContext carries metadata only: which trace, which block, whether it is recorded.
+// RequestContext carries metadata only: which trace, which block, whether and in what detail it is recorded.
 // Propagating and recording are separate (Canopy §4.1): a request that is not sampled still
 // travels, and records nothing. Thread safety: a RequestContext is a value. The current context
 // belongs to its thread.
+//
+// Between processes it travels in W3C headers: traceparent, tracestate (other vendors' members and our own, `wf`) and
+// baggage. docs/CLIENT.md describes `wf`.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +15,7 @@
 #include <string_view>
 
 #include "wherefore/api.h"
+#include "wherefore/thread_state.h"
 
 namespace wherefore {
 
@@ -26,6 +30,15 @@ struct TraceId {
 // A block's id is what OpenTelemetry calls a span id. 0: none.
 using BlockId = uint64_t;
 
+// How much of a trace is recorded (Canopy §4.1). A call site has a level, and so has a trace: what is not finer than
+// the trace is recorded.
+enum class Detail : uint8_t {
+  kRequests = 0,   // requests entering and leaving a service
+  kDefault = 1,    // the blocks of a service
+  kInternals = 2,  // locks, queues, counters
+  kEverything = 3,
+};
+
 class WHEREFORE_API RequestContext {
  public:
   enum class Origin : uint8_t { kLocal, kRemote };
@@ -36,13 +49,17 @@ class WHEREFORE_API RequestContext {
                  Origin origin = Origin::kLocal);
 
   // The W3C headers of an incoming request. Nothing if `traceparent` is malformed; a malformed
-  // `tracestate` is left out and the rest kept, as the recommendation asks. Several tracestate
-  // headers are joined by the caller with ",".
+  // `tracestate` or `baggage` is left out and the rest kept, as the recommendations ask. Several headers of one name
+  // are joined by the caller with ",".
   static std::optional<RequestContext> FromHeaders(std::string_view traceparent,
-                                                   std::string_view tracestate = {});
+                                                   std::string_view tracestate = {},
+                                                   std::string_view baggage = {});
 
   // A copy of this thread's context: hand it to another thread, and attach it there with ContextScope.
   static RequestContext Current();
+  // For executors and coroutines, where a scope would not nest: makes `context` this thread's and returns the one
+  // before. Blocks begun before and not yet ended belong to the context before.
+  static RequestContext Exchange(RequestContext context);
 
   bool valid() const { return trace_.valid() && block_ != 0; }
   bool sampled() const { return (flags_ & kSampledFlag) != 0; }
@@ -50,18 +67,48 @@ class WHEREFORE_API RequestContext {
   TraceId trace() const { return trace_; }
   BlockId block() const { return block_; }
   uint8_t flags() const { return flags_; }
-  const std::string& tracestate() const { return tracestate_; }
+  // How finely the trace is recorded, if whoever started it said so.
+  std::optional<Detail> detail() const;
+  // The caller keeps its events until we tell it our decision, in `traceresponse` (Canopy figure 6). One hop: this is
+  // never sent on.
+  bool awaits_decision() const { return awaits_decision_; }
+  // The id the caller gave to the block that handles its call; 0: it gave none.
+  BlockId callee() const { return callee_; }
 
   std::string Traceparent() const;  // empty when there is no request
-  std::string TraceHex() const;     // 32 digits
-  std::string BlockHex() const;     // 16 digits
+  std::string tracestate()
+      const;  // other vendors' members, behind ours when there is something to say
+  const std::string& baggage() const { return baggage_; }
+  std::string TraceHex() const;  // 32 digits
+  std::string BlockHex() const;  // 16 digits
+
+  // One entry of the baggage, decoded. Nothing if it is not there.
+  std::optional<std::string> BaggageEntry(std::string_view key) const;
+  // The same context with one entry added or replaced. An invalid key, or an entry that would make the baggage longer
+  // than the recommendation's 8,192 bytes, changes nothing.
+  RequestContext WithBaggage(std::string_view key, std::string_view value) const;
+
+  // The answer's `traceresponse` header (W3C Trace Context, level 2 draft): this trace and block, and whether it is
+  // sampled. Empty when there is no request.
+  std::string Traceresponse() const { return Traceparent(); }
 
  private:
+  friend class ContextScope;
+  friend class Block;
+  friend class RpcCall;
+  void Attach() &&;  // makes this the thread's context
+  static internal::Hold HoldOf(const RequestContext& context) { return context.hold_; }
+
   TraceId trace_;
   BlockId block_ = 0;
+  BlockId callee_ = 0;
   uint8_t flags_ = 0;
+  uint8_t detail_ = 0;  // level + 1; 0: not said
+  internal::Hold hold_ = internal::Hold::kNone;
   Origin origin_ = Origin::kLocal;
-  std::string tracestate_;
+  bool awaits_decision_ = false;
+  std::string tracestate_;  // without our own member
+  std::string baggage_;
 };
 
 // Makes `context` this thread's context until the scope ends; scopes nest. Destroy it on the thread that made it.
@@ -74,6 +121,8 @@ class WHEREFORE_API ContextScope {
 
  private:
   RequestContext previous_;
+  uint64_t previous_unit_;
+  void* previous_draft_;
 };
 
 }  // namespace wherefore

@@ -1,4 +1,4 @@
-// Blocks of work and the tracer that exports them.
+// Blocks of work and the tracer that exports them. The other ways to instrument are in instrument.h and rpc.h.
 //
 //   wherefore::TracerOptions options;
 //   options.service_name = "checkout";
@@ -9,7 +9,10 @@
 //   if (!ok) block.Fail("card declined");           // the destructor ends the block
 //
 // Across processes: send block.context().Traceparent() and tracestate() as headers; the receiver
-// passes RequestContext::FromHeaders(...) as BlockOptions::parent.
+// passes RequestContext::FromHeaders(...) as BlockOptions::parent (rpc.h does both).
+//
+// A block without a request to belong to starts a trace, if the sampling policies of the server say so and the token
+// buckets have a token (Canopy §4.1); otherwise the request travels on unsampled and records nothing.
 //
 // In someone else's process this library never blocks on the network, never throws, keeps bounded
 // memory and counts what it drops (TracerStats). WHEREFORE_DISABLED=1 in the environment turns it
@@ -25,54 +28,35 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "wherefore/annotation.h"
 #include "wherefore/api.h"
 #include "wherefore/context.h"
 
 namespace wherefore {
 
 namespace client {
-class OtlpExporter;
-}
+class TracerCore;
+struct BlockExtra;
+struct DisabledTag {};
+}  // namespace client
 
-// A typed value, borrowed for the length of the call it is passed to.
-class LabelValue {
- public:
-  enum class Type : uint8_t { kString, kBool, kInt, kDouble };
-
-  LabelValue(std::string_view text) : type_(Type::kString), text_(text) {}    // NOLINT
-  LabelValue(const char* text) : type_(Type::kString), text_(text) {}         // NOLINT
-  LabelValue(const std::string& text) : type_(Type::kString), text_(text) {}  // NOLINT
-  LabelValue(double number) : type_(Type::kDouble), double_(number) {}        // NOLINT
-  template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>
-  LabelValue(T number)  // NOLINT
-      : type_(std::is_same<T, bool>::value ? Type::kBool : Type::kInt),
-        int_(static_cast<int64_t>(number)) {}
-
-  Type type() const { return type_; }
-  std::string_view text() const { return text_; }
-  int64_t integer() const { return int_; }
-  double real() const { return double_; }
-
- private:
-  Type type_;
-  std::string_view text_;
-  int64_t int_ = 0;
-  double double_ = 0;
-};
-
-struct Label {
-  std::string_view key;
-  LabelValue value;
+// Trace starts per second. 0: no limit.
+struct TokenRate {
+  double per_second = 0;
+  double burst = 1;  // tokens that gather while nobody asks
 };
 
 struct TracerOptions {
-  // Where OTLP/HTTP is received: "http://host:port[/path]". Empty: $WHEREFORE_ENDPOINT, then
-  // OpenTelemetry's own $OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and $OTEL_EXPORTER_OTLP_ENDPOINT, then
-  // http://127.0.0.1:4318.
+  // kEvents: wherefore's own events, which tell of queues, locks, tasks and edges as they are. kOtlp: each block is an
+  // OTLP span for any OpenTelemetry receiver; what OTLP has no word for becomes an event of the span around it.
+  enum class Export : uint8_t { kEvents, kOtlp } exports = Export::kEvents;
+
+  // Where they are received: "http://host:port[/path]". Empty: $WHEREFORE_ENDPOINT, else http://127.0.0.1:8642 for
+  // events; for OTLP then OpenTelemetry's own $OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and $OTEL_EXPORTER_OTLP_ENDPOINT,
+  // then http://127.0.0.1:4318.
   std::string endpoint;
   std::string service_name;  // empty: $OTEL_SERVICE_NAME, else the program's name
   std::string instance_id;   // empty: host name and process id
@@ -82,7 +66,29 @@ struct TracerOptions {
   // Whether each block carries `thread.id`. The server tells execution units apart by it.
   enum class ThreadIds : uint8_t { kRecord, kOmit } thread_ids = ThreadIds::kRecord;
 
-  // 8,192 blocks are half a minute of a busy service at 250 blocks/s, and at most 8 MiB.
+  // Trace starts of this process. The buckets limit what is started here, never what a caller has started.
+  TokenRate global_rate;
+  TokenRate owner_rate = {
+      5, 10};  // of each owner of policies: Canopy gives its tenants 5 traces per second
+  Detail detail = Detail::kInternals;  // of traces that no policy started
+  // Whether policies are fetched from the server, over one connection that stays open.
+  enum class Control : uint8_t { kFetch, kOff } control = Control::kFetch;
+  std::string
+      control_endpoint;  // empty: the server of `endpoint` for events; for OTLP there is none
+
+  // Events: memory of each recording thread, and of how many. Pages that are never written are never used.
+  size_t thread_buffer_bytes = 512u << 10;
+  size_t max_threads = 256;
+  std::chrono::milliseconds drain_interval{20};
+  // What waits for a decision or for its trace's end, of all traces together; see BlockOptions.
+  size_t held_bytes = 4u << 20;
+  std::chrono::milliseconds held_for{60'000};
+  // Registered counters are sampled at the bounds of blocks, and at this interval in threads that record.
+  std::chrono::milliseconds counter_interval{100};
+  // CPU time, context switches and page faults of each block (two system calls at each bound).
+  enum class OsData : uint8_t { kOff, kBlocks } os_data = OsData::kOff;
+
+  // What waits to be sent. 8,192 blocks are half a minute of a busy service at 250 blocks/s, and at most 8 MiB.
   size_t queue_blocks = 8192;
   size_t queue_bytes = 8u << 20;
   size_t batch_blocks = 512;
@@ -94,51 +100,89 @@ struct TracerOptions {
   std::chrono::milliseconds shutdown_deadline{3000};
 };
 
-// Every block ends in exactly one of exported, rejected, lost, dropped, or is still on its way.
+// In events, or in blocks when exporting OTLP. Each ends in exactly one of exported, rejected, lost, dropped,
+// discarded, or is still on its way.
 struct TracerStats {
-  uint64_t recorded = 0;  // blocks ended while sampled
-  uint64_t exported = 0;  // acknowledged by the receiver
-  uint64_t dropped = 0;   // the queue was full, or the tracer shut down
-  uint64_t rejected = 0;  // the receiver refused them for good
-  uint64_t lost = 0;      // given up after max_attempts or at the shutdown deadline
-  uint64_t retries = 0;   // attempts after the first
+  uint64_t recorded = 0;   // emitted while sampled
+  uint64_t exported = 0;   // acknowledged by the receiver
+  uint64_t dropped = 0;    // a buffer was full, or the tracer shut down
+  uint64_t discarded = 0;  // waited for a decision that was against them, or did not come
+  uint64_t rejected = 0;   // the receiver refused them for good
+  uint64_t lost = 0;       // given up after max_attempts or at the shutdown deadline
+  uint64_t retries = 0;    // attempts after the first
+  uint64_t truncated = 0;  // annotations left out because their event was too large
+  uint64_t traces_started = 0;
+  uint64_t starts_refused =
+      0;                  // a policy wanted a trace, or there was none, and the buckets were empty
+  uint64_t policies = 0;  // in force
 };
 
 // Thread-safe. Blocks keep a reference: destroy the tracer after its last block.
 class WHEREFORE_API Tracer {
  public:
   explicit Tracer(const TracerOptions& options);
-  ~Tracer();  // Shutdown(options.shutdown_deadline)
+  explicit Tracer(client::DisabledTag);  // private to the library
+  ~Tracer();                             // Shutdown(options.shutdown_deadline)
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  bool enabled() const { return exporter_ != nullptr; }
+  bool enabled() const { return enabled_; }
   TracerStats stats() const;
   std::string LastError() const;  // why the last batch did not arrive; empty when the last one did
 
-  // Waits until all blocks ended before the call are settled; false if the deadline passes first.
+  // Waits until all events before the call are settled; false if the deadline passes first. What is held stays held.
   bool Flush(std::chrono::milliseconds deadline);
-  // Flushes, then stops the background thread; returns by the deadline. Blocks ended later are counted as dropped.
+  // Flushes, then stops the background threads; returns by the deadline. What is emitted later is counted as dropped.
   void Shutdown(std::chrono::milliseconds deadline);
 
+  // Waits until the policies of the server have been fetched at least once, or the deadline passes.
+  bool AwaitPolicies(std::chrono::milliseconds deadline);
+  // The policies in force, as the server wrote them: JSON, see docs/CLIENT.md.
+  std::string Policies() const;
+  // Takes these instead of the server's, until the server's change. False, and nothing changes, if they are malformed.
+  bool SetPolicies(std::string_view json);
+
+  // Private to the library.
+  client::TracerCore* core() const { return core_.get(); }
+
  private:
-  friend class Block;
-  // Shared with the background thread, which may outlive us while it is stuck in the name resolver.
-  std::shared_ptr<client::OtlpExporter> exporter_;
-  TracerOptions::ThreadIds thread_ids_;
+  // Shared with the background threads, which may outlive us while they are stuck in the name resolver.
+  std::shared_ptr<client::TracerCore> core_;
+  bool enabled_ = false;
   std::chrono::milliseconds shutdown_deadline_;
 };
 
 // The numbers are OTLP's.
 enum class BlockKind : uint8_t { kInternal = 1, kServer, kClient, kProducer, kConsumer };
 
+// A server's and a client's blocks are the service's outline; the rest is its inside.
+constexpr Detail DetailOf(BlockKind kind) {
+  return kind == BlockKind::kInternal ? Detail::kDefault : Detail::kRequests;
+}
+
 struct BlockOptions {
   BlockKind kind = BlockKind::kInternal;
+  std::optional<Detail> detail;  // default: by kind
   std::optional<RequestContext>
       parent;                       // default: this thread's context; an invalid one starts a trace
   std::optional<int64_t> start_ns;  // Unix ns; default: now
   // kCurrent: this thread works for the block until it ends. kDetached: for work that ends on another thread.
   enum class Activation : uint8_t { kCurrent, kDetached } activation = Activation::kCurrent;
+
+  // Of a block that starts a trace. Properties: what policies may restrain it by; `name`, `service` and `host` are
+  // added. Borrowed for the constructor.
+  std::vector<wherefore::Label> properties;
+  std::string_view reached;  // a marked path, that policies may target; see ReachedPath
+  // kDecideHere: by policies and buckets. kOpportunistic: a server that we call decides; until Resolve() is told its
+  // answer, events are kept in memory, bounded (Canopy figure 6).
+  enum class Start : uint8_t { kDecideHere, kOpportunistic } start = Start::kDecideHere;
+  // kPrompt: events go out as they come, so that a crash leaves what there was. kAtEnd: what is emitted inside this
+  // block waits in memory until it ends.
+  enum class Delivery : uint8_t { kPrompt, kAtEnd } delivery = Delivery::kPrompt;
+
+  // Private to the library: a queue or a task tells what caused the block, so its unit has no parent.
+  enum class Cause : uint8_t { kParent, kElsewhere } cause = Cause::kParent;
+  BlockId id = 0;  // 0: a new one
 };
 
 // A segment of work, from construction to End() or destruction. One thread at a time; a kCurrent
@@ -146,45 +190,84 @@ struct BlockOptions {
 // sampled costs next to nothing.
 class WHEREFORE_API Block {
  public:
-  Block(Tracer& tracer, std::string_view name, BlockKind kind = BlockKind::kInternal);
-  Block(Tracer& tracer, std::string_view name, BlockOptions options);
-  ~Block() { End(); }
+  Block(Tracer& tracer, std::string_view name, BlockKind kind = BlockKind::kInternal) {
+    const internal::ThreadState& state = internal::thread_state;
+    if (tracer.enabled() && (state.recording > static_cast<uint8_t>(DetailOf(kind)) ||
+                             (state.trace_hi | state.trace_lo) == 0 || state.arrived)) {
+      Begin(tracer, name, kind);
+    }
+  }
+  Block(Tracer& tracer, std::string_view name, BlockOptions options) {
+    Begin(tracer, name, std::move(options));
+  }
+  ~Block() {
+    if (phase_ != Phase::kInert) End();
+  }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  bool recording() const { return recording_; }
-  const RequestContext& context() const {
-    return context_;
-  }  // what children and remote callees get as parent
+  bool recording() const { return phase_ == Phase::kRecording; }
+  RequestContext context() const;  // what children and remote callees get as parent
+  BlockId id() const { return phase_ == Phase::kRecording ? id_ : 0; }
 
-  // What exceeds 16 KiB in one block is left out and counted in the block itself.
-  void Label(std::string_view key, LabelValue value);
-  void Point(std::string_view name, std::initializer_list<wherefore::Label> labels = {});
-  void Link(const RequestContext& to, std::initializer_list<wherefore::Label> labels = {});
-  void Succeed();  // an explicit "ok", which later analyses do not second-guess
+  // What exceeds 16 KiB in one event (OTLP: block) is left out and counted.
+  void Label(std::string_view key, LabelValue value) {
+    if (recording()) AddLabel(key, value);
+  }
+  void Counter(std::string_view name, LabelValue value, std::string_view unit = {}) {
+    if (recording()) AddCounter(name, value, unit);
+  }
+  void Point(std::string_view name, std::initializer_list<wherefore::Label> labels = {}) {
+    if (recording()) AddPoint(name, labels);
+  }
+  void Link(const RequestContext& to, std::initializer_list<wherefore::Label> labels = {}) {
+    if (recording()) AddLink(to, labels);
+  }
+  void Succeed() {
+    outcome_ = Outcome::kOk;
+  }  // an explicit "ok", which later analyses do not second-guess
   void Fail(std::string_view message);  // an error
+
+  // Of an opportunistic trace: the `traceresponse` header of the answer. Sampled: what was kept is sent. Anything
+  // else: it is discarded, as when the block ends without an answer. Only the first call counts.
+  void Resolve(std::string_view traceresponse);
 
   void End();  // idempotent
   void EndAt(int64_t unix_ns);
 
  private:
   enum class Outcome : uint8_t { kUnset = 0, kOk = 1, kError = 2 };  // OTLP's numbers
+  enum class Phase : uint8_t {
+    kInert,
+    kAttached,
+    kRecording
+  };  // kAttached: only the context is ours
 
-  Tracer& tracer_;
-  RequestContext context_;
-  BlockId parent_ = 0;
-  bool parent_remote_ = false;
-  bool recording_ = false;
+  void Begin(Tracer& tracer, std::string_view name, BlockKind kind);
+  void Begin(Tracer& tracer, std::string_view name, BlockOptions options);
+  void BeginRecorded(std::string_view name, const BlockOptions& options, RequestContext own,
+                     BlockId parent, bool parent_remote, const std::string& owners, bool starts);
+  void AddLabel(std::string_view key, const LabelValue& value);
+  void AddCounter(std::string_view name, const LabelValue& value, std::string_view unit);
+  void AddPoint(std::string_view name, std::initializer_list<wherefore::Label> labels);
+  void AddLink(const RequestContext& to, std::initializer_list<wherefore::Label> labels);
+  void EndRecorded(std::optional<int64_t> unix_ns);
+  void Leave();
+
+  // Set by Begin only: an inert block costs the one byte below.
+  client::TracerCore* core_;
+  TraceId trace_;
+  BlockId id_;
+  BlockId parent_;
+  uint64_t unit_;
+  bool owns_unit_;
+  bool detached_;
   BlockKind kind_;
+  internal::Hold hold_;                  // of the events inside
+  internal::Hold outer_hold_;            // of those around
+  client::BlockExtra* extra_ = nullptr;  // what most blocks do not need
   Outcome outcome_ = Outcome::kUnset;
-  uint32_t left_out_labels_ = 0;
-  uint32_t left_out_points_ = 0;
-  uint32_t left_out_links_ = 0;
-  int64_t start_ns_ = 0;
-  std::string name_;
-  std::string error_;
-  std::string body_;  // labels, points and links, already encoded
-  std::optional<ContextScope> scope_;
+  Phase phase_ = Phase::kInert;
 };
 
 }  // namespace wherefore

@@ -12,6 +12,7 @@ namespace {
 
 TracerOptions Unreceived() {
   TracerOptions options;
+  options.exports = TracerOptions::Export::kOtlp;
   options.endpoint = "http://127.0.0.1:1";
   options.service_name = "bench";
   options.first_backoff = options.max_backoff = std::chrono::hours(1);

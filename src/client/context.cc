@@ -6,11 +6,23 @@
 namespace wherefore {
 namespace {
 
-thread_local RequestContext current_context;
+// What of this thread's context is not in thread_state.
+struct Carried {
+  std::string tracestate;
+  std::string baggage;
+  BlockId callee = 0;
+  uint8_t detail = 0;
+  RequestContext::Origin origin = RequestContext::Origin::kLocal;
+  bool awaits_decision = false;
+};
+thread_local Carried carried;
 
 constexpr size_t kVersion00Length = 55;  // 2 + 1 + 32 + 1 + 16 + 1 + 2
 constexpr size_t kTracestateLimit = 512;
 constexpr int kTracestateMembers = 32;
+constexpr size_t kBaggageLimit = 8192;
+constexpr int kBaggageMembers = 180;
+constexpr std::string_view kOwnMember = "wf=";
 constexpr uint8_t kKnownFlags = 0x03;  // sampled, random; unknown ones must not travel on
 
 // Lower-case only: the recommendation forbids upper case.
@@ -70,7 +82,104 @@ bool ValidTracestate(std::string_view text) {
   return true;
 }
 
+// Takes our own member out of `text`; the others keep their order.
+std::string_view TakeOwnMember(std::string_view text, std::string& others) {
+  std::string_view own;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view member = Trim(text.substr(0, comma));
+    if (member.substr(0, kOwnMember.size()) == kOwnMember) {
+      if (own.empty()) own = member.substr(kOwnMember.size());
+    } else if (!member.empty()) {
+      if (!others.empty()) others.push_back(',');
+      others.append(member);
+    }
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return own;
+}
+
+bool TokenChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+// baggage-octet of the recommendation.
+bool ValueChar(char c) {
+  return c > 0x20 && c < 0x7F && c != '"' && c != ',' && c != ';' && c != '\\';
+}
+
+// key=value[;properties]; the parts around "=" without blanks.
+bool SplitBaggage(std::string_view member, std::string_view& key, std::string_view& value) {
+  const std::string_view entry = member.substr(0, member.find(';'));
+  const size_t equals = entry.find('=');
+  if (equals == std::string_view::npos) return false;
+  key = Trim(entry.substr(0, equals));
+  value = Trim(entry.substr(equals + 1));
+  if (key.empty()) return false;
+  for (char c : key) {
+    if (!TokenChar(c)) return false;
+  }
+  for (char c : value) {
+    if (!ValueChar(c)) return false;
+  }
+  return true;
+}
+
+bool ValidBaggage(std::string_view text) {
+  if (text.size() > kBaggageLimit) return false;
+  int members = 0;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view member = text.substr(0, comma);
+    std::string_view key, value;
+    if (!SplitBaggage(member, key, value) || ++members > kBaggageMembers) return false;
+    for (char c : member) {  // properties travel on as they are, but must not end the header
+      if ((c < 0x20 && c != '\t') || c == 0x7F) return false;
+    }
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return true;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [](char c) {
+      return c >= '0' && c <= '9'   ? c - '0'
+             : c >= 'a' && c <= 'f' ? c - 'a' + 10
+             : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                    : -1;
+    };
+    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
+        digit(text[i + 2]) >= 0) {
+      out.push_back(static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2])));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+std::string PercentEncode(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (ValueChar(c) && c != '%') {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back("0123456789ABCDEF"[static_cast<unsigned char>(c) >> 4]);
+      out.push_back("0123456789ABCDEF"[static_cast<unsigned char>(c) & 15]);
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+namespace internal {
+__thread ThreadState thread_state __attribute__((tls_model("initial-exec")));
+}
 
 RequestContext::RequestContext(TraceId trace, BlockId block, uint8_t flags, std::string tracestate,
                                Origin origin)
@@ -81,7 +190,8 @@ RequestContext::RequestContext(TraceId trace, BlockId block, uint8_t flags, std:
       tracestate_(std::move(tracestate)) {}
 
 std::optional<RequestContext> RequestContext::FromHeaders(std::string_view traceparent,
-                                                          std::string_view tracestate) {
+                                                          std::string_view tracestate,
+                                                          std::string_view baggage) {
   const std::string_view text = Trim(traceparent);
   if (text.size() < kVersion00Length) return std::nullopt;
   if (text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;
@@ -97,13 +207,141 @@ std::optional<RequestContext> RequestContext::FromHeaders(std::string_view trace
   if (text.size() > kVersion00Length && text[kVersion00Length] != '-') return std::nullopt;
   const TraceId trace{hi, lo};
   if (!trace.valid() || block == 0) return std::nullopt;
+  RequestContext context(trace, block, static_cast<uint8_t>(flags & kKnownFlags), {},
+                         Origin::kRemote);
   const std::string_view state = Trim(tracestate);
-  return RequestContext(trace, block, static_cast<uint8_t>(flags & kKnownFlags),
-                        ValidTracestate(state) ? std::string(state) : std::string(),
-                        Origin::kRemote);
+  if (ValidTracestate(state)) {
+    std::string_view own = TakeOwnMember(state, context.tracestate_);
+    while (!own.empty()) {
+      const size_t end = own.find(';');
+      const std::string_view part = own.substr(0, end);
+      own.remove_prefix(end == std::string_view::npos ? own.size() : end + 1);
+      uint64_t id, caller;
+      if (part == "o") {
+        context.awaits_decision_ = true;
+      } else if (part.size() == 2 && part[0] == 'd' && part[1] >= '0' && part[1] <= '3') {
+        context.detail_ = static_cast<uint8_t>(part[1] - '0' + 1);
+      } else if (part.size() == 34 && part[0] == 'r' && part[17] == '.' &&
+                 ParseHex(part.substr(1, 16), id) && ParseHex(part.substr(18), caller) &&
+                 caller == block) {
+        // Someone in between who took part in the trace has put its own id into traceparent, and left tracestate
+        // as it was: then the call is not ours any more.
+        context.callee_ = id;
+      }
+    }
+  }
+  const std::string_view entries = Trim(baggage);
+  if (ValidBaggage(entries)) context.baggage_ = std::string(entries);
+  return context;
 }
 
-RequestContext RequestContext::Current() { return current_context; }
+RequestContext RequestContext::Current() {
+  const internal::ThreadState& state = internal::thread_state;
+  RequestContext context;
+  if ((state.trace_hi | state.trace_lo) == 0) return context;
+  context.trace_ = {state.trace_hi, state.trace_lo};
+  context.block_ = state.block;
+  context.flags_ = state.flags;
+  context.hold_ = state.hold;
+  context.detail_ = carried.detail;
+  context.origin_ = carried.origin;
+  context.awaits_decision_ = carried.awaits_decision;
+  context.callee_ = carried.callee;
+  context.tracestate_ = carried.tracestate;
+  context.baggage_ = carried.baggage;
+  return context;
+}
+
+void RequestContext::Attach() && {
+  internal::ThreadState& state = internal::thread_state;
+  state.recording =
+      0;  // whatever interrupts us sees a request that is not recorded, never half of one
+  // Attaching what is attached already stays in the unit.
+  const bool same = state.trace_hi == trace_.hi && state.trace_lo == trace_.lo &&
+                    state.block == block_ && block_ != 0;
+  if (!same) state.unit = 0;
+  state.trace_hi = trace_.hi;
+  state.trace_lo = trace_.lo;
+  state.block = block_;
+  state.draft = nullptr;
+  state.arrived = origin_ == Origin::kRemote || awaits_decision_ || callee_ != 0;
+  state.flags = flags_;
+  state.hold = hold_;
+  carried.detail = detail_;
+  carried.origin = origin_;
+  carried.awaits_decision = awaits_decision_;
+  carried.callee = callee_;
+  carried.tracestate = std::move(tracestate_);
+  carried.baggage = std::move(baggage_);
+  const uint8_t level = detail_ != 0 ? detail_ : static_cast<uint8_t>(Detail::kInternals) + 1;
+  if (sampled() || hold_ == internal::Hold::kUntilDecision) state.recording = level;
+}
+
+RequestContext RequestContext::Exchange(RequestContext context) {
+  RequestContext previous = Current();
+  std::move(context).Attach();
+  return previous;
+}
+
+std::optional<Detail> RequestContext::detail() const {
+  if (detail_ == 0) return std::nullopt;
+  return static_cast<Detail>(detail_ - 1);
+}
+
+std::string RequestContext::tracestate() const {
+  std::string own;
+  const auto part = [&own]() -> std::string& { return own.empty() ? own : own.append(";"); };
+  if (detail_ != 0) part().append("d").push_back(static_cast<char>('0' + detail_ - 1));
+  if (hold_ == internal::Hold::kUntilDecision) part().append("o");
+  if (callee_ != 0) {
+    part().append("r");
+    AppendHex(callee_, 16, own);
+    own.push_back('.');
+    AppendHex(block_, 16, own);
+  }
+  if (own.empty()) return tracestate_;
+  own.insert(0, kOwnMember);
+  // The recommendation lets whoever adds a member drop others from the end when there are too many.
+  if (!tracestate_.empty() && own.size() + 1 + tracestate_.size() <= kTracestateLimit) {
+    own.append(",").append(tracestate_);
+  }
+  return own;
+}
+
+std::optional<std::string> RequestContext::BaggageEntry(std::string_view key) const {
+  std::string_view text = baggage_;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    std::string_view name, value;
+    if (SplitBaggage(text.substr(0, comma), name, value) && name == key) {
+      return PercentDecode(value);
+    }
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return std::nullopt;
+}
+
+RequestContext RequestContext::WithBaggage(std::string_view key, std::string_view value) const {
+  RequestContext changed = *this;
+  if (key.empty()) return changed;
+  for (char c : key) {
+    if (!TokenChar(c)) return changed;
+  }
+  std::string entries;
+  std::string_view text = baggage_;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view member = text.substr(0, comma);
+    std::string_view name, old;
+    if (!SplitBaggage(member, name, old) || name != key) {
+      entries.append(entries.empty() ? "" : ",").append(member);
+    }
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  entries.append(entries.empty() ? "" : ",").append(key).append("=").append(PercentEncode(value));
+  if (ValidBaggage(entries)) changed.baggage_ = std::move(entries);
+  return changed;
+}
 
 std::string RequestContext::Traceparent() const {
   std::string text;
@@ -133,8 +371,16 @@ std::string RequestContext::BlockHex() const {
 }
 
 ContextScope::ContextScope(RequestContext context)
-    : previous_(std::exchange(current_context, std::move(context))) {}
+    : previous_(RequestContext::Current()),
+      previous_unit_(internal::thread_state.unit),
+      previous_draft_(internal::thread_state.draft) {
+  std::move(context).Attach();
+}
 
-ContextScope::~ContextScope() { current_context = std::move(previous_); }
+ContextScope::~ContextScope() {
+  std::move(previous_).Attach();
+  internal::thread_state.unit = previous_unit_;
+  internal::thread_state.draft = previous_draft_;
+}
 
 }  // namespace wherefore

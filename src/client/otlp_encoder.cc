@@ -103,7 +103,7 @@ std::string EncodeProcess(const ProcessLabels& labels, int64_t pid) {
   return process;
 }
 
-std::string EncodeRequest(std::string_view process, const std::vector<std::string>& blocks) {
+std::string EncodeRequest(const std::string& process, const std::vector<std::string>& blocks) {
   size_t size = 0;
   for (const std::string& block : blocks) size += block.size() + 8;
   std::string scope;

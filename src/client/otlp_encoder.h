@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/events_encoder.h"
 #include "wherefore/tracer.h"
 
 namespace wherefore::client {
@@ -38,13 +39,11 @@ struct BlockEnd {
 };
 void EncodeBlockEnd(const BlockEnd& end, std::string& out);
 
-using ProcessLabels = std::vector<std::pair<std::string, std::string>>;
-
 // The Resource message. `pid` is an integer label, as OpenTelemetry's conventions have it.
 std::string EncodeProcess(const ProcessLabels& labels, int64_t pid);
 
 // An ExportTraceServiceRequest of one process.
-std::string EncodeRequest(std::string_view process, const std::vector<std::string>& blocks);
+std::string EncodeRequest(const std::string& process, const std::vector<std::string>& blocks);
 
 struct ExportAnswer {
   bool well_formed = true;

@@ -26,6 +26,7 @@ using testing::HasSubstr;
 
 TracerOptions OptionsFor(const std::string& endpoint) {
   TracerOptions options;
+  options.exports = TracerOptions::Export::kOtlp;
   options.endpoint = endpoint;
   options.service_name = "unit";
   options.flush_interval = milliseconds(20);

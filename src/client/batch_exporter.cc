@@ -1,14 +1,11 @@
-#include "client/otlp_exporter.h"
-
-#include <pthread.h>
-#include <signal.h>
+#include "client/batch_exporter.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "client/background_thread.h"
 #include "client/block_id.h"
-#include "client/otlp_encoder.h"
 
 namespace wherefore::client {
 namespace {
@@ -28,65 +25,64 @@ bool Retryable(int status) {
 
 }  // namespace
 
-OtlpExporter::OtlpExporter(const TracerOptions& options, HttpUrl endpoint, std::string process)
+BatchExporter::BatchExporter(const TracerOptions& options, HttpUrl endpoint, Wire wire,
+                             std::string process)
     : options_(options),
       endpoint_(std::move(endpoint)),
+      wire_(std::move(wire)),
       process_(std::move(process)),
       token_(TokenFromEnvironment()),
       fork_generation_(ForkGeneration()),
       connection_(endpoint_.host, endpoint_.port) {}
 
-std::shared_ptr<OtlpExporter> OtlpExporter::Start(const TracerOptions& options, HttpUrl endpoint,
-                                                  std::string process) {
-  auto exporter = std::make_shared<OtlpExporter>(options, std::move(endpoint), std::move(process));
-  // The host's signal handlers must not run on our thread: block everything before it starts.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+std::shared_ptr<BatchExporter> BatchExporter::Start(const TracerOptions& options, HttpUrl endpoint,
+                                                    Wire wire, std::string process) {
+  auto exporter = std::make_shared<BatchExporter>(options, std::move(endpoint), std::move(wire),
+                                                  std::move(process));
   try {
-    exporter->thread_ = std::thread([exporter] { exporter->Run(); });
+    exporter->thread_ = StartBackgroundThread("wherefore", [exporter] { exporter->Run(); });
   } catch (const std::system_error& error) {
     exporter->phase_ = Phase::kStopped;
     exporter->last_error_ = std::string("cannot start the export thread: ") + error.what();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return exporter;
 }
 
-std::shared_ptr<OtlpExporter> OtlpExporter::Unusable(std::string reason) {
-  auto exporter = std::make_shared<OtlpExporter>(TracerOptions{}, HttpUrl{}, std::string());
+std::shared_ptr<BatchExporter> BatchExporter::Unusable(std::string reason) {
+  auto exporter =
+      std::make_shared<BatchExporter>(TracerOptions{}, HttpUrl{}, Wire{}, std::string());
   exporter->phase_ = Phase::kStopped;
   exporter->last_error_ = std::move(reason);
   return exporter;
 }
 
-void OtlpExporter::Push(std::string block) {
+void BatchExporter::Push(std::string item, uint64_t count) {
   if (ForkGeneration() != fork_generation_) {
-    dropped_by_child_.fetch_add(1, std::memory_order_relaxed);
+    dropped_by_child_.fetch_add(count, std::memory_order_relaxed);
     return;
   }
   const std::lock_guard lock(mutex_);
-  ++stats_.recorded;
+  stats_.recorded += count;
   if (phase_ != Phase::kRunning || queue_.size() >= options_.queue_blocks ||
-      queue_bytes_ + block.size() > options_.queue_bytes) {
-    ++stats_.dropped;
+      queue_bytes_ + item.size() > options_.queue_bytes) {
+    stats_.dropped += count;
     return;
   }
-  queue_bytes_ += block.size();
-  queue_.push_back(std::move(block));
-  ++accepted_;
+  queue_bytes_ += item.size();
+  queue_.emplace_back(std::move(item), count);
+  accepted_ += count;
   // Below a batch the thread wakes by its own timer: one wake-up a batch, not one a block.
-  if (queue_.size() == options_.batch_blocks) work_.notify_one();
+  if (queue_.size() == wire_.items_per_request) work_.notify_one();
 }
 
-void OtlpExporter::CountDropped() {
+void BatchExporter::CountDropped() {
   if (ForkGeneration() != fork_generation_) return;
   const std::lock_guard lock(mutex_);
   ++stats_.recorded;
   ++stats_.dropped;
 }
 
-bool OtlpExporter::Flush(std::chrono::milliseconds deadline) {
+bool BatchExporter::Flush(std::chrono::milliseconds deadline) {
   if (ForkGeneration() != fork_generation_) return false;
   std::unique_lock lock(mutex_);
   const uint64_t goal = accepted_;
@@ -97,7 +93,7 @@ bool OtlpExporter::Flush(std::chrono::milliseconds deadline) {
   }) && stats_.exported + stats_.rejected + stats_.lost >= goal;
 }
 
-void OtlpExporter::Shutdown(std::chrono::milliseconds deadline) {
+void BatchExporter::Shutdown(std::chrono::milliseconds deadline) {
   if (ForkGeneration() != fork_generation_) {
     if (thread_.joinable()) thread_.detach();  // it does not exist in this process
     return;
@@ -121,7 +117,7 @@ void OtlpExporter::Shutdown(std::chrono::milliseconds deadline) {
   }
 }
 
-TracerStats OtlpExporter::stats() const {
+TracerStats BatchExporter::stats() const {
   if (ForkGeneration() != fork_generation_) {
     TracerStats child;
     child.recorded = child.dropped = dropped_by_child_.load(std::memory_order_relaxed);
@@ -131,19 +127,18 @@ TracerStats OtlpExporter::stats() const {
   return stats_;
 }
 
-std::string OtlpExporter::LastError() const {
+std::string BatchExporter::LastError() const {
   if (ForkGeneration() != fork_generation_) return "a forked child does not export";
   const std::lock_guard lock(mutex_);
   return last_error_;
 }
 
-void OtlpExporter::Run() {
-  pthread_setname_np(pthread_self(), "wherefore");
+void BatchExporter::Run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
       work_.wait_for(lock, options_.flush_interval, [&] {
-        return queue_.size() >= options_.batch_blocks || phase_ != Phase::kRunning ||
+        return queue_.size() >= wire_.items_per_request || phase_ != Phase::kRunning ||
                (flush_wanted_ && !queue_.empty());
       });
       if (queue_.empty()) {
@@ -158,35 +153,36 @@ void OtlpExporter::Run() {
   }
 }
 
-std::vector<std::string> OtlpExporter::TakeBatch() {
-  std::vector<std::string> batch;
+BatchExporter::Batch BatchExporter::TakeBatch() {
+  Batch batch;
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
-  while (!queue_.empty() && batch.size() < options_.batch_blocks &&
-         (batch.empty() || bytes + queue_.front().size() <= kBatchBytes)) {
-    bytes += queue_.front().size();
-    batch.push_back(std::move(queue_.front()));
+  while (!queue_.empty() && batch.items.size() < wire_.items_per_request &&
+         (batch.items.empty() || bytes + queue_.front().first.size() <= kBatchBytes)) {
+    bytes += queue_.front().first.size();
+    batch.items.push_back(std::move(queue_.front().first));
+    batch.count += queue_.front().second;
     queue_.pop_front();
   }
   queue_bytes_ -= bytes;
   return batch;
 }
 
-void OtlpExporter::SendBatch(const std::vector<std::string>& blocks) {
+void BatchExporter::SendBatch(const Batch& batch) {
   HttpRequest request;
   request.method = "POST";
   request.path = endpoint_.path;
-  request.headers = {{"Content-Type", "application/x-protobuf"}, {"User-Agent", "libwherefore"}};
+  request.headers = {{"Content-Type", wire_.content_type}, {"User-Agent", "libwherefore"}};
   if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
-  request.body = EncodeRequest(process_, blocks);
+  request.body = wire_.encode(process_, batch.items);
 
   for (int attempt = 1;; ++attempt) {
     const Deadline deadline(options_.request_timeout, &give_up_at_ns_);
     const HttpResponse response = connection_.Send(request, deadline);
-    if (Judge(response, blocks.size()) == Verdict::kDone) return;
+    if (Judge(response, batch.count) == Verdict::kDone) return;
     if (attempt >= options_.max_attempts ||
         !SleepUnlessOver(BackoffBefore(attempt + 1, response))) {
-      return Settle(0, 0, blocks.size(),
+      return Settle(0, 0, batch.count,
                     response.status == 0 ? response.error
                                          : "receiver answered " + std::to_string(response.status) +
                                                " to the last attempt");
@@ -196,22 +192,22 @@ void OtlpExporter::SendBatch(const std::vector<std::string>& blocks) {
   }
 }
 
-OtlpExporter::Verdict OtlpExporter::Judge(const HttpResponse& response, uint64_t blocks) {
+BatchExporter::Verdict BatchExporter::Judge(const HttpResponse& response, uint64_t count) {
   if (Retryable(response.status)) return Verdict::kRetry;
   if (response.status < 200 || response.status > 299) {
-    Settle(0, blocks, 0, "receiver answered " + std::to_string(response.status));
+    Settle(0, count, 0, "receiver answered " + std::to_string(response.status));
     return Verdict::kDone;
   }
-  const ExportAnswer answer = DecodeAnswer(response.message.body);
-  const uint64_t rejected = std::min(answer.rejected, blocks);
+  const ExportAnswer answer = wire_.decode(response.message.body);
+  const uint64_t rejected = std::min(answer.rejected, count);
   std::string error = answer.reason;
-  if (!answer.well_formed) error = "the receiver's answer is not OTLP protobuf";
-  Settle(blocks - rejected, rejected, 0, std::move(error));
+  if (!answer.well_formed) error = "the receiver's answer is malformed";
+  Settle(count - rejected, rejected, 0, std::move(error));
   return Verdict::kDone;
 }
 
-std::chrono::milliseconds OtlpExporter::BackoffBefore(int attempt,
-                                                      const HttpResponse& response) const {
+std::chrono::milliseconds BatchExporter::BackoffBefore(int attempt,
+                                                       const HttpResponse& response) const {
   auto backoff = options_.first_backoff;
   for (int i = 2; i < attempt && backoff < options_.max_backoff; ++i) backoff *= 2;
   // Only the form in seconds: clocks of two hosts need not agree on a date.
@@ -224,7 +220,7 @@ std::chrono::milliseconds OtlpExporter::BackoffBefore(int attempt,
 }
 
 // False when there is no time left for another attempt after the sleep.
-bool OtlpExporter::SleepUnlessOver(std::chrono::milliseconds duration) {
+bool BatchExporter::SleepUnlessOver(std::chrono::milliseconds duration) {
   const auto until = SteadyClock::now() + duration;
   const auto too_late = [&] {
     return SteadyNs(until) >= give_up_at_ns_.load(std::memory_order_relaxed);
@@ -234,7 +230,7 @@ bool OtlpExporter::SleepUnlessOver(std::chrono::milliseconds duration) {
   return !too_late();
 }
 
-void OtlpExporter::Settle(uint64_t exported, uint64_t rejected, uint64_t lost, std::string error) {
+void BatchExporter::Settle(uint64_t exported, uint64_t rejected, uint64_t lost, std::string error) {
   const std::lock_guard lock(mutex_);
   stats_.exported += exported;
   stats_.rejected += rejected;
