@@ -16,6 +16,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"attributes", ArgumentUse::kOptional, AnswerAttributes},
       {"resource", ArgumentUse::kNone, AnswerResource},
       {"feature", ArgumentUse::kRequired, AnswerFeature, BodyUse::kOptional},
+      {"policies", ArgumentUse::kNone, AnswerPolicies},
   };
   return kinds;
 }

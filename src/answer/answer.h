@@ -91,5 +91,6 @@ Result<Answer> AnswerAttributes(const AnswerContext&, const Question&);
 Result<Answer> AnswerResource(const AnswerContext&, const Question&);
 Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
 Result<Answer> AnswerFeature(const AnswerContext&, const Question&);
+Result<Answer> AnswerPolicies(const AnswerContext&, const Question&);
 
 }  // namespace wf

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "answer/policy_answer.h"
 #include "json/json_reader.h"
 #include "net/address.h"
 #include "server/server_file.h"
@@ -131,6 +132,16 @@ Result<Answer> StoreAccess::Ask(const Question& question) {
 
 Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {
   return Fetch("POST", WithParams("/api/v1/import", params), content);
+}
+
+Result<Answer> StoreAccess::PutPolicy(const std::string& name, std::string_view json) {
+  if (!served()) return wf::PutPolicy({*store_, "default", path_, Now(), {}, {}}, name, json);
+  return Fetch("PUT", "/api/v1/policies/" + PercentEncode(name), json);
+}
+
+Result<Answer> StoreAccess::DeletePolicy(const std::string& name) {
+  if (!served()) return wf::DeletePolicy({*store_, "default", path_, Now(), {}, {}}, name);
+  return Fetch("DELETE", "/api/v1/policies/" + PercentEncode(name), {});
 }
 
 }  // namespace wf

@@ -22,6 +22,9 @@ class StoreAccess {
   Result<Answer> Ask(const Question& question);
   // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
   Result<Answer> Upload(const Params& params, std::string_view content);
+  // answer/policy_answer.h, here or at the server.
+  Result<Answer> PutPolicy(const std::string& name, std::string_view json);
+  Result<Answer> DeletePolicy(const std::string& name);
   bool served() const { return client_ != nullptr; }
   Store& local() { return *store_; }  // when not served
   const std::string& path() const { return path_; }

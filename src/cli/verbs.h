@@ -44,6 +44,7 @@ Verb AddResource(CLI::App& root);
 Verb AddFeature(CLI::App& root);
 Verb AddDataset(CLI::App& root);
 Verb AddScenario(CLI::App& root);
+Verb AddPolicy(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

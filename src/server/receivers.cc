@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "answer/answer.h"
+#include "import/events/events_binary_decoder.h"
+#include "import/events/events_decoder.h"
 #include "import/jaeger/jaeger_decoder.h"
 #include "import/otlp/otlp_decoder.h"
 #include "import/zipkin/zipkin_decoder.h"
@@ -15,7 +17,8 @@ namespace {
 
 constexpr Nanos kRetryDelay = kSecond;
 
-using Decode = Status (*)(std::string_view, const DecodeOptions&, EventBatch&, DecodeReport&);
+using Decode =
+    std::function<Status(std::string_view, const DecodeOptions&, EventBatch&, DecodeReport&)>;
 using Count = Result<int64_t> (*)(std::string_view);
 
 // Outcome of one request: an error, or a report that may name rejected spans.
@@ -23,7 +26,8 @@ using Finish = std::function<void(Status, const DecodeReport&)>;
 
 // Authorize → decode → append → finish, the same for every protocol.
 void Receive(const ReceiverContext& context, const Credentials& credentials,
-             std::string_view protocol, std::string_view body, Decode decode, Finish finish) {
+             std::string_view protocol, std::string_view body, const Decode& decode,
+             Finish finish) {
   const auto count = [&](std::string_view what, int64_t n) {
     if (n != 0) context.counters.Add(std::string(protocol) + "_" + std::string(what), n);
   };
@@ -43,14 +47,17 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
     return finish(status, report);
   }
   if (context.tailer != nullptr) {
-    if (const int64_t refused = context.tailer->DropRefused(batch); refused != 0)
+    if (const int64_t refused = context.tailer->DropRefused(batch); refused != 0) {
       report.Reject("trace_too_long", refused);
+      report.accepted -= refused;
+    }
   }
-  count("spans_rejected", report.rejected);
+  const std::string noun = protocol == "events" ? "" : "_spans";
+  count(noun.empty() ? "rejected" : "spans_rejected", report.rejected);
   for (const auto& [name, n] : report.repairs) count("repaired_" + name, n);
   if (batch.empty()) return finish({}, report);
   std::atomic<int64_t>& accepted =
-      context.counters.Named(std::string(protocol) + "_spans_accepted");
+      context.counters.Named(std::string(protocol) + noun + "_accepted");
   std::atomic<int64_t>& refused =
       context.counters.Named(std::string(protocol) + "_requests_refused");
   const auto rows = static_cast<int64_t>(batch.size());
@@ -233,6 +240,36 @@ net::GrpcHandler UnkeptGrpc(const ReceiverContext& context, const UnkeptSignal& 
   };
 }
 
+net::HttpResponse CollectorError(const Error& error) {
+  net::HttpResponse response{400, {{"Content-Type", "application/json"}}, ErrorJson(error)};
+  if (error.code == ErrorCode::kDenied) response.status = 403;
+  if (error.code == ErrorCode::kOverloaded) response.status = 429;
+  if (error.code == ErrorCode::kEnvironment) response.status = 503;
+  if (response.status == 429 || response.status == 503) {
+    response.headers.emplace_back("Retry-After", "1");
+  }
+  return response;
+}
+
+// {"accepted","rejected","reasons":{},"lines":[{"line","reason"}],"message"}: the last two only when something was
+// rejected.
+std::string EventsReply(const DecodeReport& report, const std::vector<LineFault>& faults) {
+  JsonWriter json;
+  json.BeginObject().Field("accepted", report.accepted).Field("rejected", report.rejected);
+  json.Key("reasons").BeginObject();
+  for (const auto& [reason, count] : report.reasons) json.Field(reason, count);
+  json.EndObject();
+  if (report.rejected != 0) {
+    json.Key("lines").BeginArray();
+    for (const LineFault& fault : faults) {
+      json.BeginObject().Field("line", fault.line).Field("reason", fault.reason).EndObject();
+    }
+    json.EndArray().Field("message", report.RejectedText());
+  }
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
 // Zipkin and Jaeger collectors answer 202 and an empty body.
 net::HttpHandler SimpleCollector(const ReceiverContext& context, std::string_view protocol,
                                  std::string_view path, Decode decode) {
@@ -243,15 +280,7 @@ net::HttpHandler SimpleCollector(const ReceiverContext& context, std::string_vie
     Receive(context, CredentialsOf(request.headers), protocol, request.body, decode,
             [held](const Status& status, const DecodeReport& report) {
               if (!status.ok()) {
-                net::HttpResponse response{
-                    400, {{"Content-Type", "application/json"}}, ErrorJson(status.error())};
-                const ErrorCode code = status.error().code;
-                if (code == ErrorCode::kDenied) response.status = 403;
-                if (code == ErrorCode::kOverloaded) response.status = 429;
-                if (code == ErrorCode::kEnvironment) response.status = 503;
-                if (response.status == 429 || response.status == 503)
-                  response.headers.emplace_back("Retry-After", "1");
-                return (*held)(std::move(response));
+                return (*held)(CollectorError(status.error()));
               }
               net::HttpResponse response{202, {}, {}};
               if (report.rejected != 0) {
@@ -323,6 +352,28 @@ net::HttpHandler ZipkinHandler(const ReceiverContext& context) {
 
 net::HttpHandler JaegerHandler(const ReceiverContext& context) {
   return SimpleCollector(context, "jaeger", "/api/traces", DecodeJaegerThrift);
+}
+
+void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& request,
+                   net::HttpResponder respond) {
+  const bool binary =
+      request.headers.Get("content-type").substr(0, kEventsBinaryContentType.size()) ==
+      kEventsBinaryContentType;
+  const auto held = Hold(std::move(respond));
+  const auto faults = std::make_shared<std::vector<LineFault>>();
+  const Decode lines = [faults](std::string_view body, const DecodeOptions& options,
+                                EventBatch& batch, DecodeReport& report) -> Status {
+    DecodeEventLines(body, options, batch, report, *faults);
+    if (report.accepted != 0 || report.rejected == 0) return {};
+    return BadInput("events: no line could be taken: " + report.RejectedText(),
+                    "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
+  };
+  Receive(context, CredentialsOf(request.headers), "events", request.body,
+          binary ? Decode(DecodeEventsBinary) : lines,
+          [held, faults](const Status& status, const DecodeReport& report) {
+            if (!status.ok()) return (*held)(CollectorError(status.error()));
+            (*held)({200, {{"Content-Type", "application/json"}}, EventsReply(report, *faults)});
+          });
 }
 
 }  // namespace wf

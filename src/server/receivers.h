@@ -29,5 +29,8 @@ net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context);
 net::HttpHandler OtlpHttpHandler(const ReceiverContext& context);
 net::HttpHandler ZipkinHandler(const ReceiverContext& context);
 net::HttpHandler JaegerHandler(const ReceiverContext& context);
+// POST /api/v1/events of the web and API listener: JSON lines, or libwherefore's binary form by its Content-Type.
+void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& request,
+                   net::HttpResponder respond);
 
 }  // namespace wf

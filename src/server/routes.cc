@@ -6,8 +6,9 @@
 #include "answer/export_answer.h"
 #include "answer/import_answer.h"
 #include "answer/jaeger_query.h"
+#include "answer/policy_answer.h"
 #include "json/json_writer.h"
-#include "server/event_pages.h"
+#include "server/receivers.h"
 #include "server/static_files.h"
 
 namespace wf {
@@ -159,6 +160,38 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
                       return Respond(JsonAnswer("{\"flushed\":true}"));
                     }});
 
+  // libwherefore and the browser client: events in, and what is in force out. Senders call us by any name.
+  routes.push_back(
+      {"POST", "/api/v1/events", Right::kWrite, nullptr,
+       [context](net::HttpRequest request, const Principal&, net::HttpResponder respond) {
+         const ReceiverContext receiver{context.store, context.authorizer, context.counters,
+                                        context.decode, context.tailer};
+         ReceiveEvents(receiver, request, std::move(respond));
+       },
+       HostCheck::kEventPages});
+  routes.push_back(
+      {"GET", "/api/v1/control", Right::kWrite, nullptr,
+       [context](net::HttpRequest request, const Principal& principal, net::HttpResponder respond) {
+         context.control.Wait(principal.tenant, request, std::move(respond));
+       },
+       HostCheck::kAnyHost});
+  const auto policies_changed = [context](const RouteRequest& request, Result<Answer> answer) {
+    if (answer.ok()) context.control.Refresh(request.principal.tenant);
+    return Respond(std::move(answer));
+  };
+  routes.push_back({"PUT", "/api/v1/policies/{name}", Right::kAdminister,
+                    [context, policies_changed](const RouteRequest& request) {
+                      return policies_changed(request,
+                                              PutPolicy(ContextFor(context, request.principal),
+                                                        request.argument, request.http.body));
+                    }});
+  routes.push_back({"DELETE", "/api/v1/policies/{name}", Right::kAdminister,
+                    [context, policies_changed](const RouteRequest& request) {
+                      return policies_changed(
+                          request,
+                          DeletePolicy(ContextFor(context, request.principal), request.argument));
+                    }});
+
   // Jaeger's query API, so that Grafana reads us.
   for (const char* path : {"/api/services", "/api/services/{service}", "/api/operations",
                            "/api/traces", "/api/traces/{trace}", "/api/dependencies",
@@ -242,10 +275,10 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     std::string allowed;
     const auto route = FindRoute(*routes, request, argument, allowed);
     const Right needed = route.ok() ? (*route)->right : Right::kRead;
-    auto principal = context.authorizer.Authorize(
-        {request.headers.Get("authorization"), request.headers.Get("host"),
-         request.headers.Get("origin")},
-        needed, IsEventPost(request) ? HostCheck::kEventPages : HostCheck::kStrict);
+    auto principal =
+        context.authorizer.Authorize({request.headers.Get("authorization"),
+                                      request.headers.Get("host"), request.headers.Get("origin")},
+                                     needed, route.ok() ? (*route)->hosts : HostCheck::kStrict);
     if (!principal.ok() || !route.ok()) {
       net::HttpResponse response = ErrorAnswer(principal.ok() ? route.error() : principal.error());
       if (!principal.ok()) {
@@ -256,6 +289,15 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
       }
       AddSecurityHeaders(response);
       return respond(std::move(response));
+    }
+
+    if ((*route)->take) {
+      const auto held = std::make_shared<net::HttpResponder>(std::move(respond));
+      return (*route)->take(std::move(request), *principal,
+                            net::HttpResponder([held](net::HttpResponse response) {
+                              AddSecurityHeaders(response);
+                              (*held)(std::move(response));
+                            }));
     }
 
     // The responder moves into the task; a shared holder, because std::function wants to be copyable.

@@ -10,6 +10,7 @@
 #include "answer/answer.h"
 #include "net/http_message.h"
 #include "server/authorize.h"
+#include "server/control_hub.h"
 #include "server/counters.h"
 #include "server/worker_pool.h"
 
@@ -25,7 +26,10 @@ struct Route {
   std::string_view method;
   std::string pattern;  // "/api/v1/trace/{id}": {…} takes the rest of the path
   Right right;
-  std::function<net::HttpResponse(const RouteRequest&)> answer;
+  std::function<net::HttpResponse(const RouteRequest&)> answer;  // on a worker
+  // Instead of it, for what is answered later: on the io thread, and must not keep it.
+  std::function<void(net::HttpRequest, const Principal&, net::HttpResponder)> take = nullptr;
+  HostCheck hosts = HostCheck::kStrict;
 };
 
 // What the routes need; borrowed for the life of the server.
@@ -38,6 +42,7 @@ struct RouteContext {
   std::function<ServerFacts()> facts;
   std::function<bool()> ready;
   DecodeOptions decode;
+  ControlHub& control;
   Tailer* tailer = nullptr;
 };
 

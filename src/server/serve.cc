@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "answer/clock_answer.h"
+#include "answer/policy_answer.h"
 #include "log/log.h"
 #include "server/event_pages.h"
 #include "server/hash_key.h"
@@ -73,6 +74,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_ASSIGN(server->store_, OpenDuckdbStore(options.store, store_options));
   RemoveServerFile(options.store);  // of a server that was killed: we hold the store now
   WF_TRY(server->StartTailer());
+  server->control_ = std::make_unique<ControlHub>(
+      [raw = server.get()](const std::string& tenant) {
+        return ReadPolicies(
+            AnswerContext{*raw->store_, tenant, raw->options_.store, Now(), {}, {}});
+      },
+      server->counters_);
   server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
   server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
   server->http_ = std::make_unique<net::HttpServer>(*server->io_);
@@ -115,6 +122,7 @@ Status Server::Listen() {
                             [this] { return Facts(); },
                             [this] { return !stopping_; },
                             receivers.decode,
+                            *control_,
                             tailer_.get()};
 
   std::vector<std::pair<std::string, std::string>> bound_addresses;
@@ -214,6 +222,7 @@ void Server::Stop(Nanos patience) {
     stopping_ = stopped_ = true;
   }
   wake_.notify_all();
+  control_->Stop();  // who waits for news is told that there are none
   if (housekeeper_.joinable()) housekeeper_.join();
   const size_t cut_http = http_->Stop(patience);
   const size_t cut = cut_http + grpc_->Stop(cut_http == 0 ? patience : 0);

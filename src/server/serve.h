@@ -58,6 +58,7 @@ class Server {
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreDatasets> datasets_;
   std::unique_ptr<Tailer> tailer_;  // null: off
+  std::unique_ptr<ControlHub> control_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;

@@ -131,4 +131,33 @@ Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, Ev
   return {};
 }
 
+void DecodeEventLines(std::string_view lines, const DecodeOptions& options, EventBatch& out,
+                      DecodeReport& report, std::vector<LineFault>& faults) {
+  DecodeReport of_line;
+  AttributeWriter writer(out, options, of_line);
+  JsonParser parser;
+  JsonLimits limits;
+  limits.repair_utf8 = true;
+  for (int64_t number = 1; !lines.empty(); ++number) {
+    const size_t end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    of_line = DecodeReport();
+    if (const auto event = parser.Parse(line, limits); event.ok()) {
+      if (parser.repaired_utf8()) of_line.Repair("bad_utf8");
+      DecodeEvent(*event, writer);
+    } else {
+      of_line.NoteFault(event.error().message);
+      of_line.Reject("malformed_line");
+    }
+    if (of_line.rejected != 0) {
+      if (of_line.first_fault.empty()) of_line.first_fault = of_line.reasons.begin()->first;
+      if (faults.size() < kMaxLineFaults) faults.push_back({number, of_line.first_fault});
+      of_line.first_fault = fmt::format("line {}: {}", number, of_line.first_fault);
+    }
+    report.Add(of_line);
+  }
+}
+
 }  // namespace wf

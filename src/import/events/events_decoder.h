@@ -9,7 +9,9 @@
 // (internal, server, client, producer, consumer) is the block's kind.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "import/decode/attribute_writer.h"
@@ -20,6 +22,18 @@ namespace wf {
 // JSON lines. On an error nothing is appended.
 Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out,
                         DecodeReport& report);
+
+// What a sender of lines is told about those that were not taken.
+struct LineFault {
+  int64_t line = 0;  // from 1
+  std::string reason;
+};
+
+// As a receiver reads them: one event a line, and a line that is bad does not spoil the others. It is rejected,
+// counted, and told by its number; at most `kMaxLineFaults` are told.
+constexpr size_t kMaxLineFaults = 100;
+void DecodeEventLines(std::string_view lines, const DecodeOptions& options, EventBatch& out,
+                      DecodeReport& report, std::vector<LineFault>& faults);
 
 void DecodeEvent(JsonValue event, AttributeWriter& writer);
 
