@@ -60,15 +60,17 @@ inline uint64_t point(std::string_view name, std::initializer_list<Label> labels
 }
 
 // Of the current block.
-inline void label(std::string_view key, const LabelValue& value, Detail detail = Detail::kDefault) {
+template <typename Value>
+inline void label(std::string_view key, const Value& value, Detail detail = Detail::kDefault) {
   if (internal::Recording(internal::Level(detail))) {
-    internal::Annotate(AnnotationKind::kLabel, key, value, {});
+    internal::Annotate(AnnotationKind::kLabel, key, LabelValue(value), {});
   }
 }
-inline void count(std::string_view name, const LabelValue& value, std::string_view unit = {},
+template <typename Value>
+inline void count(std::string_view name, const Value& value, std::string_view unit = {},
                   Detail detail = Detail::kDefault) {
   if (internal::Recording(internal::Level(detail))) {
-    internal::Annotate(AnnotationKind::kCounter, name, value, unit);
+    internal::Annotate(AnnotationKind::kCounter, name, LabelValue(value), unit);
   }
 }
 

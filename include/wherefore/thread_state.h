@@ -27,8 +27,8 @@ struct ThreadState {
   uint8_t flags;      // W3C trace flags
   uint8_t recording;  // 0: this request is not recorded; else its level of detail + 1
   Hold hold;
-  uint8_t
-      arrived;  // attached and not yet entered: what came with the request is still to be looked at
+  // In a request, and what came with it has been looked at. While not, a block that begins must look.
+  uint8_t settled;
   uint8_t writing;  // an event is being written: a signal handler must not write another
 };
 

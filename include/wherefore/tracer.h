@@ -103,14 +103,15 @@ struct TracerOptions {
 // In events, or in blocks when exporting OTLP. Each ends in exactly one of exported, rejected, lost, dropped,
 // discarded, or is still on its way.
 struct TracerStats {
-  uint64_t recorded = 0;   // emitted while sampled
-  uint64_t exported = 0;   // acknowledged by the receiver
-  uint64_t dropped = 0;    // a buffer was full, or the tracer shut down
-  uint64_t discarded = 0;  // waited for a decision that was against them, or did not come
-  uint64_t rejected = 0;   // the receiver refused them for good
-  uint64_t lost = 0;       // given up after max_attempts or at the shutdown deadline
-  uint64_t retries = 0;    // attempts after the first
-  uint64_t truncated = 0;  // annotations left out because their event was too large
+  uint64_t recorded = 0;    // emitted while sampled
+  uint64_t exported = 0;    // acknowledged by the receiver
+  uint64_t dropped = 0;     // a buffer was full, or the tracer shut down
+  uint64_t overflowed = 0;  // of those dropped: the thread\'s own buffer was full
+  uint64_t discarded = 0;   // waited for a decision that was against them, or did not come
+  uint64_t rejected = 0;    // the receiver refused them for good
+  uint64_t lost = 0;        // given up after max_attempts or at the shutdown deadline
+  uint64_t retries = 0;     // attempts after the first
+  uint64_t truncated = 0;   // annotations left out because their event was too large
   uint64_t traces_started = 0;
   uint64_t starts_refused =
       0;                  // a policy wanted a trace, or there was none, and the buckets were empty
@@ -192,8 +193,8 @@ class WHEREFORE_API Block {
  public:
   Block(Tracer& tracer, std::string_view name, BlockKind kind = BlockKind::kInternal) {
     const internal::ThreadState& state = internal::thread_state;
-    if (tracer.enabled() && (state.recording > static_cast<uint8_t>(DetailOf(kind)) ||
-                             (state.trace_hi | state.trace_lo) == 0 || state.arrived)) {
+    if (tracer.enabled() &&
+        (state.recording > static_cast<uint8_t>(DetailOf(kind)) || !state.settled)) {
       Begin(tracer, name, kind);
     }
   }
@@ -211,11 +212,14 @@ class WHEREFORE_API Block {
   BlockId id() const { return phase_ == Phase::kRecording ? id_ : 0; }
 
   // What exceeds 16 KiB in one event (OTLP: block) is left out and counted.
-  void Label(std::string_view key, LabelValue value) {
-    if (recording()) AddLabel(key, value);
+  // Values are anything a LabelValue is made of; templates, so that nothing is made when nothing is recorded.
+  template <typename Value>
+  void Label(std::string_view key, const Value& value) {
+    if (recording()) AddLabel(key, LabelValue(value));
   }
-  void Counter(std::string_view name, LabelValue value, std::string_view unit = {}) {
-    if (recording()) AddCounter(name, value, unit);
+  template <typename Value>
+  void Counter(std::string_view name, const Value& value, std::string_view unit = {}) {
+    if (recording()) AddCounter(name, LabelValue(value), unit);
   }
   void Point(std::string_view name, std::initializer_list<wherefore::Label> labels = {}) {
     if (recording()) AddPoint(name, labels);
@@ -254,18 +258,18 @@ class WHEREFORE_API Block {
   void EndRecorded(std::optional<int64_t> unix_ns);
   void Leave();
 
-  // Set by Begin only: an inert block costs the one byte below.
+  // Set by Begin only: an inert block costs the two bytes at the end.
   client::TracerCore* core_;
-  TraceId trace_;
+  uint64_t trace_hi_, trace_lo_;
   BlockId id_;
   BlockId parent_;
   uint64_t unit_;
+  client::BlockExtra* extra_;  // what most blocks do not need
   bool owns_unit_;
   bool detached_;
   BlockKind kind_;
-  internal::Hold hold_;                  // of the events inside
-  internal::Hold outer_hold_;            // of those around
-  client::BlockExtra* extra_ = nullptr;  // what most blocks do not need
+  internal::Hold hold_;        // of the events inside
+  internal::Hold outer_hold_;  // of those around
   Outcome outcome_ = Outcome::kUnset;
   Phase phase_ = Phase::kInert;
 };

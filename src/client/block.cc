@@ -71,7 +71,7 @@ void EmitUnitBegin(TracerCore& core, EventHead head, uint64_t unit, BlockId pare
 void Block::Begin(Tracer& tracer, std::string_view name, BlockKind kind) {
   internal::ThreadState& state = thread_state;
   TracerCore* core = tracer.core();
-  const bool plain = state.recording > static_cast<uint8_t>(DetailOf(kind)) && !state.arrived &&
+  const bool plain = state.recording > static_cast<uint8_t>(DetailOf(kind)) && state.settled &&
                      !core->otlp() && core->options().os_data == TracerOptions::OsData::kOff &&
                      client::Counters().empty();
   if (!plain) {
@@ -80,7 +80,9 @@ void Block::Begin(Tracer& tracer, std::string_view name, BlockKind kind) {
     return Begin(tracer, name, std::move(options));
   }
   core_ = core;
-  trace_ = {state.trace_hi, state.trace_lo};
+  extra_ = nullptr;
+  trace_hi_ = state.trace_hi;
+  trace_lo_ = state.trace_lo;
   id_ = client::NewBlockId();
   parent_ = state.block;
   kind_ = kind;
@@ -104,6 +106,7 @@ void Block::Begin(Tracer& tracer, std::string_view name, BlockKind kind) {
 
 void Block::Begin(Tracer& tracer, std::string_view name, BlockOptions options) {
   core_ = tracer.core();
+  extra_ = nullptr;
   kind_ = options.kind;
   detached_ = options.activation == BlockOptions::Activation::kDetached;
   const bool given = options.parent.has_value();
@@ -145,7 +148,7 @@ void Block::Begin(Tracer& tracer, std::string_view name, BlockOptions options) {
         own.detail_ != 0 ? own.detail_ : static_cast<uint8_t>(Detail::kInternals) + 1;
     record = (own.sampled() || own.hold_ == Hold::kUntilDecision) && level > detail;
   }
-  const bool enters = given || !parent.trace_.valid() || thread_state.arrived || starts;
+  const bool enters = given || !parent.trace_.valid() || !thread_state.settled || starts;
   if (record) {
     return BeginRecorded(name, options, std::move(own), parent.block_, parent.remote(),
                          decision.owners, starts);
@@ -167,13 +170,14 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
                           BlockId parent, bool parent_remote, const std::string& owners,
                           bool starts) {
   internal::ThreadState& state = thread_state;
-  const bool stays = !options.parent && !starts && !state.arrived && !detached_ &&
+  const bool stays = !options.parent && !starts && state.settled && !detached_ &&
                      options.cause == BlockOptions::Cause::kParent;
   // An allocation that fails loses the block, not the host.
   extra_ = new (std::nothrow) BlockExtra;
   if (extra_ == nullptr) return;
   id_ = options.id != 0 ? options.id : client::NewBlockId();
-  trace_ = own.trace_;
+  trace_hi_ = own.trace_.hi;
+  trace_lo_ = own.trace_.lo;
   parent_ = parent;
   outer_hold_ = own.hold_ == Hold::kUntilDecision && starts ? Hold::kNone : own.hold_;
   if (options.delivery == BlockOptions::Delivery::kAtEnd && own.hold_ == Hold::kNone) {
@@ -209,7 +213,7 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
                  hold_,
                  id_,
                  0,
-                 trace_,
+                 TraceId{trace_hi_, trace_lo_},
                  options.start_ns.value_or(kNow)};
   owns_unit_ = detached_ || state.unit == 0;
   unit_ = owns_unit_ ? client::NewBlockId() : state.unit;
@@ -239,23 +243,26 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
 }
 
 RequestContext Block::context() const {
-  if (extra_ != nullptr) return extra_->own;
+  if (phase_ != Phase::kInert && extra_ != nullptr) return extra_->own;
   RequestContext context = RequestContext::Current();
-  if (phase_ == Phase::kRecording && context.trace_ == trace_) context.block_ = id_;
+  if (phase_ == Phase::kRecording && context.trace_ == TraceId{trace_hi_, trace_lo_})
+    context.block_ = id_;
   return context;
 }
 
 void Block::AddLabel(std::string_view key, const LabelValue& value) {
   if (core_->otlp()) return extra_->draft.AppendLabel(key, value);
   const Annotation annotations[] = {{AnnotationKind::kLabel, key, value}};
-  core_->Emit({static_cast<uint8_t>(EventType::kAnnotate), !detached_, hold_, id_, 0, trace_, kNow},
+  core_->Emit({static_cast<uint8_t>(EventType::kAnnotate), !detached_, hold_, id_, 0,
+               TraceId{trace_hi_, trace_lo_}, kNow},
               annotations);
 }
 
 void Block::AddCounter(std::string_view name, const LabelValue& value, std::string_view unit) {
   if (core_->otlp()) return extra_->draft.AppendLabel(name, value);
   const Annotation annotations[] = {{AnnotationKind::kCounter, name, value, unit}};
-  core_->Emit({static_cast<uint8_t>(EventType::kAnnotate), !detached_, hold_, id_, 0, trace_, kNow},
+  core_->Emit({static_cast<uint8_t>(EventType::kAnnotate), !detached_, hold_, id_, 0,
+               TraceId{trace_hi_, trace_lo_}, kNow},
               annotations);
 }
 
@@ -267,7 +274,7 @@ void Block::AddPoint(std::string_view name, std::initializer_list<wherefore::Lab
     annotations.Add({AnnotationKind::kLabel, label.key, label.value});
   }
   core_->Emit({static_cast<uint8_t>(EventType::kPoint), !detached_, hold_, client::NewBlockId(),
-               id_, trace_, kNow},
+               id_, TraceId{trace_hi_, trace_lo_}, kNow},
               annotations.data(), annotations.count());
 }
 
@@ -294,11 +301,11 @@ void Block::Resolve(std::string_view traceresponse) {
     return;
   extra_->resolved = true;
   const auto answer = RequestContext::FromHeaders(traceresponse);
-  const bool keep = answer && answer->trace() == trace_ && answer->sampled();
+  const bool keep = answer && answer->trace() == TraceId{trace_hi_, trace_lo_} && answer->sampled();
   internal::ThreadState& state = thread_state;
-  const bool here = state.trace_hi == trace_.hi && state.trace_lo == trace_.lo;
-  core_->Emit(
-      {keep ? client::kDecidedKeep : client::kDecidedDrop, false, Hold::kNone, 0, 0, trace_, kNow});
+  const bool here = state.trace_hi == trace_hi_ && state.trace_lo == trace_lo_;
+  core_->Emit({keep ? client::kDecidedKeep : client::kDecidedDrop, false, Hold::kNone, 0, 0,
+               TraceId{trace_hi_, trace_lo_}, kNow});
   if (keep) {
     extra_->own.flags_ |= RequestContext::kSampledFlag;
     extra_->own.hold_ = hold_ = Hold::kNone;
@@ -358,7 +365,7 @@ void Block::EndRecorded(std::optional<int64_t> unix_ns) {
                  hold_,
                  id_,
                  unit_,
-                 trace_,
+                 TraceId{trace_hi_, trace_lo_},
                  unix_ns.value_or(kNow)};
   if (extra_ == nullptr && outcome_ == Outcome::kUnset && client::Counters().empty()) {
     core_->Emit(head);
@@ -380,7 +387,7 @@ void Block::EndRecorded(std::optional<int64_t> unix_ns) {
     core_->Emit(head);
   }
   const auto tell = [&](uint8_t control) {
-    core_->Emit({control, false, Hold::kNone, 0, 0, trace_, kNow});
+    core_->Emit({control, false, Hold::kNone, 0, 0, TraceId{trace_hi_, trace_lo_}, kNow});
   };
   if (hold_ == Hold::kUntilDecision && outer_hold_ != hold_ && !extra_->resolved) {
     tell(client::kDecidedDrop);  // no answer came

@@ -137,8 +137,7 @@ wherefore_block* wherefore_block_begin(const char* name, int kind) {
   const auto block_kind = kind >= WHEREFORE_INTERNAL && kind <= WHEREFORE_CONSUMER
                               ? static_cast<BlockKind>(kind)
                               : BlockKind::kInternal;
-  const bool in_request = (state.trace_hi | state.trace_lo) != 0;
-  if (in_request && state.recording <= static_cast<uint8_t>(DetailOf(block_kind)) && !state.arrived)
+  if (state.settled && state.recording <= static_cast<uint8_t>(DetailOf(block_kind)))
     return nullptr;
   wherefore_block* block = nullptr;
   Guarded([&] {

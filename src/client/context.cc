@@ -264,7 +264,8 @@ void RequestContext::Attach() && {
   state.trace_lo = trace_.lo;
   state.block = block_;
   state.draft = nullptr;
-  state.arrived = origin_ == Origin::kRemote || awaits_decision_ || callee_ != 0;
+  const bool unseen = origin_ == Origin::kRemote || awaits_decision_ || callee_ != 0;
+  state.settled = trace_.valid() && !unseen;
   state.flags = flags_;
   state.hold = hold_;
   carried.detail = detail_;

@@ -362,13 +362,14 @@ TracerStats TracerCore::stats() const {
     if (ForkGeneration() == fork_generation_) {
       const std::lock_guard lock(mutex_);
       stats.recorded += retired_recorded_;
-      stats.dropped += retired_dropped_;
+      stats.overflowed = retired_dropped_;
       stats.truncated = retired_truncated_;
       for (const auto& ring : rings_) {
         stats.recorded += ring->recorded();
-        stats.dropped += ring->dropped();
+        stats.overflowed += ring->dropped();
         stats.truncated += ring->truncated();
       }
+      stats.dropped += stats.overflowed;
     }
   }
   stats.traces_started = sampling_->started();

@@ -95,8 +95,8 @@ class Decoder {
     while (!in_.AtEnd()) ReadEvent();
     if (in_.ok()) return {};
     return BadInput(
-        fmt::format("events: the {} is malformed: {}",
-                    number_ == 0 ? std::string("process") : fmt::format("event {}", number_),
+        fmt::format("events: {} is malformed: {}",
+                    number_ == 0 ? std::string("the process") : fmt::format("event {}", number_),
                     in_.reason()),
         "docs/EVENTS.md describes the form");
   }
