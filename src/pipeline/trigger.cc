@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "import/decode/attribute_rules.h"
+
 namespace wf {
 namespace {
 
