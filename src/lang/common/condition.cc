@@ -69,7 +69,9 @@ class Reader {
     ++at_;
     return true;
   }
-  bool Fail(std::string message, std::string hint) { return FailAt(Peek(), message, hint); }
+  bool Fail(std::string message, std::string hint) {
+    return FailAt(Peek(), std::move(message), std::move(hint));
+  }
   bool FailAt(const Token& token, std::string message, std::string hint) {
     if (!fault_)
       fault_ = Diagnostic{token.line, token.column, std::max(1, token.length), std::move(message),

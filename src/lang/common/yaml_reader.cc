@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
       key_.back() = value;
       const auto& members = open_.back()->members;
       if (std::any_of(members.begin(), members.end(),
-                      [&](const auto& m) { return m.first == value; }))
+                      [&](const auto& m) { return m.name == value; }))
         throw Stop{mark.line + 1, "\"" + value + "\" stands here for the second time",
                    "leave one of them"};
       return;
@@ -77,7 +77,7 @@ class TreeBuilder : public YAML::EventHandler {
       node = &open_.back()->items.emplace_back();
     } else if (!open_.empty()) {
       if (!key_.back()) throw Stop{line, "a key that is no text", "write key: value"};
-      node = &open_.back()->members.emplace_back(std::move(*key_.back()), YamlNode()).second;
+      node = &open_.back()->members.emplace_back(YamlMember{std::move(*key_.back()), {}}).value;
       key_.back().reset();
     }
     node->kind = kind;

@@ -6,25 +6,32 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace wf {
 
+struct YamlMember;
+
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap } kind = Kind::kNull;
-  int line = 1;                 // from 1; of a text in block form (|, >) that of its first line
-  std::string text;             // of a scalar
-  std::vector<YamlNode> items;  // of a list
-  std::vector<std::pair<std::string, YamlNode>> members;  // of a map, as written
+  int line = 1;                     // from 1; of a text in block form (|, >) that of its first line
+  std::string text;                 // of a scalar
+  std::vector<YamlNode> items;      // of a list
+  std::vector<YamlMember> members;  // of a map, as written
 
   bool IsNull() const { return kind == Kind::kNull; }
   bool IsScalar() const { return kind == Kind::kScalar; }
   bool IsList() const { return kind == Kind::kList; }
   bool IsMap() const { return kind == Kind::kMap; }
   const YamlNode* Get(std::string_view key) const;  // nullptr when there is none
+};
+
+// Not a std::pair: clang 14 wants to know a pair's parts before they are known here.
+struct YamlMember {
+  std::string name;
+  YamlNode value;
 };
 
 struct YamlLimits {
