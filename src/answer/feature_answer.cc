@@ -10,6 +10,7 @@
 #include "lang/feature/dataset_plan.h"
 #include "lang/feature/element_keys.h"
 #include "model/trace_builder.h"
+#include "pipeline/dataset_catalog.h"
 
 namespace wf {
 namespace {
@@ -51,10 +52,14 @@ Result<ProgramText> ReadProgram(const Question& question) {
   return out;
 }
 
-DatasetPlan::Compiled CompileProgram(const ProgramText& text, const std::string& row) {
+// A text that came with the program goes before a dataset of that name.
+DatasetPlan::Compiled CompileProgram(const AnswerContext& context, const ProgramText& text,
+                                     const std::string& row) {
   const FeatureLibrary library = [&](std::string_view name) -> std::optional<std::string> {
-    const auto at = text.library.find(name);
-    return at == text.library.end() ? std::nullopt : std::optional<std::string>(at->second);
+    if (const auto at = text.library.find(name); at != text.library.end()) return at->second;
+    const auto catalog = DatasetCatalog::Load(context.store, context.tenant);
+    const DatasetDefinition* dataset = catalog.ok() ? catalog->Find(std::string(name)) : nullptr;
+    return dataset == nullptr ? std::nullopt : std::optional<std::string>(dataset->columns);
   };
   return DatasetPlan::Compile({"", row, text.program, {}}, library);
 }
@@ -207,7 +212,7 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
   }
   WF_ASSIGN(const TraceId id, ParseTraceId(*id_text));
   const DatasetPlan::Compiled compiled =
-      CompileProgram(text, question.params.Get("row").value_or(""));
+      CompileProgram(context, text, question.params.Get("row").value_or(""));
   if (!compiled.plan) return FaultyProgram(compiled.diagnostics);
   WF_ASSIGN(const EventBatch events, context.store.ReadTrace(context.tenant, id));
   if (events.empty()) {
@@ -257,7 +262,7 @@ Result<Answer> AnswerFeature(const AnswerContext& context, const Question& quest
   }
   WF_ASSIGN(const ProgramText text, ReadProgram(question));
   if (!check) return RunAnswer(context, question, text);
-  return CheckAnswer(question, text, CompileProgram(text, "").diagnostics);
+  return CheckAnswer(question, text, CompileProgram(context, text, "").diagnostics);
 }
 
 }  // namespace wf

@@ -120,6 +120,24 @@ def texts_beside_the_program_can_be_used():
     equal("a def of a used text", (ran.code, ran.json["rows"]), (0, [{"longest": 100000000}]))
 
 
+def columns_of_a_dataset_can_be_used():
+    store = example_store()
+    dataset = write("renders.yaml", """\
+dataset: renders
+owner: web
+row: Trace
+columns: |
+  Renders = Blocks | Filter(name = "render")
+  Renders | Count | RecordAs("renders")
+""")
+    applied = cli("dataset", "apply", dataset, store=store)
+    check("the dataset is saved", applied.code == 0, applied)
+    path = write("more.feature", 'use "renders"\nRenders | Duration | Max | RecordAs("longest")\n')
+    ran = cli("feature", "run", path, "--trace", "f8", store=store)
+    equal("its names and columns are there", (ran.code, ran.out and ran.json["rows"]),
+          (0, [{"renders": 2, "longest": 15000000}]))
+
+
 def both_doors_give_the_same_bytes():
     program = 'Blocks | Label("grün") | List | RecordAs("none")\nPoints | Count | RecordAs("points")\n'
     path = write("p.feature", program)
@@ -141,4 +159,4 @@ def both_doors_give_the_same_bytes():
 
 
 run(every_example_of_the_page_gives_what_it_says, the_contract_of_the_command_line,
-    texts_beside_the_program_can_be_used, both_doors_give_the_same_bytes)
+    texts_beside_the_program_can_be_used, columns_of_a_dataset_can_be_used, both_doors_give_the_same_bytes)
