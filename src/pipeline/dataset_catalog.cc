@@ -36,6 +36,16 @@ Result<DatasetCatalog> DatasetCatalog::Load(Store& store, const std::string& ten
   return out;
 }
 
+Status RetainDatasets(Store& store, const std::string& tenant) {
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store, tenant));
+  Status failed;  // one that cannot be thinned must not keep the others
+  for (const DatasetDefinition& definition : catalog.definitions()) {
+    const Status retained = store.RetainRows(tenant, definition.name, definition.retention);
+    if (!retained.ok()) failed = retained;
+  }
+  return failed;
+}
+
 const DatasetDefinition* DatasetCatalog::Find(const std::string& name) const {
   for (const DatasetDefinition& definition : definitions_) {
     if (definition.name == name) return &definition;

@@ -39,4 +39,7 @@ class DatasetCatalog {
   std::vector<Document> features_;
 };
 
+// Deletes and thins old rows of every dataset, each as its definition says. Rows whose definition is gone stay.
+Status RetainDatasets(Store& store, const std::string& tenant);
+
 }  // namespace wf

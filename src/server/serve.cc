@@ -5,6 +5,7 @@
 #include "answer/clock_answer.h"
 #include "answer/policy_answer.h"
 #include "log/log.h"
+#include "pipeline/dataset_catalog.h"
 #include "server/event_pages.h"
 #include "server/hash_key.h"
 #include "server/receivers.h"
@@ -22,6 +23,9 @@ constexpr size_t kWorkerQueue = 256;
 constexpr Nanos kHousekeepingPeriod = 2 * kSecond;
 // Offsets move slowly, and reading the exchanges of what is still in memory costs up to 0.2 s under full load.
 constexpr Nanos kClockPeriod = 15 * kSecond;
+
+// Rows of datasets age by days.
+constexpr Nanos kDatasetPeriod = 10 * kMinute;
 
 struct ListenerSpec {
   const char* name;
@@ -198,7 +202,7 @@ void Server::Housekeeping() {
     counters_.Add(std::string(what) + "_failed", 1);
     log::Error("{}: {}", what, status.error().message);
   };
-  Nanos clocks_refreshed = Now();
+  Nanos clocks_refreshed = Now(), datasets_retained = Now();
   std::unique_lock lock(mutex_);
   do {  // retention first of all: it also tells the store how finely to cut what comes in
     lock.unlock();
@@ -209,6 +213,10 @@ void Server::Housekeeping() {
     if (const Nanos now = Now(); now - clocks_refreshed >= kClockPeriod) {
       clocks_refreshed = now;
       note("clock_refresh", RefreshClocks(*store_, "default", {now - 2 * kClockWindow, now}));
+    }
+    if (const Nanos now = Now(); now - datasets_retained >= kDatasetPeriod) {
+      datasets_retained = now;
+      note("dataset_retention", RetainDatasets(*store_, "default"));
     }
     lock.lock();
   } while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),

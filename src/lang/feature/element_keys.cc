@@ -1,7 +1,9 @@
 #include "lang/feature/element_keys.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "base/ids.h"
 
@@ -28,11 +30,20 @@ enum PropertyName : int {
   kBlocking,
   kCategory,
   kComplete,
+  kRepairs,
+  kMissing,
+  kDoubles,
+  // One a repair pass: repairs.late; one a kind of what is missing: missing.parent.
+  kFirstRepairPass,
+  kFirstMissing = kFirstRepairPass + static_cast<int>(kRepairPasses),
 };
+constexpr std::string_view kRepairsOf = "repairs.", kMissingOf = "missing.";
+constexpr int kMissingKinds = static_cast<int>(MissingWhat::kElement) + 1;
 constexpr std::string_view kPropertyNames[] = {
     "name",    "id",       "timestamp", "end",      "duration", "start_ns", "end_ns",
     "service", "host",     "thread",    "kind",     "type",     "status",   "status_message",
-    "async",   "stand_in", "blocking",  "category", "complete"};
+    "async",   "stand_in", "blocking",  "category", "complete", "repairs",  "missing",
+    "doubles"};
 
 KeyValue Text(std::string_view text) {
   KeyValue value;
@@ -84,6 +95,18 @@ bool Convert(const Value& from, KeyValue& to) {
 int PropertyIndex(std::string_view name) {
   for (size_t i = 0; i < std::size(kPropertyNames); ++i) {
     if (kPropertyNames[i] == name) return static_cast<int>(i);
+  }
+  if (name.substr(0, kRepairsOf.size()) == kRepairsOf) {
+    for (int i = 0; i < static_cast<int>(kRepairPasses); ++i) {
+      if (RepairPassName(static_cast<RepairPass>(i)) == name.substr(kRepairsOf.size()))
+        return kFirstRepairPass + i;
+    }
+  }
+  if (name.substr(0, kMissingOf.size()) == kMissingOf) {
+    for (int i = 0; i < kMissingKinds; ++i) {
+      if (MissingWhatName(static_cast<MissingWhat>(i)) == name.substr(kMissingOf.size()))
+        return kFirstMissing + i;
+    }
   }
   return -1;
 }
@@ -163,6 +186,17 @@ KeyValue KeyReader::Property(Element kind, uint32_t index) const {
     case Element::kTrace: {
       const uint32_t root = t.main_root();
       if (root != kNone && key_.property == kService) return Text(t.service(t.blocks[root]));
+      if (key_.property == kMissing) return Int(static_cast<int64_t>(t.missing.size()));
+      if (key_.property == kDoubles) return Int(t.doubles);
+      if (key_.property == kRepairs)
+        return Int(std::accumulate(t.repair_counts.begin(), t.repair_counts.end(), int64_t{0}));
+      if (key_.property >= kFirstMissing) {
+        const auto what = static_cast<MissingWhat>(key_.property - kFirstMissing);
+        return Int(std::count_if(t.missing.begin(), t.missing.end(),
+                                 [what](const Missing& m) { return m.what == what; }));
+      }
+      if (key_.property >= kFirstRepairPass)
+        return Int(t.repair_counts[static_cast<size_t>(key_.property - kFirstRepairPass)]);
       return {};
     }
     case Element::kUnit: {

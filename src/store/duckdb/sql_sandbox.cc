@@ -233,9 +233,9 @@ Result<DatasetRows> RunLocked(const std::string& file, const std::string& sql) {
   WF_TRY(connection->Run(
       fmt::format("ATTACH {} AS datasets (READ_ONLY); USE datasets", duck::Quote(file))));
   unlink(file.c_str());  // it stays open; nobody else will find it
-  WF_TRY(connection->Run(
-      "SET allow_community_extensions = false; "
-      "SET enable_external_access = false; SET lock_configuration = true"));
+  WF_TRY(
+      connection->Run("SET allow_community_extensions = false; "
+                      "SET enable_external_access = false; SET lock_configuration = true"));
   duckdb_prepared_statement statement = nullptr;
   const bool prepared =
       duck::api().prepare(connection->handle(), sql.c_str(), &statement) == DuckDBSuccess;
@@ -286,8 +286,11 @@ int SqlSandboxMain(int argc, char** argv) {
       const bool too_much = rows.error().message.find("Out of Memory") != std::string::npos ||
                             rows.error().message.find("bad_alloc") != std::string::npos ||
                             rows.error().message.find("bad allocation") != std::string::npos;
-      reply = std::string(1, static_cast<char>(too_much ? Reply::kTooMuch : Reply::kBadStatement)) +
-              Words(rows.error().message);
+      const std::string words = Words(rows.error().message);
+      // What the engine adds about too little memory is advice for its own command line.
+      reply = too_much ? std::string(1, static_cast<char>(Reply::kTooMuch)) +
+                             words.substr(0, words.find('\n'))
+                       : std::string(1, static_cast<char>(Reply::kBadStatement)) + words;
     }
   } catch (const std::bad_alloc&) {
     reply = std::string(1, static_cast<char>(Reply::kTooMuch)) + "out of memory";
