@@ -159,8 +159,8 @@ TEST(Scenario, TheSameSeedGivesTheSameBytesAndAnotherGivesOthers) {
 
 // What every machine must write. It changes when a scenario changes, and only then.
 TEST(Scenario, TheBytesDoNotDependOnTheMachine) {
-  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("page-load", 3, 42)).lines)), "cdf92da958bec24d");
-  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("growing-init", 3, 42)).lines)), "16e1e61da3688609");
+  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("page-load", 3, 42)).lines)), "a7202fce7e7fe54e");
+  EXPECT_EQ(ToHex64(HashBytes(Generate(Options("growing-init", 3, 42)).lines)), "2dbd28c644f6323f");
 }
 
 TEST(Scenario, WithoutTheFaultBothPopulationsAreTheSameRequests) {
