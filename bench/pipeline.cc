@@ -4,6 +4,8 @@
 //
 // The loop is closed: at most --window events are on their way, so nothing is shed, and the rate is what the whole can
 // sustain. Preparing the file is not measured.
+#include "pipeline/pipeline.h"
+
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -15,7 +17,6 @@
 
 #include "import/otlp/otlp_decoder.h"
 #include "import/otlp/otlp_encoder.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "store/duckdb/duckdb_store.h"
 #include "tailer_load.h"
@@ -44,7 +45,8 @@ std::string DatasetYaml(int n) {
       "  Blocks | Filter(kind = \"server\") | Duration | Sum | RecordAs(\"served_{0}\")\n"
       "  Blocks | Filter(name = \"query\") | Duration | Percentile(90) | RecordAs(\"query_{0}\")\n"
       "  Blocks | Filter(route = \"/page\") | Count | RecordAs(\"pages_{0}\")\n"
-      "  CriticalPath | Segments | Filter(category = \"self\") | Duration | Sum | RecordAs(\"self_{0}\")\n"
+      "  CriticalPath | Segments | Filter(category = \"self\") | Duration | Sum | "
+      "RecordAs(\"self_{0}\")\n"
       "  CriticalPath | Segments | Count | RecordAs(\"steps_{0}\")\n"
       "  Blocks | Last | Ancestors | Count | RecordAs(\"depth_{0}\")\n",
       n, 100 * (n + 1));
@@ -102,9 +104,9 @@ Status Measure(const Options& options, size_t size) {
   tailer_options.cache.bytes = size_t{1} << 30;
   WF_ASSIGN(Trigger trigger, ParseTrigger("bench 100ms after last"));
   tailer_options.cache.triggers = {trigger};
-  WF_ASSIGN(const auto tailer,
-            Tailer::Start({*store, datasets, datasets, options.directory + "/tailer"},
-                          tailer_options));
+  WF_ASSIGN(
+      const auto tailer,
+      Tailer::Start({*store, datasets, datasets, options.directory + "/tailer"}, tailer_options));
   store->Listen([&](const std::shared_ptr<const EventBatch>& batch) { tailer->Take(batch); });
 
   const double cpu_before = ProcessCpu();
@@ -119,7 +121,8 @@ Status Measure(const Options& options, size_t size) {
   for (uint32_t length; in.read(reinterpret_cast<char*>(&length), 4);) {
     body.resize(length);
     in.read(body.data(), length);
-    while (sent > done() + options.window) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (sent > done() + options.window)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const Nanos before = ThreadCpuNow();
     EventBatch batch;
     batch.received_ns = Now();
@@ -153,10 +156,12 @@ Status Measure(const Options& options, size_t size) {
   tailer->Stop();
 
   const auto events = static_cast<double>(traces * size);
-  fmt::print("{:>6} events a trace: {:>9.1f} traces/s {:>9.0f} events/s ({:.0f} per core), CPU {:.2f} s\n",
-             size, static_cast<double>(traces) / seconds, events / seconds,
-             events / seconds / options.cores, cpu);
-  fmt::print("       {:<9}{:>10}{:>14}{:>12}{:>12}\n", "stage", "CPU", "us/event", "lag p50", "lag p99");
+  fmt::print(
+      "{:>6} events a trace: {:>9.1f} traces/s {:>9.0f} events/s ({:.0f} per core), CPU {:.2f} s\n",
+      size, static_cast<double>(traces) / seconds, events / seconds,
+      events / seconds / options.cores, cpu);
+  fmt::print("       {:<9}{:>10}{:>14}{:>12}{:>12}\n", "stage", "CPU", "us/event", "lag p50",
+             "lag p99");
   const auto line = [&](const std::string& name, Nanos stage_cpu, Nanos p50, Nanos p99) {
     fmt::print("       {:<9}{:>9.1f}%{:>14.2f}{:>12}{:>12}\n", name,
                100 * static_cast<double>(stage_cpu) / 1e9 / cpu,
@@ -187,7 +192,9 @@ int Main(int argc, char** argv) {
     } else if (flag == "--store") {
       options.directory = value();
     } else {
-      fmt::print(stderr, "usage: bench_pipeline [--cores N] [--events N] [--window N] [--size EVENTS] [--store DIR]\n");
+      fmt::print(stderr,
+                 "usage: bench_pipeline [--cores N] [--events N] [--window N] [--size EVENTS] "
+                 "[--store DIR]\n");
       return 2;
     }
   }
@@ -195,11 +202,12 @@ int Main(int argc, char** argv) {
   CPU_ZERO(&set);
   for (int c = 0; c < options.cores; ++c) CPU_SET(static_cast<size_t>(c), &set);
   if (::sched_setaffinity(0, sizeof set, &set) != 0) {
-    fmt::print(stderr, "bench_pipeline: cannot pin to {} cores: {}\n", options.cores, std::strerror(errno));
+    fmt::print(stderr, "bench_pipeline: cannot pin to {} cores: {}\n", options.cores,
+               std::strerror(errno));
     return 3;
   }
-  fmt::print("{} core{}, {} datasets of 10 features each, receipt to rows, sync on\n\n", options.cores,
-             options.cores == 1 ? "" : "s", kDatasets);
+  fmt::print("{} core{}, {} datasets of 10 features each, receipt to rows, sync on\n\n",
+             options.cores, options.cores == 1 ? "" : "s", kDatasets);
   for (const size_t size : options.sizes) {
     if (const Status status = Measure(options, size); !status.ok()) {
       fmt::print(stderr, "bench_pipeline: {}\n", status.error().message);

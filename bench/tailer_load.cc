@@ -26,9 +26,9 @@ void AddTailedTrace(const TailedTrace& trace, EventBatch& batch) {
   if (batch.scopes.empty()) batch.scopes.push_back({});
   const auto first_process = static_cast<uint32_t>(batch.processes.size());
   AddProcess(trace.service, batch);
-  for (int s = 1; s < kServices; ++s)
-    AddProcess(trace.service + "-" + std::to_string(s), batch);
-  const uint32_t size_key = batch.strings.Intern("bytes"), route_key = batch.strings.Intern("route");
+  for (int s = 1; s < kServices; ++s) AddProcess(trace.service + "-" + std::to_string(s), batch);
+  const uint32_t size_key = batch.strings.Intern("bytes"),
+                 route_key = batch.strings.Intern("route");
   // Span i hangs below span (i - 1) / 4; every level is half as long as the one above.
   for (size_t i = 0; i < trace.events; ++i) {
     const size_t parent = i == 0 ? 0 : (i - 1) / 4;
@@ -41,7 +41,8 @@ void AddTailedTrace(const TailedTrace& trace, EventBatch& batch) {
     batch.trace_lo.back() = id.lo;
     batch.id1.back() = (trace.number << 20) + i + 1;
     batch.id2.back() = i == 0 ? 0 : (trace.number << 20) + parent + 1;
-    batch.start_ns.back() = trace.start_ns + static_cast<Nanos>(depth) * 10 * kMicro + place * length / 4;
+    batch.start_ns.back() =
+        trace.start_ns + static_cast<Nanos>(depth) * 10 * kMicro + place * length / 4;
     batch.end_ns.back() = batch.start_ns.back() + length / 2 + place * kMicro;
     batch.marks.back() = kHasStart | kHasEnd;
     batch.parent_ref.back() = i == 0 ? ParentRef::kNone : ParentRef::kChildOf;
@@ -51,7 +52,8 @@ void AddTailedTrace(const TailedTrace& trace, EventBatch& batch) {
     batch.status.back() = i % 97 == 96 ? SpanStatus::kError : SpanStatus::kUnset;
     batch.name.back() = batch.strings.Intern(kNames[i % std::size(kNames)]);
     // A SERVER span runs in the next service; what is below stays there.
-    batch.process.back() = first_process + static_cast<uint32_t>((depth / 3 + (depth % 3 == 2)) % kServices);
+    batch.process.back() =
+        first_process + static_cast<uint32_t>((depth / 3 + (depth % 3 == 2)) % kServices);
     PutVarint(size_key, batch.bytes);
     PutInt(static_cast<int64_t>(MixBits(trace.number * 31 + i) % 100'000), batch.bytes);
     PutVarint(route_key, batch.bytes);
