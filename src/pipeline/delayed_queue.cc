@@ -190,6 +190,11 @@ size_t DelayedQueue::size() const {
   return on_disk_ + unsynced_.size();
 }
 
+size_t DelayedQueue::unsynced() const {
+  const std::lock_guard lock(mutex_);
+  return unsynced_.size();
+}
+
 std::array<int64_t, kDelayReasons> DelayedQueue::pushed() const {
   const std::lock_guard lock(mutex_);
   return pushed_;

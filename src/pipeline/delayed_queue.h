@@ -52,6 +52,7 @@ class DelayedQueue {
   Status Pop(size_t count);
 
   size_t size() const;
+  size_t unsynced() const;  // of these, not yet on disk
   std::array<int64_t, kDelayReasons> pushed() const;  // since opening
   Nanos oldest_ns() const;  // when the item was queued that Peek gave first; 0: none
 

@@ -14,6 +14,8 @@ namespace {
 // Traces built together: their rows come from the same batches, whose names are then translated once.
 constexpr size_t kBuildGroup = 64;
 constexpr size_t kDueAtOnce = 4096;
+constexpr size_t kMostDue =
+    65536;  // traces that wait for a builder, or to be written to the delayed queue
 // The delayed extractor takes this many traces before it writes, and reads about so many events at once.
 constexpr size_t kDelayedAtOnce = 1024;
 constexpr size_t kDelayedEvents = 50'000;
@@ -96,16 +98,37 @@ bool Tailer::Fetch() {
   return true;
 }
 
-// --- 2. Trigger: traces whose timeouts are over are handed to the builders.
+// --- 2. Trigger: traces whose timeouts are over are handed to the builders; those whose events are gone are delayed.
 
 void Tailer::Trigger() {
   const StageTimer timer(fetch_);
   const Nanos now = clock();
   cache_.Expire(now);
   for (std::vector<DueTrace> due; !(due = cache_.TakeDue(now, kDueAtOnce)).empty();) {
+    // Builders that are so far behind would find nothing in the cache: what they cannot do is not kept for them.
+    size_t room;
+    {
+      const std::lock_guard lock(mutex_);
+      room = kMostDue - std::min(kMostDue, due_.size());
+    }
+    std::vector<DueTrace> build;
+    for (DueTrace& trace : due) {
+      if (trace.gone || build.size() >= room) {
+        if (!datasets_.Deployed(trace.key.tenant)->empty())
+          Delay(trace.key, "", DelayReason::kEventsGone, trace.hold);
+      } else {
+        build.push_back(std::move(trace));
+      }
+    }
+    if (build.empty()) continue;
     const std::lock_guard lock(mutex_);
-    std::move(due.begin(), due.end(), std::back_inserter(due_));
+    std::move(build.begin(), build.end(), std::back_inserter(due_));
     wake_builder_.notify_all();
+  }
+  // The writer syncs every second, when it gets to; memory must not wait for that.
+  if (delayed_->unsynced() > kMostDue) {
+    if (const Status status = delayed_->Sync(); !status.ok() && log::LogOnce("delayed sync"))
+      log::Error("the delayed queue: {}", status.error().message);
   }
 }
 
@@ -158,7 +181,9 @@ bool Tailer::Build() {
     trace.key = std::move(keys[i]);
     trace.hold = std::move(cached[i].hold);
     trace.claim = std::move(claims[i]);
-    trace.earlier = cached[i].processed_before ? EarlierRows::kReplace : EarlierRows::kNone;
+    const bool backfilled = cached[i].first_seen <= backfilled_until_;
+    trace.earlier =
+        cached[i].processed_before || backfilled ? EarlierRows::kReplace : EarlierRows::kNone;
     Enqueue(built[i], *datasets_.Deployed(trace.key.tenant));
     built[i].reset();
   }
@@ -343,6 +368,14 @@ Status Tailer::ProcessNow(const std::string& tenant, const std::vector<TraceId>&
   return writer_.WriteAll(clock());
 }
 
+std::shared_ptr<void> Tailer::ExpectEarlierRows() {
+  ++backfills_;
+  backfilled_until_ = INT64_MAX;
+  return std::shared_ptr<void>(nullptr, [this](void*) {
+    if (--backfills_ == 0) backfilled_until_ = clock();
+  });
+}
+
 bool Tailer::Step() {
   bool busy = false;
   while (Fetch()) busy = true;
@@ -355,50 +388,6 @@ bool Tailer::Step() {
   busy |= LookThroughUnseen();
   busy |= ExtractDelayed();
   return busy;
-}
-
-TailerStatus Tailer::ReadStatus() const {
-  TailerStatus s;
-  s.on = true;
-  const CacheCounts cache = cache_.Counts();
-  s.events = cache.events;
-  s.traces_due = cache.due;
-  s.evicted = cache.evicted;
-  s.expired = cache.expired;
-  s.cached_traces = cache.traces;
-  s.cached_bytes = cache.bytes;
-  s.ids_forgotten_early = cache.ids_forgotten_early;
-  s.traces_from_cache = from_cache_;
-  s.traces_delayed_done = delayed_done_;
-  s.traces_again = again_;
-  s.traces_unusable = unusable_;
-  s.fetch_overflows = overflows_;
-  s.delayed = delayed_->pushed();
-  s.delayed_queue = delayed_->size();
-  if (const Nanos oldest = delayed_->oldest_ns(); oldest != 0)
-    s.delayed_oldest_ns = std::max<Nanos>(0, Now() - oldest);
-  const WriterCounts writer = writer_.Counts();
-  s.rows = writer.rows;
-  s.write_failures = writer.failures;
-  s.blacklisted_traces = blacklist_->size();
-  s.blacklisted_events = blacklist_->dropped();
-  s.owners = queues_.Loads();
-  size_t inbox, due;
-  {
-    const std::lock_guard lock(mutex_);
-    inbox = inbox_.size();
-    due = due_.size();
-  }
-  const auto stage = [&](const char* name, const StageMeter& meter, size_t waiting) {
-    s.stages.push_back({name, waiting, meter.items(), meter.cpu(), meter.LagPercentile(0.5),
-                        meter.LagPercentile(0.99)});
-  };
-  stage("fetch", fetch_, inbox);
-  stage("build", build_, due);
-  stage("extract", extract_, queues_.size());
-  stage("write", write_, writer.gathered);
-  stage("delayed", delay_, s.delayed_queue);
-  return s;
 }
 
 }  // namespace wf

@@ -69,7 +69,11 @@ class Tailer {
   Status ProcessNow(const std::string& tenant, const std::vector<TraceId>& ids,
                     const std::string& dataset = {});
 
-  TailerStatus ReadStatus() const;
+  // While somebody else writes rows of stored traces (a backfill): every trace that is cached by the time the result is
+  // let go may have rows, and has them replaced.
+  std::shared_ptr<void> ExpectEarlierRows();
+
+  TailerStatus ReadStatus() const;  // tailer_report.cc
 
   // One round of every stage; false when there was nothing to do. For Threads::kNone.
   bool Step();
@@ -159,6 +163,9 @@ class Tailer {
   std::atomic<bool> distrust_{false};  // batches were passed over: what is cached may lack events
   Nanos saved_watermark_ = 0;          // the writer's thread's own, as the next
   int64_t saved_events_ = 0;
+
+  std::atomic<int> backfills_{0};                   // running
+  std::atomic<Nanos> backfilled_until_{INT64_MIN};  // by clock(); INT64_MAX while one runs
 
   StageMeter fetch_, build_, extract_, write_, delay_;
   std::atomic<int64_t> from_cache_{0}, delayed_done_{0}, again_{0}, unusable_{0}, overflows_{0};

@@ -221,6 +221,23 @@ TEST_F(TailerTest, AnAdHocJobOverOldTracesFillsOneDataset) {
   EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(2));
 }
 
+TEST_F(TailerTest, RowsOfABackfillAreReplacedByTheLiveOnes) {
+  Send(1, {1, 2});
+  Pass(5 * kSecond);
+  {
+    const auto backfill = tailer_->ExpectEarlierRows();
+    DatasetTable table = datasets_.Deployed("")->front().new_table();
+    table.columns[0].AppendText(ToHex(TraceId{9, 1}));
+    table.columns[1].AppendInt(2);
+    ASSERT_TRUE(rows_.Write("default", "spans", table, {}, {}).ok());
+  }
+  now_ += kMilli;
+  Send(2, {1});
+  Pass(kMinute);
+  EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(2));  // once
+  EXPECT_THAT(rows_.Of("spans")[2], ElementsAre(1));
+}
+
 // The state on disk is copied while the tailer runs, which is what a kill would leave, and opened again.
 TEST_F(TailerTest, KillBetweenReceiptAndRowsLosesNothing) {
   Send(1, {1, 2});

@@ -165,8 +165,8 @@ std::vector<DueTrace> TraceCache::TakeDue(Nanos now, size_t limit) {
                                 [](const auto& a, const auto& b) { return *a < *b; });
     for (const Timer& timer : slot.timers) {
       const auto found = by_id_.find({timer.tenant, timer.id});
-      if (found == by_id_.end()) {  // left the cache while it waited: gone, as Take will say
-        due.push_back({{tenants_[timer.tenant], timer.id}, at, oldest});
+      if (found == by_id_.end()) {  // left the cache while it waited
+        due.push_back({{tenants_[timer.tenant], timer.id}, at, oldest, true});
         continue;
       }
       Entry& entry = entries_[found->second];
@@ -179,7 +179,14 @@ std::vector<DueTrace> TraceCache::TakeDue(Nanos now, size_t limit) {
         continue;
       }
       entry.scheduled &= ~bit;
-      due.push_back({{tenants_[timer.tenant], timer.id}, ready, entry.hold ? entry.hold : oldest});
+      due.push_back({{tenants_[timer.tenant], timer.id},
+                     ready,
+                     entry.hold ? entry.hold : oldest,
+                     entry.gone});
+      if (entry.gone) {  // nobody will take it
+        entry.hold = nullptr;
+        entry.processed = true;
+      }
     }
   }
   counts_.due += static_cast<int64_t>(due.size());

@@ -60,6 +60,7 @@ struct DueTrace {
   TraceKey key;
   Nanos due = 0;  // by the cache's clock
   ProgressLedger::Hold hold;
+  bool gone = false;  // its events are not here: Take need not be asked
 };
 
 struct CacheCounts {
