@@ -8,6 +8,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 #include "pipeline/dataset_catalog.h"
+#include "pipeline/pipeline.h"
 
 namespace wf {
 namespace {
@@ -154,6 +155,8 @@ Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& 
   WF_ASSIGN(const DatasetDefinition definition, catalog.Get(dataset));
   WF_ASSIGN(const DatasetPlan plan, catalog.Compile(definition, dataset));
   DatasetExtractor extractor(definition, plan);
+  // Traces that arrive meanwhile may get rows from both sides.
+  const auto expected = context.tailer != nullptr ? context.tailer->ExpectEarlierRows() : nullptr;
   WF_TRY(BackfillDataset(context.store, context.tenant, time, extractor, progress));
   WF_TRY(extractor.WriteParquet(context.store, context.tenant,
                                 context.store_path + "/parquet/" + context.tenant));

@@ -89,7 +89,7 @@ Result<ImportReport> ImportHere(Store& store, const std::string& path, const Dec
     done += in_file;
   }
   WF_ASSIGN(const ImportReport report, FinishImport(job, store, "default", tailer.get()));
-  WF_TRY(datasets.Maintain("default", StoreDatasets::When::kNow));
+  WF_TRY(datasets.WriteFiles("default", StoreDatasets::When::kNow));
   return report;
 }
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr Nanos kLookAgain = kSecond;
 constexpr Nanos kFilePeriod = kMinute;
-constexpr Nanos kRetentionPeriod = 10 * kMinute;
 
 // The saved texts as one number: compiling is needed only when it changes.
 Result<uint64_t> VersionOf(Store& store, const std::string& tenant) {
@@ -101,30 +100,21 @@ Status StoreDatasets::Write(const std::string& tenant, const std::string& datase
   return {};
 }
 
-Status StoreDatasets::Maintain(const std::string& tenant, When when) {
+Status StoreDatasets::WriteFiles(const std::string& tenant, When when) {
   std::set<std::pair<std::string, Nanos>> hours;
-  std::vector<DatasetDefinition> definitions;
   {
     const std::lock_guard lock(mutex_);
     Tenant& known = tenants_[tenant];
     const Nanos now = MonotonicNow();
-    if (when == When::kNow || now - known.files_written >= kFilePeriod) {
-      known.files_written = now;
-      hours.swap(known.changed_hours);
-    }
-    if (now - known.retained >= kRetentionPeriod) {
-      known.retained = now;
-      definitions = known.definitions;
-    }
+    if (when == When::kDue && now - known.files_written < kFilePeriod) return {};
+    known.files_written = now;
+    hours.swap(known.changed_hours);
   }
   Status first;
-  const auto note = [&](Status status) {
+  for (const auto& [dataset, hour] : hours) {
+    Status status = WriteParquetHour(store_, tenant, dataset, hour, folder_ + "/" + tenant);
     if (!status.ok() && first.ok()) first = std::move(status);
-  };
-  for (const auto& [dataset, hour] : hours)
-    note(WriteParquetHour(store_, tenant, dataset, hour, folder_));
-  for (const DatasetDefinition& definition : definitions)
-    note(store_.RetainRows(tenant, definition.name, definition.retention));
+  }
   return first;
 }
 

@@ -18,16 +18,16 @@ namespace wf {
 
 class StoreDatasets : public DatasetSource, public RowSink {
  public:
-  // `folder`: of Parquet files, FOLDER/NAME/HOUR.parquet.
+  // `folder`: of Parquet files, FOLDER/TENANT/NAME/HOUR.parquet.
   StoreDatasets(Store& store, std::string folder) : store_(store), folder_(std::move(folder)) {}
 
   std::shared_ptr<const TailedDatasets> Deployed(const std::string& tenant) override;
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
                const std::vector<TraceId>& replaced, TimeRange time) override;
 
-  // Parquet files of hours that changed, and retention of rows; what is not yet due is left alone. `kNow`: all files.
+  // Parquet files of the hours that changed: an hour is written whole, so not more often than once a minute, or now.
   enum class When : uint8_t { kDue, kNow };
-  Status Maintain(const std::string& tenant, When when);
+  Status WriteFiles(const std::string& tenant, When when);
 
   // What features left out, by name.
   std::map<std::string, int64_t> Counters() const;
@@ -39,7 +39,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
     uint64_t version = 0;                                   // a hash of the saved texts
     Nanos looked = 0;                                       // monotonic
     std::set<std::pair<std::string, Nanos>> changed_hours;  // dataset, hour
-    Nanos files_written = 0, retained = 0;                  // monotonic
+    Nanos files_written = 0;                                // monotonic
   };
   struct Losses {
     std::atomic<int64_t> over_budget{0}, rows_dropped{0};

@@ -209,7 +209,7 @@ void Server::Housekeeping() {
     if (options_.retention_age_ns || options_.retention_bytes) {
       note("retention", store_->Retain({options_.retention_age_ns, options_.retention_bytes}));
     }
-    note("dataset_maintenance", datasets_->Maintain("default", StoreDatasets::When::kDue));
+    note("dataset_files", datasets_->WriteFiles("default", StoreDatasets::When::kDue));
     if (const Nanos now = Now(); now - clocks_refreshed >= kClockPeriod) {
       clocks_refreshed = now;
       note("clock_refresh", RefreshClocks(*store_, "default", {now - 2 * kClockWindow, now}));
