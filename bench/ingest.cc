@@ -6,6 +6,9 @@
 // Requests are encoded before the clock starts: the sender must not be what is measured. Server CPU is read from the
 // kernel before the first request and after the store has written everything into parts, so the cost of settling is
 // in it.
+//
+// Each protocol is measured with the tailer off, and with it on and the standing datasets deployed: then the tailer
+// yields, and what it cannot do in time goes to the delayed queue, which the last lines count.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -34,6 +37,7 @@ struct Options {
   int connections = 4;
   std::string protocols = "grpc,http";
   std::string sync = "on";
+  std::string tailer = "both";
   bool keep = false;
 };
 
@@ -43,6 +47,8 @@ struct Figures {
   double ack_p50_ms = 0, ack_p99_ms = 0, ack_max_ms = 0;
   int64_t peak_memory = 0;
   uint64_t retries = 0;
+  std::string tailer;      // on, off
+  std::string tailer_did;  // what became of the traces, when on
 };
 
 struct Requests {
@@ -56,6 +62,8 @@ Requests Encode(const Options& options) {
   LoadOptions load_options;
   load_options.seed = options.seed;
   load_options.spans = options.spans;
+  // Traces of now, and later than the server's start: of older ones the tailer does not trust its cache.
+  load_options.first_start_ns = Now() + 5 * kMinute;
   Load load(load_options);
   for (EventBatch batch; load.Next(batch); batch = {}) {
     std::string body;
@@ -102,14 +110,17 @@ double Percentile(std::vector<double>& sorted, double p) {
                                static_cast<size_t>(p * static_cast<double>(sorted.size())))];
 }
 
-Result<Figures> Run(const Options& options, const std::string& protocol, const Requests& requests) {
+Result<Figures> Run(const Options& options, const std::string& protocol, const std::string& tailer,
+                    const Requests& requests) {
   std::filesystem::remove_all(options.directory);
   std::filesystem::create_directories(options.directory);
   WF_ASSIGN(ServerProcess server,
-            ServerProcess::Start(options.binary, options.directory, {"--sync", options.sync}));
+            ServerProcess::Start(options.binary, options.directory,
+                                 {"--sync", options.sync, "--tailer", tailer}));
 
   Figures figures;
   figures.protocol = protocol;
+  figures.tailer = tailer;
   std::atomic<size_t> next{0};
   std::atomic<uint64_t> retries{0};
   std::vector<std::vector<double>> latencies(static_cast<size_t>(options.connections));
@@ -175,6 +186,17 @@ Result<Figures> Run(const Options& options, const std::string& protocol, const R
     return EnvironmentError(
         fmt::format("{} spans acknowledged, {} found", requests.total_spans, stored));
   }
+  if (tailer == "on") {
+    const JsonValue t = json.Get("tailer");
+    const auto number = [](const JsonValue& value) { return value.Int().value_or(-1); };
+    figures.tailer_did = fmt::format(
+        "{} traces due, {} from the cache, {} delayed ({} gone from it, {} queue full), {} still "
+        "cached; {} rows",
+        number(t.Get("traces_due")), number(t.Get("traces_from_cache")),
+        number(t.Get("delayed_queue").Get("traces")) + number(t.Get("traces_delayed_done")),
+        number(t.Get("delayed").Get("events_gone")), number(t.Get("delayed").Get("queue_full")),
+        number(t.Get("cache").Get("traces")), number(t.Get("rows").Get("written")));
+  }
   return figures;
 }
 
@@ -218,18 +240,20 @@ void PrintText(const Options& options, const std::vector<Figures>& runs,
       "{} spans, {} connections, 512 spans a request, {:.0f} B/span on the wire, sync {}\n\n",
       options.spans, options.connections, runs.empty() ? 0 : runs[0].wire_bytes_per_span,
       options.sync);
-  fmt::print("{:<14}{:>14}{:>14}{:>12}{:>14}{:>12}{:>12}{:>12}{:>10}{:>8}\n", "", "CPU us/span",
+  fmt::print("{:<22}{:>14}{:>14}{:>12}{:>14}{:>12}{:>12}{:>12}{:>10}{:>8}\n", "", "CPU us/span",
              "spans/s", "disk B/span", "peak memory", "ack p50 ms", "ack p99 ms", "ack max ms",
              "retries", "ratio");
   for (const Figures& f : runs) {
     fmt::print(
-        "{:<14}{:>14.2f}{:>14.0f}{:>12.1f}{:>11.0f} MB{:>12.2f}{:>12.2f}{:>12.1f}{:>10}{:>8.2f}\n",
-        "OTLP " + f.protocol, f.cpu_us_per_span, f.spans_per_second, f.bytes_per_span,
-        static_cast<double>(f.peak_memory) / 1e6, f.ack_p50_ms, f.ack_p99_ms, f.ack_max_ms,
-        f.retries, f.spans_per_second / bare_spans_per_second);
+        "{:<22}{:>14.2f}{:>14.0f}{:>12.1f}{:>11.0f} MB{:>12.2f}{:>12.2f}{:>12.1f}{:>10}{:>8.2f}\n",
+        "OTLP " + f.protocol + ", tailer " + f.tailer, f.cpu_us_per_span, f.spans_per_second,
+        f.bytes_per_span, static_cast<double>(f.peak_memory) / 1e6, f.ack_p50_ms, f.ack_p99_ms,
+        f.ack_max_ms, f.retries, f.spans_per_second / bare_spans_per_second);
   }
-  fmt::print("{:<14}{:>14.2f}{:>14.0f}{:>12.1f}\n", "bare DuckDB", bare_cpu_us,
+  fmt::print("{:<22}{:>14.2f}{:>14.0f}{:>12.1f}\n", "bare DuckDB", bare_cpu_us,
              bare_spans_per_second, bare_bytes);
+  for (const Figures& f : runs)
+    if (!f.tailer_did.empty()) fmt::print("\n{}: {}\n", f.protocol, f.tailer_did);
 }
 
 int Main(int argc, char** argv) {
@@ -248,6 +272,8 @@ int Main(int argc, char** argv) {
       options.protocols = value();
     else if (flag == "--sync")
       options.sync = value();
+    else if (flag == "--tailer")
+      options.tailer = value();
     else if (flag == "--store")
       options.directory = value();
     else if (flag == "--server")
@@ -258,7 +284,8 @@ int Main(int argc, char** argv) {
       fmt::print(stderr,
                  "usage: bench_ingest [--spans N] [--seed N] [--connections N] [--protocols "
                  "grpc,http] [--sync on|off]\n"
-                 "                    [--store DIR] [--server BINARY] [--keep]\n");
+                 "                    [--tailer on|off|both] [--store DIR] [--server BINARY] "
+                 "[--keep]\n");
       return 2;
     }
   }
@@ -266,12 +293,15 @@ int Main(int argc, char** argv) {
   std::vector<Figures> runs;
   for (const char* protocol : {"grpc", "http"}) {
     if (options.protocols.find(protocol) == std::string::npos) continue;
-    auto figures = Run(options, protocol, requests);
-    if (!figures.ok()) {
-      fmt::print(stderr, "bench_ingest: {}\n", figures.error().message);
-      return 3;
+    for (const char* tailer : {"on", "off"}) {  // off last: what --keep leaves has no rows
+      if (options.tailer != "both" && options.tailer != tailer) continue;
+      auto figures = Run(options, protocol, tailer, requests);
+      if (!figures.ok()) {
+        fmt::print(stderr, "bench_ingest: {}\n", figures.error().message);
+        return 3;
+      }
+      runs.push_back(*figures);
     }
-    runs.push_back(*figures);
   }
   auto bare = MeasureBareInsert(options);
   if (!bare.ok()) {
