@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "answer/attribute_json.h"
+#include "answer/stacks_json.h"
 #include "answer/waterfall_json.h"
 #include "json/json_writer.h"
 
@@ -253,6 +254,10 @@ Result<std::string> TraceJson(const Trace& trace, const TraceJsonOptions& option
   JsonWriter json;
   if (options.view == TraceView::kWaterfall) {
     WriteWaterfall(trace, json);
+    return json.Take();
+  }
+  if (options.view == TraceView::kStacks) {
+    WriteStacks(trace, json);
     return json.Take();
   }
   uint32_t only = kNone;

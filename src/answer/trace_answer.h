@@ -10,7 +10,7 @@
 
 namespace wf {
 
-enum class TraceView { kFull, kWaterfall };
+enum class TraceView { kFull, kWaterfall, kStacks };
 
 struct TraceJsonOptions {
   TraceView view = TraceView::kFull;

@@ -13,6 +13,7 @@ namespace wf {
 namespace {
 
 using testing::EventLines;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -85,7 +86,7 @@ TEST(TraceJson, TheWaterfallIsTheSameTraceInColumns) {
       Json(lines, {TraceView::kWaterfall, {}}),
       R"({"trace_id":"00000000000000000000000000000001","start_ns":100,"end_ns":400,"complete":true,)"
       R"("clock":"aligned","clock_error_ns":0,"main_root":"00000000000000a1","strings":["","front","call",)"
-      R"("client","cart","serve","server","later","unspecified","retry","one_way"],)"
+      R"("client","cart","serve","server","later","unspecified","retry","one_way","h1","7","h2"],)"
       R"("blocks":{"span_id":["00000000000000a1","00000000000000b2","00000000000000c3"],)"
       R"("parent":[-1,0,0],)"
       R"("service":[1,4,1],)"
@@ -97,10 +98,18 @@ TEST(TraceJson, TheWaterfallIsTheSameTraceInColumns) {
       R"("raw_start":[0,20,200],)"
       R"("raw_duration":[100,60,100],)"
       R"("flags":[0,0,12],)"
-      R"("own":[40,60,100]},)"
+      R"("own":[40,60,100],)"
+      R"("unit":[0,1,0]},)"
+      R"("units":{"id":["9c2811ce9cb36af8","07eb4fca28639977"],)"
+      R"("name":[1,4],)"
+      R"("service":[1,4],)"
+      R"("thread":[0,12],)"
+      R"("host":[11,13],)"
+      R"("samples":[0,0]},)"
       R"("points":{"block":[0],)"
       R"("time":[50],)"
-      R"("name":[9]},)"
+      R"("name":[9],)"
+      R"("marker":[0]},)"
       R"("edges":{"from_block":[0],)"
       R"("from":[0],)"
       R"("to_block":[2],)"
@@ -110,6 +119,39 @@ TEST(TraceJson, TheWaterfallIsTheSameTraceInColumns) {
       R"("repairs":{},"missing":[],)"
       R"("violations":[],)"
       R"("clocks":[]})");
+}
+
+TEST(TraceJson, MarkersAreNamedInTheWaterfall) {
+  EventLines lines(
+      "unit_begin u @0 label:name=Client\n"
+      "block_begin b in=u @0 name=page\n"
+      "point p in=b @50 label:marker=display_done\n"
+      "point q in=b @60\n"
+      "block_end b in=u @100\n"
+      "unit_end u @100\n");
+  const std::string json = Json(lines, {TraceView::kWaterfall, {}});
+  EXPECT_THAT(json, HasSubstr(R"("display_done")"));
+  EXPECT_THAT(json, HasSubstr(R"("time":[50,60],"name":)"));
+  EXPECT_THAT(json, ContainsRegex(R"("marker":\[[1-9][0-9]*,0\])"));
+}
+
+TEST(TraceJson, StacksShareTheirBeginnings) {
+  EventLines lines(
+      "unit_begin u @0 label:name=Client\n"
+      "block_begin b in=u @0 name=page\n"
+      "point p in=b @10 stack:cpu=main;run;draw\n"
+      "point q in=b @20 stack:cpu=main;run;;parse\n"
+      "point r in=b @30 label:marker=done\n"
+      "block_begin c in=u @40 name=call stack:call=main\n"
+      "block_end c in=u @70\n"
+      "block_end b in=u @100\n"
+      "unit_end u @100\n");
+  const std::string json = Json(lines, {TraceView::kStacks, {}});
+  EXPECT_THAT(json, HasSubstr(R"("strings":["","main","run","draw","parse"],)"
+                              R"("frames":{"parent":[-1,0,1,1],"name":[1,2,3,4]},)"));
+  EXPECT_THAT(json, HasSubstr(R"("samples":{"time":[10,20,40],"length":[0,0,30],"unit":[0,0,0],)"
+                              R"("block":[0,0,1],"stack":[2,3,0]}})"));
+  EXPECT_THAT(Json(lines, {TraceView::kWaterfall, {}}), HasSubstr(R"("samples":[3])"));
 }
 
 TEST(TraceJson, ASpanAloneBringsItsPointsEdgesAndRepairs) {
@@ -278,7 +320,8 @@ TEST(TraceJson, AHundredThousandSpansInASecond) {
     batch.EndAttributes();
   }
   const auto time = [](const char* what, auto step) {
-    const std::clock_t start = std::clock();  // CPU time: what others do on this machine is not ours
+    const std::clock_t start =
+        std::clock();  // CPU time: what others do on this machine is not ours
     auto result = step();
     const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     fmt::print("{}: {:.0f} ms\n", what, ms);

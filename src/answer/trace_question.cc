@@ -12,15 +12,17 @@ Result<Answer> AnswerTrace(const AnswerContext& context, const Question& questio
   WF_TRY(params.Check({"clock", "span", "view", "format", "width"}));
   WF_ASSIGN(const TraceId id, ParseTraceId(question.argument));
   WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
-  WF_ASSIGN(const auto view, params.Choice("view", {"full", "waterfall"}));
+  WF_ASSIGN(const auto view, params.Choice("view", {"full", "waterfall", "stacks"}));
   WF_ASSIGN(const auto width, params.Integer("width", 40, 400));
   TraceJsonOptions json;
-  json.view = view == "waterfall" ? TraceView::kWaterfall : TraceView::kFull;
+  json.view = view == "waterfall" ? TraceView::kWaterfall
+              : view == "stacks"  ? TraceView::kStacks
+                                  : TraceView::kFull;
   if (const auto span = params.Get("span")) {
     WF_ASSIGN(json.span, ParseSpanId(*span));
-    if (WantsText(question) || json.view == TraceView::kWaterfall) {
+    if (WantsText(question) || json.view != TraceView::kFull) {
       return BadInput("--span: only the full JSON shows one block",
-                      "add --format json, without --view waterfall");
+                      "add --format json, without --view");
     }
   }
   WF_ASSIGN(const EventBatch events, context.store.ReadTrace(context.tenant, id));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "answer/attribute_json.h"
+#include "answer/stacks_json.h"
 
 namespace wf {
 namespace {
@@ -25,11 +26,30 @@ class Strings {
   StringTable table_;
 };
 
-template <typename Range, typename Value>
-void Column(JsonWriter& json, std::string_view key, const Range& range, Value value) {
+struct UnitColumns {
+  std::vector<uint32_t> name, service, thread, host;
+};
+
+template <typename Range, typename ValueOf>
+void Column(JsonWriter& json, std::string_view key, const Range& range, ValueOf value) {
   json.Key(key).BeginArray();
   for (const auto& item : range) json.Int(static_cast<int64_t>(value(item)));
   json.EndArray();
+}
+
+// What a point marks the end or start of (`label:marker`, or a span event's attribute `marker`); "" for the others.
+std::string_view MarkerOf(const Trace& trace, uint32_t point) {
+  const auto [begin, end] = trace.annotations_of(ElementKind::kPoint, point);
+  for (const Annotation* a = begin; a != end; ++a) {
+    if (a->kind == AnnotationKind::kLabel && a->name == "marker") return a->value.text;
+  }
+  AttributeReader attributes(trace.attrs(trace.points[point]));
+  uint32_t key;
+  Value value;
+  while (attributes.Next(key, value)) {
+    if (value.type == ValueType::kString && trace.str(key) == "marker") return value.text;
+  }
+  return {};
 }
 
 // Nesting shows calls and requests; the waterfall draws the rest.
@@ -77,12 +97,13 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
     kind.push_back(strings.Index(BlockKindName(block.kind)));
   }
   struct Shown {
-    uint32_t index, name;
+    uint32_t index, name, marker = 0;
   };
   std::vector<Shown> points, edges;
   for (uint32_t p = 0; p < trace.points.size(); ++p) {
-    if (trace.points[p].type == PointType::kEvent)
-      points.push_back({p, strings.Index(trace.str(trace.points[p].name))});
+    if (trace.points[p].type != PointType::kEvent) continue;
+    points.push_back(
+        {p, strings.Index(trace.str(trace.points[p].name)), strings.Index(MarkerOf(trace, p))});
   }
   for (uint32_t e = 0; e < trace.edges.size(); ++e) {
     const Edge& edge = trace.edges[e];
@@ -90,6 +111,15 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
     edges.push_back(
         {e, strings.Index(edge.type == EdgeType::kLink ? "link" : trace.edge_type(edge))});
   }
+
+  UnitColumns units;
+  for (const Unit& unit : trace.units) {
+    units.name.push_back(strings.Index(trace.str(unit.name)));
+    units.service.push_back(strings.Index(trace.str(unit.service)));
+    units.thread.push_back(strings.Index(trace.str(unit.thread)));
+    units.host.push_back(strings.Index(trace.str(unit.host)));
+  }
+  const std::vector<uint32_t> samples = StackSamplesByUnit(trace);
 
   const auto since_start = [&](Nanos time) { return SaturatingSub(time, trace.start_ns); };
   json.BeginObject();
@@ -132,6 +162,17 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
            (block(b).async() ? kAsync : 0) | (b == largest_own ? kLargestOwn : 0);
   });
   Column(json, "own", order.blocks, [&](uint32_t b) { return own[b]; });
+  Column(json, "unit", order.blocks, [&](uint32_t b) { return block(b).unit; });
+  json.EndObject();
+
+  json.Key("units").BeginObject().Key("id").BeginArray();
+  for (const Unit& unit : trace.units) json.String(ToHex64(unit.id));
+  json.EndArray();
+  Column(json, "name", units.name, same);
+  Column(json, "service", units.service, same);
+  Column(json, "thread", units.thread, same);
+  Column(json, "host", units.host, same);
+  Column(json, "samples", samples, same);
   json.EndObject();
 
   const auto point_block = [&](uint32_t p) { return position[trace.points[p].block]; };
@@ -140,6 +181,7 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   Column(json, "time", points,
          [&](const Shown& s) { return since_start(trace.points[s.index].time_ns); });
   Column(json, "name", points, [](const Shown& s) { return s.name; });
+  Column(json, "marker", points, [](const Shown& s) { return s.marker; });
   json.EndObject();
 
   const auto from = [&](const Shown& s) { return trace.edges[s.index].from; };

@@ -111,7 +111,7 @@ Verb AddTrace(CLI::App& root) {
   return AskVerb(root, "trace", "One request: its waterfall", "ID", [](CLI::App& app) {
     AddText(app, "--clock", "aligned (hosts' clocks corrected) or raw");
     AddText(app, "--span", "only this block, with all it carries");
-    AddText(app, "--view", "full, or waterfall (columns, for drawing); JSON only");
+    AddText(app, "--view", "full, waterfall or stacks (columns, for drawing); JSON only");
   });
 }
 
