@@ -78,6 +78,15 @@ void Column(JsonWriter& json, std::string_view key, const std::vector<Sample>& s
 
 }  // namespace
 
+bool IsStackSample(const Trace& trace, uint32_t point) {
+  const auto [begin, end] = trace.annotations_of(ElementKind::kPoint, point);
+  const bool stack =
+      std::any_of(begin, end, [](const Annotation& a) { return a.kind == AnnotationKind::kStack; });
+  return stack && std::none_of(begin, end, [](const Annotation& a) {
+           return a.kind == AnnotationKind::kLabel && a.name == "marker";
+         });
+}
+
 std::vector<uint32_t> StackSamplesByUnit(const Trace& trace) {
   std::vector<uint32_t> samples(trace.units.size(), 0);
   for (const Annotation& annotation : trace.annotations) {

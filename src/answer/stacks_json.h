@@ -12,6 +12,9 @@ namespace wf {
 
 void WriteStacks(const Trace& trace, JsonWriter& json);
 
+// A point that carries a stack and marks no phase: one of many, which the waterfall leaves to the flame chart.
+bool IsStackSample(const Trace& trace, uint32_t point);
+
 // How many samples each unit has.
 std::vector<uint32_t> StackSamplesByUnit(const Trace& trace);
 

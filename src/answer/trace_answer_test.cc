@@ -12,8 +12,8 @@
 namespace wf {
 namespace {
 
-using testing::EventLines;
 using ::testing::ContainsRegex;
+using testing::EventLines;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -151,7 +151,9 @@ TEST(TraceJson, StacksShareTheirBeginnings) {
                               R"("frames":{"parent":[-1,0,1,1],"name":[1,2,3,4]},)"));
   EXPECT_THAT(json, HasSubstr(R"("samples":{"time":[10,20,40],"length":[0,0,30],"unit":[0,0,0],)"
                               R"("block":[0,0,1],"stack":[2,3,0]}})"));
-  EXPECT_THAT(Json(lines, {TraceView::kWaterfall, {}}), HasSubstr(R"("samples":[3])"));
+  const std::string waterfall = Json(lines, {TraceView::kWaterfall, {}});
+  EXPECT_THAT(waterfall, HasSubstr(R"("samples":[3])"));
+  EXPECT_THAT(waterfall, HasSubstr(R"("points":{"block":[0],"time":[30],)"));
 }
 
 TEST(TraceJson, ASpanAloneBringsItsPointsEdgesAndRepairs) {

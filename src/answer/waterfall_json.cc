@@ -101,7 +101,7 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   };
   std::vector<Shown> points, edges;
   for (uint32_t p = 0; p < trace.points.size(); ++p) {
-    if (trace.points[p].type != PointType::kEvent) continue;
+    if (trace.points[p].type != PointType::kEvent || IsStackSample(trace, p)) continue;
     points.push_back(
         {p, strings.Index(trace.str(trace.points[p].name)), strings.Index(MarkerOf(trace, p))});
   }

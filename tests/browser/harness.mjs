@@ -201,6 +201,13 @@ export async function startServer(flags = []) {
     url,
     real: true,
     stop,
+    // Imports a file's text, as dropping it on the page would.
+    async importText(name, text) {
+      const answer = await fetch(`${url}/api/v1/import?name=${encodeURIComponent(name)}`, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: text })
+      const body = await answer.json()
+      check(answer.ok && body.rejected === 0, `importing ${name} answered ${answer.status}: ${JSON.stringify(body)}`)
+      return body
+    },
     // Sends traces as OTLP/JSON and returns once the last one can be read back whole.
     async feed(traces) {
       const spans = traces.flat()

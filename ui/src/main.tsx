@@ -5,6 +5,7 @@ import './styles/base.css'
 import './styles/parts.css'
 import './styles/search.css'
 import './styles/trace.css'
+import './styles/analysis.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

@@ -1,5 +1,5 @@
 import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
-import type { ImportAnswer, SpanAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
+import type { CriticalPathAnswer, CriticalPathsAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
 // Every failure a view can show: what failed, what to try, and the request it belongs to.
 export class ApiError extends Error {
@@ -72,6 +72,15 @@ export const getSpan = (id: string, span: string, signal?: AbortSignal) =>
 
 export const traceJsonUrl = (id: string, clock: 'aligned' | 'raw') =>
   clock === 'raw' ? `${tracePath(id)}?clock=raw` : tracePath(id)
+
+export const getStacks = (id: string, clock: 'aligned' | 'raw', signal?: AbortSignal) =>
+  get<StacksAnswer>(`${tracePath(id)}?view=stacks${clock === 'raw' ? '&clock=raw' : ''}`, signal, (text) => parseExactAround(text, 'strings', 'samples'))
+
+export const getCriticalPath = (id: string, query: URLSearchParams, signal?: AbortSignal) =>
+  get<CriticalPathAnswer>(`/api/v1/critical-path/${encodeURIComponent(id)}${query.size ? `?${query}` : ''}`, signal)
+
+export const getCriticalPaths = (query: URLSearchParams, signal?: AbortSignal) =>
+  get<CriticalPathsAnswer>(`/api/v1/critical-path?${query}`, signal)
 
 export const getStatus = (signal?: AbortSignal) => get<StatusAnswer>('/api/v1/status', signal)
 

@@ -65,8 +65,11 @@ export interface WaterfallAnswer {
     raw_duration: number[]
     flags: number[]
     own: number[]
+    unit: number[]
   }
-  points: { block: number[]; time: number[]; name: number[] }
+  // Names are indices into strings, where 0 is none.
+  units: { id: string[]; name: number[]; service: number[]; thread: number[]; host: number[]; samples: number[] }
+  points: { block: number[]; time: number[]; name: number[]; marker: number[] }
   edges: {
     from_block: number[]
     from: number[]
@@ -122,6 +125,7 @@ export interface SpanAnswer {
     time_ns: ExactInt
     raw_time_ns: ExactInt
     attributes?: Attributes
+    annotations?: BlockDetail['annotations']
   }[]
   edges: { from: string; to: string; type: string; blocking: boolean; probability?: number }[]
   repairs: { element: string; pass: string; before: unknown; after: unknown }[]
@@ -146,4 +150,66 @@ export interface ImportAnswer {
   rejected: number
   repairs: Record<string, number>
   trace_ids?: string[]
+}
+
+export interface PathSegment {
+  span_id: string
+  service: string
+  name: string
+  category: string
+  start_ns: ExactInt
+  end_ns: ExactInt
+  alternatives?: string[]
+}
+
+export interface WhatIf {
+  matched: ExactInt
+  duration_ns: ExactInt
+}
+
+export interface CriticalPathAnswer {
+  trace_id: string
+  root_span_id: string
+  other_roots: string[]
+  start_ns: ExactInt
+  end_ns: ExactInt
+  clock: 'aligned' | 'raw'
+  clock_error_ns: ExactInt
+  complete: boolean
+  segments: PathSegment[]
+  what_if?: WhatIf
+}
+
+export interface PathComponent {
+  service: string
+  name: string
+  category: string
+  traces: number
+  total_ns: ExactInt
+  share: number
+  p50_ns: ExactInt
+  p95_ns: ExactInt
+  max_ns: ExactInt
+  max_trace_id: string
+}
+
+export interface CriticalPathsAnswer {
+  traces: number
+  duration_ns: ExactInt
+  skipped: number
+  components: PathComponent[]
+  requests: { trace_id: string; service: string; name: string; start_ns: ExactInt; duration_ns: ExactInt; complete: boolean; what_if?: WhatIf }[]
+  next: string | null
+  what_if?: WhatIf
+}
+
+// /api/v1/trace/ID?view=stacks: frames as a tree, samples as columns ordered by (time, unit).
+export interface StacksAnswer {
+  trace_id: string
+  start_ns: ExactInt
+  end_ns: ExactInt
+  clock: 'aligned' | 'raw'
+  strings: string[]
+  frames: { parent: number[]; name: number[] }
+  samples: { time: number[]; length: number[]; unit: number[]; block: number[]; stack: number[] }
 }

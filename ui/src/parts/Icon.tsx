@@ -3,6 +3,10 @@
 const PATHS: Record<string, string> = {
   search: 'M7 12.5a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11ZM11 11l4 4',
   trace: 'M1.5 3h9M4 6.5h6M6 10h8.5M9 13.5h4',
+  path: 'M1.5 12h3.5V4h4v8h5.5',
+  flame: 'M2 13.5h12M2 10h8M2 6.5h5M2 3h3',
+  pin: 'M6 2h4l.5 5 2 2.5h-9L5.5 7zM8 9.5V14',
+  compare: 'M2 2.5h5v11H2zM9 2.5h5v11H9z',
   status: 'M1 8.5h3l2-6 4 11 2-5h3',
   upload: 'M8 11V2M4.5 5.5 8 2l3.5 3.5M2 11v3h12v-3',
   download: 'M8 2v9M4.5 7.5 8 11l3.5-3.5M2 11v3h12v-3',

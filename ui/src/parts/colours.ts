@@ -1,3 +1,5 @@
+import { readVerdictColours, type VerdictColours } from './verdict'
+
 // Colour means service. A name hashes to a place in a palette whose neighbours differ in lightness as well as
 // hue (so that it survives colour-blindness); services known to the server take their places in sorted order and
 // move on to the next free place when two hash to the same one, which everybody's browser does alike.
@@ -63,6 +65,7 @@ export interface CanvasColours {
   accentSoft: string
   bad: string
   warn: string
+  verdicts: VerdictColours
 }
 
 export function readCanvasColours(theme: ThemeName): CanvasColours {
@@ -80,5 +83,6 @@ export function readCanvasColours(theme: ThemeName): CanvasColours {
     accentSoft: v('--accent-soft'),
     bad: v('--bad'),
     warn: v('--warn'),
+    verdicts: readVerdictColours(),
   }
 }

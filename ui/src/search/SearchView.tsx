@@ -49,6 +49,7 @@ export function SearchView() {
   const region = regionFromParam(params.get('sel'))
   const shown = useMemo(() => (region ? traces.filter((t) => inRegion(t, region)) : traces), [traces, params.get('sel')])
   const sort = sortFromParam(params.get('sort'))
+  const picked = (params.get('pick') ?? '').split(',').filter((id) => /^[0-9a-f]{32}$/.test(id)).slice(-2)
   const log = params.get('axis') !== 'linear'
   useEffect(() => {
     document.title = 'Search · wherefore'
@@ -101,8 +102,10 @@ export function SearchView() {
               <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear the selection</button>
             </p>
           )}
+          {picked.length > 0 && <Picked picked={picked} />}
           <TraceTable
             traces={shown}
+            picked={picked}
             sort={sort}
             footer={
               <>
@@ -123,6 +126,20 @@ export function SearchView() {
   )
 }
 
+// Two ticked traces can be compared; one waits for the other.
+function Picked({ picked }: { picked: string[] }) {
+  return (
+    <p className="pick-note" role="status">
+      {picked.length === 2 ? (
+        <a className="button primary" href={`/compare?a=${picked[0]}&b=${picked[1]}`} onClick={followInPage}>Compare the two ticked traces</a>
+      ) : (
+        <span>One trace is ticked; tick another to compare them.</span>
+      )}
+      <button type="button" className="link-button" onClick={() => setParams({ pick: null })}>Clear</button>
+    </p>
+  )
+}
+
 function Answer({ traces, total, loading, failed, more, phrase, region }: { traces: TraceSummary[]; total: number; loading: boolean; failed: boolean; more: boolean; phrase: string; region: Region | null }) {
   if (failed) return <h1>The search failed</h1>
   if (loading) return <h1 className="muted">Searching…</h1>
@@ -139,7 +156,8 @@ function Answer({ traces, total, loading, failed, more, phrase, region }: { trac
       </h1>
       <p>
         Half took less than {duration(quantile(traces, 0.5))}, one in a hundred more than {duration(quantile(traces, 0.99))};{' '}
-        {failing === 0 ? 'none has errors' : <span className="bad">▲ {grouped(failing)} {failing === 1 ? 'has' : 'have'} errors</span>}.
+        {failing === 0 ? 'none has errors' : <span className="bad">▲ {grouped(failing)} {failing === 1 ? 'has' : 'have'} errors</span>}.{' '}
+        <a href={`/critical-path${location.search}`} onClick={followInPage}>What set the time?</a>
       </p>
     </>
   )

@@ -33,7 +33,7 @@ const ROW = 28
 const OVERSCAN = 8
 
 // Only the rows in view exist; arrows move between them, Enter follows the row's link.
-export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; sort: Sort; footer: React.ReactNode }) {
+export function TraceTable({ traces, sort, picked, footer }: { traces: TraceSummary[]; sort: Sort; picked: string[]; footer: React.ReactNode }) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
   const { height } = useSize(box)
@@ -56,12 +56,15 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
     requestAnimationFrame(() => requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-row="${to}"]`)?.focus({ preventScroll: true })))
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key === 'x' && sorted[current]) onPick(sorted[current]!.trace_id, !picked.includes(sorted[current]!.trace_id))
     const steps: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }
     const step = steps[event.key]
     if (step === undefined || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     focusRow(current + step)
   }
+  // The two ticked last: a third takes the place of the older one.
+  const onPick = (id: string, on: boolean) => setParams({ pick: (on ? [...picked, id].slice(-2) : picked.filter((p) => p !== id)).join(',') })
   const heading = (key: SortKey, label: string, className: string) => {
     const mark = <span className="sort-mark" aria-hidden="true">{sort.key === key ? (sort.descending ? '▾' : '▴') : ''}</span>
     return (
@@ -85,6 +88,7 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
     <div className="traces" role="table" aria-label="Traces" aria-rowcount={sorted.length + 1}>
       <div role="rowgroup">
         <div className="traces-row traces-head" role="row">
+          <div role="columnheader" className="c-pick"><span className="sr-only">Compare</span></div>
           {heading('start', 'Start', 'c-start')}
           {heading('name', 'Service and operation', 'c-name')}
           {heading('duration', 'Duration', 'c-duration right')}
@@ -99,6 +103,7 @@ export function TraceTable({ traces, sort, footer }: { traces: TraceSummary[]; s
           const index = first + offset
           return (
             <div key={t.trace_id} role="row" aria-rowindex={index + 2} className="traces-row">
+              <div role="cell" className="c-pick"><input type="checkbox" aria-label={`Compare ${t.service} ${t.name} of ${clockTime(t.start_ns)}`} title="Tick two to compare them" tabIndex={picked.includes(t.trace_id) ? 0 : -1} checked={picked.includes(t.trace_id)} onChange={(event) => onPick(t.trace_id, event.target.checked)} /></div>
               <div role="cell" className="c-start num" title={instantTitle(t.start_ns)}><span className="muted wide-only">{date(t.start_ns).slice(5)} </span>{clockTime(t.start_ns)}</div>
               <div role="cell" className="c-name">
                 <span className="swatch" style={{ background: serviceColour(t.service, theme) }} />

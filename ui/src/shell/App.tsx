@@ -11,6 +11,8 @@ import { CommandPalette } from './CommandPalette'
 import { followInPage, navigate, useRoute } from './router'
 import { toggleTheme, useTheme } from './theme'
 
+const CompareView = lazy(() => import('../compare/CompareView').then((m) => ({ default: m.CompareView })))
+const PathsView = lazy(() => import('../path/PathsView').then((m) => ({ default: m.PathsView })))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 
 // A trace id may be typed short or in capitals: the contract pads it with zeros to 32 lower-case digits.
@@ -20,6 +22,7 @@ export const traceIdOf = (text: string): string | null =>
 const VIEWS = [
   { path: '/search', name: 'Search', icon: 'search' },
   { path: '/trace', name: 'Trace', icon: 'trace' },
+  { path: '/critical-path', name: 'Critical path', icon: 'path' },
   { path: '/status', name: 'Status', icon: 'status' },
 ] as const
 
@@ -88,6 +91,8 @@ export function App() {
 function View({ path }: { path: string }) {
   if (path === '/' || path === '/search') return <SearchView />
   if (path === '/trace' || path === '/trace/') return <TraceHome />
+  if (path === '/critical-path') return <PathsView />
+  if (path === '/compare') return <CompareView />
   if (path === '/status') return <StatusView />
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />

@@ -29,6 +29,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     const all: Item[] = [
       { label: 'Search', note: 'view', run: go('/search') },
       { label: 'Trace', note: 'view', run: go('/trace') },
+      { label: 'Critical path', note: 'view', run: go('/critical-path') },
+      { label: 'Compare two traces', note: 'view', run: go('/compare') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },
       ...services.map((s) => ({ label: s, note: 'service', run: go(`/search?service=${encodeURIComponent(s)}`) })),

@@ -13,7 +13,11 @@ const KEYS: [string, string][] = [
   ['E', 'next error'],
   ['M', 'the span with most own time'],
   ['C', 'switch between aligned and raw clocks'],
-  ['1  2', 'waterfall, table'],
+  ['1  2  3  4', 'waterfall, table, critical path, flame chart'],
+  ['P', 'show or hide the critical path in the waterfall'],
+  ['[  ]', 'critical path from the selected span, to the selected span'],
+  ['G', 'group rows by execution unit, service, thread, or by call'],
+  ['1  2  3  in the flame chart', 'time order, left heavy, sandwich'],
   ['Esc', 'clear the selection'],
   ['Ctrl+K', 'go anywhere'],
   ['?', 'this help'],
@@ -27,7 +31,7 @@ export function KeyboardHelp({ onClose }: { onClose: () => void }) {
           {KEYS.map(([keys, meaning]) => (
             <tr key={keys}>
               <th scope="row">
-                {keys.split('  ').map((k) => (k === 'or' ? ' or ' : <kbd key={k}>{k}</kbd>))}
+                {keys.split('  ').map((k) => (/^(or|in .*)$/.test(k) ? ` ${k} ` : <kbd key={k}>{k}</kbd>))}
               </th>
               <td>{meaning}</td>
             </tr>

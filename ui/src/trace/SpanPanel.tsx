@@ -1,19 +1,25 @@
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { getSpan } from '../api/client'
-import { isLongInteger, ns, showExact } from '../api/exact_json'
-import type { Attributes, BlockDetail, SpanAnswer } from '../api/types'
+import { ns, showExact } from '../api/exact_json'
+import type { BlockDetail, SpanAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { serviceColour } from '../parts/colours'
-import { clockTime, duration, exactNs, grouped, instantTitle, percent } from '../parts/format'
+import { clockTime, duration, exactNs, instantTitle, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, ErrorState, Skeleton } from '../parts/states'
-import { followInPage } from '../shell/router'
+import { verdictWords } from '../parts/verdict'
+import { followInPage, setParams } from '../shell/router'
 import { useTheme } from '../shell/theme'
 import { repairMeaning } from './answer_sentence'
+import { AttributeTable, Value } from './AttributeTable'
+import { timeOnPath, type PathModel } from './path_model'
+import { propertiesOf } from './property_groups'
+import { PropertyGroups } from './PropertyGroups'
 import { Asynchronous, StandIn, type Clock, type Waterfall } from './waterfall_model'
 
 interface Props {
   w: Waterfall
+  path: PathModel | null
   block: number
   clock: Clock
   onClose: () => void
@@ -22,7 +28,7 @@ interface Props {
 }
 
 // Facts about the selected span: what the waterfall already knows at once, the rest when the server answers.
-export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props) {
+export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: Props) {
   const theme = useTheme()
   const spanId = w.spanId[block]!
   const { data, error, loading } = useAnswer(`${w.traceId} ${spanId}`, 0, (signal) => getSpan(w.traceId, spanId, signal))
@@ -59,6 +65,7 @@ export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props)
         </div>
         {(flags & StandIn) !== 0 && <p className="note">This span never arrived: it stands in for what its children name as parent.</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
+        <OnPath w={w} path={path} block={block} />
         {error && !data && <ErrorState error={error} />}
         {loading && !data && <Skeleton rows={6} label="Loading the span" />}
         {data && data.blocks[0] && <Details w={w} answer={data} block={data.blocks[0]} />}
@@ -79,9 +86,27 @@ export function SpanPanel({ w, block, clock, onClose, onZoom, onSelect }: Props)
   )
 }
 
-// Senders may attach 10,000 attributes, or a megabyte in one: what is shown at first stays small.
-const MANY = 200
-const LONG = 2000
+// What this span has to do with the critical path, and the path between it and the rest.
+function OnPath({ w, path, block }: { w: Waterfall; path: PathModel | null; block: number }) {
+  const times = path ? timeOnPath(path, block) : []
+  const id = w.spanId[block]!
+  return (
+    <Section title="Critical path">
+      {path && (
+        <p>
+          {times.length === 0
+            ? 'Nothing of its own is on the path: making it quicker would not help.'
+            : times.map(([verdict, total]) => `${duration(total)} ${verdictWords(verdict)}`).join(', ') + ` (${percent(times.reduce((s, [, t]) => s + t, 0), path.to - path.from)} of the path)`}
+        </p>
+      )}
+      <p className="row">
+        <button type="button" className="link-button" title="The path from this span’s start ([)" onClick={() => setParams({ from: id })}>Path from here</button>
+        <button type="button" className="link-button" title="The path to this span’s end (])" onClick={() => setParams({ to: id })}>Path to here</button>
+        <button type="button" className="link-button" onClick={() => setParams({ view: 'path', what_if: `span/${id}=0.5x` })}>What if it took half</button>
+      </p>
+    </Section>
+  )
+}
 
 function Fact({ label, title, children }: { label: string; title?: string; children: ReactNode }) {
   return (
@@ -92,7 +117,7 @@ function Fact({ label, title, children }: { label: string; title?: string; child
   )
 }
 
-function Section({ title, extra, children }: { title: string; extra?: ReactNode; children: ReactNode }) {
+export function Section({ title, extra, children }: { title: string; extra?: ReactNode; children: ReactNode }) {
   return (
     <section className="section">
       <h3>
@@ -118,6 +143,7 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
           <p className={block.status === 'error' ? 'bad' : ''}>{block.status_message}</p>
         </Section>
       )}
+      <PropertyGroups properties={propertiesOf(block, process)} />
       <Section title="Attributes" extra={<CopyButton text={showExact(attributes, 2)} label="Copy attributes as JSON" />}>
         <AttributeTable attributes={attributes} empty="none" searchable />
       </Section>
@@ -131,6 +157,7 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
                 </span>{' '}
                 {p.name || p.type}
                 {p.attributes && Object.keys(p.attributes).length > 0 && <AttributeTable attributes={p.attributes} empty="" />}
+                {p.annotations?.map((a, i) => <div key={i} className="small"><span className="muted">{a.kind}</span> {a.name} <Value value={a.value} /> {a.unit}</div>)}
               </li>
             ))}
           </ul>
@@ -241,62 +268,5 @@ function IdRow({ label, value }: { label: string; value: string }) {
         {value} <CopyButton text={value} label={`Copy ${label}`} />
       </td>
     </tr>
-  )
-}
-
-function AttributeTable({ attributes, empty, searchable = false }: { attributes: Attributes; empty: string; searchable?: boolean }) {
-  const [all, setAll] = useState(false)
-  const keys = Object.keys(attributes)
-  if (keys.length === 0) return empty ? <p className="muted">{empty}</p> : null
-  return (
-    <>
-    <table className="kv">
-      <tbody>
-        {(all ? keys : keys.slice(0, MANY)).map((key) => (
-          <tr key={key}>
-            <th scope="row" title={key}>{key}</th>
-            <td>
-              <Value value={attributes[key]} />
-              {searchable && <FindLike name={key} value={attributes[key]} />}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-    {!all && keys.length > MANY && (
-      <button type="button" className="link-button" onClick={() => setAll(true)}>Show all {grouped(keys.length)}</button>
-    )}
-    </>
-  )
-}
-
-// The next question: which other traces have this value?
-function FindLike({ name, value }: { name: string; value: unknown }) {
-  if (value === null || typeof value === 'object') return null
-  const text = isLongInteger(value) ? value.slice(1) : String(value)
-  const label = `Find traces with ${name}=${text}`
-  return (
-    <a className="find-like" href={`/search?${new URLSearchParams({ since: 'all', attr: `${name}=${text}` })}`} title={label} aria-label={label} onClick={followInPage}>
-      <Icon name="search" size={12} />
-    </a>
-  )
-}
-
-function Value({ value }: { value: unknown }) {
-  if (isLongInteger(value)) return <span className="value-number">{value.slice(1)}</span>
-  if (typeof value === 'number') return <span className="value-number">{String(value)}</span>
-  if (typeof value === 'boolean') return <span className="value-bool">{String(value)}</span>
-  if (typeof value === 'string') return <LongText text={value} className="value-string" />
-  return <LongText text={showExact(value)} className="value-json mono" />
-}
-
-function LongText({ text, className }: { text: string; className: string }) {
-  const [all, setAll] = useState(false)
-  if (all || text.length <= LONG) return <span className={className}>{text}</span>
-  return (
-    <>
-      <span className={className}>{text.slice(0, LONG)}…</span>{' '}
-      <button type="button" className="link-button" onClick={() => setAll(true)}>Show all {grouped(text.length)} characters</button>
-    </>
   )
 }

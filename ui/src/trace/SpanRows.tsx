@@ -1,5 +1,5 @@
 import { duration } from '../parts/format'
-import { hasChildren, type Clock, type Rows, type Waterfall } from './waterfall_model'
+import { canFold, depthAt, type Clock, type Rows, type Waterfall } from './waterfall_model'
 
 const AROUND = 12
 
@@ -10,15 +10,19 @@ export function SpanRows({ w, rows, folded, clock, selected }: { w: Waterfall; r
   const { start, duration: length, from } = w.times[clock]
   return (
     <div className="sr-only" role="rowgroup">
-      {Array.from(rows.blocks.subarray(first, centre + AROUND + 1), (block, offset) => (
+      {Array.from(rows.blocks.subarray(first, centre + AROUND + 1), (block, offset) => block < 0 ? (
+        <div key={block} role="row" aria-rowindex={first + offset + 1} aria-level={1} aria-expanded={!rows.groups[-1 - block]!.shut}>
+          <span role="gridcell">{rows.groups[-1 - block]!.label}, {rows.groups[-1 - block]!.members.length} spans</span>
+        </div>
+      ) : (
         <div
           key={block}
           id={`span-${block}`}
           role="row"
           aria-rowindex={first + offset + 1}
-          aria-level={w.depth[block]! + 1}
+          aria-level={depthAt(w, rows, first + offset) + 1}
           aria-selected={block === selected}
-          aria-expanded={hasChildren(w, block) ? !folded.has(block) : undefined}
+          aria-expanded={canFold(w, rows, block) ? !folded.has(block) : undefined}
         >
           <span role="gridcell">
             {w.strings[w.service[block]!]} {w.strings[w.name[block]!]}

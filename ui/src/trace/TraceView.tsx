@@ -1,21 +1,27 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
-import { getWaterfall, traceJsonUrl } from '../api/client'
+import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { getWaterfall } from '../api/client'
 import { useAnswer } from '../api/use_answer'
-import { savePng } from '../parts/canvas'
 import { learnServices } from '../parts/colours'
-import { count, dateTime, duration, exactNs, grouped, instantTitle } from '../parts/format'
-import { Icon } from '../parts/Icon'
+import { count, dateTime, duration, exactNs, instantTitle } from '../parts/format'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { rememberTrace } from '../shell/recent'
 import { followInPage, setParams, useRoute } from '../shell/router'
 import { howLarge, whatItWas } from './answer_sentence'
 import { Banner } from './Banner'
+import { CompareWith } from './CompareWith'
 import { KeyboardHelp } from './KeyboardHelp'
 import { OperationTable } from './OperationTable'
+import { PathAnswer } from './PathAnswer'
+import { useCriticalPath } from './path_state'
 import { SpanPanel } from './SpanPanel'
-import { useTraceKeys } from './trace_keys'
+import { TRACE_VIEWS, useTraceKeys, type TraceViewName } from './trace_keys'
+import { TraceToolbar } from './TraceToolbar'
+import { groupingFrom, GROUPINGS, groupRows } from './unit_rows'
 import { Waterfall, type WaterfallHandle } from './Waterfall'
-import { decodeWaterfall, findBlocks, hasChildren, visibleRows, type Clock, type Range, type Waterfall as Model } from './waterfall_model'
+import { canFold, decodeWaterfall, findBlocks, hasChildren, visibleRows, type Clock, type Range, type Waterfall as Model } from './waterfall_model'
+
+const PathView = lazy(() => import('./PathView').then((m) => ({ default: m.PathView })))
+const FlameView = lazy(() => import('../flame/FlameView').then((m) => ({ default: m.FlameView })))
 
 export function TraceView({ id }: { id: string }) {
   const [again, setAgain] = useState(0)
@@ -52,7 +58,13 @@ const MAX_FOLDED_IN_URL = 40
 function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   const { params } = useRoute()
   const clock: Clock = params.get('clock') === 'raw' ? 'raw' : 'aligned'
-  const view = params.get('view') === 'table' ? 'table' : 'waterfall'
+  const view = TRACE_VIEWS.find((name) => name === params.get('view')) ?? 'waterfall'
+  const setView = (next: TraceViewName) => setParams({ view: next === 'waterfall' ? null : next })
+  const grouping = groupingFrom(params.get('group'))
+  const pathShown = params.get('path') !== 'off'
+  const from = params.get('from')
+  const to = params.get('to')
+  const path = useCriticalPath(w, params, clock)
   const spanId = params.get('span')
   const find = params.get('find') ?? ''
   // A walk over the ids takes less time than building a map of them would, and is rare.
@@ -61,7 +73,12 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   const findInput = useRef<HTMLInputElement>(null)
   const [help, setHelp] = useState(false)
   const [folded, setFolded] = useState<ReadonlySet<number>>(() => foldedFromUrl(params.get('fold'), w))
-  const rows = useMemo(() => visibleRows(w, folded), [w, folded])
+  const [comparing, setComparing] = useState(false)
+  const shutText = params.get('shut') ?? ''
+  const rows = useMemo(
+    () => (grouping ? groupRows(w, folded, grouping, new Set(shutText.split(',').filter(Boolean).map(decodeURIComponent))) : visibleRows(w, folded)),
+    [w, folded, grouping, shutText],
+  )
   const match = useMemo(() => (find ? findBlocks(w, find) : null), [w, find])
   const what = whatItWas(w)
 
@@ -73,10 +90,19 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     },
     [w],
   )
+  const changeShut = useCallback(
+    (key: string, shut: boolean) => {
+      const keys = shutText.split(',').filter(Boolean).filter((k) => k !== encodeURIComponent(key))
+      setParams({ shut: (shut ? [...keys, encodeURIComponent(key)] : keys).join(',') || null })
+    },
+    [shutText],
+  )
   const select = useCallback(
     (block: number) => {
       setParams({ span: block < 0 ? null : w.spanId[block]! })
       if (block < 0) return
+      const group = rows.groups.find((g) => g.shut && g.members.includes(block))
+      if (group) changeShut(group.key, false)
       // A selected span is always visible: unfold what hides it.
       let hides = false
       for (let p = w.parent[block]!; p >= 0; p = w.parent[p]!) hides ||= folded.has(p)
@@ -86,16 +112,16 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
         changeFolds(next)
       }
     },
-    [w, folded, changeFolds],
+    [w, folded, rows, changeFolds, changeShut],
   )
   const toggle = useCallback(
     (block: number) => {
-      if (!hasChildren(w, block)) return
+      if (!canFold(w, rows, block)) return
       const next = new Set(folded)
       if (!next.delete(block)) next.add(block)
       changeFolds(next)
     },
-    [w, folded, changeFolds],
+    [w, folded, rows, changeFolds],
   )
   const foldAll = () => {
     const next = new Set<number>()
@@ -144,7 +170,11 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     nextError: () => nextOf(errorBlocks(), 1),
     mostOwn: () => select(w.mostOwn),
     switchClock: () => setClock(clock === 'raw' ? 'aligned' : 'raw'),
-    setView: (next) => setParams({ view: next === 'table' ? 'table' : null }),
+    setView,
+    showPath: () => setParams({ path: pathShown ? 'off' : null }),
+    pathFrom: () => setParams({ from: w.spanId[selected]! }),
+    pathTo: () => setParams({ to: w.spanId[selected]! }),
+    group: () => setParams({ group: grouping ? GROUPINGS[GROUPINGS.indexOf(grouping) + 1] ?? null : GROUPINGS[0], shut: null }),
     find: () => findInput.current?.focus(),
     help: () => setHelp(true),
   })
@@ -172,6 +202,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
             </>
           )}
         </h1>
+        <PathAnswer w={w} state={path} from={from} to={to} onSelect={select} onOpen={() => setView('path')} />
         <p className="facts-line">
           <button type="button" className="link-button strong" onClick={() => select(w.mostOwn)} title="Select it (M)">
             Most own time: {w.strings[w.service[w.mostOwn]!]} {w.strings[w.name[w.mostOwn]!]} {duration(w.own[w.mostOwn]!)} of {what.took}
@@ -191,74 +222,36 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
         </p>
       </header>
       <Banner w={w} onReload={reload} onSelect={(id) => select(w.spanId.indexOf(id))} />
-      <div className="toolbar" role="toolbar" aria-label="Trace">
-        <div className="find">
-          <Icon name="search" size={14} />
-          <input
-            ref={findInput}
-            type="search"
-            value={find}
-            placeholder="Find in this trace"
-            aria-label="Find in this trace"
-            onChange={(event) => setParams({ find: event.target.value })}
-            onKeyDown={(event) => {
-              event.stopPropagation()
-              if (event.key === 'Enter' && match) nextOf(match.blocks, event.shiftKey ? -1 : 1)
-              if (event.key === 'Escape') {
-                if (find) setParams({ find: null })
-                waterfall.current?.focus()
-              }
-            }}
-          />
-          {match ? (
-            <>
-              <span className={`num small ${match.blocks.length ? 'muted' : 'bad'}`} role="status">
-                {match.blocks.length === 0 ? 'no match' : `${position || '–'}/${grouped(match.blocks.length)}`}
-              </span>
-              <button type="button" className="icon-button small" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => nextOf(match.blocks, -1)}><Icon name="up" size={12} /></button>
-              <button type="button" className="icon-button small" aria-label="Next match" title="Next match (N)" onClick={() => nextOf(match.blocks, 1)}><Icon name="down" size={12} /></button>
-            </>
-          ) : <kbd>/</kbd>}
-        </div>
-        <div className="segmented" role="group" aria-label="View">
-          <button type="button" aria-pressed={view === 'waterfall'} onClick={() => setParams({ view: null })}><Icon name="trace" size={14} /> Waterfall</button>
-          <button type="button" aria-pressed={view === 'table'} onClick={() => setParams({ view: 'table' })}><Icon name="table" size={14} /> Table</button>
-        </div>
-        <div className="segmented" role="group" aria-label="Clock" title={w.clocks.length === 0 ? 'All spans share one clock: nothing was moved' : `Clocks of ${count(w.clocks.length, 'host window')} aligned from causal edges`}>
-          <button type="button" aria-pressed={clock === 'aligned'} onClick={() => setClock('aligned')}>
-            Aligned{w.clockErrorNs > 0 && <span className="muted"> ± {duration(w.clockErrorNs)}</span>}
-          </button>
-          <button type="button" aria-pressed={clock === 'raw'} onClick={() => setClock('raw')}>Raw</button>
-        </div>
-        <span className="spring" />
-        {view === 'waterfall' && (
-          <div className="tools">
-            <button type="button" className="button quiet" onClick={() => (folded.size ? changeFolds(new Set()) : foldAll())}>
-              {folded.size ? 'Unfold all' : 'Fold all'}
-            </button>
-            <button type="button" className="icon-button" aria-label="Zoom out" title="Zoom out (S)" onClick={() => waterfall.current?.zoom(1.6)}><Icon name="minus" /></button>
-            <button type="button" className="icon-button" aria-label="Zoom in" title="Zoom in (W)" onClick={() => waterfall.current?.zoom(1 / 1.6)}><Icon name="plus" /></button>
-            <button type="button" className="icon-button" aria-label="Show the whole trace" title="Show the whole trace (0)" onClick={() => waterfall.current?.reset()}><Icon name="reset" /></button>
-            <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => { const image = waterfall.current?.image(); if (image) savePng(image, `${what.service} ${what.name} took ${what.took}`, `trace-${w.traceId}.png`) }}><Icon name="image" /></button>
-          </div>
-        )}
-        <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`}><Icon name="download" size={14} /> JSON</a>
-        <button type="button" className="icon-button" aria-label="Keyboard help" title="Keyboard (?)" onClick={() => setHelp(true)}><Icon name="keyboard" /></button>
-      </div>
+      <TraceToolbar
+        w={w} view={view} clock={clock} find={find} match={match} position={position} findInput={findInput} waterfall={waterfall}
+        folded={folded.size > 0} onFolds={() => (folded.size ? changeFolds(new Set()) : foldAll())}
+        pathShown={pathShown} grouping={grouping} caption={`${what.service} ${what.name} took ${what.took}`}
+        onNext={(step) => match && nextOf(match.blocks, step)} onView={setView} onHelp={() => setHelp(true)} onCompare={() => setComparing(true)}
+      />
       <div className={`trace-body ${selected >= 0 ? 'with-panel' : ''}`}>
         {view === 'waterfall' ? (
           <Waterfall
             ref={waterfall} w={w} rows={rows} folded={folded} clock={clock} selected={selected}
-            matches={match?.isMatch ?? null} initialRange={parseRange(params.get('t'))}
+            matches={match?.isMatch ?? null} path={pathShown ? path.data : null} initialRange={parseRange(params.get('t'))}
             onRange={onRange} onSelect={select} onToggle={toggle}
+            onToggleGroup={(g) => changeShut(rows.groups[g]!.key, !rows.groups[g]!.shut)}
           />
-        ) : (
+        ) : view === 'table' ? (
           <OperationTable w={w} onSelect={select} />
+        ) : (
+          <Suspense fallback={<Skeleton rows={8} label="Loading the view" />}>
+            {view === 'path' ? (
+              <PathView w={w} state={path} from={from} to={to} whatIf={params.getAll('what_if')} selected={selected} onSelect={select} />
+            ) : (
+              <FlameView w={w} clock={clock} selected={selected} unitId={params.get('unit')} mode={params.get('flame')} frame={params.get('frame')} find={find} onSelect={select} />
+            )}
+          </Suspense>
         )}
         {selected >= 0 && (
-          <SpanPanel w={w} block={selected} clock={clock} onClose={() => select(-1)} onZoom={() => waterfall.current?.zoomTo(selected)} onSelect={select} />
+          <SpanPanel w={w} path={path.data} block={selected} clock={clock} onClose={() => select(-1)} onZoom={() => waterfall.current?.zoomTo(selected)} onSelect={select} />
         )}
       </div>
+      {comparing && <CompareWith traceId={w.traceId} service={what.service} name={what.name} onClose={() => setComparing(false)} />}
       {help && <KeyboardHelp onClose={() => setHelp(false)} />}
     </div>
   )

@@ -1,11 +1,14 @@
-import { forwardRef, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { Fragment, forwardRef, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { readCanvasColours, type CanvasColours } from '../parts/colours'
 import { count, duration, exactNs } from '../parts/format'
 import { sizeCanvas, useSize } from '../parts/canvas'
+import { verdictWords } from '../parts/verdict'
 import { useTheme } from '../shell/theme'
+import { MarkerBand } from './MarkerBand'
 import { Overview } from './Overview'
+import { timeOnPath, type PathModel } from './path_model'
 import { SpanRows } from './SpanRows'
-import { hasChildren, wholeRange, type Clock, type Range, type Rows, type Waterfall as Model } from './waterfall_model'
+import { canFold, depthAt, wholeRange, type Clock, type Range, type Rows, type Waterfall as Model } from './waterfall_model'
 import { indentOf, ROW, WaterfallPainter } from './waterfall_painter'
 
 export interface WaterfallHandle {
@@ -25,16 +28,18 @@ interface Props {
   clock: Clock
   selected: number
   matches: Uint8Array | null
+  path: PathModel | null
   initialRange: Range | null
   onRange: (range: Range | null) => void
   onSelect: (block: number) => void
   onToggle: (block: number) => void
+  onToggleGroup: (group: number) => void
 }
 
 const MIN_SPAN_NS = 10
 
 export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(props, handle) {
-  const { w, rows, folded, clock, selected, matches, onRange, onSelect, onToggle } = props
+  const { w, rows, folded, clock, selected, matches, path, onRange, onSelect, onToggle, onToggleGroup } = props
   const theme = useTheme()
   const scroller = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -62,8 +67,8 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
   )
 
   // Everything a frame needs, so that a scroll event can draw without waiting for React.
-  const scene = useRef({ w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: -1, matches, treeWidth, cursor: null as number | null })
-  scene.current = { w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: hover?.block ?? -1, matches, treeWidth, cursor: hover && hover.x > treeWidth ? hover.time : null }
+  const scene = useRef({ w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: -1, matches, path, treeWidth, cursor: null as number | null })
+  scene.current = { w, rows, folded, clock, from: range.from, to: range.to, selected, hovered: hover?.block ?? -1, matches, path, treeWidth, cursor: hover && hover.x > treeWidth ? hover.time : null }
 
   const pending = useRef(0)
   const draw = useCallback(() => {
@@ -154,9 +159,11 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
     const x = event.clientX - bounds.left
     const y = event.clientY - bounds.top
     const row = Math.floor((y + box.scrollTop) / ROW)
-    const block = row >= 0 && row < rows.blocks.length && x < box.clientWidth ? rows.blocks[row]! : -1
+    const inside = row >= 0 && row < rows.blocks.length && x < box.clientWidth
+    const block = inside ? Math.max(-1, rows.blocks[row]!) : -1
+    const group = inside && rows.blocks[row]! < 0 ? -1 - rows.blocks[row]! : -1
     const time = range.from + ((x - treeWidth) / (box.clientWidth - treeWidth)) * (range.to - range.from)
-    return { x, y, block, time }
+    return { x, y, row, block, group, time }
   }
 
   const drag = useRef<{ x: number; range: Range; moved: boolean; kind: 'pan' | 'resize' | 'none' } | null>(null)
@@ -195,10 +202,11 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
     const active = drag.current
     drag.current = null
     if (active?.moved || active?.kind === 'resize') return
-    const { x, block } = at(event)
+    const { x, row, block, group } = at(event)
+    if (group >= 0) onToggleGroup(group)
     if (block < 0) return
-    const toggleX = 8 + indentOf(w.depth[block]!)
-    if (hasChildren(w, block) && x >= toggleX - 4 && x < toggleX + 14) onToggle(block)
+    const toggleX = 8 + indentOf(depthAt(w, rows, row))
+    if (canFold(w, rows, block) && x >= toggleX - 4 && x < toggleX + 14) onToggle(block)
     else onSelect(block)
   }
   const onDoubleClick = (event: React.MouseEvent) => {
@@ -215,6 +223,7 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
   return (
     <div className="wf">
       <Overview w={w} clock={clock} range={range} treeWidth={treeWidth} width={size.width} cursor={hover && hover.x > treeWidth ? hover.time : null} onRange={setRange} />
+      {w.markers.length > 0 && <MarkerBand w={w} clock={clock} range={range} treeWidth={treeWidth} width={size.width} onSelect={onSelect} />}
       <div
         className="wf-scroll"
         ref={scroller}
@@ -235,14 +244,15 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
         </div>
         <SpanRows w={w} rows={rows} folded={folded} clock={clock} selected={selected} />
       </div>
-      {hover && <Tip w={w} clock={clock} block={hover.block} x={hover.x} y={hover.y} width={size.width} height={size.height} />}
+      {hover && <Tip w={w} path={path} clock={clock} block={hover.block} x={hover.x} y={hover.y} width={size.width} height={size.height} />}
     </div>
   )
 })
 
-function Tip({ w, clock, block, x, y, width, height }: { w: Model; clock: Clock; block: number; x: number; y: number; width: number; height: number }) {
+function Tip({ w, path, clock, block, x, y, width, height }: { w: Model; path: PathModel | null; clock: Clock; block: number; x: number; y: number; width: number; height: number }) {
   const { start, duration: length, from } = w.times[clock]
   const points = w.pointFirst[block + 1]! - w.pointFirst[block]!
+  const onPath = path ? timeOnPath(path, block) : []
   const left = Math.min(x + 16, width - 300)
   const top = y > height - 130 ? y - 110 : y + 80
   return (
@@ -255,6 +265,7 @@ function Tip({ w, clock, block, x, y, width, height }: { w: Model; clock: Clock;
         <dd>{duration(w.own[block]!)}</dd>
         <dt>starts at</dt>
         <dd>{duration(start[block]! - from)}</dd>
+        {onPath.map(([verdict, total]) => (<Fragment key={verdict}><dt>on the path</dt><dd>{duration(total)} {verdictWords(verdict)}</dd></Fragment>))}
         {points > 0 && (<><dt>events</dt><dd>{count(points, 'event')}</dd></>)}
         {w.status[block] === 2 && (<><dt>status</dt><dd className="bad">error</dd></>)}
       </dl>

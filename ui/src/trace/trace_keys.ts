@@ -1,6 +1,9 @@
 import { useEffect, useRef, type RefObject } from 'react'
 import type { WaterfallHandle } from './Waterfall'
-import { hasChildren, type Rows, type Waterfall } from './waterfall_model'
+import { canFold, type Rows, type Waterfall } from './waterfall_model'
+
+export const TRACE_VIEWS = ['waterfall', 'table', 'path', 'flame'] as const
+export type TraceViewName = (typeof TRACE_VIEWS)[number]
 
 interface Actions {
   w: Waterfall
@@ -14,7 +17,11 @@ interface Actions {
   nextError: () => void
   mostOwn: () => void
   switchClock: () => void
-  setView: (view: 'waterfall' | 'table') => void
+  setView: (view: TraceViewName) => void
+  showPath: () => void
+  pathFrom: () => void
+  pathTo: () => void
+  group: () => void
   find: () => void
   help: () => void
 }
@@ -81,7 +88,14 @@ function onKey(key: string, event: KeyboardEvent, a: Actions): boolean {
   const { rows, selected } = a
   const row = selected >= 0 ? rows.rowOf[selected]! : -1
   const last = rows.blocks.length - 1
-  const go = (to: number) => a.select(rows.blocks[Math.max(0, Math.min(last, to))]!)
+  // Headings of groups are passed over, in the direction of the move; at the end the other way.
+  const go = (to: number) => {
+    let at = Math.max(0, Math.min(last, to))
+    const step = to < row ? -1 : 1
+    while (rows.blocks[at]! < 0 && at + step >= 0 && at + step <= last) at += step
+    while (rows.blocks[at]! < 0 && at - step >= 0 && at - step <= last) at -= step
+    if (rows.blocks[at]! >= 0) a.select(rows.blocks[at]!)
+  }
   switch (key) {
     case 'j': case 'ArrowDown': go(row + 1); return true
     case 'k': case 'ArrowUp': go(Math.max(0, row - 1)); return true
@@ -91,13 +105,13 @@ function onKey(key: string, event: KeyboardEvent, a: Actions): boolean {
     case 'End': go(last); return true
     case 'ArrowLeft':
       if (selected < 0) return false
-      if (hasChildren(a.w, selected) && !a.folded.has(selected)) a.toggle(selected)
+      if (canFold(a.w, rows, selected) && !a.folded.has(selected)) a.toggle(selected)
       else if (a.w.parent[selected]! >= 0) a.select(a.w.parent[selected]!)
       return true
     case 'ArrowRight':
       if (selected < 0) return false
       if (a.folded.has(selected)) a.toggle(selected)
-      else if (hasChildren(a.w, selected)) a.select(selected + 1)
+      else if (canFold(a.w, rows, selected)) go(row + 1)
       return true
     case 'Enter':
       if (selected < 0 || onControl(event.target)) return false
@@ -112,6 +126,12 @@ function onKey(key: string, event: KeyboardEvent, a: Actions): boolean {
     case 'c': a.switchClock(); return true
     case '1': a.setView('waterfall'); return true
     case '2': a.setView('table'); return true
+    case '3': a.setView('path'); return true
+    case '4': a.setView('flame'); return true
+    case 'p': a.showPath(); return true
+    case '[': if (selected >= 0) a.pathFrom(); return selected >= 0
+    case ']': if (selected >= 0) a.pathTo(); return selected >= 0
+    case 'g': a.group(); return true
     case '?': a.help(); return true
     case 'Escape': a.select(-1); return true
     default: return false

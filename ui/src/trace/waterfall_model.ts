@@ -29,6 +29,11 @@ export interface Waterfall {
   flags: Uint8Array
   own: Float64Array
   times: Record<Clock, { start: Float64Array; duration: Float64Array; from: number; to: number }>
+  // The execution unit of each block, and the units themselves; -1 and none where the server does not tell.
+  unit: Int32Array
+  units: UnitInfo[]
+  // Points that name a phase: their time, label and block, in time order.
+  markers: Marker[]
   pointTime: Float64Array
   pointName: Int32Array
   // Points of block i are pointOrder[pointFirst[i]] … pointOrder[pointFirst[i + 1] - 1].
@@ -44,6 +49,21 @@ export interface Waterfall {
   services: string[]
   mostOwn: number
   standIns: number
+}
+
+export interface UnitInfo {
+  id: string
+  name: string
+  service: string
+  thread: string
+  host: string
+  samples: number
+}
+
+export interface Marker {
+  label: string
+  time: number
+  block: number
 }
 
 export interface Range {
@@ -114,6 +134,9 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     flags,
     own,
     times: { aligned, raw },
+    unit: b.unit ? new Int32Array(b.unit) : new Int32Array(count).fill(-1),
+    units: decodeUnits(answer),
+    markers: decodeMarkers(answer),
     ...groupPoints(answer, count),
     edges: {
       fromBlock: new Int32Array(answer.edges.from_block),
@@ -149,6 +172,26 @@ function span(start: Float64Array, duration: Float64Array) {
   return { start, duration, from, to }
 }
 
+function decodeUnits({ units, strings }: WaterfallAnswer): UnitInfo[] {
+  if (!units) return []
+  return units.id.map((id, i) => ({
+    id,
+    name: strings[units.name[i]!]!,
+    service: strings[units.service[i]!]!,
+    thread: units.thread[i] ? strings[units.thread[i]!]! : '',
+    host: units.host[i] ? strings[units.host[i]!]! : '',
+    samples: units.samples[i]!,
+  }))
+}
+
+function decodeMarkers({ points, strings }: WaterfallAnswer): Marker[] {
+  const out: Marker[] = []
+  points.marker?.forEach((label, i) => {
+    if (label > 0) out.push({ label: strings[label]!, time: points.time[i]!, block: points.block[i]! })
+  })
+  return out.sort((a, b) => a.time - b.time)
+}
+
 function groupPoints(answer: WaterfallAnswer, count: number) {
   const block = answer.points.block
   const pointFirst = new Int32Array(count + 1)
@@ -170,9 +213,25 @@ export const hasChildren = (w: Waterfall, i: number) => w.subtreeEnd[i]! > i + 1
 // Which blocks have a row, given the folded ones, and the row of each block (a hidden block's is its nearest
 // visible ancestor's).
 export interface Rows {
+  // The block of each row; −1 − g for the heading of group g.
   blocks: Int32Array
   rowOf: Int32Array
+  // Where rows are grouped: each row's depth, what each block hides, and which blocks can be folded.
+  depth: Int32Array | null
+  hidden: Int32Array | null
+  foldable: Uint8Array | null
+  groups: RowGroup[]
 }
+
+export interface RowGroup {
+  key: string
+  label: string
+  members: Int32Array
+  shut: boolean
+}
+
+export const canFold = (w: Waterfall, rows: Rows, i: number) => (rows.foldable ? rows.foldable[i] === 1 : hasChildren(w, i))
+export const depthAt = (w: Waterfall, rows: Rows, row: number) => (rows.depth ? rows.depth[row]! : w.depth[rows.blocks[row]!]!)
 
 export function visibleRows(w: Waterfall, folded: ReadonlySet<number>): Rows {
   const blocks = new Int32Array(w.count)
@@ -185,7 +244,7 @@ export function visibleRows(w: Waterfall, folded: ReadonlySet<number>): Rows {
     rows++
     i = end
   }
-  return { blocks: blocks.subarray(0, rows), rowOf }
+  return { blocks: blocks.subarray(0, rows), rowOf, depth: null, hidden: null, foldable: null, groups: [] }
 }
 
 // The parts of a block that no blocking child covers, as [from, to] pairs relative to the trace's start.

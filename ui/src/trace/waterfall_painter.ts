@@ -1,6 +1,9 @@
 import { coloursVersion, serviceColour, type CanvasColours } from '../parts/colours'
 import { duration } from '../parts/format'
-import { Asynchronous, hasChildren, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
+import { VERDICTS, VerdictFills } from '../parts/verdict'
+import type { PathModel } from './path_model'
+import { busyParts } from './unit_rows'
+import { Asynchronous, canFold, depthAt, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
 
 // Draws the visible rows of a waterfall. The budget is one frame at 60 Hz on one software-rendered core, so:
 // only rows inside the viewport are touched, nothing is measured twice (ellipsised labels are cached by string
@@ -9,6 +12,7 @@ import { Asynchronous, hasChildren, ownParts, Repaired, StandIn, type Clock, typ
 export const ROW = 24
 const BAR_TOP = 5
 const BAR_HEIGHT = 14
+const PATH_HEIGHT = 10
 const INDENT = 12
 // 'middle' is the middle of the em square; lower-case text looks centred half a pixel below it.
 const NUDGE = 0.5
@@ -26,6 +30,8 @@ export interface Scene {
   selected: number
   hovered: number
   matches: Uint8Array | null
+  // The critical path, drawn into the bars it goes through.
+  path: PathModel | null
   treeWidth: number
   // Where the pointer is in time, for a hair line.
   cursor: number | null
@@ -39,6 +45,8 @@ export function indentOf(depth: number): number {
 export class WaterfallPainter {
   private labels = new Map<string, string>()
   private parts = new Map<number, Float64Array>()
+  private busy = new WeakMap<Int32Array, Float64Array>()
+  private fills: VerdictFills | null = null
   private partsClock: Clock = 'aligned'
   private colourOf = new Map<number, string>()
   private theme = ''
@@ -49,13 +57,16 @@ export class WaterfallPainter {
   paint(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, width: number, height: number, scrollTop: number): void {
     if (this.partsClock !== scene.clock) {
       this.parts.clear()
+      this.busy = new WeakMap()
       this.partsClock = scene.clock
     }
     if (this.theme !== colours.theme || this.version !== coloursVersion()) {
       this.colourOf.clear()
       this.theme = colours.theme
       this.version = coloursVersion()
+      this.fills = null
     }
+    this.fills ??= new VerdictFills(ctx, colours.verdicts, colours.background)
     ctx.fillStyle = colours.background
     ctx.fillRect(0, 0, width, height)
     const first = Math.max(0, Math.floor(scrollTop / ROW))
@@ -71,8 +82,11 @@ export class WaterfallPainter {
     ctx.clip()
     ctx.textBaseline = 'middle'
     for (let row = first; row < last; row++) {
-      this.paintBar(ctx, scene, colours, scene.rows.blocks[row]!, row * ROW - scrollTop, timeLeft, timeWidth)
+      const block = scene.rows.blocks[row]!
+      if (block < 0) this.paintBusy(ctx, scene, colours, -1 - block, row * ROW - scrollTop, timeLeft, timeWidth)
+      else this.paintBar(ctx, scene, colours, block, row * ROW - scrollTop, timeLeft, timeWidth)
     }
+    this.paintMarkers(ctx, scene, colours, timeLeft, timeWidth, height)
     if (scene.cursor !== null) {
       ctx.fillStyle = colours.muted
       ctx.globalAlpha = 0.5
@@ -83,7 +97,9 @@ export class WaterfallPainter {
     ctx.restore()
     ctx.textBaseline = 'middle'
     for (let row = first; row < last; row++) {
-      this.paintTreeCell(ctx, scene, colours, scene.rows.blocks[row]!, row * ROW - scrollTop)
+      const block = scene.rows.blocks[row]!
+      if (block < 0) this.paintHeading(ctx, scene, colours, -1 - block, row * ROW - scrollTop)
+      else this.paintTreeCell(ctx, scene, colours, block, depthAt(this.w, scene.rows, row), row * ROW - scrollTop)
     }
     ctx.fillStyle = colours.line
     ctx.fillRect(timeLeft - 1, 0, 1, height)
@@ -104,7 +120,10 @@ export class WaterfallPainter {
     for (let row = first; row < last; row++) {
       const block = scene.rows.blocks[row]!
       const y = row * ROW - scrollTop
-      if (block === scene.selected) {
+      if (block < 0) {
+        ctx.fillStyle = colours.faint
+        ctx.fillRect(0, y, width, ROW)
+      } else if (block === scene.selected) {
         ctx.fillStyle = colours.accentSoft
         ctx.fillRect(0, y, width, ROW)
         ctx.fillStyle = colours.accent
@@ -123,26 +142,82 @@ export class WaterfallPainter {
     }
   }
 
-  private paintTreeCell(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, y: number) {
+  // The heading of a group of rows: who it is and how many spans; its bar shows when it was busy at all.
+  private paintHeading(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, g: number, y: number) {
+    const group = scene.rows.groups[g]!
+    const mid = y + ROW / 2
+    paintTriangle(ctx, 8, mid, colours.muted, group.shut)
+    const note = String(group.members.length)
+    ctx.font = SMALL
+    ctx.fillStyle = colours.muted
+    ctx.textAlign = 'right'
+    ctx.fillText(note, scene.treeWidth - 8, mid + NUDGE)
+    ctx.textAlign = 'left'
+    ctx.font = `600 ${FONT}`
+    ctx.fillStyle = colours.text
+    ctx.fillText(this.fit(ctx, group.label, Math.max(12, scene.treeWidth - 24 - note.length * 7 - 14)), 22, mid + NUDGE)
+    ctx.font = FONT
+  }
+
+  private paintBusy(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, g: number, y: number, left: number, width: number) {
+    const { members } = scene.rows.groups[g]!
+    let parts = this.busy.get(members)
+    if (!parts) {
+      parts = busyParts(this.w, members, scene.clock)
+      this.busy.set(members, parts)
+    }
+    ctx.fillStyle = colours.muted
+    this.paintParts(ctx, parts, scene, left, left + width, y + ROW / 2 - 2, 4, width / (scene.to - scene.from))
+  }
+
+  // Phases: a dashed line through all rows; the labels stand above them (MarkerBand).
+  private paintMarkers(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, left: number, width: number, height: number) {
+    if (this.w.markers.length === 0) return
+    const scale = width / (scene.to - scene.from)
+    ctx.strokeStyle = colours.text
+    ctx.setLineDash([5, 3])
+    ctx.beginPath()
+    let before = -1
+    for (const marker of this.w.markers) {
+      const x = Math.round(left + (marker.time + this.shift(marker.block, scene.clock) - scene.from) * scale) + 0.5
+      if (x === before || x < left || x > left + width) continue
+      ctx.moveTo(x, 0)
+      ctx.lineTo(x, height)
+      before = x
+    }
+    ctx.stroke()
+    ctx.setLineDash([])
+  }
+
+  // The path's segments in this row: a band in the upper half of the bar, filled by verdict. It may reach outside
+  // the bar, where the span was waited for before it began.
+  private paintPath(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, path: PathModel, block: number, left: number, right: number, top: number, scale: number) {
+    const end = path.first[block + 1]!
+    let covered = -Infinity
+    for (let k = path.first[block]!; k < end; k++) {
+      const s = path.order[k]!
+      const x0 = left + (path.start[s]! - scene.from) * scale
+      const x1 = Math.max(x0 + path.length[s]! * scale, x0 + 1)
+      if (x1 < left || x1 <= covered) continue
+      if (x0 > right) break
+      const a = Math.max(x0, left - 2, covered)
+      const b = Math.min(x1, right + 2)
+      ctx.fillStyle = this.fills!.of(VERDICTS[path.verdict[s]!]!)
+      ctx.fillRect(a, top - 2, b - a, PATH_HEIGHT)
+      ctx.fillStyle = colours.text
+      ctx.fillRect(a, top - 2, b - a, 1)
+      ctx.fillRect(a, top - 3 + PATH_HEIGHT, b - a, 1)
+      covered = b < x1 ? b : Math.ceil(x1 * 2) / 2
+    }
+  }
+
+  private paintTreeCell(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, depth: number, y: number) {
     const { w } = this
-    const x = 8 + indentOf(w.depth[block]!)
+    const x = 8 + indentOf(depth)
     const mid = y + ROW / 2
     ctx.fillStyle = colours.faint
-    for (let d = 0; d < w.depth[block]! && d < 10; d++) ctx.fillRect(8 + indentOf(d) + 5, y, 1, ROW)
-    if (hasChildren(w, block)) {
-      ctx.fillStyle = colours.muted
-      ctx.beginPath()
-      if (scene.folded.has(block)) {
-        ctx.moveTo(x + 3, mid - 4)
-        ctx.lineTo(x + 8, mid)
-        ctx.lineTo(x + 3, mid + 4)
-      } else {
-        ctx.moveTo(x + 1, mid - 2.5)
-        ctx.lineTo(x + 9, mid - 2.5)
-        ctx.lineTo(x + 5, mid + 2.5)
-      }
-      ctx.fill()
-    }
+    for (let d = 0; d < depth && d < 10; d++) ctx.fillRect(8 + indentOf(d) + 5, y, 1, ROW)
+    if (canFold(w, scene.rows, block)) paintTriangle(ctx, x, mid, colours.muted, scene.folded.has(block))
     ctx.fillStyle = (w.flags[block]! & StandIn) !== 0 ? colours.muted : this.colour(w.service[block]!)
     ctx.fillRect(x + 14, mid - 6, 3, 12)
     let textX = x + 22
@@ -152,7 +227,7 @@ export class WaterfallPainter {
     }
     let space = scene.treeWidth - textX - 8
     if (scene.folded.has(block)) {
-      const hidden = `+${w.subtreeEnd[block]! - block - 1}`
+      const hidden = `+${scene.rows.hidden ? scene.rows.hidden[block]! : w.subtreeEnd[block]! - block - 1}`
       ctx.font = SMALL
       ctx.fillStyle = colours.accent
       ctx.textAlign = 'right'
@@ -170,7 +245,7 @@ export class WaterfallPainter {
     ctx.font = FONT
     // The service is named where it changes; below that the colour strip and indentation carry it.
     const parent = w.parent[block]!
-    const newService = parent < 0 || w.service[parent] !== w.service[block]
+    const newService = parent < 0 || w.service[parent] !== w.service[block] || (scene.rows.depth !== null && depth === 1)
     ctx.fillStyle = (w.flags[block]! & StandIn) !== 0 ? colours.muted : colours.text
     if (newService) {
       const service = this.fit(ctx, w.strings[w.service[block]!]!, Math.min(space, Math.max(48, space * 0.5)))
@@ -223,9 +298,10 @@ export class WaterfallPainter {
         ctx.lineTo(a, top + BAR_HEIGHT)
         ctx.fill()
       }
-      if (scene.folded.has(block)) this.paintFolded(ctx, scene, colours, block, left, right, top, scale)
+      if (scene.folded.has(block) && !scene.rows.depth) this.paintFolded(ctx, scene, colours, block, left, right, top, scale)
+      if (scene.path) this.paintPath(ctx, scene, colours, scene.path, block, left, right, top, scale)
       this.paintPoints(ctx, scene, colours, block, left, right, top, scale)
-    }
+    } else if (scene.path) this.paintPath(ctx, scene, colours, scene.path, block, left, right, top, scale)
     this.paintDuration(ctx, colours, duration(length[block]!), x0, x1, left, right, y + ROW / 2 + NUDGE)
   }
 
@@ -235,6 +311,11 @@ export class WaterfallPainter {
       parts = ownParts(this.w, block, scene.clock)
       this.parts.set(block, parts)
     }
+    this.paintParts(ctx, parts, scene, left, right, top, BAR_HEIGHT, scale)
+  }
+
+  // [from, to] pairs in one go; pieces that share a pixel are one piece.
+  private paintParts(ctx: CanvasRenderingContext2D, parts: Float64Array, scene: Scene, left: number, right: number, top: number, height: number, scale: number) {
     let from = NaN
     let to = NaN
     for (let i = 0; i < parts.length; i += 2) {
@@ -244,12 +325,12 @@ export class WaterfallPainter {
       if (a > right) break
       if (a - to < 1) to = Math.max(to, b)
       else {
-        if (from === from) ctx.fillRect(from, top, Math.max(to - from, 1), BAR_HEIGHT)
+        if (from === from) ctx.fillRect(from, top, Math.max(to - from, 1), height)
         from = Math.max(a, left - 2)
         to = Math.min(b, right + 2)
       }
     }
-    if (from === from) ctx.fillRect(from, top, Math.max(Math.min(to, right + 2) - from, 1), BAR_HEIGHT)
+    if (from === from) ctx.fillRect(from, top, Math.max(Math.min(to, right + 2) - from, 1), height)
   }
 
   // What a folded row hides, as a strip under its bar: pieces that share a pixel are one piece.
@@ -405,6 +486,21 @@ export class WaterfallPainter {
     this.labels.set(key, label)
     return label
   }
+}
+
+function paintTriangle(ctx: CanvasRenderingContext2D, x: number, mid: number, colour: string, shut: boolean) {
+  ctx.fillStyle = colour
+  ctx.beginPath()
+  if (shut) {
+    ctx.moveTo(x + 3, mid - 4)
+    ctx.lineTo(x + 8, mid)
+    ctx.lineTo(x + 3, mid + 4)
+  } else {
+    ctx.moveTo(x + 1, mid - 2.5)
+    ctx.lineTo(x + 9, mid - 2.5)
+    ctx.lineTo(x + 5, mid + 2.5)
+  }
+  ctx.fill()
 }
 
 function paintErrorMark(ctx: CanvasRenderingContext2D, x: number, y: number, colour: string) {

@@ -1,0 +1,66 @@
+import { useId, useState } from 'react'
+import { duration, exactNs, percent } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { navigate, withParams } from '../shell/router'
+import { whatIfProblem } from '../trace/path_model'
+
+interface Props {
+  changes: string[]
+  suggestions: string[]
+  // The answer to `changes`: how long it took and would have taken.
+  nowNs: number
+  then: { matched: number; durationNs: number } | null
+  subject: string
+}
+
+function write(changes: string[]) {
+  const params = new URLSearchParams(location.search)
+  params.delete('what_if')
+  for (const change of changes) params.append('what_if', change)
+  navigate(withParams(location.pathname, params), 'replace')
+}
+
+// "What if storage were twice as fast?": SELECTOR=FACTORx, any number at once, replayed by the server.
+export function WhatIfBox({ changes, suggestions, nowNs, then, subject }: Props) {
+  const [text, setText] = useState('')
+  const id = useId()
+  const problem = text.trim() ? whatIfProblem(text.trim()) : null
+  const verdict = text.trim() === '' ? 'empty' : problem ? 'bad' : 'good'
+  return (
+    <div className="what-if">
+      <form
+        className={`filter-box filter-${verdict}`}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (verdict !== 'good') return
+          write([...changes.filter((c) => c !== text.trim()), text.trim()])
+          setText('')
+        }}
+      >
+        <label htmlFor={id}>What if</label>
+        <input id={id} className="mono" type="text" list={`${id}-list`} spellCheck={false} autoComplete="off" aria-invalid={verdict === 'bad'} placeholder="service/storage=0.5x" value={text} onChange={(event) => setText(event.target.value)} />
+        <datalist id={`${id}-list`}>{suggestions.map((s) => <option key={s} value={s} />)}</datalist>
+        <button type="submit" className="button" disabled={verdict !== 'good'}>Ask</button>
+      </form>
+      {problem && <span className="filter-reason" role="status">{problem}</span>}
+      {changes.map((change) => (
+        <span className="chip mono" key={change}>
+          {change}
+          <button type="button" className="icon-button small" aria-label={`Without ${change}`} title="Take it away" onClick={() => write(changes.filter((c) => c !== change))}><Icon name="close" size={12} /></button>
+        </span>
+      ))}
+      {changes.length > 0 && then && (
+        <span className="what-if-answer" role="status">
+          {then.matched === 0 ? (
+            <>Nothing has time to scale there: {subject} would still take {duration(then.durationNs)}.</>
+          ) : (
+            <>
+              {subject} would take <strong title={exactNs(then.durationNs)}>{duration(then.durationNs)}</strong> instead of {duration(nowNs)}
+              {nowNs > 0 && then.durationNs !== nowNs && ` (${then.durationNs < nowNs ? '−' : '+'}${percent(Math.abs(nowNs - then.durationNs), nowNs)})`}
+            </>
+          )}
+        </span>
+      )}
+    </div>
+  )
+}
