@@ -126,6 +126,52 @@ export class MockStore {
     }
   }
 
+  // The walk back in time without edges and windows: enough for states that are forced on the mock.
+  criticalPath(id) {
+    const w = this.waterfall(id)
+    const { start, duration, parent } = w.blocks
+    const segments = []
+    const visit = (i, lo, hi) => {
+      let t = hi
+      for (;;) {
+        let last = -1
+        for (let c = i + 1; c < parent.length; c++) {
+          if (parent[c] !== i || (w.blocks.flags[c] & 4) !== 0) continue
+          const end = start[c] + duration[c]
+          if (duration[c] > 0 && start[c] >= lo && start[c] < t && end <= t && (last < 0 || end > start[last] + duration[last])) last = c
+        }
+        const from = last < 0 ? lo : start[last] + duration[last]
+        if (t > from) segments.push([i, from, t])
+        if (last < 0) return
+        visit(last, start[last], start[last] + duration[last])
+        t = start[last]
+      }
+    }
+    visit(0, start[0], start[0] + duration[0])
+    const at = (time) => w.start_ns + BigInt(time)
+    return {
+      trace_id: id, root_span_id: w.main_root, other_roots: [], start_ns: at(start[0]), end_ns: at(start[0] + duration[0]), clock: 'aligned', clock_error_ns: 0, complete: true,
+      segments: segments.reverse().map(([i, from, to]) => ({ span_id: w.blocks.span_id[i], service: w.strings[w.blocks.service[i]], name: w.strings[w.blocks.name[i]], category: 'self', start_ns: at(from), end_ns: at(to) })),
+    }
+  }
+
+  criticalPaths(q) {
+    const components = new Map()
+    const requests = this.search(q).traces
+    let whole = 0
+    for (const { trace_id: id } of requests) {
+      for (const s of this.criticalPath(id).segments) {
+        const key = `${s.service} ${s.name}`
+        const c = components.get(key) ?? { service: s.service, name: s.name, category: s.category, traces: 1, total_ns: 0, share: 0, p50_ns: 0, p95_ns: 0, max_ns: 0, max_trace_id: id }
+        c.total_ns += Number(s.end_ns - s.start_ns)
+        whole += Number(s.end_ns - s.start_ns)
+        components.set(key, c)
+      }
+    }
+    for (const c of components.values()) c.share = c.total_ns / whole
+    return { traces: requests.length, duration_ns: whole, skipped: 0, components: [...components.values()].sort((a, b) => b.total_ns - a.total_ns), requests: [], next: null }
+  }
+
   span(id, spanId) {
     const s = this.traces.get(id).find((x) => x.spanId === spanId)
     const blocks = s ? [{
@@ -162,6 +208,9 @@ export async function startMock({ store = new MockStore(), behave = () => null, 
       if (url.searchParams.get('span')) return send(200, store.span(trace[1], url.searchParams.get('span')))
       return send(200, store.waterfall(trace[1], skewNs))
     }
+    const critical = /^\/api\/v1\/critical-path\/([0-9a-f]{32})$/.exec(path)
+    if (critical) return store.traces.has(critical[1]) ? send(200, store.criticalPath(critical[1])) : notFound(`trace ${critical[1]}`)
+    if (path === '/api/v1/critical-path') return send(200, store.criticalPaths(url.searchParams))
     const spans = [...store.traces.values()].flat()
     const distinct = (list) => [...new Set(list)].sort()
     const prefix = url.searchParams.get('prefix') ?? ''

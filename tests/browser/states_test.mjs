@@ -23,6 +23,8 @@ for (const [view, path, api] of [
   ['search', '/search', '/api/v1/traces'],
   ['trace', `/trace/${ID}`, `/api/v1/trace/${ID}`],
   ['status', '/status', '/api/v1/status'],
+  ['critical path', '/critical-path', '/api/v1/critical-path'],
+  ['compare', `/compare?a=${ID}&b=${ID}`, `/api/v1/trace/${ID}`],
 ]) {
   test(`${view}: a skeleton shows while loading, but not before 150 ms`, async ({ open }) => {
     const server = await mock({ behave: (p) => (p === api ? { delayMs: 3000 } : null) })

@@ -12,7 +12,7 @@ import { followInPage, navigate, setParams, useRoute } from '../shell/router'
 import { useTheme } from '../shell/theme'
 import { howLarge, whatItWas } from '../trace/answer_sentence'
 import { paintOverview, paintRuler } from '../trace/overview_painter'
-import { decodeWaterfall, type Waterfall } from '../trace/waterfall_model'
+import { decodeWaterfall, wholeRange, type Waterfall } from '../trace/waterfall_model'
 import { compareOperations, type OperationDifference } from './compare_model'
 
 const idOf = (text: string | null) => (/^[0-9a-fA-F]{1,32}$/.test(text ?? '') ? text!.toLowerCase().padStart(32, '0') : null)
@@ -101,18 +101,20 @@ function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: n
   const canvas = useRef<HTMLCanvasElement>(null)
   const { width } = useSize(box)
   const what = whatItWas(w)
-  const own = w.times.aligned.to - w.times.aligned.from
   useEffect(() => {
     if (!canvas.current || width === 0) return
     const colours = readCanvasColours(theme)
     const ctx = sizeCanvas(canvas.current, width, 62)
     ctx.fillStyle = colours.background
     ctx.fillRect(0, 0, width, 62)
-    const share = Math.max(1, (width - 4) * (own / longest))
-    ctx.drawImage(paintOverview(w, 'aligned', theme, share, 40, window.devicePixelRatio || 1), 0, 22, share, 40)
+    // The overview's own range has air around the trace.
+    const { from, to } = wholeRange(w, 'aligned')
+    const perNs = width / longest
+    const share = Math.max(1, (to - from) * perNs)
+    ctx.drawImage(paintOverview(w, 'aligned', theme, share, 40, window.devicePixelRatio || 1), (from - w.times.aligned.from) * perNs, 22, share, 40)
     paintRuler(ctx, colours, 0, width, 22, 0, longest, 0, null)
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [w, width, theme, longest, own, coloursVersion()])
+  }, [w, width, theme, longest, coloursVersion()])
   return (
     <section className="compare-side" aria-label={`Trace ${letter}`}>
       <h2><span className="compare-letter">{letter}</span><a href={`/trace/${w.traceId}`} onClick={followInPage}>{what.service} {what.name}</a></h2>

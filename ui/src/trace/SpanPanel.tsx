@@ -4,7 +4,7 @@ import { ns, showExact } from '../api/exact_json'
 import type { BlockDetail, SpanAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { serviceColour } from '../parts/colours'
-import { clockTime, duration, exactNs, instantTitle, percent } from '../parts/format'
+import { clockTime, count, duration, exactNs, instantTitle, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, ErrorState, Skeleton } from '../parts/states'
 import { verdictWords } from '../parts/verdict'
@@ -132,7 +132,9 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
   const attributes = block.attributes ?? {}
   const unit = answer.units.find((u) => u.id === block.unit) ?? answer.units[0]
   const process = answer.processes?.[unit?.process ?? 0] ?? answer.processes?.[0]
-  const points = answer.points.filter((p) => p.type !== 'begin' && p.type !== 'end')
+  const isSample = (p: SpanAnswer['points'][number]) => p.annotations?.some((a) => a.kind === 'stack') ?? false
+  const points = answer.points.filter((p) => p.type !== 'begin' && p.type !== 'end' && !isSample(p))
+  const samples = answer.points.filter(isSample).length
   const rawStart = ns(block.raw_start_ns)
   const start = ns(block.start_ns)
   const moved = start - rawStart
@@ -161,6 +163,11 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
               </li>
             ))}
           </ul>
+        </Section>
+      )}
+      {samples > 0 && (
+        <Section title="Stack samples">
+          <button type="button" className="link-button" onClick={() => setParams({ view: 'flame', unit: block.unit, frame: null, ft: null })}>{count(samples, 'sample')} in the flame chart</button>
         </Section>
       )}
       {block.annotations && block.annotations.length > 0 && (
