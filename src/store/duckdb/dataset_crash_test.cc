@@ -1,5 +1,6 @@
 // Rows are written whole or not at all: a child replaces the rows of a few traces again and again and is killed at a
 // random moment; every trace must then have both its rows, of one generation, and none older than what was acknowledged.
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,13 +9,14 @@
 #include <random>
 #include <thread>
 
-#include "store/conformance_datasets.h"
 #include "store/duckdb/duckdb_store.h"
+#include "store/rows_builder.h"
 
 namespace wf {
 namespace {
 
 constexpr uint64_t kTraces = 20;
+constexpr Nanos kT0 = 1'700'000'000 * kSecond;
 
 DatasetTable Generation(uint64_t n) {
   // Every third generation has a column more, so that kills fall into changes of the schema too.
