@@ -1,47 +1,55 @@
 // `wherefore policy apply FILE | list | delete NAME`: sampling policies, which clients get within a second.
-#include <yaml-cpp/yaml.h>
-
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "answer/policy_answer.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
+#include "lang/common/yaml_reader.h"
 
 namespace wf {
 namespace {
 
-// Plain words that YAML reads as numbers or truth become those; what is quoted stays text.
-void PutScalar(const YAML::Node& node, JsonWriter& json) {
-  if (node.Tag() != "!") {
+// Plain words that are numbers or truth become those; what is quoted stays text.
+void PutScalar(const YamlNode& node, JsonWriter& json) {
+  const std::string& text = node.text;
+  if (node.plain) {
+    const char* end = text.data() + text.size();
     int64_t integer;
     double number;
-    bool truth;
-    if (YAML::convert<int64_t>::decode(node, integer)) return (void)json.Int(integer);
-    if (YAML::convert<double>::decode(node, number)) return (void)json.Double(number);
-    if (YAML::convert<bool>::decode(node, truth)) return (void)json.Bool(truth);
+    if (const auto read = std::from_chars(text.data(), end, integer);
+        read.ec == std::errc() && read.ptr == end)
+      return (void)json.Int(integer);
+    if (const auto read = std::from_chars(text.data(), end, number);
+        read.ec == std::errc() && read.ptr == end && std::isfinite(number))
+      return (void)json.Double(number);
+    if (text == "true" || text == "false") return (void)json.Bool(text == "true");
   }
-  json.String(node.Scalar());
+  json.String(text);
 }
 
-void PutNode(const YAML::Node& node, JsonWriter& json) {
-  switch (node.Type()) {
-    case YAML::NodeType::Scalar:
+void PutNode(const YamlNode& node, JsonWriter& json) {
+  switch (node.kind) {
+    case YamlNode::Kind::kScalar:
       return PutScalar(node, json);
-    case YAML::NodeType::Sequence:
+    case YamlNode::Kind::kList:
       json.BeginArray();
-      for (const YAML::Node& element : node) PutNode(element, json);
+      for (const YamlNode& element : node.items) PutNode(element, json);
       json.EndArray();
       return;
-    case YAML::NodeType::Map:
+    case YamlNode::Kind::kMap:
       json.BeginObject();
-      for (const auto& member : node) {
-        json.Key(member.first.Scalar());
-        PutNode(member.second, json);
+      for (const YamlMember& member : node.members) {
+        json.Key(member.name);
+        PutNode(member.value, json);
       }
       json.EndObject();
       return;
-    default:
+    case YamlNode::Kind::kNull:
       json.Null();
   }
 }
@@ -53,21 +61,19 @@ struct NamedPolicy {
 
 // One policy, or several documents divided by ---. JSON is YAML too.
 Result<std::vector<NamedPolicy>> ReadPolicyFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  if (!in) return EnvironmentError(path + ": cannot be read", "does it exist?");
+  WF_ASSIGN(const auto documents, ReadYamlDocuments(content.view(), path));
   std::vector<NamedPolicy> policies;
-  try {
-    for (const YAML::Node& document : YAML::LoadAllFromFile(path)) {
-      if (document.IsNull()) continue;
-      if (!document.IsMap() || !document["policy"] || !document["policy"].IsScalar()) {
-        return BadInput(path + ": a policy needs a name, policy: NAME", "see wherefore(1)");
-      }
-      JsonWriter json;
-      PutNode(document, json);
-      policies.push_back({document["policy"].Scalar(), json.Take()});
-    }
-  } catch (const YAML::BadFile&) {
-    return EnvironmentError(path + ": cannot be read", "does it exist?");
-  } catch (const YAML::Exception& error) {
-    return BadInput(path + ": " + error.what(), "it must be YAML or JSON");
+  for (const YamlNode& document : documents) {
+    const YamlNode* name = document.Get("policy");
+    if (name == nullptr || !name->IsScalar())
+      return BadInput(path + ": a policy needs a name, policy: NAME", "see wherefore(1)");
+    JsonWriter json;
+    PutNode(document, json);
+    policies.push_back({name->text, json.Take()});
   }
   if (policies.empty()) return BadInput(path + ": holds no policy", "see wherefore(1)");
   return policies;

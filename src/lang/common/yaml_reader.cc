@@ -54,6 +54,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode* node = Value(mark, anchor, null ? YamlNode::Kind::kNull : YamlNode::Kind::kScalar);
     if (null) return;
     node->text = value;
+    node->plain = plain;
     if (IsBlockForm(mark)) ++node->line;
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -121,27 +122,36 @@ const YamlNode* YamlNode::Get(std::string_view key) const {
 
 Result<YamlNode> ReadYaml(std::string_view text, const std::string& name,
                           const YamlLimits& limits) {
+  WF_ASSIGN(std::vector<YamlNode> documents, ReadYamlDocuments(text, name, limits));
+  if (documents.size() > 1)
+    return BadInput(name + ": line " + std::to_string(documents[1].line) + ": a second document",
+                    "leave one document in the file");
+  return documents.empty() ? YamlNode() : std::move(documents[0]);
+}
+
+Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std::string& name,
+                                                const YamlLimits& limits) {
   const auto bad = [&](int line, const std::string& why, const std::string& hint) {
     return BadInput(name + ": line " + std::to_string(line) + ": " + why, hint);
   };
   if (text.size() > limits.max_bytes)
     return BadInput(name + ": longer than " + std::to_string(limits.max_bytes) + " bytes",
                     "settings and definitions are small texts");
-  TreeBuilder builder(text, limits);
+  std::vector<YamlNode> documents;
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
-    if (!parser.HandleNextDocument(builder)) return YamlNode();
-    // Whatever follows must be no second document.
-    TreeBuilder second(text, limits);
-    if (parser.HandleNextDocument(second) && !second.root.IsNull())
-      return bad(second.root.line, "a second document", "leave one document in the file");
+    for (;;) {
+      TreeBuilder builder(text, limits);
+      if (!parser.HandleNextDocument(builder)) break;
+      if (!builder.root.IsNull()) documents.push_back(std::move(builder.root));
+    }
   } catch (const TreeBuilder::Stop& stop) {
     return bad(stop.line, stop.why, stop.hint);
   } catch (const YAML::Exception& error) {
     return bad(error.mark.line + 1, error.msg, "it must be YAML: lines of the form key: value");
   }
-  return std::move(builder.root);
+  return documents;
 }
 
 }  // namespace wf

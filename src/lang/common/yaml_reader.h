@@ -18,6 +18,7 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap } kind = Kind::kNull;
   int line = 1;                     // from 1; of a text in block form (|, >) that of its first line
   std::string text;                 // of a scalar
+  bool plain = false;               // a scalar without quotes: may be meant as a number
   std::vector<YamlNode> items;      // of a list
   std::vector<YamlMember> members;  // of a map, as written
 
@@ -43,5 +44,9 @@ struct YamlLimits {
 // `name` stands in errors: "NAME: line 3: …". An empty text is a null.
 Result<YamlNode> ReadYaml(std::string_view text, const std::string& name,
                           const YamlLimits& limits = {});
+
+// The same of a file that may hold several documents, divided by ---; empty ones are left out.
+Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std::string& name,
+                                                const YamlLimits& limits = {});
 
 }  // namespace wf

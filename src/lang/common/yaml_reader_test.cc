@@ -61,5 +61,14 @@ TEST(YamlReader, RefusesWhatIsMeantOtherwise) {
   EXPECT_THAT(Refusal("a: [1, 2\nb: 3\n"), ::testing::HasSubstr("x.yaml: line "));
 }
 
+TEST(YamlReader, GivesSeveralDocumentsWhereTheyAreWanted) {
+  const auto read = ReadYamlDocuments("---\na: 1\n---\n---\nb: \"2\"\n", "x.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_TRUE((*read)[0].Get("a")->plain);
+  EXPECT_FALSE((*read)[1].Get("b")->plain);
+  EXPECT_EQ((*read)[1].Get("b")->line, 5);
+}
+
 }  // namespace
 }  // namespace wf
