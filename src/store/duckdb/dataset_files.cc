@@ -23,6 +23,28 @@ constexpr char kMemoryLimit[] = "512MB";
 // A log of this size is replayed in about a tenth of a second when the store is opened.
 constexpr char kCheckpointThreshold[] = "16MB";
 
+// A file is some hundred kilobytes whatever it holds: trimming a smaller one than this frees nothing.
+constexpr int64_t kTrimmedBytes = 4 << 20;
+// Trimmed to so much of what is allowed, so that it need not be done again at once.
+constexpr double kTrimmedShare = 0.7;
+
+struct RowsAndTime {
+  int64_t rows = 0;
+  Nanos time = 0;  // such a share of the rows is at most this old
+};
+Result<RowsAndTime> RowsAndQuantile(duck::ConnectionPool& connections, const std::string& table,
+                                    double share) {
+  WF_ASSIGN(auto connection, connections.Borrow());
+  WF_ASSIGN(auto rows, connection->Query(fmt::format(
+                           "SELECT count(*), quantile_disc(time_ns, {}) FROM {}", share, table)));
+  RowsAndTime out;
+  while (duck::Chunk chunk = rows.Next()) {
+    if (chunk.size() == 0 || chunk.IsNull(1, 0)) continue;
+    out = {chunk.Column<int64_t>(0)[0], chunk.Column<int64_t>(1)[0]};
+  }
+  return out;
+}
+
 bool NamesRegex(const DatasetQuery& query) {
   return std::any_of(query.where.begin(), query.where.end(),
                      [](const ColumnCondition& c) { return c.op == CompareOp::kMatches; });
@@ -315,6 +337,35 @@ Status DatasetFiles::CopyNamed(const std::string& tenant, const std::string& sql
   const Status copied = copy();
   WF_TRY(connection->Run("DETACH " + schema));
   return copied;
+}
+
+Result<int64_t> DatasetFiles::TrimTo(int64_t most) {
+  std::vector<std::shared_ptr<DatasetFile>> files;
+  int64_t total = 0;
+  {
+    std::lock_guard lock(mutex_);
+    WF_TRY(Open(Make::kIfThere));
+    for (const auto& [key, file] : files_) {
+      const int64_t bytes = file->Bytes();
+      total += bytes;
+      if (bytes >= kTrimmedBytes) files.push_back(file);
+    }
+  }
+  int64_t deleted = 0;
+  if (total <= most) return deleted;
+  const double gone = 1 - kTrimmedShare * static_cast<double>(most) / static_cast<double>(total);
+  for (const auto& file : files) {
+    WF_ASSIGN(const auto oldest, RowsAndQuantile(*connections_, file->Look().table, gone));
+    if (oldest.rows == 0) continue;
+    RowRetention retention;
+    retention.max_age_ns = SaturatingSub(Now(), oldest.time);
+    WF_TRY(Retain(file->tenant(), file->dataset(), retention));
+    const auto kept = Find(file->tenant(), file->dataset(), Make::kIfThere);
+    if (!kept.ok()) continue;  // dropped meanwhile
+    WF_ASSIGN(const auto left, RowsAndQuantile(*connections_, (*kept)->Look().table, gone));
+    deleted += std::max<int64_t>(0, oldest.rows - left.rows);
+  }
+  return deleted;
 }
 
 Status DatasetFiles::SaveCounts() {

@@ -31,6 +31,8 @@ class DatasetFiles {
   // Copies the datasets of the tenant that `sql` names into a new DuckDB file, as tables of their names.
   Status CopyNamed(const std::string& tenant, const std::string& sql, const std::string& path);
   Status SaveCounts();
+  // Deletes the oldest rows of the larger datasets until all together are well below `most` bytes. Rows deleted.
+  Result<int64_t> TrimTo(int64_t most);
 
  private:
   using Key = std::pair<std::string, std::string>;  // tenant, dataset

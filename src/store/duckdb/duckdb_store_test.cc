@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "store/conformance.h"
+#include "store/conformance_datasets.h"
 #include "store/directory.h"
 
 namespace wf {
@@ -217,6 +217,39 @@ TEST_F(DuckdbStoreTest, FullPartsAreFollowedByNewOnes) {
     query.cursor = page.next;
   }
   EXPECT_EQ(found, 40u);
+}
+
+// Rows of datasets may take a quarter of the bytes allowed: beyond it the oldest go, and events stay.
+TEST_F(DuckdbStoreTest, RetentionByBytesTrimsDatasetsBeforeTheyPushEventsOut) {
+  Open();
+  std::mt19937_64 random(1);
+  for (int part = 0; part < 8; ++part) {
+    RowsBuilder rows({{"noise", ColumnType::kText}});
+    for (uint64_t i = 0; i < 4096; ++i) {
+      std::string noise;
+      for (int c = 0; c < 64; ++c) noise += ToHex64(random());
+      rows.Row({random(), random()}, Now() - (8 - part) * kHour, "", {noise});
+    }
+    ASSERT_TRUE(store_->WriteRows("default", "large", rows.table()).ok());
+  }
+  RowsBuilder few({{"n", ColumnType::kInt}});
+  few.Row({1, 1}, kT0, "", {int64_t{7}});
+  ASSERT_TRUE(store_->WriteRows("default", "small", few.table()).ok());
+  Append(1);
+  ASSERT_TRUE(store_->Flush().ok());
+  const int64_t before = DirectoryBytes(directory_);
+  ASSERT_GT(before, 16 << 20);
+  ASSERT_TRUE(store_->Retain({std::nullopt, before / 2}).ok());
+  EXPECT_LE(DirectoryBytes(directory_), before / 2);
+  EXPECT_EQ(Size(1), 1u);
+  const auto datasets = *store_->ReadDatasets("default");
+  ASSERT_EQ(datasets.size(), 2u);
+  EXPECT_GT(datasets[0].rows, 0);
+  EXPECT_LT(datasets[0].rows, 8 * 4096 / 3);
+  EXPECT_LT(Now() - datasets[0].oldest_ns, 5 * kHour) << "the oldest go";
+  EXPECT_EQ(datasets[1].rows, 1);
+  EXPECT_EQ(store_->ReadStatus("default")->counters["dataset_rows_trimmed"],
+            8 * 4096 - datasets[0].rows);
 }
 
 // Attachments, then a span, then attachments: when the directory is too large, the oldest attachments go and the

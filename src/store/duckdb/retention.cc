@@ -7,6 +7,11 @@
 #include "store/duckdb/store_impl.h"
 
 namespace wf {
+namespace {
+
+constexpr int64_t kDatasetPart = 4;  // datasets may take one part in so many of the bytes allowed
+
+}  // namespace
 
 // Rows that wait in memory belong to no part yet, and so could never be deleted: they are written first when they
 // would outlive the policy, or when the directory (their log included) is too large.
@@ -56,6 +61,12 @@ Status DuckdbStore::Retain(const RetentionPolicy& policy) {
   const auto excess_now = [&] {
     return policy.max_bytes ? DirectoryBytes(directory_) - going - *policy.max_bytes : 0;
   };
+  // Rows of datasets are derived, and live by their own retention; but they may not push the events out. So they get a
+  // quarter of the room, and lose their oldest beyond it.
+  if (excess_now() > 0) {
+    WF_ASSIGN(const int64_t trimmed, datasets_.TrimTo(*policy.max_bytes / kDatasetPart));
+    if (trimmed != 0) Count("dataset_rows_trimmed", trimmed);
+  }
   Status weighed;
   std::vector<SidePiece> side;
   if (excess_now() > 0) {
