@@ -33,7 +33,7 @@ def rows(store, dataset="sizes"):
         return {}
     found = {}
     for row in answer.json["rows"]:
-        found.setdefault(int(row["trace_id"], 16), []).append(row["blocks"])
+        found.setdefault(int(row["trace_id"], 16), []).append(row.get("blocks"))
     return found
 
 
