@@ -15,7 +15,8 @@ enum StartDraw : uint64_t {
   kFrame,
   kGap,
   kBackground,
-  kAway
+  kAway,
+  kHost
 };
 
 constexpr Deciles kSlownessSpread = {{650, 770, 840, 900, 950, 1000, 1060, 1140, 1260, 1450, 2000}};
@@ -68,7 +69,7 @@ AppRelease NextRelease(const AppRelease& previous, const std::string& registry, 
 }
 
 void RecordColdStart(const AppRelease& release, const Draws& user, const Draws& draws,
-                     int64_t user_number, TraceEvents& events) {
+                     TraceEvents& events) {
   const int64_t slow = user.From(kSlownessSpread, kSlowness);
   const auto work = [&](Nanos middling, uint64_t what, uint64_t index = 0) {
     return middling * draws.From(kWorkSpread, what, index) / 1000 * slow / 1000;
@@ -79,7 +80,7 @@ void RecordColdStart(const AppRelease& release, const Draws& user, const Draws& 
   };  // scheduling
   const bool background = draws.Chance(release.background_permille, kBackground);
 
-  const SimulatedHost host{fmt::format("phone-{:04d}", user_number), 0};
+  const SimulatedHost host{fmt::format("phone-{:010x}", user.Bits(kHost) >> 24), 0};
   const uint64_t system = events.BeginUnit(
       host, "android", "System", 0, 0,
       {{"label:release", release.version}, {"label:trigger", background ? "push" : "icon"}});

@@ -32,6 +32,6 @@ AppRelease NextRelease(const AppRelease& previous, const std::string& registry, 
 // not cover all of it). Module initializations carry their call stack, outermost frame first. The point with label
 // marker=cold_start_done ends the start.
 void RecordColdStart(const AppRelease& release, const Draws& user, const Draws& draws,
-                     int64_t user_number, TraceEvents& events);
+                     TraceEvents& events);
 
 }  // namespace wf

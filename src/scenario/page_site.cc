@@ -7,7 +7,7 @@
 namespace wf {
 namespace {
 
-enum UserDraw : uint64_t { kCountry, kRoundTrip, kBandwidth, kSlowness, kClock };
+enum UserDraw : uint64_t { kCountry, kRoundTrip, kBandwidth, kSlowness, kClock, kHost };
 
 // Shares and networks of the countries, in the rough proportions of the world's Internet.
 std::vector<Country> Countries() {
@@ -180,9 +180,10 @@ PageSite SearchPage() {
   return site;
 }
 
-PageUser MakeUser(const PageSite& site, const Draws& draws, int64_t number) {
+PageUser MakeUser(const PageSite& site, const Draws& draws) {
   PageUser user;
-  user.host = fmt::format("client-{:04d}", number);
+  // Another seed's users are other machines, with clocks of their own.
+  user.host = fmt::format("client-{:010x}", draws.Bits(kHost) >> 24);
   int64_t place = draws.Below(1000, kCountry);
   while (user.country + 1 < site.countries.size() &&
          place >= site.countries[user.country].share_permille) {

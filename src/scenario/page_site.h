@@ -83,6 +83,6 @@ struct PageUser {
   int64_t bytes_per_second = 0;
   int64_t slowness_permille = 1000;  // of the device
 };
-PageUser MakeUser(const PageSite& site, const Draws& draws, int64_t number);
+PageUser MakeUser(const PageSite& site, const Draws& draws);
 
 }  // namespace wf

@@ -39,8 +39,7 @@ Population PagePopulation(std::string name, PageSite site, const ScenarioOptions
   const Draws draws(options.seed);
   return {std::move(name), [site = std::move(site), draws](int64_t request, TraceEvents& events) {
             const Draws of_request = draws.For(kRequests, static_cast<uint64_t>(request));
-            const PageUser user =
-                MakeUser(site, draws.For(kUsers, static_cast<uint64_t>(request)), request);
+            const PageUser user = MakeUser(site, draws.For(kUsers, static_cast<uint64_t>(request)));
             RecordPageLoad(site, SimulatePageLoad(site, user, of_request.For(0)), events);
           }};
 }
@@ -148,7 +147,7 @@ Population StartPopulation(std::string name, AppRelease release, const ScenarioO
           [release = std::move(release), draws](int64_t request, TraceEvents& events) {
             const Draws of_request = draws.For(kRequests, static_cast<uint64_t>(request));
             RecordColdStart(release, draws.For(kUsers, static_cast<uint64_t>(request)),
-                            of_request.For(0), request, events);
+                            of_request.For(0), events);
           }};
 }
 

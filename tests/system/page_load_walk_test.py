@@ -84,7 +84,10 @@ def page_load():
     seeds = [lab.add("page-load", seed, SIZE) for seed in (1, 2, 3)]
     other = lab.add("page-load", 4, SIZE, "--piece", "Chat")
     absent = lab.add("page-load", 5, SIZE, "--fault", "off")
-    lab.load("page_load", "page_pieces")
+    lab.load("page_load", later=["page_pieces"])
+    for dataset, rows in (("page_load", 1), ("page_pieces", 10)):
+        equal(f"every page has its rows in {dataset}", lab.rows(dataset, "complete = true", agg="count")[0]["count"],
+              5 * 2 * SIZE * rows)
     for number, case in enumerate(seeds, 1):
         equal(f"seed {number}: the walk ends at the piece that changed", walk(lab, case, f"seed {number}", True), case.truth)
     equal("the piece that the paper found", {case.truth for case in seeds}, {"UserInput"})

@@ -37,13 +37,18 @@ class Lab:
         with open(os.path.join(out, "query.json")) as file:
             return Case(json.load(file))
 
-    def load(self, *datasets):
-        for name in datasets:
+    def load(self, *datasets, later=()):
+        """`datasets` are filled while the events come in, those of `later` from the store."""
+        def apply(name):
             must(cli("dataset", "apply", os.path.join(DATASETS, name + ".yaml"), store=self.store))
+
+        for name in datasets:
+            apply(name)
         report = import_files(self.store, *self.files)
         if report["rejected"] or report["repairs"]:
             raise AssertionError(repr(report))
-        for name in datasets:
+        for name in later:
+            apply(name)
             must(cli("dataset", "backfill", name, store=self.store))
         self.server = Server(self.store)  # answers at once what a process would have to open the store for
 
