@@ -108,7 +108,7 @@ PageSite HomePage() {
       {"Suggestions", 3, 12 * kMilli, {}, 5'000, 20'000, 8'000, 4'000, 6'000, 135 * kMilli},
   };
   site.background_piece = "Suggestions";
-  site.background_work = 560 * kMilli;
+  site.background_work = 380 * kMilli;
   ConfigureEarlyFlush(site);
   return site;
 }
