@@ -9,6 +9,7 @@
 #include "client/http_connection.h"
 #include "client/http_message.h"
 #include "client/otlp_encoder.h"
+#include "client/sampling.h"
 #include "wherefore/context.h"
 
 namespace {
@@ -45,12 +46,26 @@ void FuzzContext(std::string_view input) {
   Require(again->tracestate() == context->tracestate());
 }
 
+void FuzzBaggage(std::string_view input) {
+  const auto context = RequestContext::FromHeaders(
+      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", {}, input);
+  Require(context.has_value());
+  // What we add can be read back, and what was there is still accepted.
+  const RequestContext more = context->WithBaggage("key", input.substr(0, 100));
+  const auto again =
+      RequestContext::FromHeaders(more.Traceparent(), more.tracestate(), more.baggage());
+  Require(again.has_value());
+  Require(again->baggage() == more.baggage());
+  if (more.baggage() != context->baggage())
+    Require(*again->BaggageEntry("key") == input.substr(0, 100));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 8) {
     case 0:
       FuzzMessage(HttpKind::kResponse, StreamState::kOpen, input);
       break;
@@ -68,6 +83,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 5:
       HttpUrl::Parse(input);
+      break;
+    case 6: {  // what the server says on the control connection
+      Sampling sampling({}, "service", "host");
+      if (sampling.Install(input)) sampling.Decide({"name", nullptr, {}});
+      break;
+    }
+    case 7:
+      FuzzBaggage(input);
       break;
   }
   return 0;
