@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # needs: wherefore
 # parallel: yes
-# timeout: 240
+# timeout: 600
 """The case studies of Canopy §5.4, each a walk over datasets that ends at its culprit, and again with the fault absent:
 then no significant difference is reported."""
 from scenario_lab import *

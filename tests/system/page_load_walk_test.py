@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # needs: wherefore
 # parallel: yes
-# timeout: 240
+# timeout: 600
 """From "the page regressed by 300 ms" to the piece that did it, and down to a single trace, by questions to datasets
 alone: Canopy §2.1, figures 1a to 1f. Three seeds; once with the change in another piece; once without any."""
 from scenario_lab import *

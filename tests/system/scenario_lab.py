@@ -8,6 +8,7 @@ from harness import *
 
 DATASETS = os.path.join(SOURCE, "config", "datasets", "examples")
 HOUR = 3600 * SECOND
+SLOW = 240  # seconds, on a machine with much else to do
 
 
 class Case:
@@ -40,16 +41,16 @@ class Lab:
     def load(self, *datasets, later=()):
         """`datasets` are filled while the events come in, those of `later` from the store."""
         def apply(name):
-            must(cli("dataset", "apply", os.path.join(DATASETS, name + ".yaml"), store=self.store))
+            must(cli("dataset", "apply", os.path.join(DATASETS, name + ".yaml"), store=self.store, timeout=SLOW))
 
         for name in datasets:
             apply(name)
-        report = import_files(self.store, *self.files)
+        report = import_files(self.store, *self.files, timeout=SLOW)
         if report["rejected"] or report["repairs"]:
             raise AssertionError(repr(report))
         for name in later:
             apply(name)
-            must(cli("dataset", "backfill", name, store=self.store))
+            must(cli("dataset", "backfill", name, store=self.store, timeout=SLOW))
         self.server = Server(self.store)  # answers at once what a process would have to open the store for
 
     def ask(self, verb, **parameters):
