@@ -7,7 +7,8 @@
 #include <filesystem>
 
 #include "pipeline/dataset_backfill.h"
-#include "store/conformance_datasets.h"
+#include "store/conformance.h"
+#include "store/rows_builder.h"
 #include "store/duckdb/duckdb_store.h"
 
 namespace wf {

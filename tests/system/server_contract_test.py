@@ -227,7 +227,7 @@ def rights_and_origins():
         admin = [r for r in routes if r["right"] == "administer"]
         check("there are administrative routes", admin, routes)
         for route in admin:
-            path = route["path"].split("{")[0]
+            path = re.sub(r"\{.*\}", "x", route["path"])
 
             def call(**headers):
                 return server.request("http", route["method"], path, b"", {k: v for k, v in headers.items()})

@@ -8,7 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "store/conformance_datasets.h"
+#include "store/conformance.h"
+#include "store/rows_builder.h"
 #include "store/directory.h"
 
 namespace wf {
