@@ -296,7 +296,7 @@ bool Tailer::ExtractDelayed() {
   for (const auto& [who, claims] : groups) {
     if (const Status status = ProcessStored(who.first, claims, {who.second, ""}, nullptr);
         !status.ok()) {
-      if (log::LogOnce("delayed: " + status.error().message))
+      if (!Stopping() && log::LogOnce("delayed: " + status.error().message))
         log::Error("delayed traces: {}; they are tried again", status.error().message);
       return false;  // not popped
     }
@@ -326,6 +326,7 @@ Status Tailer::ProcessStored(const std::string& tenant,
       by_id[claims[i]->id] = claims[i];
       cache_.NoteProcessed(*claims[i], clock());
     }
+    if (Stopping()) return EnvironmentError("the tailer is stopping", "start it again");
     WF_ASSIGN(EventBatch read, store_.ReadTraces(tenant, ids));
     read.tenant = tenant;
     const auto events = std::make_shared<const EventBatch>(std::move(read));

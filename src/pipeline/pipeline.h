@@ -133,6 +133,10 @@ class Tailer {
   void RunWriter();
   void RunDelayed();
   bool Wait(Nanos time);  // false when stopping
+  bool Stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
 
   const TailerOptions options_;
   Store& store_;

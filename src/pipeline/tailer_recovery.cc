@@ -102,6 +102,7 @@ void Tailer::SaveProgress(Nanos wall_now) {
 
 void Tailer::Stop() {
   if (stopped_.exchange(true)) return;
+  const Nanos began = Now();  // what becomes durable from here on is the next start's
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -117,7 +118,7 @@ void Tailer::Stop() {
   for (const Status& status : {written, synced})
     if (!status.ok()) log::Error("the tailer stops: {}", status.error().message);
   if (!synced.ok()) return;
-  const Nanos watermark = ledger_.Watermark(Now());
+  const Nanos watermark = ledger_.Watermark(began);
   (void)WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "log/log.h"
 #include "pipeline/pipeline.h"
@@ -13,7 +14,10 @@
 namespace wf {
 namespace {
 
-constexpr int kLowPriority = 10, kLowestPriority = 19;
+// Not lower: a thread that hardly runs keeps the store's locks for long, and a stop waits for it.
+constexpr int kLowPriority = 10;
+// While events arrive, the delayed extractor rests this many times as long as it worked.
+constexpr Nanos kRest = 3;
 constexpr Nanos kIdle = 100 * kMilli;
 constexpr Nanos kWritePeriod = 100 * kMilli;
 constexpr Nanos kSyncPeriod = kSecond;
@@ -91,12 +95,15 @@ void Tailer::RunWriter() {
 }
 
 void Tailer::RunDelayed() {
-  Yield(kLowestPriority);
-  do {
-    while (LookThroughUnseen() || ExtractDelayed()) {
-      if (!Wait(0)) return;
-    }
-  } while (Wait(kIdle));
+  Yield(kLowPriority);
+  int64_t events = 0;
+  for (;;) {
+    const Nanos began = clock();
+    const bool busy = LookThroughUnseen() || ExtractDelayed();
+    const int64_t arrived = cache_.Counts().events;
+    const bool receiving = std::exchange(events, arrived) != arrived;
+    if (!Wait(!busy ? kIdle : receiving ? std::min(kRest * (clock() - began), kSecond) : 0)) return;
+  }
 }
 
 }  // namespace wf
