@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 
 #include "base/hash.h"
 #include "lang/common/condition.h"
@@ -34,7 +33,8 @@ DatasetTable MakeRows(uint64_t from, uint64_t until, uint64_t seed) {
                                          ColumnDefinition{"error", ColumnType::kBool}})
     table.columns.emplace_back().definition = column;
   for (uint64_t i = from; i < until; ++i) {
-    std::mt19937_64 random(MixBits(seed * 1'000'003 + i));
+    uint64_t state = MixBits(seed * 1'000'003 + i);
+    const auto random = [&state] { return state = MixBits(state + 0x9E3779B97F4A7C15ull); };
     const uint64_t operation = random() % 200;
     table.columns[0].AppendText(ToHex(TraceId{random(), random()}));
     table.columns[1].AppendInt(1'700'000'000 * kSecond + static_cast<Nanos>(i) * kMilli);
