@@ -1,7 +1,7 @@
 // Two single traces side by side: what differs, ranked; reached from a trace and from the search.
 // needs: wherefore
 // timeout: 120
-import { api, check, checkAxe, equal, eventually, everyLook, run, settled, startServer, test } from './harness.mjs'
+import { api, check, checkAxe, equal, eventually, everyLookInPlace, run, settled, startServer, test } from './harness.mjs'
 import { checkout, hour, random } from './scenario.mjs'
 
 const server = await startServer()
@@ -80,6 +80,6 @@ test('without ids the page asks for them; an unknown one is named', async ({ ope
   await page.getByLabel('Id of trace A').waitFor()
 })
 
-test('compare in light and dark, wide and narrow, without serious axe findings', ({ open }) => everyLook(open, url, 'compare', loaded))
+test('compare in light and dark, wide and narrow, without serious axe findings', ({ open }) => everyLookInPlace(open, url, 'compare', loaded))
 
 await run()

@@ -3,7 +3,7 @@
 // needs: wherefore
 // timeout: 200
 import { readFile } from 'node:fs/promises'
-import { api, canvasData, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, startServer, test } from './harness.mjs'
+import { api, canvasData, check, checkAxe, equal, eventually, everyLookInPlace, run, settled, shoot, startServer, test } from './harness.mjs'
 import { checkout, hour, huge, random } from './scenario.mjs'
 
 const server = await startServer()
@@ -164,13 +164,13 @@ test('paths of no request: what is missing and a way on', async ({ open }) => {
 })
 
 test('critical path in light and dark, wide and narrow, without serious axe findings', ({ open }) =>
-  everyLook(open, url('?view=path&what_if=operation/scan=0.5x'), 'critical-path', async (page) => {
+  everyLookInPlace(open, url('?view=path&what_if=operation/scan=0.5x'), 'critical-path', async (page) => {
     await loaded(page)
     await page.locator('.what-if-answer').waitFor()
   }))
 
 test('paths of many in light and dark, wide and narrow, without serious axe findings', ({ open }) =>
-  everyLook(open, `${server.url}/critical-path?since=all`, 'paths', async (page) => {
+  everyLookInPlace(open, `${server.url}/critical-path?since=all`, 'paths', async (page) => {
     await page.locator('.components-scroll [role=row]').first().waitFor()
     await settled(page)
   }))

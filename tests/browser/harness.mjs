@@ -158,6 +158,23 @@ export async function everyLook(open, url, name, ready) {
   }
 }
 
+// The same on one page that changes its theme and size while it is open, which is quicker.
+export async function everyLookInPlace(open, url, name, ready) {
+  const page = await open({ url })
+  await ready(page)
+  for (const theme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: theme })
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport)
+      await settled(page)
+      await checkAxe(page, `${name} ${theme} ${viewport.width}`)
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+      check(wide <= viewport.width, `${name} is ${wide} px wide on a ${viewport.width} px screen`)
+      await shoot(page, `${name}-${theme}-${viewport.width}x${viewport.height}`)
+    }
+  }
+}
+
 // The real server where there is one; WHEREFORE=mock runs the same tests on the mock while working on the UI.
 // `flags` are added to those of every test's server.
 export async function startServer(flags = []) {

@@ -147,7 +147,10 @@ test('a deep link shows the same screen in a fresh browser', async ({ open }) =>
   const again = await open({ url: page.url() })
   await loaded(again)
   await again.locator('.panel .kv').first().waitFor()
+  // The path comes after the waterfall, and is drawn into it.
+  for (const p of [page, again]) await p.locator('.path-answer button').first().waitFor()
   await settled(again)
+  await settled(page)
   equal(again.url(), page.url(), 'the URL')
   equal(await again.locator('.panel').innerText(), await page.locator('.panel').innerText(), 'the panel')
   check((await canvasData(again, '.wf-canvas')) === (await canvasData(page, '.wf-canvas')), 'the waterfall is drawn differently')

@@ -69,7 +69,7 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
           ) : (
             <>
               B took <strong>{duration(Math.abs(more))} {more > 0 ? 'longer' : 'less'}</strong> than A
-              <span className="thin"> ({is.took} against {was.took}{was.tookNs > 0 && `, ${more > 0 ? '+' : '−'}${percent(Math.abs(more), was.tookNs)}`})</span>
+              <span className="thin"> ({is.took} against {was.took}{ratio(was.tookNs, is.tookNs)})</span>
             </>
           )}
         </h1>
@@ -90,6 +90,13 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
       <Differences a={a} b={b} rows={rows} />
     </div>
   )
+}
+
+// ", +12 %"; above twice as long ", 3.4 times as long".
+function ratio(was: number, is: number): string {
+  if (was <= 0) return ''
+  if (is >= 2 * was) return `, ${is >= 10 * was ? Math.round(is / was) : (is / was).toFixed(1)} times as long`
+  return `, ${is > was ? '+' : '−'}${percent(Math.abs(is - was), was)}`
 }
 
 const signed = (ns: number): string => (ns > 0 ? `+${duration(ns)}` : duration(ns))

@@ -23,6 +23,8 @@ export function paintFlame(ctx: CanvasRenderingContext2D, scene: FlameScene, col
   ctx.font = FONT
   ctx.textBaseline = 'middle'
   const scale = width / (scene.to - scene.from)
+  // Light enough for the text on them, which has the theme's own colour.
+  const strength = colours.theme === 'dark' ? 0.45 : 0.62
   const wanted = scene.find.trim().toLowerCase()
   const firstLevel = Math.max(0, Math.floor(scrollTop / LEVEL))
   const lastLevel = Math.min(boxes.levels, Math.ceil((scrollTop + height) / LEVEL))
@@ -38,7 +40,7 @@ export function paintFlame(ctx: CanvasRenderingContext2D, scene: FlameScene, col
       const b = Math.max(Math.min(x1, width), a + 1)
       const name = strings[boxes.name[i]!]!
       const off = (wanted !== '' && !name.toLowerCase().includes(wanted)) || (scene.selected >= 0 && boxes.name[i] !== scene.selected)
-      ctx.globalAlpha = off ? 0.28 : 0.72
+      ctx.globalAlpha = off ? 0.2 : strength
       ctx.fillStyle = frameColour(name, colours.theme)
       ctx.fillRect(a, y, Math.max(b - a - (b - a > 3 ? 1 : 0), 1), LEVEL - 1)
       ctx.globalAlpha = 1

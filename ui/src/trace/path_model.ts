@@ -27,8 +27,10 @@ export interface PathModel {
 
 export function decodePath(answer: CriticalPathAnswer, w: Waterfall): PathModel {
   const n = answer.segments.length
+  // Only the path's own spans: it is short where the trace is large.
   const at = new Map<string, number>()
-  w.spanId.forEach((id, i) => at.set(id, i))
+  for (const s of answer.segments) at.set(s.span_id, -1)
+  for (let i = 0; i < w.count; i++) if (at.has(w.spanId[i]!)) at.set(w.spanId[i]!, i)
   const relative = (time: CriticalPathAnswer['start_ns']) => Number(ns(time) - w.startNs)
   const path: PathModel = {
     count: n,

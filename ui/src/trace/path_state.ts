@@ -17,13 +17,18 @@ export function pathQuery(params: URLSearchParams, clock: Clock): URLSearchParam
   return query
 }
 
-// Asked once the waterfall is on the screen: the trace must not wait for its path.
+// Asked once the waterfall is on the screen and the browser has nothing better to do: the trace must not wait for
+// its path.
 export function useCriticalPath(w: Waterfall, params: URLSearchParams, clock: Clock): PathState {
   const [again, setAgain] = useState(0)
   const [drawn, setDrawn] = useState(false)
   useEffect(() => {
-    const frame = requestAnimationFrame(() => setDrawn(true))
-    return () => cancelAnimationFrame(frame)
+    let gone = false
+    const ask = () => !gone && setDrawn(true)
+    requestAnimationFrame(() => ('requestIdleCallback' in window ? requestIdleCallback(ask, { timeout: 500 }) : setTimeout(ask, 50)))
+    return () => {
+      gone = true
+    }
   }, [])
   const query = pathQuery(params, clock)
   const answer = useAnswer(drawn && w.count > 0 ? `path ${w.traceId} ${query}` : '', again, async (signal) =>

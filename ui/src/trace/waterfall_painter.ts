@@ -1,9 +1,11 @@
 import { coloursVersion, serviceColour, type CanvasColours } from '../parts/colours'
 import { duration } from '../parts/format'
-import { VERDICTS, VerdictFills } from '../parts/verdict'
+import { VerdictFills } from '../parts/verdict'
 import type { PathModel } from './path_model'
+import { TextFitter } from './text_fitter'
 import { busyParts } from './unit_rows'
 import { Asynchronous, canFold, depthAt, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
+import { paintMarkers, paintParts, paintPath, shiftOf } from './waterfall_overlays'
 
 // Draws the visible rows of a waterfall. The budget is one frame at 60 Hz on one software-rendered core, so:
 // only rows inside the viewport are touched, nothing is measured twice (ellipsised labels are cached by string
@@ -12,7 +14,6 @@ import { Asynchronous, canFold, depthAt, ownParts, Repaired, StandIn, type Clock
 export const ROW = 24
 const BAR_TOP = 5
 const BAR_HEIGHT = 14
-const PATH_HEIGHT = 10
 const INDENT = 12
 // 'middle' is the middle of the em square; lower-case text looks centred half a pixel below it.
 const NUDGE = 0.5
@@ -43,7 +44,7 @@ export function indentOf(depth: number): number {
 }
 
 export class WaterfallPainter {
-  private labels = new Map<string, string>()
+  private text = new TextFitter()
   private parts = new Map<number, Float64Array>()
   private busy = new WeakMap<Int32Array, Float64Array>()
   private fills: VerdictFills | null = null
@@ -86,7 +87,7 @@ export class WaterfallPainter {
       if (block < 0) this.paintBusy(ctx, scene, colours, -1 - block, row * ROW - scrollTop, timeLeft, timeWidth)
       else this.paintBar(ctx, scene, colours, block, row * ROW - scrollTop, timeLeft, timeWidth)
     }
-    this.paintMarkers(ctx, scene, colours, timeLeft, timeWidth, height)
+    paintMarkers(ctx, scene, colours, timeLeft, timeWidth, height)
     if (scene.cursor !== null) {
       ctx.fillStyle = colours.muted
       ctx.globalAlpha = 0.5
@@ -155,7 +156,7 @@ export class WaterfallPainter {
     ctx.textAlign = 'left'
     ctx.font = `600 ${FONT}`
     ctx.fillStyle = colours.text
-    ctx.fillText(this.fit(ctx, group.label, Math.max(12, scene.treeWidth - 24 - note.length * 7 - 14)), 22, mid + NUDGE)
+    ctx.fillText(this.text.fit(ctx, group.label, Math.max(12, scene.treeWidth - 24 - note.length * 7 - 14)), 22, mid + NUDGE)
     ctx.font = FONT
   }
 
@@ -167,48 +168,7 @@ export class WaterfallPainter {
       this.busy.set(members, parts)
     }
     ctx.fillStyle = colours.muted
-    this.paintParts(ctx, parts, scene, left, left + width, y + ROW / 2 - 2, 4, width / (scene.to - scene.from))
-  }
-
-  // Phases: a dashed line through all rows; the labels stand above them (MarkerBand).
-  private paintMarkers(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, left: number, width: number, height: number) {
-    if (this.w.markers.length === 0) return
-    const scale = width / (scene.to - scene.from)
-    ctx.strokeStyle = colours.text
-    ctx.setLineDash([5, 3])
-    ctx.beginPath()
-    let before = -1
-    for (const marker of this.w.markers) {
-      const x = Math.round(left + (marker.time + this.shift(marker.block, scene.clock) - scene.from) * scale) + 0.5
-      if (x === before || x < left || x > left + width) continue
-      ctx.moveTo(x, 0)
-      ctx.lineTo(x, height)
-      before = x
-    }
-    ctx.stroke()
-    ctx.setLineDash([])
-  }
-
-  // The path's segments in this row: a band in the upper half of the bar, filled by verdict. It may reach outside
-  // the bar, where the span was waited for before it began.
-  private paintPath(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, path: PathModel, block: number, left: number, right: number, top: number, scale: number) {
-    const end = path.first[block + 1]!
-    let covered = -Infinity
-    for (let k = path.first[block]!; k < end; k++) {
-      const s = path.order[k]!
-      const x0 = left + (path.start[s]! - scene.from) * scale
-      const x1 = Math.max(x0 + path.length[s]! * scale, x0 + 1)
-      if (x1 < left || x1 <= covered) continue
-      if (x0 > right) break
-      const a = Math.max(x0, left - 2, covered)
-      const b = Math.min(x1, right + 2)
-      ctx.fillStyle = this.fills!.of(VERDICTS[path.verdict[s]!]!)
-      ctx.fillRect(a, top - 2, b - a, PATH_HEIGHT)
-      ctx.fillStyle = colours.text
-      ctx.fillRect(a, top - 2, b - a, 1)
-      ctx.fillRect(a, top - 3 + PATH_HEIGHT, b - a, 1)
-      covered = b < x1 ? b : Math.ceil(x1 * 2) / 2
-    }
+    paintParts(ctx, parts, scene, left, left + width, y + ROW / 2 - 2, 4, width / (scene.to - scene.from))
   }
 
   private paintTreeCell(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, depth: number, y: number) {
@@ -248,16 +208,16 @@ export class WaterfallPainter {
     const newService = parent < 0 || w.service[parent] !== w.service[block] || (scene.rows.depth !== null && depth === 1)
     ctx.fillStyle = (w.flags[block]! & StandIn) !== 0 ? colours.muted : colours.text
     if (newService) {
-      const service = this.fit(ctx, w.strings[w.service[block]!]!, Math.min(space, Math.max(48, space * 0.5)))
+      const service = this.text.fit(ctx, w.strings[w.service[block]!]!, Math.min(space, Math.max(48, space * 0.5)))
       ctx.font = `600 ${FONT}`
       ctx.fillText(service, textX, mid + NUDGE)
-      const used = this.width(ctx, service) + 6
+      const used = this.text.width(ctx, service) + 6
       ctx.font = FONT
       textX += used
       space -= used
       ctx.fillStyle = colours.muted
     }
-    if (space > 14) ctx.fillText(this.fit(ctx, w.strings[w.name[block]!]!, space), textX, mid + NUDGE)
+    if (space > 14) ctx.fillText(this.text.fit(ctx, w.strings[w.name[block]!]!, space), textX, mid + NUDGE)
   }
 
   private paintBar(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, y: number, left: number, width: number) {
@@ -299,9 +259,9 @@ export class WaterfallPainter {
         ctx.fill()
       }
       if (scene.folded.has(block) && !scene.rows.depth) this.paintFolded(ctx, scene, colours, block, left, right, top, scale)
-      if (scene.path) this.paintPath(ctx, scene, colours, scene.path, block, left, right, top, scale)
+      if (scene.path) paintPath(ctx, scene, colours, this.fills!, scene.path, block, left, right, top, scale)
       this.paintPoints(ctx, scene, colours, block, left, right, top, scale)
-    } else if (scene.path) this.paintPath(ctx, scene, colours, scene.path, block, left, right, top, scale)
+    } else if (scene.path) paintPath(ctx, scene, colours, this.fills!, scene.path, block, left, right, top, scale)
     this.paintDuration(ctx, colours, duration(length[block]!), x0, x1, left, right, y + ROW / 2 + NUDGE)
   }
 
@@ -311,26 +271,7 @@ export class WaterfallPainter {
       parts = ownParts(this.w, block, scene.clock)
       this.parts.set(block, parts)
     }
-    this.paintParts(ctx, parts, scene, left, right, top, BAR_HEIGHT, scale)
-  }
-
-  // [from, to] pairs in one go; pieces that share a pixel are one piece.
-  private paintParts(ctx: CanvasRenderingContext2D, parts: Float64Array, scene: Scene, left: number, right: number, top: number, height: number, scale: number) {
-    let from = NaN
-    let to = NaN
-    for (let i = 0; i < parts.length; i += 2) {
-      const a = left + (parts[i]! - scene.from) * scale
-      const b = left + (parts[i + 1]! - scene.from) * scale
-      if (b < left) continue
-      if (a > right) break
-      if (a - to < 1) to = Math.max(to, b)
-      else {
-        if (from === from) ctx.fillRect(from, top, Math.max(to - from, 1), height)
-        from = Math.max(a, left - 2)
-        to = Math.min(b, right + 2)
-      }
-    }
-    if (from === from) ctx.fillRect(from, top, Math.max(Math.min(to, right + 2) - from, 1), height)
+    paintParts(ctx, parts, scene, left, right, top, BAR_HEIGHT, scale)
   }
 
   // What a folded row hides, as a strip under its bar: pieces that share a pixel are one piece.
@@ -350,7 +291,7 @@ export class WaterfallPainter {
   private paintPoints(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, left: number, right: number, top: number, scale: number) {
     const { w } = this
     const end = w.pointFirst[block + 1]!
-    const zero = scene.from - this.shift(block, scene.clock)
+    const zero = scene.from - shiftOf(this.w, block, scene.clock)
     let i = w.pointFirst[block]!
     while (i < end) {
       const x = left + (w.pointTime[w.pointOrder[i]!]! - zero) * scale
@@ -414,8 +355,8 @@ export class WaterfallPainter {
     ctx.font = SMALL
     for (let e = 0; e < edges.type.length; e++) {
       if (edges.fromBlock[e] !== scene.selected && edges.toBlock[e] !== scene.selected) continue
-      const x0 = left + (edges.from[e]! + this.shift(edges.fromBlock[e]!, scene.clock) - scene.from) * scale
-      const x1 = left + (edges.to[e]! + this.shift(edges.toBlock[e]!, scene.clock) - scene.from) * scale
+      const x0 = left + (edges.from[e]! + shiftOf(this.w, edges.fromBlock[e]!, scene.clock) - scene.from) * scale
+      const x1 = left + (edges.to[e]! + shiftOf(this.w, edges.toBlock[e]!, scene.clock) - scene.from) * scale
       const y0 = scene.rows.rowOf[edges.fromBlock[e]!]! * ROW + ROW / 2 - scrollTop
       const y1 = scene.rows.rowOf[edges.toBlock[e]!]! * ROW + ROW / 2 - scrollTop
       if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue
@@ -437,7 +378,7 @@ export class WaterfallPainter {
       ctx.lineTo(x1 + back * 7, y1 + 4)
       ctx.fill()
       const label = this.w.strings[edges.type[e]!]!.replace(/_/g, ' ')
-      const labelWidth = this.width(ctx, label)
+      const labelWidth = this.text.width(ctx, label)
       const labelY = (y0 + y1) / 2
       // On the line when it is long enough to carry the word, else to its left.
       const labelX = Math.abs(x1 - x0) > labelWidth + 24 ? middle - labelWidth / 2 : Math.max(left + 4, Math.min(x0, x1) - labelWidth - 10)
@@ -446,45 +387,6 @@ export class WaterfallPainter {
       ctx.fillStyle = colours.accent
       ctx.fillText(label, labelX, labelY + NUDGE)
     }
-  }
-
-  // Points and edges come in aligned time; on the raw clock they move with their block.
-  private shift(block: number, clock: Clock): number {
-    return clock === 'raw' ? this.w.times.raw.start[block]! - this.w.times.aligned.start[block]! : 0
-  }
-
-  private widths = new Map<string, number>()
-
-  private width(ctx: CanvasRenderingContext2D, text: string): number {
-    const key = ctx.font + text
-    let known = this.widths.get(key)
-    if (known === undefined) {
-      known = ctx.measureText(text).width
-      this.widths.set(key, known)
-    }
-    return known
-  }
-
-  private fit(ctx: CanvasRenderingContext2D, text: string, space: number): string {
-    const bucket = Math.floor(space / 6)
-    const key = `${bucket} ${text}`
-    let label = this.labels.get(key)
-    if (label !== undefined) return label
-    const limit = bucket * 6
-    label = text
-    if (ctx.measureText(text).width > limit) {
-      let low = 0
-      let high = Math.min(text.length, limit)
-      while (low < high) {
-        const half = (low + high + 1) >> 1
-        if (ctx.measureText(text.slice(0, half) + '…').width <= limit) low = half
-        else high = half - 1
-      }
-      label = text.slice(0, low) + '…'
-    }
-    if (this.labels.size > 20000) this.labels.clear()
-    this.labels.set(key, label)
-    return label
   }
 }
 
