@@ -22,6 +22,10 @@ const { duration, parseDuration, exactInstant, bytes, grouped } = await load('pa
 const { parseFilter, printFilter, filterFromParams, writeFilter } = await load('search/filter_language.ts')
 const { decodeWaterfall, visibleRows, ownParts, findBlocks } = await load('trace/waterfall_model.ts')
 const { learnServices, servicePlace, paletteSize } = await load('parts/colours.ts')
+const { decodePath, firstSegmentAfter, parsePlace, pathParts, timeOnPath, whatIfProblem } = await load('trace/path_model.ts')
+const { busyParts, groupRows } = await load('trace/unit_rows.ts')
+const { boxAt, functionTotals, leftHeavy, samplesOf, sandwich, timeOrder } = await load('flame/flame_model.ts')
+const { compareOperations } = await load('compare/compare_model.ts')
 const { ticks } = await load('trace/waterfall_painter.ts')
 
 let failed = 0
@@ -161,6 +165,91 @@ test('ticks are round and inside the view', () => {
     const list = ticks(from, to, 800)
     if (list.length < 2 || list.some((t) => t < from || t > to)) throw new Error(`${from}–${to}: ${list}`)
   }
+})
+
+// Blocks 0 a (0–100), 1 b under a (10–60), 2 c under b (20–30), 3 d under a (60–90); units: a and d, b, c.
+const small = decodeWaterfall({
+  trace_id: 't', start_ns: '1700000000000000007', end_ns: '1700000000000000107', complete: true, clock: 'aligned', clock_error_ns: 0, main_root: 'a',
+  strings: ['', 'web', 'db', 'A', 'B', 'C', 'D', 'Main', 'Worker', 'done'],
+  blocks: {
+    span_id: ['a', 'b', 'c', 'd'], parent: [-1, 0, 1, 0], service: [1, 2, 1, 1], name: [3, 4, 5, 6], kind: [0, 0, 0, 0], status: [0, 0, 0, 0],
+    start: [0, 10, 20, 60], duration: [100, 50, 10, 30], raw_start: [0, 10, 20, 60], raw_duration: [100, 50, 10, 30], flags: [0, 0, 0, 0], own: [20, 40, 10, 30], unit: [0, 1, 2, 0],
+  },
+  units: { id: ['u0', 'u1', 'u2'], name: [7, 8, 7], service: [1, 2, 1], thread: [0, 0, 0], host: [0, 0, 0], samples: [0, 0, 0] },
+  points: { block: [3, 0], time: [80, 5], name: [9, 9], marker: [9, 0] }, edges: { from_block: [], from: [], to_block: [], to: [], type: [], blocking: [] },
+  repairs: {}, missing: [], violations: [], clocks: [],
+})
+
+test('units and markers are read; without them there are none', () => {
+  equal(small.units.map((u) => u.name), ['Main', 'Worker', 'Main'])
+  equal(small.markers, [{ label: 'done', time: 80, block: 3 }])
+  equal([w.units.length, w.markers.length, w.unit[0]], [0, 0, -1])
+})
+
+test('rows by unit: types beside each other, blocks under parents of their own unit, folding', () => {
+  const rows = groupRows(small, new Set(), 'unit', new Set())
+  equal(rows.groups.map((g) => [g.key, [...g.members]]), [['u0', [0, 3]], ['u2', [2]], ['u1', [1]]])
+  equal([...rows.blocks], [-1, 0, 3, -2, 2, -3, 1])
+  equal([...rows.depth], [0, 1, 2, 0, 1, 0, 1])
+  const folded = groupRows(small, new Set([0]), 'unit', new Set(['u2']))
+  equal([...folded.blocks], [-1, 0, -2, -3, 1])
+  equal([[...folded.hidden], folded.rowOf[3], folded.rowOf[2]], [[1, 0, 0, 0], 1, 2])
+  equal(groupRows(small, new Set(), 'service', new Set()).groups.map((g) => g.key), ['web', 'db'])
+  equal([...busyParts(small, Int32Array.of(1, 2, 3), 'aligned')], [10, 90])
+})
+
+const segment = (span_id, name, category, from, to, more = {}) => ({ span_id, service: 'web', name, category, start_ns: String(1700000000000000007n + BigInt(from)), end_ns: String(1700000000000000007n + BigInt(to)), ...more })
+const path = decodePath({
+  trace_id: 't', root_span_id: 'a', other_roots: [], start_ns: '1700000000000000007', end_ns: '1700000000000000107', clock: 'aligned', clock_error_ns: 0, complete: true,
+  segments: [segment('a', 'A', 'self', 0, 10), segment('b', 'B', 'network', 10, 60), segment('d', 'D', 'self', 60, 90, { alternatives: ['b'] }), segment('a', 'A', 'self', 90, 100)],
+  what_if: { matched: 2, duration_ns: 75 },
+}, small)
+
+test('a path keeps exact times and finds the segments of a block and of an instant', () => {
+  equal([[...path.start], [...path.length], [...path.block]], [[0, 10, 60, 90], [10, 50, 30, 10], [0, 1, 3, 0]])
+  equal([...path.order.slice(path.first[0], path.first[1])], [0, 3])
+  equal(path.totals, { self: 50, blocked: 0, network: 50, queue: 0, unknown: 0 })
+  equal(pathParts(path).map((p) => [p.name, p.verdict, p.total, p.segments]), [['B', 'network', 50, 1], ['D', 'self', 30, 1], ['A', 'self', 20, 2]])
+  equal(timeOnPath(path, 0), [['self', 20]])
+  equal([0, 9, 10, 59, 60, 99, 100].map((t) => firstSegmentAfter(path, t)), [0, 0, 1, 1, 2, 3, 4])
+  equal(path.whatIf, { matched: 2, durationNs: 75 })
+})
+
+test('places and changes are read as the command line reads them', () => {
+  equal(parsePlace('a1', 'end'), { spanId: '00000000000000a1', side: 'end' })
+  equal(parsePlace('a1:start', 'end').side, 'start')
+  equal([parsePlace('x', 'end'), parsePlace(null, 'start')], [null, null])
+  equal(['type/resource=0.5x', 'operation/GET /a=b=2x', 'service/*=0x'].map(whatIfProblem), [null, null, null])
+  for (const bad of ['storage', 'service/a=half', 'host/a=2x', 'service/=2x']) if (whatIfProblem(bad) === null) throw new Error(`${bad} is taken`)
+})
+
+// Frames: 0 main, 1 main;a, 2 main;a;b, 3 main;c.
+const stacks = (samples) => ({
+  trace_id: 't', start_ns: 0, end_ns: 0, clock: 'aligned', strings: ['', 'main', 'a', 'b', 'c'], frames: { parent: [-1, 0, 1, 0], name: [1, 2, 3, 4] },
+  samples: { time: samples.map((s) => s[0]), length: samples.map((s) => s[1]), unit: samples.map((s) => s[3] ?? 0), block: samples.map(() => 0), stack: samples.map((s) => s[2]) },
+})
+const boxes = (b) => Array.from({ length: b.count }, (_, i) => `${b.level[i]}:${b.start[i]}+${b.length[i]} ${['', 'main', 'a', 'b', 'c'][b.name[i]]}`)
+
+test('samples stand for the time to the next one, but a pause is no work', () => {
+  const s = samplesOf(stacks([[0, 0, 2], [10, 0, 2], [15, 0, 3, 1], [20, 0, 3], [100, 0, 1], [110, 0, 1]]), 0)
+  equal([[...s.start], [...s.length], [...s.stack], s.interval], [[0, 20, 100], [20, 15, 20], [2, 3, 1], 10])
+  equal(boxes(timeOrder(s)), ['0:0+35 main', '0:100+20 main', '1:0+20 a', '1:20+15 c', '1:100+20 a', '2:0+20 b'])
+  equal(boxes(leftHeavy(s)), ['0:0+55 main', '1:0+40 a', '1:40+15 c', '2:0+20 b'])
+  equal(functionTotals(s).map((t) => [t.name, t.total, t.self]), [[2, 40, 20], [3, 20, 20], [4, 15, 15], [1, 55, 0]])
+  const around = sandwich(s, 2)
+  equal([boxes(around.callers), boxes(around.callees)], [['0:0+40 main'], ['0:0+40 a', '1:0+20 b']])
+  const b = timeOrder(s)
+  equal([boxAt(b, 1, 5), boxAt(b, 1, 50), boxAt(b, 2, 25), boxAt(b, 9, 0)].map((i) => (i < 0 ? null : boxes(b)[i])), ['1:0+20 a', null, null, null])
+})
+
+test('a stack on a block covers the block, less what blocks inside it ran', () => {
+  const s = samplesOf(stacks([[0, 100, 1], [20, 30, 2], [60, 10, 3]]), 0)
+  equal([[...s.start], [...s.length], [...s.stack]], [[0, 20, 50, 60, 70], [20, 30, 10, 10, 30], [1, 2, 1, 3, 1]])
+})
+
+test('two traces are ranked by difference in own time', () => {
+  const other = { ...small, own: Float64Array.of(20, 90, 10, 5), name: Int32Array.of(3, 4, 5, 9) }
+  equal(compareOperations(small, other).map((r) => [r.name, r.a?.own ?? null, r.b?.own ?? null, r.difference]), [['B', 40, 90, 50], ['D', 30, null, -30], ['done', null, 5, 5], ['A', 20, 20, 0], ['C', 10, 10, 0]])
 })
 
 process.exit(failed ? 1 : 0)

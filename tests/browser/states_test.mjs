@@ -99,6 +99,20 @@ test('a span whose details fail keeps the waterfall', async ({ open }) => {
   check((await page.locator('.panel .facts').innerText()).includes('own time'), 'the known facts are gone')
 })
 
+test('a path that is slow or fails keeps the waterfall, and says what to try', async ({ open }) => {
+  let slow = true
+  const server = await mock({ behave: (p) => (p.startsWith('/api/v1/critical-path/') ? (slow ? { delayMs: 2000, ...overloaded } : overloaded) : null) })
+  const page = await open({ url: `${server.url}/trace/${ID}`, expectFailures: true })
+  await page.getByText('Finding what set the time…').waitFor()
+  check(await page.getByRole('treegrid').isVisible(), 'the waterfall waits for the path')
+  slow = false
+  await page.locator('.path-answer').getByText('The store is behind by 3 batches.').waitFor()
+  await page.getByRole('button', { name: 'What to try' }).click()
+  await page.locator('.path-view').getByText('Ask again in a moment').waitFor()
+  await checkAxe(page, 'critical path failing')
+  await shoot(page, 'critical-path-failing')
+})
+
 test('10,000 attributes, a megabyte of text and a name without end stay readable', async ({ open }) => {
   const wild = store()
   const spans = wild.traces.get(ID)
