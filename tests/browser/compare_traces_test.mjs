@@ -17,7 +17,7 @@ const url = `${server.url}/compare?a=${FAST}&b=${SLOW}`
 const [a, b] = await Promise.all([FAST, SLOW].map((id) => api(server, `/api/v1/trace/${id}?view=waterfall`)))
 const own = (w, name) => w.blocks.own.reduce((sum, v, i) => (w.strings[w.blocks.name[i]] === name ? sum + v : sum), 0)
 const loaded = async (page) => {
-  await page.locator('.compare .components-scroll [role=row]').first().waitFor()
+  await page.locator('.two-traces .components-scroll [role=row]').first().waitFor()
   await settled(page)
 }
 const firstRow = (page) => page.locator('.components-scroll [role=row]').first()
@@ -31,9 +31,9 @@ test('the answer says how much longer and where; the table is ranked by it', asy
   check(row.includes('storage scan'), row)
   equal(await firstRow(page).locator('[role=cell]').nth(3).getAttribute('title'), `${difference.toLocaleString('en-US')} ns`, 'the difference of the first row')
   check((await page.locator('.answer p').innerText()).includes('storage scan'), await page.locator('.answer p').innerText())
-  const all = await page.locator('.components-scroll .compare-row').evaluateAll((rows) => rows.map((r) => Math.abs(Number(r.children[3].title.replace(/[^\d]/g, '')))))
+  const all = await page.locator('.components-scroll .two-row').evaluateAll((rows) => rows.map((r) => Math.abs(Number(r.children[3].title.replace(/[^\d]/g, '')))))
   check(all.every((v, i) => i === 0 || v <= all[i - 1]), `not ranked: ${all}`)
-  const charge = page.locator('.compare-row', { hasText: 'charge card' })
+  const charge = page.locator('.two-row', { hasText: 'charge card' })
   equal((await charge.locator('[role=cell]').allInnerTexts()).slice(-2).join(' '), '0 1', 'spans of what only B has')
   await firstRow(page).locator('a').last().click()
   await page.waitForURL(new RegExp(`/trace/${SLOW}\\?span=`))
@@ -68,7 +68,7 @@ test('from the search: tick two', async ({ open }) => {
 })
 
 test('without ids the page asks for them; an unknown one is named', async ({ open }) => {
-  const page = await open({ url: `${server.url}/compare`, expectFailures: true })
+  const page = await open({ url: `${server.url}/compare/traces`, expectFailures: true })
   await page.getByLabel('Id of trace A').fill(FAST)
   await page.getByLabel('Id of trace B').fill('xyz')
   equal(await page.getByLabel('Id of trace B').getAttribute('aria-invalid'), 'true', 'aria-invalid')

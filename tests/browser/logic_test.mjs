@@ -25,7 +25,7 @@ const { learnServices, servicePlace, paletteSize } = await load('parts/colours.t
 const { decodePath, firstSegmentAfter, parsePlace, pathParts, timeOnPath, whatIfProblem } = await load('trace/path_model.ts')
 const { busyParts, groupRows } = await load('trace/unit_rows.ts')
 const { boxAt, functionTotals, leftHeavy, samplesOf, sandwich, timeOrder } = await load('flame/flame_model.ts')
-const { compareOperations } = await load('compare/compare_model.ts')
+const { compareOperations } = await load('two_traces/operation_differences.ts')
 const { ticks } = await load('trace/waterfall_painter.ts')
 
 let failed = 0

@@ -10,14 +10,11 @@ import { chooseFiles, Upload } from '../upload/Upload'
 import { CommandPalette } from './CommandPalette'
 import { followInPage, navigate, useRoute } from './router'
 import { toggleTheme, useTheme } from './theme'
+import { traceIdOf } from './trace_id'
 
-const CompareView = lazy(() => import('../compare/CompareView').then((m) => ({ default: m.CompareView })))
 const PathsView = lazy(() => import('../path/PathsView').then((m) => ({ default: m.PathsView })))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
-
-// A trace id may be typed short or in capitals: the contract pads it with zeros to 32 lower-case digits.
-export const traceIdOf = (text: string): string | null =>
-  /^[0-9a-fA-F]{1,32}$/.test(text) ? text.toLowerCase().padStart(32, '0') : null
+const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
 
 const VIEWS = [
   { path: '/search', name: 'Search', icon: 'search' },
@@ -79,7 +76,7 @@ export function App() {
       </nav>
       <main id="main" className="main" tabIndex={-1}>
         <Suspense fallback={null}>
-          <View path={route.path} />
+          <View path={route.path} params={route.params} />
         </Suspense>
       </main>
       <Upload />
@@ -88,11 +85,14 @@ export function App() {
   )
 }
 
-function View({ path }: { path: string }) {
+// /compare takes two traces by their ids; anything else it is given are conditions on populations.
+const isTracePair = (params: URLSearchParams) => ['a', 'b'].every((key) => traceIdOf(params.get(key) ?? '') !== null)
+
+function View({ path, params }: { path: string; params: URLSearchParams }) {
   if (path === '/' || path === '/search') return <SearchView />
   if (path === '/trace' || path === '/trace/') return <TraceHome />
   if (path === '/critical-path') return <PathsView />
-  if (path === '/compare') return <CompareView />
+  if (path === '/compare/traces' || (path === '/compare' && isTracePair(params))) return <TwoTracesView />
   if (path === '/status') return <StatusView />
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />

@@ -30,7 +30,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Search', note: 'view', run: go('/search') },
       { label: 'Trace', note: 'view', run: go('/trace') },
       { label: 'Critical path', note: 'view', run: go('/critical-path') },
-      { label: 'Compare two traces', note: 'view', run: go('/compare') },
+      { label: 'Compare two traces', note: 'view', run: go('/compare/traces') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },
       ...services.map((s) => ({ label: s, note: 'service', run: go(`/search?service=${encodeURIComponent(s)}`) })),

@@ -93,7 +93,7 @@ export function TraceToolbar({ w, view, clock, find, match, position, findInput,
           <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => { const image = waterfall.current?.image(); if (image) savePng(image, caption, `trace-${w.traceId}.png`) }}><Icon name="image" /></button>
         </div>
       )}
-      <button type="button" className="icon-button" aria-label="Compare with…" title="Compare with…" onClick={onCompare}><Icon name="compare" /></button>
+      <button type="button" className="icon-button" aria-label="Compare with…" title="Compare with…" onClick={onCompare}><Icon name="two" /></button>
       <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`}><Icon name="download" size={14} /> JSON</a>
       <button type="button" className="icon-button" aria-label="Keyboard help" title="Keyboard (?)" onClick={onHelp}><Icon name="keyboard" /></button>
     </div>

@@ -8,17 +8,18 @@ import { Icon } from '../parts/Icon'
 import { ErrorState, Skeleton } from '../parts/states'
 import { useVirtualRows } from '../parts/virtual_rows'
 import { recentTraces } from '../shell/recent'
-import { followInPage, navigate, setParams, useRoute } from '../shell/router'
+import { followInPage, navigate, useRoute } from '../shell/router'
+import { traceIdOf } from '../shell/trace_id'
 import { useTheme } from '../shell/theme'
 import { howLarge, whatItWas } from '../trace/answer_sentence'
 import { paintOverview, paintRuler } from '../trace/overview_painter'
 import { decodeWaterfall, wholeRange, type Waterfall } from '../trace/waterfall_model'
-import { compareOperations, type OperationDifference } from './compare_model'
+import { compareOperations, type OperationDifference } from './operation_differences'
 
-const idOf = (text: string | null) => (/^[0-9a-fA-F]{1,32}$/.test(text ?? '') ? text!.toLowerCase().padStart(32, '0') : null)
+const idOf = (text: string | null) => traceIdOf(text ?? '')
 
 // Two single traces: which operations took more or less of their own time.
-export function CompareView() {
+export function TwoTracesView() {
   const { params } = useRoute()
   const a = idOf(params.get('a'))
   const b = idOf(params.get('b'))
@@ -45,7 +46,7 @@ function Both({ a, b }: { a: string; b: string }) {
   if (error) {
     return (
       <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>
-        <button type="button" className="button" onClick={() => setParams(first.error ? { a: null } : { b: null }, 'push')}>Choose another trace</button>
+        <button type="button" className="button" onClick={() => navigate(first.error ? `/compare/traces?b=${b}` : `/compare/traces?a=${a}`)}>Choose another trace</button>
       </ErrorState>
     )
   }
@@ -61,7 +62,7 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
   const longest = Math.max(a.times.aligned.to - a.times.aligned.from, b.times.aligned.to - b.times.aligned.from)
   const top = rows[0]
   return (
-    <div className="compare">
+    <div className="two-traces">
       <header className="answer">
         <h1 title={exactNs(Math.abs(more))}>
           {more === 0 ? (
@@ -83,7 +84,7 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
           {was.service !== is.service || was.name !== is.name ? 'They are different requests.' : ''}
         </p>
       </header>
-      <div className="compare-sides">
+      <div className="two-sides">
         <Side letter="A" w={a} longest={longest} />
         <Side letter="B" w={b} longest={longest} />
       </div>
@@ -123,8 +124,8 @@ function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: n
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [w, width, theme, longest, coloursVersion()])
   return (
-    <section className="compare-side" aria-label={`Trace ${letter}`}>
-      <h2><span className="compare-letter">{letter}</span><a href={`/trace/${w.traceId}`} onClick={followInPage}>{what.service} {what.name}</a></h2>
+    <section className="two-side" aria-label={`Trace ${letter}`}>
+      <h2><span className="two-letter">{letter}</span><a href={`/trace/${w.traceId}`} onClick={followInPage}>{what.service} {what.name}</a></h2>
       <p className="muted">
         <strong className="num">{what.took}</strong> · {howLarge(w)} · {w.errors > 0 ? <span className="bad">▲ {count(w.errors, 'error')}</span> : 'no errors'}{!w.complete && ' · incomplete'} · <span className="num">{dateTime(w.startNs)}</span>
       </p>
@@ -145,7 +146,7 @@ function Differences({ a, b, rows }: { a: Waterfall; b: Waterfall; rows: Operati
   return (
     <div className="components" role="table" aria-label="Operations by difference in own time" aria-rowcount={rows.length + 1}>
       <div role="rowgroup">
-        <div className="compare-row components-head" role="row">
+        <div className="two-row components-head" role="row">
           <div role="columnheader">Service and operation</div>
           <div role="columnheader" className="right">Own in A</div>
           <div role="columnheader" className="right">Own in B</div>
@@ -158,7 +159,7 @@ function Differences({ a, b, rows }: { a: Waterfall; b: Waterfall; rows: Operati
       <div className="components-scroll" role="rowgroup" ref={list.box} onScroll={list.onScroll}>
         <div role="presentation" style={{ height: list.above }} />
         {rows.slice(list.first, list.last).map((r, k) => (
-          <div key={`${r.service} ${r.name}`} role="row" aria-rowindex={list.first + k + 2} className="compare-row">
+          <div key={`${r.service} ${r.name}`} role="row" aria-rowindex={list.first + k + 2} className="two-row">
             <div role="cell" className="s-step" title={`${r.service} ${r.name}`}><span className="swatch" style={{ background: serviceColour(r.service, theme) }} /> <strong>{r.service}</strong> {r.name}</div>
             <div role="cell" className="num right">{own(a, r.a)}</div>
             <div role="cell" className="num right">{own(b, r.b)}</div>
@@ -187,14 +188,14 @@ function ChooseTraces({ a, b }: { a: string; b: string }) {
   const ready = idOf(first.trim()) !== null && idOf(second.trim()) !== null
   const field = (label: string, value: string, set: (text: string) => void) => (
     <div className={`filter-box filter-${value === '' ? 'empty' : idOf(value.trim()) ? 'good' : 'bad'}`}>
-      <span className="compare-letter">{label}</span>
+      <span className="two-letter">{label}</span>
       <input className="mono" type="text" aria-label={`Id of trace ${label}`} aria-invalid={value !== '' && !idOf(value.trim())} list="recent-ids" placeholder="trace id" spellCheck={false} value={value} onChange={(event) => set(event.target.value)} />
     </div>
   )
   return (
     <div className="page">
       <header className="answer"><h1>Compare two traces</h1><p>Which operations took more of their own time in one than in the other. <a href="/search" onClick={followInPage}>Search</a> and tick two, or give their ids.</p></header>
-      <form className="compare-forms" onSubmit={(event) => { event.preventDefault(); if (ready) navigate(`/compare?a=${idOf(first.trim())}&b=${idOf(second.trim())}`) }}>
+      <form className="two-forms" onSubmit={(event) => { event.preventDefault(); if (ready) navigate(`/compare?a=${idOf(first.trim())}&b=${idOf(second.trim())}`) }}>
         {field('A', first, setFirst)}
         {field('B', second, setSecond)}
         <datalist id="recent-ids">{recent.map((t) => <option key={t.id} value={t.id}>{`${t.label} ${t.took}`}</option>)}</datalist>
