@@ -12,6 +12,7 @@
 namespace wf {
 
 constexpr char kDatasetKind[] = "dataset";  // of documents
+constexpr char kCallsDataset[] = "calls";   // the standing one of service calls
 constexpr char kFeatureKind[] = "feature";  // texts that `use "NAME"` finds
 
 // The standing datasets as YAML, by name.

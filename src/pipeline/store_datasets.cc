@@ -91,6 +91,7 @@ Status StoreDatasets::Write(const std::string& tenant, const std::string& datase
   replacement.traces = replaced;
   replacement.time = time;
   WF_TRY(store_.WriteRows(tenant, dataset, rows, replacement));
+  if (dataset == kCallsDataset) red_.Count(tenant, rows, MonotonicNow());
   if (!parquet) return {};
   const std::lock_guard lock(mutex_);
   Tenant& known = tenants_[tenant];

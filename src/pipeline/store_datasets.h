@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "pipeline/dataset_catalog.h"
+#include "pipeline/red_metrics.h"
 #include "pipeline/tailed_dataset.h"
 
 namespace wf {
@@ -31,6 +32,8 @@ class StoreDatasets : public DatasetSource, public RowSink {
 
   // What features left out, by name.
   std::map<std::string, int64_t> Counters() const;
+
+  const RedMetrics& red() const { return red_; }
 
  private:
   struct Tenant {
@@ -52,6 +55,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
   const std::shared_ptr<Losses> losses_ = std::make_shared<Losses>();
   std::mutex mutex_;
   std::map<std::string, Tenant> tenants_;
+  RedMetrics red_;
 };
 
 }  // namespace wf

@@ -19,7 +19,7 @@ std::map<std::string, int64_t> Counters::Snapshot() const {
   return out;
 }
 
-std::string PrometheusText(const std::map<std::string, int64_t>& counters) {
+std::string PrometheusText(const std::map<std::string, int64_t>& counters, MetricsFormat format) {
   std::string out;
   for (const auto& [name, value] : counters) {
     std::string metric = "wherefore_";
@@ -28,7 +28,9 @@ std::string PrometheusText(const std::map<std::string, int64_t>& counters) {
           (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
       metric.push_back(word ? c : '_');
     }
-    out += "# TYPE " + metric + " untyped\n" + metric + " " + std::to_string(value) + "\n";
+    out += "# TYPE " + metric +
+           (format == MetricsFormat::kOpenMetrics ? " unknown\n" : " untyped\n") + metric + " " +
+           std::to_string(value) + "\n";
   }
   return out;
 }

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "pipeline/red_metrics.h"
+
 namespace wf {
 
 class Counters {
@@ -26,7 +28,7 @@ class Counters {
   std::map<std::string, std::unique_ptr<std::atomic<int64_t>>, std::less<>> counters_;
 };
 
-// Prometheus text format 0.0.4 of a snapshot: one untyped counter a line, prefixed wherefore_.
-std::string PrometheusText(const std::map<std::string, int64_t>& counters);
+// A snapshot as text: one counter of no told type a line, prefixed wherefore_.
+std::string PrometheusText(const std::map<std::string, int64_t>& counters, MetricsFormat format);
 
 }  // namespace wf

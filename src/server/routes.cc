@@ -225,8 +225,17 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
            counters["store_disk_bytes"] = status->disk_bytes;
            counters["store_pending_rows"] = status->pending_rows;
          }
+         const bool open = request.http.headers.Get("accept").find(
+                               "application/openmetrics-text") != std::string_view::npos;
+         const auto format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPrometheus;
+         std::string text = PrometheusText(counters, format);
+         if (context.red != nullptr) text += context.red->Text(request.principal.tenant, format);
+         if (open) text += "# EOF\n";
          return net::HttpResponse{
-             200, {{"Content-Type", "text/plain; version=0.0.4"}}, PrometheusText(counters)};
+             200,
+             {{"Content-Type", open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                    : "text/plain; version=0.0.4"}},
+             std::move(text)};
        }});
   const auto listing = std::make_shared<std::string>();
   routes.push_back({"GET", "/api/v1/routes", Right::kRead,

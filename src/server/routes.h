@@ -44,6 +44,7 @@ struct RouteContext {
   DecodeOptions decode;
   ControlHub& control;
   Tailer* tailer = nullptr;
+  const RedMetrics* red = nullptr;
 };
 
 std::vector<Route> MakeRoutes(const RouteContext& context);

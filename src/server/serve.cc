@@ -127,7 +127,8 @@ Status Server::Listen() {
                             [this] { return !stopping_; },
                             receivers.decode,
                             *control_,
-                            tailer_.get()};
+                            tailer_.get(),
+                            &datasets_->red()};
 
   std::vector<std::pair<std::string, std::string>> bound_addresses;
   for (const ListenerSpec& spec : kListeners) {
