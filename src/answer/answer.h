@@ -45,8 +45,8 @@ struct Question {
   std::string verb;      // "trace"
   std::string argument;  // "4bf92f…"; empty when the verb takes none
   Params params;
-  std::string body;         // what is sent along: a program, a definition; empty for a plain GET
-  std::string_view method;  // of HTTP; empty: GET, or POST with a body
+  std::string body = {};  // what is sent along: a program, a definition; empty for a plain GET
+  std::string_view method = {};  // of HTTP; empty: GET, or POST with a body
 };
 
 struct Answer {
