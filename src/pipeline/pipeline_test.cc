@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "store/conformance.h"
+#include "store/batch_builder.h"
 #include "store/duckdb/duckdb_store.h"
 
 namespace wf {

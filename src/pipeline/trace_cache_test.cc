@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/conformance.h"
+#include "store/batch_builder.h"
 
 namespace wf {
 namespace {

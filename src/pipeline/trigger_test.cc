@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/conformance.h"
+#include "store/batch_builder.h"
 
 namespace wf {
 namespace {
