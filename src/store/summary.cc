@@ -31,8 +31,10 @@ void SummarizeRawEvents(const EventBatch& b, size_t begin, size_t end, TraceSumm
   bool begun = false;
   for (size_t i = begin; i < end; ++i) {
     last = std::max(last, b.start_ns[i]);
-    if (b.type[i] == EventType::kUnitBegin) {
-      if (!begun) named = i;
+    if (b.type[i] == EventType::kBlockBegin) {
+      if (out.spans++ == 0) named = i;  // the first block is what the model shows as the root
+    } else if (b.type[i] == EventType::kUnitBegin) {
+      if (!begun && out.spans == 0) named = i;
       begun = true;
       ++open_units[b.id1[i]];
     } else if (b.type[i] == EventType::kUnitEnd) {
@@ -81,6 +83,7 @@ TraceSummary Summarize(const EventBatch& b, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
     const Nanos start = b.start_ns[i], span_end = RepairedEnd(b, i);
     last = std::max(last, span_end);
+    if (b.type[i] == EventType::kBlockBegin) ++out.spans;
     if (b.type[i] != EventType::kSpan) continue;
     if (earliest == end) earliest = i;
     ++out.spans;

@@ -47,7 +47,7 @@ RowReplacement All() {
     if (!(*store)->WriteRows("default", "pages", Generation(n), All()).ok()) _exit(4);
     if (write(pipe, &n, sizeof n) != sizeof n) _exit(5);
     // Rewriting the file is the other moment at which rows could be lost.
-    if (n % 7 == 0 && !(*store)->RetainRows("default", "pages", {1000 * kDay, kDay, 2}).ok())
+    if (n % 7 == 0 && !(*store)->RetainRows("default", "pages", {100'000 * kDay, kDay, 2}).ok())
       _exit(6);
   }
 }

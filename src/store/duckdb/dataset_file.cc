@@ -100,9 +100,11 @@ DatasetFile::~DatasetFile() {
 Result<std::shared_ptr<DatasetFile>> DatasetFile::Create(duck::ConnectionPool& connections,
                                                          const std::string& folder, uint64_t number,
                                                          const std::string& tenant,
-                                                         const std::string& dataset) {
+                                                         const std::string& dataset,
+                                                         const Fill& fill) {
   std::shared_ptr<DatasetFile> file(new DatasetFile(connections, folder, number));
-  // Made under another name and renamed when whole: a kill in between must not leave a file without facts.
+  // Made under another name and renamed when whole: a kill in between must not leave a file without facts, nor one
+  // without the rows of the file that it is to replace.
   const std::string fresh = file->path_ + ".new";
   for (const std::string& left : {fresh, fresh + ".wal"}) unlink(left.c_str());
   WF_ASSIGN(auto connection, connections.Borrow());
@@ -115,6 +117,7 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Create(duck::ConnectionPool& c
         file->schema_, kFixedColumns)));
     WF_TRY(connection->Query(fmt::format("INSERT INTO {}.facts VALUES (?, ?, NULL)", file->schema_),
                              {duck::Utf8{tenant}, duck::Utf8{dataset}}));
+    if (fill) WF_TRY(fill(*connection, file->schema_));
     return connection->Run("CHECKPOINT " + file->schema_);
   };
   const Status made = make();
@@ -346,37 +349,33 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Rewrite(const std::string& fol
           fmt::format("DELETE FROM {}.rows WHERE time_ns < ({})::BIGINT", schema_, oldest)));
     return std::shared_ptr<DatasetFile>();
   }
-  WF_ASSIGN(auto copy, Create(connections_, folder, number, tenant_, dataset_));
-  copy->doomed_ = true;  // until it is whole
-  const std::string& to = copy->schema_;
   const View view = Look();
-  std::string adding, names;
-  for (const FileColumn& column : columns_) {
-    adding += fmt::format("ALTER TABLE {}.rows ADD COLUMN {} {};", to, column.stored,
-                          duck::TypeSql(EngineTypeOf(column.definition.type)));
-    names += ", " + column.stored;
-  }
-  if (!adding.empty()) WF_TRY(connection->Run(adding));
-  WF_TRY(
-      connection->Run(fmt::format("INSERT INTO {}.columns SELECT * FROM {}.columns", to, schema_)));
-  // Which rows stay is decided by a hash of what names them: the same every time.
-  WF_TRY(connection->Run(fmt::format(
-      "INSERT INTO {0}.rows (trace_hi, trace_lo, time_ns, row_key, complete, weight{1}) "
-      "SELECT trace_hi, trace_lo, time_ns, row_key, complete, "
-      "CASE WHEN weight = 1 AND time_ns < ({2})::BIGINT THEN {3} ELSE weight END{1} FROM {4}.rows "
-      "WHERE time_ns >= ({5})::BIGINT AND (time_ns >= ({2})::BIGINT OR weight > 1 OR "
-      "hash(trace_hi, trace_lo, row_key) % {3} = 0) ORDER BY time_ns",
-      to, names, sample, keep, schema_, oldest)));
   std::optional<Nanos> sampled_before = view.sampled_before;
   if (dense != 0) sampled_before = std::max(sample, sampled_before.value_or(INT64_MIN));
-  if (sampled_before)
-    WF_TRY(connection->Run(
-        fmt::format("UPDATE {}.facts SET sampled_before = ({})::BIGINT", to, *sampled_before)));
-  WF_TRY(connection->Run("CHECKPOINT " + to));
-  copy->columns_.clear();
-  WF_TRY(copy->Load());
-  copy->doomed_ = false;
-  return copy;
+  return Create(
+      connections_, folder, number, tenant_, dataset_,
+      [&](duck::Connection& into, const std::string& to) -> Status {
+        std::string adding, names;
+        for (const FileColumn& column : columns_) {
+          adding += fmt::format("ALTER TABLE {}.rows ADD COLUMN {} {};", to, column.stored,
+                                duck::TypeSql(EngineTypeOf(column.definition.type)));
+          names += ", " + column.stored;
+        }
+        if (!adding.empty()) WF_TRY(into.Run(adding));
+        WF_TRY(
+            into.Run(fmt::format("INSERT INTO {}.columns SELECT * FROM {}.columns", to, schema_)));
+        // Which rows stay is decided by a hash of what names them: the same every time.
+        WF_TRY(into.Run(fmt::format(
+            "INSERT INTO {0}.rows (trace_hi, trace_lo, time_ns, row_key, complete, weight{1}) "
+            "SELECT trace_hi, trace_lo, time_ns, row_key, complete, CASE WHEN weight = 1 AND "
+            "time_ns < ({2})::BIGINT THEN {3} ELSE weight END{1} FROM {4}.rows WHERE time_ns >= "
+            "({5})::BIGINT AND (time_ns >= ({2})::BIGINT OR weight > 1 OR hash(trace_hi, "
+            "trace_lo, row_key) % {3} = 0) ORDER BY time_ns",
+            to, names, sample, keep, schema_, oldest)));
+        if (!sampled_before) return {};
+        return into.Run(
+            fmt::format("UPDATE {}.facts SET sampled_before = ({})::BIGINT", to, *sampled_before));
+      });
 }
 
 void DatasetFile::CountUse(const std::vector<std::string>& visible_names) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,10 +45,13 @@ class DatasetFile {
     const FileColumn& Find(const std::string& visible_name) const;
   };
 
+  // Puts more into a new file, whose tables lie in `schema`, before anybody can find it.
+  using Fill = std::function<Status(duck::Connection& connection, const std::string& schema)>;
   static Result<std::shared_ptr<DatasetFile>> Create(duck::ConnectionPool& connections,
                                                      const std::string& folder, uint64_t number,
                                                      const std::string& tenant,
-                                                     const std::string& dataset);
+                                                     const std::string& dataset,
+                                                     const Fill& fill = {});
   static Result<std::shared_ptr<DatasetFile>> Open(duck::ConnectionPool& connections,
                                                    const std::string& folder, uint64_t number);
   ~DatasetFile();  // detaches; a doomed file is deleted
