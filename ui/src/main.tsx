@@ -6,6 +6,7 @@ import './styles/parts.css'
 import './styles/search.css'
 import './styles/trace.css'
 import './styles/analysis.css'
+import './styles/data.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

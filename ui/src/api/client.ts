@@ -32,21 +32,27 @@ const unreachable = (request: string) =>
     0,
   )
 
-async function get<T>(path: string, signal?: AbortSignal, parse: (text: string) => unknown = parseExact): Promise<T> {
+type Parse = (text: string) => unknown
+
+export const get = <T>(path: string, signal?: AbortSignal, parse: Parse = parseExact): Promise<T> => send<T>('GET', path, undefined, signal, parse)
+
+export async function send<T>(method: string, path: string, body?: string, signal?: AbortSignal, parse: Parse = parseExact): Promise<T> {
+  const request = `${method} ${path}`
   let answer: Response
   let text: string
   try {
-    answer = await fetch(path, { signal, headers: { accept: 'application/json' } })
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+    answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...type } })
     text = await answer.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw unreachable(`GET ${path}`)
+    throw unreachable(request)
   }
-  if (!answer.ok) throw errorFrom(text, answer.status, `GET ${path}`)
+  if (!answer.ok) throw errorFrom(text, answer.status, request)
   try {
     return parse(text) as T
   } catch {
-    throw new ApiError('environment', 'The answer is not JSON.', 'Is this a wherefore server?', `GET ${path}`, answer.status)
+    throw new ApiError('environment', 'The answer is not JSON.', 'Is this a wherefore server?', request, answer.status)
   }
 }
 

@@ -52,6 +52,9 @@ export type ThemeName = 'light' | 'dark'
 export const serviceColour = (name: string, theme: ThemeName): string =>
   (theme === 'dark' ? DARK : LIGHT)[servicePlace(name)]!
 
+// The i-th colour, for lines that are told apart by place rather than by name.
+export const paletteColour = (i: number, theme: ThemeName): string => (theme === 'dark' ? DARK : LIGHT)[i % paletteSize]!
+
 // What canvases need of the style sheet's variables, read once per theme change rather than per frame.
 export interface CanvasColours {
   theme: ThemeName

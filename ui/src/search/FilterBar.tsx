@@ -1,127 +1,30 @@
-import { useEffect, useId, useRef, useState } from 'react'
-import { flushSync } from 'react-dom'
-import { Icon } from '../parts/Icon'
+import { CompletingBar } from '../parts/CompletingBar'
 import { navigate } from '../shell/router'
-import { complete, tokenAt, type Suggestion } from './completion'
+import { complete, tokenAt } from './completion'
 import { parseFilter, type Filter } from './filter_language'
 
-// Green while what is typed can be asked, red with the reason while it cannot; Enter asks.
-export function FilterBar({ text: given, onFilter }: { text: string; onFilter: (filter: Filter) => void }) {
-  const [text, setText] = useState(given)
-  const [caret, setCaret] = useState(given.length)
-  const [open, setOpen] = useState(false)
-  const [active, setActive] = useState(-1)
-  const [suggestions, setSuggestions] = useState<Suggestion[]>([])
-  const input = useRef<HTMLInputElement>(null)
-  const listId = useId()
-  useEffect(() => setText(given), [given])
-
-  useEffect(() => {
-    if (!open) return
-    const abort = new AbortController()
-    const timer = setTimeout(() => {
-      void complete(text, caret, abort.signal).then((list) => {
-        if (abort.signal.aborted) return
-        setSuggestions(list)
-        setActive(-1)
-      })
-    }, 60)
-    return () => {
-      clearTimeout(timer)
-      abort.abort()
-    }
-  }, [text, caret, open])
-
+const verdict = (text: string): string | null => {
   const parsed = parseFilter(text)
-  const verdict = text.trim() === '' ? 'empty' : parsed.ok ? 'good' : 'bad'
-  // While a token is being typed it is not yet wrong, it is unfinished: the reason waits, the colour does not.
+  return parsed.ok ? null : parsed.message
+}
+
+export function FilterBar({ text, onFilter }: { text: string; onFilter: (filter: Filter) => void }) {
   const submit = (value: string) => {
     const result = parseFilter(value)
     if (!result.ok) return
-    setOpen(false)
     if (result.traceId) navigate(`/trace/${result.traceId}`)
     else onFilter(result.filter)
   }
-  const accept = (s: Suggestion) => {
-    const token = tokenAt(text, caret)
-    const rest = text.slice(token.to)
-    const next = text.slice(0, token.from) + s.insert + (s.open || rest.startsWith(' ') ? '' : ' ') + rest
-    const place = token.from + s.insert.length + (s.open ? 0 : 1)
-    // At once, not a frame later: whoever types on must not find the caret moved under the next letters.
-    flushSync(() => {
-      setText(next)
-      setCaret(place)
-      setActive(-1)
-    })
-    input.current?.focus()
-    input.current?.setSelectionRange(place, place)
-  }
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      if (!open || suggestions.length === 0) setOpen(true)
-      else setActive((active + (event.key === 'ArrowDown' ? 1 : active < 0 ? 0 : -1) + suggestions.length) % suggestions.length)
-    } else if (event.key === 'Tab' && open && suggestions.length > 0 && !event.shiftKey && tokenAt(text, caret).text !== '') {
-      accept(suggestions[Math.max(0, active)]!)
-    } else if (event.key === 'Enter') {
-      if (open && active >= 0) accept(suggestions[active]!)
-      else submit(text)
-    } else if (event.key === 'Escape') setOpen(false)
-    else return
-    event.preventDefault()
-  }
-  const showList = open && suggestions.length > 0
   return (
-    <div className="filter" onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <div className={`filter-box filter-${verdict}`}>
-        <Icon name="search" />
-        <input
-          ref={input}
-          type="text"
-          className="mono"
-          role="combobox"
-          aria-label="Filter traces"
-          aria-expanded={showList}
-          aria-controls={listId}
-          aria-autocomplete="list"
-          aria-activedescendant={showList && active >= 0 ? `${listId}-${active}` : undefined}
-          aria-invalid={verdict === 'bad'}
-          spellCheck={false}
-          autoComplete="off"
-          placeholder="service:frontend status:error min:250ms user.id=42"
-          value={text}
-          onChange={(event) => {
-            setText(event.target.value)
-            setCaret(event.target.selectionStart ?? event.target.value.length)
-            setOpen(true)
-          }}
-          onSelect={(event) => setCaret(event.currentTarget.selectionStart ?? 0)}
-          onFocus={() => setOpen(true)}
-          onClick={() => setOpen(true)}
-          onKeyDown={onKeyDown}
-        />
-        {!parsed.ok && <span className="filter-reason" role="status" title={parsed.message}>{parsed.message}</span>}
-        {text !== '' && (
-          <button type="button" className="icon-button small" aria-label="Clear the filter" title="Clear" onClick={() => { setText(''); submit('') }}>
-            <Icon name="close" size={12} />
-          </button>
-        )}
-        <button type="button" className="button primary" disabled={verdict === 'bad'} onClick={() => submit(text)}>Search</button>
-      </div>
-      <ul id={listId} role="listbox" aria-label="Completions" className="suggestions" hidden={!showList}>
-        {suggestions.map((s, i) => (
-          <li
-            key={s.insert}
-            id={`${listId}-${i}`}
-            role="option"
-            aria-selected={i === active}
-            onPointerDown={(event) => event.preventDefault()}
-            onClick={() => accept(s)}
-          >
-            <span className="mono">{s.insert}</span>
-            <span className="muted">{s.note}</span>
-          </li>
-        ))}
-      </ul>
-    </div>
+    <CompletingBar
+      text={text}
+      label="Filter traces"
+      placeholder="service:frontend status:error min:250ms user.id=42"
+      button="Search"
+      faultOf={verdict}
+      wordAt={tokenAt}
+      complete={complete}
+      onSubmit={submit}
+    />
   )
 }

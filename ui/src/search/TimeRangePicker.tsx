@@ -4,7 +4,8 @@ import { DEFAULT_RANGE, instantMs, PRESETS, rangeName, type TimeRange } from './
 
 const localInput = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 
-export function TimeRangePicker({ range }: { range: TimeRange }) {
+// `standard` is the range of a URL that names none.
+export function TimeRangePicker({ range, standard = DEFAULT_RANGE }: { range: TimeRange; standard?: string }) {
   const preset = PRESETS.some(([value]) => value === range.since) && !range.until
   const [custom, setCustom] = useState(!preset)
   const [from, setFrom] = useState(() => localInput(instantMs(range.since) ?? Date.now() - 3600e3))
@@ -24,7 +25,7 @@ export function TimeRangePicker({ range }: { range: TimeRange }) {
             aria-pressed={preset && !custom && range.since === value}
             onClick={() => {
               setCustom(false)
-              setParams({ since: value === DEFAULT_RANGE ? null : value, until: null, sel: null }, 'push')
+              setParams({ since: value === standard ? null : value, until: null, sel: null }, 'push')
             }}
           >
             {value}

@@ -1,13 +1,6 @@
 import { getAttributeKeys, getAttributeValues, getOperations, getServices } from '../api/client'
+import type { Suggestion } from '../parts/CompletingBar'
 import { FIELDS, quote, STATUSES, tokenize, unquote } from './filter_language'
-
-export interface Suggestion {
-  // What replaces the token under the caret.
-  insert: string
-  note: string
-  // A field name waits for its value: the caret stays behind it.
-  open: boolean
-}
 
 const LIMIT = 12
 

@@ -1,4 +1,5 @@
 import { serviceColour, type CanvasColours } from '../parts/colours'
+import { timeTicks } from '../parts/axis'
 import { duration } from '../parts/format'
 import type { TraceSummary } from '../api/types'
 
@@ -160,25 +161,6 @@ function durationTicks(axes: Axes): number[] {
   for (let v = axes.minNs; v <= axes.maxNs; v *= 10) {
     out.push(v)
     if (decades < 3.2 && v * 3 <= axes.maxNs) out.push(v * 3)
-  }
-  return out
-}
-
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1000)
-
-function timeTicks(fromMs: number, toMs: number, wanted: number): { ms: number; label: string }[] {
-  const rough = (toMs - fromMs) / Math.max(2, wanted)
-  const step = STEPS.find((s) => s >= rough) ?? Math.ceil(rough / 604_800_000) * 604_800_000
-  const zone = new Date(fromMs).getTimezoneOffset() * 60_000
-  const out: { ms: number; label: string }[] = []
-  for (let ms = Math.ceil((fromMs - zone) / step) * step + zone; ms <= toMs && out.length < 40; ms += step) {
-    const d = new Date(ms)
-    const two = (n: number) => String(n).padStart(2, '0')
-    const label =
-      step >= 86_400_000 ? `${two(d.getMonth() + 1)}-${two(d.getDate())}`
-      : step >= 60_000 ? `${two(d.getHours())}:${two(d.getMinutes())}`
-      : `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
-    out.push({ ms, label })
   }
   return out
 }

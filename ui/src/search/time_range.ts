@@ -16,8 +16,8 @@ export interface TimeRange {
   until: string | null
 }
 
-export function rangeFromParams(params: URLSearchParams): TimeRange {
-  return { since: params.get('since') ?? DEFAULT_RANGE, until: params.get('until') }
+export function rangeFromParams(params: URLSearchParams, standard = DEFAULT_RANGE): TimeRange {
+  return { since: params.get('since') ?? standard, until: params.get('until') }
 }
 
 export function rangeName(range: TimeRange): string {

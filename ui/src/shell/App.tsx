@@ -13,6 +13,13 @@ import { toggleTheme, useTheme } from './theme'
 import { traceIdOf } from './trace_id'
 
 const PathsView = lazy(() => import('../path/PathsView').then((m) => ({ default: m.PathsView })))
+const lazyView = <P,>(load: () => Promise<React.ComponentType<P>>) => lazy(async () => ({ default: await load() }))
+const CompareView = lazyView(() => import('../compare/CompareView').then((m) => m.CompareView))
+const DashboardsView = lazyView(() => import('../dashboards/DashboardsView').then((m) => m.DashboardsView))
+const DashboardView = lazyView(() => import('../dashboards/DashboardView').then((m) => m.DashboardView))
+const DatasetsView = lazyView(() => import('../data/DatasetsView').then((m) => m.DatasetsView))
+const DatasetView = lazyView(() => import('../data/DatasetView').then((m) => m.DatasetView))
+const MapView = lazyView(() => import('../map/MapView').then((m) => m.MapView))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
 
@@ -20,6 +27,10 @@ const VIEWS = [
   { path: '/search', name: 'Search', icon: 'search' },
   { path: '/trace', name: 'Trace', icon: 'trace' },
   { path: '/critical-path', name: 'Critical path', icon: 'path' },
+  { path: '/datasets', name: 'Datasets', icon: 'table' },
+  { path: '/compare', name: 'Compare', icon: 'compare' },
+  { path: '/dashboards', name: 'Boards', icon: 'board' },
+  { path: '/map', name: 'Map', icon: 'map' },
   { path: '/status', name: 'Status', icon: 'status' },
 ] as const
 
@@ -94,6 +105,13 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
   if (path === '/critical-path') return <PathsView />
   if (path === '/compare/traces' || (path === '/compare' && isTracePair(params))) return <TwoTracesView />
   if (path === '/status') return <StatusView />
+  if (path === '/datasets') return <DatasetsView />
+  if (path === '/compare') return <CompareView />
+  if (path === '/dashboards') return <DashboardsView />
+  if (path === '/map') return <MapView />
+  const [, kind, name] = /^\/(datasets|dashboards)\/([^/]+)$/.exec(path) ?? []
+  if (kind === 'datasets') return <DatasetView key={name} name={decodeURIComponent(name!)} />
+  if (kind === 'dashboards') return <DashboardView key={name} name={decodeURIComponent(name!)} />
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />
   return (

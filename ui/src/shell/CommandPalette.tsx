@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { getServices } from '../api/client'
+import { listDashboards, type DashboardSummary } from '../api/datasets'
 import { Dialog } from '../parts/Dialog'
 import { chooseFiles } from '../upload/Upload'
 import { recentTraces } from './recent'
@@ -12,15 +13,17 @@ interface Item {
   run: () => void
 }
 
-// Ctrl-K: go to a trace id, a service, a view; or do one of the few things that are not places.
+// Ctrl-K: go to a trace id, a service, a view, a saved dashboard; or do one of the few things that are not places.
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)
   const [services, setServices] = useState<string[]>([])
+  const [dashboards, setDashboards] = useState<DashboardSummary[]>([])
   const list = useRef<HTMLUListElement>(null)
   useEffect(() => {
     const abort = new AbortController()
     getServices(abort.signal).then(setServices, () => undefined)
+    listDashboards(abort.signal).then(setDashboards, () => undefined)
     return () => abort.abort()
   }, [])
   const items = useMemo(() => {
@@ -31,9 +34,14 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Trace', note: 'view', run: go('/trace') },
       { label: 'Critical path', note: 'view', run: go('/critical-path') },
       { label: 'Compare two traces', note: 'view', run: go('/compare/traces') },
+      { label: 'Datasets', note: 'view', run: go('/datasets') },
+      { label: 'Compare', note: 'view', run: go('/compare') },
+      { label: 'Dashboards', note: 'view', run: go('/dashboards') },
+      { label: 'Map', note: 'view', run: go('/map') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },
       ...services.map((s) => ({ label: s, note: 'service', run: go(`/search?service=${encodeURIComponent(s)}`) })),
+      ...dashboards.map((d) => ({ label: d.title, note: 'dashboard', run: go(`/dashboards/${encodeURIComponent(d.name)}`) })),
       ...recentTraces().map((t) => ({ label: `${t.label} · ${t.took}`, note: 'recent trace', run: go(`/trace/${t.id}`) })),
       { label: 'Upload trace files', note: 'action', run: chooseFiles },
       { label: 'Switch between light and dark', note: 'action', run: toggleTheme },
@@ -43,7 +51,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       found.unshift({ label: `Trace ${wanted.padStart(32, '0')}`, note: 'go to trace', run: go(`/trace/${wanted.padStart(32, '0')}`) })
     }
     return found.slice(0, 60)
-  }, [text, services])
+  }, [text, services, dashboards])
   const at = Math.min(active, items.length - 1)
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' })

@@ -1,0 +1,47 @@
+import { useState } from 'react'
+import { queryDataset, type UsedColumn } from '../api/datasets'
+import { useAnswer } from '../api/use_answer'
+import { count } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { ErrorState, Skeleton } from '../parts/states'
+import { followInPage, setParams } from '../shell/router'
+import { behindParams, type ChartQuery } from './chart_query'
+import { parseConditions } from './condition_language'
+import { DataTable } from './DataTable'
+import { formatCell } from './values'
+
+// The condition of a mark for a reader: instants as times.
+export function readable(where: string): string {
+  const parsed = parseConditions(where, null)
+  if (!parsed.ok) return where
+  return parsed.conditions
+    .map((c) => {
+      const value = c.values.map((v) => (/^\d{16,}$/.test(v) && c.column === 'time_ns' ? formatCell({ name: 'time_ns', type: 'int' }, BigInt(v)) : /^-?[\d.]+$/.test(v) ? formatCell({ name: c.column, type: 'double' }, Number(v)) : v)).join(', ')
+      return `${c.negated ? 'not ' : ''}${c.column === 'time_ns' ? 'time' : c.column} ${c.op}${value ? ` ${c.op === 'in' ? `(${value})` : value}` : ''}`
+    })
+    .join(' and ')
+}
+
+// The traces behind a mark of the chart above, those with the greatest value first.
+export function BehindMark({ dataset, query, mark, columns, compareUrl }: { dataset: string; query: ChartQuery; mark: string; columns: UsedColumn[]; compareUrl: string }) {
+  const [again, setAgain] = useState(0)
+  const params = behindParams(query, mark, columns)
+  const { data, error, loading } = useAnswer(`behind ${dataset} ${params}`, again, (signal) => queryDataset(dataset, params, signal))
+  const traces = data ? new Set(data.rows.map((row) => row[data.columns.findIndex((c) => c.name === 'trace_id')])).size : 0
+  return (
+    <section className="behind" aria-label="Rows behind the mark">
+      <header className="behind-head">
+        <p>
+          <strong>{data ? `${data.more ? 'The first ' : ''}${count(data.rows.length, 'row')} of ${count(traces, 'trace')}` : 'Rows'}</strong> with {readable(mark)}
+          {query.metric && data && data.rows.length > 1 ? `, by ${query.metric}` : ''}
+        </p>
+        <a className="button quiet" href={compareUrl} onClick={followInPage}>What is different here?</a>
+        <button type="button" className="button quiet" onClick={() => setParams({ mark: null }, 'push')}><Icon name="close" size={12} /> Back to the chart’s table</button>
+      </header>
+      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {loading && !data && <Skeleton rows={4} label="Loading the rows" />}
+      {data && data.rows.length === 0 && <p className="muted pad">No rows: they may have been removed meanwhile.</p>}
+      {data && data.rows.length > 0 && <DataTable rows={data} label="Rows behind the mark" />}
+    </section>
+  )
+}

@@ -1,0 +1,32 @@
+import { useState } from 'react'
+import type { UsedColumn } from '../api/datasets'
+import { count } from '../parts/format'
+import { followInPage } from '../shell/router'
+import { datasetUrl } from './chart_query'
+import { isNumeric } from './values'
+
+// The columns, those asked for most first. A number opens its distribution, a text its breakdown.
+export function ColumnList({ dataset, columns }: { dataset: string; columns: UsedColumn[] }) {
+  const [find, setFind] = useState('')
+  const shown = columns.filter((c) => c.name.toLowerCase().includes(find.toLowerCase()))
+  const linkOf = (c: UsedColumn) => {
+    if (c.type === 'stack') return `/compare?${new URLSearchParams({ dataset, show: 'flame', stack: c.name })}`
+    return datasetUrl(dataset, new URLSearchParams(isNumeric(c) ? { chart: 'distribution', metric: c.name } : { chart: 'breakdown', group_by: c.name, agg: 'count' }))
+  }
+  return (
+    <aside className="column-list" aria-label="Columns">
+      <h2>{count(columns.length, 'column')}</h2>
+      {columns.length > 12 && <input type="search" aria-label="Find a column" placeholder="Find a column" value={find} onChange={(event) => setFind(event.target.value)} />}
+      <ul>
+        {shown.slice(0, 400).map((c) => (
+          <li key={c.name}>
+            <a href={linkOf(c)} onClick={followInPage} title={`${c.name}, ${c.type}, asked for in ${count(c.queries, 'query', 'queries')}`}>{c.name}</a>
+            <span className="muted">{c.type}</span>
+            <span className="num muted" aria-label={`used by ${count(c.queries, 'query', 'queries')}`}>{c.queries > 0 ? c.queries : ''}</span>
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 && <p className="muted">No column goes by that name.</p>}
+    </aside>
+  )
+}

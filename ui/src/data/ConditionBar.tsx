@@ -1,0 +1,67 @@
+import { queryDataset, type UsedColumn } from '../api/datasets'
+import { CompletingBar, type Suggestion } from '../parts/CompletingBar'
+import { COMPARISONS, expectedAt, parseConditions, quoteKey, quoteText } from './condition_language'
+
+interface Props {
+  dataset: string
+  columns: UsedColumn[] | null
+  text: string
+  label: string
+  placeholder?: string
+  button?: string
+  // Words that are no condition but may stand here, such as `rest`.
+  words?: string[]
+  onSubmit: (text: string) => void
+}
+
+const LIMIT = 14
+// Asked once a page and column: completing must not count as using it over and over.
+const known = new Map<string, Promise<string[]>>()
+
+function valuesOf(dataset: string, column: string): Promise<string[]> {
+  const key = `${dataset}\u0000${column}`
+  let values = known.get(key)
+  if (!values) {
+    const query = new URLSearchParams({ group_by: quoteKey(column), agg: 'count', limit: '300' })
+    values = queryDataset(dataset, query).then((rows) => rows.rows.flatMap((row) => (typeof row[0] === 'string' ? [row[0]] : [])))
+    values.catch(() => known.delete(key))
+    known.set(key, values)
+  }
+  return values
+}
+
+export function ConditionBar({ dataset, columns, text, label, placeholder, button, words = [], onSubmit }: Props) {
+  const faultOf = (value: string) => {
+    if (words.includes(value.trim())) return null
+    const parsed = parseConditions(value, columns)
+    return parsed.ok ? null : parsed.message
+  }
+  const wordAt = (value: string, caret: number) => {
+    const { from, to, prefix } = expectedAt(value, caret, columns ?? [])
+    return { from, to, text: prefix }
+  }
+  const complete = async (value: string, caret: number): Promise<Suggestion[]> => {
+    if (!columns) return []
+    const { kind, prefix, column } = expectedAt(value, caret, columns)
+    const has = (s: string) => s.toLowerCase().includes(prefix.toLowerCase())
+    const plain = (insert: string, note = ''): Suggestion => ({ insert, note, open: false })
+    if (kind === 'column') {
+      const special = value.trim() === '' || words.some((w) => w.startsWith(prefix)) ? words.filter(has).map((w) => plain(w, 'everything else')) : []
+      return [...special, ...columns.filter((c) => has(c.name)).slice(0, LIMIT).map((c) => plain(quoteKey(c.name), c.queries > 0 ? `${c.type} · asked ${c.queries}×` : c.type))]
+    }
+    if (kind === 'comparison') return COMPARISONS.filter((c) => c.startsWith(prefix) || prefix === '').map((c) => ({ insert: c, note: '', open: c.endsWith('(') }))
+    if (kind === 'and') return 'and'.startsWith(prefix) ? [plain('and', 'one more condition')] : []
+    const of = columns.find((c) => c.name === column)
+    if (!of) return []
+    if (of.type === 'bool') return ['true', 'false'].filter(has).map((v) => plain(v))
+    if (of.type !== 'text') return []
+    try {
+      return (await valuesOf(dataset, of.name)).filter(has).slice(0, LIMIT).map((v) => plain(quoteText(v)))
+    } catch {
+      return []
+    }
+  }
+  return (
+    <CompletingBar text={text} label={label} placeholder={placeholder ?? 'service = "frontend" and duration_ns > 250ms'} button={button} faultOf={faultOf} wordAt={wordAt} complete={complete} onSubmit={(value) => onSubmit(value.trim())} />
+  )
+}

@@ -1,0 +1,60 @@
+import { useEffect, useState } from 'react'
+import { listDatasets, type DatasetSummary } from '../api/datasets'
+import { useAnswer } from '../api/use_answer'
+import { bytes, count, dateTime, duration, grouped, instantTitle } from '../parts/format'
+import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
+import { followInPage } from '../shell/router'
+
+// What is extracted from traces: every dataset, with its size, its newest row and what it costs.
+export function DatasetsView() {
+  const [again, setAgain] = useState(0)
+  const { data, error, loading } = useAnswer('datasets', again, listDatasets)
+  useEffect(() => {
+    document.title = 'Datasets · wherefore'
+  }, [])
+  const rows = data?.reduce((sum, d) => sum + d.rows, 0) ?? 0
+  const filled = data?.filter((d) => d.rows > 0).length ?? 0
+  return (
+    <div className="page">
+      <header className="answer">
+        <h1>{data ? `${count(data.length, 'dataset')}, ${count(rows, 'row')}` : error ? 'The datasets cannot be listed' : 'Datasets'}</h1>
+        {data && data.length > 0 && <p>{filled === data.length ? 'All have rows.' : `${grouped(data.length - filled)} without rows yet.`} A row is what the features of a dataset say about one trace, or about one of its elements.</p>}
+      </header>
+      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {loading && !data && <Skeleton rows={8} label="Loading the datasets" />}
+      {data && data.length === 0 && (
+        <EmptyState title="No dataset is defined.">
+          <p>A dataset is a file of features; this adds one:</p>
+          <Command text="wherefore dataset apply FILE.yaml" />
+        </EmptyState>
+      )}
+      {data && data.length > 0 && <List datasets={data} />}
+    </div>
+  )
+}
+
+function List({ datasets }: { datasets: DatasetSummary[] }) {
+  const costs = datasets.some((d) => d.costNs !== null)
+  return (
+    <div className="table-box" tabIndex={0} role="region" aria-label="Datasets">
+      <table className="grid">
+        <thead>
+          <tr><th>Dataset</th><th>Owner</th><th className="right">Rows</th><th className="right">Size</th><th>Newest row</th>{costs && <th className="right">CPU a trace</th>}<th>Note</th></tr>
+        </thead>
+        <tbody>
+          {datasets.map((d) => (
+            <tr key={d.name}>
+              <td><a href={`/datasets/${encodeURIComponent(d.name)}`} onClick={followInPage}><strong>{d.name}</strong></a></td>
+              <td>{d.owner || '–'}</td>
+              <td className="num right">{grouped(d.rows)}</td>
+              <td className="num right">{d.bytes > 0 ? bytes(d.bytes) : '–'}</td>
+              <td className="num" title={d.newestNs === null ? undefined : instantTitle(d.newestNs)}>{d.newestNs === null ? '–' : dateTime(d.newestNs).slice(0, 19)}</td>
+              {costs && <td className="num right">{d.costNs === null ? '–' : duration(d.costNs)}</td>}
+              <td>{d.fault ? <span className="bad">▲ {d.fault}</span> : d.standing ? <span className="muted">standing</span> : ''}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
