@@ -17,27 +17,60 @@ namespace {
 // newest are taken, and the answer says so.
 constexpr size_t kComparedRows = 200'000;
 
+// What stands for all rows that the other population does not have.
+constexpr std::string_view kRest = "rest";
+
 struct Population {
   std::vector<ColumnCondition> where;
+  std::vector<ColumnCondition>
+      without;       // rows that fulfil all of these take no part; empty: none are left out
   int64_t rows = 0;  // that match
   DatasetTable table;
 };
 
-Status Read(const AnswerContext& context, const std::string& dataset,
-            const std::vector<std::string>& columns, Population& population) {
+Result<int64_t> CountRows(const AnswerContext& context, const std::string& dataset,
+                          const std::vector<ColumnCondition>& where) {
   DatasetQuery count;
-  count.where = population.where;
+  count.where = where;
   count.aggregates = {{AggregateKind::kCount, "", 0, "count"}};
   WF_ASSIGN(const DatasetRows counted, context.store.QueryRows(context.tenant, dataset, count));
-  population.rows = counted.table.columns[0].numbers[0];
+  return counted.table.columns[0].numbers[0];
+}
+
+DatasetTable RowsWithout(const DatasetTable& table, const std::vector<ColumnCondition>& without) {
+  DatasetTable out;
+  for (const TableColumn& column : table.columns) out.columns.push_back({column.definition});
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (RowMatches(without, table, row)) continue;
+    for (size_t i = 0; i < out.columns.size(); ++i) CopyCell(table.columns[i], row, out.columns[i]);
+  }
+  return out;
+}
+
+Status Read(const AnswerContext& context, const std::string& dataset,
+            const std::vector<std::string>& columns, Population& population) {
+  WF_ASSIGN(population.rows, CountRows(context, dataset, population.where));
   DatasetQuery rows;
   rows.where = population.where;
   rows.columns = columns;
   rows.limit = kComparedRows;
   rows.counting =
       DatasetQuery::Counting::kDoNotCount;  // it reads them all; only what was asked for is used
+  for (const ColumnCondition& condition : population.without) {
+    if (std::find(columns.begin(), columns.end(), condition.column) == columns.end() &&
+        std::find(rows.columns.begin(), rows.columns.end(), condition.column) == rows.columns.end())
+      rows.columns.push_back(condition.column);
+  }
   WF_ASSIGN(DatasetRows read, context.store.QueryRows(context.tenant, dataset, rows));
-  population.table = std::move(read.table);
+  if (population.without.empty()) {
+    population.table = std::move(read.table);
+    return {};
+  }
+  std::vector<ColumnCondition> left_out = population.where;
+  left_out.insert(left_out.end(), population.without.begin(), population.without.end());
+  WF_ASSIGN(const int64_t without, CountRows(context, dataset, left_out));
+  population.rows -= without;
+  population.table = RowsWithout(read.table, population.without);
   return {};
 }
 
@@ -83,8 +116,14 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
   if (!text_a || !text_b)
     return BadInput("dataset compare: two populations are needed",
                     "give --a CONDITION and --b CONDITION");
-  WF_ASSIGN(a.where, ParseConditions(*text_a, "--a"));
-  WF_ASSIGN(b.where, ParseConditions(*text_b, "--b"));
+  if (*text_a == kRest && *text_b == kRest)
+    return BadInput("dataset compare: a and b are both the rest", "give one of them a condition");
+  if (*text_a != kRest) {
+    WF_ASSIGN(a.where, ParseConditions(*text_a, "--a"));
+  }
+  if (*text_b != kRest) {
+    WF_ASSIGN(b.where, ParseConditions(*text_b, "--b"));
+  }
   CompareOptions options;
   for (const auto* where : {&a.where, &b.where}) {
     for (const ColumnCondition& condition : *where) options.excluded.push_back(condition.column);
@@ -97,6 +136,11 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
     WF_ASSIGN(const auto conditions, ParseConditions(text, "--where"));
     common.insert(common.end(), conditions.begin(), conditions.end());
   }
+  if (*text_a == kRest) a.without = b.where;
+  if (*text_b == kRest) b.without = a.where;
+  if ((*text_a == kRest || *text_b == kRest) && a.where.empty() && b.where.empty())
+    return BadInput("dataset compare: without a condition there is no rest",
+                    "say what one population is chosen by");
   for (auto* where : {&a.where, &b.where})
     where->insert(where->end(), common.begin(), common.end());
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "answer/dashboard_answer.h"
 #include "answer/dataset_answer.h"
 #include "answer/export_answer.h"
 #include "answer/import_answer.h"
@@ -145,6 +146,20 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
     routes.push_back({action.method, action.takes_name ? path + "/{dataset}" : path,
                       action.use == ActionUse::kRead ? Right::kRead : Right::kWrite, answer});
   }
+  routes.push_back({"GET", "/api/v1/dashboards", Right::kRead, [context](const RouteRequest& r) {
+                      return Respond(AnswerDashboards(ContextFor(context, r.principal)));
+                    }});
+  const std::string dashboard = "/api/v1/dashboards/{dashboard}";
+  routes.push_back({"GET", dashboard, Right::kRead, [context](const RouteRequest& r) {
+                      return Respond(AnswerDashboard(ContextFor(context, r.principal), r.argument));
+                    }});
+  routes.push_back({"PUT", dashboard, Right::kWrite, [context](const RouteRequest& r) {
+                      return Respond(
+                          SaveDashboard(ContextFor(context, r.principal), r.argument, r.http.body));
+                    }});
+  routes.push_back({"DELETE", dashboard, Right::kWrite, [context](const RouteRequest& r) {
+                      return Respond(DeleteDashboard(ContextFor(context, r.principal), r.argument));
+                    }});
   routes.push_back(
       {"POST", "/api/v1/import", Right::kWrite, [context](const RouteRequest& request) {
          return Respond(AnswerImport(ContextFor(context, request.principal),
