@@ -44,7 +44,7 @@ export function breakdownChart(rows: Rows, q: ChartQuery): ChartModel {
     const plot = { left: label, right: label + space, top: 6, bottom: height - 6 }
     const marks: Mark[] = shown.map((g, i) => ({
       x0: 0, x1: width, y0: 6 + i * BAR, y1: 6 + (i + 1) * BAR, title: g.name, where: g.where,
-      lines: [[valueName, formatNumber(valueName, g.value)], ['rows', grouped(g.rows)],
+      lines: [[valueName, formatNumber(valueName, g.value)], ...(valueName === 'count' ? [] : [['rows', grouped(g.rows)] as [string, string]]),
         ...(g.low !== null && g.high !== null ? [['95 %', `${formatNumber(valueName, g.low)} – ${formatNumber(valueName, g.high)}`] as [string, string]] : [])],
     }))
     const self: Layout = {

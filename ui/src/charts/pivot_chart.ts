@@ -54,7 +54,7 @@ export function pivotChart(rows: Rows, q: ChartQuery): ChartModel {
         values.push(found.value)
         marks.push({
           x0: label + c * cell, x1: label + (c + 1) * cell, y0: HEAD + r * ROW, y1: HEAD + (r + 1) * ROW, title: `${d} · ${a}`,
-          lines: [[valueName, formatNumber(valueName, found.value)], ['rows', grouped(found.rows)]],
+          lines: [[valueName, formatNumber(valueName, found.value)], ...(valueName === 'count' ? [] : [['rows', grouped(found.rows)] as [string, string]])],
           where: joinConditions(cellCondition(down, found.down), cellCondition(across, found.across)),
         })
       }),

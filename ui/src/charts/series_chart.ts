@@ -80,7 +80,7 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
         const until = p.ns + bucketNs
         marks.push({
           x0: px, x1: px, y0: py, y1: py, title: line.name,
-          lines: [[valueName, formatNumber(valueName, p.value)], ['rows', grouped(p.rows)], ['from', `${date(p.ns)} ${clockTime(p.ns)}`], ['for', q.bucket],
+          lines: [[valueName, formatNumber(valueName, p.value)], ...(valueName === 'count' ? [] : [['rows', grouped(p.rows)] as [string, string]]), ['from', `${date(p.ns)} ${clockTime(p.ns)}`], ['for', q.bucket],
             ...(p.low !== null && p.high !== null ? [['95 %', `${formatNumber(valueName, p.low)} – ${formatNumber(valueName, p.high)}`] as [string, string]] : [])],
           where: joinConditions(line.condition, `${INSTANT} >= ${p.ns} and ${INSTANT} < ${until}`),
         })

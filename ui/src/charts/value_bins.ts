@@ -1,4 +1,4 @@
-// Bins of a number's values: by ratio where values span more than a decade and none is at or below zero, else equal.
+// Bins of a number's values: by ratio where values span more than threefold and none is at or below zero, else equal.
 // Bounds are integers where all values are: conditions made from them then mean exactly what is drawn.
 
 export interface Bins {
@@ -17,7 +17,7 @@ export function makeBins(values: number[], wanted: number, linear: boolean): Bin
     if (!Number.isInteger(v)) whole = false
   }
   if (values.length === 0) return { bounds: [0, 1], log: false }
-  const log = !linear && min > 0 && max / min > 10
+  const log = !linear && min > 0 && max / min > 3
   const n = Math.max(1, wanted)
   let bounds: number[]
   if (max === min) bounds = [min, whole ? min + 1 : min + Math.max(Math.abs(min) * 1e-6, 1e-9)]

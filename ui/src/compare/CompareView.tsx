@@ -61,7 +61,7 @@ export function CompareView() {
         <>
           <div className="populations">
             <div className="builder">
-              <Choice label="of" value={dataset} options={all.data!.map((d) => d.name)} onChange={(v) => setParams({ dataset: v, a: null, b: null, where: null, metric: null, stack: null }, 'push')} />
+              <Choice label="of" value={dataset} options={all.data?.map((d) => d.name) ?? [dataset]} onChange={(v) => setParams({ dataset: v, a: null, b: null, where: null, metric: null, stack: null }, 'push')} />
               <Choice label="explain" value={metric} none="nothing in particular" options={columns.filter((c) => isNumeric(c) && c.name !== INSTANT).map((c) => c.name)} onChange={(v) => setParams({ metric: v }, 'push')} />
               <BeforeAfter summary={summary ?? null} />
               <button type="button" className="button quiet" onClick={() => setParams({ a: b, b: a }, 'push')} disabled={!a && !b}>Swap A and B</button>

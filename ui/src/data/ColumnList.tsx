@@ -22,7 +22,7 @@ export function ColumnList({ dataset, columns }: { dataset: string; columns: Use
           <li key={c.name}>
             <a href={linkOf(c)} onClick={followInPage} title={`${c.name}, ${c.type}, asked for in ${count(c.queries, 'query', 'queries')}`}>{c.name}</a>
             <span className="muted">{c.type}</span>
-            <span className="num muted" aria-label={`used by ${count(c.queries, 'query', 'queries')}`}>{c.queries > 0 ? c.queries : ''}</span>
+            <span className="num muted">{c.queries > 0 && <>{c.queries}<span className="sr-only"> queries</span></>}</span>
           </li>
         ))}
       </ul>

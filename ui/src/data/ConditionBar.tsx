@@ -1,6 +1,7 @@
 import { queryDataset, type UsedColumn } from '../api/datasets'
 import { CompletingBar, type Suggestion } from '../parts/CompletingBar'
 import { COMPARISONS, expectedAt, parseConditions, quoteKey, quoteText } from './condition_language'
+import { unitOf, usualGroup, usualMetric } from './values'
 
 interface Props {
   dataset: string
@@ -28,6 +29,12 @@ function valuesOf(dataset: string, column: string): Promise<string[]> {
     known.set(key, values)
   }
   return values
+}
+
+function example(columns: UsedColumn[]): string {
+  const group = usualGroup(columns)
+  const metric = usualMetric(columns)
+  return ['Which rows', group && `${quoteKey(group)} = "…"`, metric && `${quoteKey(metric)} > ${unitOf(metric) === 'duration' ? '250ms' : '100'}`].filter(Boolean).join(', ')
 }
 
 export function ConditionBar({ dataset, columns, text, label, placeholder, button, words = [], onSubmit }: Props) {
@@ -62,6 +69,6 @@ export function ConditionBar({ dataset, columns, text, label, placeholder, butto
     }
   }
   return (
-    <CompletingBar text={text} label={label} placeholder={placeholder ?? 'service = "frontend" and duration_ns > 250ms'} button={button} faultOf={faultOf} wordAt={wordAt} complete={complete} onSubmit={(value) => onSubmit(value.trim())} />
+    <CompletingBar text={text} label={label} placeholder={placeholder ?? example(columns ?? [])} button={button} faultOf={faultOf} wordAt={wordAt} complete={complete} onSubmit={(value) => onSubmit(value.trim())} />
   )
 }

@@ -10,6 +10,7 @@ const OVERSCAN = 10
 const SAMPLE = 200
 
 function widthOf(column: Column, index: number, rows: Cell[][]): number {
+  if (column.name === 'trace_id') return 160
   let widest = column.name.length + 1
   for (const row of rows.slice(0, SAMPLE)) widest = Math.max(widest, formatCell(column, row[index] ?? null).length)
   return Math.min(36, Math.max(6, widest)) * 7.4 + 24

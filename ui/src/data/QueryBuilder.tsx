@@ -65,7 +65,7 @@ export function Choice({ label, value, options, none, onChange }: { label: strin
   return (
     <label className="choice">
       <span className="muted">{label}</span>
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
+      <select aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
         {none !== undefined && <option value="">{none}</option>}
         {none === undefined && value === '' && <option value="">choose…</option>}
         {options.map((o) => <option key={o} value={o}>{o}</option>)}

@@ -77,7 +77,11 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
       if (!open || suggestions.length === 0) setOpen(true)
       else setActive((active + (event.key === 'ArrowDown' ? 1 : active < 0 ? 0 : -1) + suggestions.length) % suggestions.length)
     } else if (event.key === 'Tab' && open && suggestions.length > 0 && !event.shiftKey && wordAt(text, caret).text !== '') {
-      accept(suggestions[Math.max(0, active)]!)
+      // The list may be older than the last letters: what no longer fits them is not meant.
+      const word = wordAt(text, caret).text.toLowerCase()
+      const meant = active >= 0 ? suggestions[active] : suggestions.find((s) => s.insert.toLowerCase().includes(word))
+      if (!meant) return
+      accept(meant)
     } else if (event.key === 'Enter') {
       if (open && active >= 0) accept(suggestions[active]!)
       else submit(text)
