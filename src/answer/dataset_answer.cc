@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "answer/dataset_rows_output.h"
 #include "answer/text_table.h"
@@ -61,6 +62,7 @@ struct Listed {
   const DatasetDefinition* definition = nullptr;
   const DatasetStatus* status = nullptr;
   const Error* fault = nullptr;
+  std::optional<Nanos> cost_ns;
 };
 
 std::string ListText(const std::map<std::string, Listed>& datasets) {
@@ -92,6 +94,8 @@ void ListJson(const std::string& name, const Listed& one, JsonWriter& json) {
   json.Field("oldest_ns", status.oldest_ns).Field("newest_ns", status.newest_ns);
   json.Key("subsampled_before_ns");
   status.sampled_before ? json.Int(*status.sampled_before) : json.Null();
+  json.Key("cost_ns_per_trace");
+  one.cost_ns ? json.Int(*one.cost_ns) : json.Null();
   json.Field("fault", one.fault != nullptr ? one.fault->message : "");
   json.EndObject();
 }
@@ -107,6 +111,11 @@ Result<Answer> AnswerDatasetList(const AnswerContext& context, const Question& q
   for (const DatasetDefinition& one : catalog.definitions()) datasets[one.name].definition = &one;
   for (const auto& [name, error] : catalog.faults()) datasets[name].fault = &error;
   for (const DatasetStatus& one : stored) datasets[one.name].status = &one;
+  WF_ASSIGN(const auto costs, ReadDatasetCosts(context));
+  for (const auto& [name, cost] : costs) {
+    if (const auto found = datasets.find(name); found != datasets.end())
+      found->second.cost_ns = cost.cost_ns;
+  }
   if (WantsText(question)) return TextAnswer(ListText(datasets));
   JsonWriter json;
   json.BeginObject().Key("datasets").BeginArray();

@@ -5,6 +5,7 @@
 //   apply, backfill NAME, delete NAME                      changes
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,13 @@ Result<Answer> AnswerDatasetDelete(const AnswerContext&, const Question&, const 
 // What all datasets of an owner may cost together, of CPU time a trace, unless a change is forced. A trace of some
 // hundred events is built in about 1 ms; the owner of datasets should not cost ten times that.
 constexpr Nanos kOwnerShare = 10 * kMilli;
+
+// What the trial of `apply` measured, by dataset; those never applied have none.
+struct DatasetCost {
+  std::string owner;
+  Nanos cost_ns = 0;  // of CPU time a trace
+};
+Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext& context);
 
 // Backfill with progress, and its report.
 Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,

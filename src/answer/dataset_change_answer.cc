@@ -16,25 +16,8 @@ namespace {
 // What a trial measured, kept beside the definition so that an owner's datasets can be added up.
 constexpr char kCostKind[] = "dataset_cost";
 
-struct Cost {
-  std::string owner;
-  Nanos cost_ns = 0;  // of CPU time a trace
-};
-
-Result<std::map<std::string, Cost>> ReadCosts(const AnswerContext& context) {
-  std::map<std::string, Cost> out;
-  WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kCostKind));
-  JsonParser parser;
-  for (const Document& document : documents) {
-    const auto json = parser.Parse(document.text);
-    if (!json.ok()) continue;
-    out[document.name] = {std::string(json->Get("owner").String()),
-                          json->Get("cost_ns").Int().value_or(0)};
-  }
-  return out;
-}
-
-Status WriteCost(const AnswerContext& context, const std::string& dataset, const Cost& cost) {
+Status WriteCost(const AnswerContext& context, const std::string& dataset,
+                 const DatasetCost& cost) {
   JsonWriter json;
   json.BeginObject().Field("owner", cost.owner).Field("cost_ns", cost.cost_ns).EndObject();
   return context.store.PutDocument(context.tenant, kCostKind, dataset, json.Take());
@@ -104,6 +87,19 @@ std::string ApplyJson(const DatasetDefinition& definition, const DatasetPlan& pl
 
 }  // namespace
 
+Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext& context) {
+  std::map<std::string, DatasetCost> out;
+  WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kCostKind));
+  JsonParser parser;
+  for (const Document& document : documents) {
+    const auto json = parser.Parse(document.text);
+    if (!json.ok()) continue;
+    out[document.name] = {std::string(json->Get("owner").String()),
+                          json->Get("cost_ns").Int().value_or(0)};
+  }
+  return out;
+}
+
 Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& question,
                                   const std::string&) {
   const Params& params = question.params;
@@ -121,7 +117,7 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
   Trial trial;
   trial.counts = extractor.counts();
   trial.cost_ns = trial.counts.traces == 0 ? 0 : trial.counts.cpu_ns / trial.counts.traces;
-  WF_ASSIGN(const auto costs, ReadCosts(context));
+  WF_ASSIGN(const auto costs, ReadDatasetCosts(context));
   trial.owner_cost_ns = trial.cost_ns;
   Nanos before = 0;
   for (const auto& [name, cost] : costs) {
