@@ -82,7 +82,7 @@ test('function calls of two populations as a differential flame graph', async ({
   const page = await open({ url: at({ dataset: 'samples', a: SIDES.a, b: SIDES.b, show: 'flame' }) })
   await page.locator('.plot canvas').waitFor()
   await settled(page)
-  const said = await page.locator('.sentence').innerText()
+  const said = await page.locator('h1').innerText()
   check(/^parse_css changed most: \+\d+ % of its own$/.test(said), said)
   const first = await page.getByRole('table', { name: 'Functions by change of their own' }).getByRole('row').nth(1).innerText()
   check(first.startsWith('parse_css') && first.includes('+'), first)

@@ -17,7 +17,7 @@ const drawn = async (page) => {
   await page.locator('.plot canvas').waitFor()
   await settled(page)
 }
-const plain = (page) => page.locator('.panel-chart .sentence').innerText()
+const plain = (page) => page.locator('h1').innerText()
 
 // A point of the canvas, from its top left.
 async function clickChart(page, x, y) {

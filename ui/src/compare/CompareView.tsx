@@ -31,6 +31,7 @@ export function CompareView() {
   useEffect(() => {
     document.title = 'Compare · wherefore'
   }, [])
+  const [said, setSaid] = useState<string | null>(null)
   const error = all.error ?? about.error
   const range = rangeFromParams(params, STANDARD_RANGE)
   const columns = about.data
@@ -47,8 +48,8 @@ export function CompareView() {
   return (
     <div className="page compare">
       <header className="dataset-head">
-        <div className="answer" id="compare-answer">
-          {columns && a && b && !flame ? null : <h1>Compare two populations</h1>}
+        <div className="answer">
+          {columns && a && b && !flame ? null : <h1>{(flame && said) || 'Compare two populations'}</h1>}
           {columns && a && b && !flame ? <AnswerLine key={`${dataset} ${a} ${b}`} dataset={dataset} a={a} b={b} where={where} metric={metric} range={rangeParams} again={again} /> : null}
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
@@ -75,7 +76,7 @@ export function CompareView() {
             <a href={tabUrl(params, 'flame')} aria-current={flame ? 'page' : undefined} onClick={followInPage}>Function calls</a>
           </nav>
           {flame ? (
-            <Suspense fallback={null}><FlameView dataset={dataset} columns={columns} a={a} b={b} where={where} range={rangeParams} /></Suspense>
+            <Suspense fallback={null}><FlameView dataset={dataset} columns={columns} a={a} b={b} where={where} range={rangeParams} onSentence={setSaid} /></Suspense>
           ) : a && b ? (
             <Differences dataset={dataset} columns={columns} a={a} b={b} where={where} metric={metric} range={rangeParams} again={again} onAgain={() => setAgain((n) => n + 1)} />
           ) : (

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { queryDataset, type Rows, type UsedColumn } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { ChartCanvas, type ChartHandle } from '../charts/ChartCanvas'
@@ -22,12 +22,13 @@ interface Props {
   b: string
   where: string
   range: URLSearchParams
+  onSentence: (text: string | null) => void
 }
 
 const STACKS = '20000'
 
 // Function calls of two populations: the stacks of a column, merged and compared.
-export function FlameView({ dataset, columns, a, b, where, range }: Props) {
+export function FlameView({ dataset, columns, a, b, where, range, onSentence }: Props) {
   const { params } = useRoute()
   const stacks = columns.filter((c) => c.type === 'stack')
   const stack = params.get('stack') ?? stacks[0]?.name ?? ''
@@ -51,6 +52,8 @@ export function FlameView({ dataset, columns, a, b, where, range }: Props) {
   const tree = useMemo(() => data && flameTree(data[0], data[1]), [data])
   const format = (value: number) => (weight ? formatNumber(weight, value) : `${Number((value * 100).toPrecision(3))} %`)
   const model = useMemo(() => tree && flameChart(tree, { side, zoom, stack, format }), [tree, side, zoom, stack, weight])
+  const sentence = model?.sentence ?? null
+  useEffect(() => onSentence(sentence), [sentence])
   const changes: Rows | null = useMemo(() => tree && {
     columns: [{ name: 'function', type: 'text' }, { name: 'a', type: 'text' }, { name: 'b', type: 'text' }, { name: 'change', type: 'text' }],
     rows: functionChanges(tree).slice(0, 2000).map((f) => [f.name, format(f.a), format(f.b), `${f.b > f.a ? '+' : f.b < f.a ? '−' : ''}${format(Math.abs(f.b - f.a))}`]),
@@ -75,7 +78,7 @@ export function FlameView({ dataset, columns, a, b, where, range }: Props) {
   return (
     <section className="panel-chart" aria-label="Differential flame graph">
       <header className="chart-head">
-        <div className="chart-say"><p className="sentence">{model?.sentence}</p></div>
+        <div className="chart-say"><h2>Function calls, A against B</h2></div>
         {model && !empty && (
           <>
             <button type="button" className="icon-button" aria-label="Save the flame graph as PNG" title="Save as PNG" onClick={() => chart.current?.canvas && savePng(chart.current.canvas, model.sentence, `${dataset}-flame.png`)}><Icon name="image" /></button>

@@ -72,5 +72,5 @@ export function functionChanges(tree: FlameTree): FunctionChange[] {
     one.b += f.ownB
     byName.set(f.name, one)
   }
-  return [...byName.values()].sort((x, y) => Math.abs(y.b - y.a) - Math.abs(x.b - x.a) || (x.name < y.name ? -1 : 1))
+  return [...byName.values()].filter((f) => f.a !== 0 || f.b !== 0).sort((x, y) => Math.abs(y.b - y.a) - Math.abs(x.b - x.a) || (x.name < y.name ? -1 : 1))
 }

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { queryDataset, queryUrl, type Cell, type Rows } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { breakdownChart } from '../charts/breakdown_chart'
@@ -28,6 +28,8 @@ interface Props {
   chosen?: string | null
   selection?: string | null
   tools?: React.ReactNode
+  // The answer in a sentence, for the page's heading.
+  onSentence?: (text: string | null) => void
   onPick?: (mark: Mark) => void
   onSelect?: (text: string | null) => void
   // What stands in place of the table while a mark is chosen.
@@ -67,7 +69,7 @@ function conditionOf(rows: Rows, query: ChartQuery): ((row: Cell[]) => string) |
 export const kindName = (query: ChartQuery): string => CHARTS.find(([k]) => k === query.kind)![1]
 
 // One chart with its sentence, its table and its query; asks for itself.
-export function ChartPanel({ dataset, query, title, again = 0, tile = false, chosen, selection, tools, onPick, onSelect, below }: Props) {
+export function ChartPanel({ dataset, query, title, again = 0, tile = false, chosen, selection, tools, onSentence, onPick, onSelect, below }: Props) {
   const params = chartParams(query)
   const key = `${dataset}?${params} ${query.kind} ${query.metric} ${query.kind === 'distribution'}`
   const [retry, setRetry] = useState(0)
@@ -81,6 +83,8 @@ export function ChartPanel({ dataset, query, title, again = 0, tile = false, cho
   const chart = useRef<ChartHandle>(null)
   const [table, setTable] = useState(false)
   const model = useMemo(() => data && modelOf(data, query), [data, query.linear, query.agg, query.bucket])
+  const sentence = model?.sentence ?? null
+  useEffect(() => onSentence?.(sentence), [sentence])
   const name = title ?? kindName(query)
   const file = `${dataset}-${query.kind}`
   const command = commandFor('query', dataset, params)
@@ -93,8 +97,8 @@ export function ChartPanel({ dataset, query, title, again = 0, tile = false, cho
     <section className={`panel-chart ${tile ? 'tile' : ''}`} aria-label={name} aria-busy={loading}>
       <header className="chart-head">
         <div className="chart-say">
-          {tile && <h2>{name}</h2>}
-          {model && <p className={tile ? 'muted' : 'sentence'}>{model.sentence}</p>}
+          <h2>{name}</h2>
+          {tile && model && <p className="muted">{model.sentence}</p>}
         </div>
         {tools}
         {model && !empty && <button type="button" className="icon-button" aria-label={`Save ${name} as PNG`} title="Save as PNG" onClick={() => chart.current?.canvas && savePng(chart.current.canvas, `${name}: ${model.sentence}`, `${file}.png`)}><Icon name="image" /></button>}

@@ -30,6 +30,7 @@ export function DatasetView({ name }: { name: string }) {
   useEffect(() => {
     document.title = `${name} · wherefore`
   }, [name])
+  const [said, setSaid] = useState<string | null>(null)
   const range = rangeFromParams(params, STANDARD_RANGE)
   if (!about.data) {
     return about.error ? <ErrorState error={about.error} onRetry={() => setAgain((n) => n + 1)}><a className="button" href="/datasets" onClick={followInPage}>All datasets</a></ErrorState> : <Skeleton rows={12} label={`Loading ${name}`} />
@@ -40,8 +41,8 @@ export function DatasetView({ name }: { name: string }) {
     <div className="page dataset">
       <header className="dataset-head">
         <div className="answer">
-          <h1><a href="/datasets" onClick={followInPage} aria-label="All datasets">Datasets</a> / {name}</h1>
-          <p>{summary ? <SummaryLine summary={summary} /> : 'no definition any more'}</p>
+          <h1>{(sql === null && said) || name}</h1>
+          <p><a href="/datasets" onClick={followInPage}>Datasets</a> / <strong>{name}</strong><span className="dot" />{summary ? <SummaryLine summary={summary} /> : 'no definition any more'}</p>
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
       </header>
@@ -60,7 +61,7 @@ export function DatasetView({ name }: { name: string }) {
           {sql !== null ? (
             <Suspense fallback={null}><SqlBox dataset={name} sql={sql} columns={columns} /></Suspense>
           ) : (
-            <Question name={name} columns={columns} summary={summary} nowMs={about.data.nowMs} again={again} onAgain={() => setAgain((n) => n + 1)} />
+            <Question name={name} columns={columns} summary={summary} nowMs={about.data.nowMs} again={again} onAgain={() => setAgain((n) => n + 1)} onSentence={setSaid} />
           )}
         </div>
         <ColumnList dataset={name} columns={columns} />
@@ -88,9 +89,10 @@ interface QuestionProps {
   nowMs: number
   again: number
   onAgain: () => void
+  onSentence: (text: string | null) => void
 }
 
-function Question({ name, columns, summary, nowMs, again, onAgain }: QuestionProps) {
+function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }: QuestionProps) {
   const { params } = useRoute()
   const [saving, setSaving] = useState(false)
   const asked = queryFromParams(params)
@@ -126,6 +128,7 @@ function Question({ name, columns, summary, nowMs, again, onAgain }: QuestionPro
         dataset={name}
         query={query}
         again={again}
+        onSentence={onSentence}
         chosen={mark}
         selection={selection}
         tools={<button type="button" className="button quiet" onClick={() => setSaving(true)}><Icon name="plus" size={14} /> Dashboard</button>}

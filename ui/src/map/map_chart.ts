@@ -9,7 +9,7 @@ import { OUTSIDE, type Edge, type Graph, type Node } from './service_graph'
 // failed; its label says rate, errors and duration.
 
 const BOX = { width: 150, height: 44 }
-const GAP = { x: 150, y: 26 }
+const GAP = { x: 170, y: 26 }
 
 const TEXT = { name: '', type: 'text' } as const
 
@@ -52,6 +52,9 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
         where: node.name === OUTSIDE ? 'not caller exists' : cellCondition({ ...TEXT, name: 'service' }, node.name),
       })
     }
+    // In a large map labels of all arrows would cover each other: only that of the one pointed at shows.
+    const crowded = graph.edges.length > 60
+    const taken: { x: number; y: number }[] = []
     const arrows = graph.edges.map((e) => {
       const from = at.get(e.from || OUTSIDE)!
       const to = at.get(e.to || OUTSIDE)!
@@ -61,9 +64,11 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
       const x1 = self || !forward ? to.x + BOX.width / 2 : to.x
       const y0 = forward ? from.y + BOX.height / 2 : from.y + BOX.height
       const y1 = forward ? to.y + BOX.height / 2 : self ? to.y + BOX.height : to.y + BOX.height
-      // Labels stand nearer to the callee, where arrows of one caller have parted.
-      const lx = forward ? x0 + (x1 - x0) * 0.58 : (x0 + x1) / 2
-      const ly = forward ? y0 + (y1 - y0) * 0.66 : Math.max(y0, y1) + 14
+      const lx = (x0 + x1) / 2
+      let ly = forward ? (y0 + y1) / 2 : Math.max(y0, y1) + 14
+      // Labels must not cover each other: the later one steps down.
+      while (!crowded && taken.some((t) => Math.abs(t.x - lx) < 130 && Math.abs(t.y - ly) < 18) && ly < height - 12) ly += 6
+      taken.push({ x: lx, y: ly })
       marks.push({ x0: lx - 46, x1: lx + 46, y0: ly - 9, y1: ly + 9, title: `${e.from || OUTSIDE} → ${e.to}`, lines: edgeFacts(e, seconds), where: edgeCondition(e) })
       return { e, x0, y0, x1, y1, lx, ly, forward, self }
     })
@@ -96,19 +101,6 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
           ctx.fill()
           ctx.globalAlpha = 1
         })
-        ctx.textAlign = 'center'
-        // In a large map labels of all arrows would cover each other: those pointed at remain.
-        const crowded = arrows.length > 60
-        arrows.forEach((a, i) => {
-          const on = marks[boxes.length + i]!.where === active
-          if (crowded && !on) return
-          const label = `${rate(a.e.calls, seconds)} · ${a.e.p95 === null ? '–' : duration(a.e.p95)}${a.e.errors > 0 ? ` · ▲ ${percent(a.e.errors, a.e.calls)}` : ''}`
-          const w = ctx.measureText(label).width + 10
-          ctx.fillStyle = on ? colours.accentSoft : colours.background
-          ctx.fillRect(a.lx - w / 2, a.ly - 8, w, 16)
-          ctx.fillStyle = a.e.errors > 0 ? colours.bad : colours.text
-          ctx.fillText(label, a.lx, a.ly)
-        })
         ctx.textAlign = 'left'
         boxes.forEach(({ x, y, node }, i) => {
           const on = marks[i]!.where === active
@@ -126,9 +118,21 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
           ctx.fillText(fit(ctx, node.name, BOX.width - 22), x + 13, y + (node.name === OUTSIDE ? BOX.height / 2 : 15))
           if (node.name !== OUTSIDE) {
             ctx.fillStyle = node.errors > 0 ? colours.bad : colours.muted
-            ctx.fillText(`${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)} errors` : ''}`, x + 13, y + 31)
+            ctx.fillText(node.calls === 0 ? 'is not called' : `${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)} errors` : ''}`, x + 13, y + 31)
           }
         })
+        ctx.textAlign = 'center'
+        arrows.forEach((a, i) => {
+          const on = marks[boxes.length + i]!.where === active
+          if (crowded && !on) return
+          const label = `${rate(a.e.calls, seconds)} · ${a.e.p95 === null ? '–' : duration(a.e.p95)}${a.e.errors > 0 ? ` · ▲ ${percent(a.e.errors, a.e.calls)}` : ''}`
+          const w = ctx.measureText(label).width + 10
+          ctx.fillStyle = on ? colours.accentSoft : colours.background
+          ctx.fillRect(a.lx - w / 2, a.ly - 8, w, 16)
+          ctx.fillStyle = a.e.errors > 0 ? colours.bad : colours.text
+          ctx.fillText(label, a.lx, a.ly)
+        })
+        ctx.textAlign = 'left'
       },
     }
     return self

@@ -40,6 +40,8 @@ export function edgesOf(rows: Rows): Edge[] {
 }
 
 export const OUTSIDE = 'outside'
+const LONGEST = 12
+const TALLEST = 30
 
 export function layOut(edges: Edge[]): Graph {
   const name = (s: string) => s || OUTSIDE
@@ -52,11 +54,16 @@ export function layOut(edges: Edge[]): Graph {
     push(out, name(e.from), name(e.to))
     push(into, name(e.to), name(e.from))
   }
-  const layer = layersOf([...names].sort(), out, into)
+  const sorted = [...names].sort()
+  let layer = layersOf(sorted, out, into)
+  // Graphs full of cycles make one long chain of the longest way; the shortest one keeps them readable.
+  if (Math.max(...layer.values()) > LONGEST) layer = distancesOf(sorted, out, into)
   const byLayer: string[][] = []
-  for (const n of [...names].sort()) (byLayer[layer.get(n)!] ??= []).push(n)
-  const layers = Array.from(byLayer, (l) => l ?? [])
-  untangle(layers, into, out)
+  for (const n of sorted) (byLayer[layer.get(n)!] ??= []).push(n)
+  const whole = Array.from(byLayer, (l) => l ?? [])
+  untangle(whole, into, out)
+  // A layer of many services becomes several columns: a canvas has a greatest height.
+  const layers = whole.flatMap((l) => Array.from({ length: Math.ceil(l.length / TALLEST) }, (_, i) => l.slice(i * TALLEST, (i + 1) * TALLEST)))
   const calls = new Map<string, [number, number]>()
   for (const e of edges) {
     const sum = calls.get(name(e.to)) ?? [0, 0]
@@ -99,6 +106,24 @@ function layersOf(names: string[], out: Map<string, string[]>, into: Map<string,
   const layer = new Map<string, number>(names.map((n) => [n, 0]))
   for (const n of order.reverse()) {
     for (const to of out.get(n) ?? []) if (!back.has(`${n}\u0000${to}`)) layer.set(to, Math.max(layer.get(to)!, layer.get(n)! + 1))
+  }
+  return layer
+}
+
+// The fewest calls from a service nobody calls (or, in a closed circle, from its first by name).
+function distancesOf(names: string[], out: Map<string, string[]>, into: Map<string, string[]>): Map<string, number> {
+  const layer = new Map<string, number>()
+  for (const root of [...names.filter((n) => !into.has(n)), ...names]) {
+    if (layer.has(root)) continue
+    layer.set(root, 0)
+    const queue = [root]
+    for (const n of queue) {
+      for (const to of out.get(n) ?? []) {
+        if (layer.has(to)) continue
+        layer.set(to, layer.get(n)! + 1)
+        queue.push(to)
+      }
+    }
   }
   return layer
 }
