@@ -5,7 +5,7 @@ import { datasetMock } from './mock_datasets.mjs'
 import { startMock } from './mock_server.mjs'
 import { fillPages, PAGES } from './population.mjs'
 
-const server = await startServer()
+const server = await startServer(['--tailer', 'off'])
 const now = BigInt(Date.now()) * 1_000_000n
 await fillPages(server, now)
 const SIDES = { dataset: 'pages', a: 'version = "1.2"', b: 'version = "1.3"', metric: 'latency_ns' }

@@ -5,7 +5,7 @@ import { datasetMock } from './mock_datasets.mjs'
 import { startMock } from './mock_server.mjs'
 import { fillPages } from './population.mjs'
 
-const server = await startServer()
+const server = await startServer(['--tailer', 'off'])
 await fillPages(server, BigInt(Date.now()) * 1_000_000n)
 const put = (name, body) => fetch(`${server.url}/api/v1/dashboards/${name}`, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 const CHARTS = [

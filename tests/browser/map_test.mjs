@@ -5,7 +5,7 @@ import { startMock } from './mock_server.mjs'
 import { backfill } from './population.mjs'
 import { hour } from './scenario.mjs'
 
-const server = await startServer()
+const server = await startServer(['--tailer', 'off'])
 const drawn = async (page) => {
   await page.locator('.plot canvas').waitFor()
   await settled(page)
