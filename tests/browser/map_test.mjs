@@ -6,6 +6,12 @@ import { backfill } from './population.mjs'
 import { hour } from './scenario.mjs'
 
 const server = await startServer(['--tailer', 'off'])
+let calls = null
+const filled = () =>
+  (calls ??= (async () => {
+    await server.feed(hour(7, BigInt(Date.now()) * 1_000_000n, 120))
+    await backfill(server, 'calls')
+  })())
 const drawn = async (page) => {
   await page.locator('.plot canvas').waitFor()
   await settled(page)
@@ -17,11 +23,10 @@ test('without calls it says what fills it', async ({ open }) => {
   check((await page.locator('.state').innerText()).includes('backfill'), await page.locator('.state').innerText())
   await checkAxe(page, 'an empty map')
   await shoot(page, 'map-empty')
-  await server.feed(hour(7, BigInt(Date.now()) * 1_000_000n, 120))
-  await backfill(server, 'calls')
 })
 
 test('the map names services and calls; its table has the API’s numbers', async ({ open }) => {
+  await filled()
   const page = await open({ url: `${server.url}/map` })
   await drawn(page)
   const said = await page.locator('h1').innerText()
@@ -34,6 +39,7 @@ test('the map names services and calls; its table has the API’s numbers', asyn
 })
 
 test('an arrow leads to its calls and to its traces, and back', async ({ open }) => {
+  await filled()
   const page = await open({ url: `${server.url}/map` })
   await drawn(page)
   await page.getByRole('button', { name: 'Rows behind caller = "compute" and service = "storage"' }).click()
@@ -51,6 +57,7 @@ test('an arrow leads to its calls and to its traces, and back', async ({ open })
 })
 
 test('keyboard alone: arrows walk services and calls, Enter chooses one', async ({ open }) => {
+  await filled()
   const page = await open({ url: `${server.url}/map` })
   await drawn(page)
   await page.locator('.plot-scroll').focus()
@@ -60,7 +67,10 @@ test('keyboard alone: arrows walk services and calls, Enter chooses one', async 
   await page.getByRole('link', { name: 'Its traces' }).waitFor()
 })
 
-test('the map in light and dark, wide and narrow, without serious axe findings', ({ open }) => everyLook(open, `${server.url}/map`, 'map', drawn))
+test('the map in light and dark, wide and narrow, without serious axe findings', async ({ open }) => {
+  await filled()
+  await everyLook(open, `${server.url}/map`, 'map', drawn)
+})
 
 test('loading, failing and huge: 300 services in cycles', async ({ open }) => {
   const state = { delayMs: 700, status: 503, body: { error: { code: 'overloaded', message: 'The store is behind by 3 batches.', hint: 'Ask again.' } } }

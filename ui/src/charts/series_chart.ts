@@ -184,7 +184,7 @@ export function paintMarker(ctx: CanvasRenderingContext2D, i: number, x: number,
   else ctx.stroke()
 }
 
-const perRow = (width: number) => Math.max(1, Math.floor((width - MARGIN.left) / 150))
+const perRow = (width: number) => Math.max(1, Math.floor((width - MARGIN.left) / (width < 500 ? 96 : 150)))
 const legendRows = (lines: Line[], width: number) => Math.ceil(lines.length / perRow(width))
 
 function paintLegend(ctx: CanvasRenderingContext2D, lines: Line[], width: number, colours: CanvasColours) {

@@ -65,7 +65,7 @@ export const quoteKey = (name: string): string =>
 
 export function nearest(word: string, known: string[]): string | null {
   let best: string | null = null
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  let least = Math.floor(word.length / 3) + 2
   for (const name of known) {
     const d = distance(word.toLowerCase(), name.toLowerCase(), least)
     if (d < least) {

@@ -118,7 +118,7 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
           ctx.fillText(fit(ctx, node.name, BOX.width - 22), x + 13, y + (node.name === OUTSIDE ? BOX.height / 2 : 15))
           if (node.name !== OUTSIDE) {
             ctx.fillStyle = node.errors > 0 ? colours.bad : colours.muted
-            ctx.fillText(node.calls === 0 ? 'is not called' : `${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)} errors` : ''}`, x + 13, y + 31)
+            ctx.fillText(fit(ctx, node.calls === 0 ? 'is not called' : `${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)}` : ''}`, BOX.width - 18), x + 13, y + 31)
           }
         })
         ctx.textAlign = 'center'
