@@ -89,6 +89,18 @@ await check('openapi: a dataset is applied, filled and deleted', async (assert) 
   await change('POST', '/api/v1/dataset/backfill/{dataset}', '/api/v1/dataset/backfill/calls', 200);
 });
 
+await check('openapi: a dashboard is saved and deleted', async (assert) => {
+  const change = async (method, path, request, status, body) =>
+    checkAnswer(path, method, status, await get(request, { method, body }), assert);
+  const board = { title: 'Calls', charts: [{ title: 'Rate', dataset: 'calls', query: 'agg=count' }] };
+  const saved = await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/openapi', 200, JSON.stringify(board));
+  assert.equal(saved.charts[0].wide, false);
+  await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/openapi', 400, '{"title":"no charts"}');
+  await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 200, JSON.stringify(board));
+  await change('DELETE', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 200);
+  await change('DELETE', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 404);
+});
+
 await check('openapi: every reference resolves, every operation has its own id, path parameters are declared', (assert) => {
   for (const reference of api.references()) api.resolve({ $ref: reference });
   const ids = api.operations().map(({ operation }) => operation.operationId);
@@ -185,6 +197,11 @@ const questions = [
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', since: '1h' })}`, (body, assert) => assert.ok(body.spans.some((entry) => entry.trace_id === traceId))],
   ['/api/v1/resource', 200, `/api/v1/resource${q({ host: 'host-1', thread: '12', pid: '4711' })}`],
   ['/api/v1/resource', 400, '/api/v1/resource'],
+  ['/api/v1/dashboards', 200, '/api/v1/dashboards', (body, assert) => assert.deepEqual(body.dashboards.map((entry) => entry.name), ['openapi'])],
+  ['/api/v1/dashboards/{dashboard}', 200, '/api/v1/dashboards/openapi'],
+  ['/api/v1/dashboards/{dashboard}', 404, '/api/v1/dashboards/nothing'],
+  ['/api/v1/dataset/compare/{dataset}', 200, `/api/v1/dataset/compare/calls${q({ a: 'rest', b: 'error = false' })}`],
+  ['/api/v1/dataset/compare/{dataset}', 400, `/api/v1/dataset/compare/calls${q({ a: 'rest', b: 'rest' })}`],
   ['/api/v1/dataset/list', 200, '/api/v1/dataset/list', (body, assert) => assert.ok(body.datasets.some((entry) => entry.dataset === 'calls' && entry.standing))],
   ['/api/v1/dataset/list', 200, '/api/v1/dataset/list?format=text'],
   ['/api/v1/dataset/columns/{dataset}', 200, '/api/v1/dataset/columns/calls', (body, assert) => assert.ok(body.columns.some((entry) => entry.name === 'duration_ns'))],
