@@ -28,6 +28,7 @@ void SummarizeRawEvents(const EventBatch& b, size_t begin, size_t end, TraceSumm
   Nanos last = b.start_ns[begin];
   size_t named = begin;
   std::unordered_map<uint64_t, int> open_units;
+  std::unordered_map<uint64_t, size_t> unit_rows;
   bool begun = false;
   for (size_t i = begin; i < end; ++i) {
     last = std::max(last, b.start_ns[i]);
@@ -36,6 +37,7 @@ void SummarizeRawEvents(const EventBatch& b, size_t begin, size_t end, TraceSumm
     } else if (b.type[i] == EventType::kUnitBegin) {
       if (!begun && out.spans == 0) named = i;
       begun = true;
+      unit_rows.emplace(b.id1[i], i);
       ++open_units[b.id1[i]];
     } else if (b.type[i] == EventType::kUnitEnd) {
       --open_units[b.id1[i]];
@@ -43,6 +45,10 @@ void SummarizeRawEvents(const EventBatch& b, size_t begin, size_t end, TraceSumm
   }
   out.service = b.str(b.processes[b.process[named]].service);
   out.name = b.str(b.name[named]);
+  // A unit tells once where it runs; its blocks need not repeat it.
+  if (const auto unit = unit_rows.find(b.id2[named]);
+      out.service.empty() && unit != unit_rows.end())
+    out.service = b.str(b.processes[b.process[unit->second]].service);
   out.start_ns = b.start_ns[begin];
   out.duration_ns = SaturatingSub(last, out.start_ns);
   out.complete = begun && std::all_of(open_units.begin(), open_units.end(),

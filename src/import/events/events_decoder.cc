@@ -84,6 +84,9 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   batch.type.back() = type;
   if (type == EventType::kBlockBegin)
     batch.kind.back() = ReadKind(annotations.Get("label:kind").String());
+  // Where searches look for what a trace is called.
+  if (type == EventType::kBlockBegin || type == EventType::kUnitBegin)
+    batch.name.back() = batch.strings.Intern(annotations.Get("label:name").String());
   if (const auto time = event.Get("time_ns").IntOrText()) {
     batch.start_ns.back() = *time;
     batch.marks.back() = kHasStart;
