@@ -120,7 +120,11 @@ TEST_F(DelayedQueueTest, KillLosesNothingThatWasSynced) {
     ::close(pipe_ends[1]);
     char buffer[1000];
     size_t told = 0;
-    while (told < 2000) told += static_cast<size_t>(::read(pipe_ends[0], buffer, sizeof buffer));
+    while (told < 2000) {
+      const ssize_t n = ::read(pipe_ends[0], buffer, sizeof buffer);
+      ASSERT_GT(n, 0) << "the child ended by itself";
+      told += static_cast<size_t>(n);
+    }
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     for (ssize_t n; (n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
