@@ -12,6 +12,7 @@
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
+#include "lang/common/suggestion.h"
 #include "store/duckdb/sql_sandbox.h"
 
 namespace wf {
@@ -106,6 +107,14 @@ int Main(int argc, char** argv) {
   } catch (const CLI::Error& error) {
     std::string verb;
     for (const CLI::App* app : root.get_subcommands()) verb = app->get_name() + " ";
+    if (verb.empty() && argc > 1 && argv[1][0] != '-') {  // CLI11 says only that a verb is wanted
+      std::vector<std::string> known;
+      for (const Verb& one : verbs) known.push_back(one.app->get_name());
+      const std::string meant = DidYouMean(argv[1], known);
+      return Report(BadInput(std::string(argv[1]) + ": no such verb",
+                             meant.empty() ? "wherefore --help lists them" : meant),
+                    WantsJson(argc, argv));
+    }
     return Report(BadInput(error.what(), "wherefore " + verb + "--help describes the flags"),
                   WantsJson(argc, argv));
   }

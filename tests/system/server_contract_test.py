@@ -109,6 +109,9 @@ def exit_codes():
                             ("no verb", []), ("an unknown format", ["traces", "--format", "xml"])):
         ran = cli(*arguments, store=store, text=True) if "--format" in arguments else cli(*arguments, store=store)
         check(f"2: {name}, stdout empty, stderr tells", ran.code == 2 and not ran.out and ran.err, ran)
+    typo = cli("critical-pth", store=store)
+    check("a verb with a typo is named, and the one meant", typo.error["message"].startswith("critical-pth") and
+          "critical-path" in typo.error["hint"], typo)
     nobody = socket.socket()
     nobody.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{nobody.getsockname()[1]}"

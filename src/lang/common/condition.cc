@@ -8,25 +8,11 @@
 
 #include "lang/common/diagnostic.h"
 #include "lang/common/lexer.h"
+#include "lang/common/number_units.h"
 #include "lang/common/suggestion.h"
 
 namespace wf {
 namespace {
-
-struct NumberUnit {
-  std::string_view name;
-  int64_t factor;
-};
-constexpr NumberUnit kUnits[] = {{"ns", 1},
-                                 {"us", 1'000},
-                                 {"ms", 1'000'000},
-                                 {"s", 1'000'000'000},
-                                 {"m", 60'000'000'000},
-                                 {"h", 3'600'000'000'000},
-                                 {"B", 1},
-                                 {"kB", 1'000},
-                                 {"MB", 1'000'000},
-                                 {"GB", 1'000'000'000}};
 
 struct NamedAggregate {
   std::string_view name;
@@ -207,7 +193,7 @@ class Reader {
     if (Peek().kind == TokenKind::kName && touches) {
       const Token& unit = Peek();
       bool known = false;
-      for (const NumberUnit& one : kUnits) {
+      for (const NumberUnit& one : kNumberUnits) {
         if (one.name == unit.text) factor = one.factor, known = true;
       }
       if (!known)

@@ -4,25 +4,11 @@
 #include <cmath>
 
 #include "lang/common/lexer.h"
+#include "lang/common/number_units.h"
 #include "lang/common/suggestion.h"
 
 namespace wf::feature {
 namespace {
-
-struct NumberUnit {
-  std::string_view name;
-  int64_t factor;
-};
-constexpr NumberUnit kUnits[] = {{"ns", 1},
-                                 {"us", 1'000},
-                                 {"ms", 1'000'000},
-                                 {"s", 1'000'000'000},
-                                 {"m", 60'000'000'000},
-                                 {"h", 3'600'000'000'000},
-                                 {"B", 1},
-                                 {"kB", 1'000},
-                                 {"MB", 1'000'000},
-                                 {"GB", 1'000'000'000}};
 
 // Where grammar and text part. Caught in Statement; leaves this file never.
 struct SyntaxFault {
@@ -392,7 +378,7 @@ class Parser {
     literal.integer = integer;
     literal.number = number;
     if (Peek().kind != TokenKind::kName || Peek().IsName("in") || Peek().IsName("exists")) return;
-    for (const NumberUnit& unit : kUnits) {
+    for (const NumberUnit& unit : kNumberUnits) {
       if (!Peek().IsName(unit.name)) continue;
       const double scaled = std::round(number * static_cast<double>(unit.factor));
       const bool overflows = whole ? __builtin_mul_overflow(integer, unit.factor, &literal.integer)
@@ -405,7 +391,7 @@ class Parser {
       return;
     }
     std::vector<std::string> known;
-    for (const NumberUnit& unit : kUnits) known.emplace_back(unit.name);
+    for (const NumberUnit& unit : kNumberUnits) known.emplace_back(unit.name);
     std::string hint = DidYouMean(Peek().text, known);
     Fail(Peek(), "\"" + Peek().text + "\" is not a unit",
          (hint.empty() ? "" : hint + " ") + "units are ns us ms s m h and B kB MB GB");
