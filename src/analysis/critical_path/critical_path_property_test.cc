@@ -180,6 +180,7 @@ class AllRules {
     if (came_from_ == kNone || start >= now_) return false;
     const Block& before = t_.blocks[came_from_];
     const Nanos from = std::max(before.start_ns, lo), to = std::min(before.end_ns, hi);
+    if (from >= to) return false;  // rule 2: an empty one takes no part, not even as the one before
     const Nanos both = std::min(end, to) - std::max(start, from);
     return from == now_ && both <= 1'000'000 && 20 * both <= std::min(end - start, to - from);
   }
