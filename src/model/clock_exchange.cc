@@ -8,10 +8,11 @@
 
 namespace wf {
 
-void ExchangeTable::Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received) {
+void ExchangeTable::Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received,
+                        Nanos asked) {
   const Nanos delay = SaturatingSub(received, sent);
-  int64_t window = sent / kClockWindow;
-  if (sent % kClockWindow < 0) --window;  // times before 1970 round down too
+  int64_t window = asked / kClockWindow;
+  if (asked % kClockWindow < 0) --window;  // times before 1970 round down too
   const auto [at, fresh] = least_.try_emplace({from_host, to_host, window}, Least{delay, 1});
   if (fresh) return;
   at->second.delay = std::min(at->second.delay, delay);
@@ -104,9 +105,9 @@ class TraceExchanges {
  private:
   uint32_t HostOf(uint32_t row) const { return host_[home_->ProcessOf(row)]; }
 
-  void Message(uint32_t from_row, Nanos sent, uint32_t to_row, Nanos received) {
+  void Message(uint32_t from_row, Nanos sent, uint32_t to_row, Nanos received, Nanos asked) {
     const uint32_t from = HostOf(from_row), to = HostOf(to_row);
-    if (from != 0 && to != 0 && from != to) table_.Add(from, sent, to, received);
+    if (from != 0 && to != 0 && from != to) table_.Add(from, sent, to, received, asked);
   }
 
   bool IsAsync(uint32_t row) const {
@@ -127,8 +128,10 @@ class TraceExchanges {
   void Relate(uint32_t parent, uint32_t child) {
     if (HostOf(parent) == HostOf(child) || HostOf(parent) == 0 || HostOf(child) == 0) return;
     const ExchangeEvidence evidence = EvidenceOf(FactsOf(parent), FactsOf(child));
-    if (evidence.request) Message(parent, batch_.start_ns[parent], child, batch_.start_ns[child]);
-    if (evidence.response) Message(child, batch_.end_ns[child], parent, batch_.end_ns[parent]);
+    const Nanos asked = batch_.start_ns[parent];
+    if (evidence.request) Message(parent, asked, child, batch_.start_ns[child], asked);
+    if (evidence.response)
+      Message(child, batch_.end_ns[child], parent, batch_.end_ns[parent], asked);
   }
 
   // Events whose sender and receiver tell the same id. The earliest send is before every receive.
@@ -151,16 +154,22 @@ class TraceExchanges {
       for (end = begin;
            end < sends_.size() && batch_.id1[sends_[end]] == batch_.id1[sends_[begin]];)
         ++end;
-      for (const Relation& relation : kRelations) {
-        uint32_t send = kNone;
-        for (size_t i = begin; i < end && send == kNone; ++i) {
-          if (batch_.type[sends_[i]] == relation.send) send = sends_[i];
+      const auto first_of = [&](EventType type) {
+        for (size_t i = begin; i < end; ++i) {
+          if (batch_.type[sends_[i]] == type) return sends_[i];
         }
+        return kNone;
+      };
+      const uint32_t request = first_of(EventType::kRpcClientSend);
+      for (const Relation& relation : kRelations) {
+        const uint32_t send = first_of(relation.send);
         if (send == kNone) continue;
+        const bool response = relation.send == EventType::kRpcServerSend && request != kNone;
+        const Nanos asked = batch_.start_ns[response ? request : send];
         for (size_t i = begin; i < end; ++i) {
           const uint32_t receive = sends_[i];
           if (batch_.type[receive] != relation.receive) continue;
-          Message(send, batch_.start_ns[send], receive, batch_.start_ns[receive]);
+          Message(send, batch_.start_ns[send], receive, batch_.start_ns[receive], asked);
         }
       }
     }
@@ -210,8 +219,9 @@ class TraceExchanges {
       parent.marks |= kHasEnd;
     }
     const ExchangeEvidence evidence = EvidenceOf(parent, child);
-    if (evidence.request) Message(send, parent.start_ns, span, child.start_ns);
-    if (evidence.response) Message(span, child.end_ns, receive, parent.end_ns);
+    const Nanos asked = parent.start_ns;
+    if (evidence.request) Message(send, asked, span, child.start_ns, asked);
+    if (evidence.response) Message(span, child.end_ns, receive, parent.end_ns, asked);
   }
 
   const EventBatch& batch_;

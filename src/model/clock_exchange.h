@@ -17,7 +17,9 @@ namespace wf {
 class ExchangeTable {
  public:
   uint32_t Host(std::string_view name) { return hosts_.Intern(name); }  // 0 for the empty name
-  void Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received);
+  // A response stands in the window of its request, told by `asked`, the caller's time: else a call between clocks that
+  // differ, or one across a border, would give each of two windows half of what bounds their offset.
+  void Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received, Nanos asked);
   // Sorted by (window, from, to).
   std::vector<ClockExchange> Exchanges() const;
   bool empty() const { return least_.empty(); }

@@ -167,6 +167,31 @@ TEST(Clock, AHostThatJoinsLaterDoesNotMoveThoseWhoseClocksAreKnown) {
   EXPECT_EQ(OffsetsOf(offsets, "c")[0].offset_ns, 900);
 }
 
+TEST(Clock, ACallAtTheBorderOfAWindowIsAsGoodAsAnyOther) {
+  for (const Nanos skew : {-30 * kSecond, 30 * kSecond, -2 * kClockWindow}) {
+    // Recorded in two windows: by the clocks' difference, or because the call lasts across the border.
+    for (const Nanos at : {kHour - kSecond, kHour + 10 * kSecond, kHour + 2 * kMinute}) {
+      Simulation simulation(2);
+      simulation.Call(0, 1, at, kMilli, 5 * kSecond, kMilli, 0, skew);
+      const auto offsets = simulation.Solve();
+      ASSERT_EQ(OffsetsOf(offsets, "h1").size(), 1u);
+      EXPECT_EQ(OffsetsOf(offsets, "h1")[0].offset_ns - OffsetsOf(offsets, "h0")[0].offset_ns,
+                skew);
+      simulation.ForEachTrace(offsets, [](const Trace& trace) { EXPECT_TRUE(trace.usable()); });
+    }
+  }
+}
+
+TEST(Clock, AWindowThatProvesLittleGoesWithTheOthers) {
+  // The first window allows that nothing is off; the second shows that b is 100 behind.
+  const auto offsets = SolveClocks(
+      {{"b", "a", 0, 110, 1}, {"a", "b", kClockWindow, -90, 1}, {"b", "a", kClockWindow, 110, 1}});
+  ASSERT_EQ(OffsetsOf(offsets, "b").size(), 2u);
+  EXPECT_EQ(OffsetsOf(offsets, "b")[0].offset_ns, -100);
+  EXPECT_EQ(OffsetsOf(offsets, "b")[1].offset_ns, -100);
+  EXPECT_EQ(OffsetsOf(offsets, "b")[0].error_ns, 10);
+}
+
 TEST(Clock, MillisecondsOfSkewWithSymmetricDelaysAreFoundExactly) {
   Simulation simulation(2);
   for (int i = 0; i < 100; ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace wf {
 namespace {
@@ -65,9 +66,12 @@ Result<HostClocks> ClocksFor(Store& store, const std::string& tenant, const Even
                          SaturatingAdd(time.until, kClockWindow)};
   WF_ASSIGN(auto stored, store.ReadClocks(tenant, around));
   if (first_seen.size() > 1) {
+    // A window is the caller's: a host whose clock is off may stand in that of another.
+    std::set<Nanos> windows;
+    for (const auto& [host, first] : first_seen) windows.insert(WindowStart(first));
     const bool unsolved = std::any_of(first_seen.begin(), first_seen.end(), [&](const auto& seen) {
       return std::none_of(stored.begin(), stored.end(), [&](const ClockOffset& offset) {
-        return offset.host == seen.first && offset.from_ns == WindowStart(seen.second);
+        return offset.host == seen.first && windows.count(offset.from_ns) != 0;
       });
     });
     if (unsolved) {

@@ -195,8 +195,9 @@ void SegmentWriter::GatherExchange(size_t parent, size_t child) {
   const ExchangeEvidence evidence = EvidenceOf(caller, callee);
   const uint32_t from_host = exchanges_.Host(base.str(from)),
                  to_host = exchanges_.Host(base.str(to));
-  if (evidence.request) exchanges_.Add(from_host, caller.start_ns, to_host, callee.start_ns);
-  if (evidence.response) exchanges_.Add(to_host, callee.end_ns, from_host, caller.end_ns);
+  const Nanos asked = caller.start_ns;
+  if (evidence.request) exchanges_.Add(from_host, asked, to_host, callee.start_ns, asked);
+  if (evidence.response) exchanges_.Add(to_host, callee.end_ns, from_host, caller.end_ns, asked);
 }
 
 // Traces with events other than spans, shared span ids or asynchronous children: rare, so their rows are copied and
