@@ -1,0 +1,68 @@
+// Execution: everything that ran, as far as it is known, ready to be asked about. Columns, one entry an event, in the
+// order of time: start, then end, then as added. Events are told by their index in it.
+//
+// Thread safety: read-only once built.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/provenance_event.h"
+#include "model/string_table.h"
+
+namespace wf {
+
+struct Hold {
+  uint32_t resource = 0;  // index in Execution::resource_name
+  uint32_t server = 0;    // which of its servers, computed when the execution is built
+  Nanos since_ns = 0;
+};
+
+struct Execution {
+  StringTable strings;
+  std::vector<ProvenanceType> type;
+  std::vector<uint32_t> id, node, tuple, name, rule, peer,
+      origin;  // in strings; name: of the tuple, before "("
+  std::vector<Nanos> start_ns, end_ns;
+  std::vector<Nanos> ready_ns;   // as told, else as the contract derives it
+  std::vector<bool> ready_told;  // INS, DEL, RCV without it never wait for a resource
+  std::vector<bool> lost_cause;  // a cause is beyond the retention
+  std::vector<uint32_t> causes_begin,
+      causes;  // events; of e: causes[causes_begin[e], causes_begin[e + 1])
+  std::vector<uint32_t> holds_begin;
+  std::vector<Hold> holds;
+  std::vector<uint32_t> resource_name;  // in strings
+  std::vector<uint32_t> servers;        // of each resource
+
+  size_t size() const { return type.size(); }
+  std::string_view str(uint32_t code) const { return strings.At(code); }
+  uint32_t Find(std::string_view id) const;  // kNoEvent if there is none
+};
+constexpr uint32_t kNoEvent = UINT32_MAX;
+
+// Takes events in any order; Finish sorts and checks them.
+class ExecutionBuilder {
+ public:
+  ExecutionBuilder();
+  ~ExecutionBuilder();
+  // `place` names the event in an error ("line 12"); empty: its id alone does.
+  Status Add(const ProvenanceEvent& event, std::string_view place = {});
+  Status Add(const ResourceServers& servers);
+  // Events that end before it, and causes that are not there, are gone; whoever lost one says so.
+  void RetainFrom(Nanos time);
+  // Refused: duplicate ids, unknown causes, times or causes that cannot be, more occupants than servers.
+  Result<Execution> Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// JSON lines, as docs/EXPLAIN.md describes them. `name` is the file's, for errors.
+Result<Execution> ReadExecution(std::string_view text, std::string_view name,
+                                std::optional<Nanos> retain_from = {});
+
+}  // namespace wf

@@ -1,0 +1,75 @@
+// Explain: where the time between two causally related events went, who made them wait included (Zeno §4, §5).
+// Pure function of the execution; any thread; the same answer every time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/provenance/execution.h"
+#include "base/result.h"
+
+namespace wf {
+
+enum class ExplanationView : uint8_t {
+  kRaw,     // everything that could have had a part, zero delays included
+  kPruned,  // causal ancestors of `to` and of what carries delay
+  kMerged,  // the same, alike off-path work as one vertex
+};
+
+// `[NODE/]NAME=Fx`: what if matching events took F times as long.
+struct ExplainWhatIf {
+  std::string node;  // empty: any
+  std::string name;  // without + or -; "*": any
+  double factor = 1;
+};
+
+struct ExplainOptions {
+  uint32_t from = kNoEvent, to = kNoEvent;  // events of the execution
+  ExplanationView view = ExplanationView::kMerged;
+  std::vector<ExplainWhatIf> what_if;
+};
+
+using Interval = std::pair<Nanos, Nanos>;
+
+struct ExplanationVertex {
+  std::vector<uint32_t> members;  // events, in order; the first names the vertex
+  Nanos start_ns = 0, end_ns = 0;
+  Nanos delay_ns = 0, self_ns = 0;
+  bool functional = false;                          // a causal ancestor of `to`, or itself
+  bool expired = false;                             // lost a cause to the retention
+  std::vector<Interval> intervals, self_intervals;  // of a single event; touching ones joined
+};
+
+enum class ExplanationEdgeKind : uint8_t { kCausal, kSequencing };
+
+struct ExplanationEdge {
+  uint32_t from = 0, to = 0;  // vertices: cause or predecessor, effect or waiter
+  ExplanationEdgeKind kind = ExplanationEdgeKind::kCausal;
+  Nanos delay_ns = 0;  // time whose walk takes it; not told in the raw view
+};
+
+struct ExplanationSizes {
+  int64_t raw = 0, nonzero = 0, pruned = 0, aggregated = 0;
+};
+
+struct ExplainWhatIfAnswer {
+  int64_t matched = 0;
+  Nanos delay_ns = 0;
+};
+
+struct Explanation {
+  uint32_t from = kNoEvent, root = kNoEvent;  // events
+  Nanos delay_ns = 0;
+  std::vector<ExplanationVertex> vertices;
+  std::vector<ExplanationEdge> edges;
+  ExplanationSizes sizes;
+  std::optional<ExplainWhatIfAnswer> what_if;
+};
+
+// kNotFound when no causal path leads from `from` to `to`.
+Result<Explanation> Explain(const Execution& execution, const ExplainOptions& options);
+
+}  // namespace wf
