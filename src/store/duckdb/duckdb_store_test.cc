@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "store/conformance.h"
-#include "store/rows_builder.h"
 #include "store/directory.h"
+#include "store/rows_builder.h"
 
 namespace wf {
 namespace {
@@ -324,6 +324,30 @@ TEST_F(DuckdbStoreTest, ReadersSeeSideTablesWhileTheirFileIsWrittenAnew) {
   }
   stop = true;
   reader.join();
+}
+
+TEST_F(DuckdbStoreTest, TracesOfLongTextsAreReadThoughDuckdbMayHoldFewAtOnce) {
+  // 64-bit ids, as Zipkin has them. A writer that takes most of what DuckDB may have leaves a reader as little as this.
+  Open();
+  std::mt19937_64 random(1);
+  std::vector<TraceId> ids;
+  BatchBuilder builder;
+  for (uint64_t n = 0; n < 2000; ++n) {
+    std::string text;
+    while (text.size() < 20'000) text += ToHex64(random());
+    ids.push_back({0, n + 1});
+    builder.Span(ids.back(), n + 1, 0, kT0 + static_cast<Nanos>(n), 10).Text("body", text);
+  }
+  ASSERT_TRUE(store_->AppendAndWait(builder.Take()).ok());
+  ASSERT_TRUE(store_->Flush().ok());
+  DuckdbStoreOptions little;
+  little.memory_limit = "20MB";
+  Open(little);
+  const auto all = store_->ReadTraces("default", ids);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_EQ(all->size(), ids.size());
+  ids.resize(40);
+  EXPECT_EQ(store_->ReadTraces("default", ids)->size(), 40u);
 }
 
 TEST_F(DuckdbStoreTest, OverloadKeepsNothingOfTheRefusedBatch) {

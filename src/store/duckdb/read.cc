@@ -14,6 +14,77 @@ namespace {
 constexpr size_t kIdsPerQuery = 32;
 constexpr size_t kManyIds = 256;
 
+// Ids are random, in their low half at least: 64-bit ids have no high one. How many of `traces` lie between the two.
+double TracesBetween(TraceId first, TraceId last, double traces) {
+  const uint64_t distance = first.hi == last.hi ? last.lo - first.lo : last.hi - first.hi;
+  return static_cast<double>(distance) / 18446744073709551616.0 * traces;
+}
+
+std::string RangeSql(TraceId first, TraceId last) {
+  if (first.hi == last.hi) {
+    return fmt::format("trace_hi = {} AND trace_lo >= {} AND trace_lo <= {}", first.hi, first.lo,
+                       last.lo);
+  }
+  return fmt::format("trace_hi >= {} AND trace_hi <= {}", first.hi, last.hi);
+}
+
+// Wide rows: a few traces with long texts are more than DuckDB may hold by its limit. For as long as such an answer is
+// read it may hold more. The limit is the whole database's: another reader that this starves raises it again.
+class MoreMemory {
+ public:
+  MoreMemory(duck::Connection& connection, const std::string& usual)
+      : connection_(connection), usual_(usual) {}
+  ~MoreMemory() {
+    if (steps_ > 0) (void)connection_.Run(fmt::format("SET memory_limit = '{}'", usual_));
+  }
+  MoreMemory(const MoreMemory&) = delete;
+  MoreMemory& operator=(const MoreMemory&) = delete;
+
+  // Whether there was more to have.
+  bool Raise(const Error& error) {
+    static constexpr const char* kSteps[] = {"256MB", "1GB", "4GB"};
+    if (steps_ == std::size(kSteps) || error.message.find("Out of Memory") == std::string::npos)
+      return false;
+    return connection_.Run(fmt::format("SET memory_limit = '{}'", kSteps[steps_++])).ok();
+  }
+
+ private:
+  duck::Connection& connection_;
+  const std::string& usual_;
+  size_t steps_ = 0;
+};
+
+// Those of a segment's rows that belong to `ids`, which are sorted.
+Result<std::shared_ptr<const EventBatch>> ReadSegment(
+    duck::Connection& connection, const Segment& segment,
+    const std::shared_ptr<const SegmentDictionary>& dictionary, const std::vector<TraceId>& ids,
+    uint64_t columns) {
+  RowDecoder decoder(segment, dictionary, columns);
+  const std::string select =
+      fmt::format("SELECT {} FROM {} WHERE ", segment.select_list(columns), segment.table());
+  const double between =
+      TracesBetween(ids.front(), ids.back(), static_cast<double>(segment.traces));
+  if (ids.size() > kManyIds || static_cast<double>(ids.size()) > 0.1 * between + kIdsPerQuery) {
+    const std::unordered_set<TraceId> asked(ids.begin(), ids.end());
+    WF_ASSIGN(auto result, connection.Query(select + RangeSql(ids.front(), ids.back())));
+    while (duck::Chunk chunk = result.Next()) {
+      WF_TRY(decoder.Add(chunk, [&](TraceId id) { return asked.count(id) != 0; }));
+    }
+    return decoder.Finish();
+  }
+  for (size_t at = 0; at < ids.size(); at += kIdsPerQuery) {
+    std::string sql;
+    for (size_t i = at; i < std::min(ids.size(), at + kIdsPerQuery); ++i) {
+      sql += fmt::format("{}{}trace_hi = {} AND trace_lo = {}", sql.empty() ? "" : " UNION ALL ",
+                         select, ids[i].hi, ids[i].lo);
+    }
+    WF_ASSIGN(auto result, connection.Query(sql));
+    while (duck::Chunk chunk = result.Next())
+      WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
+  }
+  return decoder.Finish();
+}
+
 }  // namespace
 
 Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<TraceId>& ids,
@@ -27,39 +98,17 @@ Status DuckdbStore::ReadStored(const std::string& tenant, const std::vector<Trac
       if (segment->filter.MayHave(id)) hits.push_back(id);
     }
     if (hits.empty()) continue;
-    WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
+    WF_ASSIGN(const auto dictionary, DictionaryOf(*segment));
     const uint64_t columns = choice ? choice(*dictionary) : UINT64_MAX;
-    RowDecoder decoder(*segment, std::move(dictionary), columns);
     WF_ASSIGN(auto connection, Borrow());
-    const std::string select =
-        fmt::format("SELECT {} FROM {} WHERE ", segment->select_list(columns), segment->table());
-    // Ids are random: the share of the segment's traces between the first and the last.
-    const double between = static_cast<double>(hits.back().hi - hits.front().hi) /
-                           18446744073709551616.0 * static_cast<double>(segment->traces);
-    if (hits.size() > kManyIds || static_cast<double>(hits.size()) > 0.1 * between + kIdsPerQuery) {
-      const std::unordered_set<TraceId> asked(hits.begin(), hits.end());
-      WF_ASSIGN(auto result,
-                connection->Query(fmt::format("{}trace_hi >= {} AND trace_hi <= {}", select,
-                                              hits.front().hi, hits.back().hi)));
-      while (duck::Chunk chunk = result.Next()) {
-        WF_TRY(decoder.Add(chunk, [&](TraceId id) { return asked.count(id) != 0; }));
-      }
-    } else {
-      for (size_t at = 0; at < hits.size(); at += kIdsPerQuery) {
-        std::string sql;
-        for (size_t i = at; i < std::min(hits.size(), at + kIdsPerQuery); ++i) {
-          sql += fmt::format("{}{}trace_hi = {} AND trace_lo = {}",
-                             sql.empty() ? "" : " UNION ALL ", select, hits[i].hi, hits[i].lo);
-        }
-        WF_ASSIGN(auto result, connection->Query(sql));
-        while (duck::Chunk chunk = result.Next())
-          WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
-      }
-    }
-    auto batch = decoder.Finish();
-    if (batch->empty()) continue;
+    MoreMemory memory(*connection, options_.memory_limit);
+    auto batch = ReadSegment(*connection, *segment, dictionary, hits, columns);
+    while (!batch.ok() && memory.Raise(batch.error()))
+      batch = ReadSegment(*connection, *segment, dictionary, hits, columns);
+    if (!batch.ok()) return batch.error();
+    if ((*batch)->empty()) continue;
     if (segment_ids != nullptr) segment_ids->push_back(segment->id);
-    out.push_back(std::move(batch));
+    out.push_back(std::move(*batch));
   }
   return {};
 }
