@@ -36,6 +36,7 @@ Verb AddExport(CLI::App& root);
 Verb AddTraces(CLI::App& root);
 Verb AddTrace(CLI::App& root);
 Verb AddCriticalPath(CLI::App& root);
+Verb AddExplain(CLI::App& root);
 Verb AddStatus(CLI::App& root);
 Verb AddServices(CLI::App& root);
 Verb AddOperations(CLI::App& root);

@@ -21,6 +21,7 @@ enum class ProvenanceType : uint8_t {
   kReceive,   // RCV
 };
 std::string_view ProvenanceTypeName(ProvenanceType type);  // "INS" ...
+std::optional<ProvenanceType> ProvenanceTypeOfName(std::string_view name);
 
 // It holds `resource` from since_ns (absent: its start) to its end.
 struct ProvenanceHold {

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -37,9 +40,19 @@ struct Execution {
   std::vector<uint32_t> resource_name;  // in strings
   std::vector<uint32_t> servers;        // of each resource
 
+  // Who holds each server, one after another. A lane is a server that was ever taken; those of resource r begin at
+  // lanes_begin[r]. The occupants of a lane are holds; their events are in the order of time, and each ends before
+  // the next one's since_ns, or with it.
+  std::vector<uint32_t> lanes_begin, occupants_begin, occupants;
+  std::vector<uint32_t> holder, turn;  // of each hold: its event, its index in occupants
+
+  std::vector<uint32_t> event_of_id;                       // by code in strings
+  std::vector<std::pair<uint32_t, uint32_t>> lost_causes;  // event, id in strings; in order
+
   size_t size() const { return type.size(); }
   std::string_view str(uint32_t code) const { return strings.At(code); }
   uint32_t Find(std::string_view id) const;  // kNoEvent if there is none
+  uint32_t lane(const Hold& hold) const { return lanes_begin[hold.resource] + hold.server; }
 };
 constexpr uint32_t kNoEvent = UINT32_MAX;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ExplainWhatIf {
   std::string name;  // without + or -; "*": any
   double factor = 1;
 };
+
+Result<ExplainWhatIf> ParseExplainWhatIf(std::string_view text);
 
 struct ExplainOptions {
   uint32_t from = kNoEvent, to = kNoEvent;  // events of the execution
@@ -71,5 +74,8 @@ struct Explanation {
 
 // kNotFound when no causal path leads from `from` to `to`.
 Result<Explanation> Explain(const Execution& execution, const ExplainOptions& options);
+
+// JSON lines of the events of the raw graph below `to`, in order: all that explaining `to` needs.
+std::string ExtractEvents(const Execution& execution, uint32_t to);
 
 }  // namespace wf

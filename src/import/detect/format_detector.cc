@@ -96,11 +96,12 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
     return ImportFormat::kOtlpJson;
   }
   const std::string_view type = members.Text("type");
-  for (const std::string_view vertex : {"INS", "DEL", "DRV", "UDRV", "SND", "RCV"}) {
-    if (type == vertex && members.Has("node")) {
-      return Refused(name, "provenance events, which import does not read",
-                     fmt::format("wherefore explain --events {} --from ID --to ID", name));
-    }
+  bool provenance = members.Has("resource") && members.Has("servers") && !members.Has("id");
+  for (const std::string_view vertex : {"INS", "DEL", "DRV", "UDRV", "SND", "RCV"})
+    provenance = provenance || (type == vertex && members.Has("node"));
+  if (provenance) {
+    return Refused(name, "provenance events, which import does not read",
+                   fmt::format("wherefore explain --events {} --from ID --to ID", name));
   }
   if (members.Has("tracepoint") && members.Has("id")) {
     return Refused(name, "tracepoint events, which import does not read",

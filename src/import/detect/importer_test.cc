@@ -110,6 +110,9 @@ TEST(Import, FilesOfOtherVerbsAreRefusedByName) {
           .text(),
       "f: provenance events, which import does not read | wherefore explain --events f --from ID "
       "--to ID");
+  EXPECT_EQ(ImportText(R"j({"resource":"pool","servers":4})j").text(),
+            "f: provenance events, which import does not read | wherefore explain --events f "
+            "--from ID --to ID");
   EXPECT_EQ(ImportText(R"({"id":"1","tracepoint":"A","time_ns":1})").text(),
             "f: tracepoint events, which import does not read | wherefore query --events f 'From … "
             "Select …'");

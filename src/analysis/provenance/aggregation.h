@@ -1,0 +1,21 @@
+// Aggregation: which events of the pruned graph are shown as one (Zeno §5.2).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/provenance/execution.h"
+
+namespace wf {
+
+// Sets of events, by event.
+struct AggregationInput {
+  const std::vector<uint8_t>& shown;       // the pruned graph: closed under causes
+  const std::vector<uint8_t>& functional;  // never merge
+  const std::vector<uint8_t>& waited_for;  // reached by a sequencing step
+};
+
+// By event that is shown: the first event of those it is one with, often itself. Of others: kNoEvent.
+std::vector<uint32_t> MergeAlike(const Execution& execution, const AggregationInput& input);
+
+}  // namespace wf

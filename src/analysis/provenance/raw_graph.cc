@@ -1,0 +1,117 @@
+// One sweep from `to` backwards in the order of time. Causes and predecessors precede, so when an event's turn comes
+// all that could bring it in has been seen.
+//
+// The predecessors of v on a server are a stretch of the occupants before it: those that ended after w. PREV-VERTEX
+// would walk each stretch anew, and a queue of n that came at once would cost n². But stretches end where v stands,
+// and every v seen so far stands behind the one whose turn it is: it is enough to keep, for each server, how far back
+// the farthest stretch reaches.
+#include "analysis/provenance/raw_graph.h"
+
+#include <algorithm>
+
+namespace wf {
+namespace {
+
+class Sweep {
+ public:
+  Sweep(const Execution& execution, uint32_t to)
+      : x_(execution), reach_(execution.occupants_begin.size(), UINT32_MAX) {
+    graph_.in.assign(to + 1, 0);
+    graph_.in[to] = 1;
+  }
+
+  RawGraph Run() {
+    for (auto e = static_cast<uint32_t>(graph_.in.size()); e-- > 0;) {
+      Reached(e);
+      if (graph_.in[e] == 0) continue;
+      ++graph_.vertices;
+      for (uint32_t i = x_.causes_begin[e]; i < x_.causes_begin[e + 1]; ++i) {
+        graph_.in[x_.causes[i]] = 1;
+        if (x_.type[e] == ProvenanceType::kReceive) Sequence(x_.causes[i], e);
+      }
+      const bool waits = x_.ready_told[e] || x_.type[e] == ProvenanceType::kDerive ||
+                         x_.type[e] == ProvenanceType::kUnderive ||
+                         x_.type[e] == ProvenanceType::kSend;
+      if (!waits) continue;
+      for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h) Reach(e, h);
+    }
+    std::sort(graph_.sequencing.begin(), graph_.sequencing.end());
+    graph_.sequencing.erase(std::unique(graph_.sequencing.begin(), graph_.sequencing.end()),
+                            graph_.sequencing.end());
+    return std::move(graph_);
+  }
+
+ private:
+  // Is e in a stretch that ends behind it? Then its server's next occupant is in that stretch too, or ends it.
+  void Reached(uint32_t e) {
+    for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h) {
+      if (x_.turn[h] < reach_[x_.lane(x_.holds[h])]) continue;
+      graph_.in[e] = 1;
+      Sequence(e, x_.holder[x_.occupants[x_.turn[h] + 1]]);
+    }
+  }
+
+  void Reach(uint32_t e, uint32_t h) {
+    Nanos w = x_.ready_ns[e];
+    for (uint32_t other = x_.holds_begin[e]; other < x_.holds_begin[e + 1]; ++other) {
+      if (x_.holds[other].since_ns < x_.holds[h].since_ns)
+        w = std::max(w, x_.holds[other].since_ns);
+    }
+    const uint32_t lane = x_.lane(x_.holds[h]);
+    const auto end_of = [&](uint32_t hold) { return x_.end_ns[x_.holder[hold]]; };
+    // Ends do not decrease along a lane. Most stretches are short: look back step by step before halving.
+    const uint32_t begin = x_.occupants_begin[lane];
+    uint32_t first = x_.turn[h];
+    for (int steps = 0; first > begin && end_of(x_.occupants[first - 1]) > w; --first) {
+      if (++steps == 16) {
+        const auto at = x_.occupants.begin();
+        first = static_cast<uint32_t>(
+            std::upper_bound(at + begin, at + first, w,
+                             [&](Nanos time, uint32_t hold) { return time < end_of(hold); }) -
+            at);
+        break;
+      }
+    }
+    if (first < x_.turn[h]) reach_[lane] = std::min(reach_[lane], first);
+    for (uint32_t i = first; i > begin && end_of(x_.occupants[i - 1]) == w; --i) {
+      const uint32_t cause = x_.holder[x_.occupants[i - 1]];
+      if (!IsCause(cause, e)) continue;
+      Sequence(cause, x_.holder[x_.occupants[first]]);
+      break;
+    }
+  }
+
+  bool IsCause(uint32_t cause, uint32_t e) const {
+    const auto begin = x_.causes.begin() + x_.causes_begin[e];
+    const auto end = x_.causes.begin() + x_.causes_begin[e + 1];
+    return std::find(begin, end, cause) != end;
+  }
+
+  void Sequence(uint32_t before, uint32_t after) { graph_.sequencing.emplace_back(before, after); }
+
+  const Execution& x_;
+  std::vector<uint32_t> reach_;  // by lane: where the farthest stretch begins; none: UINT32_MAX
+  RawGraph graph_;
+};
+
+}  // namespace
+
+RawGraph BuildRawGraph(const Execution& execution, uint32_t to) {
+  return Sweep(execution, to).Run();
+}
+
+void CloseUnderCauses(const Execution& x, std::vector<uint8_t>& in) {
+  for (auto e = static_cast<uint32_t>(in.size()); e-- > 0;) {
+    if (in[e] == 0) continue;
+    for (uint32_t i = x.causes_begin[e]; i < x.causes_begin[e + 1]; ++i) in[x.causes[i]] = 1;
+  }
+}
+
+std::vector<uint8_t> CausalAncestors(const Execution& execution, uint32_t to) {
+  std::vector<uint8_t> in(to + 1, 0);
+  in[to] = 1;
+  CloseUnderCauses(execution, in);
+  return in;
+}
+
+}  // namespace wf

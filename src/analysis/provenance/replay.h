@@ -1,0 +1,13 @@
+// What if some events had been quicker, or slower? Goes through the execution in order with scaled durations.
+#pragma once
+
+#include <vector>
+
+#include "analysis/provenance/execution.h"
+#include "analysis/provenance/explanation.h"
+
+namespace wf {
+
+ExplainWhatIfAnswer ReplayScaled(const Execution& execution, const ExplainOptions& options);
+
+}  // namespace wf

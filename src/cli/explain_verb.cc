@@ -1,0 +1,119 @@
+// `wherefore explain`: where the time between two events went, off-path causes included.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "answer/explain_json.h"
+#include "cli/verbs.h"
+#include "net/decoding_reader.h"
+
+namespace wf {
+namespace {
+
+struct ExplainFlags {
+  std::string events, from, to, extract;
+  bool raw = false, no_aggregate = false;
+  std::vector<std::string> what_if;
+  std::optional<Nanos> retain_from;
+};
+
+Result<std::string> ReadEvents(const std::string& path) {
+  const int fd = path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto failed = [&] {
+    return EnvironmentError(fmt::format("{}: {}", path, std::strerror(errno)),
+                            "give a file of events as JSON lines");
+  };
+  if (fd < 0) return failed();
+  net::DecodingReader reader([&](char* buffer, size_t size) -> Result<size_t> {
+    const ssize_t got = ::read(fd, buffer, size);
+    if (got < 0) return failed();
+    return static_cast<size_t>(got);
+  });
+  std::string text;
+  Result<size_t> got = size_t{0};
+  do {
+    constexpr size_t kPiece = size_t{1} << 20;
+    const size_t had = text.size();
+    text.resize(had + kPiece);
+    got = reader.Read(text.data() + had, kPiece);
+    text.resize(had + (got.ok() ? *got : 0));
+  } while (got.ok() && *got > 0);
+  ::close(fd);
+  if (!got.ok()) return got.error();
+  return text;
+}
+
+Result<uint32_t> FindEvent(const Execution& execution, const ExplainFlags& flags, const char* flag,
+                           const std::string& id) {
+  if (id.empty())
+    return BadInput(fmt::format("explain: {} is missing", flag), "give the id of an event");
+  const uint32_t event = execution.Find(id);
+  if (event != kNoEvent) return event;
+  return BadInput(fmt::format("{}: {} {}: there is no such event", flags.events, flag, id),
+                  flags.retain_from ? "is it older than --retain-from-ns?"
+                                    : "give the \"id\" of one of the events");
+}
+
+Status PrintExplanation(const Execution& execution, const Explanation& explanation,
+                        ExplanationView view, const std::string& format) {
+  if (format == "json") return Print(ExplanationJson(execution, explanation, view) + "\n");
+  return BadInput("explain: only --format json is known", "add --format json");
+}
+
+Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
+  ExplainOptions options;
+  if (flags.raw) options.view = ExplanationView::kRaw;
+  if (flags.no_aggregate) options.view = ExplanationView::kPruned;
+  for (const std::string& text : flags.what_if) {
+    WF_ASSIGN(ExplainWhatIf change, ParseExplainWhatIf(text));
+    options.what_if.push_back(std::move(change));
+  }
+  WF_ASSIGN(const std::string text, ReadEvents(flags.events));
+  WF_ASSIGN(const Execution execution, ReadExecution(text, flags.events, flags.retain_from));
+  WF_ASSIGN(options.from, FindEvent(execution, flags, "--from", flags.from));
+  WF_ASSIGN(options.to, FindEvent(execution, flags, "--to", flags.to));
+  WF_ASSIGN(const Explanation explanation, Explain(execution, options));
+  if (!flags.extract.empty()) {
+    std::ofstream out(flags.extract, std::ios::binary | std::ios::trunc);
+    out << ExtractEvents(execution, options.to) << std::flush;
+    if (!out) return EnvironmentError(flags.extract + ": cannot be written", "is the disk full?");
+  }
+  return PrintExplanation(execution, explanation, options.view, common.format);
+}
+
+}  // namespace
+
+Verb AddExplain(CLI::App& root) {
+  Verb verb =
+      MakeVerb(root, "explain", "Where the time between two events went, and who was in the way");
+  CLI::App& app = *verb.app;
+  const auto flags = std::make_shared<ExplainFlags>();
+  app.add_option("--events", flags->events, "provenance events, JSON lines; - is standard input");
+  app.add_option("--from", flags->from, "from the start of this event");
+  app.add_option("--to", flags->to, "to the end of this one, which it had a part in causing");
+  CLI::Option* raw =
+      app.add_flag("--raw", flags->raw, "everything that could have had a part, without delay too");
+  app.add_flag("--no-aggregate", flags->no_aggregate, "alike off-path work one by one")
+      ->excludes(raw);
+  app.add_option("--what-if", flags->what_if,
+                 "how long with this work scaled: [NODE/]NAME=0.5x; may be given again")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--retain-from-ns", flags->retain_from,
+                 "events that end before it are gone, and causes that are not there");
+  app.add_option("--extract", flags->extract, "write the events that the explanation needs here");
+  verb.run = [flags, common = verb.common]() -> Status {
+    if (!flags->events.empty()) return ExplainEvents(*flags, *common);
+    return BadInput("explain: --events is missing",
+                    "wherefore explain --events FILE --from ID --to ID");
+  };
+  return verb;
+}
+
+}  // namespace wf
