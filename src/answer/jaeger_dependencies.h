@@ -1,5 +1,4 @@
-// Which service called which, and how often: Jaeger's dependency graph, counted from the stored
-// spans of a window.
+// Which service called which, and how often: Jaeger's dependency graph of a window, from the standing dataset of calls.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +18,15 @@ struct DependencyLink {
 
 struct Dependencies {
   std::vector<DependencyLink> links;  // by parent, then child
-  uint64_t spans = 0;                 // looked at
+  // What was looked at, rows of pairs of services or spans, and how many of them may be. Both are equal, or looked_at
+  // is the larger, when the answer is of a part only.
+  uint64_t looked_at = 0, limit = 0;
 };
 
-// A call is a span whose parent span, in the same trace, belongs to another service. Stops after
-// `max_spans`: then spans == max_spans or more, and the counts are of that part of the window which
-// the store gave first.
+// Calls of traces that began in `time`, by caller and service; where old rows were thinned the counts are estimates of
+// all there were. Only a window without any row (nobody keeps the dataset up, or nothing is processed yet) is counted
+// from its spans, at most `max_spans` of them: there a call is a span whose parent, in the same trace, belongs to
+// another service.
 Result<Dependencies> CountDependencies(Store& store, const std::string& tenant, TimeRange time,
                                        uint64_t max_spans);
 

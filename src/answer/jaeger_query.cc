@@ -182,7 +182,7 @@ JaegerAnswer JaegerDependencies(Store& store, const std::string& tenant, const Q
   if (!dependencies.ok()) return Failed(dependencies.error());
   // Grafana takes any entry of "errors" for a failure, so a capped count is told by total ≥ limit >
   // 0.
-  return Wrap({dependencies->spans, kMaxDependencySpans}, [&](JsonWriter& out) {
+  return Wrap({dependencies->looked_at, dependencies->limit}, [&](JsonWriter& out) {
     out.BeginArray();
     for (const DependencyLink& link : dependencies->links) {
       if (service != nullptr && link.parent != *service && link.child != *service) continue;

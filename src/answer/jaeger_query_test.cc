@@ -235,6 +235,62 @@ TEST_F(JaegerQuery, DependenciesOfSharedZipkinIds) {
                                      R"({"parent":"zc","child":"zd","callCount":1}])"));
 }
 
+struct CallSpec {
+  Nanos time;  // since kStart
+  std::string caller, service;
+};
+DatasetTable Calls(const std::vector<CallSpec>& calls) {
+  DatasetTable table;
+  for (const ColumnDefinition& column : FixedDatasetColumns())
+    table.columns.emplace_back().definition = column;
+  for (const char* name : {"caller", "service"})
+    table.columns.emplace_back().definition = {name, ColumnType::kText};
+  for (const CallSpec& call : calls) {
+    table.columns[0].AppendText(ToHex(TraceId{0, 1}));
+    table.columns[1].AppendInt(kStart + call.time);
+    table.columns[2].AppendText("");
+    table.columns[3].AppendInt(1);
+    call.caller.empty() ? table.columns[4].AppendNull() : table.columns[4].AppendText(call.caller);
+    table.columns[5].AppendText(call.service);
+  }
+  return table;
+}
+
+TEST_F(JaegerQuery, DependenciesAreTheRowsOfTheCallDataset) {
+  // The spans would say cart → db/main and shop → cart once: another answer than the rows'.
+  ASSERT_TRUE(store_
+                  .WriteRows("default", "calls",
+                             Calls({{0, "", "shop"},
+                                    {0, "shop", "cart"},
+                                    {kSecond, "shop", "cart"},
+                                    {kSecond, "cart", "cart"},  // its own: no link
+                                    {kSecond, "cart", "bank"},
+                                    {kHour, "shop", "late"}}),
+                             {})
+                  .ok());
+  const auto window = [](Nanos end) {
+    return QueryParams{{"endTs", std::to_string((kStart + end) / kMilli)}, {"lookback", "600000"}};
+  };
+  EXPECT_THAT(Get("/api/dependencies", window(kMinute)).body,
+              HasSubstr(R"({"data":[{"parent":"cart","child":"bank","callCount":1},)"
+                        R"({"parent":"shop","child":"cart","callCount":2}],"total":4,)"));
+  // Rows but no link between two services: that is the answer, and no reason to look at spans.
+  ASSERT_TRUE(store_.DropDataset("default", "calls").ok());
+  ASSERT_TRUE(
+      store_.WriteRows("default", "calls", Calls({{0, "", "shop"}, {kHour, "a", "b"}}), {}).ok());
+  EXPECT_THAT(Get("/api/dependencies", window(kMinute)).body,
+              HasSubstr(R"({"data":[],"total":1,)"));
+}
+
+TEST_F(JaegerQuery, DependenciesOfAWindowWithoutRowsAreCountedFromSpans) {
+  const QueryParams window = {{"endTs", std::to_string((kStart + kMinute) / kMilli)},
+                              {"lookback", "600000"}};
+  const std::string spans = Get("/api/dependencies", window).body;
+  EXPECT_THAT(spans, HasSubstr(R"({"parent":"shop","child":"cart","callCount":1})"));
+  ASSERT_TRUE(store_.WriteRows("default", "calls", Calls({{kHour, "shop", "late"}}), {}).ok());
+  EXPECT_EQ(Get("/api/dependencies", window).body, spans);
+}
+
 TEST_F(JaegerQuery, V3TracesAreOtlpGroupedByTrace) {
   EXPECT_EQ(
       Get(std::string("/api/v3/traces/") + kId2).body,
