@@ -63,7 +63,8 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
   WF_TRY(params.Check({"name", "model", "continues"}));
   WF_ASSIGN(const std::optional<std::string> model,
             params.Choice("model", {"now", "later", "only"}));
-  ImportJob job(context.store, context.tenant, context.decode);
+  ImportJob job(context.store, context.tenant, context.decode,
+                context.tailer == nullptr ? TraceLimits{} : context.tailer->Limits());
   if (model == "only") {
     WF_ASSIGN(const auto ids, ParseIdLines(content));
     job.AddTraces(ids);

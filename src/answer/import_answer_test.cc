@@ -43,6 +43,51 @@ TEST(ImportAnswer, AnOverloadedStoreIsTriedAgain) {
   EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 1u);
 }
 
+// `first` to `last`: spans of trace 1.
+std::string Spans(int first, int last) {
+  std::string out;
+  for (int id = first; id <= last; ++id) {
+    out += (out.empty() ? "[" : ",") +
+           (R"({"traceId":"00000000000000000000000000000001","id":"00000000000000)" +
+            std::to_string(10 + id) + R"(","name":"get","timestamp":1000000,"duration":10,)") +
+           R"("localEndpoint":{"serviceName":"front"}})";
+  }
+  return out + "]";
+}
+
+TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
+  FakeStore store;
+  const auto blacklist = Blacklist::Open("");
+  const TraceLimits limits{blacklist->get(), 5};
+  const auto run = [&](const std::string& content) {
+    ImportJob job(store, "default", {}, limits);
+    EXPECT_TRUE(job.AddContent("upload", content).ok());
+    return job.Finish().value();
+  };
+  const ImportReport whole = run(Spans(1, 5));
+  EXPECT_EQ(whole.rejected, 0);
+  EXPECT_EQ((*blacklist)->size(), 0u);
+  // The sixth is one too many, and the last that is stored: from then on the trace is refused.
+  const ImportReport beyond = run(Spans(1, 9));
+  EXPECT_EQ(beyond.spans, 1);
+  EXPECT_EQ(beyond.duplicates, 5);
+  EXPECT_EQ(beyond.rejected, 3);
+  EXPECT_EQ(beyond.reasons, (std::map<std::string, int64_t>{{"trace_too_long", 3}}));
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 6u);
+  EXPECT_TRUE((*blacklist)->Lists({"default", {0, 1}}));
+  EXPECT_EQ((*blacklist)->dropped(), 3);
+}
+
+TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
+  FakeStore store;
+  const auto blacklist = Blacklist::Open("");
+  ASSERT_TRUE((*blacklist)->Add({"default", {0, 1}}).ok());
+  ImportJob job(store, "default", {}, {blacklist->get(), 1000});
+  ASSERT_TRUE(job.AddContent("upload", Spans(1, 2)).ok());
+  EXPECT_EQ(job.Finish()->rejected, 2);
+  EXPECT_TRUE(store.ReadTrace("default", {0, 1})->empty());
+}
+
 TEST(ImportAnswer, OtherFailuresAreNot) {
   BusyStore store(1, ErrorCode::kEnvironment);
   EXPECT_FALSE(Import(store).ok());

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "answer/import_answer.h"
@@ -64,20 +65,27 @@ int64_t TotalBytes(const std::vector<std::string>& files) {
   return total;
 }
 
+struct ImportFlags {
+  std::vector<std::string> paths, rules;
+  std::optional<int64_t> max_events_per_trace;
+};
+
 volatile std::sig_atomic_t interrupted = 0;
 
 constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seconds of work
 
 // The store is ours alone: rows of datasets are extracted here, by the same code as a server's.
-Result<ImportReport> ImportHere(Store& store, const std::string& path, const DecodeOptions& decode,
-                                const std::vector<std::string>& files, ProgressBar& progress) {
+Result<ImportReport> ImportHere(Store& store, const std::string& path, const ImportFlags& flags,
+                                const DecodeOptions& decode, const std::vector<std::string>& files,
+                                ProgressBar& progress) {
   StoreDatasets datasets(store, path + "/parquet");
   TailerOptions options;
+  if (flags.max_events_per_trace) options.cache.max_events_per_trace = *flags.max_events_per_trace;
   options.threads = TailerOptions::Threads::kNone;
   WF_ASSIGN(const auto tailer,
             Tailer::Start({store, datasets, datasets, path + "/tailer"}, options));
   tailer->Step();  // what a server left undone is noted before new events come
-  ImportJob job(store, "default", decode);
+  ImportJob job(store, "default", decode, tailer->Limits());
   size_t done = 0;
   for (const std::string& file : files) {
     size_t in_file = 0;
@@ -146,20 +154,23 @@ Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::str
   return total;
 }
 
-Status RunImport(const std::vector<std::string>& paths, const std::vector<std::string>& rules,
-                 const CommonFlags& common) {
+Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
   DecodeOptions decode;
-  for (const std::string& rule : rules) {
+  for (const std::string& rule : flags.rules) {
     WF_ASSIGN(auto parsed, ParseAttributeRule(rule));
     decode.rules.push_back(std::move(parsed));
   }
-  WF_ASSIGN(const auto files, ListFiles(paths));
+  WF_ASSIGN(const auto files, ListFiles(flags.paths));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
-  if (access->served() && !rules.empty()) {
+  if (access->served() && !flags.rules.empty()) {
     return BadInput("--attribute-rule: a server holds the store, and its own rules apply",
                     "give the rules to wherefore serve");
   }
-  if (!rules.empty()) {
+  if (access->served() && flags.max_events_per_trace) {
+    return BadInput("--max-events-per-trace: a server holds the store, and its own limit applies",
+                    "give the limit to wherefore serve");
+  }
+  if (!flags.rules.empty()) {
     WF_ASSIGN(decode.hash_key, LoadHashKey(common.store));
   }
   struct sigaction stop = {};
@@ -169,7 +180,7 @@ Status RunImport(const std::vector<std::string>& paths, const std::vector<std::s
   ProgressBar progress("importing", TotalBytes(files), common.format);
   auto report = access->served()
                     ? ImportThere(*access, files, progress)
-                    : ImportHere(access->local(), access->path(), decode, files, progress);
+                    : ImportHere(access->local(), access->path(), flags, decode, files, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
   return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
@@ -180,18 +191,21 @@ Status RunImport(const std::vector<std::string>& paths, const std::vector<std::s
 Verb AddImport(CLI::App& root) {
   Verb verb =
       MakeVerb(root, "import", "Files and folders into the store; the format is found by content");
-  const auto paths = std::make_shared<std::vector<std::string>>();
+  const auto flags = std::make_shared<ImportFlags>();
   verb.app
-      ->add_option("PATH", *paths,
+      ->add_option("PATH", flags->paths,
                    "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; gzip and zstd too")
       ->required();
-  const auto rules = std::make_shared<std::vector<std::string>>();
   verb.app
-      ->add_option("--attribute-rule", *rules,
+      ->add_option("--attribute-rule", flags->rules,
                    "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
                    "given again")
       ->take_all();
-  verb.run = [paths, rules, common = verb.common] { return RunImport(*paths, *rules, *common); };
+  verb.app
+      ->add_option("--max-events-per-trace", flags->max_events_per_trace,
+                   "no more of a trace is stored beyond it (1000000)")
+      ->check(CLI::PositiveNumber);
+  verb.run = [flags, common = verb.common] { return RunImport(*flags, *common); };
   return verb;
 }
 

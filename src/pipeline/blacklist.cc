@@ -33,6 +33,12 @@ Status Blacklist::Add(const TraceKey& key) {
   return WriteWholeFile(path_, text);
 }
 
+bool Blacklist::Lists(const TraceKey& key) const {
+  if (size() == 0) return false;
+  const std::shared_lock lock(mutex_);
+  return keys_.count(key) != 0;
+}
+
 int64_t Blacklist::Filter(EventBatch& batch) {
   if (size() == 0) return 0;
   std::vector<bool> listed(batch.size());
@@ -52,7 +58,7 @@ int64_t Blacklist::Filter(EventBatch& batch) {
   for (size_t row = 0; row < batch.size(); ++row)
     if (!listed[row]) copier.Copy(row);
   batch = std::move(kept);
-  dropped_.fetch_add(count, std::memory_order_relaxed);
+  CountDropped(count);
   return count;
 }
 

@@ -25,6 +25,9 @@ class Blacklist {
   Status Add(const TraceKey& key);
   // Removes the rows of listed traces from a batch and returns how many there were.
   int64_t Filter(EventBatch& batch);
+  // For those who look at one event after another, and drop what is listed themselves.
+  bool Lists(const TraceKey& key) const;
+  void CountDropped(int64_t events) { dropped_.fetch_add(events, std::memory_order_relaxed); }
 
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   int64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -39,6 +42,12 @@ class Blacklist {
   std::set<TraceKey> keys_;
   std::atomic<size_t> size_{0};
   std::atomic<int64_t> dropped_{0};
+};
+
+// How long a trace may get, for those who store events without the tailer's cache: import.
+struct TraceLimits {
+  Blacklist* refused = nullptr;  // borrowed; null: no trace is refused
+  int64_t max_events = INT64_MAX;
 };
 
 }  // namespace wf

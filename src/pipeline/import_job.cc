@@ -14,6 +14,7 @@
 #include "import/detect/importer.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
+#include "log/log.h"
 #include "model/trace_builder.h"
 
 namespace wf {
@@ -41,8 +42,8 @@ struct RowIdentityHash {
 
 }  // namespace
 
-ImportJob::ImportJob(Store& store, std::string tenant, DecodeOptions decode)
-    : store_(store), tenant_(std::move(tenant)), decode_(std::move(decode)) {}
+ImportJob::ImportJob(Store& store, std::string tenant, DecodeOptions decode, TraceLimits limits)
+    : store_(store), tenant_(std::move(tenant)), decode_(std::move(decode)), limits_(limits) {}
 
 // One file read piece by piece. The caller's progress may ask us to stop.
 class FileSource {
@@ -119,8 +120,10 @@ Status ImportJob::Take(EventBatch batch) {
   for (size_t i = 0; i < batch.size(); ++i) ids.insert(batch.trace_id(i));
   WF_ASSIGN(const EventBatch there, store_.ReadTraces(tenant_, {ids.begin(), ids.end()}));
   std::unordered_set<RowIdentity, RowIdentityHash> known;
+  std::map<TraceId, int64_t> stored;
   for (size_t i = 0; i < there.size(); ++i) {
     known.insert({there.trace_id(i), there.id1[i], ContentHash(there, i)});
+    ++stored[there.trace_id(i)];
   }
   EventBatch fresh;
   fresh.tenant = tenant_;
@@ -131,6 +134,8 @@ Status ImportJob::Take(EventBatch batch) {
       ++report_.duplicates;
       continue;
     }
+    if (Refuses(batch.trace_id(i), stored[batch.trace_id(i)])) continue;
+    if (++stored[batch.trace_id(i)] > limits_.max_events) Refuse(batch.trace_id(i));
     copier.Copy(i);
     report_.time.from = std::min(report_.time.from, batch.start_ns[i]);
     report_.time.until = std::max(report_.time.until, SaturatingAdd(batch.start_ns[i], 1));
@@ -140,6 +145,22 @@ Status ImportJob::Take(EventBatch batch) {
   traces_.insert(ids.begin(), ids.end());
   if (fresh.empty()) return {};
   return Keep(fresh);
+}
+
+// Whether a new event of a trace, of which so many are stored, is one too many. Then it is counted.
+bool ImportJob::Refuses(TraceId id, int64_t stored) {
+  if (limits_.refused == nullptr) return false;
+  if (stored <= limits_.max_events && !limits_.refused->Lists({tenant_, id})) return false;
+  limits_.refused->CountDropped(1);
+  decoded_.Reject("trace_too_long");
+  return true;
+}
+
+void ImportJob::Refuse(TraceId id) {
+  if (limits_.refused == nullptr || limits_.refused->Lists({tenant_, id})) return;
+  log::Warn("trace {}: too many events; no more of it is stored", ToHex(id));
+  if (const Status status = limits_.refused->Add({tenant_, id}); !status.ok())
+    log::Error("{}", status.error().message);
 }
 
 // Appends, and while the store is overloaded waits and tries again: it has kept nothing, and nobody else would come

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "import/detect/importer.h"
+#include "pipeline/blacklist.h"
 #include "store/store.h"
 
 namespace wf {
@@ -33,7 +34,8 @@ struct ImportReport {
 
 class ImportJob {
  public:
-  ImportJob(Store& store, std::string tenant, DecodeOptions decode);
+  // `limits`: events of a trace beyond them are counted (trace_too_long) and not stored, as those that are received.
+  ImportJob(Store& store, std::string tenant, DecodeOptions decode, TraceLimits limits = {});
 
   // Progress in bytes of the source as it is on disk. Returning false stops the import (Ctrl-C): what was accepted
   // stays, the error says so.
@@ -55,12 +57,15 @@ class ImportJob {
   ImportOptions Options() const;
   Status Count(const std::string& name, const Result<ImportResult>& result);
   Status Take(EventBatch batch);
+  bool Refuses(TraceId id, int64_t stored);
+  void Refuse(TraceId id);  // from now on, by whatever door it comes
   Status Keep(const EventBatch& batch);
   Status Model();
 
   Store& store_;
   std::string tenant_;
   DecodeOptions decode_;
+  TraceLimits limits_;
   ImportReport report_;
   DecodeReport decoded_;
   std::set<TraceId> traces_;

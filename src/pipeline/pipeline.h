@@ -63,6 +63,8 @@ class Tailer {
   void Take(const std::shared_ptr<const EventBatch>& durable);
   // Removes rows of traces that are refused, before they are stored; how many there were.
   int64_t DropRefused(EventBatch& batch) { return blacklist_->Filter(batch); }
+  // The same for import, which counts itself. Borrowed from the tailer.
+  TraceLimits Limits() { return {blacklist_.get(), options_.cache.max_events_per_trace}; }
 
   // Processes these traces at once, from the store: their rows can be queried when it returns. `dataset`: only this one
   // (for ad-hoc jobs over old traces); empty: all.

@@ -120,4 +120,25 @@ def too_long():
         equal("and not stored", server.get("/api/v1/status").json["store"]["spans"], 11)
 
 
-run(live, kill_between, imports, off, too_long)
+def too_long_imported():
+    store = folder()
+    spans = one(1, *range(1, 15), start=5)
+    answer = must(cli("import", write("long.json", spans), "--max-events-per-trace", "10", store=store)).json
+    equal("import stores no more of a trace that is too long", answer["spans"], 11)
+    equal("and says what it left out", (answer["rejected"], answer["reasons"]), (3, {"trace_too_long": 3}))
+    later = must(cli("import", write("later.json", one(1, 20, start=5)), store=store)).json
+    equal("a later import knows it", (later["spans"], later["reasons"]), (0, {"trace_too_long": 1}))
+    with Server(store) as server:
+        served = must(cli("import", write("served.json", one(1, 30, 31, start=5)), store=store)).json
+        equal("so does one through a server", (served["spans"], served["reasons"]), (0, {"trace_too_long": 2}))
+        equal("which counts it", tailer(server)["blacklist"], {"traces": 1, "events_dropped": 2})
+        refused = cli("import", write("served.json", "[]"), "--max-events-per-trace", "5", store=store)
+        check("whose limit is its own", refused.code == 2 and "its own limit" in refused.error["message"], refused)
+        equal("and nothing of it is stored", server.get("/api/v1/status").json["store"]["spans"], 11)
+    with Server(folder(), "--max-events-per-trace", "10") as server:
+        answer = must(cli("import", write("long.json", spans), store=server.store)).json
+        equal("a server's limit holds for what it imports", (answer["spans"], answer["reasons"]),
+              (11, {"trace_too_long": 3}))
+
+
+run(live, kill_between, imports, off, too_long, too_long_imported)
