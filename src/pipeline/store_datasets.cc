@@ -119,9 +119,8 @@ Status StoreDatasets::WriteFiles(const std::string& tenant, When when) {
   return first;
 }
 
-std::map<std::string, int64_t> StoreDatasets::Counters() const {
-  return {{"features_over_budget", losses_->over_budget.load()},
-          {"feature_rows_dropped", losses_->rows_dropped.load()}};
+DatasetSource::Losses StoreDatasets::ReadLosses() const {
+  return {losses_->over_budget.load(), losses_->rows_dropped.load()};
 }
 
 }  // namespace wf

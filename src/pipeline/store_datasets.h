@@ -30,8 +30,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
   enum class When : uint8_t { kDue, kNow };
   Status WriteFiles(const std::string& tenant, When when);
 
-  // What features left out, by name.
-  std::map<std::string, int64_t> Counters() const;
+  Losses ReadLosses() const override;
 
   const RedMetrics& red() const { return red_; }
 
@@ -44,7 +43,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
     std::set<std::pair<std::string, Nanos>> changed_hours;  // dataset, hour
     Nanos files_written = 0;                                // monotonic
   };
-  struct Losses {
+  struct LossCounters {
     std::atomic<int64_t> over_budget{0}, rows_dropped{0};
   };
 
@@ -52,7 +51,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
 
   Store& store_;
   const std::string folder_;
-  const std::shared_ptr<Losses> losses_ = std::make_shared<Losses>();
+  const std::shared_ptr<LossCounters> losses_ = std::make_shared<LossCounters>();
   std::mutex mutex_;
   std::map<std::string, Tenant> tenants_;
   RedMetrics red_;

@@ -30,6 +30,12 @@ class DatasetSource {
   virtual ~DatasetSource() = default;
   // What is deployed now. A change shows in a later call: nothing is restarted.
   virtual std::shared_ptr<const TailedDatasets> Deployed(const std::string& tenant) = 0;
+  // What extracting left out so far.
+  struct Losses {
+    int64_t over_budget = 0;   // traces that needed more work than a trace may: no rows
+    int64_t rows_dropped = 0;  // beyond what one trace may have
+  };
+  virtual Losses ReadLosses() const { return {}; }
 };
 
 class RowSink {

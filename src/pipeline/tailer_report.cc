@@ -13,6 +13,10 @@ TailerStatus Tailer::ReadStatus() const {
   s.traces_due = cache.due;
   s.evicted = cache.evicted;
   s.expired = cache.expired;
+  s.events_uncached = cache.events_uncached;
+  s.scheduled = cache.scheduled;
+  s.rescheduled_late = cache.rescheduled_late;
+  s.timeouts_running = cache.waiting;
   s.cached_traces = cache.traces;
   s.cached_bytes = cache.bytes;
   s.ids_forgotten_early = cache.ids_forgotten_early;
@@ -27,7 +31,11 @@ TailerStatus Tailer::ReadStatus() const {
     s.delayed_oldest_ns = std::max<Nanos>(0, Now() - oldest);
   const WriterCounts writer = writer_.Counts();
   s.rows = writer.rows;
+  s.writes = writer.writes;
   s.write_failures = writer.failures;
+  const DatasetSource::Losses losses = datasets_.ReadLosses();
+  s.features_over_budget = losses.over_budget;
+  s.feature_rows_dropped = losses.rows_dropped;
   s.blacklisted_traces = blacklist_->size();
   s.blacklisted_events = blacklist_->dropped();
   s.owners = queues_.Loads();

@@ -14,39 +14,76 @@ double TailerStatus::again_share() const {
   return processed == 0 ? 0.0 : static_cast<double>(traces_again) / static_cast<double>(processed);
 }
 
+namespace {
+
+// One number of the status: where it stands in the JSON, and its name among the counters.
+struct Figure {
+  std::string_view object;  // "": the status itself
+  std::string_view key;
+  std::string counter;  // empty: not among them
+  int64_t value;
+};
+
+// Every number that is neither a stage's nor an owner's, in the order of the JSON. What is counted stands here, or
+// nobody sees it.
+std::vector<Figure> Figures(const TailerStatus& s) {
+  const auto size = [](size_t n) { return static_cast<int64_t>(n); };
+  std::vector<Figure> out = {
+      {"", "events", "tailer_events", s.events},
+      {"", "traces_due", "tailer_traces_due", s.traces_due},
+      {"", "traces_from_cache", "tailer_traces_from_cache", s.traces_from_cache},
+      {"", "traces_delayed_done", "tailer_traces_delayed_done", s.traces_delayed_done},
+      {"", "traces_again", "tailer_traces_again", s.traces_again},
+      {"", "traces_unusable", "tailer_traces_unusable", s.traces_unusable},
+      {"triggers", "scheduled", "tailer_triggers_scheduled", s.scheduled},
+      {"triggers", "rescheduled_late", "tailer_triggers_rescheduled_late", s.rescheduled_late},
+      {"triggers", "running", "tailer_triggers_running", size(s.timeouts_running)},
+  };
+  for (size_t r = 0; r < kDelayReasons; ++r) {
+    const std::string_view name = DelayReasonName(static_cast<DelayReason>(r));
+    out.push_back({"delayed", name, "tailer_delayed_" + std::string(name), s.delayed[r]});
+  }
+  const std::vector<Figure> rest = {
+      {"delayed_queue", "traces", "tailer_delayed_queue", size(s.delayed_queue)},
+      {"delayed_queue", "oldest_ns", "", s.delayed_oldest_ns},
+      {"cache", "traces", "tailer_cache_traces", size(s.cached_traces)},
+      {"cache", "bytes", "tailer_cache_bytes", size(s.cached_bytes)},
+      {"cache", "evicted", "tailer_cache_evicted", s.evicted},
+      {"cache", "expired", "tailer_cache_expired", s.expired},
+      {"cache", "events_uncached", "tailer_events_uncached", s.events_uncached},
+      {"cache", "ids_forgotten_early", "tailer_ids_forgotten_early", s.ids_forgotten_early},
+      {"cache", "fetch_overflows", "tailer_fetch_overflows", s.fetch_overflows},
+      {"features", "over_budget", "features_over_budget", s.features_over_budget},
+      {"features", "rows_dropped", "feature_rows_dropped", s.feature_rows_dropped},
+      {"rows", "written", "tailer_rows_written", s.rows},
+      {"rows", "writes", "tailer_writes", s.writes},
+      {"rows", "write_failures", "tailer_write_failures", s.write_failures},
+      {"blacklist", "traces", "tailer_blacklisted_traces", size(s.blacklisted_traces)},
+      {"blacklist", "events_dropped", "tailer_events_blacklisted", s.blacklisted_events},
+  };
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+}  // namespace
+
 void WriteTailerJson(const TailerStatus& s, JsonWriter& json) {
-  json.BeginObject()
-      .Field("on", s.on)
-      .Field("events", s.events)
-      .Field("traces_due", s.traces_due)
-      .Field("traces_from_cache", s.traces_from_cache)
-      .Field("traces_delayed_done", s.traces_delayed_done)
-      .Field("traces_again", s.traces_again)
-      .Field("traces_unusable", s.traces_unusable);
-  json.Key("cache_share").Double(s.cache_share());
-  json.Key("again_share").Double(s.again_share());
-  json.Key("delayed").BeginObject();
-  for (size_t r = 0; r < kDelayReasons; ++r)
-    json.Field(DelayReasonName(static_cast<DelayReason>(r)), s.delayed[r]);
+  json.BeginObject().Field("on", s.on);
+  std::string_view object;
+  for (const Figure& figure : Figures(s)) {
+    if (figure.object != object) {
+      if (object.empty()) {
+        json.Key("cache_share").Double(s.cache_share());
+        json.Key("again_share").Double(s.again_share());
+      } else {
+        json.EndObject();
+      }
+      json.Key(figure.object).BeginObject();
+      object = figure.object;
+    }
+    json.Field(figure.key, figure.value);
+  }
   json.EndObject();
-  json.Key("delayed_queue").BeginObject();
-  json.Field("traces", static_cast<int64_t>(s.delayed_queue))
-      .Field("oldest_ns", s.delayed_oldest_ns)
-      .EndObject();
-  json.Key("cache").BeginObject();
-  json.Field("traces", static_cast<int64_t>(s.cached_traces))
-      .Field("bytes", static_cast<int64_t>(s.cached_bytes))
-      .Field("evicted", s.evicted)
-      .Field("expired", s.expired)
-      .Field("ids_forgotten_early", s.ids_forgotten_early)
-      .Field("fetch_overflows", s.fetch_overflows)
-      .EndObject();
-  json.Key("rows").BeginObject();
-  json.Field("written", s.rows).Field("write_failures", s.write_failures).EndObject();
-  json.Key("blacklist").BeginObject();
-  json.Field("traces", static_cast<int64_t>(s.blacklisted_traces))
-      .Field("events_dropped", s.blacklisted_events)
-      .EndObject();
   json.Key("stages").BeginArray();
   for (const StageStatus& stage : s.stages) {
     json.BeginObject()
@@ -80,6 +117,8 @@ std::string TailerText(const TailerStatus& s) {
       s.rows);
   out += fmt::format("cache      {} traces, {:.1f} MB\n", s.cached_traces,
                      static_cast<double>(s.cached_bytes) / 1e6);
+  out += fmt::format("features   {} traces over budget, {} rows left out, {} traces unusable\n",
+                     s.features_over_budget, s.feature_rows_dropped, s.traces_unusable);
   std::string reasons;
   for (size_t r = 0; r < kDelayReasons; ++r) {
     if (s.delayed[r] == 0) continue;
@@ -105,26 +144,8 @@ std::string TailerText(const TailerStatus& s) {
 
 std::map<std::string, int64_t> TailerCounters(const TailerStatus& s) {
   std::map<std::string, int64_t> out;
-  out["tailer_events"] = s.events;
-  out["tailer_traces_due"] = s.traces_due;
-  out["tailer_traces_from_cache"] = s.traces_from_cache;
-  out["tailer_traces_delayed_done"] = s.traces_delayed_done;
-  out["tailer_traces_again"] = s.traces_again;
-  out["tailer_traces_unusable"] = s.traces_unusable;
-  for (size_t r = 0; r < kDelayReasons; ++r)
-    out["tailer_delayed_" + std::string(DelayReasonName(static_cast<DelayReason>(r)))] =
-        s.delayed[r];
-  out["tailer_delayed_queue"] = static_cast<int64_t>(s.delayed_queue);
-  out["tailer_cache_traces"] = static_cast<int64_t>(s.cached_traces);
-  out["tailer_cache_bytes"] = static_cast<int64_t>(s.cached_bytes);
-  out["tailer_cache_evicted"] = s.evicted;
-  out["tailer_cache_expired"] = s.expired;
-  out["tailer_ids_forgotten_early"] = s.ids_forgotten_early;
-  out["tailer_fetch_overflows"] = s.fetch_overflows;
-  out["tailer_rows_written"] = s.rows;
-  out["tailer_write_failures"] = s.write_failures;
-  out["tailer_blacklisted_traces"] = static_cast<int64_t>(s.blacklisted_traces);
-  out["tailer_events_blacklisted"] = s.blacklisted_events;
+  for (const Figure& figure : Figures(s))
+    if (!figure.counter.empty()) out[figure.counter] = figure.value;
   for (const StageStatus& stage : s.stages) out["tailer_cpu_ns_" + stage.name] = stage.cpu_ns;
   return out;
 }

@@ -32,10 +32,14 @@ struct TailerStatus {
   int64_t traces_unusable = 0;
   std::array<int64_t, kDelayReasons> delayed{};
   int64_t evicted = 0, expired = 0;
+  int64_t events_uncached = 0;  // of traces that had left the cache, or that it never had whole
+  int64_t scheduled = 0, rescheduled_late = 0;  // timeouts that began; of them, for a late event
+  size_t timeouts_running = 0;
   size_t cached_traces = 0, cached_bytes = 0;
   size_t delayed_queue = 0;
   Nanos delayed_oldest_ns = 0;  // age of the oldest
-  int64_t rows = 0, write_failures = 0;
+  int64_t rows = 0, writes = 0, write_failures = 0;
+  int64_t features_over_budget = 0, feature_rows_dropped = 0;
   size_t blacklisted_traces = 0;
   int64_t blacklisted_events = 0;
   int64_t ids_forgotten_early = 0, fetch_overflows = 0;

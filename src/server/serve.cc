@@ -174,7 +174,6 @@ ServerFacts Server::Facts() const {
   if (tailer_ != nullptr) {
     facts.tailer = tailer_->ReadStatus();
     facts.counters.merge(TailerCounters(facts.tailer));
-    facts.counters.merge(datasets_->Counters());
   }
   const auto& h = http_->counters();
   facts.counters["http_connections"] = static_cast<int64_t>(h.connections);

@@ -67,6 +67,18 @@ test('status shows the store, the listeners and refreshes by itself', async ({ o
   await eventually(async () => (await page.getByRole('region', { name: 'Store' }).innerText()).includes(spans.toLocaleString('en-US')), `${spans} spans never show`, 15_000)
 })
 
+test('status shows what the tailer did, put off and left out', async ({ open }) => {
+  const page = await open({ url: `${server.url}/status` })
+  const card = page.getByRole('region', { name: 'Tailer' })
+  await card.waitFor()
+  const status = await api(server, '/api/v1/status')
+  const { tailer } = status
+  const text = await card.innerText()
+  for (const name of ['traces over budget', 'rows left out', 'from the cache', 'wait in the delayed queue', ...Object.keys(tailer.delayed).map((r) => `delayed: ${r.replace(/_/g, ' ')}`), ...tailer.stages.map((s) => s.name)]) check(text.includes(name), `${name} is not in ${text}`)
+  await page.route('**/api/v1/status', (route) => route.fulfill({ json: { ...status, tailer: { ...tailer, features: { over_budget: 7, rows_dropped: 1234 } } } }))
+  await eventually(async () => /traces over budget\s+7\b/.test(await card.innerText()) && /rows left out\s+1,234/.test(await card.innerText()), 'what was left out never shows', 15_000)
+})
+
 test('Ctrl+K goes to a service, a view and a trace id', async ({ open }) => {
   const page = await open({ url: `${server.url}/status` })
   await page.locator('h1').waitFor()

@@ -108,6 +108,31 @@ def off():
     check("a bad trigger is refused, with its text", refused.code == 2 and "live soon" in refused.error["message"], refused)
 
 
+# Each row looks at every block that looks at every block.
+CUBIC = """dataset: cubic
+owner: test
+row: Blocks
+columns: |
+  def Later(e, t) = e | Where(It | Timestamp | Gt(t)) | Count
+  Blocks | Map(Blocks | Later(It | Timestamp | Add(Row | Timestamp))) | Sum | RecordAs("n")
+"""
+
+
+def over_budget():
+    store = folder()
+    must(cli("dataset", "apply", write("cubic.yaml", CUBIC), store=store))
+    with Server(store) as server:
+        import_value(store, one(1, *range(1, 401), start=5))
+        features = tailer(server)["features"]
+        check("a trace that needs more work than it may is counted", features["over_budget"] >= 1, features)
+        check("and shown on a terminal", f"{features['over_budget']} traces over budget"
+              in must(cli("status", store=store, text=True)).out.decode())
+        metrics = server.get("/metrics").body.decode()
+        check("and to Prometheus", f"features_over_budget {features['over_budget']}\n" in metrics
+              or f"features_over_budget_total {features['over_budget']}\n" in metrics,
+              [line for line in metrics.splitlines() if "budget" in line])
+
+
 def too_long():
     store = folder()
     with Server(store, "--max-events-per-trace", "10") as server:
@@ -141,4 +166,4 @@ def too_long_imported():
               (11, {"trace_too_long": 3}))
 
 
-run(live, kill_between, imports, off, too_long, too_long_imported)
+run(live, kill_between, imports, off, over_budget, too_long, too_long_imported)

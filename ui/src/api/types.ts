@@ -140,6 +140,24 @@ export interface StatusAnswer {
   counters: Record<string, number>
   listeners: { name: string; address: string }[]
   retention?: Record<string, unknown>
+  tailer?: TailerStatus
+}
+
+export interface TailerStatus {
+  on: boolean
+  traces_from_cache: ExactInt
+  traces_delayed_done: ExactInt
+  traces_unusable: ExactInt
+  cache_share: number
+  again_share: number
+  delayed: Record<string, ExactInt>
+  delayed_queue: { traces: ExactInt; oldest_ns: ExactInt }
+  cache: Record<string, ExactInt>
+  features: { over_budget: ExactInt; rows_dropped: ExactInt }
+  rows: { written: ExactInt; writes: ExactInt; write_failures: ExactInt }
+  blacklist: { traces: ExactInt; events_dropped: ExactInt }
+  stages: { name: string; waiting: ExactInt; items: ExactInt; cpu_ns: ExactInt; lag_p50_ns: ExactInt; lag_p99_ns: ExactInt }[]
+  owners: { owner: string; queued: ExactInt; taken: ExactInt; refused: ExactInt; cpu_ns: ExactInt }[]
 }
 
 export interface ImportAnswer {

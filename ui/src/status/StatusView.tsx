@@ -6,10 +6,11 @@ import { useAnswer } from '../api/use_answer'
 import { bytes, count, dateTime, duration, grouped, instantTitle } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { Command, ErrorState, Skeleton } from '../parts/states'
+import { TailerCard } from './TailerCard'
 
 const EVERY_MS = 3000
 // Data that is not kept as it was sent, against requests that were turned away (and whose senders know).
-const LOSS = /reject|drop|lost|shed|discard|clamp|invalid|unknown|hashed/
+const LOSS = /reject|drop|lost|shed|discard|clamp|invalid|unknown|hashed|over_budget|events_blacklisted/
 const REFUSED = /refus|malformed|too_large|overload|timeout|denied|unimplemented|fail/
 const REPAIR = /repair/
 
@@ -81,6 +82,7 @@ export function StatusView() {
           </table>
           <Exporter status={data} />
         </Card>
+        {data.tailer && <Card title="Tailer"><TailerCard tailer={data.tailer} /></Card>}
         <Card title="Repairs"><Counters list={repairs} none="Nothing had to be repaired." /></Card>
         <Card title="Turned away"><Counters list={refused} none="Every request was taken." /></Card>
         <Card title="Other counters"><Counters list={rest} none="None yet." /></Card>
