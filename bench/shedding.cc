@@ -169,8 +169,7 @@ Result<Figures> Run(const Options& options, bool stepping) {
     sent.clear();
     figures.queue.push_back(queue_samples == 0 ? 0 : queue_sum / queue_samples);
     queue_sum = queue_samples = 0;
-    int64_t delayed = 0;
-    for (const int64_t n : status.delayed) delayed += n;
+    const int64_t delayed = status.delayed.delayed();
     figures.delayed.push_back(static_cast<double>(delayed - delayed_before));
     delayed_before = delayed;
     figures.lag.push_back(static_cast<double>(status.delayed_oldest_ns) / 1e9);
@@ -179,8 +178,7 @@ Result<Figures> Run(const Options& options, bool stepping) {
   }
   const TailerStatus status = tailer->ReadStatus();
   for (const OwnerLoad& load : status.owners) figures.refused[load.owner] = load.refused;
-  figures.gone = status.delayed[static_cast<size_t>(DelayReason::kEventsGone)] +
-                 status.delayed[static_cast<size_t>(DelayReason::kBeforeStart)];
+  figures.gone = status.delayed[DelayReason::kEventsGone];
   // The last traces' timeouts are over, and their rows written, some time after the last minute.
   std::this_thread::sleep_for(std::chrono::seconds(13));
   store->Listen({});

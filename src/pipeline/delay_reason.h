@@ -1,21 +1,53 @@
-// Why a trace goes to the delayed queue.
+// Why a trace stands in the delayed queue.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace wf {
 
-// Each is counted apart. The first two are Canopy's.
+// A trace is delayed for Canopy's two reasons (§4.2): its events are gone from the cache, or its owner's isolation queue
+// is full. The same queue holds jobs: traces that were not delayed but must be processed again. Each is counted apart.
+// The numbers stand in files; 2 was a trace that began before its tailer, which is of the first kind.
 enum class DelayReason : uint8_t {
-  kEventsGone,   // no longer in the cache when its time came
-  kQueueFull,    // the owner's isolation queue was full
-  kBeforeStart,  // began before this tailer did, which therefore may not have all of it
-  kRecovered,    // was being worked on when the process before this one ended
-  kWriteFailed,  // its rows could not be written
+  kEventsGone = 0,   // the cache has not all of them, when the trace's time has come
+  kQueueFull = 1,    // the owner's isolation queue was full
+  kRecovered = 3,    // job: was being worked on when the process before this one ended
+  kWriteFailed = 4,  // job: its rows could not be written
+  kPassedOver = 5,   // job: may have events among those that found the inbox full
 };
-constexpr size_t kDelayReasons = 5;
-std::string_view DelayReasonName(DelayReason reason);
+
+struct ReasonFacts {
+  DelayReason reason;
+  std::string_view name;
+  enum class Kind : uint8_t { kDelayed, kJob } kind;
+};
+constexpr std::array<ReasonFacts, 5> kDelayReasons = {
+    {{DelayReason::kEventsGone, "events_gone", ReasonFacts::Kind::kDelayed},
+     {DelayReason::kQueueFull, "queue_full", ReasonFacts::Kind::kDelayed},
+     {DelayReason::kRecovered, "recovered", ReasonFacts::Kind::kJob},
+     {DelayReason::kWriteFailed, "write_failed", ReasonFacts::Kind::kJob},
+     {DelayReason::kPassedOver, "passed_over", ReasonFacts::Kind::kJob}}};
+
+// How many traces came into the queue, by reason.
+class DelayCounts {
+ public:
+  int64_t& operator[](DelayReason reason) { return by_reason_[static_cast<size_t>(reason)]; }
+  int64_t operator[](DelayReason reason) const { return by_reason_[static_cast<size_t>(reason)]; }
+  int64_t delayed() const {
+    return (*this)[DelayReason::kEventsGone] + (*this)[DelayReason::kQueueFull];
+  }
+
+ private:
+  std::array<int64_t, 6> by_reason_{};
+};
+
+// What a file says; what it does not know, a later version wrote, is a job like any.
+constexpr DelayReason DelayReasonOf(uint8_t stored) {
+  if (stored == 2) return DelayReason::kEventsGone;
+  return stored <= 5 ? static_cast<DelayReason>(stored) : DelayReason::kRecovered;
+}
 
 }  // namespace wf

@@ -35,7 +35,7 @@ class ItemReader : public PackedReader {
     if (done()) return false;
     std::string_view reason;
     if (!Bytes(1, reason)) return Fail();
-    out.reason = static_cast<DelayReason>(static_cast<uint8_t>(reason[0]) % kDelayReasons);
+    out.reason = DelayReasonOf(static_cast<uint8_t>(reason[0]));
     for (std::string* text : {&out.tenant, &out.owner}) {
       uint64_t length;
       std::string_view bytes;
@@ -50,12 +50,6 @@ class ItemReader : public PackedReader {
 };
 
 }  // namespace
-
-std::string_view DelayReasonName(DelayReason reason) {
-  constexpr std::string_view names[] = {"events_gone", "queue_full", "before_start", "recovered",
-                                        "write_failed"};
-  return names[static_cast<size_t>(reason)];
-}
 
 Result<std::unique_ptr<DelayedQueue>> DelayedQueue::Open(std::string folder) {
   std::error_code ec;
@@ -104,7 +98,7 @@ Result<std::vector<DelayedTrace>> DelayedQueue::ReadItems(uint64_t number) const
 
 void DelayedQueue::Push(DelayedTrace trace, ProgressLedger::Hold hold) {
   const std::lock_guard lock(mutex_);
-  ++pushed_[static_cast<size_t>(trace.reason)];
+  ++pushed_[trace.reason];
   unsynced_.push_back(std::move(trace));
   if (hold != nullptr && (holds_.empty() || holds_.back() != hold))
     holds_.push_back(std::move(hold));
@@ -195,7 +189,7 @@ size_t DelayedQueue::unsynced() const {
   return unsynced_.size();
 }
 
-std::array<int64_t, kDelayReasons> DelayedQueue::pushed() const {
+DelayCounts DelayedQueue::pushed() const {
   const std::lock_guard lock(mutex_);
   return pushed_;
 }

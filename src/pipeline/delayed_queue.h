@@ -10,7 +10,6 @@
 // memory, however long the queue is. Thread safety: all calls, from any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -52,9 +51,9 @@ class DelayedQueue {
   Status Pop(size_t count);
 
   size_t size() const;
-  size_t unsynced() const;  // of these, not yet on disk
-  std::array<int64_t, kDelayReasons> pushed() const;  // since opening
-  Nanos oldest_ns() const;  // when the item was queued that Peek gave first; 0: none
+  size_t unsynced() const;     // of these, not yet on disk
+  DelayCounts pushed() const;  // since opening
+  Nanos oldest_ns() const;     // when the item was queued that Peek gave first; 0: none
 
  private:
   explicit DelayedQueue(std::string folder) : folder_(std::move(folder)) {}
@@ -77,7 +76,7 @@ class DelayedQueue {
   uint64_t head_number_ = 0;        // 0: not loaded
   size_t popped_ = 0;               // of the oldest log
   size_t on_disk_ = 0;
-  std::array<int64_t, kDelayReasons> pushed_{};
+  DelayCounts pushed_;
 };
 
 }  // namespace wf

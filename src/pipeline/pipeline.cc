@@ -76,7 +76,8 @@ bool Tailer::Fetch() {
     const std::lock_guard lock(mutex_);
     if (overflow_hold_ != nullptr && inbox_.empty()) {
       cache_.ForgetAll(clock(), Now());
-      unseen_.push_back({overflow_from_, Now(), std::move(overflow_hold_)});
+      unseen_.push_back(
+          {overflow_from_, Now(), DelayReason::kPassedOver, std::move(overflow_hold_)});
       overflow_hold_ = nullptr;
       distrust_ = false;
     }
@@ -114,6 +115,7 @@ void Tailer::Trigger() {
     std::vector<DueTrace> build;
     for (DueTrace& trace : due) {
       if (trace.gone || build.size() >= room) {
+        if (!trace.gone) cache_.LetGo(trace.key);
         if (!datasets_.Deployed(trace.key.tenant)->empty())
           Delay(trace.key, "", DelayReason::kEventsGone, trace.hold);
       } else {
@@ -162,10 +164,9 @@ bool Tailer::Build() {
       cache_.Postpone(due, now + kPostpone);
       continue;
     }
-    DelayReason why = DelayReason::kEventsGone;
-    auto events = cache_.Take(due.key, why);
+    auto events = cache_.Take(due.key);
     if (!events || distrust_) {
-      Delay(due.key, "", why, due.hold);
+      Delay(due.key, "", DelayReason::kEventsGone, due.hold);
       continue;
     }
     if (events->hold == nullptr) events->hold = due.hold;

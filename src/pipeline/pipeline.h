@@ -90,6 +90,7 @@ class Tailer {
   // A span of receipt in which events were not seen by the cache.
   struct Unseen {
     Nanos from = 0, until = 0;
+    DelayReason job = DelayReason::kRecovered;
     ProgressLedger::Hold hold;
   };
   struct Selection {  // which datasets; empty: all

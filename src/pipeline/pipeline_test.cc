@@ -174,7 +174,7 @@ TEST_F(TailerTest, ALateEventOfAnExpiredTraceIsProcessedFromTheStore) {
   Pass(kMinute);
   EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(3));
   const TailerStatus status = tailer_->ReadStatus();
-  EXPECT_EQ(status.delayed[static_cast<size_t>(DelayReason::kEventsGone)], 1);
+  EXPECT_EQ(status.delayed[DelayReason::kEventsGone], 1);
   EXPECT_EQ(status.traces_delayed_done, 1);
 }
 
@@ -186,11 +186,38 @@ TEST_F(TailerTest, AFullIsolationQueueDelaysItsOwnerAlone) {
   for (uint64_t trace = 1; trace <= 20; ++trace) Send(trace, {1});
   Pass(kMinute);
   const TailerStatus status = tailer_->ReadStatus();
-  EXPECT_GT(status.delayed[static_cast<size_t>(DelayReason::kQueueFull)], 0);
-  EXPECT_EQ(status.delayed[static_cast<size_t>(DelayReason::kEventsGone)], 0);
+  EXPECT_GT(status.delayed[DelayReason::kQueueFull], 0);
+  EXPECT_EQ(status.delayed[DelayReason::kEventsGone], 0);
+  int64_t refused = 0;
+  for (const OwnerLoad& owner : status.owners) refused += owner.refused;
+  EXPECT_EQ(status.delayed[DelayReason::kQueueFull], refused);
+  EXPECT_EQ(status.delayed.delayed(), refused);
   EXPECT_EQ(rows_.Of("spans").size(), 20u);  // late, but there
   EXPECT_EQ(rows_.Of("more").size(), 20u);
   for (const auto& [trace, rows] : rows_.Of("spans")) EXPECT_EQ(rows.size(), 1u) << trace;
+}
+
+// What the cache has not, by whatever way, is the one reason; nothing else is.
+TEST_F(TailerTest, EventsGoneFromTheCacheAreCountedExactly) {
+  Send(1, {1});                   // whole, and served from the cache
+  Send(2, {1}, Now() - kMinute);  // began before the tailer: it may not have all of it
+  Pass(15 * kSecond);
+  TailerStatus status = tailer_->ReadStatus();
+  EXPECT_EQ(status.traces_from_cache, 1);
+  EXPECT_EQ(status.delayed[DelayReason::kEventsGone], 1);
+  EXPECT_EQ(status.before_start, 1);
+  Pass(kHour);  // expired
+  Send(1, {2});
+  Pass(15 * kSecond);
+  status = tailer_->ReadStatus();
+  EXPECT_EQ(status.delayed[DelayReason::kEventsGone], 2);
+  EXPECT_EQ(status.before_start, 1);
+  EXPECT_EQ(status.delayed.delayed(), 2);
+  for (const DelayReason job :
+       {DelayReason::kRecovered, DelayReason::kWriteFailed, DelayReason::kPassedOver})
+    EXPECT_EQ(status.delayed[job], 0);
+  EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(2));
+  EXPECT_THAT(rows_.Of("spans")[2], ElementsAre(1));
 }
 
 TEST_F(TailerTest, ANewDatasetNeedsNoRestart) {
@@ -251,7 +278,8 @@ TEST_F(TailerTest, KillBetweenReceiptAndRowsLosesNothing) {
   StartTailer();
   Pass(5 * kSecond);
   EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(2));
-  EXPECT_EQ(tailer_->ReadStatus().delayed[static_cast<size_t>(DelayReason::kRecovered)], 1);
+  EXPECT_EQ(tailer_->ReadStatus().delayed[DelayReason::kRecovered], 1);
+  EXPECT_EQ(tailer_->ReadStatus().delayed.delayed(), 0);  // a job, and no delay
   // And an event that comes after the restart finds the rest of its trace in the store.
   Send(1, {3}, Now() - kSecond);
   Pass(kMinute);
@@ -273,6 +301,8 @@ TEST_F(TailerTest, FailedWritesComeAgain) {
   Pass(kMinute);
   EXPECT_THAT(rows_.Of("spans"), IsEmpty());
   EXPECT_GT(tailer_->ReadStatus().write_failures, 0);
+  EXPECT_GT(tailer_->ReadStatus().delayed[DelayReason::kWriteFailed], 0);
+  EXPECT_EQ(tailer_->ReadStatus().delayed.delayed(), 0);
   rows_.failing = false;
   Pass(5 * kSecond);
   EXPECT_THAT(rows_.Of("spans")[1], ElementsAre(2));
@@ -309,6 +339,8 @@ TEST_F(TailerTest, ABatchThatFindsTheInboxFullIsLookedThroughLater) {
   Pass(kMinute);
   EXPECT_EQ(rows_.Of("spans").size(), 10u);
   for (const auto& [trace, rows] : rows_.Of("spans")) EXPECT_THAT(rows, ElementsAre(2)) << trace;
+  EXPECT_GE(tailer_->ReadStatus().delayed[DelayReason::kPassedOver], 9);
+  EXPECT_EQ(tailer_->ReadStatus().delayed[DelayReason::kQueueFull], 0);
 }
 
 TEST_F(TailerTest, SpansOfOneTraceInManyBatchesAreJoined) {

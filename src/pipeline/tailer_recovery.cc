@@ -51,7 +51,7 @@ Status Tailer::Recover() {
   }
   saved_watermark_ = watermark;
   const Nanos from = std::min(watermark, started_) - kClockSlack;
-  unseen_.push_back({from, started_ + kClockSlack, ledger_.At(from)});
+  unseen_.push_back({from, started_ + kClockSlack, DelayReason::kRecovered, ledger_.At(from)});
   return {};
 }
 
@@ -68,7 +68,7 @@ bool Tailer::LookThroughUnseen() {
   const Status scanned = store_.Scan(tenant, options, [&](const EventBatch& batch) {
     std::set<TraceId> ids;
     for (size_t row = 0; row < batch.size(); ++row) ids.insert(batch.trace_id(row));
-    for (const TraceId& id : ids) Delay({tenant, id}, "", DelayReason::kRecovered, unseen.hold);
+    for (const TraceId& id : ids) Delay({tenant, id}, "", unseen.job, unseen.hold);
     const std::lock_guard lock(mutex_);
     return !stopping_;
   });

@@ -19,6 +19,7 @@ TailerStatus Tailer::ReadStatus() const {
   s.timeouts_running = cache.waiting;
   s.cached_traces = cache.traces;
   s.cached_bytes = cache.bytes;
+  s.before_start = cache.before_start;
   s.ids_forgotten_early = cache.ids_forgotten_early;
   s.traces_from_cache = from_cache_;
   s.traces_delayed_done = delayed_done_;

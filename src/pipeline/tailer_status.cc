@@ -39,9 +39,11 @@ std::vector<Figure> Figures(const TailerStatus& s) {
       {"triggers", "rescheduled_late", "tailer_triggers_rescheduled_late", s.rescheduled_late},
       {"triggers", "running", "tailer_triggers_running", size(s.timeouts_running)},
   };
-  for (size_t r = 0; r < kDelayReasons; ++r) {
-    const std::string_view name = DelayReasonName(static_cast<DelayReason>(r));
-    out.push_back({"delayed", name, "tailer_delayed_" + std::string(name), s.delayed[r]});
+  for (const ReasonFacts& r : kDelayReasons) {
+    const bool delayed = r.kind == ReasonFacts::Kind::kDelayed;
+    out.push_back({delayed ? "delayed" : "requeued", r.name,
+                   (delayed ? "tailer_delayed_" : "tailer_requeued_") + std::string(r.name),
+                   s.delayed[r.reason]});
   }
   const std::vector<Figure> rest = {
       {"delayed_queue", "traces", "tailer_delayed_queue", size(s.delayed_queue)},
@@ -50,6 +52,7 @@ std::vector<Figure> Figures(const TailerStatus& s) {
       {"cache", "bytes", "tailer_cache_bytes", size(s.cached_bytes)},
       {"cache", "evicted", "tailer_cache_evicted", s.evicted},
       {"cache", "expired", "tailer_cache_expired", s.expired},
+      {"cache", "before_start", "tailer_cache_before_start", s.before_start},
       {"cache", "events_uncached", "tailer_events_uncached", s.events_uncached},
       {"cache", "ids_forgotten_early", "tailer_ids_forgotten_early", s.ids_forgotten_early},
       {"cache", "fetch_overflows", "tailer_fetch_overflows", s.fetch_overflows},
@@ -120,10 +123,11 @@ std::string TailerText(const TailerStatus& s) {
   out += fmt::format("features   {} traces over budget, {} rows left out, {} traces unusable\n",
                      s.features_over_budget, s.feature_rows_dropped, s.traces_unusable);
   std::string reasons;
-  for (size_t r = 0; r < kDelayReasons; ++r) {
-    if (s.delayed[r] == 0) continue;
-    reasons += fmt::format("{}{} {}", reasons.empty() ? "; " : ", ",
-                           DelayReasonName(static_cast<DelayReason>(r)), s.delayed[r]);
+  for (const ReasonFacts& r : kDelayReasons) {
+    if (r.kind == ReasonFacts::Kind::kDelayed)
+      reasons += fmt::format("; {} {}", r.name, s.delayed[r.reason]);
+    else if (s.delayed[r.reason] != 0)
+      reasons += fmt::format("; again: {} {}", r.name, s.delayed[r.reason]);
   }
   out += fmt::format("delayed    {} traces wait{}\n", s.delayed_queue, reasons);
   for (const StageStatus& stage : s.stages) {

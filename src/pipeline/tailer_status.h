@@ -1,7 +1,6 @@
 // What the tailer tells about itself, for `status` and /metrics.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -30,7 +29,8 @@ struct TailerStatus {
   int64_t traces_delayed_done = 0;
   int64_t traces_again = 0;  // processed before, and again because of late events
   int64_t traces_unusable = 0;
-  std::array<int64_t, kDelayReasons> delayed{};
+  DelayCounts delayed;       // and jobs: what came into the delayed queue
+  int64_t before_start = 0;  // of traces whose events are gone: those that began before the tailer
   int64_t evicted = 0, expired = 0;
   int64_t events_uncached = 0;  // of traces that had left the cache, or that it never had whole
   int64_t scheduled = 0, rescheduled_late = 0;  // timeouts that began; of them, for a late event

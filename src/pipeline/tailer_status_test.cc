@@ -69,6 +69,27 @@ TEST(TailerStatusTest, EveryCounterStandsInTheStatusToo) {
   EXPECT_EQ(TailerCounters(s)["tailer_cpu_ns_fetch"], 3);
 }
 
+TEST(TailerStatusTest, TracesAreDelayedForTwoReasonsAndJobsStandApart) {
+  TailerStatus s = Busy();
+  s.delayed[DelayReason::kEventsGone] = 21;
+  s.delayed[DelayReason::kQueueFull] = 22;
+  s.delayed[DelayReason::kRecovered] = 23;
+  s.delayed[DelayReason::kWriteFailed] = 24;
+  s.delayed[DelayReason::kPassedOver] = 25;
+  JsonWriter json;
+  WriteTailerJson(s, json);
+  const std::string text = json.Take();
+  EXPECT_THAT(text, HasSubstr(R"("delayed":{"events_gone":21,"queue_full":22},)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"("requeued":{"recovered":23,"write_failed":24,"passed_over":25},)"));
+  auto counters = TailerCounters(s);
+  EXPECT_EQ(counters["tailer_delayed_events_gone"], 21);
+  EXPECT_EQ(counters["tailer_delayed_queue_full"], 22);
+  EXPECT_EQ(counters["tailer_requeued_recovered"], 23);
+  EXPECT_EQ(counters.count("tailer_delayed_recovered"), 0u);
+  EXPECT_THAT(TailerText(s), HasSubstr("traces wait; events_gone 21; queue_full 22; again: "));
+}
+
 TEST(TailerStatusTest, WhatWasLeftOutIsReadOnATerminal) {
   EXPECT_THAT(TailerText(Busy()),
               HasSubstr("7 traces over budget, 1234 rows left out, 3 traces unusable\n"));

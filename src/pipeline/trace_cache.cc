@@ -199,9 +199,8 @@ std::optional<Nanos> TraceCache::NextDue() const {
   return timers_.begin()->first;
 }
 
-std::optional<CachedTrace> TraceCache::Take(const TraceKey& key, DelayReason& why) {
+std::optional<CachedTrace> TraceCache::Take(const TraceKey& key) {
   const std::lock_guard lock(mutex_);
-  why = DelayReason::kEventsGone;
   const auto found = by_id_.find({TenantNumber(key.tenant), key.id});
   if (found == by_id_.end()) return std::nullopt;
   Entry& entry = entries_[found->second];
@@ -210,7 +209,7 @@ std::optional<CachedTrace> TraceCache::Take(const TraceKey& key, DelayReason& wh
   out.hold = std::exchange(entry.hold, nullptr);
   const bool remembered = entry.begins > SaturatingAdd(remembers_since_, kClockSlack);
   if (entry.gone || !remembered) {
-    if (!entry.gone) why = DelayReason::kBeforeStart;
+    counts_.before_start += !entry.gone;
     DropRows(entry);
     entry.gone = true;
     return std::nullopt;
@@ -221,6 +220,17 @@ std::optional<CachedTrace> TraceCache::Take(const TraceKey& key, DelayReason& wh
   out.rows.reserve(entry.rows.size());
   for (const RowRef& ref : entry.rows) out.rows.emplace_back(batches_[ref.batch].batch, ref.row);
   return out;
+}
+
+void TraceCache::LetGo(const TraceKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_id_.find({TenantNumber(key.tenant), key.id});
+  if (found == by_id_.end()) return;
+  Entry& entry = entries_[found->second];
+  DropRows(entry);
+  entry.gone = true;
+  entry.processed = true;
+  entry.hold = nullptr;
 }
 
 void TraceCache::Postpone(const DueTrace& due, Nanos until) {

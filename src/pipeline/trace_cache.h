@@ -22,7 +22,6 @@
 #include "base/ids.h"
 #include "base/nanos.h"
 #include "model/event_batch.h"
-#include "pipeline/delay_reason.h"
 #include "pipeline/progress_ledger.h"
 #include "pipeline/recent_ids.h"
 #include "pipeline/trigger.h"
@@ -68,6 +67,7 @@ struct CacheCounts {
   int64_t events_uncached = 0;  // of traces that were gone already
   int64_t scheduled = 0, due = 0, rescheduled_late = 0;
   int64_t evicted = 0, expired = 0;  // traces
+  int64_t before_start = 0;  // traces that were due and may have events from before this memory
   int64_t ids_forgotten_early = 0;
   size_t traces = 0, bytes = 0, waiting = 0;
 };
@@ -91,8 +91,10 @@ class TraceCache {
   std::vector<DueTrace> TakeDue(Nanos now, size_t limit);
   // When the next timeout may be over; nothing when none is running.
   std::optional<Nanos> NextDue() const;
-  // The events of a due trace, and notes that it is being processed; nothing when it must be delayed, and why.
-  std::optional<CachedTrace> Take(const TraceKey& key, DelayReason& why);
+  // The events of a due trace, and notes that it is being processed; nothing when they are gone.
+  std::optional<CachedTrace> Take(const TraceKey& key);
+  // Nobody will come for the events of this due trace: they go, and it counts as processed by other means.
+  void LetGo(const TraceKey& key);
   // Due again after a while: somebody else is at work on the trace.
   void Postpone(const DueTrace& due, Nanos until);
   // The trace is processed by other means: its timeouts are called off.

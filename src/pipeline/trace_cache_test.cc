@@ -34,13 +34,12 @@ class TraceCacheTest : public ::testing::Test {
   }
   // How many events are there to build from; -1: gone.
   int Events(uint64_t trace) {
-    const auto taken = cache_->Take({"default", {9, trace}}, why_);
+    const auto taken = cache_->Take({"default", {9, trace}});
     return taken ? static_cast<int>(taken->rows.size()) : -1;
   }
 
   ProgressLedger ledger_;
   std::unique_ptr<TraceCache> cache_;
-  DelayReason why_ = DelayReason::kEventsGone;
 };
 
 using ::testing::ElementsAre;
@@ -82,7 +81,7 @@ TEST_F(TraceCacheTest, LateEventsScheduleAgain) {
   EXPECT_EQ(Events(1), 1);
   Add(Batch({{1, 2}}), 30 * kSecond);
   ASSERT_THAT(Due(40 * kSecond), ElementsAre(1));
-  const auto again = cache_->Take({"default", {9, 1}}, why_);
+  const auto again = cache_->Take({"default", {9, 1}});
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(again->processed_before);
   EXPECT_EQ(again->rows.size(), 2u);
@@ -103,7 +102,7 @@ TEST_F(TraceCacheTest, ExpiredTracesStayGone) {
   Add(Batch({{1, 2}}), 3 * kMinute);
   ASSERT_THAT(Due(4 * kMinute), ElementsAre(1));
   EXPECT_EQ(Events(1), -1);
-  EXPECT_EQ(why_, DelayReason::kEventsGone);
+  EXPECT_EQ(cache_->Counts().before_start, 0);
   EXPECT_EQ(cache_->Counts().events_uncached, 1);
 }
 
@@ -141,7 +140,7 @@ TEST_F(TraceCacheTest, ATraceThatBeganBeforeTheMemoryIsNotTrusted) {
   Add(Batch({{1, 1}}), 0);
   Due(10 * kSecond);
   EXPECT_EQ(Events(1), -1);
-  EXPECT_EQ(why_, DelayReason::kBeforeStart);
+  EXPECT_EQ(cache_->Counts().before_start, 1);
 }
 
 TEST_F(TraceCacheTest, TooManyEventsAreRefusedOnceAndRememberedAcrossExpiry) {
@@ -181,6 +180,18 @@ TEST_F(TraceCacheTest, ATraceOlderThanItsDomainsLimitIsRefused) {
   EXPECT_EQ(refused[0].reason, TraceCache::Refusal::Reason::kAge);
 }
 
+TEST_F(TraceCacheTest, WhatNobodyComesForIsGone) {
+  Make({});
+  Add(Batch({{1, 1}, {2, 1}}), 0);
+  EXPECT_THAT(Due(kMinute), ElementsAre(1, 2));
+  const size_t before = cache_->Counts().bytes;
+  cache_->LetGo({"default", {9, 1}});
+  EXPECT_LT(cache_->Counts().bytes, before);
+  EXPECT_EQ(Events(1), -1);
+  EXPECT_EQ(Events(2), 1);
+  EXPECT_EQ(cache_->Counts().before_start, 0);
+}
+
 TEST_F(TraceCacheTest, CancelledTimeoutsDoNotFire) {
   Make({});
   Add(Batch({{1, 1}}), 0);
@@ -195,7 +206,7 @@ TEST_F(TraceCacheTest, AHoldLastsUntilTheTraceIsTaken) {
   Add(Batch({{1, 1}}), 0);
   EXPECT_EQ(ledger_.Watermark(kWall + kHour), kWall);
   auto due = cache_->TakeDue(kMinute, 10);
-  auto taken = cache_->Take(due[0].key, why_);
+  auto taken = cache_->Take(due[0].key);
   due.clear();
   EXPECT_EQ(ledger_.Watermark(kWall + kHour), kWall);
   taken.reset();

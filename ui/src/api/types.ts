@@ -151,6 +151,7 @@ export interface TailerStatus {
   cache_share: number
   again_share: number
   delayed: Record<string, ExactInt>
+  requeued: Record<string, ExactInt>
   delayed_queue: { traces: ExactInt; oldest_ns: ExactInt }
   cache: Record<string, ExactInt>
   features: { over_budget: ExactInt; rows_dropped: ExactInt }
