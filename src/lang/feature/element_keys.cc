@@ -111,6 +111,8 @@ int PropertyIndex(std::string_view name) {
   return -1;
 }
 
+int PropertyCount() { return kFirstMissing + kMissingKinds; }
+
 bool NumberOf(const KeyValue& value, double& out) {
   switch (value.kind) {
     case KeyValue::Kind::kInt:

@@ -12,6 +12,7 @@ namespace wf::feature {
 
 // Number of the property of that name, or -1.
 int PropertyIndex(std::string_view name);
+int PropertyCount();  // numbers are below it
 
 struct KeyValue {
   enum class Kind : uint8_t { kNull, kBool, kInt, kDouble, kText } kind = Kind::kNull;
