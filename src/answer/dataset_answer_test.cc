@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "answer/dataset_rows_output.h"
+#include "answer/table_cell.h"
 #include "answer/testing/fake_store.h"
 #include "store/rows_builder.h"
 
@@ -53,6 +54,48 @@ TEST_F(DatasetAnswerTest, TimesAreConditionsToo) {
 TEST_F(DatasetAnswerTest, CsvQuotesWhatItMust) {
   EXPECT_EQ(Ask("query/pages", {{"columns", "country,latency_ns"}, {"format", "csv"}}),
             "country,latency_ns\r\nde,\r\n\"a,\"\"b\"\"\n\",30\r\nde,10\r\n");
+}
+
+TEST_F(DatasetAnswerTest, ATerminalShowsDatesAndUnits) {
+  RowsBuilder b({{"latency_ns", ColumnType::kInt},
+                 {"css_bytes", ColumnType::kInt},
+                 {"share", ColumnType::kDouble},
+                 {"hits", ColumnType::kInt}});
+  const Nanos start = 1'770'000'000 * kSecond;
+  b.Row({1, 1}, start, "", {1'240'000'000, 10'240, 0.5, 7});
+  b.Row({1, 2}, start + 123'456'789, "", {310'000, 12, 2.0, 1'770'000'000'000});
+  b.Row({1, 3}, start + kSecond, "", {-kMilli, {}, {}, {}});
+  ASSERT_TRUE(store_.WriteRows("default", "loads", b.table(), {}).ok());
+  EXPECT_EQ(Ask("query/loads", {{"columns", "time_ns,latency_ns,css_bytes,share,hits"},
+                                {"order", "hits"},
+                                {"format", "text"}}),
+            "                 time_ns  latency_ns  css_bytes  share           hits\n"
+            "    2026-02-02T02:40:00Z      1.24 s    10.2 kB    0.5              7\n"
+            "2026-02-02T02:40:00.123Z      310 µs       12 B      2  1770000000000\n"
+            "    2026-02-02T02:40:01Z    -1.00 ms\n");
+  const std::string grouped = Ask("query/loads", {{"agg", "max(latency_ns)"},
+                                                  {"agg", "mean(latency_ns)"},
+                                                  {"agg", "count"},
+                                                  {"agg", "distinct(latency_ns)"},
+                                                  {"format", "text"}});
+  EXPECT_THAT(grouped, ::testing::HasSubstr("1.24 s"));
+  EXPECT_THAT(grouped, ::testing::HasSubstr("413 ms"));  // the mean
+  EXPECT_THAT(grouped, ::testing::EndsWith("  3\n")) << "a number of durations is a number";
+  EXPECT_THAT(Ask("query/loads", {{"columns", "time_ns,share"}, {"limit", "1"}}),
+              ::testing::HasSubstr(R"("rows":[{"time_ns":1770000001000000000,"share":null}])"));
+}
+
+TEST_F(DatasetAnswerTest, UnitsStandInTheNamesOfColumns) {
+  EXPECT_EQ(UnitOfColumn("time_ns"), CellUnit::kInstant);
+  EXPECT_EQ(UnitOfColumn("max(time_ns)"), CellUnit::kInstant);
+  EXPECT_EQ(UnitOfColumn("latency_ns"), CellUnit::kDuration);
+  EXPECT_EQ(UnitOfColumn("p99.9(latency_ns)_high"), CellUnit::kDuration);
+  EXPECT_EQ(UnitOfColumn("sum(css_bytes)"), CellUnit::kBytes);
+  EXPECT_EQ(UnitOfColumn("bytes"), CellUnit::kBytes);
+  EXPECT_EQ(UnitOfColumn("kilobytes"), CellUnit::kNone);
+  EXPECT_EQ(UnitOfColumn("count"), CellUnit::kNone);
+  EXPECT_EQ(UnitOfColumn("distinct(latency_ns)"), CellUnit::kNone);
+  EXPECT_EQ(UnitOfColumn(""), CellUnit::kNone);
 }
 
 TEST_F(DatasetAnswerTest, RefusalsNameTheFlagAndTheNextStep) {

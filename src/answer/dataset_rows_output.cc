@@ -6,50 +6,13 @@
 
 #include <filesystem>
 
+#include "answer/table_cell.h"
 #include "answer/text_table.h"
 #include "store/directory.h"
 #include "store/duckdb/parquet_rows.h"
 
 namespace wf {
 namespace {
-
-void WriteCell(const TableColumn& column, size_t row, JsonWriter& json) {
-  if (column.valid[row] == 0) {
-    json.Null();
-    return;
-  }
-  switch (column.definition.type) {
-    case ColumnType::kBool:
-      json.Bool(column.numbers[row] != 0);
-      return;
-    case ColumnType::kInt:
-      json.Int(column.numbers[row]);
-      return;
-    case ColumnType::kDouble:
-      json.Double(column.doubles[row]);
-      return;
-    case ColumnType::kText:
-    case ColumnType::kStack:
-      json.String(column.texts[row]);
-      return;
-  }
-}
-
-std::string CellText(const TableColumn& column, size_t row) {
-  if (column.valid[row] == 0) return "";
-  switch (column.definition.type) {
-    case ColumnType::kBool:
-      return column.numbers[row] != 0 ? "true" : "false";
-    case ColumnType::kInt:
-      return std::to_string(column.numbers[row]);
-    case ColumnType::kDouble:
-      return fmt::format("{}", column.doubles[row]);
-    case ColumnType::kText:
-    case ColumnType::kStack:
-      return column.texts[row];
-  }
-  return "";
-}
 
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -63,20 +26,21 @@ std::string CsvField(const std::string& text) {
 
 }  // namespace
 
-void WriteRowsJson(const DatasetTable& table, JsonWriter& json) {
+void WriteRowsJson(const DatasetTable& table, JsonWriter& json, size_t first) {
   json.Key("columns").BeginArray();
-  for (const TableColumn& column : table.columns) {
+  for (size_t c = first; c < table.columns.size(); ++c) {
+    const ColumnDefinition& definition = table.columns[c].definition;
     json.BeginObject()
-        .Field("name", column.definition.name)
-        .Field("type", ColumnTypeName(column.definition.type))
+        .Field("name", definition.name)
+        .Field("type", ColumnTypeName(definition.type))
         .EndObject();
   }
   json.EndArray().Key("rows").BeginArray();
   for (size_t row = 0; row < table.rows(); ++row) {
     json.BeginObject();
-    for (const TableColumn& column : table.columns) {
-      json.Key(column.definition.name);
-      WriteCell(column, row, json);
+    for (size_t c = first; c < table.columns.size(); ++c) {
+      json.Key(table.columns[c].definition.name);
+      WriteCellJson(table.columns[c], row, json);
     }
     json.EndObject();
   }
@@ -131,7 +95,7 @@ std::string RowsText(const DatasetRows& rows) {
   for (size_t row = 0; row < rows.table.rows(); ++row) {
     std::vector<std::string> cells;
     for (const TableColumn& column : rows.table.columns)
-      cells.push_back(Printable(CellText(column, row)));
+      cells.push_back(Printable(CellForReaders(column, row)));
     table.Row(std::move(cells));
   }
   std::string out = table.Print(100, elastic);

@@ -9,8 +9,8 @@
 
 namespace wf {
 
-// "columns":[{"name","type"}],"rows":[{}] into an open object.
-void WriteRowsJson(const DatasetTable& table, JsonWriter& json);
+// "columns":[{"name","type"}],"rows":[{}] into an open object, from column `first` on.
+void WriteRowsJson(const DatasetTable& table, JsonWriter& json, size_t first = 0);
 // RFC 4180, names first; a null is an empty field, a text is quoted where it must be.
 std::string RowsCsv(const DatasetTable& table);
 Result<std::string> RowsParquet(const DatasetTable& table);

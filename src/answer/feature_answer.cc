@@ -3,6 +3,8 @@
 
 #include "answer/answer.h"
 #include "answer/clock_answer.h"
+#include "answer/dataset_rows_output.h"
+#include "answer/table_cell.h"
 #include "answer/text_table.h"
 #include "base/utf8.h"
 #include "json/json_reader.h"
@@ -118,63 +120,9 @@ Error FaultyProgram(const std::vector<DatasetDiagnostic>& diagnostics) {
                   first.hint.empty() ? "wherefore feature check shows all" : first.hint);
 }
 
-void WriteValue(const TableColumn& column, size_t row, JsonWriter& json) {
-  if (!column.valid[row]) {
-    json.Null();
-    return;
-  }
-  switch (column.definition.type) {
-    case ColumnType::kBool:
-      json.Bool(column.numbers[row] != 0);
-      return;
-    case ColumnType::kInt:
-      json.Int(column.numbers[row]);
-      return;
-    case ColumnType::kDouble:  // a counter of whole numbers is read back as such
-      json.Raw(feature::NumberText(column.doubles[row]));
-      return;
-    case ColumnType::kText:
-    case ColumnType::kStack:
-      json.String(column.texts[row]);
-      return;
-  }
-}
-
+// A null is shown: an empty field would look like an empty text.
 std::string TextOf(const TableColumn& column, size_t row) {
-  if (!column.valid[row]) return "-";
-  switch (column.definition.type) {
-    case ColumnType::kBool:
-      return column.numbers[row] != 0 ? "true" : "false";
-    case ColumnType::kInt:
-      return std::to_string(column.numbers[row]);
-    case ColumnType::kDouble:
-      return feature::NumberText(column.doubles[row]);
-    default:
-      return Printable(column.texts[row]);
-  }
-}
-
-std::string TableJson(const DatasetTable& table, size_t first) {
-  JsonWriter json;
-  json.BeginObject().Key("columns").BeginArray();
-  for (size_t c = first; c < table.columns.size(); ++c) {
-    const ColumnDefinition& definition = table.columns[c].definition;
-    json.BeginObject()
-        .Field("name", definition.name)
-        .Field("type", ColumnTypeName(definition.type))
-        .EndObject();
-  }
-  json.EndArray().Key("rows").BeginArray();
-  for (size_t row = 0; row < table.rows(); ++row) {
-    json.BeginObject();
-    for (size_t c = first; c < table.columns.size(); ++c) {
-      json.Key(table.columns[c].definition.name);
-      WriteValue(table.columns[c], row, json);
-    }
-    json.EndObject();
-  }
-  json.EndArray().EndObject();
-  return json.Take();
+  return column.valid[row] == 0 ? "-" : Printable(CellText(column, row));
 }
 
 // One row reads best from top to bottom, several as a table.
@@ -244,7 +192,11 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
   }
   const size_t fixed = FixedDatasetColumns().size();
   if (WantsText(question)) return TextAnswer(TableText(table, fixed));
-  return JsonAnswer(TableJson(table, fixed));
+  JsonWriter json;
+  json.BeginObject();
+  WriteRowsJson(table, json, fixed);
+  json.EndObject();
+  return JsonAnswer(json.Take());
 }
 
 }  // namespace
