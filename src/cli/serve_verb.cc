@@ -198,6 +198,11 @@ Verb AddServe(CLI::App& root) {
                  "traces that may wait for one owner's datasets")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--tailer-owner-rate", t.owner_rate,
+                 "traces a second that one owner's datasets are extracted from as they come; more "
+                 "are processed later; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e9));
   app.add_option("--tailer-builders", t.builders, "threads that model traces")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));

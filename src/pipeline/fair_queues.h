@@ -5,6 +5,9 @@
 // taken off it, and each round adds one quantum: over time, owners who always have work get equal CPU time, whatever
 // their items cost. An account whose queue is empty holds no credit; its debt is repaid round by round.
 //
+// With a rate, an owner's items are handed out at most that fast, and up to a second's worth at once after a pause; who
+// sends more finds his queue full.
+//
 // Thread safety: all calls, from any thread.
 #pragma once
 
@@ -12,6 +15,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,7 +42,16 @@ class FairQueues {
   // Rounds are short beside what people notice and long beside an extraction (about 0.1 ms).
   static constexpr Nanos kQuantum = 2 * kMilli;
 
-  explicit FairQueues(size_t limit) : limit_(limit) {}
+  struct Rate {
+    double per_second = 0;  // of each owner; 0: no limit
+    std::function<Nanos()> clock = MonotonicNow;
+  };
+
+  explicit FairQueues(size_t limit) : FairQueues(limit, Rate()) {}
+  FairQueues(size_t limit, Rate rate)
+      : limit_(limit),
+        interval_(rate.per_second > 0 ? static_cast<Nanos>(1e9 / rate.per_second) : 0),
+        clock_(std::move(rate.clock)) {}
 
   // False when the owner's queue is full: the item is left alone.
   [[nodiscard]] bool TryPush(const std::string& owner, Item& item) {
@@ -69,10 +82,14 @@ class FairQueues {
   // Waits for one; nothing after Stop, or when `patience` is over.
   std::optional<Taken> Take(Nanos patience) {
     std::unique_lock lock(mutex_);
-    work_.wait_for(lock, std::chrono::nanoseconds(patience),
-                   [&] { return stopped_ || queued_ != 0; });
-    if (stopped_) return std::nullopt;
-    return TakeLocked();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience);
+    for (;;) {
+      if (stopped_) return std::nullopt;
+      if (auto taken = TakeLocked()) return taken;
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= end) return std::nullopt;
+      work_.wait_until(lock, std::min(end, now + std::chrono::nanoseconds(UntilAllowed())));
+    }
   }
 
   void Charge(const std::string& owner, Nanos cpu) {
@@ -118,8 +135,26 @@ class FairQueues {
   struct Queue {
     std::deque<Item> items;
     Nanos account = 0;
+    Nanos due = INT64_MIN;  // when the next item would leave at exactly the rate
     OwnerLoad load;
   };
+
+  // An owner who paused has saved at most a second's items.
+  Nanos AllowedAt(const Queue& queue) const {
+    return queue.due == INT64_MIN ? INT64_MIN : queue.due - std::max<Nanos>(0, kSecond - interval_);
+  }
+  bool HasWork(const Queue& queue, Nanos now) const {
+    return !queue.items.empty() && (interval_ == 0 || AllowedAt(queue) <= now);
+  }
+  // How long until the rate lets somebody's item go whose turn it is not yet.
+  Nanos UntilAllowed() const {
+    if (interval_ == 0 || queued_ == 0) return kHour;
+    const Nanos now = clock_();
+    Nanos least = kHour;
+    for (const auto& [owner, queue] : round_)
+      if (!queue->items.empty()) least = std::min(least, AllowedAt(*queue) - now);
+    return std::max<Nanos>(least, kMilli);
+  }
 
   Queue& QueueOf(const std::string& owner) {
     const auto at = queues_.find(owner);
@@ -131,38 +166,45 @@ class FairQueues {
 
   std::optional<Taken> TakeLocked() {
     if (queued_ == 0) return std::nullopt;
-    SkipIdleRounds();
+    const Nanos now = interval_ == 0 ? 0 : clock_();
+    if (!SkipIdleRounds(now)) return std::nullopt;
     for (;;) {
       auto& [owner, queue] = round_[turn_];
-      if (!queue->items.empty() && queue->account > 0) {
+      if (HasWork(*queue, now) && queue->account > 0) {
         Taken taken{owner, std::move(queue->items.front())};
         queue->items.pop_front();
         --queued_;
+        queue->due = std::max(queue->due, now) + interval_;
         room_.notify_all();
         return taken;
       }
       turn_ = (turn_ + 1) % round_.size();
-      AddQuanta(*round_[turn_].second, 1);
+      AddQuanta(*round_[turn_].second, 1, now);
     }
   }
 
-  // Who has no work repays his debt as others do, and saves nothing.
-  static void AddQuanta(Queue& queue, Nanos rounds) {
+  // Who has no work, or may not do it yet, repays his debt as others do, and saves nothing.
+  void AddQuanta(Queue& queue, Nanos rounds, Nanos now) const {
     queue.account += rounds * kQuantum;
-    if (queue.items.empty()) queue.account = std::min<Nanos>(queue.account, 0);
+    if (!HasWork(queue, now)) queue.account = std::min<Nanos>(queue.account, 0);
   }
 
-  // When everyone with work is deep in debt, the rounds that would only add quanta are counted instead of walked.
-  void SkipIdleRounds() {
+  // When everyone with work is deep in debt, the rounds that would only add quanta are counted instead of walked. False
+  // when nobody has work that he may do.
+  bool SkipIdleRounds(Nanos now) {
     Nanos richest = INT64_MIN;
     for (const auto& [owner, queue] : round_)
-      if (!queue->items.empty()) richest = std::max(richest, queue->account);
-    if (richest > -kQuantum) return;
+      if (HasWork(*queue, now)) richest = std::max(richest, queue->account);
+    if (richest == INT64_MIN) return false;
+    if (richest > -kQuantum) return true;
     const Nanos rounds = -richest / kQuantum;
-    for (const auto& [owner, queue] : round_) AddQuanta(*queue, rounds);
+    for (const auto& [owner, queue] : round_) AddQuanta(*queue, rounds, now);
+    return true;
   }
 
   const size_t limit_;
+  const Nanos interval_;  // between an owner's items; 0: no rate
+  const std::function<Nanos()> clock_;
   mutable std::mutex mutex_;
   std::condition_variable work_, room_;
   std::map<std::string, std::unique_ptr<Queue>> queues_;

@@ -83,5 +83,59 @@ TEST(FairQueuesTest, OneHugeDebtDoesNotStopTheOnlyOwner) {
   EXPECT_FALSE(queues.TryTake().has_value());
 }
 
+// Everyone's queue is kept full; how many items of each owner leave in `time`, asked for every ten milliseconds.
+std::map<std::string, int> LeaveWithin(FairQueues<int>& queues, Nanos& now, Nanos time,
+                                       const std::vector<std::string>& owners) {
+  std::map<std::string, int> left;
+  for (const Nanos end = now + time; now < end; now += 10 * kMilli) {
+    for (const std::string& owner : owners) {
+      for (int item = 1; queues.TryPush(owner, item);) {
+      }
+    }
+    while (const auto taken = queues.TryTake()) {
+      ++left[taken->owner];
+      queues.Charge(taken->owner, kMilli);
+    }
+  }
+  return left;
+}
+
+TEST(FairQueuesTest, ARateHoldsForEachOwner) {
+  Nanos now = kHour;
+  FairQueues<int> queues(5, {5, [&] { return now; }});
+  // After a pause a second's items at once, then as the rate says.
+  EXPECT_EQ(LeaveWithin(queues, now, 10 * kMilli, {"a"}), (std::map<std::string, int>{{"a", 5}}));
+  EXPECT_EQ(LeaveWithin(queues, now, 10 * kSecond, {"a", "b"}),
+            (std::map<std::string, int>{{"a", 50}, {"b", 54}}));
+  for (const OwnerLoad& load : queues.Loads()) {
+    EXPECT_GE(load.queued, 4u) << load.owner;
+    EXPECT_GT(load.refused, 0) << load.owner;
+  }
+  now += kHour;  // nobody saves more than a second's
+  EXPECT_EQ(LeaveWithin(queues, now, 10 * kMilli, {"a"})["a"], 5);
+}
+
+TEST(FairQueuesTest, ARateBelowOneASecondIsOneAtATime) {
+  Nanos now = kHour;
+  FairQueues<int> queues(5, {0.5, [&] { return now; }});
+  EXPECT_EQ(LeaveWithin(queues, now, 20 * kSecond, {"a"})["a"], 10);
+}
+
+TEST(FairQueuesTest, WhoWaitsForTheRateGetsTheItemWhenItIsTime) {
+  FairQueues<int> queues(22, {20, MonotonicNow});
+  for (int i = 0; i < 22; ++i) {
+    int item = i;
+    ASSERT_TRUE(queues.TryPush("a", item));
+  }
+  const Nanos began = MonotonicNow();
+  for (int i = 0; i < 22; ++i) {
+    const auto taken = queues.Take(kMinute);
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(taken->item, i);
+  }
+  EXPECT_GE(MonotonicNow() - began, 99 * kMilli);  // 20 at once, then one every 50 ms
+  EXPECT_FALSE(queues.Take(kMilli).has_value());
+}
+
 }  // namespace
 }  // namespace wf

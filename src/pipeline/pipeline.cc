@@ -34,7 +34,7 @@ Tailer::Tailer(const Surroundings& surroundings, TailerOptions options, Nanos st
       started_(started),
       cache_(options_.cache, started),
       clocks_(store_),
-      queues_(options_.isolation_queue),
+      queues_(options_.isolation_queue, {options_.owner_rate, options_.clock}),
       writer_(surroundings.rows,
               [this](const std::string& tenant, const std::string& dataset,
                      const std::vector<TraceId>& traces,
@@ -226,7 +226,9 @@ void Tailer::Enqueue(const QueuedTrace& trace, const TailedDatasets& datasets) {
       wanting.insert(dataset.owner);
   }
   for (const std::string& owner : wanting) {
-    if (owners.size() == 1 && options_.threads == TailerOptions::Threads::kOwn)
+    // Waiting until a rate lets the next one go would only make everything later.
+    if (owners.size() == 1 && options_.owner_rate == 0 &&
+        options_.threads == TailerOptions::Threads::kOwn)
       queues_.WaitForRoom(owner, kRoomPatience);
     QueuedTrace queued = trace;
     if (!queues_.TryPush(owner, queued))

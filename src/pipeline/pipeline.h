@@ -38,6 +38,7 @@ namespace wf {
 struct TailerOptions {
   CacheOptions cache;
   size_t isolation_queue = 256;  // traces an owner may have waiting
+  double owner_rate = 0;         // traces a second extracted for an owner; 0: as many as can be
   int builders = 1, extractors = 1;
   size_t inbox_bytes = 64u << 20;  // of batches that wait to be fetched
   // kNone: no threads; Step does the work (the command line, and tests with a clock of their own).

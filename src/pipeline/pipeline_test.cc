@@ -197,6 +197,31 @@ TEST_F(TailerTest, AFullIsolationQueueDelaysItsOwnerAlone) {
   for (const auto& [trace, rows] : rows_.Of("spans")) EXPECT_EQ(rows.size(), 1u) << trace;
 }
 
+TEST_F(TailerTest, WhatComesFasterThanAnOwnersRateFillsHisQueueAndIsDelayed) {
+  StopTailer();
+  options_.isolation_queue = 5;
+  options_.owner_rate = 5;
+  StartTailer();
+  // 40 traces become due in one second: 5 go at once, 5 wait, and as the seconds pass 5 more each.
+  for (uint64_t trace = 1; trace <= 40; ++trace) Send(trace, {1});
+  Pass(15 * kSecond);
+  const TailerStatus status = tailer_->ReadStatus();
+  EXPECT_EQ(status.traces_from_cache, 40);
+  EXPECT_GE(status.delayed[DelayReason::kQueueFull], 20);
+  EXPECT_LT(status.delayed[DelayReason::kQueueFull], 40);
+  EXPECT_EQ(status.delayed[DelayReason::kEventsGone], 0);
+  EXPECT_EQ(rows_.Of("spans").size(), 40u);  // later, but there
+  // At the rate nothing is delayed.
+  for (uint64_t trace = 101; trace <= 120; ++trace) {
+    if (trace % 4 == 0) Pass(kSecond);
+    Send(trace, {1});
+  }
+  Pass(15 * kSecond);
+  EXPECT_EQ(tailer_->ReadStatus().delayed[DelayReason::kQueueFull],
+            status.delayed[DelayReason::kQueueFull]);
+  EXPECT_EQ(rows_.Of("spans").size(), 60u);
+}
+
 // What the cache has not, by whatever way, is the one reason; nothing else is.
 TEST_F(TailerTest, EventsGoneFromTheCacheAreCountedExactly) {
   Send(1, {1});                   // whole, and served from the cache

@@ -98,6 +98,22 @@ def imports():
         check("and it is not processed again later", tailer(server)["traces_due"] == 0, lambda: tailer(server))
 
 
+def canopy():
+    """The paper's values, as config/canopy.yaml has them, but for the timeouts."""
+    path = os.path.join(SOURCE, "config/canopy.yaml")
+    must(cli("serve", "--check", "--config", path, store=folder()))
+    store = folder()
+    with Server(store, "--config", path, *QUICK) as server:
+        for trace in range(1, 61):
+            server.send_otlp(one(trace, 1, start=now_ns() + 3600 * SECOND))  # surely after its start
+        check("traces that come faster than 5 a second are delayed by their owner's queue",
+              wait_for(lambda: tailer(server)["delayed"]["queue_full"] > 0, 60), lambda: tailer(server))
+        check("and get their rows later", wait_for(lambda: len(rows(store, "traces")) == 60, 60),
+              lambda: tailer(server))
+        owner = [o for o in tailer(server)["owners"] if o["owner"] == "wherefore"][0]
+        equal("all of them are counted", owner["taken"] + owner["refused"], 60)
+
+
 def off():
     store = folder()
     with Server(store, "--tailer", "off") as server:
@@ -166,4 +182,4 @@ def too_long_imported():
               (11, {"trace_too_long": 3}))
 
 
-run(live, kill_between, imports, off, over_budget, too_long, too_long_imported)
+run(live, kill_between, imports, canopy, off, over_budget, too_long, too_long_imported)
