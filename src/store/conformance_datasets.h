@@ -1,7 +1,11 @@
 // Conformance: saved texts, and rows of datasets: written whole or not at all, replaced by trace, asked in every way.
 #pragma once
 
+#include <atomic>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include "store/conformance.h"
 #include "store/row_query.h"
@@ -234,6 +238,86 @@ TEST_P(DatasetConformance, ColumnsComeAndGoAndChangeTheirType) {
                                             "complete:bool", "country:text", "latency_ns@1:int",
                                             "ratio:double", "cached:bool", "latency_ns@2:double",
                                             "extra:stack", "latency_ns:int"));
+}
+
+// Asks from two threads while `write` runs, until it is done and once more; returns how often each outcome was seen.
+template <typename Ask, typename WriteAll>
+std::map<std::string, int> OutcomesWhile(const Ask& ask, const WriteAll& write) {
+  std::atomic<bool> done{false};
+  std::mutex mutex;
+  std::map<std::string, int> seen;
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 2; ++i) {
+    askers.emplace_back([&] {
+      for (bool last = false; !last;) {
+        last = done;
+        const std::string outcome = ask();
+        std::lock_guard lock(mutex);
+        ++seen[outcome];
+      }
+    });
+  }
+  write();
+  done = true;
+  for (std::thread& asker : askers) asker.join();
+  return seen;
+}
+
+TEST_P(DatasetConformance, AQuestionDuringTheFirstWriteMeetsNothingOrAllOfIt) {
+  DatasetQuery query;
+  query.where = {Where("latency_ns", CompareOp::kGt, {int64_t{-100}})};
+  for (int round = 0; round < 5; ++round) {
+    const std::string dataset = "fresh" + std::to_string(round);
+    const auto seen = OutcomesWhile(
+        [&]() -> std::string {
+          const auto rows = store_->QueryRows("default", dataset, query);
+          if (rows.ok()) return std::to_string(rows->table.rows()) + " rows";
+          return rows.error().code == ErrorCode::kNotFound ? "nothing" : rows.error().message;
+        },
+        [&] { Write(Pages(), {}, "default", dataset); });
+    for (const auto& [outcome, times] : seen)
+      EXPECT_TRUE(outcome == "nothing" || outcome == "4 rows") << outcome;
+    EXPECT_EQ(seen.count("4 rows"), 1u);
+  }
+}
+
+TEST_P(DatasetConformance, WritersWhoMeetAtTheFirstWriteBothKeepTheirRows) {
+  for (int round = 0; round < 5; ++round) {
+    const std::string dataset = "met" + std::to_string(round);
+    std::vector<std::thread> writers;
+    for (int i = 0; i < 3; ++i)
+      writers.emplace_back([&] { Write(Pages(), {}, "default", dataset); });
+    for (std::thread& writer : writers) writer.join();
+    EXPECT_EQ(Ask({}, "default", dataset).size(), 12u);
+  }
+}
+
+TEST_P(DatasetConformance, AQuestionWhileAColumnIsAddedMeetsOneStateOrTheOther) {
+  Write(Pages());
+  DatasetQuery query;  // all columns, whatever there are
+  const auto seen = OutcomesWhile(
+      [&]() -> std::string {
+        const auto rows = store_->QueryRows("default", "pages", query);
+        if (!rows.ok()) return rows.error().message;
+        const size_t columns = rows->table.columns.size(), count = rows->table.rows();
+        for (const TableColumn& column : rows->table.columns)
+          if (column.size() != count) return "columns of different lengths";
+        // A row more with every column more; a question sees the two together, or the rows of an earlier list of columns.
+        if (columns < 8 || columns > 14 || count + 4 < columns || count > 10) {
+          return std::to_string(columns) + " columns of " + std::to_string(count) + " rows";
+        }
+        return "good";
+      },
+      [&] {
+        for (int64_t extra = 0; extra < 6; ++extra) {
+          RowsBuilder b({{"extra" + std::to_string(extra), ColumnType::kInt}});
+          b.Row(T(100 + static_cast<uint64_t>(extra)), kT0 + kHour, "", {extra});
+          Write(b.table());
+        }
+      });
+  EXPECT_EQ(seen.size(), 1u) << ::testing::PrintToString(seen);
+  EXPECT_EQ(seen.count("good"), 1u);
+  EXPECT_EQ(Ask({}).size(), 10u);
 }
 
 TEST_P(DatasetConformance, RefusesWhatTheColumnsDoNotHave) {

@@ -103,6 +103,8 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Create(duck::ConnectionPool& c
                                                          const std::string& dataset,
                                                          const Fill& fill) {
   std::shared_ptr<DatasetFile> file(new DatasetFile(connections, folder, number));
+  file->tenant_ = tenant;
+  file->dataset_ = dataset;
   // Made under another name and renamed when whole: a kill in between must not leave a file without facts, nor one
   // without the rows of the file that it is to replace.
   const std::string fresh = file->path_ + ".new";
@@ -117,7 +119,7 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Create(duck::ConnectionPool& c
         file->schema_, kFixedColumns)));
     WF_TRY(connection->Query(fmt::format("INSERT INTO {}.facts VALUES (?, ?, NULL)", file->schema_),
                              {duck::Utf8{tenant}, duck::Utf8{dataset}}));
-    if (fill) WF_TRY(fill(*connection, file->schema_));
+    if (fill) WF_TRY(fill(*file, *connection));
     return connection->Run("CHECKPOINT " + file->schema_);
   };
   const Status made = make();
@@ -292,6 +294,14 @@ Status DatasetFile::WriteLocked(duck::Connection& connection, const DatasetTable
   return {};
 }
 
+DatasetFile::Fill DatasetFile::WithRows(const DatasetTable& rows) {
+  return [&rows](DatasetFile& made, duck::Connection& connection) -> Status {
+    WF_TRY(CheckTable(made.dataset_, rows));
+    std::vector<FileColumn> columns;  // read from the file when it is opened
+    return made.WriteLocked(connection, rows, {}, columns);
+  };
+}
+
 Result<DatasetFile::Outcome> DatasetFile::Write(const DatasetTable& rows,
                                                 const RowReplacement& replace) {
   if (rows.rows() != 0 || !rows.columns.empty()) WF_TRY(CheckTable(dataset_, rows));
@@ -354,7 +364,8 @@ Result<std::shared_ptr<DatasetFile>> DatasetFile::Rewrite(const std::string& fol
   if (dense != 0) sampled_before = std::max(sample, sampled_before.value_or(INT64_MIN));
   return Create(
       connections_, folder, number, tenant_, dataset_,
-      [&](duck::Connection& into, const std::string& to) -> Status {
+      [&](DatasetFile& made, duck::Connection& into) -> Status {
+        const std::string& to = made.schema_;
         std::string adding, names;
         for (const FileColumn& column : columns_) {
           adding += fmt::format("ALTER TABLE {}.rows ADD COLUMN {} {};", to, column.stored,

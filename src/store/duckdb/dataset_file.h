@@ -45,8 +45,10 @@ class DatasetFile {
     const FileColumn& Find(const std::string& visible_name) const;
   };
 
-  // Puts more into a new file, whose tables lie in `schema`, before anybody can find it.
-  using Fill = std::function<Status(duck::Connection& connection, const std::string& schema)>;
+  // Puts more into a new file, before anybody can find it.
+  using Fill = std::function<Status(DatasetFile& made, duck::Connection& connection)>;
+  // The first rows, and with them the columns: who finds the file finds both. Borrows the table.
+  static Fill WithRows(const DatasetTable& rows);
   static Result<std::shared_ptr<DatasetFile>> Create(duck::ConnectionPool& connections,
                                                      const std::string& folder, uint64_t number,
                                                      const std::string& tenant,

@@ -108,16 +108,30 @@ Status DatasetFiles::Open(Make make) {
 }
 
 Result<std::shared_ptr<DatasetFile>> DatasetFiles::Find(const std::string& tenant,
-                                                        const std::string& dataset, Make make) {
+                                                        const std::string& dataset) {
   std::lock_guard lock(mutex_);
-  WF_TRY(Open(make));
+  WF_TRY(Open(Make::kIfThere));
   if (const auto found = files_.find({tenant, dataset}); found != files_.end())
     return found->second;
-  if (make == Make::kIfThere) return NoDataset(dataset);
-  WF_ASSIGN(auto file,
-            DatasetFile::Create(*connections_, folder_, next_number_++, tenant, dataset));
-  files_[{tenant, dataset}] = file;
-  return file;
+  return NoDataset(dataset);
+}
+
+Result<DatasetFiles::Made> DatasetFiles::MakeWith(const std::string& tenant,
+                                                  const std::string& dataset,
+                                                  const DatasetTable& rows) {
+  std::lock_guard one_at_a_time(making_);
+  uint64_t number;
+  {
+    std::lock_guard lock(mutex_);
+    WF_TRY(Open(Make::kMake));
+    if (files_.count({tenant, dataset}) != 0) return Made::kWasThere;
+    number = next_number_++;
+  }
+  WF_ASSIGN(auto file, DatasetFile::Create(*connections_, folder_, number, tenant, dataset,
+                                           DatasetFile::WithRows(rows)));
+  std::lock_guard lock(mutex_);
+  files_[{tenant, dataset}] = std::move(file);
+  return Made::kNew;
 }
 
 std::vector<std::shared_ptr<DatasetFile>> DatasetFiles::All(const std::string& tenant) {
@@ -132,10 +146,14 @@ Status DatasetFiles::Write(const std::string& tenant, const std::string& dataset
                            const DatasetTable& rows, const RowReplacement& replace) {
   const bool only_replaces = rows.columns.empty();
   for (;;) {
-    auto file = Find(tenant, dataset, only_replaces ? Make::kIfThere : Make::kMake);
+    auto file = Find(tenant, dataset);
     if (!file.ok()) {
-      if (only_replaces && file.error().code == ErrorCode::kNotFound) return {};
-      return file.error();
+      if (file.error().code != ErrorCode::kNotFound) return file.error();
+      if (only_replaces) return {};
+      // Found by nobody before it has its columns and rows: a question meets no dataset, or this one.
+      WF_ASSIGN(const Made made, MakeWith(tenant, dataset, rows));
+      if (made == Made::kNew) return {};
+      continue;
     }
     WF_ASSIGN(const auto outcome, (*file)->Write(rows, replace));
     if (outcome == DatasetFile::Outcome::kWritten) return {};
@@ -144,7 +162,7 @@ Status DatasetFiles::Write(const std::string& tenant, const std::string& dataset
 
 Result<DatasetRows> DatasetFiles::Query(const std::string& tenant, const std::string& dataset,
                                         const DatasetQuery& query) {
-  WF_ASSIGN(const auto file, Find(tenant, dataset, Make::kIfThere));
+  WF_ASSIGN(const auto file, Find(tenant, dataset));
   const DatasetFile::View view = file->Look();
   WF_TRY(CheckQuery(view.definitions(), query));
   if (query.counting == DatasetQuery::Counting::kCount) file->CountUse(ColumnsUsed(query));
@@ -232,7 +250,7 @@ Status DatasetFiles::Drop(const std::string& tenant, const std::string& dataset)
 
 Status DatasetFiles::Retain(const std::string& tenant, const std::string& dataset,
                             const RowRetention& retention) {
-  auto found = Find(tenant, dataset, Make::kIfThere);
+  auto found = Find(tenant, dataset);
   if (!found.ok()) return found.error().code == ErrorCode::kNotFound ? Status() : found.error();
   const std::shared_ptr<DatasetFile> file = *found;
   WF_TRY(file->SaveCounts());
@@ -360,7 +378,7 @@ Result<int64_t> DatasetFiles::TrimTo(int64_t most) {
     RowRetention retention;
     retention.max_age_ns = SaturatingSub(Now(), oldest.time);
     WF_TRY(Retain(file->tenant(), file->dataset(), retention));
-    const auto kept = Find(file->tenant(), file->dataset(), Make::kIfThere);
+    const auto kept = Find(file->tenant(), file->dataset());
     if (!kept.ok()) continue;  // dropped meanwhile
     WF_ASSIGN(const auto left, RowsAndQuantile(*connections_, (*kept)->Look().table, gone));
     deleted += std::max<int64_t>(0, oldest.rows - left.rows);

@@ -38,11 +38,14 @@ class DatasetFiles {
   using Key = std::pair<std::string, std::string>;  // tenant, dataset
   enum class Make { kIfThere, kMake };
   Status Open(Make make);  // mutex_ held
-  Result<std::shared_ptr<DatasetFile>> Find(const std::string& tenant, const std::string& dataset,
-                                            Make make);
+  Result<std::shared_ptr<DatasetFile>> Find(const std::string& tenant, const std::string& dataset);
+  enum class Made { kNew, kWasThere };
+  Result<Made> MakeWith(const std::string& tenant, const std::string& dataset,
+                        const DatasetTable& rows);
   std::vector<std::shared_ptr<DatasetFile>> All(const std::string& tenant);
 
   const std::string folder_, temp_directory_;
+  std::mutex making_;  // held while a dataset is made, and taken before the next
   std::mutex mutex_;
   std::unique_ptr<duck::Database> database_;
   std::unique_ptr<duck::ConnectionPool> connections_;
