@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "answer/text_table.h"
@@ -26,6 +27,7 @@ struct Chart {
 struct Dashboard {
   std::string title;
   std::vector<Chart> charts;
+  std::optional<std::string> expected;  // the revision that a save says it changes
 };
 
 // Names stand in links.
@@ -55,6 +57,7 @@ Result<Dashboard> Parse(std::string_view json, const std::string& place) {
   Dashboard out;
   WF_ASSIGN(out.title, Text(root, "title", place, kMaxTitle));
   if (out.title.empty()) return BadInput(place + ": it has no title", "give it one");
+  if (root.Get("revision").IsString()) out.expected = root.Get("revision").String();
   const JsonValue charts = root.Get("charts");
   if (!charts.IsArray() || charts.size() > kMaxCharts)
     return BadInput(fmt::format("{}: charts must be an array of at most {}", place, kMaxCharts),
@@ -84,11 +87,13 @@ void Write(const Dashboard& dashboard, JsonWriter& json) {
   json.EndArray();
 }
 
-Answer DashboardJson(const std::string& name, const Dashboard& dashboard, Nanos changed) {
+Answer DashboardJson(const Document& document, const Dashboard& dashboard) {
   JsonWriter json;
-  json.BeginObject().Field("name", name);
+  json.BeginObject().Field("name", document.name);
   Write(dashboard, json);
-  json.Field("changed_ns", changed).EndObject();
+  json.Field("changed_ns", document.written_ns)
+      .Field("revision", RevisionOf(document.text))
+      .EndObject();
   return JsonAnswer(json.Take());
 }
 
@@ -98,11 +103,9 @@ Error NoDashboard(const std::string& name) {
 }
 
 Result<Document> Find(const AnswerContext& context, const std::string& name) {
-  WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kKind));
-  for (const Document& document : documents) {
-    if (document.name == name) return document;
-  }
-  return NoDashboard(name);
+  WF_ASSIGN(const auto document, FindDocument(context, {kKind, name}));
+  if (!document) return NoDashboard(name);
+  return *document;
 }
 
 }  // namespace
@@ -127,19 +130,22 @@ Result<Answer> AnswerDashboards(const AnswerContext& context) {
 Result<Answer> AnswerDashboard(const AnswerContext& context, const std::string& name) {
   WF_ASSIGN(const Document document, Find(context, name));
   WF_ASSIGN(const Dashboard dashboard, Parse(document.text, "dashboard " + name));
-  return DashboardJson(name, dashboard, document.written_ns);
+  return DashboardJson(document, dashboard);
 }
 
-Result<Answer> SaveDashboard(const AnswerContext& context, const std::string& name,
-                             std::string_view json) {
+Result<SaveOutcome> SaveDashboard(const AnswerContext& context, const std::string& name,
+                                  std::string_view json) {
   WF_TRY(CheckName(name));
   WF_ASSIGN(const Dashboard dashboard, Parse(json, "dashboard " + name));
   JsonWriter kept;
   kept.BeginObject();
   Write(dashboard, kept);
   kept.EndObject();
-  WF_TRY(context.store.PutDocument(context.tenant, kKind, name, kept.Take()));
-  return AnswerDashboard(context, name);
+  WF_ASSIGN(const bool saved,
+            PutIfUnchanged(context, {kKind, name}, kept.Take(), dashboard.expected));
+  if (!saved) return ConflictOn("dashboard " + name);
+  WF_ASSIGN(Answer answer, AnswerDashboard(context, name));
+  return SaveOutcome{std::move(answer)};
 }
 
 Result<Answer> DeleteDashboard(const AnswerContext& context, const std::string& name) {

@@ -5,14 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "answer/answer.h"
+#include "answer/saved_document.h"
 
 namespace wf {
 
 Result<Answer> AnswerDashboards(const AnswerContext& context);
 Result<Answer> AnswerDashboard(const AnswerContext& context, const std::string& name);
-Result<Answer> SaveDashboard(const AnswerContext& context, const std::string& name,
-                             std::string_view json);
+// With "revision" of what was read ("" of nothing) a save that would undo somebody else's is a conflict.
+Result<SaveOutcome> SaveDashboard(const AnswerContext& context, const std::string& name,
+                                  std::string_view json);
 Result<Answer> DeleteDashboard(const AnswerContext& context, const std::string& name);
 
 }  // namespace wf

@@ -8,6 +8,7 @@
 #include "answer/import_answer.h"
 #include "answer/jaeger_query.h"
 #include "answer/policy_answer.h"
+#include "answer/property_groups_answer.h"
 #include "json/json_writer.h"
 #include "server/receivers.h"
 #include "server/static_files.h"
@@ -32,6 +33,13 @@ net::HttpResponse Respond(Answer answer) {
 net::HttpResponse Respond(Result<Answer> answer) {
   if (!answer.ok()) return ErrorAnswer(answer.error());
   return Respond(std::move(answer).value());
+}
+
+net::HttpResponse Respond(Result<SaveOutcome> outcome) {
+  if (!outcome.ok()) return ErrorAnswer(outcome.error());
+  net::HttpResponse response = Respond(std::move(outcome->answer));
+  if (outcome->kind == SaveOutcome::Kind::kConflict) response.status = 409;
+  return response;
 }
 
 void AddSecurityHeaders(net::HttpResponse& response) {
@@ -160,6 +168,14 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
   routes.push_back({"DELETE", dashboard, Right::kWrite, [context](const RouteRequest& r) {
                       return Respond(DeleteDashboard(ContextFor(context, r.principal), r.argument));
                     }});
+  routes.push_back(
+      {"GET", "/api/v1/property-groups", Right::kRead, [context](const RouteRequest& r) {
+         return Respond(AnswerPropertyGroups(ContextFor(context, r.principal)));
+       }});
+  routes.push_back(
+      {"PUT", "/api/v1/property-groups", Right::kWrite, [context](const RouteRequest& r) {
+         return Respond(SavePropertyGroups(ContextFor(context, r.principal), r.http.body));
+       }});
   routes.push_back(
       {"POST", "/api/v1/import", Right::kWrite, [context](const RouteRequest& request) {
          return Respond(AnswerImport(ContextFor(context, request.principal),

@@ -89,6 +89,40 @@ test('editing: the order, the width, the title; charts go; all of it is kept', a
   equal((await fetch(`${server.url}/api/v1/dashboards/edit`)).status, 404, 'after Delete')
 })
 
+test('a save over a newer one is refused, and the reader chooses', async ({ open }) => {
+  await put('both', { title: 'Ours', charts: CHARTS.slice(0, 2) })
+  const first = (await api(server, '/api/v1/dashboards/both')).revision
+  const page = await open({ url: `${server.url}/dashboards/both`, expectFailures: true })
+  await drawn(page, 2)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  equal((await put('both', { title: 'Theirs', charts: CHARTS.slice(0, 2), revision: first })).status, 200, 'their save')
+  equal((await put('both', { title: 'Late', charts: [], revision: first })).status, 409, 'a save of what was read before')
+  equal((await put('new', { title: 'New', charts: [], revision: first })).status, 409, 'a save of what is not there')
+  equal((await put('both', { title: 'New', charts: [], revision: '' })).status, 409, 'a new one of a name there is')
+  await page.getByRole('button', { name: 'Remove CSS' }).click()
+  const alert = page.getByRole('alert').filter({ hasText: 'Somebody else' })
+  await alert.waitFor()
+  await checkAxe(page, 'a refused save')
+  equal((await api(server, '/api/v1/dashboards/both')).charts.length, 2, 'nothing was saved')
+  await alert.getByRole('button', { name: 'Load theirs' }).click()
+  await eventually(async () => (await page.getByRole('textbox', { name: 'Title' }).inputValue()) === 'Theirs', 'theirs is not shown')
+  await drawn(page, 2)
+  // Read anew, the change is taken; and when it is refused again, it can be forced.
+  await page.getByRole('button', { name: 'Remove CSS' }).click()
+  await eventually(async () => (await api(server, '/api/v1/dashboards/both')).charts.length === 1, 'it is not saved')
+  await page.getByRole('button', { name: 'wide' }).click()
+  await eventually(async () => (await api(server, '/api/v1/dashboards/both')).charts[0].wide === false, 'a second change is not saved')
+  await put('both', { title: 'Theirs again', charts: [] })
+  await page.getByRole('button', { name: 'wide' }).click()
+  await page.getByRole('button', { name: 'Overwrite with mine' }).click()
+  await eventually(async () => {
+    const kept = await api(server, '/api/v1/dashboards/both')
+    return kept.title === 'Theirs' && kept.charts.length === 1 && kept.charts[0].wide
+  }, 'mine is not saved')
+  await eventually(async () => (await alert.count()) === 0, 'the warning stays')
+  await fetch(`${server.url}/api/v1/dashboards/both`, { method: 'DELETE' })
+})
+
 test('the list, and the palette, lead to a dashboard', async ({ open }) => {
   const page = await open({ url: `${server.url}/dashboards`, expectFailures: true })
   await page.getByRole('link', { name: 'Shop' }).waitFor()

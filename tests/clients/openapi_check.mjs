@@ -96,6 +96,10 @@ await check('openapi: a dashboard is saved and deleted', async (assert) => {
   const saved = await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/openapi', 200, JSON.stringify(board));
   assert.equal(saved.charts[0].wide, false);
   await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/openapi', 400, '{"title":"no charts"}');
+  await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/openapi', 409, JSON.stringify({ ...board, revision: 'older' }));
+  await change('PUT', '/api/v1/property-groups', '/api/v1/property-groups', 200, '{"groups":[{"name":"Page","keys":["label:url"]}],"revision":""}');
+  await change('PUT', '/api/v1/property-groups', '/api/v1/property-groups', 409, '{"groups":[],"revision":""}');
+  await change('PUT', '/api/v1/property-groups', '/api/v1/property-groups', 400, '{"groups":[{"name":"Page","keys":[]}]}');
   await change('PUT', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 200, JSON.stringify(board));
   await change('DELETE', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 200);
   await change('DELETE', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 404);
@@ -200,6 +204,7 @@ const questions = [
   ['/api/v1/dashboards', 200, '/api/v1/dashboards', (body, assert) => assert.deepEqual(body.dashboards.map((entry) => entry.name), ['openapi'])],
   ['/api/v1/dashboards/{dashboard}', 200, '/api/v1/dashboards/openapi'],
   ['/api/v1/dashboards/{dashboard}', 404, '/api/v1/dashboards/nothing'],
+  ['/api/v1/property-groups', 200, '/api/v1/property-groups', (body, assert) => assert.deepEqual(body.groups, [{ name: 'Page', keys: ['label:url'] }])],
   ['/api/v1/dataset/compare/{dataset}', 200, `/api/v1/dataset/compare/calls${q({ a: 'rest', b: 'error = false' })}`],
   ['/api/v1/dataset/compare/{dataset}', 400, `/api/v1/dataset/compare/calls${q({ a: 'rest', b: 'rest' })}`],
   ['/api/v1/dataset/list', 200, '/api/v1/dataset/list', (body, assert) => assert.ok(body.datasets.some((entry) => entry.dataset === 'calls' && entry.standing))],

@@ -1,4 +1,4 @@
-import { get, send } from './client'
+import { ApiError, get, send } from './client'
 import { isLongInteger, ns, type ExactInt } from './exact_json'
 
 // Datasets: tables of features extracted from traces, and what can be asked of them.
@@ -139,6 +139,7 @@ export interface Dashboard {
   name: string
   title: string
   charts: SavedChart[]
+  revision: string // of what was read; '' when there is none yet
 }
 
 export interface DashboardSummary {
@@ -157,6 +158,10 @@ const dashboardPath = (name: string) => `/api/v1/dashboards/${encodeURIComponent
 
 export const getDashboard = (name: string, signal?: AbortSignal) => get<Dashboard>(dashboardPath(name), signal)
 
-export const putDashboard = ({ name, title, charts }: Dashboard) => send<Dashboard>('PUT', dashboardPath(name), JSON.stringify({ title, charts }))
+// A save over somebody else's is refused (isConflict), unless it is meant to replace whatever there is.
+export const putDashboard = ({ name, title, charts, revision }: Dashboard, over: 'what-was-read' | 'whatever-there-is' = 'what-was-read') =>
+  send<Dashboard>('PUT', dashboardPath(name), JSON.stringify(over === 'what-was-read' ? { title, charts, revision } : { title, charts }))
+
+export const isConflict = (cause: unknown): boolean => cause instanceof ApiError && cause.status === 409
 
 export const deleteDashboard = (name: string) => send<unknown>('DELETE', dashboardPath(name))

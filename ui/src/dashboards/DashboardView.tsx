@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { ApiError } from '../api/client'
-import { deleteDashboard, getColumns, getDashboard, listDatasets, putDashboard, type Dashboard, type DatasetSummary, type SavedChart, type UsedColumn } from '../api/datasets'
+import { deleteDashboard, getColumns, getDashboard, isConflict, listDatasets, putDashboard, type Dashboard, type DatasetSummary, type SavedChart, type UsedColumn } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { ChartPanel } from '../data/ChartPanel'
 import { completeQuery, datasetUrl, queryFromParams, STANDARD_RANGE } from '../data/chart_query'
@@ -18,6 +18,7 @@ export function DashboardView({ name }: { name: string }) {
   const [editing, setEditing] = useState(false)
   const [fault, setFault] = useState<string | null>(null)
   const [changed, setChanged] = useState<Dashboard | null>(null)
+  const [refused, setRefused] = useState<Dashboard | null>(null) // a save that would undo somebody else's
   const { data, error } = useAnswer(`dashboard ${name}`, again, async (signal) => {
     const [board, datasets] = await Promise.all([getDashboard(name, signal), listDatasets(signal)])
     return { board, datasets }
@@ -30,16 +31,23 @@ export function DashboardView({ name }: { name: string }) {
   if (!data || !board) {
     return error ? <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}><a className="button" href="/dashboards" onClick={followInPage}>All dashboards</a></ErrorState> : <Skeleton rows={10} label="Loading the dashboard" />
   }
-  const save = async (next: Dashboard) => {
+  const save = async (next: Dashboard, over: Parameters<typeof putDashboard>[1] = 'what-was-read') => {
     const before = board
     setChanged(next)
+    setRefused(null)
     try {
-      await putDashboard(next)
+      setChanged(await putDashboard(next, over))
       setFault(null)
     } catch (cause) {
+      if (isConflict(cause)) return setRefused(next)
       setChanged(before)
       setFault(cause instanceof ApiError ? `${cause.message} ${cause.hint}` : String(cause))
     }
+  }
+  const reload = () => {
+    setRefused(null)
+    setChanged(null)
+    setAgain((n) => n + 1)
   }
   const edit = (change: (charts: SavedChart[]) => void) => {
     const charts = board.charts.map((c) => ({ ...c }))
@@ -59,7 +67,7 @@ export function DashboardView({ name }: { name: string }) {
     <div className="page dashboard">
       <header className="dataset-head">
         <div className="answer">
-          {editing ? <input className="field title-field" aria-label="Title" defaultValue={board.title} onBlur={(event) => event.target.value.trim() && event.target.value !== board.title && void save({ ...board, title: event.target.value.trim() })} /> : <h1>{board.title}</h1>}
+          {editing ? <input key={board.title} className="field title-field" aria-label="Title" defaultValue={board.title} onBlur={(event) => event.target.value.trim() && event.target.value !== board.title && void save({ ...board, title: event.target.value.trim() })} /> : <h1>{board.title}</h1>}
           <p className="facts-line">
             {count(board.charts.length, 'chart')}
             <span className="dot" />
@@ -72,6 +80,13 @@ export function DashboardView({ name }: { name: string }) {
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
       </header>
       {fault && <p className="banner banner-warn" role="alert">▲ {fault}</p>}
+      {refused && (
+        <p className="banner banner-warn" role="alert">
+          ▲ Somebody else has saved this dashboard since you opened it. Your change is not saved.{' '}
+          <button type="button" className="button" onClick={reload}>Load theirs</button>{' '}
+          <button type="button" className="button" onClick={() => void save(refused, 'whatever-there-is')}>Overwrite with mine</button>
+        </p>
+      )}
       {board.charts.length === 0 && (
         <EmptyState title="This dashboard is empty."><p>Open a <a href="/datasets" onClick={followInPage}>dataset</a>, ask something, and add the chart with “+ Dashboard”.</p></EmptyState>
       )}

@@ -54,7 +54,7 @@ function NewDashboard({ names }: { names: string[] }) {
   const make = async () => {
     if (names.includes(name)) return navigate(`/dashboards/${name}`)
     try {
-      await putDashboard({ name, title: title.trim(), charts: [] })
+      await putDashboard({ name, title: title.trim(), charts: [], revision: '' })
       navigate(`/dashboards/${name}`)
     } catch (cause) {
       setFault(cause instanceof ApiError ? cause.message : String(cause))

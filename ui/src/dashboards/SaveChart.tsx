@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { ApiError } from '../api/client'
-import { getDashboard, listDashboards, putDashboard } from '../api/datasets'
+import { getDashboard, isConflict, listDashboards, putDashboard } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { Dialog } from '../parts/Dialog'
 import { followInPage } from '../shell/router'
@@ -18,8 +18,16 @@ export function SaveChart({ dataset, query, onClose }: { dataset: string; query:
   const save = async () => {
     try {
       const chart = { title: title.trim(), dataset, query, wide: false }
-      const old = known ? await getDashboard(known.name) : { name, title: board.trim(), charts: [] }
-      await putDashboard({ ...old, name, charts: [...old.charts, chart] })
+      for (let attempt = 1; ; attempt++) {
+        const old = known ? await getDashboard(known.name) : { name, title: board.trim(), charts: [], revision: '' }
+        try {
+          await putDashboard({ ...old, name, charts: [...old.charts, chart] })
+          break
+        } catch (cause) {
+          // Adding a chart undoes nobody's change: it is added to what they saved meanwhile.
+          if (!known || !isConflict(cause) || attempt === 5) throw cause
+        }
+      }
       setSaved(name)
     } catch (cause) {
       setFault(cause instanceof ApiError ? `${cause.message} ${cause.hint}` : String(cause))

@@ -7,7 +7,9 @@ import { saveGroups, usePropertyGroups, type PropertyGroup } from './property_gr
 // The reader's own groups, on top of everything else a span carries.
 export function PropertyGroups({ properties }: { properties: Attributes }) {
   const groups = usePropertyGroups()
-  const [editing, setEditing] = useState<number | null>(null)
+  // The group that is edited, by its name: others may change the list meanwhile. '': a new one.
+  const [editing, setEditing] = useState<string | null>(null)
+  const edited = groups.find((g) => g.name === editing)
   return (
     <>
       {groups.map((group, i) => {
@@ -16,24 +18,28 @@ export function PropertyGroups({ properties }: { properties: Attributes }) {
           <section className="section property-group" key={i} aria-label={`Properties: ${group.name}`}>
             <h3>
               {group.name}
-              <button type="button" className="link-button edit" onClick={() => setEditing(i)} aria-label={`Edit ${group.name}`}>edit</button>
+              <button type="button" className="link-button edit" onClick={() => setEditing(group.name)} aria-label={`Edit ${group.name}`}>edit</button>
             </h3>
             <AttributeTable attributes={present} empty="none on this span" searchable />
           </section>
         )
       })}
       <p className="section">
-        <button type="button" className="link-button" onClick={() => setEditing(groups.length)}>Add a property group</button>
+        <button type="button" className="link-button" onClick={() => setEditing('')}>Add a property group</button>
       </p>
       {editing !== null && (
         <GroupEditor
-          group={groups[editing] ?? { name: '', keys: [] }}
-          exists={editing < groups.length}
+          group={edited ?? { name: '', keys: [] }}
+          exists={edited !== undefined}
+          taken={groups.filter((g) => g !== edited).map((g) => g.name)}
           properties={properties}
           onClose={() => setEditing(null)}
-          onSave={(group) => {
-            saveGroups(group ? [...groups.slice(0, editing), group, ...groups.slice(editing + 1)] : groups.filter((_, i) => i !== editing))
-            setEditing(null)
+          onSave={async (group) => {
+            const fault = await saveGroups(
+              !group ? groups.filter((g) => g !== edited) : edited ? groups.map((g) => (g === edited ? group : g)) : [...groups, group],
+            )
+            if (fault === null) setEditing(null)
+            return fault
           }}
         />
       )}
@@ -43,20 +49,32 @@ export function PropertyGroups({ properties }: { properties: Attributes }) {
 
 const SHOWN = 300
 
-function GroupEditor({ group, exists, properties, onClose, onSave }: { group: PropertyGroup; exists: boolean; properties: Attributes; onClose: () => void; onSave: (group: PropertyGroup | null) => void }) {
+interface EditorProps {
+  group: PropertyGroup
+  exists: boolean
+  taken: string[] // names of the others
+  properties: Attributes
+  onClose: () => void
+  onSave: (group: PropertyGroup | null) => Promise<string | null> // what went wrong
+}
+
+function GroupEditor({ group, exists, taken, properties, onClose, onSave }: EditorProps) {
+  const [fault, setFault] = useState<string | null>(null)
+  const save = async (next: PropertyGroup | null) => setFault(await onSave(next))
   const [name, setName] = useState(group.name)
   const [keys, setKeys] = useState(group.keys)
   const [find, setFind] = useState('')
   const all = [...new Set([...group.keys, ...Object.keys(properties)])]
   const shown = all.filter((k) => k.toLowerCase().includes(find.toLowerCase())).slice(0, SHOWN)
-  const ready = name.trim() !== '' && keys.length > 0
+  const doubled = taken.includes(name.trim())
+  const ready = name.trim() !== '' && keys.length > 0 && !doubled
   return (
     <Dialog title={exists ? `Property group ${group.name}` : 'New property group'} onClose={onClose}>
       <form
         className="group-editor"
         onSubmit={(event) => {
           event.preventDefault()
-          if (ready) onSave({ name: name.trim(), keys })
+          if (ready) void save({ name: name.trim(), keys })
         }}
       >
         <label>Name <input autoFocus type="text" value={name} maxLength={60} onChange={(event) => setName(event.target.value)} /></label>
@@ -73,10 +91,12 @@ function GroupEditor({ group, exists, properties, onClose, onSave }: { group: Pr
           ))}
         </ul>
         {shown.length === 0 && <p className="muted">This span carries nothing {find ? 'by that name' : 'to choose from'}.</p>}
-        <p className="muted small">Shown on top for every span that has them, in the order chosen; kept in this browser.</p>
+        <p className="muted small">Shown on top for every span that has them, in the order chosen, to everybody who reads traces here.</p>
+        {doubled && <p className="bad" role="alert">▲ There is a group of that name.</p>}
+        {fault && <p className="bad" role="alert">▲ {fault}</p>}
         <div className="row">
           <button type="submit" className="button primary" disabled={!ready}>Save</button>
-          {exists && <button type="button" className="button" onClick={() => onSave(null)}>Delete the group</button>}
+          {exists && <button type="button" className="button" onClick={() => void save(null)}>Delete the group</button>}
         </div>
       </form>
     </Dialog>

@@ -1,57 +1,86 @@
 import { useSyncExternalStore } from 'react'
+import { ApiError, get, send } from '../api/client'
 import type { Attributes, BlockDetail, SpanAnswer } from '../api/types'
 
-// Named groups of properties that the inspector shows first. They are kept by this browser (the server has no route
-// for a reader's own settings), and apply to every trace.
+// Named groups of properties that the inspector shows first, for every trace. They are kept by the server, one list for
+// everybody who reads its traces; a save over somebody else's is refused, and what they saved is shown.
 
 export interface PropertyGroup {
   name: string
   keys: string[]
 }
 
-const KEY = 'wherefore.property-groups'
-const LIMIT = 20
-const listeners = new Set<() => void>()
-let groups = read()
-
-function isGroup(value: unknown): value is PropertyGroup {
-  const g = value as PropertyGroup | null
-  return typeof g === 'object' && g !== null && typeof g.name === 'string' && Array.isArray(g.keys) && g.keys.every((k) => typeof k === 'string')
+interface Saved {
+  groups: PropertyGroup[]
+  revision: string
 }
 
-function read(): PropertyGroup[] {
+const PATH = '/api/v1/property-groups'
+const OLD_KEY = 'wherefore.property-groups' // where a browser kept its own, before they were shared
+const listeners = new Set<() => void>()
+let saved: Saved = { groups: [], revision: '' }
+let asked = false
+
+function show(next: Saved): void {
+  saved = next
+  listeners.forEach((listener) => listener())
+}
+
+async function load(): Promise<void> {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(list) ? list.filter(isGroup).slice(0, LIMIT) : []
+    show(await get<Saved>(PATH))
+    await bringOld()
+  } catch {
+    asked = false // the trace can be read without; asked again by the next reader
+  }
+}
+
+// Groups of this browser's own are added to the shared ones once, unless there is one of that name.
+async function bringOld(): Promise<void> {
+  const text = localStorage.getItem(OLD_KEY)
+  if (text === null) return
+  const old = parseGroups(text).filter((g) => saved.groups.every((s) => s.name !== g.name))
+  if (old.length > 0 && (await saveGroups([...saved.groups, ...old])) !== null) return // tried again another time
+  localStorage.removeItem(OLD_KEY)
+}
+
+export function parseGroups(text: string): PropertyGroup[] {
+  const isGroup = (value: unknown): value is PropertyGroup => {
+    const g = value as PropertyGroup | null
+    return typeof g === 'object' && g !== null && typeof g.name === 'string' && g.name !== '' && Array.isArray(g.keys) && g.keys.length > 0 && g.keys.every((k) => typeof k === 'string')
+  }
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list.filter(isGroup) : []
   } catch {
     return []
   }
 }
 
-export function saveGroups(next: PropertyGroup[]): void {
-  groups = next.filter((g) => g.keys.length > 0).slice(0, LIMIT)
+// Null when it is saved, else what to tell the reader.
+export async function saveGroups(groups: PropertyGroup[]): Promise<string | null> {
   try {
-    localStorage.setItem(KEY, JSON.stringify(groups))
-  } catch {
-    // Without storage they last as long as the page.
+    show(await send<Saved>('PUT', PATH, JSON.stringify({ groups: groups.filter((g) => g.keys.length > 0), revision: saved.revision })))
+    return null
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    if (cause.status !== 409) return `${cause.message} ${cause.hint}`
+    await load()
+    return 'Somebody else has changed the groups meanwhile. Theirs are shown now; save again to add yours.'
   }
-  listeners.forEach((listener) => listener())
 }
-
-// Another tab may have changed them.
-window.addEventListener('storage', (event) => {
-  if (event.key !== KEY) return
-  groups = read()
-  listeners.forEach((listener) => listener())
-})
 
 export function usePropertyGroups(): PropertyGroup[] {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
+      if (!asked) {
+        asked = true
+        void load()
+      }
       return () => listeners.delete(listener)
     },
-    () => groups,
+    () => saved.groups,
   )
 }
 
