@@ -36,12 +36,12 @@ type Parse = (text: string) => unknown
 
 export const get = <T>(path: string, signal?: AbortSignal, parse: Parse = parseExact): Promise<T> => send<T>('GET', path, undefined, signal, parse)
 
-export async function send<T>(method: string, path: string, body?: string, signal?: AbortSignal, parse: Parse = parseExact): Promise<T> {
+export async function send<T>(method: string, path: string, body?: string, signal?: AbortSignal, parse: Parse = parseExact, contentType = 'application/json'): Promise<T> {
   const request = `${method} ${path}`
   let answer: Response
   let text: string
   try {
-    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': contentType }
     answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...type } })
     text = await answer.text()
   } catch (cause) {

@@ -127,6 +127,30 @@ export async function compareDataset(name: string, query: URLSearchParams, signa
 export const runSql = async (sql: string, signal?: AbortSignal): Promise<Rows> =>
   rowsOf(await get<RawRows>(`${DATASET}/sql?${new URLSearchParams({ sql })}`, signal))
 
+// What a definition gives on the newest 1,000 traces that match, and whether it was saved.
+export interface Applied {
+  dataset: string
+  owner: string
+  saved: boolean
+  columns: Column[]
+  trial: { traces: number; matched: number; rows: number; rows_per_trace: number; cost_ns_per_trace: number; owner_cost_ns_per_trace: number; unusable: number; over_budget: number; rows_dropped: number }
+}
+
+export const applyDataset = (yaml: string, how: 'check' | 'save' | 'force', signal?: AbortSignal) =>
+  send<Applied>('POST', `${DATASET}/apply?${how === 'check' ? 'trial=true' : how === 'force' ? 'force=true' : ''}`, yaml, signal, undefined, 'application/yaml')
+
+export interface Backfilled {
+  traces: number
+  matched: number
+  rows: number
+  unusable: number
+  over_budget: number
+  rows_dropped: number
+}
+
+export const backfillDataset = (name: string, since: bigint, until: bigint, signal?: AbortSignal) =>
+  send<Backfilled>('POST', `${DATASET}/backfill/${encodeURIComponent(name)}?since=${since}&until=${until}`, '', signal)
+
 // Dashboards: saved charts, each a dataset and the query part of its page's URL.
 export interface SavedChart {
   title: string

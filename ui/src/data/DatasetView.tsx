@@ -17,6 +17,8 @@ import { QueryBuilder } from './QueryBuilder'
 import { rowsText } from './values'
 
 const SqlBox = lazy(() => import('./SqlBox').then((m) => ({ default: m.SqlBox })))
+const DefinitionEditor = lazy(() => import('./DefinitionEditor').then((m) => ({ default: m.DefinitionEditor })))
+const BackfillBox = lazy(() => import('./DefinitionEditor').then((m) => ({ default: m.BackfillBox })))
 const SaveChart = lazy(() => import('../dashboards/SaveChart').then((m) => ({ default: m.SaveChart })))
 
 // One dataset: its columns, a question about it, and the answer as a chart with its table. The URL holds it all.
@@ -37,11 +39,13 @@ export function DatasetView({ name }: { name: string }) {
   }
   const { columns, summary } = about.data
   const sql = params.get('sql')
+  const defining = params.get('definition') !== null
+  const charting = sql === null && !defining
   return (
     <div className="page dataset">
       <header className="dataset-head">
         <div className="answer">
-          <h1>{(sql === null && said) || name}</h1>
+          <h1>{(charting && said) || name}</h1>
           <p><a href="/datasets" onClick={followInPage}>Datasets</a> / <strong>{name}</strong><span className="dot" />{summary ? <SummaryLine summary={summary} /> : 'no definition any more'}</p>
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
@@ -49,16 +53,22 @@ export function DatasetView({ name }: { name: string }) {
       <nav className="tabs" aria-label="Charts">
         {CHARTS.map(([kind, title]) => {
           const next = queryToParams({ ...queryFromParams(params), kind })
-          const current = sql === null && queryFromParams(params).kind === kind
+          const current = charting && queryFromParams(params).kind === kind
           return <a key={kind} href={datasetUrl(name, next)} aria-current={current ? 'page' : undefined} onClick={followInPage}>{title}</a>
         })}
         <a href={datasetUrl(name, new URLSearchParams({ sql: sql ?? '' }))} aria-current={sql !== null ? 'page' : undefined} onClick={followInPage}>SQL</a>
+        <a href={datasetUrl(name, new URLSearchParams({ definition: '' }))} aria-current={defining ? 'page' : undefined} onClick={followInPage}>Definition</a>
         <span className="spring" />
         <a href={`/compare?${new URLSearchParams({ dataset: name, ...(params.get('where') ? { where: params.get('where')! } : {}) })}`} onClick={followInPage}>Compare…</a>
       </nav>
       <div className="dataset-body">
         <div className="dataset-main">
-          {sql !== null ? (
+          {defining ? (
+            <Suspense fallback={null}>
+              <DefinitionEditor definition={summary?.definition ?? ''} standing={summary?.standing ?? false} onSaved={() => setAgain((n) => n + 1)} />
+              {summary?.definition && <BackfillBox name={name} onDone={() => setAgain((n) => n + 1)} />}
+            </Suspense>
+          ) : sql !== null ? (
             <Suspense fallback={null}><SqlBox dataset={name} sql={sql} columns={columns} /></Suspense>
           ) : (
             <Question name={name} columns={columns} summary={summary} nowMs={about.data.nowMs} again={again} onAgain={() => setAgain((n) => n + 1)} onSentence={setSaid} />

@@ -1,12 +1,24 @@
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { listDatasets, type DatasetSummary } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { bytes, count, dateTime, duration, grouped, instantTitle } from '../parts/format'
 import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
-import { followInPage } from '../shell/router'
+import { followInPage, useRoute } from '../shell/router'
+
+const editor = () => import('./DefinitionEditor')
+const NewDefinition = lazy(async () => {
+  const { BackfillBox, DefinitionEditor, TEMPLATE } = await editor()
+  return {
+    default: ({ onSaved }: { onSaved: () => void }) => (
+      <DefinitionEditor definition={TEMPLATE} standing={false} onSaved={onSaved} after={({ dataset }) => <BackfillBox key={dataset} name={dataset} onDone={onSaved} />} />
+    ),
+  }
+})
 
 // What is extracted from traces: every dataset, with its size, its newest row and what it costs.
 export function DatasetsView() {
+  const { params } = useRoute()
+  const making = params.get('new') !== null
   const [again, setAgain] = useState(0)
   const { data, error, loading } = useAnswer('datasets', again, listDatasets)
   useEffect(() => {
@@ -16,15 +28,19 @@ export function DatasetsView() {
   const filled = data?.filter((d) => d.rows > 0).length ?? 0
   return (
     <div className="page">
-      <header className="answer">
+      <header className="answer with-tools">
+        <div>
         <h1>{data ? `${count(data.length, 'dataset')}, ${count(rows, 'row')}` : error ? 'The datasets cannot be listed' : 'Datasets'}</h1>
         {data && data.length > 0 && <p>{filled === data.length ? 'All have rows.' : `${grouped(data.length - filled)} without rows yet.`} A row is what the features of a dataset say about one trace, or about one of its elements.</p>}
+        </div>
+        {data && <a className="button" href={making ? '/datasets' : '/datasets?new='} onClick={followInPage}>{making ? 'Close' : 'New dataset'}</a>}
       </header>
+      {data && making && <Suspense fallback={null}><NewDefinition onSaved={() => setAgain((n) => n + 1)} /></Suspense>}
       {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={8} label="Loading the datasets" />}
       {data && data.length === 0 && (
         <EmptyState title="No dataset is defined.">
-          <p>A dataset is a file of features; this adds one:</p>
+          <p>A dataset is a definition of features: make one with “New dataset”, or from a file:</p>
           <Command text="wherefore dataset apply FILE.yaml" />
         </EmptyState>
       )}

@@ -1,0 +1,152 @@
+import { useEffect, useRef, useState } from 'react'
+import { ApiError } from '../api/client'
+import { applyDataset, type Applied, type Backfilled } from '../api/datasets'
+import { count, duration, grouped } from '../parts/format'
+import { WithCode } from '../parts/states'
+import { followInPage } from '../shell/router'
+import { backfill, type Progress } from './backfill'
+
+export const TEMPLATE = `dataset: my_dataset
+owner: me
+row: Trace
+columns: |
+  Trace | Label(service) | RecordAs("service")
+  Trace | Duration | RecordAs("latency_ns")
+  Blocks | Filter(status = "error") | Count | RecordAs("errors")
+`
+
+// A dataset's definition: edit it, see what it would give and cost, save it, fill it from stored traces.
+export function DefinitionEditor({ definition, standing, onSaved, after }: { definition: string; standing: boolean; onSaved: (name: string) => void; after?: (applied: Applied) => React.ReactNode }) {
+  const [text, setText] = useState(definition)
+  const [applied, setApplied] = useState<Applied | null>(null)
+  const [fault, setFault] = useState<ApiError | null>(null)
+  const [busy, setBusy] = useState(false)
+  const running = useRef<AbortController | null>(null)
+  useEffect(() => () => running.current?.abort(), [])
+  const apply = async (how: 'check' | 'save' | 'force') => {
+    running.current?.abort()
+    const mine = (running.current = new AbortController())
+    setBusy(true)
+    setFault(null)
+    setApplied(null)
+    try {
+      const answer = await applyDataset(text, how, mine.signal)
+      setApplied(answer)
+      if (answer.saved) onSaved(answer.dataset)
+    } catch (cause) {
+      if (mine.signal.aborted) return
+      if (!(cause instanceof ApiError)) throw cause
+      setFault(cause)
+    } finally {
+      if (running.current === mine) setBusy(false)
+    }
+  }
+  // Only a definition that is right but dear can be forced.
+  const dear = fault !== null && /--force/.test(fault.hint)
+  return (
+    <div className="definition">
+      <form className="sql" onSubmit={(event) => { event.preventDefault(); void apply('check') }}>
+        <textarea
+          className="mono"
+          aria-label="Definition"
+          spellCheck={false}
+          rows={Math.min(28, Math.max(10, text.split('\n').length + 1))}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value)
+            setApplied(null)
+            setFault(null)
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+              event.preventDefault()
+              void apply('check')
+            }
+          }}
+        />
+        <div className="row">
+          <button type="submit" className="button" disabled={busy || text.trim() === ''}>Check</button>
+          <button type="button" className="button primary" disabled={busy || text.trim() === ''} onClick={() => void apply('save')}>Apply</button>
+          {dear && <button type="button" className="button" disabled={busy} onClick={() => void apply('force')}>Apply all the same</button>}
+          {busy && <span className="muted" role="status">trying it on the newest traces…</span>}
+          {!busy && <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> checks it, and saves nothing.{standing && ' Applying replaces the standing definition.'}</span>}
+        </div>
+      </form>
+      {fault && (
+        <div className="diagnostics" role="alert">
+          <pre className="bad">{fault.message}</pre>
+          {fault.hint && <p><WithCode text={fault.hint} /></p>}
+        </div>
+      )}
+      {applied && <TrialResult applied={applied} />}
+      {applied?.saved && after?.(applied)}
+    </div>
+  )
+}
+
+function TrialResult({ applied }: { applied: Applied }) {
+  const t = applied.trial
+  const own = applied.columns.slice(4) // behind those that every dataset has
+  return (
+    <section className="trial" aria-label="What it gives">
+      <p role="status">
+        <strong>{applied.saved ? `${applied.dataset} is saved.` : 'Not saved.'}</strong>{' '}
+        Of the newest {count(t.traces, 'trace')} {grouped(t.matched)} match: {count(t.rows, 'row')}, {Number(t.rows_per_trace.toFixed(2))} a trace, {duration(t.cost_ns_per_trace)} of CPU a trace
+        {t.owner_cost_ns_per_trace > t.cost_ns_per_trace && <>, {duration(t.owner_cost_ns_per_trace)} with the other datasets of {applied.owner}</>}.
+      </p>
+      {t.unusable > 0 && <p className="bad">▲ {count(t.unusable, 'trace')} violate an invariant and give no rows.</p>}
+      {t.over_budget > 0 && <p className="bad">▲ {count(t.over_budget, 'trace')} need more work than a trace may; they give no rows.</p>}
+      {t.rows_dropped > 0 && <p className="bad">▲ {count(t.rows_dropped, 'row')} are beyond what one trace may give.</p>}
+      <p className="muted">{own.map((c) => <span key={c.name} className="chip mono">{c.name}: {c.type}</span>)}</p>
+    </section>
+  )
+}
+
+export function BackfillBox({ name, onDone }: { name: string; onDone: () => void }) {
+  const [progress, setProgress] = useState<Progress | null>(null)
+  const [result, setResult] = useState<Backfilled | null>(null)
+  const [fault, setFault] = useState<string | null>(null)
+  const running = useRef<AbortController | null>(null)
+  useEffect(() => () => running.current?.abort(), [])
+  const start = async () => {
+    const mine = (running.current = new AbortController())
+    setFault(null)
+    setResult(null)
+    setProgress({ done: 0, of: 1, total: { traces: 0, matched: 0, rows: 0, unusable: 0, over_budget: 0, rows_dropped: 0 } })
+    try {
+      setResult(await backfill(name, mine.signal, setProgress))
+      onDone()
+    } catch (cause) {
+      if (mine.signal.aborted) setFault('Stopped; the traces so far are in the dataset. Starting again doubles nothing.')
+      else if (cause instanceof ApiError) setFault(`${cause.message} ${cause.hint}`)
+      else throw cause
+    } finally {
+      setProgress(null)
+    }
+  }
+  return (
+    <section className="backfill" aria-label="Backfill">
+      {progress === null && (
+        <div className="row">
+          <button type="button" className="button" onClick={() => void start()}>{result ? 'Backfill again' : 'Backfill from stored traces'}</button>
+          {!result && <span className="muted">A definition holds for traces from now on; this fills it from those there are.</span>}
+        </div>
+      )}
+      {progress !== null && (
+        <div className="row">
+          <progress max={progress.of} value={progress.done} aria-label="Backfilling" />
+          <span role="status">{Math.round((100 * progress.done) / progress.of)} %, {count(progress.total.traces, 'trace')}, {count(progress.total.rows, 'row')}</span>
+          <button type="button" className="button" onClick={() => running.current?.abort()}>Stop</button>
+        </div>
+      )}
+      {result && (
+        <p role="status">
+          {count(result.rows, 'row')} of {count(result.matched, 'trace')}, {grouped(result.traces)} looked at.{' '}
+          {result.over_budget > 0 && <span className="bad">▲ {count(result.over_budget, 'trace')} needed more work than a trace may. </span>}
+          <a href={`/datasets/${encodeURIComponent(name)}`} onClick={followInPage}>Ask {name} something</a>
+        </p>
+      )}
+      {fault && <p className="bad" role="alert">▲ {fault}</p>}
+    </section>
+  )
+}
