@@ -91,7 +91,7 @@ class FeatureCompiler {
   int RowNode();
   int TraceNode();
 
-  // stage_compiler.cc: what each function takes and gives
+  // stage_compiler.cc: which function goes where; compile_….cc: what each takes and gives
   int Apply(const FunctionInfo& info, const Call& call, int input, const Environment& env);
   int Navigate(const FunctionInfo& info, const Call& call, int input);
   int Filter(const Call& call, int input, const Environment& env);
