@@ -1,6 +1,6 @@
 // Datasets: the list, one dataset's charts with their tables, the rows behind a mark, the filter bar, SQL.
 // parallel: yes
-import { api, atEnd, check, checkAxe, DESKTOP, equal, eventually, everyLook, PHONE, run, settled, shoot, startServer, test } from './harness.mjs'
+import { api, atEnd, check, checkAxe, DESKTOP, equal, eventually, everyLook, gate, PHONE, run, settled, shoot, startServer, test } from './harness.mjs'
 import { startMock } from './mock_server.mjs'
 import { datasetMock } from './mock_datasets.mjs'
 import { backfill, fillPages, PAGES } from './population.mjs'
@@ -238,11 +238,13 @@ async function mock(behave) {
 
 test('loading shows a skeleton; a failure says what to try and recovers', async ({ open }) => {
   let failing = true
-  const one = await mock((path) => (path.includes('/dataset/query/') ? (failing ? { ...overloaded, delayMs: 1200 } : null) : null))
+  const { until, open: answer } = gate()
+  const one = await mock((path) => (path.includes('/dataset/query/') ? (failing ? { ...overloaded, until } : null) : null))
   const page = await open({ url: `${one.url}/datasets/pages`, expectFailures: true })
   await page.locator('.panel-chart .skeleton').waitFor()
   await checkAxe(page, 'a chart while loading')
   await shoot(page, 'datasets-loading')
+  answer()
   await page.getByRole('alert').waitFor()
   const text = await page.getByRole('alert').innerText()
   for (const part of ['The store is behind', 'Ask again', '503']) check(text.includes(part), text)

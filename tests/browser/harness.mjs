@@ -44,11 +44,19 @@ export async function eventually(condition, message, timeoutMs = 5000, everyMs =
   throw new Error(`${message}${last ? ` (${last.message})` : ''}`)
 }
 
+// A promise, and the function that keeps it.
+export function gate() {
+  let open
+  const until = new Promise((resolve) => (open = resolve))
+  return { until, open }
+}
+
 let browser
 const closers = []
 export const atEnd = (closer) => closers.push(closer)
 
-// Runs the tests in order, with TEST=substring to choose; ends the process with 1 if any failed.
+// Runs the tests in order, with TEST=substring to choose and TIMES=1 to see where the time goes; ends the process with 1
+// if any failed.
 export async function run() {
   mkdirSync(OUTPUT, { recursive: true })
   browser = await chromium.launch({
@@ -59,6 +67,7 @@ export async function run() {
   for (const { name, body } of tests) {
     if (process.env.TEST && !name.includes(process.env.TEST)) continue
     const open = []
+    const began = Date.now()
     try {
       await body({ open: (options) => openPage(options, open) })
       for (const page of open) page.verify()
@@ -74,6 +83,7 @@ export async function run() {
       if (process.env.UI_FROM_DIST) await context.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
     }
+    if (process.env.TIMES) console.log(`# ${((Date.now() - began) / 1000).toFixed(1)} s ${name}`)
   }
   await browser.close()
   for (const close of closers.reverse()) await close()
@@ -129,8 +139,9 @@ async function serveDist(context) {
 }
 
 export async function checkAxe(page, what) {
-  // Evaluated by the debugger, not inserted as a script element, so the page's CSP stays as it is.
-  await page.evaluate(axeSource)
+  // Evaluated by the debugger, not inserted as a script element, so the page's CSP stays as it is. Once a page: half a
+  // megabyte of script takes a while.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
   const found = await page.evaluate(async () => {
     const result = await window.axe.run(document, { resultTypes: ['violations'] })
     return result.violations
@@ -144,17 +155,24 @@ export async function checkAxe(page, what) {
 
 export const shoot = (page, name) => page.screenshot({ path: join(OUTPUT, `${name}.png`) })
 
-// A view in both themes and both sizes: axe and a kept screenshot of each.
+async function checkLook(page, name, theme, viewport) {
+  await checkAxe(page, `${name} ${theme} ${viewport.width}`)
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+  check(wide <= viewport.width, `${name} is ${wide} px wide on a ${viewport.width} px screen`)
+  await shoot(page, `${name}-${theme}-${viewport.width}x${viewport.height}`)
+}
+
+// A view in both themes and both sizes: axe and a kept screenshot of each. Each theme, and each size, is what a page was
+// loaded in once, and what a page was changed to once: loading all four would take twice as long.
 export async function everyLook(open, url, name, ready) {
-  for (const theme of ['light', 'dark']) {
-    for (const viewport of [DESKTOP, PHONE]) {
-      const page = await open({ url, theme, viewport })
-      await ready(page)
-      await checkAxe(page, `${name} ${theme} ${viewport.width}`)
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-      check(wide <= viewport.width, `${name} is ${wide} px wide on a ${viewport.width} px screen`)
-      await shoot(page, `${name}-${theme}-${viewport.width}x${viewport.height}`)
-    }
+  for (const [theme, first, second] of [['light', DESKTOP, PHONE], ['dark', PHONE, DESKTOP]]) {
+    const page = await open({ url, theme, viewport: first })
+    await ready(page)
+    await checkLook(page, name, theme, first)
+    await page.setViewportSize(second)
+    await settled(page)
+    await ready(page)
+    await checkLook(page, name, theme, second)
   }
 }
 
@@ -167,10 +185,7 @@ export async function everyLookInPlace(open, url, name, ready) {
     for (const viewport of [DESKTOP, PHONE]) {
       await page.setViewportSize(viewport)
       await settled(page)
-      await checkAxe(page, `${name} ${theme} ${viewport.width}`)
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-      check(wide <= viewport.width, `${name} is ${wide} px wide on a ${viewport.width} px screen`)
-      await shoot(page, `${name}-${theme}-${viewport.width}x${viewport.height}`)
+      await checkLook(page, name, theme, viewport)
     }
   }
 }

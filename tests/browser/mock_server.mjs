@@ -188,12 +188,14 @@ export class MockStore {
   }
 }
 
-// `behave(path)` may return { delayMs, status, body } to force a state.
+// `behave(path)` may return { until, delayMs, status, body } to force a state; it answers when the promise `until` is
+// kept, so that a test decides how long something loads.
 export async function startMock({ store = new MockStore(), behave = () => null, skewNs = 0, port = 0 } = {}) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, 'http://mock')
     response.setHeader('content-security-policy', CSP)
     const forced = url.pathname.startsWith('/api/') ? behave(url.pathname, url) : null
+    if (forced?.until) await forced.until
     if (forced?.delayMs) await new Promise((r) => setTimeout(r, forced.delayMs))
     const send = (status, body) => {
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -232,6 +234,7 @@ export async function startMock({ store = new MockStore(), behave = () => null, 
         retention: { max_age_ns: 604_800_000_000_000n, max_bytes: 0 },
       })
     }
+    if (path === '/api/v1/property-groups') return send(200, { groups: [], revision: '' })
     if (path === '/api/v1/import') {
       let size = 0
       for await (const chunk of request) size += chunk.length

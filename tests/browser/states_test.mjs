@@ -1,6 +1,6 @@
 // Loading, failing and skewed: states that a healthy server does not show, forced on the mock.
 // parallel: yes
-import { atEnd, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, test } from './harness.mjs'
+import { atEnd, check, checkAxe, equal, eventually, everyLook, gate, run, settled, shoot, test } from './harness.mjs'
 import { MockStore, startMock } from './mock_server.mjs'
 import { browse, checkout, hour, random } from './scenario.mjs'
 
@@ -27,7 +27,8 @@ for (const [view, path, api] of [
   ['compare', `/compare?a=${ID}&b=${ID}`, `/api/v1/trace/${ID}`],
 ]) {
   test(`${view}: a skeleton shows while loading, but not before 150 ms`, async ({ open }) => {
-    const server = await mock({ behave: (p) => (p === api ? { delayMs: 3000 } : null) })
+    const { until, open: answer } = gate()
+    const server = await mock({ behave: (p) => (p === api ? { until } : null) })
     const page = await open({
       url: server.url + path,
       init: () => {
@@ -45,11 +46,12 @@ for (const [view, path, api] of [
         requestAnimationFrame(look)
       },
     })
-    await eventually(() => page.evaluate(() => window.seen.some(([, opacity]) => opacity > 0.9)), 'no skeleton while waiting', 2900)
+    await eventually(() => page.evaluate(() => window.seen.some(([, opacity]) => opacity > 0.9)), 'no skeleton while waiting', 15_000)
     const seen = await page.evaluate(() => window.seen)
     check(seen.filter(([ms]) => ms < 120).every(([, opacity]) => opacity === 0), 'the skeleton flickers before 150 ms')
     await shoot(page, `${view}-loading`)
     await checkAxe(page, `${view} while loading`)
+    answer()
     await page.locator('h1').waitFor()
     await eventually(async () => (await page.locator('.skeleton').count()) === 0, 'the skeleton stays', 8000)
   })
@@ -100,12 +102,12 @@ test('a span whose details fail keeps the waterfall', async ({ open }) => {
 })
 
 test('a path that is slow or fails keeps the waterfall, and says what to try', async ({ open }) => {
-  let slow = true
-  const server = await mock({ behave: (p) => (p.startsWith('/api/v1/critical-path/') ? (slow ? { delayMs: 2000, ...overloaded } : overloaded) : null) })
+  const { until, open: answer } = gate()
+  const server = await mock({ behave: (p) => (p.startsWith('/api/v1/critical-path/') ? { until, ...overloaded } : null) })
   const page = await open({ url: `${server.url}/trace/${ID}`, expectFailures: true })
   await page.getByText('Finding what set the time…').waitFor()
   check(await page.getByRole('treegrid').isVisible(), 'the waterfall waits for the path')
-  slow = false
+  answer()
   await page.locator('.path-answer').getByText('The store is behind by 3 batches.').waitFor()
   await page.getByRole('button', { name: 'What to try' }).click()
   await page.locator('.path-view').getByText('Ask again in a moment').waitFor()
