@@ -1,7 +1,9 @@
 // Which server of its resource each hold takes.
 //
 // A hold takes its server at since_ns, so holds are gone through by since_ns, then in the order of their events. It
-// takes the free server that was freed last: the one whose departure let it in, if it waited. Of two that end and
+// takes the free server that was freed last: the one whose departure let it in, if it waited; of those freed at once
+// the first in the order, and if one event held them all, as it lists them. Numbers of servers decide nothing, so
+// events that are long gone do not either. Of two that end and
 // begin at one instant the order of time decides who was first, so an occupant has gone for those behind it in the
 // order only. Hence the occupants of a server stand in the order of time, which keeps every graph acyclic: whom one
 // waits for precedes one.
@@ -17,18 +19,18 @@ namespace {
 
 struct Departure {
   Nanos end;
-  uint32_t event, server;
+  uint32_t event, hold, server;  // holds are in the order of events, then as listed
 };
 struct EarlierFirst {  // as a queue's order: its top is the one that leaves first
   bool operator()(const Departure& a, const Departure& b) const {
     if (a.end != b.end) return a.end > b.end;
-    return a.event != b.event ? a.event > b.event : a.server > b.server;
+    return a.hold > b.hold;
   }
 };
 struct LatestFreed {  // its top was freed last, by the first in the order of those
   bool operator()(const Departure& a, const Departure& b) const {
     if (a.end != b.end) return a.end < b.end;
-    return a.event != b.event ? a.event > b.event : a.server > b.server;
+    return a.hold > b.hold;
   }
 };
 
@@ -54,7 +56,7 @@ class ResourceTurns {
   Status TakeTheOne(uint32_t hold) {
     if (used_ == 1 && !Gone(last_, hold)) return TooMany(hold, {last_});
     used_ = 1;
-    last_ = {x_.end_ns[x_.holder[hold]], x_.holder[hold], 0};
+    last_ = {x_.end_ns[x_.holder[hold]], x_.holder[hold], hold, 0};
     return {};
   }
 
@@ -75,7 +77,7 @@ class ResourceTurns {
       ++used_;
     }
     x_.holds[hold].server = server;
-    busy_.push({x_.end_ns[x_.holder[hold]], x_.holder[hold], server});
+    busy_.push({x_.end_ns[x_.holder[hold]], x_.holder[hold], hold, server});
     return {};
   }
 
