@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/provenance/event_texts.h"
 #include "base/result.h"
 #include "model/provenance_event.h"
-#include "model/string_table.h"
 
 namespace wf {
 
@@ -25,7 +25,7 @@ struct Hold {
 };
 
 struct Execution {
-  StringTable strings;
+  EventTexts strings;
   std::vector<ProvenanceType> type;
   std::vector<uint32_t> id, node, tuple, name, rule, peer,
       origin;  // in strings; name: of the tuple, before "("

@@ -9,6 +9,9 @@
 namespace wf {
 namespace {
 
+// About; lines are rarely shorter, and memory is asked for by it, not used.
+constexpr size_t kBytesOfALine = 128;
+
 // A line as it was read. `fault` names the first member that is not what it should be.
 struct Line {
   EventView event;
@@ -142,6 +145,16 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   return rows.Add(line.event, number);
 }
 
+Error NotAnEvent(std::string_view name, uint32_t number, std::string_view text, std::string why) {
+  std::string place = fmt::format("line {}", number);
+  if (const auto fault = FindJsonFault(text)) {
+    place += fmt::format(", byte {}", fault->offset);
+    why = "JSON: " + fault->reason;
+  }
+  return BadInput(fmt::format("{}: {}: {}", name, place, why),
+                  "give JSON lines, one event each; docs/EXPLAIN.md describes them");
+}
+
 }  // namespace
 
 Result<Execution> ReadExecution(std::string_view text, std::string_view name,
@@ -156,6 +169,7 @@ Result<Execution> ReadExecution(std::string_view text, std::string_view name,
   }
   ExecutionRows rows;
   if (retain_from) rows.RetainFrom(*retain_from);
+  rows.Reserve(text.size() / kBytesOfALine);
   JsonParser parser;
   Line line;
   uint32_t number = 0;
@@ -167,11 +181,8 @@ Result<Execution> ReadExecution(std::string_view text, std::string_view name,
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto value = parser.Parse(one);
-    if (!value.ok() || !value->IsObject()) {
-      return BadInput(fmt::format("{}: line {}: {}", name, number,
-                                  value.ok() ? "not an object" : value.error().message),
-                      "give JSON lines, one event each; docs/EXPLAIN.md describes them");
-    }
+    if (!value.ok() || !value->IsObject())
+      return NotAnEvent(name, number, one, value.ok() ? "not an object" : value.error().message);
     LineReader(line).Read(*value);
     if (const Status added = AddLine(line, number, rows); !added.ok()) return named(added.error());
   }

@@ -37,10 +37,16 @@ constexpr const char* kFormatHint = "docs/EXPLAIN.md describes the format of eve
 ExecutionRows::ExecutionRows() { row_of_id_.push_back(kNoEvent); }  // the empty text
 
 uint32_t ExecutionRows::Code(std::string_view text) {
-  if (text.empty()) return 0;
   const uint32_t code = out_.strings.Intern(text);
-  if (code >= row_of_id_.size()) row_of_id_.push_back(kNoEvent);
+  if (code >= row_of_id_.size()) row_of_id_.resize(code + 1, kNoEvent);
   return code;
+}
+
+void ExecutionRows::Reserve(size_t events) {
+  out_.strings.Reserve(events);
+  for (auto* column : {&id_, &node_, &tuple_, &name_, &rule_, &peer_, &origin_, &line_})
+    column->reserve(events);
+  for (auto* column : {&start_, &end_, &ready_}) column->reserve(events);
 }
 
 std::string ExecutionRows::Place(std::string_view place, uint32_t line, std::string_view id) const {
@@ -99,8 +105,11 @@ Status ExecutionRows::Add(const EventView& event, uint32_t line, std::string_vie
   id_.push_back(id);
   type_.push_back(event.type);
   node_.push_back(Code(event.node));
-  tuple_.push_back(Code(event.tuple));
-  name_.push_back(Code(event.tuple.substr(0, event.tuple.find('('))));
+  // Tuples are nearly all different, and nobody looks one up.
+  const std::string_view name = event.tuple.substr(0, event.tuple.find('('));
+  name_.push_back(Code(name));
+  tuple_.push_back(name.size() == event.tuple.size() ? name_.back()
+                                                     : out_.strings.Keep(event.tuple));
   rule_.push_back(Code(event.rule));
   peer_.push_back(Code(event.peer));
   origin_.push_back(Code(event.origin));

@@ -35,7 +35,8 @@ class ExecutionRows {
   Status Add(const EventView& event, uint32_t line, std::string_view place = {});
   Status Add(std::string_view resource, int64_t servers, std::string_view place);
   void RetainFrom(Nanos time) { retain_from_ = time; }
-  Result<Execution> Finish();  // once
+  void Reserve(size_t events);  // about so many will come
+  Result<Execution> Finish();   // once
 
  private:
   struct RowHold {
