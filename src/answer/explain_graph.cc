@@ -1,0 +1,147 @@
+#include "answer/explain_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "answer/text_table.h"
+
+namespace wf {
+namespace {
+
+// The first cause of an event along the causes that set it off: of several, the one that ended last did.
+class FirstCauses {
+ public:
+  explicit FirstCauses(const Execution& execution)
+      : x_(execution), first_(execution.size(), kNoEvent) {}
+
+  uint32_t Of(uint32_t event) {
+    std::vector<uint32_t> way;
+    uint32_t at = event;
+    while (first_[at] == kNoEvent) {
+      way.push_back(at);
+      const uint32_t cause = Trigger(at);
+      if (cause == kNoEvent) {
+        first_[at] = at;
+        break;
+      }
+      at = cause;
+    }
+    for (const uint32_t e : way) first_[e] = first_[at];
+    return first_[at];
+  }
+
+ private:
+  uint32_t Trigger(uint32_t event) const {
+    uint32_t best = kNoEvent;
+    for (uint32_t i = x_.causes_begin[event]; i < x_.causes_begin[event + 1]; ++i) {
+      const uint32_t cause = x_.causes[i];
+      if (best == kNoEvent || x_.end_ns[cause] > x_.end_ns[best] ||
+          (x_.end_ns[cause] == x_.end_ns[best] && cause > best))
+        best = cause;
+    }
+    return best;
+  }
+
+  const Execution& x_;
+  std::vector<uint32_t> first_;
+};
+
+using Server = std::pair<uint32_t, uint32_t>;  // resource, which of its servers
+
+// The server that most of the predecessors and a waiter both took.
+std::string SharedResource(const Execution& x, const ExplanationVertex& predecessor,
+                           const ExplanationVertex& waiter) {
+  std::set<Server> taken;
+  for (const uint32_t e : waiter.members) {
+    for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h)
+      taken.insert({x.holds[h].resource, x.holds[h].server});
+  }
+  std::map<Server, size_t> shared;
+  for (const uint32_t e : predecessor.members) {
+    for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h) {
+      const Server server = {x.holds[h].resource, x.holds[h].server};
+      if (taken.count(server) != 0) ++shared[server];
+    }
+  }
+  const auto most = std::max_element(shared.begin(), shared.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  return most == shared.end() ? "" : std::string(x.str(x.resource_name[most->first.first]));
+}
+
+Nanos BeforeStart(const ExplanationVertex& vertex) {
+  Nanos sum = 0;
+  for (const auto& [begin, end] : vertex.self_intervals)
+    sum += std::max<Nanos>(0, std::min(end, vertex.start_ns) - begin);
+  return sum;
+}
+
+}  // namespace
+
+ExplainGraph NamedExplanation(const Execution& x, const Explanation& explanation) {
+  ExplainGraph out;
+  out.delay_ns = explanation.delay_ns;
+  out.sizes = explanation.sizes;
+  out.what_if = explanation.what_if;
+  FirstCauses first_causes(x);
+  for (const ExplanationVertex& vertex : explanation.vertices) {
+    const auto at = static_cast<uint32_t>(out.nodes.size());
+    const uint32_t first = vertex.members.front();
+    ExplainNode& node = out.nodes.emplace_back();
+    node.type = x.type[first];
+    node.id = x.str(x.id[first]);
+    node.node = x.str(x.node[first]);
+    node.tuple = x.str(vertex.members.size() > 1 ? x.name[first] : x.tuple[first]);
+    node.origin = x.str(x.origin[first]);
+    node.start_ns = vertex.start_ns, node.end_ns = vertex.end_ns;
+    node.delay_ns = vertex.delay_ns, node.self_ns = vertex.self_ns;
+    if (vertex.members.size() == 1) node.waited_ns = BeforeStart(vertex);
+    node.functional = vertex.functional, node.expired = vertex.expired;
+    node.count = static_cast<int64_t>(vertex.members.size());
+    for (const uint32_t e : vertex.members) {
+      node.requests.push_back(first_causes.Of(e));
+      if (e == explanation.root) out.root = at;
+      if (e == explanation.from) out.from = at;
+    }
+    std::sort(node.requests.begin(), node.requests.end());
+    node.requests.erase(std::unique(node.requests.begin(), node.requests.end()),
+                        node.requests.end());
+  }
+  for (const ExplanationEdge& edge : explanation.edges) {
+    ExplainLink& link = out.links.emplace_back();
+    link.from = edge.from, link.to = edge.to, link.kind = edge.kind;
+    link.delay_ns = edge.delay_ns;
+    if (edge.kind == ExplanationEdgeKind::kSequencing)
+      link.resource =
+          SharedResource(x, explanation.vertices[edge.from], explanation.vertices[edge.to]);
+  }
+  return out;
+}
+
+std::string_view TupleName(std::string_view tuple) {
+  if (!tuple.empty() && (tuple[0] == '+' || tuple[0] == '-')) tuple.remove_prefix(1);
+  return tuple.substr(0, tuple.find('('));
+}
+
+std::string NodeLabel(const ExplainNode& node) {
+  std::string out;
+  if (node.count > 1) out = fmt::format("{} × ", node.count);
+  out += fmt::format("{} {} on {}", ProvenanceTypeName(node.type), Printable(node.tuple),
+                     Printable(node.node));
+  if (!node.origin.empty() && !node.functional) out += ", from " + Printable(node.origin);
+  if (node.expired) out += ", expired";
+  return out;
+}
+
+std::vector<Nanos> LinkTimes(const ExplainGraph& graph) {
+  std::vector<Nanos> out;
+  bool told = false;
+  for (const ExplainLink& link : graph.links) told = told || link.delay_ns > 0;
+  for (const ExplainLink& link : graph.links)
+    out.push_back(told ? link.delay_ns : graph.nodes[link.from].delay_ns);
+  return out;
+}
+
+}  // namespace wf

@@ -1,0 +1,59 @@
+// ExplainGraph: an explanation with its names. The sentence, the terminal's tree, dot and SVG are written from it, so
+// that they need not know how an answer came about (one request, many merged ones, a file of events).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/provenance/explanation.h"
+
+namespace wf {
+
+constexpr uint32_t kNoNode = UINT32_MAX;
+
+struct ExplainNode {
+  ProvenanceType type = ProvenanceType::kInsert;
+  std::string id, node, tuple, origin;  // a merged one's tuple is the name its members share
+  Nanos start_ns = 0, end_ns = 0;
+  Nanos delay_ns = 0, self_ns = 0;
+  // Of self_ns: before it began, with nobody to blame: a message on its way, a timer, a gap nobody recorded.
+  Nanos waited_ns = 0;
+  bool functional = true, expired = false;
+  int64_t count = 1;
+  // What set its members off: one number each request (or other first cause), sorted, distinct.
+  std::vector<uint32_t> requests;
+  std::optional<Nanos> baseline_ns;
+};
+
+struct ExplainLink {
+  uint32_t from = 0, to = 0;  // nodes: cause or predecessor, effect or waiter
+  ExplanationEdgeKind kind = ExplanationEdgeKind::kCausal;
+  Nanos delay_ns = 0;
+  std::string resource;  // of a sequencing one: what both took; empty: not known
+};
+
+struct ExplainGraph {
+  Nanos delay_ns = 0;
+  uint32_t from = kNoNode, root = kNoNode;  // nodes
+  std::vector<ExplainNode> nodes;
+  std::vector<ExplainLink> links;
+  std::optional<ExplanationSizes> sizes;
+  std::optional<ExplainWhatIfAnswer> what_if;
+  std::vector<std::string> notes;  // sentences: what was assumed, what is missing
+};
+
+ExplainGraph NamedExplanation(const Execution& execution, const Explanation& explanation);
+
+// Before "(", without the sign of a message: "+ping(@a,1)" is ping.
+std::string_view TupleName(std::string_view tuple);
+
+// "58 × DRV rewrite on storage, from maintenance".
+std::string NodeLabel(const ExplainNode& node);
+
+// How much time goes along each link. The raw view tells none: there, what goes through its cause.
+std::vector<Nanos> LinkTimes(const ExplainGraph& graph);
+
+}  // namespace wf
