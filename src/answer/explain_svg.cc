@@ -15,7 +15,7 @@ namespace wf {
 namespace {
 
 constexpr size_t kMaxNodes = 300;  // more cannot be read, and layout grows with edges × layers
-constexpr double kBoxWidth = 244, kBoxHeight = 62, kLayerGap = 58, kMargin = 24, kLineHeight = 22;
+constexpr double kBoxWidth = 244, kBoxHeight = 62, kLayerGap = 46, kMargin = 24, kLineHeight = 22;
 constexpr double kThinnest = 1.5, kThickest = 22;
 constexpr size_t kBoxColumns = 36;  // characters of 12 px that fit a box
 
