@@ -125,11 +125,20 @@ std::string_view TupleName(std::string_view tuple) {
   return tuple.substr(0, tuple.find('('));
 }
 
+std::string_view ReadableTuple(std::string_view tuple) {
+  const size_t open = tuple.find('(');
+  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (open == std::string_view::npos || tuple.size() != open + 18 || tuple.back() != ')')
+    return tuple;
+  const std::string_view id = tuple.substr(open + 1, 16);
+  return std::all_of(id.begin(), id.end(), hex) ? tuple.substr(0, open) : tuple;
+}
+
 std::string NodeLabel(const ExplainNode& node) {
   std::string out;
   if (node.count > 1) out = fmt::format("{} × ", node.count);
-  out += fmt::format("{} {} on {}", ProvenanceTypeName(node.type), Printable(node.tuple),
-                     Printable(node.node));
+  out += fmt::format("{} {} on {}", ProvenanceTypeName(node.type),
+                     Printable(ReadableTuple(node.tuple)), Printable(node.node));
   if (!node.origin.empty() && !node.functional) out += ", from " + Printable(node.origin);
   if (node.expired) out += ", expired";
   return out;

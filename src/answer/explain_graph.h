@@ -50,6 +50,9 @@ ExplainGraph NamedExplanation(const Execution& execution, const Explanation& exp
 // Before "(", without the sign of a message: "+ping(@a,1)" is ping.
 std::string_view TupleName(std::string_view tuple);
 
+// The whole tuple, but for one that only tells a span's id: that is for machines.
+std::string_view ReadableTuple(std::string_view tuple);
+
 // "58 × DRV rewrite on storage, from maintenance".
 std::string NodeLabel(const ExplainNode& node);
 

@@ -65,5 +65,12 @@ TEST(ExplainGraph, TupleNames) {
   EXPECT_EQ(TupleName(""), "");
 }
 
+TEST(ExplainGraph, SpanIdsAreForMachines) {
+  EXPECT_EQ(ReadableTuple("GET /items(00f067aa0ba902b7)"), "GET /items");
+  EXPECT_EQ(ReadableTuple("GET /items(00f067aa0ba902bX)"), "GET /items(00f067aa0ba902bX)");
+  EXPECT_EQ(ReadableTuple("+ping(@a,1)"), "+ping(@a,1)");
+  EXPECT_EQ(ReadableTuple("x"), "x");
+}
+
 }  // namespace
 }  // namespace wf

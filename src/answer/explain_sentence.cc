@@ -174,12 +174,13 @@ class SentenceWriter {
     return out + " behind " + Who(part.blamed, part.most);
   }
 
-  // " on storage", " on accounts_lock at storage"
+  // " on storage", " on accounts at storage", " on lock accounts of storage/2". A service's workers are the service.
   std::string Place(uint32_t link) const {
     if (link == kNoNode) return "";
     const ExplainLink& l = g_.links[link];
     const std::string node = Short(g_.nodes[l.to].node), resource = Short(l.resource);
-    if (resource.empty() || resource == node) return " on " + node;
+    if (resource.empty() || resource == node || resource.rfind("workers of ", 0) == 0)
+      return " on " + node;
     if (resource.find(node) != std::string::npos) return " on " + resource;
     return " on " + resource + " at " + node;
   }

@@ -122,6 +122,20 @@ TEST(ExplainSentence, ALockIsNamedWithItsNode) {
             "2.00 s of 2.00 s: waited on accounts at storage behind 3 requests from cron (audit)");
 }
 
+TEST(ExplainSentence, WorkersOfAServiceAreTheService) {
+  GraphMaker m;
+  m.g.root = m.On("storage", "read(1)", 2 * kSecond, 0);
+  m.Behind(m.Off("storage", "audit", "cron", 3, 2 * kSecond, 2 * kSecond), m.g.root, 2 * kSecond,
+           "workers of storage/storage-0");
+  m.g.delay_ns = 2 * kSecond;
+  EXPECT_EQ(ExplainSentence(m.g),
+            "2.00 s of 2.00 s: waited on storage behind 3 requests from cron (audit)");
+  m.g.links[0].resource = "lock accounts of storage/storage-0";
+  EXPECT_EQ(ExplainSentence(m.g),
+            "2.00 s of 2.00 s: waited on lock accounts of storage/storage-0 behind 3 requests from "
+            "cron (audit)");
+}
+
 // Its receive, its work and the disk it waited for are one reason.
 TEST(ExplainSentence, OneCulpritsStepsAreOneReason) {
   GraphMaker m;

@@ -181,7 +181,7 @@ class Picture {
     const ExplainNode& node = g_.nodes[shown_[i]];
     const double x = X(i) - kBoxWidth / 2, y = Y(layout_.layer[i]);
     std::string name = node.count > 1 ? fmt::format("{} × ", node.count) : "";
-    name += node.tuple;
+    name += ReadableTuple(node.tuple);
     std::string where = fmt::format("{} on {}", ProvenanceTypeName(node.type), node.node);
     if (!node.functional && !node.origin.empty()) where += ", from " + node.origin;
     std::string time =
