@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { explainRoute } from './mock_explain.mjs'
 import { broken, checkout, hour, huge, random } from './scenario.mjs'
 
 const DIST = fileURLToPath(new URL('../../ui/dist/', import.meta.url))
@@ -213,6 +214,10 @@ export async function startMock({ store = new MockStore(), behave = () => null, 
     const critical = /^\/api\/v1\/critical-path\/([0-9a-f]{32})$/.exec(path)
     if (critical) return store.traces.has(critical[1]) ? send(200, store.criticalPath(critical[1])) : notFound(`trace ${critical[1]}`)
     if (path === '/api/v1/critical-path') return send(200, store.criticalPaths(url.searchParams))
+    if (path.startsWith('/api/v1/explain')) {
+      const answer = explainRoute(store, path, url.searchParams)
+      return answer ? send(200, answer) : notFound(path.split('/')[4] ? `trace ${path.split('/')[4]}` : 'request of this operation')
+    }
     const spans = [...store.traces.values()].flat()
     const distinct = (list) => [...new Set(list)].sort()
     const prefix = url.searchParams.get('prefix') ?? ''

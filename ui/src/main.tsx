@@ -7,6 +7,7 @@ import './styles/search.css'
 import './styles/trace.css'
 import './styles/analysis.css'
 import './styles/data.css'
+import './styles/explain.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

@@ -1,5 +1,5 @@
 import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
-import type { CriticalPathAnswer, CriticalPathsAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
+import type { CriticalPathAnswer, CriticalPathsAnswer, ExplainAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
 // Every failure a view can show: what failed, what to try, and the request it belongs to.
 export class ApiError extends Error {
@@ -87,6 +87,11 @@ export const getCriticalPath = (id: string, query: URLSearchParams, signal?: Abo
 
 export const getCriticalPaths = (query: URLSearchParams, signal?: AbortSignal) =>
   get<CriticalPathsAnswer>(`/api/v1/critical-path?${query}`, signal)
+
+export const explainPath = (id: string, query: URLSearchParams) => `/api/v1/explain${id ? `/${encodeURIComponent(id)}` : ''}${query.size ? `?${query}` : ''}`
+
+// Of one request, or without an id of the slowest ones that the query describes.
+export const getExplanation = (id: string, query: URLSearchParams, signal?: AbortSignal) => get<ExplainAnswer>(explainPath(id, query), signal)
 
 export const getStatus = (signal?: AbortSignal) => get<StatusAnswer>('/api/v1/status', signal)
 

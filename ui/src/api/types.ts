@@ -232,3 +232,36 @@ export interface StacksAnswer {
   frames: { parent: number[]; name: number[] }
   samples: { time: number[]; length: number[]; unit: number[]; block: number[]; stack: number[] }
 }
+
+export interface ExplainVertexAnswer {
+  id: string
+  type: string
+  node: string
+  tuple: string
+  start_ns: ExactInt
+  end_ns: ExactInt
+  delay_ns: ExactInt
+  self_ns: ExactInt
+  functional: boolean
+  count: number
+  origin?: string
+  expired?: boolean
+  members?: string[]
+  // Whose work it is, for a merged one of all its members.
+  trace_ids?: string[]
+  span_ids?: string[]
+  baseline_ns?: ExactInt
+}
+
+// /api/v1/explain/ID, and /api/v1/explain for many requests.
+export interface ExplainAnswer {
+  sentence?: string
+  delay_ns: ExactInt
+  from: string
+  root: string
+  vertices: ExplainVertexAnswer[]
+  edges: { from: string; to: string; kind: 'causal' | 'sequencing'; delay_ns?: ExactInt }[]
+  sizes?: { raw: number; nonzero: number; pruned: number; aggregated: number }
+  what_if?: { matched: ExactInt; delay_ns: ExactInt }
+  assumed?: unknown
+}

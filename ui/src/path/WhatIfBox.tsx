@@ -11,6 +11,9 @@ interface Props {
   nowNs: number
   then: { matched: number; durationNs: number } | null
   subject: string
+  // Another grammar of changes than the critical path's.
+  problemOf?: (text: string) => string | null
+  placeholder?: string
 }
 
 function write(changes: string[]) {
@@ -21,10 +24,10 @@ function write(changes: string[]) {
 }
 
 // "What if storage were twice as fast?": SELECTOR=FACTORx, any number at once, replayed by the server.
-export function WhatIfBox({ changes, suggestions, nowNs, then, subject }: Props) {
+export function WhatIfBox({ changes, suggestions, nowNs, then, subject, problemOf = whatIfProblem, placeholder = 'service/storage=0.5x' }: Props) {
   const [text, setText] = useState('')
   const id = useId()
-  const problem = text.trim() ? whatIfProblem(text.trim()) : null
+  const problem = text.trim() ? problemOf(text.trim()) : null
   const verdict = text.trim() === '' ? 'empty' : problem ? 'bad' : 'good'
   return (
     <div className="what-if">
@@ -38,7 +41,7 @@ export function WhatIfBox({ changes, suggestions, nowNs, then, subject }: Props)
         }}
       >
         <label htmlFor={id}>What if</label>
-        <input id={id} className="mono" type="text" list={`${id}-list`} spellCheck={false} autoComplete="off" aria-invalid={verdict === 'bad'} placeholder="service/storage=0.5x" value={text} onChange={(event) => setText(event.target.value)} />
+        <input id={id} className="mono" type="text" list={`${id}-list`} spellCheck={false} autoComplete="off" aria-invalid={verdict === 'bad'} placeholder={placeholder} value={text} onChange={(event) => setText(event.target.value)} />
         <datalist id={`${id}-list`}>{suggestions.map((s) => <option key={s} value={s} />)}</datalist>
         <button type="submit" className="button" disabled={verdict !== 'good'}>Ask</button>
       </form>

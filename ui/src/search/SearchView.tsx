@@ -157,10 +157,20 @@ function Answer({ traces, total, loading, failed, more, phrase, region }: { trac
       <p>
         Half took less than {duration(quantile(traces, 0.5))}, one in a hundred more than {duration(quantile(traces, 0.99))};{' '}
         {failing === 0 ? 'none has errors' : <span className="bad">▲ {grouped(failing)} {failing === 1 ? 'has' : 'have'} errors</span>}.{' '}
-        <a href={`/critical-path${location.search}`} onClick={followInPage}>What set the time?</a>
+        <a href={`/critical-path${location.search}`} onClick={followInPage}>What set the time?</a>{' '}
+        <a href={slowestUrl(slowest)} title={`Explain the slowest requests of ${slowest.service} ${slowest.name}`} onClick={followInPage}>Why are the slowest slow?</a>
       </p>
     </>
   )
+}
+
+// The explanation of the slowest of these requests: of the operation searched for, else of the slowest one's.
+function slowestUrl(slowest: TraceSummary): string {
+  const params = new URLSearchParams(location.search)
+  const { since, until } = rangeFromParams(params)
+  const wanted = new URLSearchParams({ service: slowest.service, operation: slowest.name, since })
+  if (until) wanted.set('until', until)
+  return `/explain?${wanted}`
 }
 
 function quantile(traces: TraceSummary[], q: number): number {

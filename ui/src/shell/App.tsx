@@ -8,6 +8,7 @@ import { TraceHome } from '../trace/TraceHome'
 import { TraceView } from '../trace/TraceView'
 import { chooseFiles, Upload } from '../upload/Upload'
 import { CommandPalette } from './CommandPalette'
+import { ErrorBoundary } from './ErrorBoundary'
 import { followInPage, navigate, useRoute } from './router'
 import { toggleTheme, useTheme } from './theme'
 import { traceIdOf } from './trace_id'
@@ -19,6 +20,7 @@ const DashboardsView = lazyView(() => import('../dashboards/DashboardsView').the
 const DashboardView = lazyView(() => import('../dashboards/DashboardView').then((m) => m.DashboardView))
 const DatasetsView = lazyView(() => import('../data/DatasetsView').then((m) => m.DatasetsView))
 const DatasetView = lazyView(() => import('../data/DatasetView').then((m) => m.DatasetView))
+const ExplainView = lazyView(() => import('../explain/ExplainView').then((m) => m.ExplainView))
 const MapView = lazyView(() => import('../map/MapView').then((m) => m.MapView))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
@@ -26,6 +28,7 @@ const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) 
 const VIEWS = [
   { path: '/search', name: 'Search', icon: 'search' },
   { path: '/trace', name: 'Trace', icon: 'trace' },
+  { path: '/explain', name: 'Explain', icon: 'why' },
   { path: '/critical-path', name: 'Critical path', icon: 'path' },
   { path: '/datasets', name: 'Datasets', icon: 'table' },
   { path: '/compare', name: 'Compare', icon: 'compare' },
@@ -86,9 +89,11 @@ export function App() {
         </button>
       </nav>
       <main id="main" className="main" tabIndex={-1}>
-        <Suspense fallback={null}>
-          <View path={route.path} params={route.params} />
-        </Suspense>
+        <ErrorBoundary key={route.path}>
+          <Suspense fallback={null}>
+            <View path={route.path} params={route.params} />
+          </Suspense>
+        </ErrorBoundary>
       </main>
       <Upload />
       {palette && <CommandPalette onClose={() => setPalette(false)} />}
@@ -112,6 +117,11 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
   const [, kind, name] = /^\/(datasets|dashboards)\/([^/]+)$/.exec(path) ?? []
   if (kind === 'datasets') return <DatasetView key={name} name={decodeURIComponent(name!)} />
   if (kind === 'dashboards') return <DashboardView key={name} name={decodeURIComponent(name!)} />
+  const explain = /^\/explain(?:\/([^/]*))?$/.exec(path)
+  if (explain) {
+    const id = decodeURIComponent(explain[1] ?? '')
+    return <ExplainView key={id} id={id && (traceIdOf(id) ?? id)} />
+  }
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />
   return (

@@ -32,6 +32,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     const all: Item[] = [
       { label: 'Search', note: 'view', run: go('/search') },
       { label: 'Trace', note: 'view', run: go('/trace') },
+      { label: 'Explain', note: 'view', run: go('/explain') },
       { label: 'Critical path', note: 'view', run: go('/critical-path') },
       { label: 'Compare two traces', note: 'view', run: go('/compare/traces') },
       { label: 'Datasets', note: 'view', run: go('/datasets') },

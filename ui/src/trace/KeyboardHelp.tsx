@@ -17,6 +17,7 @@ const KEYS: [string, string][] = [
   ['P', 'show or hide the critical path in the waterfall'],
   ['[  ]', 'critical path from the selected span, to the selected span'],
   ['G', 'group rows by execution unit, service, thread, or by call'],
+  ['X', 'explain: who made it wait, other requests included'],
   ['1  2  3  in the flame chart', 'time order, left heavy, sandwich'],
   ['Esc', 'clear the selection'],
   ['Ctrl+K', 'go anywhere'],

@@ -66,6 +66,13 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
         {(flags & StandIn) !== 0 && <p className="note">This span never arrived: it stands in for what its children name as parent.</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
         <OnPath w={w} path={path} block={block} />
+        <Section title="Explain">
+          <p className="row">
+            <a href={`/explain/${w.traceId}?from=${spanId}%3Astart&to=${spanId}%3Aend`} title="Where its time went, other requests’ work included" onClick={followInPage}>Why did it take that long?</a>
+            <a href={`/explain/${w.traceId}?from=${spanId}`} onClick={followInPage}>Explain from here</a>
+            <a href={`/explain/${w.traceId}?to=${spanId}`} onClick={followInPage}>Explain to here</a>
+          </p>
+        </Section>
         {error && !data && <ErrorState error={error} />}
         {loading && !data && <Skeleton rows={6} label="Loading the span" />}
         {data && data.blocks[0] && <Details w={w} answer={data} block={data.blocks[0]} />}

@@ -5,7 +5,7 @@ import { learnServices } from '../parts/colours'
 import { count, dateTime, duration, exactNs, instantTitle } from '../parts/format'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { rememberTrace } from '../shell/recent'
-import { followInPage, setParams, useRoute } from '../shell/router'
+import { followInPage, navigate, setParams, useRoute } from '../shell/router'
 import { howLarge, whatItWas } from './answer_sentence'
 import { Banner } from './Banner'
 import { CompareWith } from './CompareWith'
@@ -175,6 +175,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     pathFrom: () => setParams({ from: w.spanId[selected]! }),
     pathTo: () => setParams({ to: w.spanId[selected]! }),
     group: () => setParams({ group: grouping ? GROUPINGS[GROUPINGS.indexOf(grouping) + 1] ?? null : GROUPINGS[0], shut: null }),
+    explain: () => navigate(`/explain/${w.traceId}`),
     find: () => findInput.current?.focus(),
     help: () => setHelp(true),
   })

@@ -22,6 +22,7 @@ interface Actions {
   pathFrom: () => void
   pathTo: () => void
   group: () => void
+  explain: () => void
   find: () => void
   help: () => void
 }
@@ -132,6 +133,7 @@ function onKey(key: string, event: KeyboardEvent, a: Actions): boolean {
     case '[': if (selected >= 0) a.pathFrom(); return selected >= 0
     case ']': if (selected >= 0) a.pathTo(); return selected >= 0
     case 'g': a.group(); return true
+    case 'x': a.explain(); return true
     case '?': a.help(); return true
     case 'Escape': a.select(-1); return true
     default: return false

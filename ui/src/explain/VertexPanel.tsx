@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import type { ApiError } from '../api/client'
+import { serviceColour } from '../parts/colours'
+import { count, duration, exactNs, grouped, instantTitle, percent } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { ErrorState } from '../parts/states'
+import { followInPage, setParams } from '../shell/router'
+import { useTheme } from '../shell/theme'
+import { Section } from '../trace/SpanPanel'
+import { changeOf, typeMeaning, type Explanation, type Vertex, type Work } from './explain_model'
+import { title } from './ExplainGraph'
+
+interface Props {
+  x: Explanation
+  v: Vertex
+  traceId: string
+  open: boolean
+  unfolding: boolean
+  unfoldError: ApiError | null
+  onToggle: () => void
+  onWhatIf: (change: string) => void
+  onClose: () => void
+}
+
+const FEW = 20
+
+// One vertex: how much, whose, why it counts, and the way to its traces.
+export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onToggle, onWhatIf, onClose }: Props) {
+  const theme = useTheme()
+  const here = v.work.find((w) => w.traceId === traceId && w.spanId)
+  return (
+    <section className="panel" aria-label="Selected vertex">
+      <header className="panel-head">
+        <span className="swatch" style={{ background: serviceColour(v.node, theme) }} />
+        <h2 title={v.tuple}>{v.node} <span className="thin">{title(v)}</span></h2>
+        <button type="button" className="icon-button small" title="Close (Esc)" aria-label="Close" onClick={onClose}><Icon name="close" size={14} /></button>
+      </header>
+      <div className="panel-body" tabIndex={0} role="region" aria-label="Facts about the vertex">
+        <div className="facts">
+          <div className="fact" title={exactNs(v.delay)}><span className="fact-label">delay through it</span><span className="fact-value">{duration(v.delay)} <span className="muted">{percent(v.delay, x.delay)}</span></span></div>
+          <div className="fact" title={exactNs(v.own)}><span className="fact-label">of that its own</span><span className="fact-value">{duration(v.own)}</span></div>
+          {v.usual !== null && <div className="fact" title={exactNs(v.usual)}><span className="fact-label">usually</span><span className="fact-value">{duration(v.usual)}</span></div>}
+          <div className="fact"><span className="fact-label">{v.count > 1 ? 'first start to last end' : 'duration'}</span><span className="fact-value" title={exactNs(v.end - v.start)}>{duration(v.end - v.start)}</span></div>
+        </div>
+        <p className="note">
+          {v.functional ? 'On the request’s own path.' : <>Off the request’s path: {v.count > 1 ? 'work' : 'a piece of work'}{v.origin ? <> of <strong>{v.origin}</strong></> : null} that something waited for, on the same resource or through it.</>}
+          {' '}Its own time is where the delay arose; what a change would save is a question for what-if.
+        </p>
+        {v.expired && <p className="note">A cause of it is no longer kept: its time may have earlier reasons.</p>}
+        <Section title="Next">
+          <p className="row">
+            <button type="button" className="link-button" onClick={() => onWhatIf(changeOf(v))}>What if it took half</button>
+            {here && v.count === 1 && (
+              <>
+                <button type="button" className="link-button" onClick={() => setParams({ from: here.spanId, sel: null })}>Explain from here</button>
+                <button type="button" className="link-button" onClick={() => setParams({ to: here.spanId, sel: null })}>Explain to here</button>
+              </>
+            )}
+            {v.count > 1 && !v.restOf && <button type="button" className="link-button" title="Unfold in the graph (U)" aria-expanded={open} onClick={onToggle}>{unfolding ? 'Unfolding…' : `Unfold the ${grouped(v.count)} in the graph`}</button>}
+            {v.restOf && <button type="button" className="link-button" onClick={onToggle}>Fold them again</button>}
+          </p>
+        </Section>
+        {unfoldError && <ErrorState error={unfoldError} />}
+        <Traces work={v.work} traceId={traceId} />
+        <Section title="Facts">
+          <table className="kv">
+            <tbody>
+              <tr><th scope="row">kind</th><td>{v.type}, {typeMeaning(v.type)}</td></tr>
+              <tr><th scope="row">where</th><td>{v.node}</td></tr>
+              {v.origin && <tr><th scope="row">whose request</th><td>{v.origin}</td></tr>}
+              <tr><th scope="row">what</th><td>{v.tuple}</td></tr>
+              {v.count > 1 && <tr><th scope="row">how many</th><td>{grouped(v.count)}</td></tr>}
+              <tr><th scope="row">start</th><td className="num" title={instantTitle(x.originNs + BigInt(v.start))}>+{duration(v.start)}</td></tr>
+              <tr><th scope="row">end</th><td className="num" title={instantTitle(x.originNs + BigInt(v.end))}>+{duration(v.end)}</td></tr>
+              <tr><th scope="row">id</th><td className="mono">{v.restOf ?? v.id}</td></tr>
+            </tbody>
+          </table>
+        </Section>
+      </div>
+    </section>
+  )
+}
+
+function Traces({ work, traceId }: { work: Work[]; traceId: string }) {
+  const [all, setAll] = useState(false)
+  if (work.length === 0) return null
+  const traces = new Set(work.map((w) => w.traceId)).size
+  const shown = all ? work : work.slice(0, FEW)
+  return (
+    <Section title={traces === 1 ? 'Its trace' : `Its ${grouped(traces)} traces`}>
+      <ul className="plain">
+        {shown.map((w) => (
+          <li key={`${w.traceId} ${w.spanId}`} className="row">
+            <a className="mono" href={`/trace/${w.traceId}${w.spanId ? `?span=${w.spanId}` : ''}`} onClick={followInPage}>{w.traceId.slice(0, 12)}…{w.spanId && `/${w.spanId.slice(0, 8)}`}</a>
+            {w.traceId === traceId ? <span className="muted">this request</span> : <a href={`/explain/${w.traceId}`} onClick={followInPage}>explain it</a>}
+          </li>
+        ))}
+      </ul>
+      {work.length > shown.length && <button type="button" className="link-button" onClick={() => setAll(true)}>Show all {count(work.length, 'place')}</button>}
+    </Section>
+  )
+}

@@ -1,0 +1,210 @@
+import { ns } from '../api/exact_json'
+import type { ExplainAnswer, ExplainVertexAnswer } from '../api/types'
+
+// An explanation ready to be drawn: vertices by index, times as numbers of nanoseconds since the first start.
+
+export interface Vertex {
+  id: string
+  type: string
+  node: string
+  // What it did, without what only tells a span's id.
+  name: string
+  tuple: string
+  origin: string
+  start: number
+  end: number
+  delay: number
+  own: number
+  usual: number | null
+  functional: boolean
+  expired: boolean
+  count: number
+  members: string[]
+  work: Work[]
+  // Stands for members of an unfolded vertex that are not shown by themselves.
+  restOf: string | null
+}
+
+// A trace, and the span in it when it is known, whose work a vertex is.
+export interface Work {
+  traceId: string
+  spanId: string
+}
+
+export interface Edge {
+  from: number // cause or predecessor
+  to: number // effect or waiter
+  kind: 'causal' | 'sequencing'
+  delay: number
+}
+
+export interface Explanation {
+  delay: number
+  originNs: bigint
+  root: number
+  from: number
+  vertices: Vertex[]
+  edges: Edge[]
+  whatIf: { matched: number; durationNs: number } | null
+  hasUsual: boolean
+}
+
+const SPAN_TUPLE = /^(.*)\([0-9a-f]{16}\)$/s
+
+export function tupleName(tuple: string): string {
+  return tuple.replace(/^[+-]/, '').replace(/\(.*$/s, '')
+}
+
+function workOf(v: ExplainVertexAnswer): Work[] {
+  const traces = v.trace_ids ?? []
+  const spans = v.span_ids ?? []
+  const paired = spans.length === traces.length
+  const seen = new Set<string>()
+  const out: Work[] = []
+  traces.forEach((traceId, i) => {
+    const spanId = paired ? spans[i]! : traces.length === 1 ? (spans[0] ?? '') : ''
+    if (seen.has(`${traceId} ${spanId}`)) return
+    seen.add(`${traceId} ${spanId}`)
+    out.push({ traceId, spanId })
+  })
+  return out
+}
+
+export function decodeExplanation(answer: ExplainAnswer): Explanation {
+  let originNs: bigint | null = null
+  for (const v of answer.vertices) {
+    const start = ns(v.start_ns)
+    if (originNs === null || start < originNs) originNs = start
+  }
+  const zero = originNs ?? 0n
+  const at = new Map<string, number>()
+  const vertices = answer.vertices.map((v, i): Vertex => {
+    for (const id of [v.id, ...(v.members ?? [])]) at.set(id, i)
+    return {
+      id: v.id,
+      type: v.type,
+      node: v.node,
+      tuple: v.tuple,
+      // A message's + says that it adds something, which nearly all do; a − stays.
+      name: (SPAN_TUPLE.exec(v.tuple)?.[1] ?? v.tuple).replace(/^\+/, ''),
+      origin: v.origin ?? '',
+      start: Number(ns(v.start_ns) - zero),
+      end: Number(ns(v.end_ns) - zero),
+      delay: Number(ns(v.delay_ns)),
+      own: Number(ns(v.self_ns)),
+      usual: v.baseline_ns === undefined ? null : Number(ns(v.baseline_ns)),
+      functional: v.functional,
+      expired: v.expired === true,
+      count: v.count,
+      members: v.members ?? [],
+      work: workOf(v),
+      restOf: null,
+    }
+  })
+  return {
+    delay: Number(ns(answer.delay_ns)),
+    originNs: zero,
+    root: at.get(answer.root) ?? -1,
+    from: at.get(answer.from) ?? -1,
+    vertices,
+    edges: answer.edges.flatMap((e): Edge[] => {
+      const from = at.get(e.from)
+      const to = at.get(e.to)
+      return from === undefined || to === undefined ? [] : [{ from, to, kind: e.kind, delay: Number(ns(e.delay_ns ?? 0)) }]
+    }),
+    whatIf: answer.what_if ? { matched: Number(ns(answer.what_if.matched)), durationNs: Number(ns(answer.what_if.delay_ns)) } : null,
+    hasUsual: vertices.some((v) => v.usual !== null),
+  }
+}
+
+// Of a merged vertex at most so many members stand by themselves; the rest stays together.
+export const MOST_MEMBERS = 6
+
+// The merged explanation with the vertices of `open` replaced by their members, which `apart` (the same question, not
+// merged) tells one by one.
+export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySet<string>): Explanation {
+  const single = new Map(apart.vertices.map((v, i) => [v.id, i]))
+  const opened = merged.vertices.filter((v) => open.has(v.id) && v.count > 1 && v.members.every((m) => single.has(m)))
+  if (opened.length === 0) return merged
+  const vertices: Vertex[] = []
+  const place = new Map<string, number>() // of an event in `vertices`
+  const own = new Set<number>() // places that come of unfolding
+  for (const v of merged.vertices) {
+    const ids = v.count > 1 ? v.members : [v.id]
+    if (!opened.includes(v)) {
+      for (const id of ids) place.set(id, vertices.length)
+      vertices.push(v)
+      continue
+    }
+    const members = ids.map((id) => apart.vertices[single.get(id)!]!).sort((a, b) => b.delay - a.delay)
+    const shown = members.slice(0, members.length > MOST_MEMBERS ? MOST_MEMBERS - 1 : MOST_MEMBERS)
+    for (const m of shown) {
+      place.set(m.id, vertices.length)
+      own.add(vertices.length)
+      vertices.push(m)
+    }
+    const rest = members.slice(shown.length)
+    if (rest.length === 0) continue
+    for (const m of rest) place.set(m.id, vertices.length)
+    own.add(vertices.length)
+    vertices.push({
+      ...v, id: `${v.id} …`, restOf: v.id, count: rest.length, members: rest.map((m) => m.id), work: rest.flatMap((m) => m.work), usual: null,
+      start: Math.min(...rest.map((m) => m.start)), end: Math.max(...rest.map((m) => m.end)),
+      delay: sum(rest.map((m) => m.delay)), own: sum(rest.map((m) => m.own)),
+    })
+  }
+  // Edges between what stayed merged are as they were; those of members come from where they are told apart.
+  const newPlace = merged.vertices.map((v) => place.get(v.id)!)
+  const edges = merged.edges.filter((e) => !opened.includes(merged.vertices[e.from]!) && !opened.includes(merged.vertices[e.to]!)).map((e) => ({ ...e, from: newPlace[e.from]!, to: newPlace[e.to]! }))
+  const joined = new Map<string, Edge>()
+  for (const e of apart.edges) {
+    const from = place.get(apart.vertices[e.from]!.id)
+    const to = place.get(apart.vertices[e.to]!.id)
+    if (from === undefined || to === undefined || from === to || (!own.has(from) && !own.has(to))) continue
+    const key = `${from} ${to} ${e.kind}`
+    const known = joined.get(key)
+    if (known) known.delay += e.delay
+    else joined.set(key, { from, to, kind: e.kind, delay: e.delay })
+  }
+  const idOf = (i: number) => (i < 0 ? -1 : (place.get(merged.vertices[i]!.id) ?? -1))
+  return { ...merged, vertices, edges: [...edges, ...joined.values()], root: idOf(merged.root), from: idOf(merged.from) }
+}
+
+const sum = (list: number[]) => list.reduce((a, b) => a + b, 0)
+
+// What is drawn: what carries delay, and the two ends, with the edges that some of it takes; all of it on demand.
+export function drawnPart(whole: Explanation, all: boolean): Explanation {
+  if (all) return whole
+  const x = { ...whole, edges: whole.edges.filter((e) => e.delay > 0) }
+  const kept = x.vertices.map((v, i) => v.delay > 0 || i === x.root || i === x.from)
+  if (kept.every(Boolean)) return x
+  const place = new Int32Array(x.vertices.length).fill(-1)
+  const vertices: Vertex[] = []
+  x.vertices.forEach((v, i) => {
+    if (kept[i]) place[i] = vertices.push(v) - 1
+  })
+  const edges = x.edges.filter((e) => kept[e.from] && kept[e.to]).map((e) => ({ ...e, from: place[e.from]!, to: place[e.to]! }))
+  return { ...x, vertices, edges, root: x.root < 0 ? -1 : place[x.root]!, from: x.from < 0 ? -1 : place[x.from]! }
+}
+
+const WHAT_IF = /^[^=]+=\d+(\.\d+)?x$/
+
+export function explainWhatIfProblem(text: string): string | null {
+  if (WHAT_IF.test(text)) return null
+  if (!text.includes('=')) return 'write [NODE/]NAME=FACTORx, as in storage/scan=0.5x'
+  if (text.startsWith('=')) return 'name what to scale; * is anything'
+  return 'the factor is a number with x, as in 0.5x or 2x'
+}
+
+// The change that would scale a vertex: its name at its node.
+export const changeOf = (v: Vertex, factor = '0.5x'): string => `${v.node}/${tupleName(v.tuple)}=${factor}`
+
+const TYPES: Record<string, string> = {
+  INS: 'came in from outside',
+  DEL: 'was withdrawn from outside',
+  DRV: 'work',
+  UDRV: 'work that withdraws',
+  SND: 'message sent',
+  RCV: 'message received',
+}
+export const typeMeaning = (type: string): string => TYPES[type] ?? type

@@ -1,0 +1,23 @@
+// What the URL of the page asks the server. Both speak of the same things by the same names.
+
+export const DEFAULT_SLOWEST = 20
+export const DEFAULT_SINCE = '15m'
+
+export function explainQuery(id: string, params: URLSearchParams): URLSearchParams {
+  const query = new URLSearchParams()
+  const keys = id ? ['from', 'to'] : ['service', 'operation', 'until', 'slowest']
+  for (const key of keys) if (params.get(key)) query.set(key, params.get(key)!)
+  if (!id && (params.get('since') ?? DEFAULT_SINCE) !== 'all') query.set('since', params.get('since') ?? DEFAULT_SINCE)
+  for (const change of params.getAll('what_if')) query.append('what_if', change)
+  if (params.get('baseline') === 'true') query.set('baseline', 'true')
+  return query
+}
+
+// Nothing is asked about many requests until it is said which.
+export const isAsked = (id: string, params: URLSearchParams): boolean => id !== '' || (params.has('service') && params.has('operation'))
+
+export function commandFor(id: string, query: URLSearchParams): string {
+  const word = (text: string) => (/^[\w./:=+-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`)
+  const flags = [...query].map(([key, value]) => (key === 'baseline' ? '--baseline' : `--${key.replace(/_/g, '-')} ${word(value)}`))
+  return ['wherefore explain', ...(id ? [id] : []), ...flags].join(' ')
+}

@@ -1,0 +1,32 @@
+import { Component, type ReactNode } from 'react'
+import { EmptyState } from '../parts/states'
+
+// A view that throws must not take the rail, the palette and the other views with it. Whoever renders it gives it a key
+// that changes with the view, so that going elsewhere is enough to recover.
+export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: Error | null }> {
+  override state: { fault: Error | null } = { fault: null }
+
+  static getDerivedStateFromError(cause: unknown): { fault: Error } {
+    return { fault: cause instanceof Error ? cause : new Error(String(cause)) }
+  }
+
+  override render(): ReactNode {
+    const { fault } = this.state
+    if (!fault) return this.props.children
+    // After an upgrade of the server the files of the page that is open are gone.
+    const stale = /dynamically imported module|Importing a module script failed/.test(fault.message)
+    return (
+      <div role="alert">
+        <EmptyState title={stale ? 'This page is older than the server.' : 'This view failed.'}>
+          <p>{stale ? 'Load it again to get the newer one.' : 'This is a fault of the page, not of your data: please report it, with the line below and what you did.'}</p>
+          <p className="muted mono">{location.pathname}{location.search} · {fault.message}</p>
+          <div className="row">
+            <button type="button" className="button primary" onClick={() => location.reload()}>Load the page again</button>
+            <button type="button" className="button" onClick={() => this.setState({ fault: null })}>Try the view again</button>
+            <a className="button" href="/search">Search traces</a>
+          </div>
+        </EmptyState>
+      </div>
+    )
+  }
+}
