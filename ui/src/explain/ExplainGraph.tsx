@@ -15,8 +15,8 @@ import { svgToPng } from './svg_png'
 const BOX = { width: 236, height: 64 }
 // A step of the request's own that took next to no time is one line: the eye shall fall on what did.
 const SLIM = { height: 26, share: 0.02 }
-const LAYER_GAP = 36
-const MARGIN = 24
+const LAYER_GAP = 32
+const MARGIN = 20
 const THIN = 1.5
 const THICK = 26
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
@@ -52,20 +52,22 @@ export const ExplainGraph = forwardRef<GraphHandle, Props>(function ExplainGraph
   const size = useSize(box)
   const drawing = useMemo(() => draw(x), [x])
   const [zoom, setZoom] = useState<number | null>(null)
-  const fit = size.width > 0 ? Math.min(1, Math.max(0.6, (size.width - 4) / drawing.width)) : 1
+  const fit = size.width > 0 ? Math.min(1, Math.max(size.width < 600 ? 0.8 : 0.6, (size.width - 4) / drawing.width)) : 1
   const scale = zoom ?? fit
   const focused = x.vertices.findIndex((v) => v.id === selected)
   const home = focused >= 0 ? focused : Math.max(0, x.root)
   useImperativeHandle(ref, () => ({ savePng: (caption, name) => svg.current && svgToPng(svg.current, caption, name) }))
-  // The end is in the middle when the drawing is wider than the screen.
+  // What is selected, else the end, is in the middle when the drawing is larger than the screen: when it appears and when
+  // the room for it changes. Whoever scrolls in between keeps the place.
   useLayoutEffect(() => {
     const scroll = box.current
     if (!scroll || size.width === 0 || x.root < 0) return
     const at = focused >= 0 ? focused : x.root
     scroll.scrollLeft = centre(drawing, at) * scale - size.width / 2
-    // Only when the drawing appears or changes: whoever scrolls keeps the place.
+    const y = top(drawing, at) * scale
+    if (y < scroll.scrollTop || y + BOX.height * scale > scroll.scrollTop + size.height) scroll.scrollTop = y - size.height / 3
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [drawing, size.width === 0])
+  }, [drawing, size.width])
 
   const focus = (i: number | null) => {
     if (i === null) return

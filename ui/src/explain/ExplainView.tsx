@@ -52,8 +52,10 @@ export function ExplainView({ id }: { id: string }) {
       <header className="search-head">
         <div className="answer">
           <h1 className={loading && asked && !data ? 'muted' : ''}>{sentence ?? (!asked ? 'Why did it take that long?' : error ? 'This could not be explained' : 'Finding who made it wait…')}</h1>
-          {id ? <Subject id={id} w={trace.data} data={data} /> : <ManySubject params={params} phrase={rangePhrase(range)} data={data} />}
-          {data && <Notes data={data} />}
+          <div className="explain-facts">
+            {id ? <Subject id={id} w={trace.data} data={data} /> : <ManySubject params={params} phrase={rangePhrase(range)} data={data} />}
+            {data && <Notes data={data} />}
+          </div>
         </div>
         {!id && <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={DEFAULT_SINCE} />}
       </header>

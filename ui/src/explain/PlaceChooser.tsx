@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useId, useMemo } from 'react'
 import { duration } from '../parts/format'
 import { setParams } from '../shell/router'
 import { parsePlace } from '../trace/path_model'
@@ -10,6 +10,7 @@ const MOST = 400
 // Where the explanation begins and ends: a span's start or end, else the whole request.
 export function PlaceChooser({ w, which, text }: { w: Waterfall | null; which: 'from' | 'to'; text: string | null }) {
   const side = which === 'from' ? 'start' : 'end'
+  const id = useId()
   const place = parsePlace(text, side)
   const listed = useMemo(() => {
     if (!w) return []
@@ -23,14 +24,12 @@ export function PlaceChooser({ w, which, text }: { w: Waterfall | null; which: '
   const name = (i: number) => `${w!.strings[w!.service[i]!]} ${w!.strings[w!.name[i]!]} · ${duration(w!.times.aligned.duration[i]!)}`
   return (
     <span className="place-chooser">
-      <label>
-        {which === 'from' ? 'From' : 'to'}{' '}
-        <select value={place?.spanId ?? ''} disabled={!w && !place} onChange={(event) => set(event.target.value, place?.side ?? side)}>
-          <option value="">{which === 'from' ? 'the request’s start' : 'the request’s end'}</option>
-          {place && !(chosen >= 0 && listed.includes(chosen)) && <option value={place.spanId}>{chosen >= 0 ? name(chosen) : place.spanId}</option>}
-          {listed.map((i) => <option key={i} value={w!.spanId[i]}>{'\u00a0\u00a0'.repeat(Math.min(depthOf(w!, i), 8))}{name(i)}</option>)}
-        </select>
-      </label>
+      <label htmlFor={id}>{which === 'from' ? 'From' : 'to'}</label>
+      <select id={id} value={place?.spanId ?? ''} disabled={!w && !place} onChange={(event) => set(event.target.value, place?.side ?? side)}>
+        <option value="">{which === 'from' ? 'the request’s start' : 'the request’s end'}</option>
+        {place && !(chosen >= 0 && listed.includes(chosen)) && <option value={place.spanId}>{chosen >= 0 ? name(chosen) : place.spanId}</option>}
+        {listed.map((i) => <option key={i} value={w!.spanId[i]}>{'\u00a0\u00a0'.repeat(Math.min(depthOf(w!, i), 8))}{name(i)}</option>)}
+      </select>
       {place && (
         <select aria-label={which === 'from' ? 'From its start or end' : 'To its start or end'} value={place.side} onChange={(event) => set(place.spanId, event.target.value)}>
           <option value="start">its start</option>
