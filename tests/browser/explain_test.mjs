@@ -21,7 +21,7 @@ async function mock(behave = () => null) {
   return server
 }
 const server = await mock()
-const REWRITE = 'off:rewrite_segment:0'
+const REWRITE = (await api(server, `/api/v1/explain/${ID}`)).vertices.find((v) => v.count === 58).id
 const param = (page, name) => new URL(page.url()).searchParams.get(name)
 const vertex = (page, name) => page.getByRole('button', { name, exact: false })
 const drawn = async (page) => {
@@ -151,6 +151,8 @@ test('the slowest requests of an operation, from search and from the form', asyn
   await page.getByRole('button', { name: 'Explain', exact: true }).click()
   await drawn(page)
   equal(asked.at(-1), 'service=frontend&operation=POST+%2Fcheckout&slowest=5&since=15m', 'the question')
+  await page.getByRole('button', { name: 'all time' }).click()
+  await eventually(() => asked.at(-1).endsWith('&since=0'), 'all time is not asked for')
 })
 
 test('saving: CSV has every vertex exactly, PNG and SVG are offered', async ({ open }) => {

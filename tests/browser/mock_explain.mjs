@@ -26,7 +26,7 @@ export function explainMock(spans, { others = 58, otherTraces = [], apart = fals
       const other = otherTraces[i % Math.max(1, otherTraces.length)] ?? spans
       const s = other.find((o) => o.name === name) ?? other[0]
       return {
-        id: `off:${name.replace(/\W/g, '_')}:${i}`, type: 'DRV', node, tuple: `${name}(${s.spanId})`, start_ns: start + BigInt(Math.round((from + i * share) * MS)), end_ns: start + BigInt(Math.round((from + (i + 1) * share) * MS)),
+        id: `${s.traceId}:${s.spanId}:${name.length}-${i}`, type: 'DRV', node, tuple: `${name}(${s.spanId})`, start_ns: start + BigInt(Math.round((from + i * share) * MS)), end_ns: start + BigInt(Math.round((from + (i + 1) * share) * MS)),
         delay_ns: Math.round(share * MS), self_ns: Math.round(share * MS), functional: false, count: 1, origin, intervals_ns: [], self_intervals_ns: [], trace_ids: [s.traceId], span_ids: [s.spanId], ...more,
       }
     })
@@ -36,7 +36,7 @@ export function explainMock(spans, { others = 58, otherTraces = [], apart = fals
     }
     vertices.push({
       ...singles[0], tuple: name, end_ns: singles.at(-1).end_ns, delay_ns: totalMs * MS, self_ns: totalMs * MS, count: n, members: singles.map((v) => v.id), intervals_ns: undefined, self_intervals_ns: undefined,
-      trace_ids: singles.map((v) => v.trace_ids[0]), span_ids: singles.map((v) => v.span_ids[0]),
+      trace_ids: [...new Set(singles.map((v) => v.trace_ids[0]))], span_ids: [...new Set(singles.map((v) => v.span_ids[0]))],
     })
     return [singles[0].id]
   }
@@ -70,10 +70,13 @@ export function explainMock(spans, { others = 58, otherTraces = [], apart = fals
     sentence: `9.00 s of 12.4 s: waited on storage behind ${others} requests from maintenance (rewrite segment)`,
     delay_ns: 12_400 * MS, from: first, root: end, vertices, edges,
     ...(whatIf.length ? { what_if: { matched: others, delay_ns: 7_900 * MS } } : {}),
+    ...(baseline ? { baseline: { requests: 200, median_ns: 205 * MS } } : {}),
     assumed: {
-      arrivals_recorded: 61, arrivals_estimated: 3, arrivals_unknown: 0, spans_moved: 0, causes_dropped: 0,
+      arrivals: { recorded: 61, least_one_way: 3, span_start: 0 },
       resources: [{ resource: 'workers of storage/storage-0', servers: 1, servers_by: 'waits', kind: 'synchronous', kind_by: 'threads' }],
+      spans_moved: 0, causes_dropped: 0, holds_dropped: 0,
     },
+    loaded: { traces: 61, spans: 480, queries: 4, left_out_traces: 0, stretches_cut: 0, waits_ignored: 0 },
   }
 }
 

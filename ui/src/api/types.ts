@@ -263,5 +263,10 @@ export interface ExplainAnswer {
   edges: { from: string; to: string; kind: 'causal' | 'sequencing'; delay_ns?: ExactInt }[]
   sizes?: { raw: number; nonzero: number; pruned: number; aggregated: number }
   what_if?: { matched: ExactInt; delay_ns: ExactInt }
+  // Of the form without a trace id: whose explanations these are together.
+  requests?: string[]
+  // What is normal: how many requests say so, and how long half of all take at most.
+  baseline?: { requests: number; median_ns: ExactInt }
   assumed?: unknown
+  loaded?: unknown
 }

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { explainPath, getExplanation, getWaterfall, type ApiError } from '../api/client'
+import { ns } from '../api/exact_json'
 import type { ExplainAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { saveCsv } from '../parts/canvas'
@@ -13,7 +14,7 @@ import { TimeRangePicker } from '../search/TimeRangePicker'
 import { followInPage, navigate, setParams, useRoute, withParams } from '../shell/router'
 import { whatItWas } from '../trace/answer_sentence'
 import { decodeWaterfall, type Waterfall } from '../trace/waterfall_model'
-import { assumptions } from './assumptions'
+import { assumptions, leftOut } from './assumptions'
 import { changeOf, decodeExplanation, drawnPart, explainWhatIfProblem, unfold, type Explanation, type Vertex } from './explain_model'
 import { commandFor, DEFAULT_SINCE, explainQuery, isAsked } from './explain_query'
 import { ExplainGraph, type GraphHandle } from './ExplainGraph'
@@ -102,8 +103,9 @@ function ManySubject({ params, phrase, data }: { params: URLSearchParams; phrase
   if (!params.has('service')) return null
   return (
     <p className="facts-line">
-      <span>The slowest requests of <strong>{params.get('service')} {params.get('operation')}</strong> {phrase}</span>
+      <span>The {data?.answer.requests ? `slowest ${grouped(data.answer.requests.length)}` : 'slowest'} requests of <strong>{params.get('service')} {params.get('operation')}</strong> {phrase}</span>
       {data && <><span className="dot" /><Sizes data={data} /></>}
+      {data?.answer.requests && data.answer.requests.length > 0 && <><span className="dot" /><a href={`/explain/${data.answer.requests[0]}`} onClick={followInPage}>The slowest alone</a></>}
     </p>
   )
 }
@@ -114,6 +116,7 @@ function Sizes({ data: { answer, x } }: { data: Loaded }) {
   return (
     <span title={answer.sizes && `${grouped(answer.sizes.raw)} events could have had a part, ${grouped(answer.sizes.nonzero)} had one`}>
       {count(x.vertices.length, 'vertex', 'vertices')}, {others === 0 ? 'nothing off its path had a part' : `${count(others, 'piece')} of other work had a part`}
+      {answer.baseline && `; normal is ${duration(Number(ns(answer.baseline.median_ns)))}, from ${count(answer.baseline.requests, 'request')}`}
     </span>
   )
 }
@@ -242,11 +245,13 @@ function Notes({ data }: { data: Loaded }) {
   const [open, setOpen] = useState(false)
   const expired = data.x.vertices.filter((v) => v.expired).length
   const assumed = assumptions(data.answer.assumed)
-  if (expired === 0 && !open) return assumed.length === 0 ? null : <p className="explain-notes"><AssumedButton n={assumed.length} open={open} onClick={() => setOpen(true)} /></p>
+  const missing = leftOut(data.answer.loaded)
+  if (expired === 0 && !missing && !open) return assumed.length === 0 ? null : <p className="explain-notes"><AssumedButton n={assumed.length} open={open} onClick={() => setOpen(true)} /></p>
   return (
-    <div className={`banner ${expired > 0 ? 'banner-warn' : ''}`}>
+    <div className={`banner ${expired > 0 || missing ? 'banner-warn' : ''}`}>
       <div className="banner-line">
         {expired > 0 && <><Icon name="warning" /><span>{count(expired, 'vertex', 'vertices')} lost causes to the retention: that time may have earlier reasons.</span></>}
+        {missing && <><Icon name="warning" /><span>Parts of it may be missing: {missing}.</span></>}
         {assumed.length > 0 && <AssumedButton n={assumed.length} open={open} onClick={() => setOpen(!open)} />}
       </div>
       {open && <ul className="banner-list">{assumed.map((line) => <li key={line}>{line}</li>)}</ul>}

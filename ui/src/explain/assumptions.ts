@@ -17,10 +17,12 @@ const BY: Record<string, string> = {
   concurrency: 'by how many ran at once',
 }
 
+const object = (value: unknown): Record<string, unknown> => (value && typeof value === 'object' ? (value as Record<string, unknown>) : {})
+const numberOf = (of: Record<string, unknown>, key: string): number => (typeof of[key] === 'number' ? (of[key] as number) : 0)
+
 export function assumptions(assumed: unknown): string[] {
-  if (!assumed || typeof assumed !== 'object') return []
-  const a = assumed as Record<string, unknown>
-  const number = (key: string) => (typeof a[key] === 'number' ? (a[key] as number) : 0)
+  const a = object(assumed)
+  const arrivals = object(a.arrivals)
   const out: string[] = []
   for (const r of Array.isArray(a.resources) ? (a.resources as AssumedResource[]) : []) {
     const parts: string[] = []
@@ -28,9 +30,22 @@ export function assumptions(assumed: unknown): string[] {
     if (r.kind) parts.push(`${r.kind} (${BY[r.kind_by ?? ''] ?? r.kind_by ?? 'unknown'})`)
     if (r.resource && parts.length > 0) out.push(`${r.resource}: ${parts.join(', ')}`)
   }
-  if (number('arrivals_estimated') > 0) out.push(`${count(number('arrivals_estimated'), 'arrival')} not recorded: taken for the send plus the least one-way time seen.`)
-  if (number('arrivals_unknown') > 0) out.push(`${count(number('arrivals_unknown'), 'arrival')} not known at all: taken for the span’s start.`)
-  if (number('spans_moved') > 0) out.push(`${count(number('spans_moved'), 'span')} moved into the bounds of who waited for them.`)
-  if (number('causes_dropped') > 0) out.push(`${count(number('causes_dropped'), 'cause')} left out: they contradict the times.`)
+  const say = (n: number, one: string, rest: string) => n > 0 && out.push(`${count(n, one)} ${rest}`)
+  say(numberOf(arrivals, 'least_one_way'), 'arrival', 'not recorded: taken for the send plus the least one-way time seen.')
+  say(numberOf(arrivals, 'span_start'), 'arrival', 'not known at all: taken for the span’s start.')
+  say(numberOf(a, 'spans_moved'), 'span', 'moved into the bounds of who waited for them.')
+  say(numberOf(a, 'causes_dropped'), 'cause', 'left out: they contradict the times.')
+  say(numberOf(a, 'holds_dropped'), 'hold', 'of a resource left out: more at once than it has room for.')
   return out
+}
+
+// What was not read of the traces around, so that the answer may be told short.
+export function leftOut(loaded: unknown): string | null {
+  const l = object(loaded)
+  const parts: string[] = []
+  const say = (n: number, one: string, rest: string) => n > 0 && parts.push(`${count(n, one)} ${rest}`)
+  say(numberOf(l, 'left_out_traces'), 'trace', 'beyond the limit not read')
+  say(numberOf(l, 'stretches_cut'), 'wait', 'looked into in part only')
+  say(numberOf(l, 'waits_ignored'), 'short wait', 'not looked into')
+  return parts.length > 0 ? parts.join(', ') : null
 }

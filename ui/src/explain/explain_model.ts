@@ -55,19 +55,23 @@ export function tupleName(tuple: string): string {
   return tuple.replace(/^[+-]/, '').replace(/\(.*$/s, '')
 }
 
+// An event of a trace is named TRACE:SPAN:PART.
+const EVENT_ID = /^([0-9a-f]{32}):([0-9a-f]{16}):/
+
 function workOf(v: ExplainVertexAnswer): Work[] {
   const traces = v.trace_ids ?? []
   const spans = v.span_ids ?? []
-  const paired = spans.length === traces.length
-  const seen = new Set<string>()
-  const out: Work[] = []
-  traces.forEach((traceId, i) => {
-    const spanId = paired ? spans[i]! : traces.length === 1 ? (spans[0] ?? '') : ''
-    if (seen.has(`${traceId} ${spanId}`)) return
-    seen.add(`${traceId} ${spanId}`)
-    out.push({ traceId, spanId })
-  })
-  return out
+  if (traces.length === 0) return []
+  if (traces.length === 1 && spans.length === 1) return [{ traceId: traces[0]!, spanId: spans[0]! }]
+  // The two lists are without doubles, so of several members only their ids say which span is whose.
+  const out = new Map<string, Work>()
+  for (const id of v.members ?? []) {
+    const event = EVENT_ID.exec(id)
+    if (event) out.set(`${event[1]} ${event[2]}`, { traceId: event[1]!, spanId: event[2]! })
+  }
+  const told = new Set([...out.values()].map((w) => w.traceId))
+  for (const traceId of traces) if (!told.has(traceId)) out.set(traceId, { traceId, spanId: '' })
+  return [...out.values()]
 }
 
 export function decodeExplanation(answer: ExplainAnswer): Explanation {

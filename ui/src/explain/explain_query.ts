@@ -7,7 +7,10 @@ export function explainQuery(id: string, params: URLSearchParams): URLSearchPara
   const query = new URLSearchParams()
   const keys = id ? ['from', 'to'] : ['service', 'operation', 'until', 'slowest']
   for (const key of keys) if (params.get(key)) query.set(key, params.get(key)!)
-  if (!id && (params.get('since') ?? DEFAULT_SINCE) !== 'all') query.set('since', params.get('since') ?? DEFAULT_SINCE)
+  if (!id) {
+    const since = params.get('since') ?? DEFAULT_SINCE
+    query.set('since', since === 'all' ? '0' : since)
+  }
   for (const change of params.getAll('what_if')) query.append('what_if', change)
   if (params.get('baseline') === 'true') query.set('baseline', 'true')
   return query
