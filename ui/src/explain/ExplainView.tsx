@@ -169,7 +169,8 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
     if (u.count === 1 && !u.restOf) return
     const next = new Set(open)
     if (!next.delete(key)) next.add(key)
-    setParams({ open: [...next].join(','), sel: u.restOf ? key : selected })
+    // Unfolded, the members have the room; folded again, the whole is told of.
+    setParams({ open: [...next].join(','), sel: next.has(key) ? null : key })
   }
   const hidden = data.x.vertices.filter((u, i) => u.delay === 0 && i !== data.x.root && i !== data.x.from).length
   useEffect(() => {

@@ -142,20 +142,22 @@ export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySe
     }
     const members = ids.map((id) => apart.vertices[single.get(id)!]!).sort((a, b) => b.delay - a.delay)
     const shown = members.slice(0, members.length > MOST_MEMBERS ? MOST_MEMBERS - 1 : MOST_MEMBERS)
+    // The rest comes first: it weighs most, and stands where the whole stood.
+    const rest = members.slice(shown.length)
+    if (rest.length > 0) {
+      for (const m of rest) place.set(m.id, vertices.length)
+      own.add(vertices.length)
+      vertices.push({
+        ...v, id: `${v.id} …`, restOf: v.id, count: rest.length, members: rest.map((m) => m.id), work: rest.flatMap((m) => m.work), usual: null,
+        start: Math.min(...rest.map((m) => m.start)), end: Math.max(...rest.map((m) => m.end)),
+        delay: sum(rest.map((m) => m.delay)), own: sum(rest.map((m) => m.own)),
+      })
+    }
     for (const m of shown) {
       place.set(m.id, vertices.length)
       own.add(vertices.length)
       vertices.push(m)
     }
-    const rest = members.slice(shown.length)
-    if (rest.length === 0) continue
-    for (const m of rest) place.set(m.id, vertices.length)
-    own.add(vertices.length)
-    vertices.push({
-      ...v, id: `${v.id} …`, restOf: v.id, count: rest.length, members: rest.map((m) => m.id), work: rest.flatMap((m) => m.work), usual: null,
-      start: Math.min(...rest.map((m) => m.start)), end: Math.max(...rest.map((m) => m.end)),
-      delay: sum(rest.map((m) => m.delay)), own: sum(rest.map((m) => m.own)),
-    })
   }
   // Edges between what stayed merged are as they were; those of members come from where they are told apart.
   const newPlace = merged.vertices.map((v) => place.get(v.id)!)
