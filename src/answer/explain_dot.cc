@@ -58,7 +58,7 @@ std::string ExplainDot(const ExplainGraph& graph) {
     const ExplainLink& link = graph.links[l];
     const bool sequencing = link.kind == ExplanationEdgeKind::kSequencing;
     std::string label = link.delay_ns > 0 ? FormatDuration(link.delay_ns) : "";
-    if (sequencing && !link.resource.empty()) label = "behind on " + link.resource + "  " + label;
+    if (sequencing) label = "behind on " + WaitedOn(graph, link) + "  " + label;
     out += fmt::format("  v{} -> v{} [penwidth={:.1f}, label={}{}{}];\n", link.from, link.to,
                        1 + 7 * Share(times[l], graph.delay_ns), Quoted(label),
                        sequencing ? ", style=dashed" : "", times[l] > 0 ? "" : ", color=gray60");

@@ -100,14 +100,13 @@ ExplainGraph NamedExplanation(const Execution& x, const Explanation& explanation
     if (vertex.members.size() == 1) node.waited_ns = BeforeStart(vertex);
     node.functional = vertex.functional, node.expired = vertex.expired;
     node.count = static_cast<int64_t>(vertex.members.size());
+    std::set<std::pair<uint32_t, uint32_t>> work;
     for (const uint32_t e : vertex.members) {
-      node.requests.push_back(first_causes.Of(e));
+      work.emplace(x.tuple[e], first_causes.Of(e));
       if (e == explanation.root) out.root = at;
       if (e == explanation.from) out.from = at;
     }
-    std::sort(node.requests.begin(), node.requests.end());
-    node.requests.erase(std::unique(node.requests.begin(), node.requests.end()),
-                        node.requests.end());
+    node.requests = static_cast<int64_t>(work.size());
   }
   for (const ExplanationEdge& edge : explanation.edges) {
     ExplainLink& link = out.links.emplace_back();
@@ -132,6 +131,13 @@ std::string_view ReadableTuple(std::string_view tuple) {
     return tuple;
   const std::string_view id = tuple.substr(open + 1, 16);
   return std::all_of(id.begin(), id.end(), hex) ? tuple.substr(0, open) : tuple;
+}
+
+std::string WaitedOn(const ExplainGraph& graph, const ExplainLink& link) {
+  const std::string node = Printable(graph.nodes[link.to].node);
+  const std::string resource = Printable(link.resource);
+  if (resource.empty() || resource == node || resource.rfind("workers of ", 0) == 0) return node;
+  return resource.find(node) != std::string::npos ? resource : resource + " at " + node;
 }
 
 std::string NodeLabel(const ExplainNode& node) {

@@ -23,8 +23,9 @@ struct ExplainNode {
   Nanos waited_ns = 0;
   bool functional = true, expired = false;
   int64_t count = 1;
-  // What set its members off: one number each request (or other first cause), sorted, distinct.
-  std::vector<uint32_t> requests;
+  // How many pieces of work its members are: segments of one span are one, and so is what one input set off under one
+  // name.
+  int64_t requests = 1;
   std::optional<Nanos> baseline_ns;
 };
 
@@ -52,6 +53,10 @@ std::string_view TupleName(std::string_view tuple);
 
 // The whole tuple, but for one that only tells a span's id: that is for machines.
 std::string_view ReadableTuple(std::string_view tuple);
+
+// What was waited for on the way of a sequencing link: "storage", "accounts at storage", "lock accounts of storage/2".
+// A service's workers are the service.
+std::string WaitedOn(const ExplainGraph& graph, const ExplainLink& link);
 
 // "58 × DRV rewrite on storage, from maintenance".
 std::string NodeLabel(const ExplainNode& node);

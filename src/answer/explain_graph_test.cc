@@ -1,12 +1,9 @@
 #include "answer/explain_graph.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace wf {
 namespace {
-
-using ::testing::ElementsAre;
 
 // Two requests of maintenance hold storage and its lock while ours waits; columns as the builder would make them.
 struct Example {
@@ -49,13 +46,26 @@ TEST(ExplainGraph, NamesCountsRequestsAndResources) {
   EXPECT_EQ(graph.nodes[0].tuple, "write");
   EXPECT_EQ(graph.nodes[0].id, "w1");
   EXPECT_EQ(graph.nodes[0].count, 2);
-  EXPECT_THAT(graph.nodes[0].requests, ElementsAre(0, 1));
+  EXPECT_EQ(graph.nodes[0].requests, 2);
   EXPECT_EQ(graph.nodes[1].tuple, "+read(7)");
   EXPECT_EQ(graph.nodes[1].waited_ns, 2);  // [0, 2) of its own time is before it began
   EXPECT_TRUE(graph.nodes[1].expired);
   EXPECT_EQ(graph.root, 1u);
   EXPECT_EQ(graph.from, 1u);
   EXPECT_EQ(graph.links[0].resource, "lock");  // what both held; storage itself was ours alone
+}
+
+// Segments of a span are one piece of work; the same name set off by two inputs is two.
+TEST(ExplainGraph, RequestsAreWhatWasSetOff) {
+  Example example;
+  const uint32_t same = example.x.tuple[2];
+  example.x.tuple[3] = same;
+  Explanation e;
+  e.from = 4, e.root = 4, e.delay_ns = 10;
+  e.vertices.push_back({{2, 3}, 2, 9, 7, 7, false, false, {}, {}});
+  EXPECT_EQ(NamedExplanation(example.x, e).nodes[0].requests, 2);
+  example.x.causes[1] = 0;  // now both come of m1
+  EXPECT_EQ(NamedExplanation(example.x, e).nodes[0].requests, 1);
 }
 
 TEST(ExplainGraph, TupleNames) {

@@ -74,14 +74,12 @@ class Partition {
     const std::string who =
         node.origin.empty() ? node.node + "\n" + std::string(TupleName(node.tuple)) : node.origin;
     ExplainPart* part =
-        Add({ExplainPartKind::kBehind, who, WaitedOn(entry), WaitedOn(last)}, v, node.self_ns);
+        Add({ExplainPartKind::kBehind, who, Place(entry), Place(last)}, v, node.self_ns);
     if (part && part->most == v) part->entry = entry, part->last = last;
   }
 
-  std::string WaitedOn(uint32_t link) const {
-    if (link == kNoNode) return "";
-    const ExplainLink& l = g_.links[link];
-    return g_.nodes[l.to].node + "\n" + l.resource;
+  std::string Place(uint32_t link) const {
+    return link == kNoNode ? "" : WaitedOn(g_, g_.links[link]);
   }
 
   // The links by which the walk leaves the request's path and reaches the origin of v.
@@ -174,35 +172,31 @@ class SentenceWriter {
     return out + " behind " + Who(part.blamed, part.most);
   }
 
-  // " on storage", " on accounts at storage", " on lock accounts of storage/2". A service's workers are the service.
   std::string Place(uint32_t link) const {
-    if (link == kNoNode) return "";
-    const ExplainLink& l = g_.links[link];
-    const std::string node = Short(g_.nodes[l.to].node), resource = Short(l.resource);
-    if (resource.empty() || resource == node || resource.rfind("workers of ", 0) == 0)
-      return " on " + node;
-    if (resource.find(node) != std::string::npos) return " on " + resource;
-    return " on " + resource + " at " + node;
+    return link == kNoNode ? "" : " on " + Short(WaitedOn(g_, g_.links[link]));
   }
 
-  // "58 requests from maintenance (rewrite)"
+  // "58 requests from maintenance (rewrite)". Work of the same sort at the same place counts together: a culprit's
+  // receives and sends, and what it asked of others, are not further requests.
   std::string Who(const std::vector<uint32_t>& nodes, uint32_t most_index) const {
     const ExplainNode& most = g_.nodes[most_index];
     const std::string name = Short(TupleName(most.tuple));
     if (most.origin.empty()) return fmt::format("{} × {}", most.count, name);
-    std::set<uint32_t> requests;
-    for (const uint32_t v : nodes)
-      requests.insert(g_.nodes[v].requests.begin(), g_.nodes[v].requests.end());
-    // A graph that does not tell requests apart has the events' count at least.
-    const int64_t n = requests.empty() ? most.count : static_cast<int64_t>(requests.size());
+    int64_t n = 0;
+    bool other_names = false;
+    for (const uint32_t v : nodes) {
+      const ExplainNode& node = g_.nodes[v];
+      if (node.type != most.type || node.node != most.node) continue;
+      if (TupleName(node.tuple) != TupleName(most.tuple)) other_names = true;
+      n += node.requests;
+    }
     const bool own_kind = g_.root != kNoNode && g_.nodes[g_.root].origin == most.origin;
+    const bool packets = name == "packet";
     std::string out =
         fmt::format("{} {}{}{} from {}", n, own_kind ? "other " : "",
-                    name == "packet" ? "packet" : "request", n == 1 ? "" : "s", Short(most.origin));
-    if (name == "packet") return out;
-    out += " (" + name;
-    if (most.count > n) out += fmt::format(", {} times", most.count);
-    return out + ")";
+                    packets ? "packet" : "request", n == 1 ? "" : "s", Short(most.origin));
+    if (!packets) out += fmt::format(" ({}{})", other_names ? "mostly " : "", name);
+    return out;
   }
 
   const ExplainGraph& g_;

@@ -83,15 +83,27 @@ TEST(ExplainSentence, OneRequest) {
             "1.90 s of 2.00 s: waited on storage behind 1 request from cron (backup)");
 }
 
-TEST(ExplainSentence, OneRequestThatCameBackManyTimes) {
+TEST(ExplainSentence, SegmentsOfOneSpanAreOneRequest) {
   GraphMaker m;
   m.g.root = m.On("storage", "read(1)", 2 * kSecond, 0);
   const uint32_t off = m.Off("storage", "page", "cron", 40, 2 * kSecond, 2 * kSecond);
-  m.g.nodes[off].requests = {7};
+  m.g.nodes[off].requests = 10;
   m.Behind(off, m.g.root, 2 * kSecond);
   m.g.delay_ns = 2 * kSecond;
   EXPECT_EQ(ExplainSentence(m.g),
-            "2.00 s of 2.00 s: waited on storage behind 1 request from cron (page, 40 times)");
+            "2.00 s of 2.00 s: waited on storage behind 10 requests from cron (page)");
+}
+
+TEST(ExplainSentence, SeveralSortsOfOneCulpritCountTogether) {
+  GraphMaker m;
+  m.g.root = m.On("storage", "read(1)", 2 * kSecond, 0);
+  m.Behind(m.Off("storage", "scan", "maintenance", 8, 1800 * kMs, 1800 * kMs), m.g.root,
+           1800 * kMs);
+  m.Behind(m.Off("storage", "put", "maintenance", 2, 200 * kMs, 200 * kMs), m.g.root, 200 * kMs);
+  m.g.delay_ns = 2 * kSecond;
+  EXPECT_EQ(
+      ExplainSentence(m.g),
+      "2.00 s of 2.00 s: waited on storage behind 10 requests from maintenance (mostly scan)");
 }
 
 TEST(ExplainSentence, RequestsOfTheSameOriginAreOthers) {
@@ -143,7 +155,6 @@ TEST(ExplainSentence, OneCulpritsStepsAreOneReason) {
   const uint32_t work = m.Off("storage", "rewrite", "maintenance", 5, 9 * kSecond, 2 * kSecond);
   const uint32_t reply = m.Off("storage", "+reply", "maintenance", 5, 7 * kSecond, 1 * kSecond);
   const uint32_t disk = m.Off("disk", "write", "maintenance", 5, 6 * kSecond, 6 * kSecond);
-  for (const uint32_t v : {reply, disk}) m.g.nodes[v].requests = m.g.nodes[work].requests;
   m.Behind(work, m.g.root, 9 * kSecond);
   m.Causal(reply, work, 7 * kSecond);
   m.Causal(disk, reply, 6 * kSecond);
@@ -157,7 +168,6 @@ TEST(ExplainSentence, WhomItWaitedForWaitedItself) {
   m.g.root = m.On("compute", "price(1)", 10 * kSecond, 1 * kSecond);
   const uint32_t waited = m.Off("compute", "sum", "reports", 3, 9 * kSecond, 0);
   const uint32_t scan = m.Off("storage", "scan", "reports", 3, 9 * kSecond, 1 * kSecond);
-  m.g.nodes[scan].requests = m.g.nodes[waited].requests;
   const uint32_t rewrite = m.Off("storage", "rewrite", "maintenance", 58, 8 * kSecond, 8 * kSecond);
   m.Behind(waited, m.g.root, 9 * kSecond);
   m.Causal(scan, waited, 9 * kSecond);

@@ -161,7 +161,7 @@ class Picture {
     std::string title =
         fmt::format("{}: {} {} {}", FormatDuration(link.delay_ns), NodeLabel(g_.nodes[link.to]),
                     behind ? "behind" : "because of", NodeLabel(g_.nodes[link.from]));
-    if (behind && !link.resource.empty()) title += ", waiting for " + link.resource;
+    if (behind) title += ", waiting for " + WaitedOn(g_, link);
     std::string out =
         fmt::format("<g><title>{}</title><path class=\"link{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>",
                     Escaped(title), behind ? " behind" : "", thick, way);

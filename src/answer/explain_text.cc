@@ -15,7 +15,9 @@ namespace wf {
 namespace {
 
 constexpr size_t kWidth = 100;
-constexpr size_t kMaxRows = 60;    // a screen or two; json has the rest
+constexpr size_t kMaxRows = 60;  // a screen or two; json has the rest
+constexpr Nanos kSmallPart =
+    1000;  // what is less than this part of the whole gets no row of its own
 constexpr size_t kMaxIndent = 12;  // side branches of side branches; deeper ones stay at this depth
 
 std::string Wrapped(std::string_view text) {
@@ -38,13 +40,15 @@ class TreeWriter {
   explicit TreeWriter(const ExplainGraph& graph)
       : g_(graph),
         times_(LinkTimes(graph)),
+        small_(graph.delay_ns / kSmallPart),
         baseline_(std::any_of(graph.nodes.begin(), graph.nodes.end(),
                               [](const ExplainNode& n) { return n.baseline_ns.has_value(); })),
         table_(Heads(), RightAligned()),
         told_(graph.nodes.size(), false),
         causes_(graph.nodes.size()) {
     for (uint32_t l = 0; l < g_.links.size(); ++l) {
-      if (times_[l] > 0 && g_.links[l].from != g_.links[l].to) causes_[g_.links[l].to].push_back(l);
+      if (times_[l] > small_ && g_.links[l].from != g_.links[l].to)
+        causes_[g_.links[l].to].push_back(l);
     }
     for (auto& list : causes_) {
       std::stable_sort(list.begin(), list.end(),
@@ -55,13 +59,15 @@ class TreeWriter {
   std::string Write() {
     if (g_.root == kNoNode) return "";
     Line(g_.root, "", "");
-    const auto left = std::count_if(g_.nodes.begin(), g_.nodes.end(), [&](const ExplainNode& n) {
-      return n.delay_ns > 0 && !told_[static_cast<size_t>(&n - g_.nodes.data())];
-    });
-    if (left > 0) {
+    size_t left = 0, small = 0;
+    for (size_t v = 0; v < g_.nodes.size(); ++v) {
+      if (told_[v] || g_.nodes[v].delay_ns <= 0) continue;
+      ++(g_.nodes[v].delay_ns > small_ ? left : small);
+    }
+    if (left > 0)
       Row("⋮", "", "",
           fmt::format("{} more with a part in it: --format json tells them all", left));
-    }
+    if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 0.1% each", small));
     return table_.Print(kWidth, baseline_ ? 3 : 2);
   }
 
@@ -94,9 +100,8 @@ class TreeWriter {
   std::string Behind(uint32_t link) const {
     const ExplainLink& l = g_.links[link];
     if (l.kind == ExplanationEdgeKind::kCausal) return "";
-    return l.resource.empty() || l.resource == g_.nodes[l.from].node
-               ? "behind "
-               : "behind, on " + Printable(l.resource) + ": ";
+    const std::string place = WaitedOn(g_, l);
+    return place == Printable(g_.nodes[l.from].node) ? "behind " : "behind, on " + place + ": ";
   }
 
   static std::string_view Mark(ExplanationEdgeKind kind) {
@@ -106,7 +111,7 @@ class TreeWriter {
   // Worth a row: time of its own, a choice of ways, or a wait for others.
   bool Plain(uint32_t v) const {
     const ExplainNode& node = g_.nodes[v];
-    return node.self_ns == 0 && node.functional && !node.expired && v != g_.from &&
+    return node.self_ns <= small_ && node.functional && !node.expired && v != g_.from &&
            causes_[v].size() == 1 && g_.links[causes_[v][0]].kind == ExplanationEdgeKind::kCausal;
   }
 
@@ -138,27 +143,32 @@ class TreeWriter {
     }
   }
 
-  // Several steps in a row without time of their own become one row that counts them.
+  // Several steps in a row with next to no time of their own become one row that counts them.
   uint32_t SkipPlain(uint32_t v, const std::string& indent, std::string& lead) {
     uint32_t at = v;
     size_t skipped = 0;
+    Nanos own = 0;
     uint32_t link = kNoNode;
     while (Plain(at) && !told_[at]) {
       const uint32_t cause = g_.links[causes_[at][0]].from;
       if (told_[cause]) break;
       ++skipped;
+      own += g_.nodes[at].self_ns;
       link = causes_[at][0];
       at = cause;
     }
     if (skipped < 2) return v;
     for (uint32_t p = v; p != at; p = g_.links[causes_[p][0]].from) told_[p] = true;
-    Row("⋮", "", "", fmt::format("{}⋮ {} steps without time of their own", indent, skipped));
+    Row("⋮", own > 0 ? FormatDuration(own) : "", "",
+        fmt::format("{}⋮ {} steps with {} time of their own", indent, skipped,
+                    own > 0 ? "little" : "no"));
     lead = std::string(Mark(g_.links[link].kind)) + Behind(link);
     return at;
   }
 
   const ExplainGraph& g_;
   const std::vector<Nanos> times_;
+  const Nanos small_;
   const bool baseline_;
   TextTable table_;
   std::vector<bool> told_;

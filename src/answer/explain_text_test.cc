@@ -49,9 +49,20 @@ TEST(ExplainText, StepsWithoutTimeOfTheirOwnAreCounted) {
   }
   m.g.delay_ns = 5 * kSecond;
   const std::string text = ExplainText(m.g);
-  EXPECT_THAT(text, HasSubstr("⋮ 18 steps without time of their own"));
+  EXPECT_THAT(text, HasSubstr("⋮ 18 steps with no time of their own"));
   EXPECT_THAT(text, HasSubstr("│ DRV t on n19"));
   EXPECT_THAT(text, Not(HasSubstr("on n7")));
+}
+
+TEST(ExplainText, TriflesAreCountedNotListed) {
+  GraphMaker m = PaperExample();
+  for (int i = 0; i < 7; ++i) {
+    const uint32_t v = m.On("frontend", "trifle", 5 * kMs, 5 * kMs);
+    m.Causal(v, 0, 5 * kMs);
+  }
+  const std::string text = ExplainText(m.g);
+  EXPECT_THAT(text, HasSubstr("7 more with less than 0.1% each"));
+  EXPECT_THAT(text, Not(HasSubstr("trifle")));
 }
 
 TEST(ExplainText, FitsHundredColumnsAndAScreenOrTwo) {
@@ -99,7 +110,7 @@ TEST(ExplainText, TheResourceIsNamedWhereItIsNotTheNode) {
            "accounts");
   m.g.delay_ns = 2 * kSecond;
   EXPECT_THAT(ExplainText(m.g),
-              HasSubstr("╎ behind, on accounts: 3 × DRV audit on storage, from cron"));
+              HasSubstr("╎ behind, on accounts at storage: 3 × DRV audit on storage, from cron"));
 }
 
 TEST(ExplainText, WhatIfUsualTimesNotesAndExpiredCauses) {

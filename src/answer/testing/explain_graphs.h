@@ -20,7 +20,6 @@ class GraphMaker {
     n.id = "e" + std::to_string(g.nodes.size());
     n.node = std::move(node), n.tuple = std::move(tuple), n.origin = "frontend";
     n.delay_ns = delay, n.self_ns = self, n.waited_ns = waited;
-    n.requests = {0};
     g.nodes.push_back(std::move(n));
     return static_cast<uint32_t>(g.nodes.size() - 1);
   }
@@ -32,8 +31,7 @@ class GraphMaker {
     n.functional = false;
     n.origin = std::move(origin);
     n.count = count;
-    n.requests.clear();
-    for (int64_t i = 0; i < count; ++i) n.requests.push_back(next_request_++);
+    n.requests = count;
     return v;
   }
   void Causal(uint32_t cause, uint32_t effect, Nanos delay) {
@@ -46,9 +44,6 @@ class GraphMaker {
   }
 
   ExplainGraph g;
-
- private:
-  uint32_t next_request_ = 1;
 };
 
 // The paper's example (figure 4): a request that took 12 s, 11 s of it behind maintenance's work on storage.
