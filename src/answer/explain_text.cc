@@ -67,7 +67,7 @@ class TreeWriter {
     if (left > 0)
       Row("⋮", "", "",
           fmt::format("{} more with a part in it: --format json tells them all", left));
-    if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 0.1% each", small));
+    if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 1% each", small));
     return table_.Print(kWidth, baseline_ ? 3 : 2);
   }
 

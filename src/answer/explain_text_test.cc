@@ -61,7 +61,7 @@ TEST(ExplainText, TriflesAreCountedNotListed) {
     m.Causal(v, 0, 5 * kMs);
   }
   const std::string text = ExplainText(m.g);
-  EXPECT_THAT(text, HasSubstr("7 more with less than 0.1% each"));
+  EXPECT_THAT(text, HasSubstr("7 more with less than 1% each"));
   EXPECT_THAT(text, Not(HasSubstr("trifle")));
 }
 
