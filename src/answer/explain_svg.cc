@@ -1,5 +1,5 @@
-// Only what carries delay is drawn, and of that the most: causes without delay are many (figure 9: two of three) and
-// say nothing about time. How many were left out is written below; dot has them all.
+// Only what carries delay is drawn, and of that what is not a trifle: causes without delay are many (figure 9: two of
+// three) and say nothing about time. How many were left out is written below; dot has them all.
 #include "answer/explain_svg.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,11 @@ namespace wf {
 namespace {
 
 constexpr size_t kMaxNodes = 300;  // more cannot be read, and layout grows with edges × layers
-constexpr double kBoxWidth = 244, kBoxHeight = 62, kLayerGap = 46, kMargin = 24, kLineHeight = 22;
+constexpr double kBoxWidth = 244, kBoxHeight = 62, kSlimHeight = 26, kLayerGap = 46, kMargin = 24,
+                 kLineHeight = 22;
 constexpr double kThinnest = 1.5, kThickest = 22;
+constexpr Nanos kTriflePart = 100;  // what is less than this part of the whole is not drawn
+constexpr Nanos kSlimPart = 50;     // a step of the request's own with less of its own is one line
 constexpr size_t kBoxColumns = 36;  // characters of 12 px that fit a box
 
 std::string Escaped(std::string_view text) {
@@ -66,7 +69,8 @@ class Picture {
     left_ = kMargin + (width - 2 * kMargin - layout_.width) / 2;
     const std::vector<std::string> say = Lines(width);
     top_ = kMargin + kLineHeight * static_cast<double>(say.size()) + 20;
-    const double height = top_ + layout_.layers * (kBoxHeight + kLayerGap) + kMargin;
+    PlaceLayers();
+    const double height = bottom_ + kMargin;
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
@@ -92,7 +96,9 @@ class Picture {
     });
     place_.assign(g_.nodes.size(), kNoNode);
     for (const uint32_t v : order) {
-      if (shown_.size() == kMaxNodes || (Rank(v) > 1 && g_.nodes[v].delay_ns <= 0)) continue;
+      if (shown_.size() == kMaxNodes ||
+          (Rank(v) > 1 && g_.nodes[v].delay_ns <= g_.delay_ns / kTriflePart))
+        continue;
       place_[v] = static_cast<uint32_t>(shown_.size());
       shown_.push_back(v);
     }
@@ -129,13 +135,34 @@ class Picture {
   }
 
   double X(size_t place) const { return left_ + layout_.x[place]; }
-  double Y(uint32_t layer) const { return top_ + layer * (kBoxHeight + kLayerGap); }
+  double Y(uint32_t layer) const { return layer_top_[layer]; }
+
+  // A step of the request's own that took next to no time is one line: the eye shall fall on what did.
+  bool Slim(size_t place) const {
+    const ExplainNode& node = g_.nodes[shown_[place]];
+    return node.functional && !node.expired && shown_[place] != g_.root &&
+           node.self_ns <= g_.delay_ns / kSlimPart;
+  }
+  double Height(size_t place) const { return Slim(place) ? kSlimHeight : kBoxHeight; }
+
+  void PlaceLayers() {
+    layer_height_.assign(layout_.layers, 0);
+    for (size_t i = 0; i < shown_.size(); ++i) {
+      double& height = layer_height_[layout_.layer[i]];
+      height = std::max(height, Height(i));
+    }
+    bottom_ = top_;
+    for (const double height : layer_height_) {
+      layer_top_.push_back(bottom_);
+      bottom_ += height + kLayerGap;
+    }
+  }
 
   // From the lower edge of the upper box to the upper edge of the lower one, past the layers between.
   std::string Way(size_t i) const {
     uint32_t upper = place_[g_.links[links_[i]].to], lower = place_[g_.links[links_[i]].from];
     if (layout_.layer[upper] > layout_.layer[lower]) std::swap(upper, lower);
-    double x = X(upper), y = Y(layout_.layer[upper]) + kBoxHeight;
+    double x = X(upper), y = Y(layout_.layer[upper]) + Height(upper);
     std::string out = fmt::format("M{:.1f} {:.1f}", x, y);
     const auto to = [&](double next_x, double next_y) {
       const double half = (y + next_y) / 2;
@@ -146,7 +173,7 @@ class Picture {
     uint32_t layer = layout_.layer[upper];
     for (const double bend : layout_.bends[i]) {
       to(left_ + bend, Y(++layer));
-      y += kBoxHeight;
+      y += layer_height_[layer];
       out += fmt::format("L{:.1f} {:.1f}", x, y);
     }
     to(X(lower), Y(layout_.layer[lower]));
@@ -190,6 +217,16 @@ class Picture {
     if (node.baseline_ns) time += ", usually " + FormatDuration(*node.baseline_ns);
     if (node.expired) time += ", older causes gone";
     const double inner = kBoxWidth - 2;
+    if (Slim(i)) {
+      return fmt::format(
+          "<g class=\"on\"><title>{}</title>"
+          "<rect class=\"box\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"5\"/>"
+          "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
+          "<text class=\"muted\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
+          Escaped(node.id), x, y, kBoxWidth, kSlimHeight, x + 8, y + 17,
+          Escaped(CutToWidth(name + " · " + node.node, kBoxColumns - 10)), x + kBoxWidth - 8,
+          y + 17, FormatDuration(node.delay_ns));
+    }
     return fmt::format(
         "<g class=\"{}\"><title>{}</title>"
         "<rect class=\"box\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"5\"/>"
@@ -213,7 +250,7 @@ class Picture {
     const size_t left_out = g_.nodes.size() - shown_.size();
     if (left_out > 0) {
       out += fmt::format(" Not drawn: {} with {}.", left_out,
-                         shown_.size() == kMaxNodes ? "little or no delay" : "no delay");
+                         shown_.size() == kMaxNodes ? "less delay" : "less than 1% of the delay");
     }
     return out;
   }
@@ -223,7 +260,8 @@ class Picture {
   std::vector<uint32_t> shown_, links_;  // of the graph
   std::vector<uint32_t> place_;          // of each node in shown_
   LayeredLayout layout_;
-  double left_ = 0, top_ = 0;
+  std::vector<double> layer_top_, layer_height_;
+  double left_ = 0, top_ = 0, bottom_ = 0;
 };
 
 }  // namespace

@@ -32,12 +32,17 @@ const overloaded = { status: 503, body: { error: { code: 'overloaded', message: 
 
 test('one click from the waterfall to who made it wait, and from there to their traces', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${ID}` })
-  await page.getByRole('toolbar', { name: 'Trace' }).getByRole('link', { name: 'Explain' }).click()
+  await page.getByRole('link', { name: 'who made it wait?' }).click()
   await page.waitForURL(`${server.url}/explain/${ID}`)
   await drawn(page)
   const answer = await api(server, `/api/v1/explain/${ID}`)
   equal(await page.locator('h1').innerText(), answer.sentence, 'the sentence')
-  equal(await page.locator('.vertex').count(), answer.vertices.filter((v) => v.delay_ns > 0).length, 'vertices with delay')
+  equal(await page.locator('.vertex').count(), 11, 'vertices: what carries delay, two steps in a row as one')
+  await vertex(page, '2 steps').click()
+  await page.getByRole('button', { name: 'compute GET storage/items reply' }).click()
+  await eventually(() => param(page, 'all') === '1', 'a step of several in a row cannot be had')
+  check(await page.getByLabel('Every step').isChecked(), 'not every step is shown')
+  equal(await page.locator('.vertex').count(), answer.vertices.length, 'all vertices')
   await vertex(page, '58 × rewrite segment').click()
   await eventually(() => param(page, 'sel') === REWRITE, 'the selection is not in the URL')
   const panel = page.getByRole('region', { name: 'Selected vertex' })
@@ -202,8 +207,8 @@ test('a hundred vertices that carry delay are drawn without stutter', async ({ o
   const many = explainMock(ours)
   const scan = many.vertices.find((v) => v.tuple.startsWith('GET /items(') && v.functional).id
   for (let i = 0; i < 90; i++) {
-    many.vertices.push({ ...many.vertices.at(-1), id: `many:${i}`, tuple: `step ${i}`, functional: false, origin: `team-${i}`, count: 1, delay_ns: 1e6, self_ns: 1e6 })
-    many.edges.push({ from: `many:${i}`, to: i % 3 ? `many:${i - 1}` : scan, kind: i % 3 ? 'causal' : 'sequencing', delay_ns: 1e6 })
+    many.vertices.push({ ...many.vertices.at(-1), id: `many:${i}`, tuple: `step ${i}`, functional: false, origin: `team-${i}`, count: 1, delay_ns: 130e6, self_ns: 130e6 })
+    many.edges.push({ from: `many:${i}`, to: i % 3 ? `many:${i - 1}` : scan, kind: i % 3 ? 'causal' : 'sequencing', delay_ns: 130e6 })
   }
   const own = await mock((path) => (path.startsWith('/api/v1/explain/') ? { status: 200, body: JSON.stringify(many, (_, v) => (typeof v === 'bigint' ? Number(v) : v)) } : null))
   const page = await open({ url: `${own.url}/explain/${ID}` })

@@ -5,7 +5,7 @@ import { duration, exactNs, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { useTheme } from '../shell/theme'
 import { TextFitter } from '../trace/text_fitter'
-import type { Edge, Explanation, Vertex } from './explain_model'
+import { isSlim, type Edge, type Explanation, type Vertex } from './explain_model'
 import { layOutLayers, type Layout } from './layered_layout'
 import { svgToPng } from './svg_png'
 
@@ -14,7 +14,7 @@ import { svgToPng } from './svg_png'
 
 const BOX = { width: 236, height: 64 }
 // A step of the request's own that took next to no time is one line: the eye shall fall on what did.
-const SLIM = { height: 26, share: 0.02 }
+const SLIM_HEIGHT = 26
 const LAYER_GAP = 32
 const MARGIN = 20
 const THIN = 1.5
@@ -108,7 +108,7 @@ export const ExplainGraph = forwardRef<GraphHandle, Props>(function ExplainGraph
           })}
           {x.vertices.map((v, i) => (
             <VertexBox
-              key={v.id} v={v} i={i} slim={slim(x, i)} x={centre(drawing, i) - BOX.width / 2} y={top(drawing, i)} whole={x.delay} colour={serviceColour(v.node, theme)}
+              key={v.id} v={v} i={i} slim={isSlim(x, i)} x={centre(drawing, i) - BOX.width / 2} y={top(drawing, i)} whole={x.delay} colour={serviceColour(v.node, theme)}
               current={i === focused} tabIndex={i === home ? 0 : -1} onKeyDown={(event) => onKey(event, i)} onClick={() => onSelect(v.id)} onDoubleClick={() => onToggle(v)}
             />
           ))}
@@ -133,9 +133,9 @@ interface BoxProps {
   onDoubleClick: () => void
 }
 
-function VertexBox({ v, i, slim: isSlim, x, y, whole, colour, current, ...events }: BoxProps) {
+function VertexBox({ v, i, slim, x, y, whole, colour, current, ...events }: BoxProps) {
   const share = (part: number) => (whole > 0 ? Math.min(1, part / whole) : 0)
-  const height = isSlim ? SLIM.height : BOX.height
+  const height = slim ? SLIM_HEIGHT : BOX.height
   const times = [duration(v.delay), percent(v.delay, whole)]
   if (v.usual !== null) times.push(`usually ${duration(v.usual)}`)
   else if (v.own > 0) times.push(`own ${duration(v.own)}`)
@@ -144,10 +144,10 @@ function VertexBox({ v, i, slim: isSlim, x, y, whole, colour, current, ...events
       <title>{`${label(v)}\n${exactNs(v.delay)}${v.own > 0 ? `, own ${exactNs(v.own)}` : ''}`}</title>
       {v.count > 1 && <rect className="vertex-box" x={x + 4} y={y + 4} width={BOX.width} height={height} rx="5" />}
       <rect className="vertex-box" x={x} y={y} width={BOX.width} height={height} rx="5" />
-      <rect x={x + 1} y={y + 5} width="4" height={height - (isSlim ? 10 : 16)} fill={colour} />
-      {isSlim ? (
+      {v.steps.length === 0 && <rect x={x + 1} y={y + 5} width="4" height={height - (slim ? 10 : 16)} fill={colour} />}
+      {slim ? (
         <>
-          <text x={x + 12} y={y + 17}>{fitted(`${v.name} · ${v.node}`, BOX.width - 76, `12px ${FONT}`)}</text>
+          <text x={x + 12} y={y + 17}>{fitted(`${title(v)} · ${v.node}`, BOX.width - 76, `12px ${FONT}`)}</text>
           <text className="small-text" x={x + BOX.width - 8} y={y + 17} textAnchor="end">{duration(v.delay)}</text>
         </>
       ) : (
@@ -165,7 +165,7 @@ function VertexBox({ v, i, slim: isSlim, x, y, whole, colour, current, ...events
 
 export const title = (v: Vertex): string => `${v.count > 1 ? `${grouped(v.count)} × ` : ''}${v.restOf ? 'more ' : ''}${v.name}`
 const DOES: Record<string, string> = { INS: 'arrived at', DEL: 'withdrawn at', DRV: 'work on', UDRV: 'withdrawn on', SND: 'sent by', RCV: 'received by' }
-export const where = (v: Vertex): string => `${DOES[v.type] ?? v.type} ${v.node}${v.functional || !v.origin ? '' : `, from ${v.origin}`}${v.expired ? ', expired' : ''}`
+export const where = (v: Vertex): string => v.steps.length > 0 ? `on ${v.node}` : `${DOES[v.type] ?? v.type} ${v.node}${v.functional || !v.origin ? '' : `, from ${v.origin}`}${v.expired ? ', expired' : ''}`
 export const label = (v: Vertex): string => `${title(v)}, ${where(v)}`
 
 function spoken(v: Vertex, whole: number): string {
@@ -176,11 +176,6 @@ function spoken(v: Vertex, whole: number): string {
 
 const centre = (d: Drawing, vertex: number) => MARGIN + d.layout.x[d.place[vertex]!]!
 const top = (d: Drawing, vertex: number) => d.layerTop[d.layout.layer[d.place[vertex]!]!]!
-
-function slim(x: Explanation, i: number): boolean {
-  const v = x.vertices[i]!
-  return v.functional && v.count === 1 && !v.expired && i !== x.root && v.own <= x.delay * SLIM.share
-}
 
 function neighbour(d: Drawing, i: number, step: 1 | -1): number | null {
   const layer = d.layout.layer[d.place[i]!]!
@@ -212,7 +207,7 @@ function draw(x: Explanation): Drawing {
   const share = (part: number) => (x.delay > 0 ? Math.min(1, part / x.delay) : 0)
   const edges = x.edges.filter((e) => e.from !== e.to)
   const layout = layOutLayers(order.length, edges.map((e) => ({ from: place[e.to]!, to: place[e.from]!, weight: share(e.delay) })), { node: BOX.width, bend: THICK, gap: 26 })
-  const heightOf = (v: number) => (slim(x, v) ? SLIM.height : BOX.height)
+  const heightOf = (v: number) => (isSlim(x, v) ? SLIM_HEIGHT : BOX.height)
   const layerHeight = new Array<number>(layout.layers).fill(0)
   order.forEach((v, p) => (layerHeight[layout.layer[p]!] = Math.max(layerHeight[layout.layer[p]!]!, heightOf(v))))
   const layerTop: number[] = []
@@ -238,14 +233,17 @@ function draw(x: Explanation): Drawing {
       at = { x: nx, y: ny }
     }
     let layer = layout.layer[place[upperEnd[i]!]!]!
+    let labelAt: { x: number; y: number } | null = null
     for (const bend of layout.bends[i]!) {
       to(MARGIN + bend, layerTop[++layer]!)
+      // Between boxes a label has more room than above one that several ways lead to.
+      labelAt ??= { x: at.x + thick[i]! / 2 + 5, y: at.y + 14 }
       at.y += layerHeight[layer]!
       path += `L${at.x.toFixed(1)} ${at.y.toFixed(1)}`
     }
     const end = { x: above[i]!, y: top(d, lowerEnd[i]!) }
     to(end.x, end.y)
-    d.ways.push({ edge: e, path, thick: thick[i]!, label: { x: end.x + thick[i]! / 2 + 5, y: end.y - 7 } })
+    d.ways.push({ edge: e, path, thick: thick[i]!, label: labelAt ?? { x: end.x + thick[i]! / 2 + 5, y: end.y - 7 } })
     if (d.main[e.to] === null || e.delay > edges[strongest[e.to]!]!.delay) {
       d.main[e.to] = e.from
       strongest[e.to] = i

@@ -15,7 +15,7 @@ import { followInPage, navigate, setParams, useRoute, withParams } from '../shel
 import { whatItWas } from '../trace/answer_sentence'
 import { decodeWaterfall, type Waterfall } from '../trace/waterfall_model'
 import { assumptions, leftOut } from './assumptions'
-import { changeOf, decodeExplanation, drawnPart, explainWhatIfProblem, unfold, type Explanation, type Vertex } from './explain_model'
+import { changeOf, decodeExplanation, drawnPart, explainWhatIfProblem, isTrifle, unfold, type Explanation, type Vertex } from './explain_model'
 import { commandFor, DEFAULT_SINCE, explainQuery, isAsked } from './explain_query'
 import { ExplainGraph, type GraphHandle } from './ExplainGraph'
 import { ExplainTable } from './ExplainTable'
@@ -172,7 +172,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
     // Unfolded, the members have the room; folded again, the whole is told of.
     setParams({ open: [...next].join(','), sel: next.has(key) ? null : key })
   }
-  const hidden = data.x.vertices.filter((u, i) => u.delay === 0 && i !== data.x.root && i !== data.x.from).length
+  const hidden = data.x.vertices.filter((_, i) => isTrifle(data.x, i)).length + shown.vertices.reduce((n, u) => n + Math.max(0, u.steps.length - 1), 0)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog'))) return
@@ -202,7 +202,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
           <button type="button" aria-pressed={!table} title="Graph (1)" onClick={() => setParams({ view: null })}><Icon name="why" size={14} /> Graph</button>
           <button type="button" aria-pressed={table} title="Table (2)" onClick={() => setParams({ view: 'table' })}><Icon name="table" size={14} /> Table</button>
         </div>
-        {hidden > 0 && <label className="row"><input type="checkbox" checked={all} onChange={(event) => setParams({ all: event.target.checked ? '1' : null })} /> {count(hidden, 'step')} without delay</label>}
+        {(hidden > 0 || all) && <label className="row"><input type="checkbox" checked={all} onChange={(event) => setParams({ all: event.target.checked ? '1' : null })} /> Every step{hidden > 0 && <span className="muted"> ({grouped(hidden)} more, with next to no time)</span>}</label>}
         {!table && <Legend />}
         <span className="spring" />
         {open.size > 0 && <button type="button" className="button quiet" onClick={() => setParams({ open: null })}>Fold all</button>}
@@ -211,7 +211,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
         <a className="button quiet" href={explainPath(id, svgQuery)} download={`explain-${id || 'slowest'}.svg`}><Icon name="download" size={14} /> SVG</a>
       </div>
       <div className={`trace-body ${v ? 'with-panel' : ''}`}>
-        {table ? <ExplainTable x={shown} selected={selected} onSelect={select} /> : <ExplainGraph ref={graph} x={shown} selected={selected} onSelect={select} onToggle={toggle} />}
+        {table ? <ExplainTable x={data.x} selected={selected} onSelect={select} /> : <ExplainGraph ref={graph} x={shown} selected={selected} onSelect={select} onToggle={toggle} />}
         {v && (
           <VertexPanel
             x={data.x} v={v} traceId={id} open={open.has(v.id)} unfolding={open.has(v.id) && apart.loading} unfoldError={open.has(v.id) ? apart.error : null}
@@ -245,7 +245,7 @@ function Legend() {
 function Notes({ data }: { data: Loaded }) {
   const [open, setOpen] = useState(false)
   const expired = data.x.vertices.filter((v) => v.expired).length
-  const assumed = assumptions(data.answer.assumed)
+  const assumed = assumptions(data.answer.assumed, data.answer.loaded)
   const missing = leftOut(data.answer.loaded)
   if (expired === 0 && !missing && !open) return assumed.length === 0 ? null : <p className="explain-notes"><AssumedButton n={assumed.length} open={open} onClick={() => setOpen(true)} /></p>
   return (

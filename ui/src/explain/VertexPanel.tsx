@@ -27,6 +27,7 @@ const FEW = 20
 // One vertex: how much, whose, why it counts, and the way to its traces.
 export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onToggle, onWhatIf, onClose }: Props) {
   const theme = useTheme()
+  if (v.steps.length > 0) return <StepsPanel v={v} onClose={onClose} />
   const here = v.work.find((w) => w.traceId === traceId && w.spanId)
   return (
     <section className="panel" aria-label="Selected vertex">
@@ -76,6 +77,28 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
             </tbody>
           </table>
         </Section>
+      </div>
+    </section>
+  )
+}
+
+// Steps in a row that took next to no time: each can be had.
+function StepsPanel({ v, onClose }: { v: Vertex; onClose: () => void }) {
+  return (
+    <section className="panel" aria-label="Selected vertex">
+      <header className="panel-head">
+        <h2>{v.name} <span className="thin">with next to no time of their own</span></h2>
+        <button type="button" className="icon-button small" title="Close (Esc)" aria-label="Close" onClick={onClose}><Icon name="close" size={14} /></button>
+      </header>
+      <div className="panel-body" tabIndex={0} role="region" aria-label="The steps">
+        <ul className="plain">
+          {v.steps.map((s) => (
+            <li key={s.id} className="row">
+              <button type="button" className="link-button" title="Show it in the graph" onClick={() => setParams({ all: '1', sel: s.id })}>{s.node} {s.name}</button>
+              <span className="num muted" title={exactNs(s.own)}>own {duration(s.own)}</span>
+            </li>
+          ))}
+        </ul>
       </div>
     </section>
   )

@@ -20,7 +20,7 @@ const BY: Record<string, string> = {
 const object = (value: unknown): Record<string, unknown> => (value && typeof value === 'object' ? (value as Record<string, unknown>) : {})
 const numberOf = (of: Record<string, unknown>, key: string): number => (typeof of[key] === 'number' ? (of[key] as number) : 0)
 
-export function assumptions(assumed: unknown): string[] {
+export function assumptions(assumed: unknown, loaded: unknown): string[] {
   const a = object(assumed)
   const arrivals = object(a.arrivals)
   const out: string[] = []
@@ -36,6 +36,7 @@ export function assumptions(assumed: unknown): string[] {
   say(numberOf(a, 'spans_moved'), 'span', 'moved into the bounds of who waited for them.')
   say(numberOf(a, 'causes_dropped'), 'cause', 'left out: they contradict the times.')
   say(numberOf(a, 'holds_dropped'), 'hold', 'of a resource left out: more at once than it has room for.')
+  say(numberOf(object(loaded), 'waits_ignored'), 'wait', 'too short to matter, not looked into.')
   return out
 }
 
@@ -46,6 +47,5 @@ export function leftOut(loaded: unknown): string | null {
   const say = (n: number, one: string, rest: string) => n > 0 && parts.push(`${count(n, one)} ${rest}`)
   say(numberOf(l, 'left_out_traces'), 'trace', 'beyond the limit not read')
   say(numberOf(l, 'stretches_cut'), 'wait', 'looked into in part only')
-  say(numberOf(l, 'waits_ignored'), 'short wait', 'not looked into')
   return parts.length > 0 ? parts.join(', ') : null
 }

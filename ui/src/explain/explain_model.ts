@@ -23,6 +23,8 @@ export interface Vertex {
   work: Work[]
   // Stands for members of an unfolded vertex that are not shown by themselves.
   restOf: string | null
+  // Stands for steps in a row that took next to no time; empty otherwise.
+  steps: Vertex[]
 }
 
 // A trace, and the span in it when it is known, whose work a vertex is.
@@ -103,6 +105,7 @@ export function decodeExplanation(answer: ExplainAnswer): Explanation {
       members: v.members ?? [],
       work: workOf(v),
       restOf: null,
+      steps: [],
     }
   })
   return {
@@ -178,19 +181,67 @@ export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySe
 
 const sum = (list: number[]) => list.reduce((a, b) => a + b, 0)
 
-// What is drawn: what carries delay, and the two ends, with the edges that some of it takes; all of it on demand.
+// Less than this part of the whole is not drawn until it is asked for.
+const TRIFLE = 0.01
+// A step of the request's own with less than this of its own time is told by the way.
+export const SLIM_SHARE = 0.02
+
+export const isTrifle = (x: Explanation, i: number): boolean => i !== x.root && i !== x.from && x.vertices[i]!.delay <= x.delay * TRIFLE
+
+// What is drawn: what carries delay, and the two ends, with the edges that some of it takes, steps in a row that took
+// next to no time as one. All of it, step by step, on demand.
 export function drawnPart(whole: Explanation, all: boolean): Explanation {
   if (all) return whole
-  const x = { ...whole, edges: whole.edges.filter((e) => e.delay > 0) }
-  const kept = x.vertices.map((v, i) => v.delay > 0 || i === x.root || i === x.from)
-  if (kept.every(Boolean)) return x
+  const kept = whole.vertices.map((_, i) => !isTrifle(whole, i))
+  return collapse(keepOnly({ ...whole, edges: whole.edges.filter((e) => e.delay > 0) }, (i) => kept[i]!))
+}
+
+function keepOnly(x: Explanation, keep: (vertex: number) => boolean): Explanation {
   const place = new Int32Array(x.vertices.length).fill(-1)
   const vertices: Vertex[] = []
   x.vertices.forEach((v, i) => {
-    if (kept[i]) place[i] = vertices.push(v) - 1
+    if (keep(i)) place[i] = vertices.push(v) - 1
   })
-  const edges = x.edges.filter((e) => kept[e.from] && kept[e.to]).map((e) => ({ ...e, from: place[e.from]!, to: place[e.to]! }))
+  const edges = x.edges.filter((e) => place[e.from]! >= 0 && place[e.to]! >= 0).map((e) => ({ ...e, from: place[e.from]!, to: place[e.to]! }))
   return { ...x, vertices, edges, root: x.root < 0 ? -1 : place[x.root]!, from: x.from < 0 ? -1 : place[x.from]! }
+}
+
+// Is it a step of the request's own that took next to no time?
+export function isSlim(x: Explanation, i: number): boolean {
+  const v = x.vertices[i]!
+  // Of many requests together each step is there once for each.
+  const each = x.vertices[x.root]?.count ?? 1
+  return v.functional && !v.expired && v.count <= each && i !== x.root && v.own <= x.delay * SLIM_SHARE
+}
+
+function collapse(x: Explanation): Explanation {
+  const causes: Edge[][] = x.vertices.map(() => [])
+  const effects: Edge[][] = x.vertices.map(() => [])
+  for (const e of x.edges) {
+    causes[e.to]!.push(e)
+    effects[e.from]!.push(e)
+  }
+  const plain = x.vertices.map((_, i) => isSlim(x, i) && i !== x.from && causes[i]!.length === 1 && effects[i]!.length === 1 && causes[i]![0]!.kind === 'causal' && effects[i]![0]!.kind === 'causal')
+  const vertices = [...x.vertices]
+  const gone = new Set<number>()
+  const edges = new Set(x.edges)
+  x.vertices.forEach((v, first) => {
+    if (!plain[first] || plain[effects[first]![0]!.to]) return
+    const run = [first]
+    for (let at = causes[first]![0]!.from; plain[at] && !run.includes(at); at = causes[at]![0]!.from) run.push(at)
+    if (run.length < 2) return
+    const steps = run.map((i) => x.vertices[i]!)
+    const last = run.at(-1)!
+    for (const i of run.slice(1)) {
+      gone.add(i)
+      edges.delete(effects[i]![0]!)
+    }
+    edges.delete(causes[last]![0]!)
+    edges.add({ ...causes[last]![0]!, to: first })
+    const nodes = [...new Set(steps.map((s) => s.node))]
+    vertices[first] = { ...v, id: `${v.id} +${run.length - 1}`, name: `${run.length} steps`, node: nodes.join(', '), own: sum(steps.map((s) => s.own)), usual: null, work: [], steps }
+  })
+  return keepOnly({ ...x, vertices, edges: [...edges] }, (i) => !gone.has(i))
 }
 
 const WHAT_IF = /^[^=]+=\d+(\.\d+)?x$/

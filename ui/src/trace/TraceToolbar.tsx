@@ -3,7 +3,7 @@ import { traceJsonUrl } from '../api/client'
 import { savePng } from '../parts/canvas'
 import { count, duration, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
-import { followInPage, setParams } from '../shell/router'
+import { setParams } from '../shell/router'
 import type { TraceViewName } from './trace_keys'
 import { GROUPINGS, type Grouping } from './unit_rows'
 import type { WaterfallHandle } from './Waterfall'
@@ -93,7 +93,6 @@ export function TraceToolbar({ w, view, clock, find, match, position, findInput,
           <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => { const image = waterfall.current?.image(); if (image) savePng(image, caption, `trace-${w.traceId}.png`) }}><Icon name="image" /></button>
         </div>
       )}
-      <a className="button quiet explain-button" href={`/explain/${w.traceId}`} title="Who made it wait, other requests included (X)" onClick={followInPage}><Icon name="why" size={14} /> Explain</a>
       <button type="button" className="icon-button" aria-label="Compare with…" title="Compare with…" onClick={onCompare}><Icon name="two" /></button>
       <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`}><Icon name="download" size={14} /> JSON</a>
       <button type="button" className="icon-button" aria-label="Keyboard help" title="Keyboard (?)" onClick={onHelp}><Icon name="keyboard" /></button>
