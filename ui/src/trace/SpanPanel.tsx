@@ -43,6 +43,9 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
         <h2 title={w.strings[w.name[block]!]}>
           {service} <span className="thin">{w.strings[w.name[block]!]}</span>
         </h2>
+        <a className="icon-button small" title="Explain this span: where its time went, other requests’ work included" aria-label="Explain this span" href={`/explain/${w.traceId}?from=${spanId}%3Astart&to=${spanId}%3Aend`} onClick={followInPage}>
+          <Icon name="why" size={14} />
+        </a>
         <button type="button" className="icon-button small" title="Zoom to this span (F)" aria-label="Zoom to this span" onClick={onZoom}>
           <Icon name="search" size={14} />
         </button>
@@ -66,13 +69,6 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
         {(flags & StandIn) !== 0 && <p className="note">This span never arrived: it stands in for what its children name as parent.</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
         <OnPath w={w} path={path} block={block} />
-        <Section title="Explain">
-          <p className="row">
-            <a href={`/explain/${w.traceId}?from=${spanId}%3Astart&to=${spanId}%3Aend`} title="Where its time went, other requests’ work included" onClick={followInPage}>Why did it take that long?</a>
-            <a href={`/explain/${w.traceId}?from=${spanId}`} onClick={followInPage}>Explain from here</a>
-            <a href={`/explain/${w.traceId}?to=${spanId}`} onClick={followInPage}>Explain to here</a>
-          </p>
-        </Section>
         {error && !data && <ErrorState error={error} />}
         {loading && !data && <Skeleton rows={6} label="Loading the span" />}
         {data && data.blocks[0] && <Details w={w} answer={data} block={data.blocks[0]} />}
@@ -80,6 +76,10 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
           <a href={`/search?${new URLSearchParams({ service, operation: w.strings[w.name[block]!]!, since: 'all' })}`} onClick={followInPage}>
             Other traces with this operation
           </a>
+          <p className="row">
+            <a href={`/explain/${w.traceId}?from=${spanId}`} onClick={followInPage}>Explain from here</a>
+            <a href={`/explain/${w.traceId}?to=${spanId}`} onClick={followInPage}>Explain to here</a>
+          </p>
         </Section>
         {parent >= 0 && (
           <Section title="Parent">
