@@ -5,8 +5,9 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { explainMock } from './mock_explain.mjs'
 import { json, MockStore } from './mock_server.mjs'
-import { huge, random } from './scenario.mjs'
+import { checkout, huge, random } from './scenario.mjs'
 
 const ui = fileURLToPath(new URL('../../ui/', import.meta.url))
 const { buildSync } = createRequire(`${ui}package.json`)('esbuild')
@@ -27,6 +28,9 @@ const { busyParts, groupRows } = await load('trace/unit_rows.ts')
 const { boxAt, functionTotals, leftHeavy, samplesOf, sandwich, timeOrder } = await load('flame/flame_model.ts')
 const { compareOperations } = await load('two_traces/operation_differences.ts')
 const { ticks } = await load('trace/waterfall_painter.ts')
+const { decodeExplanation, drawnPart, explainWhatIfProblem, unfold } = await load('explain/explain_model.ts')
+const { layOutLayers } = await load('explain/layered_layout.ts')
+const { commandFor, explainQuery } = await load('explain/explain_query.ts')
 
 let failed = 0
 function test(name, body) {
@@ -250,6 +254,69 @@ test('a stack on a block covers the block, less what blocks inside it ran', () =
 test('two traces are ranked by difference in own time', () => {
   const other = { ...small, own: Float64Array.of(20, 90, 10, 5), name: Int32Array.of(3, 4, 5, 9) }
   equal(compareOperations(small, other).map((r) => [r.name, r.a?.own ?? null, r.b?.own ?? null, r.difference]), [['B', 40, 90, 50], ['D', 30, null, -30], ['done', null, 5, 5], ['A', 20, 20, 0], ['C', 10, 10, 0]])
+})
+
+const explained = (options) => decodeExplanation(parseExact(json(explainMock(checkout(random(1), 1_794_741_617_123_456_789n, { slow: true, traceId: 'a'.repeat(32) }), options))))
+const total = (list) => list.reduce((a, b) => a + b, 0)
+
+test('an explanation keeps exact times, and its own times add up to the delay', () => {
+  const x = explained()
+  equal(x.originNs, 1_794_741_617_123_456_789n)
+  equal(total(x.vertices.map((v) => v.own)), x.delay)
+  equal(x.vertices[x.root].name, 'POST /checkout')
+  equal(x.vertices.find((v) => v.count === 58).work.length, 1, 'one span of this trace stands for all')
+})
+
+test('what is drawn keeps the flow: steps in a row become one, trifles go', () => {
+  const x = explained()
+  const d = drawnPart(x, false)
+  const steps = d.vertices.filter((v) => v.steps.length > 0)
+  equal(steps.map((v) => v.steps.length), [2])
+  for (const [i, v] of d.vertices.entries()) {
+    const into = total(d.edges.filter((e) => e.to === i).map((e) => e.delay))
+    if (Math.abs(into + v.own - v.delay) > d.delay * 0.01) throw new Error(`${v.name}: ${v.delay} is not ${v.own} and ${into}`)
+  }
+  equal(drawnPart(x, true), x)
+})
+
+test('unfolding keeps every instant: members and the rest have what the whole had', () => {
+  const x = explained()
+  const merged = x.vertices.find((v) => v.count === 58)
+  const open = unfold(x, explained({ apart: true }), new Set([merged.id]))
+  const parts = open.vertices.filter((v) => !v.functional && v.origin === 'maintenance')
+  equal(parts.length, 6)
+  equal(total(parts.map((v) => v.count)), 58)
+  if (Math.abs(total(parts.map((v) => v.own)) - merged.own) > 100) throw new Error('time was lost')
+  const scan = open.vertices.findIndex((v) => v.functional && v.name === 'GET /items')
+  const behind = open.edges.filter((e) => e.to === scan && e.kind === 'sequencing' && parts.includes(open.vertices[e.from]))
+  equal(behind.length, 6)
+  equal(open.vertices[open.root].id, x.vertices[x.root].id)
+  equal(unfold(x, explained({ apart: true }), new Set(['nobody'])), x)
+})
+
+test('layers: causes below effects, no two boxes overlap, cycles end', () => {
+  const rnd = random(3)
+  const pick = (n) => Math.floor(rnd() * n)
+  for (let round = 0; round < 60; round++) {
+    const n = 1 + pick(30)
+    const edges = Array.from({ length: pick(60) }, () => ({ from: pick(n), to: pick(n), weight: rnd() }))
+    const out = layOutLayers(n, edges, { node: 100, bend: 10, gap: 20 })
+    for (let a = 0; a < n; a++) {
+      for (let b = 0; b < a; b++) if (out.layer[a] === out.layer[b] && Math.abs(out.x[a] - out.x[b]) < 120 - 1e-6) throw new Error(`${a} and ${b} overlap`)
+    }
+    edges.forEach((e, i) => equal(out.bends[i].length, Math.max(0, Math.abs(out.layer[e.from] - out.layer[e.to]) - 1)))
+  }
+  equal(layOutLayers(3, [{ from: 0, to: 1, weight: 1 }, { from: 1, to: 2, weight: 1 }], { node: 100, bend: 10, gap: 20 }).x, [50, 50, 50])
+})
+
+test('a change to try, a question and its command', () => {
+  equal(explainWhatIfProblem('storage/GET /scan=0.5x'), null)
+  equal(explainWhatIfProblem('*=2x'), null)
+  for (const bad of ['storage', 'storage=2', '=2x']) if (explainWhatIfProblem(bad) === null) throw new Error(`${bad} is taken`)
+  const q = explainQuery('', new URLSearchParams("service=a b&operation=it's&since=all&view=table"))
+  equal(q.toString(), 'service=a+b&operation=it%27s&since=0')
+  equal(commandFor('', q), "wherefore explain --service 'a b' --operation 'it'\\''s' --since 0")
+  equal(commandFor('ab', new URLSearchParams('baseline=true&what_if=x=2x')), 'wherefore explain ab --baseline --what-if x=2x')
 })
 
 process.exit(failed ? 1 : 0)
