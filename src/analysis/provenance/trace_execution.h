@@ -1,0 +1,112 @@
+// Traces → provenance events (Zeno §6, its Zipkin front end): what each request did, because of what, and which
+// resources it held meanwhile, over all traces that shared them. docs/EXPLAIN.md tells the rules.
+//
+// A span becomes DRV segments, the stretches in which none of the children it waits for runs. A remote call adds SND
+// and RCV for the request and for the reply. A request that comes from outside is an INS. Causes of a segment: the
+// segment before it, and what it waited for. Whatever real traces contain (skew, overlaps, missing parents, spans of no
+// length, contradicting edges), the events are such that ExecutionBuilder takes them; what had to be moved or left out
+// for that is counted.
+//
+// Pure; any thread; the same traces give the same events whatever order they come in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/provenance_event.h"
+#include "model/trace.h"
+
+namespace wf {
+
+enum class SpanSide : uint8_t { kStart, kEnd };
+
+enum class PlaceUse : uint8_t { kFrom, kTo };
+
+// A place that will be asked about: as kFrom an event starts right there, as kTo one ends there.
+struct SpanPlace {
+  TraceId trace;
+  uint64_t span = 0;
+  SpanSide side = SpanSide::kStart;
+  PlaceUse use = PlaceUse::kFrom;
+};
+
+enum class ServerKind : uint8_t {
+  kSynchronous,   // a request keeps its worker until it is answered, while it waits for others too
+  kAsynchronous,  // only while it runs
+};
+std::string_view ServerKindName(ServerKind kind);
+
+// What cannot be seen in spans and somebody knows.
+struct ResourceRule {
+  std::string name;       // of the resource
+  std::string service;    // of the spans that hold it; empty: any
+  std::string operation;  // likewise
+  std::string attribute;  // spans that have it; each value is a resource of its own; empty: all
+  std::optional<int64_t> servers;
+};
+struct WorkerRule {
+  std::string service;
+  std::optional<int64_t> workers;  // of each process
+  std::optional<ServerKind> kind;
+};
+
+struct TraceExecutionOptions {
+  std::vector<ResourceRule> resources;
+  std::vector<WorkerRule> workers;
+  std::vector<SpanPlace> places;
+  // Least one-way times known from elsewhere: (client service, server service) → ns.
+  std::map<std::pair<std::string, std::string>, Nanos> least_one_way;
+};
+
+// What was taken for granted, for the answer to say.
+enum class ToldBy : uint8_t { kConfig, kThreads, kWaits, kConcurrency };
+std::string_view ToldByName(ToldBy by);
+struct AssumedResource {
+  std::string resource;
+  int64_t servers = 1;
+  ToldBy servers_by = ToldBy::kConcurrency;
+  // Of workers only.
+  std::optional<ServerKind> kind;
+  ToldBy kind_by = ToldBy::kConcurrency;
+};
+struct TraceAssumptions {
+  int64_t arrivals_recorded = 0;           // server spans that tell when their request arrived
+  int64_t arrivals_estimated = 0;          // taken for the send plus the least one-way time
+  int64_t arrivals_unknown = 0;            // nobody tells of a client: taken for the span's start
+  int64_t spans_moved = 0;                 // out of the bounds of who waited for them
+  int64_t causes_dropped = 0;              // contradict the times
+  std::vector<AssumedResource> resources;  // by name
+};
+
+// Where an event comes from.
+struct EventSource {
+  uint32_t trace = 0;  // index in what was given
+  uint32_t block = 0;  // of that trace
+};
+
+struct TraceExecution {
+  std::vector<ProvenanceEvent> events;  // to be added in this order
+  std::vector<EventSource> sources;     // one each
+  std::vector<ResourceServers> servers;
+  TraceAssumptions assumed;
+  std::vector<uint32_t> places;  // the event of each place asked for; UINT32_MAX: no such span
+};
+
+TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
+                                  const TraceExecutionOptions& options = {});
+
+// Who a block's process is, as resources name it: "storage/INSTANCE", "storage@HOST:PID", "storage@HOST", "storage".
+std::string ProcessName(const Trace& trace, const Block& block);
+
+// A stretch in which a block may have waited for a resource of its process (or one of its own).
+struct TraceWait {
+  uint32_t block = kNone;
+  Nanos from_ns = 0, until_ns = 0;
+};
+// All of a trace, as far as it can tell by itself: where arrivals are unknown, since the client's send.
+std::vector<TraceWait> FindWaits(const Trace& trace);
+
+}  // namespace wf

@@ -1,0 +1,23 @@
+// Which resources the segments of traces hold, and how many servers each has: workers of processes, locks, partitions,
+// items of queues, named resources.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/provenance/event_drafts.h"
+#include "analysis/provenance/trace_frames.h"
+
+namespace wf {
+
+struct HeldResources {
+  std::vector<std::string> names;  // DraftHold::resource is an index in it
+  std::vector<int64_t> servers;    // of each
+};
+
+// Fills the holds of all segments among `drafts`, and says in `assumed` what was taken for granted.
+HeldResources HoldResources(const std::vector<TraceFrames>& frames,
+                            const TraceExecutionOptions& options, std::vector<Draft>& drafts,
+                            TraceAssumptions& assumed);
+
+}  // namespace wf

@@ -1,0 +1,32 @@
+// Is a server synchronous (a request keeps its worker while it waits for others) or asynchronous, and how many workers
+// does it have? Told by threads where spans name them, else by who let waiting requests in, else by concurrency.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/provenance/trace_execution.h"
+
+namespace wf {
+
+// One request's work in one thread of a process.
+struct WorkerUse {
+  Nanos ready = 0, start = 0, end = 0;
+  std::vector<std::pair<Nanos, Nanos>> segments;  // in order of time, not overlapping
+  std::string thread;                             // empty: unknown
+};
+
+struct WorkerJudgement {
+  ServerKind kind = ServerKind::kSynchronous;
+  ToldBy kind_by = ToldBy::kConcurrency;
+  int64_t workers = 1;
+  ToldBy workers_by = ToldBy::kConcurrency;
+};
+
+WorkerJudgement JudgeWorkers(const std::vector<WorkerUse>& uses, const WorkerRule* rule);
+
+// How many of the intervals (start, end] hold at once, at most; 0 without any.
+int64_t MostAtOnce(std::vector<std::pair<Nanos, Nanos>> intervals);
+
+}  // namespace wf
