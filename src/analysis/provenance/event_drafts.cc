@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace wf {
@@ -77,6 +78,43 @@ SettledOrder SettleDrafts(std::vector<Draft>& drafts) {
     if (draft.ready) draft.ready = std::max(earliest, std::min(*draft.ready, draft.start));
   }
   return settled;
+}
+
+int64_t FitHolds(std::vector<Draft>& drafts, const std::vector<uint32_t>& order,
+                 const std::vector<int64_t>& servers) {
+  struct Use {
+    uint32_t resource;
+    Nanos since;
+    uint32_t position, hold;
+  };
+  std::vector<Use> uses;
+  for (uint32_t p = 0; p < order.size(); ++p) {
+    const auto& holds = drafts[order[p]].holds;
+    for (uint32_t h = 0; h < holds.size(); ++h)
+      uses.push_back({holds[h].resource, holds[h].since, p, h});
+  }
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    return std::tie(a.resource, a.since, a.position) < std::tie(b.resource, b.since, b.position);
+  });
+  // Who is there, by (end, position). One that ends as another begins has gone if it is before it in the order.
+  std::set<std::pair<Nanos, uint32_t>> there;
+  std::vector<std::pair<uint32_t, uint32_t>> unfit;  // position, hold
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const Use& use = uses[i];
+    if (i == 0 || uses[i - 1].resource != use.resource) there.clear();
+    while (!there.empty() && *there.begin() < std::make_pair(use.since, use.position))
+      there.erase(there.begin());
+    if (static_cast<int64_t>(there.size()) < servers[use.resource])
+      there.emplace(drafts[order[use.position]].end, use.position);
+    else
+      unfit.emplace_back(use.position, use.hold);
+  }
+  std::sort(unfit.rbegin(), unfit.rend());
+  for (const auto& [position, hold] : unfit) {
+    auto& holds = drafts[order[position]].holds;
+    holds.erase(holds.begin() + hold);
+  }
+  return static_cast<int64_t>(unfit.size());
 }
 
 }  // namespace wf

@@ -38,4 +38,9 @@ struct SettledOrder {
 };
 SettledOrder SettleDrafts(std::vector<Draft>& drafts);
 
+// A hold of no length that begins while all servers are taken cannot be: two stamps were equal. Drops these, and returns
+// how many. `servers`: of each resource, at least as many as hold it at once for some time.
+int64_t FitHolds(std::vector<Draft>& drafts, const std::vector<uint32_t>& order,
+                 const std::vector<int64_t>& servers);
+
 }  // namespace wf

@@ -53,12 +53,16 @@ struct WorkerRule {
   std::optional<ServerKind> kind;
 };
 
+// The least time from sending to arrival seen: (client service, server service) → ns.
+using OneWayTimes = std::map<std::pair<std::string, std::string>, Nanos>;
+// Of a trace's calls, added to what is known. False if it tells of all arrivals, so that none needs to be estimated.
+bool AddOneWayTimes(const Trace& trace, OneWayTimes& least);
+
 struct TraceExecutionOptions {
   std::vector<ResourceRule> resources;
   std::vector<WorkerRule> workers;
   std::vector<SpanPlace> places;
-  // Least one-way times known from elsewhere: (client service, server service) → ns.
-  std::map<std::pair<std::string, std::string>, Nanos> least_one_way;
+  OneWayTimes least_one_way;  // known from elsewhere
 };
 
 // What was taken for granted, for the answer to say.
@@ -78,6 +82,7 @@ struct TraceAssumptions {
   int64_t arrivals_unknown = 0;            // nobody tells of a client: taken for the span's start
   int64_t spans_moved = 0;                 // out of the bounds of who waited for them
   int64_t causes_dropped = 0;              // contradict the times
+  int64_t holds_dropped = 0;               // of no length, where all servers are taken
   std::vector<AssumedResource> resources;  // by name
 };
 

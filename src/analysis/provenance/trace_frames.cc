@@ -1,6 +1,7 @@
 #include "analysis/provenance/trace_frames.h"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 namespace wf {
@@ -120,7 +121,13 @@ class FrameMaker {
   std::optional<Nanos> ToldArrival(const Block& block) const {
     std::optional<Nanos> told;
     EachBlockValue(t_, block, "wherefore.arrival_ns", [&](const Value& value) {
-      if (value.type == ValueType::kInt && !told) told = value.integer;
+      if (told) return;
+      if (value.type == ValueType::kInt) told = value.integer;
+      if (value.type != ValueType::kString) return;
+      Nanos number = 0;  // Zipkin's tags know nothing but texts
+      const char* end = value.text.data() + value.text.size();
+      const auto read = std::from_chars(value.text.data(), end, number);
+      if (read.ec == std::errc() && read.ptr == end && !value.text.empty()) told = number;
     });
     if (!told) return told;
     return SaturatingAdd(*told, SaturatingSub(block.start_ns, block.raw_start_ns));
@@ -403,6 +410,13 @@ std::string ProcessName(const Trace& trace, const Block& block) {
   name += host;
   if (const auto pid = BlockAttribute(trace, block, "process.pid")) name += ":" + *pid;
   return name;
+}
+
+bool AddOneWayTimes(const Trace& trace, OneWayTimes& least) {
+  const TraceFrames frames = MakeFrames(trace);
+  CollectOneWayTimes(frames, least);
+  return std::any_of(frames.frames.begin(), frames.frames.end(),
+                     [](const Frame& f) { return f.estimate_arrival; });
 }
 
 std::vector<TraceWait> FindWaits(const Trace& trace) {

@@ -64,7 +64,6 @@ struct TraceFrames {
 TraceFrames MakeFrames(const Trace& trace);
 
 // Least (start or arrival - sent) for each pair of services.
-using OneWayTimes = std::map<std::pair<std::string, std::string>, Nanos>;
 void CollectOneWayTimes(const TraceFrames& frames, OneWayTimes& least);
 // Fills `arrived` of frames whose arrival is not told; counts what was done.
 void EstimateArrivals(TraceFrames& frames, const OneWayTimes& least, TraceAssumptions& assumed);

@@ -85,6 +85,11 @@ class Holder {
   }
 
   void Occupy(uint32_t draft, uint32_t resource, Nanos since) {
+    // A span within another of the same resource.
+    const auto& holds = drafts_[draft].holds;
+    if (std::any_of(holds.begin(), holds.end(),
+                    [&](const DraftHold& hold) { return hold.resource == resource; }))
+      return;
     drafts_[draft].holds.push_back({resource, since});
     occupied_[resource].emplace_back(since, drafts_[draft].end);
   }

@@ -45,6 +45,7 @@ struct Walk {
   bool force = false;
   uint32_t segments = 0;
   Nanos last_end = INT64_MIN;  // of its last segment
+  bool answered = false;       // something came since
   bool told = false;           // some event is of this block
 };
 
@@ -187,7 +188,7 @@ class Timeline {
     if (drafts_[d].serial == 0) firsts_[walk.block] = d;
     walk.frontier = {d};
     walk.cursor = walk.last_end = time;
-    walk.force = false;
+    walk.force = walk.answered = false;
     walk.told = true;
     return d;
   }
@@ -234,6 +235,7 @@ class Timeline {
       walk.told = true;
     }
     walk.frontier.insert(walk.frontier.end(), done.begin(), done.end());
+    walk.answered = true;
   }
 
   void Step() {
@@ -252,6 +254,7 @@ class Timeline {
       case ItemKind::kArrive:
         EndStretch(walk, item.time);
         walk.frontier.push_back(kTap | item.ref);
+        walk.answered = true;
         break;
       case ItemKind::kMark:
         places_[item.ref].draft = MarkAt(walk, item.time);
@@ -301,7 +304,8 @@ class Timeline {
     Walk& walk = walks_.back();
     const Frame& f = FrameOf(walk.block);
     walk.depth = 0;
-    const bool head_ends = IsHead(walk.block) && walk.last_end < f.end;
+    // Its last segment stands at its end, and knows all that it waited for.
+    const bool head_ends = IsHead(walk.block) && (walk.last_end < f.end || walk.answered);
     if (f.end > walk.cursor || walk.force || head_ends || !walk.told) {
       walk.cursor = std::min(walk.cursor, f.end);
       EndSegment(walk, f.end);
