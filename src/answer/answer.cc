@@ -1,6 +1,7 @@
 #include "answer/answer.h"
 
 #include "answer/dataset_answer.h"
+#include "answer/explain_answer.h"
 #include "json/json_writer.h"
 
 namespace wf {
@@ -10,6 +11,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"traces", ArgumentUse::kNone, AnswerTraces},
       {"trace", ArgumentUse::kRequired, AnswerTrace},
       {"critical-path", ArgumentUse::kOptional, AnswerCriticalPath},
+      {"explain", ArgumentUse::kOptional, AnswerExplain, BodyUse::kOptional},
       {"status", ArgumentUse::kNone, AnswerStatus},
       {"services", ArgumentUse::kNone, AnswerServices},
       {"operations", ArgumentUse::kNone, AnswerOperations},
@@ -22,11 +24,13 @@ const std::vector<QuestionKind>& QuestionKinds() {
 }
 
 Result<Answer> Ask(const AnswerContext& context, const Question& question) {
-  // Rows can be had in more forms; the other answers of this verb are JSON or text.
+  // Rows and pictures can be had in more forms; other answers are JSON or text.
   const bool rows = question.verb == "dataset" &&
                     (question.argument.rfind("query/", 0) == 0 || question.argument == "sql");
   if (rows) {
     WF_TRY(question.params.Choice("format", {"text", "json", "csv", "parquet"}));
+  } else if (question.verb == "explain") {
+    WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg"}));
   } else {
     WF_TRY(question.params.Choice("format", {"text", "json"}));
   }

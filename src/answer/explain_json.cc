@@ -11,7 +11,9 @@ void WriteIntervals(const char* key, const std::vector<Interval>& intervals, Jso
   json.EndArray();
 }
 
-void WriteVertex(const Execution& x, const ExplanationVertex& vertex, JsonWriter& json) {
+void WriteVertex(const Execution& x, const Explanation& explanation, size_t v,
+                 const ExplanationJsonExtras& extras, JsonWriter& json) {
+  const ExplanationVertex& vertex = explanation.vertices[v];
   const uint32_t first = vertex.members[0];
   const bool merged = vertex.members.size() > 1;
   json.BeginObject().Field("id", x.str(x.id[first]));
@@ -31,18 +33,20 @@ void WriteVertex(const Execution& x, const ExplanationVertex& vertex, JsonWriter
     WriteIntervals("intervals_ns", vertex.intervals, json);
     WriteIntervals("self_intervals_ns", vertex.self_intervals, json);
   }
+  if (extras.vertex) extras.vertex(v, json);
   json.EndObject();
 }
 
 }  // namespace
 
 std::string ExplanationJson(const Execution& x, const Explanation& explanation,
-                            ExplanationView view) {
+                            ExplanationView view, const ExplanationJsonExtras& extras) {
   JsonWriter json;
   json.BeginObject().Field("delay_ns", explanation.delay_ns);
   json.Field("from", x.str(x.id[explanation.from])).Field("root", x.str(x.id[explanation.root]));
   json.Key("vertices").BeginArray();
-  for (const ExplanationVertex& vertex : explanation.vertices) WriteVertex(x, vertex, json);
+  for (size_t v = 0; v < explanation.vertices.size(); ++v)
+    WriteVertex(x, explanation, v, extras, json);
   json.EndArray().Key("edges").BeginArray();
   const auto id = [&](uint32_t vertex) {
     return x.str(x.id[explanation.vertices[vertex].members[0]]);
@@ -53,14 +57,18 @@ std::string ExplanationJson(const Execution& x, const Explanation& explanation,
     if (view != ExplanationView::kRaw) json.Field("delay_ns", edge.delay_ns);
     json.EndObject();
   }
-  const ExplanationSizes& sizes = explanation.sizes;
-  json.EndArray().Key("sizes").BeginObject();
-  json.Field("raw", sizes.raw).Field("nonzero", sizes.nonzero);
-  json.Field("pruned", sizes.pruned).Field("aggregated", sizes.aggregated).EndObject();
+  json.EndArray();
+  if (extras.sizes == ExplanationJsonExtras::Sizes::kShown) {
+    const ExplanationSizes& sizes = explanation.sizes;
+    json.Key("sizes").BeginObject();
+    json.Field("raw", sizes.raw).Field("nonzero", sizes.nonzero);
+    json.Field("pruned", sizes.pruned).Field("aggregated", sizes.aggregated).EndObject();
+  }
   if (explanation.what_if) {
     json.Key("what_if").BeginObject().Field("matched", explanation.what_if->matched);
     json.Field("delay_ns", explanation.what_if->delay_ns).EndObject();
   }
+  if (extras.answer) extras.answer(json);
   json.EndObject();
   return json.Take();
 }

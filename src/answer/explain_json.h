@@ -1,6 +1,7 @@
 // An explanation as JSON, in the form that docs/EXPLAIN.md describes.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "analysis/provenance/execution.h"
@@ -8,8 +9,18 @@
 
 namespace wf {
 
+class JsonWriter;
+
+// What an answer about stored traces says besides.
+struct ExplanationJsonExtras {
+  enum class Sizes { kShown, kLeftOut } sizes = Sizes::kShown;
+  std::function<void(size_t vertex, JsonWriter&)>
+      vertex;                               // further members of a vertex; may be empty
+  std::function<void(JsonWriter&)> answer;  // of the whole; may be empty
+};
+
 // `view` is the one the explanation was made for: edges of the raw graph carry no delay.
 std::string ExplanationJson(const Execution& execution, const Explanation& explanation,
-                            ExplanationView view);
+                            ExplanationView view, const ExplanationJsonExtras& extras = {});
 
 }  // namespace wf

@@ -7,8 +7,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
+#include "answer/explain_dot.h"
+#include "answer/explain_graph.h"
 #include "answer/explain_json.h"
+#include "answer/explain_svg.h"
+#include "answer/explain_text.h"
+#include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "net/decoding_reader.h"
 
@@ -17,7 +23,8 @@ namespace {
 
 struct ExplainFlags {
   std::string events, from, to, extract;
-  bool raw = false, no_aggregate = false;
+  std::string trace, service, operation, since, until, slowest, clock, resources;  // stored traces
+  bool raw = false, no_aggregate = false, stats = false, baseline = false;
   std::vector<std::string> what_if;
   std::optional<Nanos> retain_from;
 };
@@ -62,7 +69,10 @@ Result<uint32_t> FindEvent(const Execution& execution, const ExplainFlags& flags
 Status PrintExplanation(const Execution& execution, const Explanation& explanation,
                         ExplanationView view, const std::string& format) {
   if (format == "json") return Print(ExplanationJson(execution, explanation, view) + "\n");
-  return BadInput("explain: only --format json is known", "add --format json");
+  const ExplainGraph graph = NamedExplanation(execution, explanation);
+  return Print(format == "dot"   ? ExplainDot(graph)
+               : format == "svg" ? ExplainSvg(graph)
+                                 : ExplainText(graph));
 }
 
 Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
@@ -86,16 +96,59 @@ Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
   return PrintExplanation(execution, explanation, options.view, common.format);
 }
 
+// Requests in the store: the question goes where the store is.
+Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
+  if (!flags.extract.empty())
+    return BadInput("--extract: only of a file of events", "wherefore explain --events FILE");
+  Question question{"explain", flags.trace, {}};
+  const auto text = [&](const char* name, const std::string& value) {
+    if (!value.empty()) question.params.Add(name, value);
+  };
+  text("from", flags.from);
+  text("to", flags.to);
+  text("service", flags.service);
+  text("operation", flags.operation);
+  text("since", flags.since);
+  text("until", flags.until);
+  text("slowest", flags.slowest);
+  text("clock", flags.clock);
+  if (flags.raw) text("raw", "true");
+  if (flags.no_aggregate) text("no_aggregate", "true");
+  if (flags.stats) text("stats", "true");
+  if (flags.baseline) text("baseline", "true");
+  for (const std::string& change : flags.what_if) text("what_if", change);
+  if (flags.retain_from) text("retain_from_ns", std::to_string(*flags.retain_from));
+  if (common.format != "json") text("format", common.format);
+  if (!flags.resources.empty()) {
+    std::ifstream file(flags.resources, std::ios::binary);
+    std::ostringstream read;
+    if (!file || !(read << file.rdbuf()))
+      return BadInput(flags.resources + ": cannot be read, or is empty",
+                      "docs/EXPLAIN.md shows a file of resources");
+    question.body = read.str();
+  }
+  WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
+  WF_ASSIGN(const Answer answer, store->Ask(question));
+  return Print(answer.body);
+}
+
 }  // namespace
 
 Verb AddExplain(CLI::App& root) {
-  Verb verb =
-      MakeVerb(root, "explain", "Where the time between two events went, and who was in the way");
+  Verb verb = MakeVerb(root, "explain", "Where the time of a request went, and who was in the way");
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<ExplainFlags>();
+  app.add_option("TRACE_ID", flags->trace, "a stored request");
+  app.add_option("--service", flags->service, "without TRACE_ID: the slowest of this service");
+  app.add_option("--operation", flags->operation, "… of this name");
+  app.add_option("--since", flags->since, "… from this time on: 15m (the default), RFC 3339, ns");
+  app.add_option("--until", flags->until, "… before this time");
+  app.add_option("--slowest", flags->slowest, "… so many of them, merged into one answer (20)");
   app.add_option("--events", flags->events, "provenance events, JSON lines; - is standard input");
-  app.add_option("--from", flags->from, "from the start of this event");
-  app.add_option("--to", flags->to, "to the end of this one, which it had a part in causing");
+  app.add_option("--from", flags->from,
+                 "from the start of this event; of a stored request SPAN[:start|:end]");
+  app.add_option("--to", flags->to,
+                 "to the end of this one, which it had a part in causing; likewise");
   CLI::Option* raw =
       app.add_flag("--raw", flags->raw, "everything that could have had a part, without delay too");
   app.add_flag("--no-aggregate", flags->no_aggregate, "alike off-path work one by one")
@@ -107,12 +160,23 @@ Verb AddExplain(CLI::App& root) {
       ->take_all();
   app.add_option("--retain-from-ns", flags->retain_from,
                  "events that end before it are gone, and causes that are not there");
+  app.add_flag("--stats", flags->stats, "TRACE_ID, --service: say how large the graphs are");
+  app.add_flag("--baseline", flags->baseline, "… beside what is normal for the operation");
+  app.add_option("--clock", flags->clock, "… by clocks aligned (hosts' clocks corrected) or raw");
+  app.add_option("--resources", flags->resources,
+                 "… a YAML file of resources spans do not tell of");
   app.add_option("--extract", flags->extract, "write the events that the explanation needs here");
   verb.run = [flags, common = verb.common]() -> Status {
-    if (!flags->events.empty()) return ExplainEvents(*flags, *common);
-    return BadInput("explain: --events is missing",
-                    "wherefore explain --events FILE --from ID --to ID");
+    if (!flags->events.empty()) {
+      if (flags->trace.empty() && flags->service.empty()) return ExplainEvents(*flags, *common);
+      return BadInput("explain: --events, and a request of the store", "leave one out");
+    }
+    return ExplainStored(*flags, *common);
   };
+  app.remove_option(app.get_option("--format"));
+  app.add_option("--format", verb.common->format, "text, json, dot or svg")
+      ->check(CLI::IsMember({"text", "json", "dot", "svg"}))
+      ->capture_default_str();
   return verb;
 }
 

@@ -106,6 +106,12 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
 // Who a block's process is, as resources name it: "storage/INSTANCE", "storage@HOST:PID", "storage@HOST", "storage".
 std::string ProcessName(const Trace& trace, const Block& block);
 
+// The value of an attribute of the block or its process, as text; all values, lists taken apart.
+std::optional<std::string> BlockAttribute(const Trace& trace, const Block& block,
+                                          std::string_view key);
+std::vector<std::string> BlockAttributeValues(const Trace& trace, const Block& block,
+                                              std::string_view key);
+
 // A stretch in which a block may have waited for a resource of its process (or one of its own).
 struct TraceWait {
   uint32_t block = kNone;

@@ -68,11 +68,4 @@ void CollectOneWayTimes(const TraceFrames& frames, OneWayTimes& least);
 // Fills `arrived` of frames whose arrival is not told; counts what was done.
 void EstimateArrivals(TraceFrames& frames, const OneWayTimes& least, TraceAssumptions& assumed);
 
-// The value of an attribute of the block or its process, as text.
-std::optional<std::string> BlockAttribute(const Trace& trace, const Block& block,
-                                          std::string_view key);
-// All values, lists taken apart: for attributes that may be given several times.
-std::vector<std::string> BlockAttributeValues(const Trace& trace, const Block& block,
-                                              std::string_view key);
-
 }  // namespace wf

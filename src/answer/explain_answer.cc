@@ -1,0 +1,344 @@
+#include "answer/explain_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "answer/explain_config.h"
+#include "answer/explain_dot.h"
+#include "answer/explain_graph.h"
+#include "answer/explain_json.h"
+#include "answer/explain_svg.h"
+#include "answer/explain_text.h"
+#include "answer/traces_answer.h"
+#include "json/json_writer.h"
+
+namespace wf {
+namespace {
+
+constexpr int64_t kDefaultSlowest = 20, kMostSlowest = 200;
+// Search answers newest first: this many are looked at for the slowest.
+constexpr size_t kSearchedForSlowest = 20'000;
+constexpr Nanos kDefaultSince = 15 * kMinute;
+
+Result<bool> Switch(const Params& params, std::string_view name) {
+  const auto text = params.Get(name);
+  if (!text || text->empty() || *text == "false" || *text == "0") return false;
+  if (*text == "true" || *text == "1") return true;
+  return BadInput("--" + std::string(name) + ": \"" + *text + "\" is neither true nor false",
+                  "give it without a value, or leave it out");
+}
+
+Result<ExplainQuestion> ParseQuestion(const Question& question) {
+  const Params& params = question.params;
+  ExplainQuestion asked;
+  WF_ASSIGN(const bool raw, Switch(params, "raw"));
+  WF_ASSIGN(const bool pruned, Switch(params, "no_aggregate"));
+  if (raw && pruned)
+    return BadInput("--raw and --no-aggregate exclude each other", "leave one out");
+  if (raw) asked.view = ExplanationView::kRaw;
+  if (pruned) asked.view = ExplanationView::kPruned;
+  WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
+  if (clock == "raw") asked.clock = ClockMode::kRaw;
+  for (const std::string& text : params.All("what_if")) {
+    if (text.empty()) continue;
+    WF_ASSIGN(ExplainWhatIf change, ParseExplainWhatIf(text));
+    asked.what_if.push_back(std::move(change));
+  }
+  WF_ASSIGN(asked.retain_from, params.Integer("retain_from_ns", INT64_MIN, INT64_MAX));
+  if (!question.body.empty()) {
+    WF_ASSIGN(asked.config, ReadExplainConfig(question.body, "resources"));
+  }
+  return asked;
+}
+
+// SPAN[:start|:end].
+Result<ExplainPlace> ParsePlace(const Params& params, std::string_view flag, SpanSide side) {
+  ExplainPlace place{{}, side};
+  const auto text = params.Get(flag);
+  if (!text || text->empty()) return place;
+  const size_t colon = text->find(':');
+  if (colon != std::string::npos) {
+    const std::string which = text->substr(colon + 1);
+    if (which != "start" && which != "end") {
+      return BadInput("--" + std::string(flag) + ": \"" + *text + "\": \"" + which +
+                          "\" is neither start nor end",
+                      "as in --" + std::string(flag) + " 00f067aa0ba902b7:end");
+    }
+    place.side = which == "start" ? SpanSide::kStart : SpanSide::kEnd;
+  }
+  auto id = ParseSpanId(std::string_view(*text).substr(0, colon));
+  if (!id.ok())
+    return BadInput("--" + std::string(flag) + ": " + id.error().message, id.error().hint);
+  place.span = *id;
+  return place;
+}
+
+// An explanation on its way out.
+struct Shown {
+  ExplainedRequests found;
+  Explanation explanation;
+  std::optional<ExplainBaseline> baseline;
+  std::vector<TraceId> requests;  // of the form without a trace id
+  bool stats = false;
+};
+
+void WriteAssumed(const TraceAssumptions& assumed, JsonWriter& json) {
+  json.Key("assumed").BeginObject().Key("arrivals").BeginObject();
+  json.Field("recorded", assumed.arrivals_recorded)
+      .Field("least_one_way", assumed.arrivals_estimated)
+      .Field("span_start", assumed.arrivals_unknown)
+      .EndObject();
+  json.Key("resources").BeginArray();
+  for (const AssumedResource& resource : assumed.resources) {
+    json.BeginObject().Field("resource", resource.resource).Field("servers", resource.servers);
+    json.Field("servers_by", ToldByName(resource.servers_by));
+    if (resource.kind) {
+      json.Field("kind", ServerKindName(*resource.kind));
+      json.Field("kind_by", ToldByName(resource.kind_by));
+    }
+    json.EndObject();
+  }
+  json.EndArray()
+      .Field("spans_moved", assumed.spans_moved)
+      .Field("causes_dropped", assumed.causes_dropped)
+      .Field("holds_dropped", assumed.holds_dropped)
+      .EndObject();
+}
+
+void WriteLoaded(const ExplainLoadCounts& loaded, JsonWriter& json) {
+  json.Key("loaded").BeginObject().Field("traces", loaded.traces).Field("spans", loaded.spans);
+  json.Field("queries", loaded.queries)
+      .Field("left_out_traces", loaded.left_out)
+      .Field("stretches_cut", loaded.stretches_cut)
+      .Field("waits_ignored", loaded.waits_ignored)
+      .EndObject();
+}
+
+// Whose work a vertex is: each trace and each span once, in the order of its members.
+void WriteSources(const ExplainedRequests& found, const ExplanationVertex& vertex,
+                  JsonWriter& json) {
+  std::vector<std::string> traces, spans;
+  const auto once = [](std::vector<std::string>& list, std::string id) {
+    if (std::find(list.rbegin(), list.rend(), id) == list.rend()) list.push_back(std::move(id));
+  };
+  for (const uint32_t e : vertex.members) {
+    once(traces, ToHex(found.sources[e].first));
+    once(spans, ToHex64(found.sources[e].second));
+  }
+  json.Key("trace_ids").BeginArray();
+  for (const std::string& id : traces) json.String(id);
+  json.EndArray().Key("span_ids").BeginArray();
+  for (const std::string& id : spans) json.String(id);
+  json.EndArray();
+}
+
+std::string ShownJson(const Shown& shown, ExplanationView view) {
+  const auto keys = KeysOf(shown.found.execution, shown.explanation);
+  ExplanationJsonExtras extras;
+  using Sizes = ExplanationJsonExtras::Sizes;
+  extras.sizes = shown.stats ? Sizes::kShown : Sizes::kLeftOut;
+  extras.vertex = [&](size_t v, JsonWriter& json) {
+    WriteSources(shown.found, shown.explanation.vertices[v], json);
+    if (shown.baseline) json.Field("baseline_ns", shown.baseline->Of(keys[v]));
+  };
+  extras.answer = [&](JsonWriter& json) {
+    if (!shown.requests.empty()) {
+      json.Key("requests").BeginArray();
+      for (const TraceId& id : shown.requests) json.String(ToHex(id));
+      json.EndArray();
+    }
+    if (shown.baseline) {
+      json.Key("baseline").BeginObject().Field("requests", shown.baseline->requests);
+      json.Field("median_ns", shown.baseline->median_ns).EndObject();
+    }
+    WriteAssumed(shown.found.assumed, json);
+    WriteLoaded(shown.found.loaded, json);
+  };
+  return ExplanationJson(shown.found.execution, shown.explanation, view, extras);
+}
+
+// What a reader must know to trust the answer, in words.
+std::vector<std::string> NotesOf(const Shown& shown) {
+  std::vector<std::string> notes;
+  const TraceAssumptions& assumed = shown.found.assumed;
+  const ExplainLoadCounts& loaded = shown.found.loaded;
+  if (!shown.requests.empty())
+    notes.push_back(fmt::format("the slowest {} requests together", shown.requests.size()));
+  if (assumed.arrivals_estimated > 0) {
+    notes.push_back(fmt::format(
+        "{} of {} servers did not record when a request arrived: taken for its sending plus the "
+        "least time seen on the way",
+        assumed.arrivals_estimated, assumed.arrivals_estimated + assumed.arrivals_recorded));
+  }
+  int64_t guessed = 0;
+  for (const AssumedResource& resource : assumed.resources)
+    guessed += resource.kind && resource.servers_by == ToldBy::kConcurrency;
+  if (guessed > 0) {
+    notes.push_back(fmt::format("workers of {} process{} inferred from concurrency: no thread ids",
+                                guessed, guessed == 1 ? "" : "es"));
+  }
+  if (loaded.left_out > 0 || loaded.stretches_cut > 0) {
+    notes.push_back(fmt::format("left out: {} traces beyond the limit, {} stretches cut short",
+                                loaded.left_out, loaded.stretches_cut));
+  }
+  return notes;
+}
+
+ExplainGraph GraphOf(const Shown& shown) {
+  ExplainGraph graph = NamedExplanation(shown.found.execution, shown.explanation);
+  if (shown.baseline) {
+    const auto keys = KeysOf(shown.found.execution, shown.explanation);
+    for (size_t v = 0; v < keys.size(); ++v)
+      graph.nodes[v].baseline_ns = shown.baseline->Of(keys[v]);
+  }
+  if (!shown.stats) graph.sizes.reset();
+  graph.notes = NotesOf(shown);
+  return graph;
+}
+
+Answer Show(const Question& question, const Shown& shown, ExplanationView view) {
+  const auto format = question.params.Get("format");
+  if (format == "text") return TextAnswer(ExplainText(GraphOf(shown)));
+  if (format == "dot") return {"text/vnd.graphviz", ExplainDot(GraphOf(shown))};
+  if (format == "svg") return {"image/svg+xml", ExplainSvg(GraphOf(shown))};
+  return JsonAnswer(ShownJson(shown, view));
+}
+
+// Adds what is normal for the targets' root operation.
+Status AddBaseline(const AnswerContext& context, const ExplainQuestion& asked,
+                   const ExplainTraces& traces, const std::vector<ExplainTarget>& targets,
+                   Shown& shown) {
+  const Trace& trace = *traces.Find(targets[0].trace);
+  const Block& root = trace.blocks[trace.main_root()];
+  WF_ASSIGN(shown.baseline,
+            FindBaseline(context, asked, std::string(trace.service(root)),
+                         std::string(trace.str(root.name)), targets, root.raw_start_ns));
+  return {};
+}
+
+Result<Answer> OneRequest(const AnswerContext& context, const Question& question) {
+  const Params& params = question.params;
+  WF_TRY(params.Check({"from", "to", "raw", "no_aggregate", "stats", "baseline", "retain_from_ns",
+                       "clock", "format", "width"},
+                      {"what_if"}));
+  ExplainTarget target;
+  WF_ASSIGN(target.trace, ParseTraceId(question.argument));
+  WF_ASSIGN(target.from, ParsePlace(params, "from", SpanSide::kStart));
+  WF_ASSIGN(target.to, ParsePlace(params, "to", SpanSide::kEnd));
+  WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
+  WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
+  Shown shown;
+  WF_ASSIGN(shown.stats, Switch(params, "stats"));
+  ExplainTraces traces(context, asked.clock);
+  WF_TRY(traces.Read({target.trace}));
+  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, {target}));
+  shown.explanation = shown.found.each[0];
+  if (baseline) WF_TRY(AddBaseline(context, asked, traces, {target}, shown));
+  return Show(question, shown, asked.view);
+}
+
+// The slowest spans of a service and operation, slowest first.
+Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
+                                                  const TraceQuery& query, size_t slowest,
+                                                  ExplainTraces& traces) {
+  std::vector<TraceSummary> found;
+  TraceQuery next = query;
+  next.limit = 1000;
+  while (found.size() < kSearchedForSlowest) {
+    WF_ASSIGN(SearchPage page, context.store.Search(context.tenant, next));
+    found.insert(found.end(), page.traces.begin(), page.traces.end());
+    if (!page.next) break;
+    next.cursor = page.next;
+  }
+  std::stable_sort(found.begin(), found.end(), [](const TraceSummary& a, const TraceSummary& b) {
+    return a.duration_ns > b.duration_ns;
+  });
+  // A trace is at least as long as what is asked about in it; a few more are read, as the rest may be other work.
+  found.resize(std::min(found.size(), 4 * slowest));
+  std::vector<TraceId> ids;
+  for (const TraceSummary& trace : found) ids.push_back(trace.trace_id);
+  WF_TRY(traces.Read(ids));
+  struct Candidate {
+    Nanos duration;
+    ExplainTarget target;
+  };
+  std::vector<Candidate> candidates;
+  for (const TraceId& id : ids) {
+    const Trace* trace = traces.Find(id);
+    if (trace == nullptr) continue;
+    const Block* longest = nullptr;
+    for (const Block& block : trace->blocks) {
+      if (block.stand_in() || trace->service(block) != *query.service ||
+          trace->str(block.name) != *query.operation)
+        continue;
+      if (longest == nullptr || block.duration() > longest->duration()) longest = &block;
+    }
+    if (longest == nullptr) continue;
+    const SpanId span{longest->id};
+    candidates.push_back(
+        {longest->duration(), {id, {span, SpanSide::kStart}, {span, SpanSide::kEnd}}});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.duration > b.duration; });
+  std::vector<ExplainTarget> targets;
+  for (size_t i = 0; i < std::min(slowest, candidates.size()); ++i)
+    targets.push_back(candidates[i].target);
+  return targets;
+}
+
+Result<Answer> SlowestRequests(const AnswerContext& context, const Question& question) {
+  const Params& params = question.params;
+  for (const char* flag : {"from", "to"}) {
+    if (params.Get(flag).value_or("").empty()) continue;
+    return BadInput("--" + std::string(flag) + ": names a span, so it needs the id of one trace",
+                    "wherefore explain ID --" + std::string(flag) + " " + *params.Get(flag));
+  }
+  WF_TRY(params.Check(
+      {"from", "to", "service", "operation", "since", "until", "slowest", "raw", "no_aggregate",
+       "stats", "baseline", "retain_from_ns", "clock", "format", "width"},
+      {"what_if"}));
+  TraceQuery query;
+  query.service = params.Get("service");
+  query.operation = params.Get("operation");
+  if (query.service.value_or("").empty() || query.operation.value_or("").empty()) {
+    return BadInput("explain: neither a trace id nor --service and --operation",
+                    "wherefore explain ID, or explain --service S --operation O --since 15m");
+  }
+  WF_ASSIGN(const auto since, params.Instant("since", context.now));
+  WF_ASSIGN(const auto until, params.Instant("until", context.now));
+  query.time.from = since.value_or(SaturatingSub(context.now, kDefaultSince));
+  if (until) query.time.until = *until;
+  WF_ASSIGN(const auto slowest, params.Integer("slowest", 1, kMostSlowest));
+  WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
+  WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
+  Shown shown;
+  WF_ASSIGN(shown.stats, Switch(params, "stats"));
+  ExplainTraces searched(context, asked.clock);
+  WF_ASSIGN(const std::vector<ExplainTarget> targets,
+            SlowestTargets(context, query, static_cast<size_t>(slowest.value_or(kDefaultSlowest)),
+                           searched));
+  if (targets.empty()) {
+    return NotFound(
+        "no request of " + *query.service + " named " + *query.operation + " in that time",
+        "wherefore operations --service " + *query.service + " lists the names; " +
+            "--since reaches further back");
+  }
+  ExplainTraces traces(context, asked.clock);
+  for (const ExplainTarget& target : targets) shown.requests.push_back(target.trace);
+  WF_TRY(traces.Read(shown.requests));
+  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, targets));
+  shown.explanation = MergeExplanations(shown.found.execution, shown.found.each);
+  if (baseline) WF_TRY(AddBaseline(context, asked, traces, targets, shown));
+  return Show(question, shown, asked.view);
+}
+
+}  // namespace
+
+Result<Answer> AnswerExplain(const AnswerContext& context, const Question& question) {
+  return question.argument.empty() ? SlowestRequests(context, question)
+                                   : OneRequest(context, question);
+}
+
+}  // namespace wf

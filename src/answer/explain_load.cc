@@ -1,0 +1,252 @@
+#include "answer/explain_load.h"
+
+#include <algorithm>
+#include <set>
+
+#include "answer/clock_answer.h"
+#include "model/trace_builder.h"
+
+namespace wf {
+namespace {
+
+// Stretches of one place closer than this are asked for at once: a query costs a millisecond or two, whatever it finds.
+constexpr Nanos kJoinStretches = 20 * kMilli;
+// So many traces tell the least one-way time between services that do not record arrivals.
+constexpr size_t kOneWaySample = 50;
+constexpr Nanos kOneWaySince = 10 * kMinute;
+constexpr size_t kOneWayServices = 8;
+// How long before a stretch a trace may have begun that still runs in it, where only starts can be searched.
+constexpr Nanos kSearchBack = kMinute;
+
+std::string_view ProcessHost(const Trace& trace, const Block& block) {
+  if (block.process == kNone) return {};
+  return trace.events->str(trace.events->processes[trace.processes[block.process]].host);
+}
+
+}  // namespace
+
+Status ExplainTraces::Read(const std::vector<TraceId>& ids) {
+  std::vector<TraceId> unread;
+  for (const TraceId& id : ids) {
+    if (by_id_.count(id) == 0) unread.push_back(id);
+  }
+  std::sort(unread.begin(), unread.end());
+  unread.erase(std::unique(unread.begin(), unread.end()), unread.end());
+  if (unread.empty()) return {};
+  WF_ASSIGN(EventBatch read, context_.store.ReadTraces(context_.tenant, unread));
+  if (read.empty()) return {};
+  const EventBatch& events = batches_.emplace_back(std::move(read));
+  WF_ASSIGN(const HostClocks clocks, ClocksFor(context_.store, context_.tenant, events));
+  BuildOptions build;
+  build.clock = clock_;
+  build.now_ns = context_.now;
+  build.clocks = &clocks;
+  std::map<TraceId, std::vector<uint32_t>> rows;
+  for (uint32_t row = 0; row < events.size(); ++row) rows[events.trace_id(row)].push_back(row);
+  for (auto& [id, of_trace] : rows) {
+    const Trace& trace = traces_.emplace_back(BuildTrace(events, std::move(of_trace), build));
+    by_id_[id] = &trace;
+    ++counts_.traces;
+    counts_.spans += static_cast<int64_t>(trace.blocks.size());
+  }
+  return {};
+}
+
+const Trace* ExplainTraces::Find(TraceId id) const {
+  const auto at = by_id_.find(id);
+  return at == by_id_.end() ? nullptr : at->second;
+}
+
+std::vector<const Trace*> ExplainTraces::traces() const {
+  std::vector<const Trace*> out;
+  for (const auto& [id, trace] : by_id_) out.push_back(trace);
+  return out;
+}
+
+void ExplainTraces::AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset,
+                             Wants& wants) {
+  Wanted& wanted = wants[name];
+  wanted.place = std::move(place);
+  wanted.stretches.push_back(stretch);
+  wanted.offset = offset;
+}
+
+void ExplainTraces::Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants) {
+  const Block& block = trace.blocks[wait.block];
+  if (block.stand_in()) return;
+  const Nanos from = std::max(wait.from_ns, within.first);
+  const Nanos until = std::min(wait.until_ns, within.second);
+  if (from >= until) return;
+  if (SaturatingSub(until, from) < least_wait_) {
+    ++counts_.waits_ignored;
+    return;
+  }
+  // The store knows what hosts recorded.
+  const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
+  const Stretch stretch = {SaturatingAdd(from, offset), SaturatingAdd(until, offset)};
+  Place process;
+  process.service = trace.service(block);
+  const auto attribute = [&](std::string_view key) { return BlockAttribute(trace, block, key); };
+  if (const auto instance = attribute("service.instance.id")) {
+    process.keys.emplace_back(ResourceKey::kInstance, *instance);
+  } else if (const std::string_view host = ProcessHost(trace, block); !host.empty()) {
+    process.keys.emplace_back(ResourceKey::kHost, host);
+    if (const auto pid = attribute("process.pid"))
+      process.keys.emplace_back(ResourceKey::kPid, *pid);
+  }
+  AddPlace(ProcessName(trace, block), std::move(process), stretch, offset, wants);
+  if (const auto partition = attribute("messaging.destination.partition.id"))
+    AddPlace("partition " + *partition, {{{ResourceKey::kPartition, *partition}}, ""}, stretch,
+             offset, wants);
+  for (const std::string& name : BlockAttributeValues(trace, block, "wherefore.resource"))
+    AddPlace("resource " + name, {{{ResourceKey::kResource, name}}, ""}, stretch, offset, wants);
+}
+
+std::vector<ExplainTraces::Stretch> ExplainTraces::NotYetAsked(const std::string& place,
+                                                               std::vector<Stretch> stretches) {
+  std::sort(stretches.begin(), stretches.end());
+  std::vector<Stretch> joined;
+  for (const Stretch& stretch : stretches) {
+    if (!joined.empty() && stretch.first <= SaturatingAdd(joined.back().second, kJoinStretches))
+      joined.back().second = std::max(joined.back().second, stretch.second);
+    else
+      joined.push_back(stretch);
+  }
+  std::vector<Stretch>& asked = asked_[place];
+  const auto known = [&](const Stretch& s) {
+    return std::any_of(asked.begin(), asked.end(), [&](const Stretch& a) {
+      return a.first <= s.first && s.second <= a.second;
+    });
+  };
+  joined.erase(std::remove_if(joined.begin(), joined.end(), known), joined.end());
+  asked.insert(asked.end(), joined.begin(), joined.end());
+  return joined;
+}
+
+void ExplainTraces::Extend(Relevant& found, TraceId id, Stretch stretch) {
+  if (stretch.first > stretch.second) return;
+  const auto [at, added] = found.try_emplace(id, stretch);
+  if (added) return;
+  at->second.first = std::min(at->second.first, stretch.first);
+  at->second.second = std::max(at->second.second, stretch.second);
+}
+
+Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found) {
+  if (place.keys.empty()) return AskByService(place, stretch, offset, found);
+  ResourceQuery query;
+  query.keys = place.keys;
+  query.time = {stretch.first, stretch.second};
+  query.limit = limits_.rows_a_query;
+  WF_ASSIGN(const ResourcePage page, context_.store.OnResource(context_.tenant, query));
+  ++counts_.queries;
+  if (page.next) ++counts_.stretches_cut;
+  const EventBatch& rows = page.rows;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const Process& process = rows.processes[rows.process[row]];
+    if (!place.service.empty() && rows.str(process.service) != place.service) continue;
+    const Nanos start = rows.start_ns[row];
+    const bool ended = (rows.marks[row] & kHasEnd) && rows.end_ns[row] > start;
+    const Nanos end = ended ? rows.end_ns[row] : start;
+    Extend(found, rows.trace_id(row),
+           {SaturatingSub(std::max(start, stretch.first), offset),
+            SaturatingSub(std::min(std::max(end, stretch.first), stretch.second), offset)});
+  }
+  return {};
+}
+
+// Spans that tell neither of an instance nor of a host: whatever the service did about that time.
+Status ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offset,
+                                   Relevant& found) {
+  TraceQuery query;
+  query.service = place.service;
+  query.time = {SaturatingSub(stretch.first, kSearchBack), stretch.second};
+  query.limit = std::min(limits_.traces, limits_.rows_a_query);
+  WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
+  ++counts_.queries;
+  if (page.next) ++counts_.stretches_cut;
+  for (const TraceSummary& trace : page.traces) {
+    if (SaturatingAdd(trace.start_ns, trace.duration_ns) < stretch.first) continue;
+    Extend(found, trace.trace_id,
+           {SaturatingSub(stretch.first, offset), SaturatingSub(stretch.second, offset)});
+  }
+  return {};
+}
+
+// Where arrivals are not recorded, the quickest calls of other times tell how long the way takes.
+Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows) {
+  std::set<std::string> services;
+  Nanos first = INT64_MAX, last = INT64_MIN;
+  for (const ExplainWindow& window : windows) {
+    const Trace* trace = Find(window.trace);
+    if (trace == nullptr || !AddOneWayTimes(*trace, least_one_way_)) continue;
+    first = std::min(first, window.from_ns);
+    last = std::max(last, window.until_ns);
+    for (const TraceWait& wait : FindWaits(*trace)) {
+      const Block& block = trace->blocks[wait.block];
+      if (!block.stand_in()) services.insert(std::string(trace->service(block)));
+    }
+  }
+  size_t asked = 0;
+  for (const std::string& service : services) {
+    if (asked++ == kOneWayServices) break;
+    TraceQuery query;
+    query.service = service;
+    query.time = {SaturatingSub(first, kOneWaySince), last};
+    query.limit = kOneWaySample;
+    WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
+    std::vector<TraceId> ids;
+    for (const TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
+    ExplainTraces sample(context_, clock_);
+    WF_TRY(sample.Read(ids));
+    for (const Trace* trace : sample.traces()) AddOneWayTimes(*trace, least_one_way_);
+  }
+  return {};
+}
+
+Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) {
+  WF_TRY(ReadOneWayTimes(windows));
+  least_wait_ = INT64_MAX;
+  Relevant fresh;
+  for (const ExplainWindow& window : windows) {
+    const Nanos length = SaturatingSub(window.until_ns, window.from_ns);
+    least_wait_ = std::min(least_wait_, std::max<Nanos>(1, length / 1000));
+    Extend(fresh, window.trace, {window.from_ns, window.until_ns});
+  }
+  looked_at_ = fresh;
+  for (int round = 0; !fresh.empty() && round < limits_.rounds; ++round) {
+    Wants wants;
+    for (const auto& [id, within] : fresh) {
+      const Trace* trace = Find(id);
+      if (trace == nullptr) continue;
+      for (const TraceWait& wait : FindWaits(*trace)) Want(*trace, wait, within, wants);
+    }
+    Relevant found;
+    for (auto& [name, wanted] : wants) {
+      for (const Stretch& stretch : NotYetAsked(name, std::move(wanted.stretches)))
+        WF_TRY(Ask(wanted.place, stretch, wanted.offset, found));
+    }
+    std::vector<TraceId> unread;
+    for (const auto& [id, stretch] : found) {
+      if (by_id_.count(id) == 0) unread.push_back(id);
+    }
+    const size_t room = limits_.traces > by_id_.size() ? limits_.traces - by_id_.size() : 0;
+    const bool full = counts_.spans >= static_cast<int64_t>(limits_.spans);
+    const size_t taken = full ? 0 : std::min(room, unread.size());
+    counts_.left_out += static_cast<int64_t>(unread.size() - taken);
+    unread.resize(taken);
+    WF_TRY(Read(unread));
+    // Follow what is new: traces, or other times of traces.
+    fresh.clear();
+    for (const auto& [id, stretch] : found) {
+      const auto known = looked_at_.find(id);
+      if (known != looked_at_.end() && known->second.first <= stretch.first &&
+          stretch.second <= known->second.second)
+        continue;
+      fresh.emplace(id, stretch);
+      Extend(looked_at_, id, stretch);
+    }
+  }
+  return {};
+}
+
+}  // namespace wf

@@ -1,0 +1,92 @@
+// What explaining a request needs of the store: its trace, and the traces that shared a resource with it while it
+// waited; then those that these waited for at that time, and so on. Nothing else is read, and no more than a bounded
+// number of traces; what was left out is counted.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/provenance/trace_execution.h"
+#include "answer/answer.h"
+#include "model/trace.h"
+
+namespace wf {
+
+struct ExplainLimits {
+  size_t traces = 5'000;   // about 40 MB
+  size_t spans = 400'000;  // checked before each step: one trace may exceed it
+  size_t rows_a_query = 20'000;
+  int rounds = 8;  // from whom one waited for to whom that one waited for
+};
+
+struct ExplainLoadCounts {
+  int64_t traces = 0, spans = 0;
+  int64_t queries = 0;        // of what ran on a resource in a stretch of time
+  int64_t left_out = 0;       // traces that would have been read but for the limits
+  int64_t stretches_cut = 0;  // of which more ran there than is looked at
+  int64_t waits_ignored = 0;  // shorter than a thousandth of the request
+};
+
+// A stretch of a trace that is to be explained, by the clock the traces are built with.
+struct ExplainWindow {
+  TraceId trace;
+  Nanos from_ns = 0, until_ns = 0;
+};
+
+class ExplainTraces {
+ public:
+  ExplainTraces(const AnswerContext& context, ClockMode clock, const ExplainLimits& limits = {})
+      : context_(context), clock_(clock), limits_(limits) {}
+  ExplainTraces(const ExplainTraces&) = delete;  // traces borrow the batches
+
+  // Reads these traces; one that is not there is left out.
+  Status Read(const std::vector<TraceId>& ids);
+  const Trace* Find(TraceId id) const;  // null if it was not there
+  // Reads whoever shared a resource while these waited.
+  Status ReadNeighbours(const std::vector<ExplainWindow>& windows);
+
+  std::vector<const Trace*> traces() const;
+  const ExplainLoadCounts& counts() const { return counts_; }
+  const OneWayTimes& least_one_way() const { return least_one_way_; }
+
+ private:
+  using Stretch = std::pair<Nanos, Nanos>;
+  // Whom to ask the store for: a process, a partition, a named resource.
+  struct Place {
+    std::vector<std::pair<ResourceKey, std::string>> keys;
+    std::string service;  // rows of others are passed over; empty: of any
+  };
+  struct Wanted {
+    Place place;
+    std::vector<Stretch> stretches;  // as recorded there
+    Nanos offset = 0;                // of its host's clock
+  };
+  using Wants = std::map<std::string, Wanted>;
+  using Relevant = std::map<TraceId, Stretch>;
+
+  void Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants);
+  void AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset, Wants& wants);
+  std::vector<Stretch> NotYetAsked(const std::string& place, std::vector<Stretch> stretches);
+  Status Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
+  Status AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
+  Status ReadOneWayTimes(const std::vector<ExplainWindow>& windows);
+  void Extend(Relevant& found, TraceId id, Stretch stretch);
+
+  const AnswerContext& context_;
+  const ClockMode clock_;
+  const ExplainLimits limits_;
+  Nanos least_wait_ = 0;
+  std::deque<EventBatch> batches_;
+  std::deque<Trace> traces_;
+  std::map<TraceId, const Trace*> by_id_;
+  std::map<std::string, std::vector<Stretch>> asked_;
+  Relevant looked_at_;  // up to where each trace's waits were followed
+  OneWayTimes least_one_way_;
+  ExplainLoadCounts counts_;
+};
+
+}  // namespace wf

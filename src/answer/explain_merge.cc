@@ -1,0 +1,119 @@
+#include "answer/explain_merge.h"
+
+#include <algorithm>
+
+namespace wf {
+namespace {
+
+// One event may have delayed several requests at once.
+void JoinIntervals(std::vector<Interval>& into, const std::vector<Interval>& more) {
+  into.insert(into.end(), more.begin(), more.end());
+  std::sort(into.begin(), into.end());
+  std::vector<Interval> joined;
+  for (const Interval& interval : into) {
+    if (!joined.empty() && interval.first <= joined.back().second)
+      joined.back().second = std::max(joined.back().second, interval.second);
+    else
+      joined.push_back(interval);
+  }
+  into = std::move(joined);
+}
+
+}  // namespace
+
+std::vector<ExplanationKey> KeysOf(const Execution& x, const Explanation& explanation) {
+  std::vector<ExplanationKey> keys;
+  std::map<ExplanationKey, int> seen;
+  for (const ExplanationVertex& vertex : explanation.vertices) {
+    const uint32_t e = vertex.members[0];
+    ExplanationKey key = {x.type[e],
+                          std::string(x.str(x.node[e])),
+                          std::string(x.str(x.name[e])),
+                          std::string(x.str(x.origin[e])),
+                          vertex.functional,
+                          0};
+    if (vertex.functional) std::get<5>(key) = seen[key]++;
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>& explanations) {
+  if (explanations.size() == 1) return explanations[0];
+  Explanation merged;
+  std::map<ExplanationKey, uint32_t> known;
+  std::map<std::tuple<uint32_t, uint32_t, ExplanationEdgeKind>, Nanos> edges;
+  uint32_t from = 0, root = 0;
+  for (const Explanation& one : explanations) {
+    merged.delay_ns += one.delay_ns;
+    merged.sizes.raw += one.sizes.raw;
+    merged.sizes.nonzero += one.sizes.nonzero;
+    merged.sizes.pruned += one.sizes.pruned;
+    if (one.what_if) {
+      if (!merged.what_if) merged.what_if.emplace();
+      merged.what_if->matched += one.what_if->matched;
+      merged.what_if->delay_ns += one.what_if->delay_ns;
+    }
+    const std::vector<ExplanationKey> keys = KeysOf(x, one);
+    std::vector<uint32_t> at(one.vertices.size());
+    for (size_t v = 0; v < one.vertices.size(); ++v) {
+      const ExplanationVertex& vertex = one.vertices[v];
+      const auto [place, added] =
+          known.try_emplace(keys[v], static_cast<uint32_t>(merged.vertices.size()));
+      at[v] = place->second;
+      if (added) {
+        merged.vertices.push_back(vertex);
+      } else {
+        ExplanationVertex& into = merged.vertices[at[v]];
+        into.members.insert(into.members.end(), vertex.members.begin(), vertex.members.end());
+        into.start_ns = std::min(into.start_ns, vertex.start_ns);
+        into.end_ns = std::max(into.end_ns, vertex.end_ns);
+        into.delay_ns += vertex.delay_ns;
+        into.self_ns += vertex.self_ns;
+        into.expired = into.expired || vertex.expired;
+        JoinIntervals(into.intervals, vertex.intervals);
+        JoinIntervals(into.self_intervals, vertex.self_intervals);
+      }
+      if (&one != &explanations[0]) continue;
+      const auto& members = vertex.members;
+      if (std::count(members.begin(), members.end(), one.from) != 0) from = at[v];
+      if (std::count(members.begin(), members.end(), one.root) != 0) root = at[v];
+    }
+    for (const ExplanationEdge& edge : one.edges) {
+      if (at[edge.from] != at[edge.to])
+        edges[{at[edge.from], at[edge.to], edge.kind}] += edge.delay_ns;
+    }
+  }
+  // In the order of time, as any explanation.
+  for (ExplanationVertex& vertex : merged.vertices) {
+    std::sort(vertex.members.begin(), vertex.members.end());
+    vertex.members.erase(std::unique(vertex.members.begin(), vertex.members.end()),
+                         vertex.members.end());
+  }
+  std::vector<uint32_t> order(merged.vertices.size());
+  for (uint32_t v = 0; v < order.size(); ++v) order[v] = v;
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return merged.vertices[a].members[0] < merged.vertices[b].members[0];
+  });
+  std::vector<uint32_t> position(order.size());
+  std::vector<ExplanationVertex> sorted;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    position[order[i]] = i;
+    sorted.push_back(std::move(merged.vertices[order[i]]));
+  }
+  merged.vertices = std::move(sorted);
+  for (const auto& [edge, delay] : edges) {
+    const auto& [cause, effect, kind] = edge;
+    merged.edges.push_back({position[cause], position[effect], kind, delay});
+  }
+  std::sort(merged.edges.begin(), merged.edges.end(),
+            [](const ExplanationEdge& a, const ExplanationEdge& b) {
+              return std::tie(a.from, a.to, a.kind) < std::tie(b.from, b.to, b.kind);
+            });
+  merged.sizes.aggregated = static_cast<int64_t>(merged.vertices.size());
+  merged.from = merged.vertices[position[from]].members[0];
+  merged.root = merged.vertices[position[root]].members[0];
+  return merged;
+}
+
+}  // namespace wf
