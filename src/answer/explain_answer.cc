@@ -84,6 +84,11 @@ struct Shown {
   bool stats = false;
 };
 
+// Of as many normal requests as are shown together.
+Nanos NormalTime(const Shown& shown, const ExplanationKey& key) {
+  return shown.baseline->Of(key) * static_cast<Nanos>(shown.found.each.size());
+}
+
 void WriteAssumed(const TraceAssumptions& assumed, JsonWriter& json) {
   json.Key("assumed").BeginObject().Key("arrivals").BeginObject();
   json.Field("recorded", assumed.arrivals_recorded)
@@ -141,7 +146,7 @@ std::string ShownJson(const Shown& shown, ExplanationView view) {
   extras.sizes = shown.stats ? Sizes::kShown : Sizes::kLeftOut;
   extras.vertex = [&](size_t v, JsonWriter& json) {
     WriteSources(shown.found, shown.explanation.vertices[v], json);
-    if (shown.baseline) json.Field("baseline_ns", shown.baseline->Of(keys[v]));
+    if (shown.baseline) json.Field("baseline_ns", NormalTime(shown, keys[v]));
   };
   extras.answer = [&](JsonWriter& json) {
     if (!shown.requests.empty()) {
@@ -191,7 +196,7 @@ ExplainGraph GraphOf(const Shown& shown) {
   if (shown.baseline) {
     const auto keys = KeysOf(shown.found.execution, shown.explanation);
     for (size_t v = 0; v < keys.size(); ++v)
-      graph.nodes[v].baseline_ns = shown.baseline->Of(keys[v]);
+      graph.nodes[v].baseline_ns = NormalTime(shown, keys[v]);
   }
   if (!shown.stats) graph.sizes.reset();
   graph.notes = NotesOf(shown);

@@ -37,7 +37,7 @@ class ConfigReader {
  private:
   Error Bad(const YamlNode& node, const std::string& why) const {
     return BadInput(name_ + ": line " + std::to_string(node.line) + ": " + why,
-                    "docs/EXPLAIN.md shows a file of resources");
+                    "docs/EXPLAIN_TRACES.md shows a file of resources");
   }
 
   Result<ResourceRule> Resource(const YamlNode& item) const {

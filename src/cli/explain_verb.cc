@@ -124,7 +124,7 @@ Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
     std::ostringstream read;
     if (!file || !(read << file.rdbuf()))
       return BadInput(flags.resources + ": cannot be read, or is empty",
-                      "docs/EXPLAIN.md shows a file of resources");
+                      "docs/EXPLAIN_TRACES.md shows a file of resources");
     question.body = read.str();
   }
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));

@@ -193,6 +193,27 @@ const questions = [
   ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service: 'nobody' })}`, (body, assert) => assert.equal(body.traces, 0)],
   ['/api/v1/critical-path', 200, `/api/v1/critical-path${q({ service, format: 'text' })}`],
   ['/api/v1/critical-path', 400, '/api/v1/critical-path?what_if=faster'],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}`, (body, assert) => {
+    assert.equal(body.delay_ns, 1_000_000);
+    assert.equal(body.sizes, undefined);
+    assert.ok(body.vertices.some((vertex) => vertex.node === `${service}-backend` && vertex.functional));
+  }],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}${q([['from', `${client}:start`], ['to', `${client}:end`], ['stats', 'true'], ['baseline', 'true'], ['no_aggregate', 'true'], ['what_if', 'serve=0.5x']])}`, (body, assert) => {
+    assert.ok(body.sizes.raw > 0);
+    assert.ok(body.what_if.matched > 0);
+  }],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}?raw=true`],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}?format=text`],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}?format=dot`],
+  ['/api/v1/explain/{id}', 200, `/api/v1/explain/${traceId}?format=svg`],
+  ['/api/v1/explain/{id}', 404, `/api/v1/explain/${unknown}`],
+  ['/api/v1/explain/{id}', 404, `/api/v1/explain/${traceId}?from=${client}:end&to=${root}:start`],
+  ['/api/v1/explain/{id}', 400, `/api/v1/explain/${traceId}?from=${root}:middle`],
+  ['/api/v1/explain', 200, `/api/v1/explain${q({ service, operation: 'GET /', since: '1h', slowest: '3' })}`, (body, assert) => {
+    assert.deepEqual(body.requests, [traceId]);
+  }],
+  ['/api/v1/explain', 404, `/api/v1/explain${q({ service, operation: 'nothing' })}`],
+  ['/api/v1/explain', 400, `/api/v1/explain${q({ service })}`],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks | Bogus' })}`, (body, assert) => assert.equal(body.diagnostics.length, 1)],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks', format: 'text' })}`],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/run${q({ trace: traceId, program: 'Blocks | Count | RecordAs("n")' })}`, (body, assert) => assert.ok(body.rows[0].n >= 6)],
@@ -293,6 +314,16 @@ await check('openapi: 200 POST /api/v1/import, and again', async (assert) => {
 });
 await check('openapi: 400 POST /api/v1/import of something else', async (assert) => {
   checkAnswer('/api/v1/import', 'POST', 400, await post('/api/v1/import', { body: 'a poem' }), assert);
+});
+await check('openapi: POST /api/v1/explain, with what is known of resources', async (assert) => {
+  const rules = `workers:\n  - service: ${service}-backend\n    workers: 3\n    kind: asynchronous\n`;
+  const one = `/api/v1/explain/${traceId}`;
+  const body = checkAnswer('/api/v1/explain/{id}', 'POST', 200, await post(one, { body: rules }), assert);
+  const workers = body.assumed.resources.find((entry) => entry.resource.startsWith(`workers of ${service}-backend`));
+  assert.deepEqual([workers.servers, workers.servers_by, workers.kind, workers.kind_by], [3, 'config', 'asynchronous', 'config']);
+  checkAnswer('/api/v1/explain/{id}', 'POST', 400, await post(one, { body: 'workers: 5' }), assert);
+  const many = `/api/v1/explain${q({ service, operation: 'GET /' })}`;
+  checkAnswer('/api/v1/explain', 'POST', 200, await post(many, { body: rules }), assert);
 });
 await check('openapi: 200 POST /api/v1/feature/run, with a text that it uses', async (assert) => {
   const body = JSON.stringify({ program: 'use "n"\nN | RecordAs("n")', library: { n: 'N = Points | Count' } });

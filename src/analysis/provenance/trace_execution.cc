@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/provenance/trace_pools.h"
 #include "analysis/provenance/trace_resources.h"
 #include "analysis/provenance/trace_timeline.h"
 
@@ -136,6 +137,7 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
     CollectOneWayTimes(frames[t], least);
   }
   for (const uint32_t t : by_id) EstimateArrivals(frames[t], least, out.assumed);
+  PlaceSendsOfPools(frames, least);
 
   // What happened, because of what.
   std::vector<Draft> drafts;

@@ -72,7 +72,8 @@ std::string AnyTraces() {
         if (*rc::gen::inRange(0, 3) == 0)
           line += fmt::format(" wherefore.arrival_ns={}", AnyTime(60));
         line += *rc::gen::element<std::string>("", "", "", " wherefore.resource=gpu",
-                                               " messaging.destination.partition.id=0");
+                                               " messaging.destination.partition.id=0",
+                                               " db.client.connection.pool.name=p");
       }
       text += line + "\n";
     }

@@ -299,6 +299,28 @@ TEST(TraceExecution, AnItemOfAQueueWaitsForThoseBefore) {
   EXPECT_TRUE(testing::Build(made).ok());
 }
 
+// One connection: the second call begins while the first has it, and is sent when it is given back.
+TEST(TraceExecution, AWaitForAConnectionIsExplainedByWhoHadIt) {
+  const std::string client = " kind=client process=app db.client.connection.pool.name=db\n";
+  const TraceCases cases(
+      "span slow 0..1000 process=app thread=1\n"
+      "span ask parent=slow 100..900 thread=1" +
+      client +
+      "span get parent=ask 610..890 process=db kind=server wherefore.arrival_ns=610 thread=8\n"
+      "== 2\n"
+      "span other 0..700 process=app thread=2\n"
+      "span call parent=other 50..600 thread=2" +
+      client +
+      "span scan parent=call 60..590 process=db kind=server wherefore.arrival_ns=60 thread=9\n");
+  const Explained found = ExplainRoot(cases, 0);
+  EXPECT_EQ(found.Blame(),
+            "490 db scan of app x1\n"
+            "280 db get of app\n"
+            "200 app slow of app\n"
+            "20 app +scan reply of app x1\n"
+            "10 app +get reply of app\n");
+}
+
 TEST(TraceExecution, NamedResourcesAreHeldAndMayBeConfigured) {
   const TraceCases cases(
       "span a 0..100 process=app wherefore.resource=gpu\n"

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "analysis/provenance/trace_pools.h"
+
 namespace wf {
 namespace {
 
@@ -66,6 +68,7 @@ class FrameMaker {
     PutItems();
     ReadLocks();
     KeepEdges();
+    for (Frame& f : out_.frames) f.asked = f.sent;
     return std::move(out_);
   }
 
@@ -426,6 +429,10 @@ std::vector<TraceWait> FindWaits(const Trace& trace) {
     const Frame& f = frames.frames[b];
     const Nanos since = f.estimate_arrival ? f.sent : f.arrived;
     if (since < f.start) waits.push_back({b, since, f.start});
+    // For a connection, perhaps: how much of the way it was is known when others are.
+    if (f.kind == FrameKind::kRemote && f.told_arrival && f.sent < f.arrived &&
+        PoolOf(trace, trace.blocks[f.parent]))
+      waits.push_back({f.parent, f.sent, f.arrived});
   }
   for (const LockUse& use : frames.locks) {
     if (use.waited) waits.push_back({use.block, use.requested, use.acquired});

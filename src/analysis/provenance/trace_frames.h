@@ -29,8 +29,10 @@ struct Frame {
   uint32_t waiter = kNone;   // the block that waits for its end; kNone: nobody
   uint32_t head = kNone;     // the block with which its thread's work began
   Nanos start = 0, end = 0;  // moved where needed
-  Nanos sent = 0;            // when the parent let it go
-  Nanos arrived = 0;   // when it could have begun, but for resources; sent <= arrived <= start
+  Nanos asked = 0;           // when the parent was done with it: it waits for a connection, then
+  Nanos sent = 0;            // is let go
+  Nanos arrived =
+      0;  // when it could have begun, but for resources; asked <= sent <= arrived <= start
   Nanos received = 0;  // when the waiter had the answer; end <= received
   std::optional<Nanos> told_arrival;
   bool estimate_arrival = false;  // its client is known, its arrival is not

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/provenance/trace_pools.h"
 #include "analysis/provenance/worker_kind.h"
 
 namespace wf {
@@ -30,6 +31,7 @@ class Holder {
     for (const Activation& activation : activations_) HoldLocks(activation);
     for (const Activation& activation : activations_) HoldPartition(activation);
     for (const Activation& activation : activations_) HoldNamed(activation);
+    HoldPools();
     HoldWorkers();
     CountServers();
     return std::move(out_);
@@ -148,6 +150,8 @@ class Holder {
       };
       for (const std::string& name : BlockAttributeValues(trace, block, "wherefore.resource"))
         hold(name);
+      // Called by a server that tells nothing of itself: the whole span has the connection.
+      if (const auto pool = PoolOf(trace, block); pool && !Answered(a.trace, b)) hold(*pool);
       if (block.kind == BlockKind::kWork)
         hold("queue " + std::string(trace.str(block.name)) + " of " + a.process);
       for (const ResourceRule& rule : options_.resources) {
@@ -163,6 +167,30 @@ class Holder {
           if (rule.servers) told_servers_[Resource(name)] = *rule.servers;
         }
       }
+    }
+  }
+
+  // Does a server tell of the call?
+  bool Answered(uint32_t trace_index, uint32_t b) const {
+    const TraceFrames& frames = frames_[trace_index];
+    const Trace& trace = *frames.trace;
+    for (uint32_t i = trace.children_begin[b]; i < trace.children_begin[b + 1]; ++i) {
+      if (frames.frames[trace.children[i]].kind == FrameKind::kRemote) return true;
+    }
+    return false;
+  }
+
+  // The sending takes the connection, the answer gives it back.
+  void HoldPools() {
+    for (uint32_t d = 0; d < drafts_.size(); ++d) {
+      const Draft& draft = drafts_[d];
+      if (draft.role != DraftRole::kSend && draft.role != DraftRole::kAnswer) continue;
+      const TraceFrames& frames = frames_[draft.trace];
+      const Frame& f = frames.frames[draft.about];
+      if (f.kind != FrameKind::kRemote) continue;
+      const auto pool = PoolOf(*frames.trace, frames.trace->blocks[f.parent]);
+      if (!pool || (draft.role == DraftRole::kSend && f.asked == f.sent)) continue;
+      Occupy(d, Resource(*pool), f.sent);
     }
   }
 

@@ -90,7 +90,7 @@ class Timeline {
         items_[f.parent].push_back({f.sent, ItemKind::kDepart, b});
       }
       if (f.waiter == kNone) continue;
-      const Nanos begin = f.kind == FrameKind::kTaken ? f.start : f.sent;
+      const Nanos begin = f.kind == FrameKind::kTaken ? f.start : f.asked;
       if (begin == f.received) {
         items_[f.waiter].push_back({begin, ItemKind::kCallAndReturn, b});
       } else {
