@@ -13,7 +13,7 @@ namespace {
 constexpr Nanos kJoinStretches = 20 * kMilli;
 // So many traces tell the least one-way time between services that do not record arrivals.
 constexpr size_t kOneWaySample = 50;
-constexpr Nanos kOneWaySince = 10 * kMinute;
+constexpr Nanos kOneWayAround = 10 * kMinute;
 constexpr size_t kOneWayServices = 8;
 // How long before a stretch a trace may have begun that still runs in it, where only starts can be searched.
 constexpr Nanos kSearchBack = kMinute;
@@ -191,7 +191,7 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
     if (asked++ == kOneWayServices) break;
     TraceQuery query;
     query.service = service;
-    query.time = {SaturatingSub(first, kOneWaySince), last};
+    query.time = {SaturatingSub(first, kOneWayAround), SaturatingAdd(last, kOneWayAround)};
     query.limit = kOneWaySample;
     WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
     std::vector<TraceId> ids;

@@ -317,8 +317,10 @@ TEST(TraceExecution, AWaitForAConnectionIsExplainedByWhoHadIt) {
             "490 db scan of app x1\n"
             "280 db get of app\n"
             "200 app slow of app\n"
-            "20 app +scan reply of app x1\n"
-            "10 app +get reply of app\n");
+            "10 app +get reply of app\n"
+            "10 app +scan reply of app x1\n"
+            "9 db +get of app\n"
+            "1 app +get of app\n");
 }
 
 TEST(TraceExecution, NamedResourcesAreHeldAndMayBeConfigured) {
