@@ -302,9 +302,9 @@ class FrameMaker {
   std::string LockName(const Block& hold) const {
     const std::string process = ProcessName(t_, t_.blocks[hold.parent]);
     std::string name(t_.str(hold.name));
-    // One without a name is told by its id.
-    const bool named = hold.row != kNone && (!t_.events->str(t_.events->name[hold.row]).empty() ||
-                                             BlockAttribute(t_, hold, "lock"));
+    // One without a name is told by its id. libwherefore names the lock when it is requested only, and the model then
+    // calls the holding so.
+    const bool named = name != "lock" || (hold.row != kNone && BlockAttribute(t_, hold, "lock"));
     if (!named && hold.row != kNone) name = ToHex64(t_.events->id1[hold.row]);
     return "lock " + name + " of " + process;
   }
