@@ -71,6 +71,38 @@ void ExplainTraces::AddPlace(const std::string& name, Place place, Stretch stret
   wanted.offset = offset;
 }
 
+// Of the block's process; none where it tells neither of an instance nor of a host.
+std::vector<std::pair<ResourceKey, std::string>> ExplainTraces::ProcessKeys(const Trace& trace,
+                                                                            const Block& block) {
+  std::vector<std::pair<ResourceKey, std::string>> keys;
+  if (const auto instance = BlockAttribute(trace, block, "service.instance.id")) {
+    keys.emplace_back(ResourceKey::kInstance, *instance);
+  } else if (const std::string_view host = ProcessHost(trace, block); !host.empty()) {
+    keys.emplace_back(ResourceKey::kHost, host);
+    if (const auto pid = BlockAttribute(trace, block, "process.pid"))
+      keys.emplace_back(ResourceKey::kPid, *pid);
+  }
+  return keys;
+}
+
+// Locks that were watched from outside are in traces of their own: what its threads did meanwhile.
+void ExplainTraces::WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants) {
+  for (const ThreadWork& work : FindThreadWork(trace)) {
+    const Block& block = trace.blocks[work.block];
+    const Nanos from = std::max(work.start_ns, within.first);
+    const Nanos until = std::min(work.end_ns, within.second);
+    if (SaturatingSub(until, from) < least_wait_) continue;
+    Place place;
+    place.keys = ProcessKeys(trace, block);
+    if (place.keys.empty()) continue;
+    const std::string thread(ThreadOf(trace, block));
+    place.keys.emplace_back(ResourceKey::kThread, thread);
+    const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
+    AddPlace(ProcessName(trace, block) + " thread " + thread, std::move(place),
+             {SaturatingAdd(from, offset), SaturatingAdd(until, offset)}, offset, wants);
+  }
+}
+
 void ExplainTraces::Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants) {
   const Block& block = trace.blocks[wait.block];
   if (block.stand_in()) return;
@@ -85,15 +117,9 @@ void ExplainTraces::Want(const Trace& trace, const TraceWait& wait, Stretch with
   const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
   const Stretch stretch = {SaturatingAdd(from, offset), SaturatingAdd(until, offset)};
   Place process;
+  process.keys = ProcessKeys(trace, block);
   process.service = trace.service(block);
   const auto attribute = [&](std::string_view key) { return BlockAttribute(trace, block, key); };
-  if (const auto instance = attribute("service.instance.id")) {
-    process.keys.emplace_back(ResourceKey::kInstance, *instance);
-  } else if (const std::string_view host = ProcessHost(trace, block); !host.empty()) {
-    process.keys.emplace_back(ResourceKey::kHost, host);
-    if (const auto pid = attribute("process.pid"))
-      process.keys.emplace_back(ResourceKey::kPid, *pid);
-  }
   AddPlace(ProcessName(trace, block), std::move(process), stretch, offset, wants);
   if (const auto partition = attribute("messaging.destination.partition.id"))
     AddPlace("partition " + *partition, {{{ResourceKey::kPartition, *partition}}, ""}, stretch,
@@ -205,6 +231,8 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
 
 Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) {
   WF_TRY(ReadOneWayTimes(windows));
+  WF_ASSIGN(const auto lock_keys, context_.store.AttributeKeys(context_.tenant, "label:lock", 1));
+  locks_stored_ = !lock_keys.empty();
   least_wait_ = INT64_MAX;
   Relevant fresh;
   for (const ExplainWindow& window : windows) {
@@ -219,6 +247,13 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
       const Trace* trace = Find(id);
       if (trace == nullptr) continue;
       for (const TraceWait& wait : FindWaits(*trace)) Want(*trace, wait, within, wants);
+      if (locks_stored_) WantWatchedLocks(*trace, within, wants);
+    }
+    if (locks_stored_) {
+      for (const LockWait& lock : FindLockWaits(traces())) {
+        const auto within = looked_at_.find(lock.trace->id);
+        if (within != looked_at_.end()) Want(*lock.trace, lock.wait, within->second, wants);
+      }
     }
     Relevant found;
     for (auto& [name, wanted] : wants) {

@@ -73,6 +73,9 @@ class ExplainTraces {
   std::vector<Stretch> NotYetAsked(const std::string& place, std::vector<Stretch> stretches);
   Status Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
   Status AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
+  static std::vector<std::pair<ResourceKey, std::string>> ProcessKeys(const Trace& trace,
+                                                                      const Block& block);
+  void WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants);
   Status ReadOneWayTimes(const std::vector<ExplainWindow>& windows);
   void Extend(Relevant& found, TraceId id, Stretch stretch);
 
@@ -80,6 +83,7 @@ class ExplainTraces {
   const ClockMode clock_;
   const ExplainLimits limits_;
   Nanos least_wait_ = 0;
+  bool locks_stored_ = false;  // any at all
   std::deque<EventBatch> batches_;
   std::deque<Trace> traces_;
   std::map<TraceId, const Trace*> by_id_;

@@ -26,6 +26,11 @@ class TraceCases {
       if (part.find_first_not_of(" \n") == std::string::npos) return;
       auto& parsed = *parsed_.emplace_back(std::make_unique<EventLines>(part));
       std::fill(parsed.batch.trace_lo.begin(), parsed.batch.trace_lo.end(), id);
+      for (uint32_t& name : parsed.batch.name) {  // lines hold no names with blanks
+        std::string words(parsed.batch.str(name));
+        std::replace(words.begin(), words.end(), '~', ' ');
+        name = parsed.batch.strings.Intern(words);
+      }
       traces_.push_back(BuildTrace(parsed.batch, parsed.options));
     };
     while (std::getline(lines, line)) {

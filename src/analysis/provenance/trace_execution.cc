@@ -7,6 +7,7 @@
 #include "analysis/provenance/trace_pools.h"
 #include "analysis/provenance/trace_resources.h"
 #include "analysis/provenance/trace_timeline.h"
+#include "analysis/provenance/watched_locks.h"
 
 namespace wf {
 namespace {
@@ -138,6 +139,7 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
   }
   for (const uint32_t t : by_id) EstimateArrivals(frames[t], least, out.assumed);
   PlaceSendsOfPools(frames, least);
+  JoinWatchedLocks(frames);
 
   // What happened, because of what.
   std::vector<Draft> drafts;

@@ -120,4 +120,20 @@ struct TraceWait {
 // All of a trace, as far as it can tell by itself: where arrivals are unknown, since the client's send.
 std::vector<TraceWait> FindWaits(const Trace& trace);
 
+// For locks, those watched from outside included: their events are in traces of their own.
+struct LockWait {
+  const Trace* trace = nullptr;
+  TraceWait wait;
+};
+std::vector<LockWait> FindLockWaits(const std::vector<const Trace*>& traces);
+
+// The work of one thread for a request: when, and by which block it began.
+struct ThreadWork {
+  uint32_t block = kNone;
+  Nanos start_ns = 0, end_ns = 0;
+};
+std::vector<ThreadWork> FindThreadWork(const Trace& trace);
+// The id of the thread that ran a block; empty: unknown.
+std::string_view ThreadOf(const Trace& trace, const Block& block);
+
 }  // namespace wf

@@ -234,6 +234,76 @@ TEST(TraceExecution, ALockHeldDuringACallLeadsToTheCalled) {
             "20 bank audit of bank x1\n");
 }
 
+// Seen from outside: the holdings are in a trace of their own, and belong to whom the threads worked for.
+TEST(TraceExecution, WatchedLocksBelongToTheRequestsOfTheirThreads) {
+  const std::string on = " process=bank@h process.pid=7 ";
+  const TraceCases cases("span pay 100..600 thread=1" + on +
+                         "\n"
+                         "span check parent=pay 150..560 thread=1" +
+                         on +
+                         "\n"
+                         "== 2\n"
+                         "span audit 0..900 thread=2" +
+                         on +
+                         "\n"
+                         "== 3\n"
+                         "unit_begin u0 @10" +
+                         on +
+                         "\n"
+                         "block_begin root in=u0 @10 name=locks~of~bank" +
+                         on +
+                         "\n"
+                         "unit_begin u1 in=root @10 label:thread=1" +
+                         on +
+                         "\n"
+                         "block_begin b1 in=u1 @10" +
+                         on +
+                         "\n"
+                         "unit_begin u2 in=root @10 label:thread=2" +
+                         on +
+                         "\n"
+                         "block_begin b2 in=u2 @10" +
+                         on +
+                         "\n"
+                         "unit_begin u3 in=root @10 label:thread=3" +
+                         on +
+                         "\n"
+                         "block_begin b3 in=u3 @10 name=thread_3" +
+                         on +
+                         "\n"
+                         "lock_request l1 in=b1 @200 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_acquire l1 in=b1 @500 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_release l1 in=b1 @550 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_acquire l2 in=b2 @20 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_release l2 in=b2 @400 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_acquire l3 in=b3 @400 label:lock=0x10" +
+                         on +
+                         "\n"
+                         "lock_release l3 in=b3 @500 label:lock=0x10" +
+                         on + "\n");
+  const Explained found = ExplainRoot(cases, 0);
+  EXPECT_EQ(found.Blame(),
+            "200 bank audit of bank x1\n"
+            "110 bank check of bank\n"
+            "100 bank thread_3 of bank x1\n"
+            "90 bank pay of bank\n");
+  const auto waits = FindLockWaits(cases.traces());
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].trace, cases.traces()[0]);
+  EXPECT_EQ(waits[0].wait.from_ns, 200);
+  EXPECT_EQ(waits[0].wait.until_ns, 500);
+}
+
 TEST(TraceExecution, APartitionServesOneAfterAnother) {
   const std::string consumer = " process=worker kind=consumer messaging.destination.name=orders ";
   const TraceCases cases(

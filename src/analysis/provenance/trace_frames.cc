@@ -422,6 +422,21 @@ bool AddOneWayTimes(const Trace& trace, OneWayTimes& least) {
                      [](const Frame& f) { return f.estimate_arrival; });
 }
 
+std::string_view ThreadOf(const Trace& trace, const Block& block) {
+  return trace.str(block.thread != 0 ? block.thread : trace.units[block.unit].thread);
+}
+
+std::vector<ThreadWork> FindThreadWork(const Trace& trace) {
+  const TraceFrames frames = MakeFrames(trace);
+  std::vector<ThreadWork> work;
+  for (const uint32_t b : frames.order) {
+    const Frame& f = frames.frames[b];
+    if (f.head == b && !ThreadOf(trace, trace.blocks[b]).empty())
+      work.push_back({b, f.start, f.end});
+  }
+  return work;
+}
+
 std::vector<TraceWait> FindWaits(const Trace& trace) {
   const TraceFrames frames = MakeFrames(trace);
   std::vector<TraceWait> waits;

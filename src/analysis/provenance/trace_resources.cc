@@ -69,7 +69,7 @@ class Holder {
     a.head = head;
     a.process = ProcessName(trace, block);
     a.service = trace.service(block);
-    a.thread = trace.str(block.thread);
+    a.thread = ThreadOf(trace, block);
     const bool comes_in = kind == FrameKind::kRemote || kind == FrameKind::kReceived ||
                           block.kind == BlockKind::kServer || block.kind == BlockKind::kConsumer;
     // The page or program that asks is no server, even if it is called a process of its own.
