@@ -179,6 +179,35 @@ def without_arrivals_or_threads():
           [(1, "concurrency", "synchronous")])
 
 
+def locks_seen_from_outside():
+    """Two requests of a bank, and the holdings of its locks in a trace of their own, as a probe of the process sends them."""
+    def bank(trace, thread, name, start, end):
+        return process("bank", span(trace, trace, name, at(start), at(end), kind="server", attrs={"thread.id": thread}),
+                       host__name="h", process__pid=7)
+
+    def event(kind, id1, ms, id2=None, **annotations):
+        told = {"label:service": "bankd", "label:host": "h", "process.pid": 7}
+        told.update({key.replace("__", "."): value for key, value in annotations.items()})
+        told.update({"label:" + key[6:]: told.pop(key) for key in list(told) if key.startswith("label_")})
+        line = {"trace_id": trace_id(99), "type": kind, "id1": id1, "time_ns": at(ms), "annotations": told}
+        return json.dumps(line | ({"id2": id2} if id2 else {}))
+
+    lines = [event("unit_begin", "u0", 10), event("block_begin", "root", 10, "u0", label_name="locks of bankd")]
+    for thread in (1, 2):
+        lines += [event("unit_begin", f"u{thread}", 10, "root", label_thread=str(thread)),
+                  event("block_begin", f"b{thread}", 10, f"u{thread}", label_name=f"thread {thread}", thread__id=thread)]
+    for step, hold, thread, ms in [("request", "l1", 1, 200), ("acquire", "l1", 1, 500), ("release", "l1", 1, 550),
+                                   ("acquire", "l2", 2, 20), ("release", "l2", 2, 500)]:
+        lines.append(event("lock_" + step, hold, ms, f"b{thread}", label_lock="bankd+0x40", thread__id=thread))
+    store = folder()
+    import_value(store, otlp(bank(1, 1, "pay", 100, 600), bank(2, 2, "audit", 0, 900)))
+    import_files(store, write("locks.jsonl", "\n".join(lines) + "\n"))
+    answer = explain(store, trace_id(1))
+    equal("who held the lock", blamed(answer), [("bank", "audit(" + span_id(2) + ")", "bank", 1, 300)])
+    check("the lock is named", any(r["resource"].startswith("lock bankd+0x40 of ") for r in answer["assumed"]["resources"]),
+          answer["assumed"])
+
+
 def by_http():
     store = flooded()
     printed = must(cli("explain", trace_id(1), "--from", span_id(1), store=store)).out
@@ -222,4 +251,4 @@ def real_processes():
               "maintenance" in text.splitlines()[0], text)
 
 
-run(by_hand, places_and_flags, many_and_normal, without_arrivals_or_threads, by_http, real_processes)
+run(by_hand, places_and_flags, many_and_normal, without_arrivals_or_threads, locks_seen_from_outside, by_http, real_processes)

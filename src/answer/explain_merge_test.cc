@@ -1,0 +1,75 @@
+#include "answer/explain_merge.h"
+
+#include <gtest/gtest.h>
+
+namespace wf {
+namespace {
+
+// Two requests wait behind the same scan, then read twice.
+constexpr char kEvents[] = R"events(
+{"id":"a","type":"INS","node":"s","tuple":"ask(1)","start_ns":0,"end_ns":0,"origin":"web","holds":[]}
+{"id":"b","type":"INS","node":"s","tuple":"ask(2)","start_ns":10,"end_ns":10,"origin":"web","holds":[]}
+{"id":"x","type":"INS","node":"s","tuple":"scan(3)","start_ns":0,"end_ns":100,"origin":"cron"}
+{"id":"a1","type":"DRV","node":"s","tuple":"read(1)","start_ns":100,"end_ns":110,"causes":["a"],"origin":"web"}
+{"id":"a2","type":"DRV","node":"s","tuple":"read(1)","start_ns":110,"end_ns":130,"causes":["a1"],"origin":"web"}
+{"id":"b1","type":"DRV","node":"s","tuple":"read(2)","start_ns":130,"end_ns":140,"causes":["b"],"origin":"web"}
+{"id":"b2","type":"DRV","node":"s","tuple":"read(2)","start_ns":140,"end_ns":160,"causes":["b1"],"origin":"web"}
+)events";
+
+Explanation ExplainTo(const Execution& x, const char* from, const char* to) {
+  ExplainOptions options;
+  options.from = x.Find(from);
+  options.to = x.Find(to);
+  auto found = Explain(x, options);
+  EXPECT_TRUE(found.ok()) << found.error().message;
+  return std::move(*found);
+}
+
+const ExplanationVertex* Named(const Execution& x, const Explanation& e, std::string_view id) {
+  for (const ExplanationVertex& v : e.vertices) {
+    if (x.str(x.id[v.members[0]]) == id) return &v;
+  }
+  return nullptr;
+}
+
+TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
+  const auto x = ReadExecution(kEvents, "events");
+  ASSERT_TRUE(x.ok()) << x.error().message;
+  const Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
+  const Explanation merged = MergeExplanations(*x, {one, other});
+  EXPECT_EQ(merged.delay_ns, 130 + 150);
+  Nanos self = 0;
+  for (const ExplanationVertex& v : merged.vertices) self += v.self_ns;
+  EXPECT_EQ(self, merged.delay_ns);
+  // On the path, the first reads and the second reads are told apart.
+  const ExplanationVertex* first = Named(*x, merged, "a1");
+  const ExplanationVertex* second = Named(*x, merged, "a2");
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(first->members, (std::vector<uint32_t>{x->Find("a1"), x->Find("b1")}));
+  EXPECT_EQ(second->members, (std::vector<uint32_t>{x->Find("a2"), x->Find("b2")}));
+  EXPECT_EQ(second->delay_ns, 130 + 150);
+  EXPECT_EQ(second->end_ns, 160);
+  // The scan delayed both: once a member, twice the time.
+  const ExplanationVertex* scan = Named(*x, merged, "x");
+  ASSERT_NE(scan, nullptr);
+  EXPECT_EQ(scan->members.size(), 1u);
+  EXPECT_EQ(scan->delay_ns, 100 + 90);
+  EXPECT_EQ(scan->intervals, (std::vector<Interval>{{0, 100}}));
+  EXPECT_EQ(merged.root, x->Find("a2"));
+  EXPECT_EQ(merged.from, x->Find("a"));
+  for (const ExplanationEdge& edge : merged.edges) EXPECT_NE(edge.from, edge.to);
+}
+
+TEST(ExplainMerge, OneStaysAsItIs) {
+  const auto x = ReadExecution(kEvents, "events");
+  ASSERT_TRUE(x.ok());
+  const Explanation one = ExplainTo(*x, "a", "a2");
+  const Explanation merged = MergeExplanations(*x, {one});
+  EXPECT_EQ(merged.delay_ns, one.delay_ns);
+  EXPECT_EQ(merged.vertices.size(), one.vertices.size());
+  EXPECT_EQ(merged.edges.size(), one.edges.size());
+}
+
+}  // namespace
+}  // namespace wf
