@@ -4,37 +4,8 @@
 #include <charconv>
 #include <tuple>
 
-#include "analysis/provenance/trace_pools.h"
-
 namespace wf {
 namespace {
-
-// Calls `take` for each value of `key` among packed attributes.
-template <typename Take>
-void EachValue(std::string_view packed, uint32_t key_code, Take take) {
-  AttributeReader reader(packed);
-  uint32_t key;
-  Value value;
-  while (reader.Next(key, value)) {
-    if (key == key_code) take(value);
-  }
-}
-
-template <typename Take>
-void EachBlockValue(const Trace& trace, const Block& block, std::string_view key, Take take) {
-  const EventBatch& events = *trace.events;
-  const uint32_t code = events.strings.Find(key);
-  if (code != UINT32_MAX) EachValue(trace.attrs(block), code, take);
-  // Blocks of libwherefore carry labels instead of attributes.
-  const auto index = static_cast<uint32_t>(&block - trace.blocks.data());
-  const auto [begin, end] = trace.annotations_of(ElementKind::kBlock, index);
-  for (const Annotation* a = begin; a != end; ++a) {
-    if (a->name == key) take(a->value);
-  }
-  if (code == UINT32_MAX || block.process == kNone) return;
-  const Process& process = events.processes[trace.processes[block.process]];
-  EachValue(events.Slice(process.attrs_begin, process.attrs_end), code, take);
-}
 
 bool IsWork(const Block& block) {
   return block.kind != BlockKind::kWait && block.kind != BlockKind::kHold;
@@ -120,20 +91,14 @@ class FrameMaker {
     f.sent = f.arrived;
   }
 
-  // By the host's clock, as the block's own times; moved with them.
+  // By the host's clock, as the block's own times; moved with them. A text, too: Zipkin's tags know nothing else.
   std::optional<Nanos> ToldArrival(const Block& block) const {
-    std::optional<Nanos> told;
-    EachBlockValue(t_, block, "wherefore.arrival_ns", [&](const Value& value) {
-      if (told) return;
-      if (value.type == ValueType::kInt) told = value.integer;
-      if (value.type != ValueType::kString) return;
-      Nanos number = 0;  // Zipkin's tags know nothing but texts
-      const char* end = value.text.data() + value.text.size();
-      const auto read = std::from_chars(value.text.data(), end, number);
-      if (read.ec == std::errc() && read.ptr == end && !value.text.empty()) told = number;
-    });
-    if (!told) return told;
-    return SaturatingAdd(*told, SaturatingSub(block.start_ns, block.raw_start_ns));
+    const auto text = BlockAttribute(t_, block, "wherefore.arrival_ns");
+    if (!text || text->empty()) return {};
+    Nanos told = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), told);
+    if (error != std::errc() || end != text->data() + text->size()) return {};
+    return SaturatingAdd(told, SaturatingSub(block.start_ns, block.raw_start_ns));
   }
 
   bool Remote(const Block& parent, const Block& block) const {
@@ -374,85 +339,6 @@ void EstimateArrivals(TraceFrames& frames, const OneWayTimes& least, TraceAssump
     ++assumed.arrivals_estimated;
     f.arrived = std::min(f.start, SaturatingAdd(f.sent, std::max<Nanos>(0, at->second)));
   }
-}
-
-std::optional<std::string> BlockAttribute(const Trace& trace, const Block& block,
-                                          std::string_view key) {
-  std::optional<std::string> found;
-  EachBlockValue(trace, block, key, [&](const Value& value) {
-    if (!found) found = ValueText(value);
-  });
-  return found;
-}
-
-std::vector<std::string> BlockAttributeValues(const Trace& trace, const Block& block,
-                                              std::string_view key) {
-  std::vector<std::string> found;
-  EachBlockValue(trace, block, key, [&](const Value& value) {
-    if (value.type != ValueType::kArray) {
-      found.push_back(ValueText(value));
-      return;
-    }
-    ArrayReader elements(value.text);
-    for (Value element; elements.Next(element);) found.push_back(ValueText(element));
-  });
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-std::string ProcessName(const Trace& trace, const Block& block) {
-  std::string name(trace.service(block));
-  if (const auto instance = BlockAttribute(trace, block, "service.instance.id"))
-    return name + "/" + *instance;
-  if (block.process == kNone) return name;
-  const Process& process = trace.events->processes[trace.processes[block.process]];
-  const std::string_view host = trace.events->str(process.host);
-  if (host.empty()) return name;
-  name += "@";
-  name += host;
-  if (const auto pid = BlockAttribute(trace, block, "process.pid")) name += ":" + *pid;
-  return name;
-}
-
-bool AddOneWayTimes(const Trace& trace, OneWayTimes& least) {
-  const TraceFrames frames = MakeFrames(trace);
-  CollectOneWayTimes(frames, least);
-  return std::any_of(frames.frames.begin(), frames.frames.end(),
-                     [](const Frame& f) { return f.estimate_arrival; });
-}
-
-std::string_view ThreadOf(const Trace& trace, const Block& block) {
-  return trace.str(block.thread != 0 ? block.thread : trace.units[block.unit].thread);
-}
-
-std::vector<ThreadWork> FindThreadWork(const Trace& trace) {
-  const TraceFrames frames = MakeFrames(trace);
-  std::vector<ThreadWork> work;
-  for (const uint32_t b : frames.order) {
-    const Frame& f = frames.frames[b];
-    if (f.head == b && !ThreadOf(trace, trace.blocks[b]).empty())
-      work.push_back({b, f.start, f.end});
-  }
-  return work;
-}
-
-std::vector<TraceWait> FindWaits(const Trace& trace) {
-  const TraceFrames frames = MakeFrames(trace);
-  std::vector<TraceWait> waits;
-  for (const uint32_t b : frames.order) {
-    const Frame& f = frames.frames[b];
-    const Nanos since = f.estimate_arrival ? f.sent : f.arrived;
-    if (since < f.start) waits.push_back({b, since, f.start});
-    // For a connection, perhaps: how much of the way it was is known when others are.
-    if (f.kind == FrameKind::kRemote && f.told_arrival && f.sent < f.arrived &&
-        PoolOf(trace, trace.blocks[f.parent]))
-      waits.push_back({f.parent, f.sent, f.arrived});
-  }
-  for (const LockUse& use : frames.locks) {
-    if (use.waited) waits.push_back({use.block, use.requested, use.acquired});
-  }
-  return waits;
 }
 
 }  // namespace wf
