@@ -10,7 +10,7 @@ bool Continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; 
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  Lexer(std::string_view text, const LexerDialect& dialect) : text_(text), dialect_(dialect) {}
 
   Tokens Run() {
     while (at_ < text_.size()) Step();
@@ -52,12 +52,13 @@ class Lexer {
 
   void Step() {
     const char c = Peek();
-    if (c == '\n') return Newline();
-    if (c == ' ' || c == '\t' || c == '\r') return Advance();
-    if (c == '#') return SkipComment();
+    const bool minus = dialect_.minus == LexerDialect::Minus::kBeginsNumber;
+    if (c == '\n' && dialect_.newline == LexerDialect::Newline::kEndsStatement) return Newline();
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') return Advance();
+    if (StartsComment()) return SkipComment();
     if (IsNameStart(c)) return Name();
     if (c == '"') return String();
-    if (IsDigit(c) || (c == '-' && IsDigit(Peek(1)))) return Number();
+    if (IsDigit(c) || (minus && c == '-' && IsDigit(Peek(1)))) return Number();
     if (c == ';') {
       Begin(TokenKind::kEnd);
       Advance();
@@ -67,7 +68,22 @@ class Lexer {
     Sign();
   }
 
+  bool StartsComment() const {
+    if (dialect_.comment == LexerDialect::Comment::kHash) return Peek() == '#';
+    if (Peek() == '/') return Peek(1) == '/' || Peek(1) == '*';
+    return Peek() == '#' && !IsNameStart(Peek(1));
+  }
+
   void SkipComment() {
+    if (Peek() == '/' && Peek(1) == '*') {
+      Begin(TokenKind::kSign);
+      Advance();
+      Advance();
+      while (at_ < text_.size() && !(Peek() == '*' && Peek(1) == '/')) Advance();
+      if (at_ >= text_.size()) return Complain("this comment has no end", "close it with */");
+      Advance();
+      return Advance();
+    }
     while (at_ < text_.size() && text_[at_] != '\n') Advance();
   }
 
@@ -157,17 +173,15 @@ class Lexer {
 
   void Sign() {
     Begin(TokenKind::kSign);
-    static constexpr std::string_view kTwo[] = {"->", "!=", "<=", ">="};
-    for (const std::string_view two : kTwo) {
-      if (text_.substr(at_, 2) != two) continue;
-      Advance();
-      Advance();
-      token_.text = two;
+    for (const std::string_view known : dialect_.long_signs) {
+      if (text_.substr(at_, known.size()) != known) continue;
+      for (size_t i = 0; i < known.size(); ++i) Advance();
+      token_.text = known;
       return Push();
     }
     const char c = Peek();
     Advance();
-    if (std::string_view("(),|.=<>~").find(c) != std::string_view::npos) {
+    if (dialect_.signs.find(c) != std::string_view::npos) {
       if (c == '(') ++depth_;
       if (c == ')' && depth_ > 0) --depth_;
       token_.text = std::string(1, c);
@@ -177,9 +191,13 @@ class Lexer {
     std::string hint = "the language uses ( ) , | . = != < <= > >= ~ -> ; and #";
     if (c == '\'' || character == "“" || character == "”" || character == "‘" || character == "’")
       hint = "texts stand in straight double quotes: \"css\"";
-    if (c == '+' || c == '-' || c == '*' || c == '/')
+    if (!dialect_.hint.empty()) {
+      hint = dialect_.hint;
+    } else if (c == '+' || c == '-' || c == '*' || c == '/') {
       hint = "arithmetic is a stage: | Add(x), | Subtract(x), | Multiply(x), | Divide(x)";
-    if (c == '!') hint = "write not, or !=";
+    } else if (c == '!') {
+      hint = "write not, or !=";
+    }
     const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
     Complain(printable ? "\"" + std::string(character) + "\" means nothing here"
                        : "a control character means nothing here",
@@ -187,6 +205,7 @@ class Lexer {
   }
 
   std::string_view text_;
+  const LexerDialect& dialect_;
   size_t at_ = 0;
   int line_ = 1, column_ = 1;
   int start_line_ = 1, start_column_ = 1;
@@ -197,6 +216,10 @@ class Lexer {
 
 }  // namespace
 
-Tokens Tokenize(std::string_view text) { return Lexer(text).Run(); }
+Tokens Tokenize(std::string_view text) { return Tokenize(text, LexerDialect{}); }
+
+Tokens Tokenize(std::string_view text, const LexerDialect& dialect) {
+  return Lexer(text, dialect).Run();
+}
 
 }  // namespace wf

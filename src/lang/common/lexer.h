@@ -16,7 +16,7 @@ enum class TokenKind : uint8_t {
   kName,    // letter or _, then letters, digits, _
   kString,  // "…"; `text` is what it stands for
   kNumber,  // -1, 2.5, 1e9; a unit that follows is a name of its own
-  kSign,    // ( ) , | . = != < <= > >= ~ ->
+  kSign,    // ( ) , | . = != < <= > >= ~ ->, or what the dialect says
   kEnd,     // ";" or a newline that ends a statement
   kEof,
 };
@@ -35,7 +35,24 @@ struct Tokens {
   std::vector<Diagnostic> diagnostics;
 };
 
+// What differs from language to language. As it stands: the feature language and conditions.
+struct LexerDialect {
+  enum class Newline : uint8_t { kEndsStatement, kIsSpace };
+  enum class Minus : uint8_t { kBeginsNumber, kIsSign };
+  enum class Comment : uint8_t {
+    kHash,    // from # to the line's end
+    kSlashes  // from // to the line's end, /* … */, and from # unless a letter follows
+  };
+  std::vector<std::string_view> long_signs = {"->", "!=", "<=", ">="};  // these are looked for first
+  std::string_view signs = "(),|.=<>~";
+  Newline newline = Newline::kEndsStatement;
+  Minus minus = Minus::kBeginsNumber;
+  Comment comment = Comment::kHash;
+  std::string_view hint;  // which signs there are; empty: those of the feature language
+};
+
 // A bad character gives a diagnostic and is skipped, so that the rest is still looked at.
 Tokens Tokenize(std::string_view text);
+Tokens Tokenize(std::string_view text, const LexerDialect& dialect);
 
 }  // namespace wf
