@@ -1,0 +1,36 @@
+// Expressions with their values: operators, f_ functions, intervals.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/nanos.h"
+#include "lang/ndlog/ast.h"
+
+namespace wf::ndlog {
+
+// What evaluation may look at, and where its first fault goes. A fault (a list where a number must be, a division by
+// zero) ends the run: the program is wrong, and going on would hide it.
+struct Evaluation {
+  Nanos now = 0;
+  std::string fault;  // empty: none
+  Place fault_place;
+};
+
+// Variables by their slots. Null when there is a fault.
+Value Evaluate(const Expression& expression, const List& slots, Evaluation& evaluation);
+// Whether a condition holds: true, or a number but 0. Anything else is a fault.
+bool Holds(const Value& value, const Place& place, Evaluation& evaluation);
+
+struct Function {
+  std::string_view name;
+  size_t least, most;  // arguments
+  Value (*call)(const List& args, Evaluation& evaluation);
+};
+// Index of f_name; -1: there is none.
+int FindFunction(std::string_view name);
+const Function& FunctionAt(int index);
+std::vector<std::string> FunctionNames();
+
+}  // namespace wf::ndlog

@@ -1,0 +1,19 @@
+// Text → what it says (docs/NDLOG.md). Never fails as a whole: what it cannot read becomes diagnostics, and it goes on
+// behind the next full stop.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "lang/ndlog/ast.h"
+
+namespace wf::ndlog {
+
+struct Parsed {
+  Source source;
+  std::vector<Diagnostic> diagnostics;
+};
+
+Parsed Parse(std::string_view text);
+
+}  // namespace wf::ndlog

@@ -1,0 +1,36 @@
+// What a run leaves behind so that it can be run again exactly: program, network, inputs, and of every event when it
+// was and how long it took (Zeno §6: inputs alone would not give the same times). No provenance: a replay makes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "model/provenance_event.h"
+
+namespace wf::ndlog {
+
+struct RecordedEvent {
+  uint32_t node = 0;
+  ProvenanceType type = ProvenanceType::kInsert;
+  uint32_t tuple = 0;  // a hash of it, for the comparison
+  Nanos start = 0, duration = 0;
+  Nanos transit = 0;  // of what was sent: from the end of sending to arrival
+};
+
+struct Recording {
+  std::string program, topology, inputs;  // the texts
+  uint64_t seed = 1;
+  std::optional<Nanos> until;
+  std::vector<RecordedEvent> events;  // in the order they happened
+};
+
+// JSON lines: one with the texts, one array an event.
+std::string WriteRecording(const Recording& recording);
+Result<Recording> ReadRecording(std::string_view text, std::string_view file);
+
+}  // namespace wf::ndlog

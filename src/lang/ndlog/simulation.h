@@ -1,0 +1,57 @@
+// Runs a program on a network: a deterministic discrete-event simulation. The same program, network, inputs and seed
+// give the same events at the same times on every machine.
+//
+// Each node does one thing at a time, in the order in which things arrive. One thing is one event of provenance: a
+// base tuple comes or goes (INS, DEL), a rule derives a tuple or takes a derivation back (DRV, UDRV), a message is put
+// on the wire or taken from it (SND, RCV). Simultaneous ones run by time, node name, arrival number.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "lang/ndlog/network.h"
+#include "lang/ndlog/program.h"
+#include "lang/ndlog/recording.h"
+#include "model/provenance_event.h"
+
+namespace wf::ndlog {
+
+struct RunOptions {
+  uint64_t seed = 1;
+  // Absent: until nothing but expiries and clocks without an end is left, and the last input has come.
+  std::optional<Nanos> until;
+  int64_t most_events = 20'000'000;  // more: the program does not come to an end
+  // Each event in the order of processing, with its causes. Without it, none is kept track of.
+  std::function<Status(const ProvenanceEvent&)> provenance;
+  std::vector<RecordedEvent>* record = nullptr;        // appended to
+  const std::vector<RecordedEvent>* replay = nullptr;  // durations come from here; a difference is an error
+};
+
+struct RunResult {
+  std::map<std::string, std::vector<std::string>> tables;  // name → tuples of all nodes, sorted
+  int64_t events = 0;
+  Nanos end = 0;  // of the last event
+  // What had no effect, by name, for the user to see.
+  int64_t deletes_of_nothing = 0;
+  int64_t evicted = 0, expired = 0, replaced = 0;
+};
+
+Result<RunResult> Run(const Program& program, const Network& network,
+                      const std::vector<Input>& inputs, const RunOptions& options);
+
+// Program, network and inputs as texts; `*_name` for errors.
+struct RunTexts {
+  std::string program, topology, inputs;
+  std::string program_name = "program", topology_name = "topology", inputs_name = "inputs";
+};
+Result<RunResult> RunFromTexts(const RunTexts& texts, const RunOptions& options);
+// Runs it once more. BadInput, naming the event, if what happens is not what was recorded.
+Result<RunResult> Replay(const Recording& recording,
+                         std::function<Status(const ProvenanceEvent&)> provenance);
+
+}  // namespace wf::ndlog

@@ -1,0 +1,19 @@
+// A rule that looks at one node → its strands: for each tuple that can set it off, the joins and checks in order.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lang/ndlog/flat_rule.h"
+#include "lang/ndlog/program.h"
+
+namespace wf::ndlog {
+
+// `predicate_of` knows every atom's predicate. Complains about variables that get no value.
+CompiledRule BuildStrands(const FlatRule& rule,
+                          const std::function<int(const Atom&)>& predicate_of,
+                          const std::vector<Predicate>& predicates,
+                          std::vector<Diagnostic>& diagnostics);
+
+}  // namespace wf::ndlog
