@@ -43,7 +43,8 @@ struct LexerDialect {
     kHash,    // from # to the line's end
     kSlashes  // from // to the line's end, /* … */, and from # unless a letter follows
   };
-  std::vector<std::string_view> long_signs = {"->", "!=", "<=", ">="};  // these are looked for first
+  std::vector<std::string_view> long_signs = {"->",
+                                              "!=", "<=", ">="};  // these are looked for first
   std::string_view signs = "(),|.=<>~";
   Newline newline = Newline::kEndsStatement;
   Minus minus = Minus::kBeginsNumber;

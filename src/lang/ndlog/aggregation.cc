@@ -43,7 +43,8 @@ void Core::Withdraw(Support* support, const Moment& moment) {
   Recompute(*support->group, moment);
 }
 
-Value Core::Aggregated(AggregateFunction function, const std::vector<Value>& sorted, const Place& place) {
+Value Core::Aggregated(AggregateFunction function, const std::vector<Value>& sorted,
+                       const Place& place) {
   switch (function) {
     case AggregateFunction::kMin:
       return sorted.front();
@@ -91,7 +92,9 @@ void Core::Recompute(Group& group, const Moment& moment) {
     premises = witness->second->premises;
     const bool same = old != nullptr && old->value == value;
     // As long as the old witness stands, nothing changes.
-    if (same && std::all_of(old->premises.begin(), old->premises.end(), [](const Row* r) { return r->alive; })) return;
+    if (same && std::all_of(old->premises.begin(), old->premises.end(),
+                            [](const Row* r) { return r->alive; }))
+      return;
   } else {
     std::vector<Value> values;
     for (const auto& [key, member] : group.members) {
@@ -108,7 +111,9 @@ void Core::Recompute(Group& group, const Moment& moment) {
   const Predicate& predicate = program_.predicates[static_cast<size_t>(rule.head)];
   const Value& where = head[static_cast<size_t>(predicate.location)];
   const int node = NodeOf(where);
-  if (node < 0) return Fail(rule, fmt::format("derives {} for {}, which is no node", predicate.name, where.Shown()));
+  if (node < 0)
+    return Fail(rule,
+                fmt::format("derives {} for {}, which is no node", predicate.name, where.Shown()));
   if (!predicate.is_table()) {
     // An aggregate that is announced as an event: each new value once.
     if (old != nullptr && old->value == value) return;
@@ -149,7 +154,8 @@ void Core::AggregateOfEvent(int rule_index, std::vector<Match> matches, const Mo
       values.push_back(member.head[position]);
       out.premises.insert(out.premises.end(), member.premises.begin(), member.premises.end());
     }
-    if (rule.aggregate->function == AggregateFunction::kMin) out.premises = members.front().premises;
+    if (rule.aggregate->function == AggregateFunction::kMin)
+      out.premises = members.front().premises;
     if (rule.aggregate->function == AggregateFunction::kMax) out.premises = members.back().premises;
     out.head = key;
     out.head[position] = Aggregated(rule.aggregate->function, values, rule.aggregate->place);

@@ -31,10 +31,10 @@ class Compiler {
 
   Compiled Run() {
     using Pass = void (Compiler::*)();
-    for (const Pass pass : {&Compiler::LabelRules, &Compiler::DeclareTables, &Compiler::DeclareUses,
-                            &Compiler::CheckExpressions, &Compiler::SettleKeys,
-                            &Compiler::FlattenRules, &Compiler::LocalizeRules,
-                            &Compiler::BuildRules, &Compiler::CheckRecursion}) {
+    for (const Pass pass :
+         {&Compiler::LabelRules, &Compiler::DeclareTables, &Compiler::DeclareUses,
+          &Compiler::CheckExpressions, &Compiler::SettleKeys, &Compiler::FlattenRules,
+          &Compiler::LocalizeRules, &Compiler::BuildRules, &Compiler::CheckRecursion}) {
       if (out_.diagnostics.empty()) (this->*pass)();
     }
     if (out_.diagnostics.empty()) out_.program = std::move(program_);
@@ -55,9 +55,10 @@ class Compiler {
       if (rule.label.empty()) rule.label = fmt::format("rule{}", number);
       const auto [found, fresh] = seen.emplace(rule.label, rule.place);
       if (!fresh)
-        Complain(rule.place,
-                 fmt::format("the rule of line {} is called {} too", found->second.line, rule.label),
-                 "costs and provenance name rules, so each has a name of its own");
+        Complain(
+            rule.place,
+            fmt::format("the rule of line {} is called {} too", found->second.line, rule.label),
+            "costs and provenance name rules, so each has a name of its own");
     }
   }
 
@@ -112,8 +113,9 @@ class Compiler {
       return;
     }
     const Expression& location = atom.args[static_cast<size_t>(atom.location)];
-    const bool named = location.kind == Expression::Kind::kVariable ||
-                       (location.kind == Expression::Kind::kConstant && location.value.Text() != nullptr);
+    const bool named =
+        location.kind == Expression::Kind::kVariable ||
+        (location.kind == Expression::Kind::kConstant && location.value.Text() != nullptr);
     if (!named) {
       Complain(location.place, "a node is a variable or a name");
       return;
@@ -135,8 +137,8 @@ class Compiler {
       predicate.location = atom.location;
     }
     if (predicate.arity != arity)
-      Complain(atom.place, fmt::format("{} has {} arguments here and {} elsewhere", atom.name, arity,
-                                       predicate.arity));
+      Complain(atom.place, fmt::format("{} has {} arguments here and {} elsewhere", atom.name,
+                                       arity, predicate.arity));
     else if (predicate.location != atom.location)
       Complain(location.place, fmt::format("elsewhere, argument {} of {} names the node",
                                            predicate.location + 1, atom.name));
@@ -162,7 +164,8 @@ class Compiler {
     std::string name = "periodic " + period.value.Shown();
     if (atom.args.size() == 4) {
       const Expression& times = atom.args[3];
-      if (times.kind != Expression::Kind::kConstant || times.value.Int() == nullptr || *times.value.Int() < 1) {
+      if (times.kind != Expression::Kind::kConstant || times.value.Int() == nullptr ||
+          *times.value.Int() < 1) {
         Complain(times.place, "how often a clock strikes is a whole number above 0");
         return;
       }
@@ -191,10 +194,11 @@ class Compiler {
       const Function& function = FunctionAt(expression.slot);
       const size_t given = expression.args.size();
       if (given < function.least || given > function.most)
-        Complain(expression.place,
-                 fmt::format("{} takes {}{} arguments, not {}", function.name, function.least,
-                             function.most > function.least ? fmt::format(" to {}", function.most) : "",
-                             given));
+        Complain(
+            expression.place,
+            fmt::format("{} takes {}{} arguments, not {}", function.name, function.least,
+                        function.most > function.least ? fmt::format(" to {}", function.most) : "",
+                        given));
     };
     for (Rule& rule : source_.rules) {
       for (Expression& arg : rule.head.args) check(arg, check);
@@ -210,13 +214,15 @@ class Compiler {
       Predicate& predicate = program_.predicates[static_cast<size_t>(ids_.at(table.name))];
       for (size_t i = 0; i < table.keys.size(); ++i) {
         if (predicate.arity >= 0 && table.keys[i] > predicate.arity) {
-          Complain(table.key_places[i], fmt::format("{} has {} attributes", table.name, predicate.arity));
+          Complain(table.key_places[i],
+                   fmt::format("{} has {} attributes", table.name, predicate.arity));
         } else {
           predicate.keys.push_back(static_cast<int>(table.keys[i]) - 1);
         }
       }
       std::sort(predicate.keys.begin(), predicate.keys.end());
-      predicate.keys.erase(std::unique(predicate.keys.begin(), predicate.keys.end()), predicate.keys.end());
+      predicate.keys.erase(std::unique(predicate.keys.begin(), predicate.keys.end()),
+                           predicate.keys.end());
       if (predicate.arity < 0) predicate.location = 0;  // only inputs use it
     }
   }
@@ -276,7 +282,8 @@ class Compiler {
   void FlattenArguments(Atom& atom, FlatRule& flat) {
     for (Expression& arg : atom.args) {
       NameAnonymous(arg);
-      if (arg.kind == Expression::Kind::kVariable || arg.kind == Expression::Kind::kConstant) continue;
+      if (arg.kind == Expression::Kind::kVariable || arg.kind == Expression::Kind::kConstant)
+        continue;
       Expression variable;
       variable.kind = Expression::Kind::kVariable;
       variable.name = fmt::format("_{}", ++anonymous_);
@@ -301,10 +308,12 @@ class Compiler {
     for (const Atom& atom : flat.atoms) {
       if (!IsEvent(atom.name)) continue;
       if (event != nullptr) {
-        Complain(atom.place,
-                 fmt::format("{} and {} are both events, and two events are never there at once",
-                             event->name, atom.name),
-                 fmt::format("materialize one of them: materialize({}, infinity, infinity, keys(…)).", atom.name));
+        Complain(
+            atom.place,
+            fmt::format("{} and {} are both events, and two events are never there at once",
+                        event->name, atom.name),
+            fmt::format("materialize one of them: materialize({}, infinity, infinity, keys(…)).",
+                        atom.name));
         return;
       }
       event = &atom;
@@ -315,7 +324,8 @@ class Compiler {
     std::vector<FlatRule> local;
     for (const FlatRule& flat : flat_) {
       Localized parts = Localize(flat, [&](const std::string& name) { return IsEvent(name); });
-      out_.diagnostics.insert(out_.diagnostics.end(), parts.diagnostics.begin(), parts.diagnostics.end());
+      out_.diagnostics.insert(out_.diagnostics.end(), parts.diagnostics.begin(),
+                              parts.diagnostics.end());
       for (size_t i = 0; i < parts.mid_names.size(); ++i) DeclareMid(parts, i);
       for (FlatRule& rule : parts.rules) local.push_back(std::move(rule));
     }
@@ -325,7 +335,8 @@ class Compiler {
   void DeclareMid(const Localized& parts, size_t i) {
     const Atom& head = parts.rules[i].head;
     if (ids_.count(head.name) > 0) {
-      Complain(parts.rules[i].place, fmt::format("the name {} is needed for what this rule sends", head.name),
+      Complain(parts.rules[i].place,
+               fmt::format("the name {} is needed for what this rule sends", head.name),
                "give the rule another name");
       return;
     }
@@ -337,7 +348,8 @@ class Compiler {
     // What is sent on lives as long as what it was made of: the shortest of their lifetimes.
     for (const Atom& atom : parts.rules[i].atoms) {
       const auto& lifetime = program_.predicates[static_cast<size_t>(ids_.at(atom.name))].lifetime;
-      if (lifetime && (!predicate.lifetime || *lifetime < *predicate.lifetime)) predicate.lifetime = lifetime;
+      if (lifetime && (!predicate.lifetime || *lifetime < *predicate.lifetime))
+        predicate.lifetime = lifetime;
     }
     Add(std::move(predicate));
   }
@@ -386,7 +398,8 @@ Error ProgramError(std::string_view text, std::string_view file,
   std::string message = fmt::format("{}:{}:{}: {}", file, first.line, first.column, first.message);
   for (size_t i = 0; i < diagnostics.size() && i < kShown; ++i)
     message += "\n" + RenderDiagnostic(text, diagnostics[i]);
-  if (diagnostics.size() > kShown) message += fmt::format("… and {} more\n", diagnostics.size() - kShown);
+  if (diagnostics.size() > kShown)
+    message += fmt::format("… and {} more\n", diagnostics.size() - kShown);
   while (!message.empty() && message.back() == '\n') message.pop_back();
   return BadInput(std::move(message), "docs/NDLOG.md describes the language");
 }

@@ -40,8 +40,9 @@ void Core::Fail(const CompiledRule& rule, std::string what) {
   if (failure_) return;
   const bool placed = evaluation_.fault_place.line > 1 || evaluation_.fault_place.column > 1;
   const Place& place = placed ? evaluation_.fault_place : rule.place;
-  failure_ = BadInput(fmt::format("rule {} (line {}, column {}): {}", rule.label, place.line, place.column, what),
-                      "the run stopped there");
+  failure_ = BadInput(
+      fmt::format("rule {} (line {}, column {}): {}", rule.label, place.line, place.column, what),
+      "the run stopped there");
 }
 
 std::vector<VertexId> Core::CausesOf(const std::vector<Row*>& premises, VertexId also) const {
@@ -69,7 +70,8 @@ void Core::Trigger(Row* row, const Moment& moment) {
     }
     for (Match& match : matches) {
       // A row that stands twice in a body is found by both strands: the first one has it.
-      const auto trigger = match.premises.begin() + rule.strands[static_cast<size_t>(ref.strand)].trigger;
+      const auto trigger =
+          match.premises.begin() + rule.strands[static_cast<size_t>(ref.strand)].trigger;
       if (std::find(match.premises.begin(), trigger, row) != trigger) continue;
       if (rule.aggregate) {
         Contribute(ref.rule, std::move(match), moment);
@@ -85,7 +87,9 @@ void Core::Derived(const CompiledRule& rule, int rule_index, Match match, const 
   const Predicate& head = program_.predicates[static_cast<size_t>(rule.head)];
   const Value& where = match.head[static_cast<size_t>(head.location)];
   const int node = NodeOf(where);
-  if (node < 0) return Fail(rule, fmt::format("derives {} for {}, which is no node", TupleText(head.name, match.head, head.location), where.Shown()));
+  if (node < 0)
+    return Fail(rule, fmt::format("derives {} for {}, which is no node",
+                                  TupleText(head.name, match.head, head.location), where.Shown()));
   std::vector<VertexId> causes = CausesOf(match.premises, moment.vertex);
   if (rule.event >= 0 || !head.is_table()) {
     Item item;
@@ -202,7 +206,8 @@ void Core::Detach(Support* support, Moment& moment) {
   Row* row = support->head;
   if (row == nullptr || !support->attached) return;
   support->attached = false;
-  row->supports.erase(std::remove(row->supports.begin(), row->supports.end(), support), row->supports.end());
+  row->supports.erase(std::remove(row->supports.begin(), row->supports.end(), support),
+                      row->supports.end());
   Reconsider(row, moment);
 }
 
@@ -210,9 +215,9 @@ void Core::Receive(const Item& item, Moment& moment) {
   if (item.transient != nullptr) return Transient(item.transient, moment);
   Row* sent = item.row;
   Row* row = RowFor(moment.node, sent->predicate, sent->values, -1);
-  const auto found = std::find_if(row->supports.begin(), row->supports.end(), [&](const Support* known) {
-    return known->rule < 0 && known->premises[0] == sent;
-  });
+  const auto found = std::find_if(
+      row->supports.begin(), row->supports.end(),
+      [&](const Support* known) { return known->rule < 0 && known->premises[0] == sent; });
   if (item.polarity == Polarity::kMinus) {
     if (found != row->supports.end()) Detach(*found, moment);
     return;
@@ -289,7 +294,8 @@ void Core::MakeRoom(Row* row, Moment& moment) {
   }
   for (Row* old : leaving) {
     Moment gone = moment;
-    gone.vertex = Inline(old->base ? ProvenanceType::kDelete : ProvenanceType::kUnderive, *old, moment);
+    gone.vertex =
+        Inline(old->base ? ProvenanceType::kDelete : ProvenanceType::kUnderive, *old, moment);
     gone.end = moment.end;
     Drop(old, gone);
   }
@@ -352,10 +358,11 @@ void Core::ReviveSuspended(const Moment& moment) {
       continue;
     }
     row->suspended = false;
-    Support* support = *std::find_if(row->supports.begin(), row->supports.end(), [](const Support* known) {
-      return !known->dying && std::all_of(known->premises.begin(), known->premises.end(),
-                                          [](const Row* premise) { return premise->alive; });
-    });
+    Support* support =
+        *std::find_if(row->supports.begin(), row->supports.end(), [](const Support* known) {
+          return !known->dying && std::all_of(known->premises.begin(), known->premises.end(),
+                                              [](const Row* premise) { return premise->alive; });
+        });
     Item item;
     item.work = Work::kDerive;
     item.rule = support->rule;
@@ -364,7 +371,8 @@ void Core::ReviveSuspended(const Moment& moment) {
     item.support = support;
     item.row = row;
     item.told_ready = true;
-    item.causes = support->rule < 0 ? std::vector<VertexId>{support->received} : CausesOf(support->premises, 0);
+    item.causes = support->rule < 0 ? std::vector<VertexId>{support->received}
+                                    : CausesOf(support->premises, 0);
     Schedule(row->node, moment.end, std::move(item));
   }
   suspended_.insert(suspended_.end(), still.begin(), still.end());

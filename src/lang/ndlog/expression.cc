@@ -11,7 +11,8 @@
 namespace wf::ndlog {
 namespace {
 
-constexpr size_t kLongest = 1 << 20;  // of a text or list: a loop that doubles one must not eat the machine
+constexpr size_t kLongest =
+    1 << 20;  // of a text or list: a loop that doubles one must not eat the machine
 
 Value Fault(Evaluation& evaluation, std::string what) {
   if (evaluation.fault.empty()) evaluation.fault = std::move(what);
@@ -84,9 +85,8 @@ Value First(const List& args, Evaluation& evaluation) {
 }
 Value Last(const List& args, Evaluation& evaluation) {
   const List* list = ListOf(args[0], "f_last", evaluation);
-  return list == nullptr
-             ? Value()
-             : At(*list, static_cast<int64_t>(list->size()) - 1, "f_last", evaluation);
+  return list == nullptr ? Value()
+                         : At(*list, static_cast<int64_t>(list->size()) - 1, "f_last", evaluation);
 }
 Value Item(const List& args, Evaluation& evaluation) {
   const List* list = ListOf(args[0], "f_item", evaluation);
@@ -211,7 +211,8 @@ Value Arithmetic(char op, const Value& a, const Value& b, Evaluation& evaluation
       return Fault(evaluation, "a text grows beyond all bounds");
     return Value(*a.Text() + *b.Text());
   }
-  if (op == '+' && a.AsList() != nullptr && b.AsList() != nullptr) return Concat({a, b}, evaluation);
+  if (op == '+' && a.AsList() != nullptr && b.AsList() != nullptr)
+    return Concat({a, b}, evaluation);
   return Fault(evaluation, fmt::format("{} {} {}: cannot be computed", a.Shown(), op, b.Shown()));
 }
 

@@ -7,8 +7,9 @@ namespace wf::ndlog {
 
 bool Grounding::IsGrounded(Row* target) {
   ++search_;
-  std::unordered_map<Row*, std::vector<std::pair<Row*, size_t>>> waiting;  // premise → heads' supports
-  std::vector<std::pair<Row*, size_t>> supports;                           // head, premises not yet proved
+  std::unordered_map<Row*, std::vector<std::pair<Row*, size_t>>>
+      waiting;                                    // premise → heads' supports
+  std::vector<std::pair<Row*, size_t>> supports;  // head, premises not yet proved
   std::vector<Row*> unseen = {target}, proved;
   target->mark = search_;
   const auto prove = [&](Row* row) {

@@ -11,7 +11,9 @@ std::vector<Match> Joiner::Run(Row* trigger) {
   if (trigger->values.size() != atom.args.size()) return {};
   // Of the trigger, only constants are known before.
   for (const int column : strand_.columns.known)
-    if (!(trigger->values[static_cast<size_t>(column)] == atom.args[static_cast<size_t>(column)].value)) return {};
+    if (!(trigger->values[static_cast<size_t>(column)] ==
+          atom.args[static_cast<size_t>(column)].value))
+      return {};
   if (!Bind(atom, strand_.columns, trigger->values)) return {};
   premises_[static_cast<size_t>(strand_.trigger)] = trigger;
   From(0);
@@ -20,7 +22,8 @@ std::vector<Match> Joiner::Run(Row* trigger) {
 
 bool Joiner::Bind(const BodyAtom& atom, const Columns& columns, const List& values) {
   for (const int column : columns.fresh)
-    slots_[static_cast<size_t>(atom.args[static_cast<size_t>(column)].slot)] = values[static_cast<size_t>(column)];
+    slots_[static_cast<size_t>(atom.args[static_cast<size_t>(column)].slot)] =
+        values[static_cast<size_t>(column)];
   return std::all_of(columns.repeated.begin(), columns.repeated.end(), [&](int column) {
     return slots_[static_cast<size_t>(atom.args[static_cast<size_t>(column)].slot)] ==
            values[static_cast<size_t>(column)];
@@ -31,7 +34,8 @@ void Joiner::From(size_t at) {
   if (!evaluation_.fault.empty()) return;
   if (at == strand_.steps.size()) {
     Match match;
-    for (const Expression& arg : rule_.head_args) match.head.push_back(Evaluate(arg, slots_, evaluation_));
+    for (const Expression& arg : rule_.head_args)
+      match.head.push_back(Evaluate(arg, slots_, evaluation_));
     match.premises = premises_;
     if (evaluation_.fault.empty()) found_.push_back(std::move(match));
     return;
@@ -74,7 +78,9 @@ void Joiner::RangeStep(const Step& step, size_t at) {
   if (!evaluation_.fault.empty()) return;
   constexpr int64_t kMost = 1'000'000;
   const bool whole = least.Int() != nullptr && greatest.Int() != nullptr;
-  if (!whole || (*greatest.Int() > *least.Int() && static_cast<uint64_t>(*greatest.Int()) - static_cast<uint64_t>(*least.Int()) > kMost)) {
+  if (!whole ||
+      (*greatest.Int() > *least.Int() &&
+       static_cast<uint64_t>(*greatest.Int()) - static_cast<uint64_t>(*least.Int()) > kMost)) {
     evaluation_.fault = "range counts from one whole number to another, a million at most";
     evaluation_.fault_place = step.expression.place;
     return;

@@ -81,7 +81,8 @@ class Localizer {
       return std::move(out_);
     }
     out_.diagnostics.push_back(
-        At(rule_.place, "no tuple of this body says where the others are: its places are not connected",
+        At(rule_.place,
+           "no tuple of this body says where the others are: its places are not connected",
            "some atom must name the place of another, as link(@X,Y) names Y"));
     return std::move(out_);
   }
@@ -105,7 +106,8 @@ class Localizer {
       if (at == ends[0] || at == ends[1]) return;
       out_.diagnostics.push_back(
           At(atom.place,
-             fmt::format("the rule is link-restricted, and {} is at neither end of the link", atom.name),
+             fmt::format("the rule is link-restricted, and {} is at neither end of the link",
+                         atom.name),
              fmt::format("its place is {} or {}; or leave the # away", ends[0], ends[1])));
     };
     check(rule_.head);

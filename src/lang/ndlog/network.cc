@@ -26,7 +26,8 @@ Status EachLine(std::string_view text, std::string_view file,
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string place = fmt::format("{}:{}", file, number);
     const auto value = parser.Parse(line);
-    if (!value.ok()) return BadInput(place + ": " + value.error().message, "one JSON object a line");
+    if (!value.ok())
+      return BadInput(place + ": " + value.error().message, "one JSON object a line");
     if (!value->IsObject()) return BadInput(place + ": no JSON object", "one JSON object a line");
     WF_TRY(use(*value, place));
   }
@@ -74,8 +75,9 @@ class NetworkReader {
     const int kinds = (line.Get("node").missing() ? 0 : 1) + (line.Get("link").missing() ? 0 : 1) +
                       (line.Get("rule").missing() ? 0 : 1);
     if (kinds != 1)
-      return BadInput(place + ": a line of a topology has node, link or rule",
-                      R"(as in {"node":"a"}, {"link":["a","b"],"delay_ns":5}, {"rule":"r1","cost_ns":9})");
+      return BadInput(
+          place + ": a line of a topology has node, link or rule",
+          R"(as in {"node":"a"}, {"link":["a","b"],"delay_ns":5}, {"rule":"r1","cost_ns":9})");
     if (!line.Get("node").missing()) return NodeLine(line, place);
     if (!line.Get("link").missing()) return ReadLink(line, place);
     return RuleLine(line, place);
@@ -93,14 +95,17 @@ class NetworkReader {
       }
       const std::pair<int, int> ends{out_.Find(link.a), out_.Find(link.b)};
       if (ends.first == ends.second)
-        return BadInput(fmt::format("{}: a link from {} to itself", link.place, link.a), "leave it out");
+        return BadInput(fmt::format("{}: a link from {} to itself", link.place, link.a),
+                        "leave it out");
       if (!told.insert(ends).second)
-        return BadInput(fmt::format("{}: the link from {} to {} is there twice", link.place, link.a, link.b),
-                        "leave one of them out");
+        return BadInput(
+            fmt::format("{}: the link from {} to {} is there twice", link.place, link.a, link.b),
+            "leave one of them out");
       out_.links[ends] = link.route;
     }
     // A link works both ways alike, unless the other way has a line of its own.
-    for (const auto& ends : told) out_.links.emplace(std::pair(ends.second, ends.first), out_.links[ends]);
+    for (const auto& ends : told)
+      out_.links.emplace(std::pair(ends.second, ends.first), out_.links[ends]);
     return std::move(out_);
   }
 
@@ -110,7 +115,8 @@ class NetworkReader {
     const std::string name(line.Get("node").String());
     if (name.empty()) return BadInput(place + ": a node is a name", R"(as in {"node":"a"})");
     if (!seen_.insert(name).second)
-      return BadInput(fmt::format("{}: the node {} is there twice", place, name), "leave one of them out");
+      return BadInput(fmt::format("{}: the node {} is there twice", place, name),
+                      "leave one of them out");
     out_.nodes.push_back(name);
     return {};
   }
@@ -129,7 +135,8 @@ class NetworkReader {
     if (const JsonValue speed = line.Get("bits_per_s"); !speed.missing() && !speed.IsNull()) {
       const auto bits = speed.Int();
       if (!bits || *bits < 1)
-        return BadInput(place + ": bits_per_s is a whole number from 1", "leave it out for no limit");
+        return BadInput(place + ": bits_per_s is a whole number from 1",
+                        "leave it out for no limit");
       link.route.bits_per_second = *bits;
     }
     links_.push_back(std::move(link));
@@ -145,7 +152,8 @@ class NetworkReader {
     if (line.Get("cost_ns").missing())
       return BadInput(place + ": cost_ns is missing", R"(as in {"rule":"r1","cost_ns":9})");
     std::vector<std::string> known = {"INS", "DEL", "SND", "RCV"};
-    Cost* const fixed[] = {&out_.insert_cost, &out_.delete_cost, &out_.send_cost, &out_.receive_cost};
+    Cost* const fixed[] = {&out_.insert_cost, &out_.delete_cost, &out_.send_cost,
+                           &out_.receive_cost};
     for (size_t i = 0; i < std::size(fixed); ++i) {
       if (name != known[i]) continue;
       *fixed[i] = cost;
@@ -173,13 +181,17 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
   WF_TRY(CheckKeys(line, place, {"at_ns", "insert", "delete"}));
   Input input;
   const auto at = line.Get("at_ns").Int();
-  if (!at) return BadInput(place + ": at_ns is missing, or no whole number", R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
+  if (!at)
+    return BadInput(place + ": at_ns is missing, or no whole number",
+                    R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
   constexpr Nanos kFarthest = INT64_MAX / 4;
-  if (*at > kFarthest || *at < -kFarthest) return BadInput(place + ": at_ns is too far away", "times are nanoseconds");
+  if (*at > kFarthest || *at < -kFarthest)
+    return BadInput(place + ": at_ns is too far away", "times are nanoseconds");
   input.at = *at;
   const bool insert = !line.Get("insert").missing();
   if (insert == !line.Get("delete").missing())
-    return BadInput(place + ": an input inserts or deletes a tuple", R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
+    return BadInput(place + ": an input inserts or deletes a tuple",
+                    R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
   input.kind = insert ? Input::Kind::kInsert : Input::Kind::kDelete;
   const JsonValue text = line.Get(insert ? "insert" : "delete");
   if (!text.IsString()) return BadInput(place + ": the tuple is no text", R"x(as in "t(@a,1)")x");
@@ -192,29 +204,34 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
       if (!predicate.hidden) known.push_back(predicate.name);
     std::string hint = DidYouMean(tuple->name, known);
     if (hint.empty()) hint = fmt::format("it knows {}", fmt::join(known, ", "));
-    return BadInput(fmt::format("{}: the program does not know {}", place, tuple->name), std::move(hint));
+    return BadInput(fmt::format("{}: the program does not know {}", place, tuple->name),
+                    std::move(hint));
   }
   const Predicate& predicate = program.predicates[static_cast<size_t>(input.predicate)];
   const size_t arity = predicate.arity >= 0
                            ? static_cast<size_t>(predicate.arity)
                            : arities.emplace(input.predicate, tuple->values.size()).first->second;
   if (tuple->values.size() != arity || arity == 0)
-    return BadInput(fmt::format("{}: {} has {} attributes, not {}", place, tuple->name, arity, tuple->values.size()),
+    return BadInput(fmt::format("{}: {} has {} attributes, not {}", place, tuple->name, arity,
+                                tuple->values.size()),
                     "as the program uses it");
   if (tuple->location >= 0 && tuple->location != predicate.location)
-    return BadInput(fmt::format("{}: attribute {} of {} names the node", place, predicate.location + 1, tuple->name),
+    return BadInput(fmt::format("{}: attribute {} of {} names the node", place,
+                                predicate.location + 1, tuple->name),
                     "put the @ there");
   const Value& where = tuple->values[static_cast<size_t>(predicate.location)];
   // A node may have a name that looks like a number.
   input.node = network.Find(where.Text() != nullptr ? *where.Text() : where.Shown());
   if (input.node < 0) {
     std::string hint = DidYouMean(where.Shown(), network.nodes);
-    if (hint.empty()) hint = fmt::format(R"(a line {{"node":"{}"}} of the topology makes it one)", where.Shown());
+    if (hint.empty())
+      hint = fmt::format(R"(a line {{"node":"{}"}} of the topology makes it one)", where.Shown());
     return BadInput(fmt::format("{}: {} is no node", place, where.Shown()), std::move(hint));
   }
   if (input.kind == Input::Kind::kDelete && !predicate.is_table())
-    return BadInput(fmt::format("{}: {} is an event, which is over once it has come", place, tuple->name),
-                    "only tuples of materialized tables can be deleted");
+    return BadInput(
+        fmt::format("{}: {} is an event, which is over once it has come", place, tuple->name),
+        "only tuples of materialized tables can be deleted");
   input.values = std::move(tuple->values);
   return input;
 }
@@ -228,7 +245,8 @@ int Network::Find(std::string_view name) const {
 
 const Route* Network::RouteBetween(int from, int to) const {
   auto known = routes_.find(from);
-  if (known == routes_.end()) {  // Dijkstra; ties by node name, so that runs are the same everywhere
+  if (known ==
+      routes_.end()) {  // Dijkstra; ties by node name, so that runs are the same everywhere
     std::map<int, Route> best;
     using Entry = std::pair<Nanos, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -239,13 +257,15 @@ const Route* Network::RouteBetween(int from, int to) const {
       const int at = open.top().second;
       open.pop();
       if (!done.insert(at).second) continue;
-      for (auto link = links.lower_bound({at, 0}); link != links.end() && link->first.first == at; ++link) {
+      for (auto link = links.lower_bound({at, 0}); link != links.end() && link->first.first == at;
+           ++link) {
         const int next = link->first.second;
         Route route = best[at];
         route.delay = SaturatingAdd(route.delay, link->second.delay);
         route.jitter = SaturatingAdd(route.jitter, link->second.jitter);
         const int64_t bits = link->second.bits_per_second;
-        if (bits > 0 && (route.bits_per_second == 0 || bits < route.bits_per_second)) route.bits_per_second = bits;
+        if (bits > 0 && (route.bits_per_second == 0 || bits < route.bits_per_second))
+          route.bits_per_second = bits;
         const auto found = best.find(next);
         if (found != best.end() && found->second.delay <= route.delay) continue;
         best[next] = route;

@@ -27,7 +27,7 @@ struct Route {
 struct Network {
   std::vector<std::string> nodes;  // sorted: simultaneous events run by node name
   std::map<std::pair<int, int>, Route> links;
-  std::vector<Cost> rule_cost;                 // by rule of the program
+  std::vector<Cost> rule_cost;  // by rule of the program
   Cost insert_cost, delete_cost, send_cost, receive_cost;
 
   int Find(std::string_view name) const;  // -1: no such node

@@ -107,8 +107,7 @@ class Parser {
   }
   void Expect(std::string_view sign, const std::string& behind) {
     if (Take(sign)) return;
-    Fail(PlaceOf(Now()),
-         std::string(sign) + " is missing " + behind + ", here is " + Shown(Now()));
+    Fail(PlaceOf(Now()), std::string(sign) + " is missing " + behind + ", here is " + Shown(Now()));
   }
   void SkipStatement() {
     while (Now().kind != TokenKind::kEof) {
@@ -123,7 +122,8 @@ class Parser {
       return;
     }
     if (Now().kind != TokenKind::kName) {
-      Fail(PlaceOf(Now()), "a rule, a fact or materialize(…) starts with a name, not with " + Shown(Now()),
+      Fail(PlaceOf(Now()),
+           "a rule, a fact or materialize(…) starts with a name, not with " + Shown(Now()),
            "as in: r1 reachable(@X,Y) :- link(@X,Y,C).");
     }
     if (Now().text == "materialize" && Now(1).Is("(")) return MaterializeStatement();
@@ -137,13 +137,15 @@ class Parser {
     Expect("(", "behind materialize");
     const Token& name = Next();
     if (name.kind != TokenKind::kName || IsVariable(name.text))
-      Fail(PlaceOf(name), "materialize names a table first", "as in: materialize(link, infinity, infinity, keys(1,2)).");
+      Fail(PlaceOf(name), "materialize names a table first",
+           "as in: materialize(link, infinity, infinity, keys(1,2)).");
     table.name = name.text;
     table.place = PlaceOf(name);
     Expect(",", "behind the table's name");
     if (const auto seconds = Amount("lifetime")) {
       const double nanos = *seconds * 1e9;
-      if (!(nanos > 0) || nanos > 9e18) Fail(PlaceOf(Now()), "a lifetime is a number of seconds above 0, or infinity");
+      if (!(nanos > 0) || nanos > 9e18)
+        Fail(PlaceOf(Now()), "a lifetime is a number of seconds above 0, or infinity");
       table.lifetime = static_cast<Nanos>(nanos);
     }
     Expect(",", "behind the lifetime");
@@ -154,14 +156,17 @@ class Parser {
     }
     if (Take(",")) {
       if (!Now().IsName("keys"))
-        Fail(PlaceOf(Now()), "keys(…) stands here, not " + Shown(Now()), DidYouMean(Now().text, {"keys"}));
+        Fail(PlaceOf(Now()), "keys(…) stands here, not " + Shown(Now()),
+             DidYouMean(Now().text, {"keys"}));
       Next();
       Expect("(", "behind keys");
       while (!Take(")")) {
         const Token& key = Next();
         int64_t column = 0;
-        const auto read = std::from_chars(key.text.data(), key.text.data() + key.text.size(), column);
-        if (key.kind != TokenKind::kNumber || read.ec != std::errc() || read.ptr != key.text.data() + key.text.size() || column < 1)
+        const auto read =
+            std::from_chars(key.text.data(), key.text.data() + key.text.size(), column);
+        if (key.kind != TokenKind::kNumber || read.ec != std::errc() ||
+            read.ptr != key.text.data() + key.text.size() || column < 1)
           Fail(PlaceOf(key), "keys are attributes by number, from 1", "keys(1,2): the first two");
         table.keys.push_back(column);
         table.key_places.push_back(PlaceOf(key));
@@ -217,7 +222,8 @@ class Parser {
     if (name.kind != TokenKind::kName)
       Fail(PlaceOf(name), "a predicate's name stands here, not " + Shown(name));
     if (IsVariable(name.text))
-      Fail(PlaceOf(name), "predicates start with a small letter; " + name.text + " would be a variable");
+      Fail(PlaceOf(name),
+           "predicates start with a small letter; " + name.text + " would be a variable");
     return name.text;
   }
 
@@ -257,7 +263,8 @@ class Parser {
 
   void Location(Atom& atom) {
     if (!Take("@")) return;
-    if (atom.location < 0) atom.location = static_cast<int>(atom.args.size());  // a later @ says: an address
+    if (atom.location < 0)
+      atom.location = static_cast<int>(atom.args.size());  // a later @ says: an address
   }
 
   Term BodyTerm() {
@@ -277,9 +284,12 @@ class Parser {
       }
       return term;
     }
-    if (Now().Is("!") && Now(1).kind == TokenKind::kName && Now(2).Is("(") && Now(1).text.rfind("f_", 0) != 0)
-      Fail(PlaceOf(Now()), "the language has no negation", "derive what is missing from what is there, or count it");
-    if (Now().kind == TokenKind::kName && IsVariable(Now().text) && (Now(1).Is(":=") || Now(1).Is("="))) {
+    if (Now().Is("!") && Now(1).kind == TokenKind::kName && Now(2).Is("(") &&
+        Now(1).text.rfind("f_", 0) != 0)
+      Fail(PlaceOf(Now()), "the language has no negation",
+           "derive what is missing from what is there, or count it");
+    if (Now().kind == TokenKind::kName && IsVariable(Now().text) &&
+        (Now(1).Is(":=") || Now(1).Is("="))) {
       term.kind = Now(1).Is(":=") ? Term::Kind::kAssign : Term::Kind::kCondition;
       if (term.kind == Term::Kind::kAssign) {
         term.target = Primary(0);

@@ -15,8 +15,8 @@
 namespace wf::ndlog {
 
 enum class PredicateKind : uint8_t {
-  kTable,   // materialized: its tuples stay
-  kEvent,   // its tuples are seen once
+  kTable,    // materialized: its tuples stay
+  kEvent,    // its tuples are seen once
   kPeriodic  // events of a clock on every node
 };
 
@@ -54,12 +54,12 @@ struct Columns {
 struct Step {
   enum class Kind : uint8_t { kMatch, kAssign, kCondition, kRange };
   Kind kind = Kind::kMatch;
-  int atom = 0;               // kMatch
-  Columns columns;            // kMatch
-  int slot = -1;              // kAssign, kRange: whose value it gives; -1: kRange only checks
-  Expression counted;         // kRange
-  Expression expression;      // kAssign, kCondition; kRange: the least
-  Expression greatest;        // kRange
+  int atom = 0;           // kMatch
+  Columns columns;        // kMatch
+  int slot = -1;          // kAssign, kRange: whose value it gives; -1: kRange only checks
+  Expression counted;     // kRange
+  Expression expression;  // kAssign, kCondition; kRange: the least
+  Expression greatest;    // kRange
 };
 
 // What happens when a tuple of the trigger's predicate comes.

@@ -11,14 +11,15 @@ namespace wf::ndlog {
 namespace {
 
 constexpr int64_t kVersion = 1;
-constexpr ProvenanceType kTypes[] = {ProvenanceType::kInsert,   ProvenanceType::kDelete,
-                                     ProvenanceType::kDerive,   ProvenanceType::kUnderive,
-                                     ProvenanceType::kSend,     ProvenanceType::kReceive};
+constexpr ProvenanceType kTypes[] = {ProvenanceType::kInsert, ProvenanceType::kDelete,
+                                     ProvenanceType::kDerive, ProvenanceType::kUnderive,
+                                     ProvenanceType::kSend,   ProvenanceType::kReceive};
 
 Status ReadHeader(const JsonValue& line, const std::string& place, Recording& out) {
   const auto version = line.Get("ndlog_recording").Int();
   if (!version)
-    return BadInput(place + ": no recording of an ndlog run", "wherefore ndlog run --record FILE writes one");
+    return BadInput(place + ": no recording of an ndlog run",
+                    "wherefore ndlog run --record FILE writes one");
   if (*version != kVersion)
     return BadInput(fmt::format("{}: a recording of version {}", place, *version),
                     fmt::format("this program reads version {}", kVersion));
@@ -40,8 +41,8 @@ std::string WriteRecording(const Recording& recording) {
   json.Field("inputs", recording.inputs).EndObject();
   std::string out = json.Take() + "\n";
   for (const RecordedEvent& event : recording.events) {
-    fmt::format_to(std::back_inserter(out), "[{},{},{},{},{}", event.node, static_cast<int>(event.type),
-                   event.tuple, event.start, event.duration);
+    fmt::format_to(std::back_inserter(out), "[{},{},{},{},{}", event.node,
+                   static_cast<int>(event.type), event.tuple, event.start, event.duration);
     if (event.transit != 0) fmt::format_to(std::back_inserter(out), ",{}", event.transit);
     out += "]\n";
   }
@@ -74,7 +75,9 @@ Result<Recording> ReadRecording(std::string_view text, std::string_view file) {
                           static_cast<uint32_t>(numbers[2]), numbers[3], numbers[4],
                           numbers.size() == 6 ? numbers[5] : 0});
   }
-  if (out.program.empty()) return BadInput(fmt::format("{}: no recording of an ndlog run", file), "wherefore ndlog run --record FILE writes one");
+  if (out.program.empty())
+    return BadInput(fmt::format("{}: no recording of an ndlog run", file),
+                    "wherefore ndlog run --record FILE writes one");
   return out;
 }
 

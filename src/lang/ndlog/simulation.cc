@@ -15,7 +15,8 @@ std::string IdOf(VertexId vertex) { return "e" + std::to_string(vertex); }
 
 bool IsLoss(const Item& item) {
   if (item.work == Work::kUnderive) return true;
-  return item.polarity == Polarity::kMinus && (item.work == Work::kSend || item.work == Work::kReceive);
+  return item.polarity == Polarity::kMinus &&
+         (item.work == Work::kSend || item.work == Work::kReceive);
 }
 
 }  // namespace
@@ -198,7 +199,8 @@ void Core::Process(int index, Nanos start, Nanos arrival, Item item) {
     Item next = item;
     ++next.count;
     const Predicate& clock = program_.predicates[static_cast<size_t>(item.predicate)];
-    if (!clock.times || next.count < *clock.times) Strike(std::move(next), SaturatingAdd(arrival, clock.period));
+    if (!clock.times || next.count < *clock.times)
+      Strike(std::move(next), SaturatingAdd(arrival, clock.period));
   }
   Perform(std::move(item), happened, moment);
   if (!suspended_.empty()) ReviveSuspended(moment);
@@ -262,7 +264,8 @@ Cost Core::CostOf(ProvenanceType type, int rule) const {
   }
 }
 
-Core::Happened Core::Time(ProvenanceType type, int node, const Item& item, const Row& tuple, Nanos start) {
+Core::Happened Core::Time(ProvenanceType type, int node, const Item& item, const Row& tuple,
+                          Nanos start) {
   Happened happened;
   happened.type = type;
   happened.node = node;
@@ -278,7 +281,8 @@ Core::Happened Core::Time(ProvenanceType type, int node, const Item& item, const
   }
   ++vertices_;
   if (options_.record != nullptr)
-    options_.record->push_back({static_cast<uint32_t>(node), type, hash, start, happened.end - start, happened.transit});
+    options_.record->push_back(
+        {static_cast<uint32_t>(node), type, hash, start, happened.end - start, happened.transit});
   return happened;
 }
 
@@ -298,7 +302,8 @@ void Core::TimeOfSending(const Item& item, const Row& tuple, Happened& happened)
     const size_t bytes = 1 + TupleText(predicate.name, tuple.values, predicate.location).size();
     const auto bits = static_cast<__int128>(bytes) * 8 * kSecond;
     const auto wire = (bits + route->bits_per_second - 1) / route->bits_per_second;
-    happened.end = SaturatingAdd(happened.end, static_cast<Nanos>(std::min<__int128>(wire, INT64_MAX)));
+    happened.end =
+        SaturatingAdd(happened.end, static_cast<Nanos>(std::min<__int128>(wire, INT64_MAX)));
   }
   Nanos& last = last_arrival_.emplace(std::pair(happened.node, item.peer), INT64_MIN).first->second;
   const Nanos arrival = SaturatingAdd(happened.end, route->delay + Drawn(route->jitter));
@@ -309,31 +314,37 @@ void Core::TimeOfSending(const Item& item, const Row& tuple, Happened& happened)
 void Core::FromRecording(uint32_t tuple, Happened& happened) {
   const auto& events = *options_.replay;
   const auto describe = [&](uint32_t node, ProvenanceType type, Nanos start) {
-    const std::string name = node < network_.nodes.size() ? network_.nodes[node] : "an unknown node";
+    const std::string name =
+        node < network_.nodes.size() ? network_.nodes[node] : "an unknown node";
     return fmt::format("{} on {} at {} ns", ProvenanceTypeName(type), name, start);
   };
   const auto differs = [&](std::string recorded) {
-    failure_ = BadInput(fmt::format("the replay differs at event {}: recorded was {}, now comes {}", vertices_ + 1, recorded,
-                                    describe(static_cast<uint32_t>(happened.node), happened.type, happened.start)),
-                        "the recording was changed, or is of another version of wherefore");
+    failure_ = BadInput(
+        fmt::format("the replay differs at event {}: recorded was {}, now comes {}", vertices_ + 1,
+                    recorded,
+                    describe(static_cast<uint32_t>(happened.node), happened.type, happened.start)),
+        "the recording was changed, or is of another version of wherefore");
   };
   if (vertices_ >= events.size()) return differs("nothing more");
   const RecordedEvent& event = events[vertices_];
-  const bool same = event.node == static_cast<uint32_t>(happened.node) && event.type == happened.type &&
-                    event.start == happened.start;
+  const bool same = event.node == static_cast<uint32_t>(happened.node) &&
+                    event.type == happened.type && event.start == happened.start;
   if (!same) return differs(describe(event.node, event.type, event.start));
-  if (event.tuple != tuple) return differs(describe(event.node, event.type, event.start) + " of another tuple");
+  if (event.tuple != tuple)
+    return differs(describe(event.node, event.type, event.start) + " of another tuple");
   happened.end = SaturatingAdd(event.start, event.duration);
   happened.transit = event.transit;
 }
 
-void Core::Tell(const Happened& happened, const Item& item, const Row& tuple, std::optional<Nanos> ready) {
+void Core::Tell(const Happened& happened, const Item& item, const Row& tuple,
+                std::optional<Nanos> ready) {
   const Predicate& predicate = program_.predicates[static_cast<size_t>(tuple.predicate)];
   ProvenanceEvent event;
   event.id = IdOf(vertices_);
   event.type = happened.type;
   event.node = network_.nodes[static_cast<size_t>(happened.node)];
-  const bool message = happened.type == ProvenanceType::kSend || happened.type == ProvenanceType::kReceive;
+  const bool message =
+      happened.type == ProvenanceType::kSend || happened.type == ProvenanceType::kReceive;
   if (message) event.tuple = item.polarity == Polarity::kPlus ? "+" : "-";
   event.tuple += TupleText(predicate.name, tuple.values, predicate.location);
   event.start_ns = happened.start;
@@ -383,8 +394,10 @@ Result<RunResult> Run(const Program& program, const Network& network,
 
 Result<RunResult> RunFromTexts(const RunTexts& texts, const RunOptions& options) {
   const Compiled compiled = Compile(texts.program);
-  if (!compiled.program) return ProgramError(texts.program, texts.program_name, compiled.diagnostics);
-  WF_ASSIGN(const Network network, ReadNetwork(texts.topology, texts.topology_name, *compiled.program));
+  if (!compiled.program)
+    return ProgramError(texts.program, texts.program_name, compiled.diagnostics);
+  WF_ASSIGN(const Network network,
+            ReadNetwork(texts.topology, texts.topology_name, *compiled.program));
   WF_ASSIGN(const std::vector<Input> inputs,
             ReadInputs(texts.inputs, texts.inputs_name, *compiled.program, network));
   return Run(*compiled.program, network, inputs, options);
@@ -397,9 +410,10 @@ Result<RunResult> Replay(const Recording& recording,
   options.until = recording.until;
   options.provenance = std::move(provenance);
   options.replay = &recording.events;
-  return RunFromTexts({recording.program, recording.topology, recording.inputs, "the recording's program",
-                       "the recording's topology", "the recording's inputs"},
-                      options);
+  return RunFromTexts(
+      {recording.program, recording.topology, recording.inputs, "the recording's program",
+       "the recording's topology", "the recording's inputs"},
+      options);
 }
 
 }  // namespace wf::ndlog

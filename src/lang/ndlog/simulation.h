@@ -28,8 +28,9 @@ struct RunOptions {
   int64_t most_events = 20'000'000;  // more: the program does not come to an end
   // Each event in the order of processing, with its causes. Without it, none is kept track of.
   std::function<Status(const ProvenanceEvent&)> provenance;
-  std::vector<RecordedEvent>* record = nullptr;        // appended to
-  const std::vector<RecordedEvent>* replay = nullptr;  // durations come from here; a difference is an error
+  std::vector<RecordedEvent>* record = nullptr;  // appended to
+  const std::vector<RecordedEvent>* replay =
+      nullptr;  // durations come from here; a difference is an error
 };
 
 struct RunResult {

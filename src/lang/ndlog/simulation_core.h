@@ -47,8 +47,8 @@ struct Item {
   int peer = -1;
   int predicate = 0;
   int origin = 0;
-  int64_t count = 0;  // kPeriodic: strikes so far
-  bool idle = false;  // does not keep the run going
+  int64_t count = 0;        // kPeriodic: strikes so far
+  bool idle = false;        // does not keep the run going
   bool told_ready = false;  // its causes do not say when it was ready
   Row* row = nullptr;
   Support* support = nullptr;
@@ -99,7 +99,8 @@ class Core {
   Happened Time(ProvenanceType type, int node, const Item& item, const Row& tuple, Nanos start);
   void TimeOfSending(const Item& item, const Row& tuple, Happened& happened);
   void FromRecording(uint32_t tuple, Happened& happened);
-  void Tell(const Happened& happened, const Item& item, const Row& tuple, std::optional<Nanos> ready);
+  void Tell(const Happened& happened, const Item& item, const Row& tuple,
+            std::optional<Nanos> ready);
   // An event right behind the one at hand: what it pushes out of a table. Moves `moment` on.
   VertexId Inline(ProvenanceType type, const Row& row, Moment& moment);
   const Row& TupleOf(const Item& item) const;
@@ -140,7 +141,8 @@ class Core {
   void Withdraw(Support* support, const Moment& moment);
   void Recompute(Group& group, const Moment& moment);
   void AggregateOfEvent(int rule, std::vector<Match> matches, const Moment& moment);
-  Value Aggregated(AggregateFunction function, const std::vector<Value>& sorted, const Place& place);
+  Value Aggregated(AggregateFunction function, const std::vector<Value>& sorted,
+                   const Place& place);
 
   void Fail(const CompiledRule& rule, std::string what);
 
@@ -149,19 +151,22 @@ class Core {
   const RunOptions& options_;
   std::vector<Node> nodes_;
   // (time, node) at which a node may begin its next item; may hold entries that are out of date.
-  std::priority_queue<std::pair<Nanos, int>, std::vector<std::pair<Nanos, int>>, std::greater<>> wakes_;
+  std::priority_queue<std::pair<Nanos, int>, std::vector<std::pair<Nanos, int>>, std::greater<>>
+      wakes_;
   uint64_t arrivals_ = 0, row_orders_ = 0, support_numbers_ = 0, draws_ = 0;
-  int64_t busy_items_ = 0;        // queued items that keep the run going
+  int64_t busy_items_ = 0;         // queued items that keep the run going
   int64_t pending_deletions_ = 0;  // queued losses of support; 0: every alive row is grounded
-  VertexId vertices_ = 0;  // events so far; the last one's number
+  VertexId vertices_ = 0;          // events so far; the last one's number
   Nanos last_end_ = INT64_MIN;
-  std::map<std::pair<int, int>, Nanos> last_arrival_;  // by sender and receiver: links keep the order
+  std::map<std::pair<int, int>, Nanos>
+      last_arrival_;  // by sender and receiver: links keep the order
   std::deque<Row> rows_;
   std::deque<Support> supports_;
   std::deque<Group> groups_;
   std::map<std::pair<int, int>, std::map<List, Group*>> group_of_;  // (rule, node) → key
   std::vector<Row*> suspended_;
-  bool gained_ = false;  // a row became alive or got another support since suspended ones were looked at
+  bool gained_ =
+      false;  // a row became alive or got another support since suspended ones were looked at
   Grounding grounding_;
   Evaluation evaluation_;
   std::optional<Error> failure_;

@@ -155,8 +155,9 @@ class Builder {
       if (expression.kind == Expression::Kind::kVariable && bound.count(expression.name) == 0) {
         diagnostics_.push_back(
             At(expression.place, expression.name + " has no value",
-               expression.name[0] == '_' ? "_ stands for anything, so nothing can be done with it"
-                                         : "each variable stands in an atom of the body, or is assigned by :="));
+               expression.name[0] == '_'
+                   ? "_ stands for anything, so nothing can be done with it"
+                   : "each variable stands in an atom of the body, or is assigned by :="));
         return;
       }
       for (const Expression& arg : expression.args) self(arg, self);
@@ -187,8 +188,7 @@ class Builder {
 
 }  // namespace
 
-CompiledRule BuildStrands(const FlatRule& rule,
-                          const std::function<int(const Atom&)>& predicate_of,
+CompiledRule BuildStrands(const FlatRule& rule, const std::function<int(const Atom&)>& predicate_of,
                           const std::vector<Predicate>& predicates,
                           std::vector<Diagnostic>& diagnostics) {
   return Builder(rule, predicate_of, predicates, diagnostics).Run();

@@ -21,7 +21,8 @@ using VertexId = uint32_t;  // of provenance; 0: none
 struct Support {
   int rule = -1;  // -1: received, from the row of the sender that is its only premise
   std::vector<Row*> premises;
-  Row* head = nullptr;     // null once the head was replaced, expired or evicted: nobody asks for it any more
+  Row* head =
+      nullptr;  // null once the head was replaced, expired or evicted: nobody asks for it any more
   Group* group = nullptr;  // set: counts into an aggregate instead
   uint64_t number = 0;     // within its group
   Value value;             // what it contributes; of the announced value, that
@@ -37,15 +38,16 @@ struct Row {
   List values;
   uint64_t hash = 0;
   bool alive = false;
-  bool base = false;    // inserted from outside
-  bool sticky = false;  // derived from an event, which is over: stays until replaced, expired or deleted
+  bool base = false;  // inserted from outside
+  bool sticky =
+      false;  // derived from an event, which is over: stays until replaced, expired or deleted
   bool suspended = false;
   VertexId vertex = 0;  // that made it alive
   int origin = 0;       // the node whose input set that off
   Nanos expires = INT64_MAX;
   uint64_t order = 0;  // of insertion or renewal, for tables of bounded size
   std::vector<Support*> supports;
-  std::vector<Support*> uses;  // supports that it is a premise of
+  std::vector<Support*> uses;     // supports that it is a premise of
   uint32_t mark = 0, proved = 0;  // of the last search that saw it
 };
 
@@ -73,7 +75,9 @@ class Table {
     std::unordered_map<uint64_t, std::vector<Row*>> rows;
   };
   static uint64_t HashColumns(const std::vector<int>& columns, const List& values);
-  void Put(Index& index, Row* row) { index.rows[HashColumns(index.columns, row->values)].push_back(row); }
+  void Put(Index& index, Row* row) {
+    index.rows[HashColumns(index.columns, row->values)].push_back(row);
+  }
 
   const Predicate* predicate_;
   std::unordered_map<uint64_t, std::vector<Row*>> by_hash_;

@@ -1,0 +1,180 @@
+// `ndlog run PROG --topology F --inputs F`, `ndlog replay RECORDING`: a network datalog program on a simulated network.
+// Local files only, as with `explain --events`, which reads what --trace writes.
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "lang/ndlog/simulation.h"
+
+namespace wf {
+namespace {
+
+struct NdlogFlags {
+  std::string action, file, topology, inputs, trace, record, until;
+  uint64_t seed = 1;
+};
+
+Result<std::string> ReadText(const std::string& path, const char* what) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::error_code error;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, error))
+    return BadInput(path + ": cannot be read", std::string("give ") + what);
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A file that appears when it is whole.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {}
+  ~NewFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(part_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  Status Open() {
+    file_ = std::fopen(part_.c_str(), "wb");
+    if (file_ == nullptr) return Failed(part_);
+    return {};
+  }
+  Status Write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) return Failed(part_);
+    return {};
+  }
+  Status Finish() {
+    std::FILE* file = std::exchange(file_, nullptr);
+    if (std::fclose(file) != 0) return Failed(part_);
+    if (std::rename(part_.c_str(), path_.c_str()) != 0) return Failed(path_);
+    return {};
+  }
+
+ private:
+  static Error Failed(const std::string& path) {
+    return EnvironmentError(path + ": " + std::strerror(errno),
+                            "is the folder there and writable, and is there room?");
+  }
+  std::string path_, part_;
+  std::FILE* file_ = nullptr;
+};
+
+std::string AnswerJson(const ndlog::RunResult& result) {
+  JsonWriter json;
+  json.BeginObject().Key("tables").BeginObject();
+  for (const auto& [name, tuples] : result.tables) {
+    json.Key(name).BeginArray();
+    for (const std::string& tuple : tuples) json.String(tuple);
+    json.EndArray();
+  }
+  json.EndObject().EndObject();
+  return json.Take() + "\n";
+}
+
+// What had no effect is said: a delete that finds nothing is usually a slip of the pen.
+void TellCounters(const ndlog::RunResult& result) {
+  if (result.deletes_of_nothing > 0)
+    std::fprintf(stderr, "wherefore: %lld deletes found no such base tuple\n",
+                 static_cast<long long>(result.deletes_of_nothing));
+}
+
+Status RunNdlog(const NdlogFlags& flags) {
+  const bool replay = flags.action == "replay";
+  if (!replay && (flags.topology.empty() || flags.inputs.empty()))
+    return BadInput(std::string("ndlog run: ") +
+                        (flags.topology.empty() ? "--topology" : "--inputs") + " is missing",
+                    "docs/NDLOG.md describes the files");
+  ndlog::RunOptions options;
+  options.seed = flags.seed;
+  if (!flags.until.empty()) {
+    WF_ASSIGN(options.until, ParseInstant(flags.until, 0));
+    // A duration is counted from 0, where a simulation's clock usually begins.
+    if (*options.until < 0) options.until = -*options.until;
+  }
+  NewFile trace(flags.trace);
+  std::string lines;
+  const auto flush = [&]() -> Status {
+    WF_TRY(trace.Write(lines));
+    lines.clear();
+    return {};
+  };
+  if (!flags.trace.empty()) {
+    WF_TRY(trace.Open());
+    options.provenance = [&](const ProvenanceEvent& event) -> Status {
+      constexpr size_t kPiece = 1 << 20;
+      AppendProvenanceLine(event, lines);
+      return lines.size() < kPiece ? Status() : flush();
+    };
+  }
+  Result<ndlog::RunResult> result = ndlog::RunResult{};
+  ndlog::Recording recording;
+  if (replay) {
+    WF_ASSIGN(const std::string text, ReadText(flags.file, "a file that ndlog run --record wrote"));
+    WF_ASSIGN(recording, ndlog::ReadRecording(text, flags.file));
+    result = ndlog::Replay(recording, options.provenance);
+  } else {
+    ndlog::RunTexts texts;
+    WF_ASSIGN(texts.program, ReadText(flags.file, "a file with a program, or - for stdin"));
+    WF_ASSIGN(texts.topology, ReadText(flags.topology, "a file with a topology in JSON lines"));
+    WF_ASSIGN(texts.inputs, ReadText(flags.inputs, "a file with inputs in JSON lines"));
+    texts.program_name = flags.file;
+    texts.topology_name = flags.topology;
+    texts.inputs_name = flags.inputs;
+    if (!flags.record.empty()) options.record = &recording.events;
+    result = ndlog::RunFromTexts(texts, options);
+    recording.program = std::move(texts.program);
+    recording.topology = std::move(texts.topology);
+    recording.inputs = std::move(texts.inputs);
+    recording.seed = options.seed;
+    recording.until = options.until;
+  }
+  if (!result.ok()) return result.error();
+  if (!flags.trace.empty()) {
+    WF_TRY(flush());
+    WF_TRY(trace.Finish());
+  }
+  if (!replay && !flags.record.empty()) {
+    NewFile file(flags.record);
+    WF_TRY(file.Open());
+    WF_TRY(file.Write(ndlog::WriteRecording(recording)));
+    WF_TRY(file.Finish());
+  }
+  TellCounters(*result);
+  return Print(AnswerJson(*result));
+}
+
+}  // namespace
+
+Verb AddNdlog(CLI::App& root) {
+  Verb verb = MakeVerb(root, "ndlog", "Run a network datalog program on a simulated network");
+  const auto flags = std::make_shared<NdlogFlags>();
+  verb.app->add_option("ACTION", flags->action, "run or replay")
+      ->required()
+      ->check(CLI::IsMember({"run", "replay"}));
+  verb.app->add_option("FILE", flags->file, "run: the program; replay: a recording")->required();
+  verb.app->add_option("--topology", flags->topology, "run: nodes, links and costs, JSON lines");
+  verb.app->add_option("--inputs", flags->inputs, "run: tuples to insert and delete, JSON lines");
+  verb.app->add_option("--trace", flags->trace, "write the provenance, for explain --events");
+  verb.app->add_option("--record", flags->record, "run: write what a replay needs");
+  verb.app->add_option("--seed", flags->seed, "run: of the jitter of costs and links")
+      ->capture_default_str();
+  verb.app->add_option("--until", flags->until,
+                       "run: stop at this time, as a duration from 0 or in ns");
+  verb.run = [flags] { return RunNdlog(*flags); };
+  return verb;
+}
+
+}  // namespace wf
