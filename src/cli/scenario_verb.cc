@@ -47,8 +47,14 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
     JsonWriter json;
     json.BeginObject().Field("scenario", options.name).Field("traces", files.traces);
     json.Field("events", files.event_lines).Key("files").BeginArray();
-    json.String(files.events).String(files.query).EndArray().EndObject();
+    json.String(files.events).String(files.query);
+    if (!files.recording.empty()) json.String(files.recording);
+    json.EndArray().EndObject();
     return Print(json.Take() + "\n");
+  }
+  if (files.traces == 0) {
+    return Print(fmt::format("{} events in {}\nthe question in {}\nthe recording in {}\n",
+                             files.event_lines, files.events, files.query, files.recording));
   }
   return Print(fmt::format("{} events of {} traces in {}\nthe question in {}\n", files.event_lines,
                            files.traces, files.events, files.query));
@@ -57,14 +63,15 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddScenario(CLI::App& root) {
-  Verb verb = MakeVerb(root, "scenario", "Write a simulated system in trouble, for import");
+  Verb verb =
+      MakeVerb(root, "scenario", "Write a simulated system in trouble, for import or explain");
   const auto flags = std::make_shared<ScenarioFlags>();
   verb.app->add_option("NAME", flags->options.name, "the scenario; list names them")->required();
   verb.app->add_option("--out", flags->out, "the folder for events.jsonl and query.json");
   verb.app->add_option("--seed", flags->options.seed, "the same seed gives the same bytes")
       ->capture_default_str();
-  verb.app->add_option("--size", flags->options.size, "requests in each population")
-      ->capture_default_str();
+  verb.app->add_option("--size", flags->options.size,
+                       "requests in each population (150); of R1 to R4, servers");
   verb.app->add_option("--start", flags->start,
                        "time of the first request: 3h back from now, RFC 3339, or Unix ns");
   verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")

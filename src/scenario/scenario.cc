@@ -7,6 +7,7 @@
 
 #include "json/json_writer.h"
 #include "scenario/cold_start.h"
+#include "scenario/network_incident.h"
 #include "scenario/page_events.h"
 #include "scenario/page_load.h"
 
@@ -205,6 +206,8 @@ constexpr Entry kEntries[] = {
     {{"startup-gaps", "cold starts in which nothing runs for a long time"}, StartupGapsPlan},
 };
 
+int64_t SizeOf(const ScenarioOptions& options) { return options.size.value_or(150); }
+
 TraceId IdOf(const Draws& draws, size_t population, int64_t request) {
   const Draws of_trace = draws.For(kTraceIds, population);
   TraceId id;
@@ -212,6 +215,21 @@ TraceId IdOf(const Draws& draws, size_t population, int64_t request) {
   id.lo = of_trace.Bits(1, static_cast<uint64_t>(request));
   if (id.zero()) id.lo = 1;
   return id;
+}
+
+Status CheckOptions(const ScenarioOptions& options) {
+  // The scenario's own time must still fit in.
+  constexpr Nanos kFarthest = INT64_MAX - 4000 * kDay;
+  if (options.start > kFarthest || options.start < -kFarthest) {
+    return BadInput(fmt::format("--start {}: too far away", options.start),
+                    "as in --start 3h, three hours back from now");
+  }
+  if (!options.piece.empty() && options.name != "page-load") {
+    return BadInput(
+        fmt::format("--piece {}: scenario {} has no such input", options.piece, options.name),
+        "--piece is for page-load");
+  }
+  return {};
 }
 
 struct Window {
@@ -225,7 +243,7 @@ std::string QueryJson(const ScenarioOptions& options, const Plan& plan,
     json.Key(key).BeginObject().Field("since_ns", of.since).Field("until_ns", of.until).EndObject();
   };
   json.BeginObject().Field("scenario", options.name).Field("question", plan.question.text);
-  json.Field("seed", options.seed).Field("size", options.size);
+  json.Field("seed", options.seed).Field("size", SizeOf(options));
   window("before", windows.front());
   window("after", windows.back());
   json.Field("dataset", plan.question.dataset).Field("metric", plan.question.metric);
@@ -246,12 +264,21 @@ const std::vector<ScenarioDescription>& Scenarios() {
   static const std::vector<ScenarioDescription> all = [] {
     std::vector<ScenarioDescription> descriptions;
     for (const Entry& entry : kEntries) descriptions.push_back(entry.description);
+    for (const ScenarioDescription& incident : NetworkIncidents()) descriptions.push_back(incident);
     return descriptions;
   }();
   return all;
 }
 
 Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineSink& sink) {
+  if (IsNetworkIncident(options.name)) {
+    WF_TRY(CheckOptions(options));
+    WF_ASSIGN(const NetworkIncident incident, PlanNetworkIncident(options));
+    WF_ASSIGN(const ndlog::Recording recording, RecordIncident(incident, options.seed));
+    WF_ASSIGN(const IncidentProvenance provenance, ReplayIncident(incident, recording));
+    WF_TRY(sink(provenance.lines));
+    return IncidentQueryJson(options, incident, provenance);
+  }
   const auto entry =
       std::find_if(std::begin(kEntries), std::end(kEntries),
                    [&](const Entry& known) { return known.description.name == options.name; });
@@ -260,21 +287,12 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
                     "wherefore scenario list names them");
   }
   constexpr int64_t kMost = 1'000'000;
-  if (options.size < 1 || options.size > kMost) {
-    return BadInput(fmt::format("--size {}: must be from 1 to {}", options.size, kMost),
+  const int64_t size = SizeOf(options);
+  if (size < 1 || size > kMost) {
+    return BadInput(fmt::format("--size {}: must be from 1 to {}", size, kMost),
                     "it is the number of requests in each population; 150 when not given");
   }
-  // The scenario's own time must still fit in.
-  constexpr Nanos kFarthest = INT64_MAX - 4000 * kDay;
-  if (options.start > kFarthest || options.start < -kFarthest) {
-    return BadInput(fmt::format("--start {}: too far away", options.start),
-                    "as in --start 3h, three hours back from now");
-  }
-  if (!options.piece.empty() && options.name != "page-load") {
-    return BadInput(
-        fmt::format("--piece {}: scenario {} has no such input", options.piece, options.name),
-        "--piece is for page-load");
-  }
+  WF_TRY(CheckOptions(options));
   WF_ASSIGN(const Plan plan, entry->plan(options));
 
   const Draws draws(options.seed);
@@ -283,7 +301,7 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
   std::string lines;
   for (size_t p = 0; p < plan.populations.size(); ++p) {
     const Nanos begin = now;
-    for (int64_t request = 0; request < options.size; ++request) {
+    for (int64_t request = 0; request < size; ++request) {
       const Nanos jitter =
           draws.For(kArrival).Below(kBetweenRequests / kMicro, 0, static_cast<uint64_t>(request));
       TraceEvents events(IdOf(draws, p, request), now + jitter * kMicro);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ enum class Fault : uint8_t { kOn, kOff };
 struct ScenarioOptions {
   std::string name;
   uint64_t seed = 1;
-  int64_t size = 150;  // requests in each population
+  // Requests in each population, 150 when absent; of R1 to R4, servers, as many as the paper has.
+  std::optional<int64_t> size;
   Nanos start = kScenarioStart;
   Fault fault = Fault::kOn;
   std::string piece;  // page-load: the piece that gets more CSS; empty: UserInput
@@ -39,12 +41,13 @@ struct ScenarioOptions {
 // Takes some of the lines of events.jsonl.
 using LineSink = std::function<Status(std::string_view lines)>;
 
-// Returns the text of query.json: the question, and under "truth", for tests, the answer.
+// Returns the text of query.json: the question, and under "truth" (R1 to R4: "culprit"), for tests, the answer.
 Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineSink& sink);
 
 struct ScenarioFiles {
   std::string events, query;
-  int64_t traces = 0;
+  std::string recording;  // R1 to R4: what ndlog replay reads
+  int64_t traces = 0;     // of R1 to R4 none: their events are for explain --events
   int64_t event_lines = 0;
 };
 // Writes events.jsonl and query.json into `folder`, made when missing. Neither appears before it is whole.

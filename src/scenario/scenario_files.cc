@@ -6,6 +6,7 @@
 #include <memory>
 #include <system_error>
 
+#include "scenario/network_incident.h"
 #include "scenario/scenario.h"
 
 namespace wf {
@@ -39,7 +40,7 @@ Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::s
   ScenarioFiles files;
   files.events = folder + "/events.jsonl";
   files.query = folder + "/query.json";
-  const std::string part = files.events + ".part", query_part = files.query + ".part";
+  const std::string part = files.events + ".part";
   File file;
   // Opened at the first line, so that a scenario that does not exist leaves nothing behind.
   const auto open = [&]() -> Status {
@@ -50,10 +51,11 @@ Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::s
     if (file == nullptr) return Failed(part, errno);
     return {};
   };
+  const bool incident = IsNetworkIncident(options.name);
   const Result<std::string> query =
       GenerateScenario(options, [&](std::string_view lines) -> Status {
         if (file == nullptr) WF_TRY(open());
-        ++files.traces;
+        if (!incident) ++files.traces;
         files.event_lines += std::count(lines.begin(), lines.end(), '\n');
         return WriteAll(file.get(), part, lines);
       });
@@ -62,10 +64,20 @@ Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::s
     return query.error();
   }
   WF_TRY(Finish(std::move(file), part, files.events));
-  file.reset(std::fopen(query_part.c_str(), "wb"));
-  if (file == nullptr) return Failed(query_part, errno);
-  WF_TRY(WriteAll(file.get(), query_part, *query));
-  WF_TRY(Finish(std::move(file), query_part, files.query));
+  const auto write_whole = [&](const std::string& path, std::string_view text) -> Status {
+    const std::string unfinished = path + ".part";
+    File whole(std::fopen(unfinished.c_str(), "wb"));
+    if (whole == nullptr) return Failed(unfinished, errno);
+    WF_TRY(WriteAll(whole.get(), unfinished, text));
+    return Finish(std::move(whole), unfinished, path);
+  };
+  if (incident) {
+    files.recording = folder + "/recording.jsonl";
+    WF_ASSIGN(const NetworkIncident plan, PlanNetworkIncident(options));
+    WF_ASSIGN(const ndlog::Recording recording, RecordIncident(plan, options.seed));
+    WF_TRY(write_whole(files.recording, ndlog::WriteRecording(recording)));
+  }
+  WF_TRY(write_whole(files.query, *query));
   return files;
 }
 
