@@ -59,6 +59,7 @@ void Core::Trigger(Row* row, const Moment& moment) {
   for (const StrandRef& ref : program_.strands_of[static_cast<size_t>(row->predicate)]) {
     const CompiledRule& rule = program_.rules[static_cast<size_t>(ref.rule)];
     evaluation_.now = moment.end;
+    evaluation_.joins_left = options_.most_joins;
     Joiner joiner(
         rule, rule.strands[static_cast<size_t>(ref.strand)],
         [&](int predicate) -> Table& { return TableOf(moment.node, predicate); }, evaluation_);

@@ -14,6 +14,8 @@ namespace wf::ndlog {
 // zero) ends the run: the program is wrong, and going on would hide it.
 struct Evaluation {
   Nanos now = 0;
+  int64_t joins_left =
+      0;              // of the tuple at hand: a rule that multiplies large tables must not hang
   std::string fault;  // empty: none
   Place fault_place;
 };

@@ -32,6 +32,10 @@ bool Joiner::Bind(const BodyAtom& atom, const Columns& columns, const List& valu
 
 void Joiner::From(size_t at) {
   if (!evaluation_.fault.empty()) return;
+  if (--evaluation_.joins_left < 0) {
+    evaluation_.fault = "one tuple makes it look at too many combinations of tuples";
+    return;
+  }
   if (at == strand_.steps.size()) {
     Match match;
     for (const Expression& arg : rule_.head_args)

@@ -26,6 +26,7 @@ struct RunOptions {
   // Absent: until nothing but expiries and clocks without an end is left, and the last input has come.
   std::optional<Nanos> until;
   int64_t most_events = 20'000'000;  // more: the program does not come to an end
+  int64_t most_joins = 20'000'000;   // that one tuple may set off in a rule
   // Each event in the order of processing, with its causes. Without it, none is kept track of.
   std::function<Status(const ProvenanceEvent&)> provenance;
   std::vector<RecordedEvent>* record = nullptr;  // appended to
