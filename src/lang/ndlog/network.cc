@@ -244,6 +244,8 @@ int Network::Find(std::string_view name) const {
 }
 
 const Route* Network::RouteBetween(int from, int to) const {
+  // A link is taken even where a detour has less delay: messages between neighbours go over their link.
+  if (const auto direct = links.find({from, to}); direct != links.end()) return &direct->second;
   auto known = routes_.find(from);
   if (known ==
       routes_.end()) {  // Dijkstra; ties by node name, so that runs are the same everywhere
@@ -274,8 +276,6 @@ const Route* Network::RouteBetween(int from, int to) const {
     }
     known = routes_.emplace(from, std::move(best)).first;
   }
-  // A link is taken even where a detour has less delay: messages between neighbours go over their link.
-  if (const auto direct = links.find({from, to}); direct != links.end()) return &direct->second;
   const auto found = known->second.find(to);
   return found == known->second.end() ? nullptr : &found->second;
 }

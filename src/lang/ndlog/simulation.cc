@@ -37,11 +37,13 @@ Result<RunResult> Core::Run(const std::vector<Input>& inputs) {
     const auto [time, index] = wakes_.top();
     wakes_.pop();
     Node& node = nodes_[static_cast<size_t>(index)];
+    if (time != node.wake_at) continue;
+    node.wake_at = INT64_MAX;
     if (node.queue.empty()) continue;
     const Nanos arrival = node.queue.begin()->first.first;
     const Nanos start = std::max(node.free_at, arrival);
     if (start > time) {  // it has become busier since this was noted
-      wakes_.emplace(start, index);
+      Announce(index);
       continue;
     }
     if (ShouldStop(start)) break;
@@ -144,8 +146,11 @@ void Core::Schedule(int node, Nanos arrival, Item item) {
 }
 
 void Core::Announce(int node) {
-  const Node& at = nodes_[static_cast<size_t>(node)];
-  wakes_.emplace(std::max(at.free_at, at.queue.begin()->first.first), node);
+  Node& at = nodes_[static_cast<size_t>(node)];
+  const Nanos time = std::max(at.free_at, at.queue.begin()->first.first);
+  if (time >= at.wake_at) return;
+  at.wake_at = time;
+  wakes_.emplace(time, node);
 }
 
 ProvenanceType Core::TypeOf(const Item& item) const {

@@ -73,6 +73,7 @@ class Core {
   struct Node {
     std::map<std::pair<Nanos, uint64_t>, Item> queue;  // by arrival, then arrival number
     Nanos free_at = INT64_MIN;
+    Nanos wake_at = INT64_MAX;  // its entry among the wakes
     std::vector<std::unique_ptr<Table>> tables;   // by predicate
     std::vector<std::unique_ptr<Table>> exports;  // what it derived for others
   };
@@ -150,7 +151,8 @@ class Core {
   const Network& network_;
   const RunOptions& options_;
   std::vector<Node> nodes_;
-  // (time, node) at which a node may begin its next item; may hold entries that are out of date.
+  // (time, node) at which a node may begin its next item. Only the entry that the node knows of counts: with one for
+  // each item, a long queue would be looked through for each of its items.
   std::priority_queue<std::pair<Nanos, int>, std::vector<std::pair<Nanos, int>>, std::greater<>>
       wakes_;
   uint64_t arrivals_ = 0, row_orders_ = 0, support_numbers_ = 0, draws_ = 0;
