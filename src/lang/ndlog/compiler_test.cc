@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "lang/ndlog/ndlog_test_lab.h"
+#include "lang/ndlog/ndlog_lab_test.h"
 #include "lang/ndlog/program.h"
 
 namespace wf::ndlog {

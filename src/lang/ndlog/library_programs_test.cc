@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lang/ndlog/ndlog_test_lab.h"
+#include "lang/ndlog/ndlog_lab_test.h"
 
 namespace wf::ndlog {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "lang/ndlog/ndlog_test_lab.h"
+#include "lang/ndlog/ndlog_lab_test.h"
 
 namespace wf::ndlog {
 namespace {

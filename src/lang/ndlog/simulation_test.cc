@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "lang/ndlog/ndlog_test_lab.h"
+#include "lang/ndlog/ndlog_lab_test.h"
 
 namespace wf::ndlog {
 namespace {
