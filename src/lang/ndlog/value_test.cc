@@ -57,7 +57,8 @@ rc::Gen<Value> AnyValue(int depth) {
 }
 
 RC_GTEST_PROP(NdlogTuple, WhatIsWrittenIsReadAsTheSame, ()) {
-  const auto values = *rc::gen::scale(0.15, rc::gen::nonEmpty(rc::gen::container<std::vector<Value>>(AnyValue(2))));
+  const auto values =
+      *rc::gen::scale(0.15, rc::gen::nonEmpty(rc::gen::container<std::vector<Value>>(AnyValue(2))));
   const std::string text = TupleText("t", values, 0);
   const auto again = ParseTuple(text);
   RC_ASSERT(again.ok());
