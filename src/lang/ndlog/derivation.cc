@@ -111,6 +111,7 @@ void Core::Derived(const CompiledRule& rule, int rule_index, Match match, const 
   support.rule = rule_index;
   support.premises = std::move(match.premises);
   support.head = RowFor(moment.node, rule.head, match.head, node == moment.node ? -1 : node);
+  support.home = support.head;
   for (Row* premise : std::set<Row*>(support.premises.begin(), support.premises.end()))
     premise->uses.push_back(&support);
   ScheduleDerive(&support, moment, std::move(causes));
@@ -262,9 +263,10 @@ void Core::Renew(Row* row, Moment& moment) {
   table.AddAlive(row);
   StartLifetime(row, moment);
   for (Support* support : std::vector<Support*>(row->uses)) {
-    if (support->dying || support->head == nullptr || support->group != nullptr) continue;
-    if (program_.predicates[static_cast<size_t>(support->head->predicate)].lifetime)
-      ScheduleDerive(support, moment, CausesOf(support->premises, moment.vertex));
+    if (support->dying || support->home == nullptr) continue;
+    if (!program_.predicates[static_cast<size_t>(support->home->predicate)].lifetime) continue;
+    support->head = support->home;
+    ScheduleDerive(support, moment, CausesOf(support->premises, moment.vertex));
   }
 }
 

@@ -134,9 +134,9 @@ class NetworkReader {
     WF_ASSIGN(link.route.jitter, Duration(line, "jitter_ns", place));
     if (const JsonValue speed = line.Get("bits_per_s"); !speed.missing() && !speed.IsNull()) {
       const auto bits = speed.Int();
-      if (!bits || *bits < 1)
-        return BadInput(place + ": bits_per_s is a whole number from 1",
-                        "leave it out for no limit");
+      if (!bits || *bits < 0)
+        return BadInput(place + ": bits_per_s is a whole number",
+                        "bits a second; leave it out for no limit");
       link.route.bits_per_second = *bits;
     }
     links_.push_back(std::move(link));

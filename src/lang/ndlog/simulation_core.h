@@ -73,7 +73,7 @@ class Core {
   struct Node {
     std::map<std::pair<Nanos, uint64_t>, Item> queue;  // by arrival, then arrival number
     Nanos free_at = INT64_MIN;
-    Nanos wake_at = INT64_MAX;  // its entry among the wakes
+    Nanos wake_at = INT64_MAX;                    // its entry among the wakes
     std::vector<std::unique_ptr<Table>> tables;   // by predicate
     std::vector<std::unique_ptr<Table>> exports;  // what it derived for others
   };

@@ -141,6 +141,18 @@ TEST(NdlogRun, SoftStateDerivedFromSoftStateIsRenewedWithIt) {
   EXPECT_THAT(TableAfter(program, kTwo, inputs, "u", options), ElementsAre());
 }
 
+TEST(NdlogRun, SoftStateThatExpiredComesBackWhenItsPremiseIsRenewed) {
+  const std::string program =
+      "materialize(t,30,infinity,keys(1,2)).materialize(u,10,infinity).\nr1 u(@A,V) :- t(@A,V).";
+  const std::string inputs =
+      Inputs({{0, "insert", "t(@a,1)"}, {15 * kSecond, "insert", "t(@a,1)"}});
+  RunOptions options;
+  options.until = 12 * kSecond;
+  EXPECT_THAT(TableAfter(program, Nodes({"a"}), inputs, "u", options), ElementsAre());
+  options.until = 16 * kSecond;
+  EXPECT_THAT(TableAfter(program, Nodes({"a"}), inputs, "u", options), ElementsAre("u(@a,1)"));
+}
+
 TEST(NdlogRun, AggregatesFollowTheirSupport) {
   const std::string program =
       "materialize(t,infinity,infinity,keys(1,2,3)).materialize(r,infinity,infinity,keys(1,2)).\n";

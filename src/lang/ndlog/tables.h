@@ -23,6 +23,8 @@ struct Support {
   std::vector<Row*> premises;
   Row* head =
       nullptr;  // null once the head was replaced, expired or evicted: nobody asks for it any more
+  // What `head` was at first: soft state that expired is derived again when its premises are renewed.
+  Row* home = nullptr;
   Group* group = nullptr;  // set: counts into an aggregate instead
   uint64_t number = 0;     // within its group
   Value value;             // what it contributes; of the announced value, that
