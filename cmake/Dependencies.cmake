@@ -17,6 +17,7 @@ set_target_properties(wherefore_duckdb PROPERTIES
 find_package(ZLIB REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap)
 find_package(OpenSSL REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,0 +1,49 @@
+// Two captures, where packets enter a switch and where they leave one of its queues → passages.
+//
+// A packet is known again by its 5-tuple, IP id (with the offset, if it is a fragment), TCP's sequence number and a hash of
+// its payload; those that agree in all of it are matched in order. What routers change (hop limit, checksums) is not compared;
+// address translation between the two places is not undone. Fragments without a header take the ports of their first one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "import/packets/queue_passage.h"
+
+namespace wf {
+
+struct CapturePair {
+  QueueName queue;
+  std::vector<std::string> before;  // one for each way in; more than one where ports flow together
+  std::string after;
+};
+
+// Linux cooked captures hold both directions: incoming packets count as before, outgoing ones as after.
+Status AddCapturePair(const CapturePair& pair, PacketPassages& out);
+
+// One packet at one of the two places, for who captures by himself.
+struct SightedPacket {
+  Nanos time_ns = 0;
+  Hash128 content;
+  uint32_t flow = 0;
+};
+// Both in order of time.
+void MatchSightings(const QueueName& queue, const std::vector<SightedPacket>& before,
+                    const std::vector<SightedPacket>& after, PacketPassages& out);
+
+// Remembers first fragments, so that later ones find their ports.
+class PacketSighter {
+ public:
+  // Payloads are compared up to `payload_limit` bytes: captures may be cut at different lengths.
+  PacketSighter(PacketPassages& out, size_t payload_limit)
+      : out_(out), payload_limit_(payload_limit) {}
+  SightedPacket Sight(Nanos time_ns, const PacketHeaders& headers);
+
+ private:
+  PacketPassages& out_;
+  size_t payload_limit_;
+  std::map<std::pair<Hash128, uint32_t>, FiveTuple> first_fragments_;
+};
+
+}  // namespace wf

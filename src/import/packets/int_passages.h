@@ -1,0 +1,57 @@
+// INT reports → passages: each hop that tells its times went through a queue.
+//
+// Reports are added in the order of their arrival. Sequence numbers (22 bits, of each reporting node's hardware) tell
+// which ones are missing. Thread safety: none.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "base/result.h"
+#include "import/packets/int_report.h"
+#include "import/packets/queue_passage.h"
+
+namespace wf {
+
+// Gaps in the sequence numbers of one sender.
+class IntSequence {
+ public:
+  enum class Step : uint8_t { kFirst, kNext, kGap, kLate, kRepeated };
+  // kGap: some are missing, `missed` of them. kLate: one that was missed, or came twice, after others.
+  Step Take(uint32_t sequence, int64_t& missed);
+
+ private:
+  bool begun_ = false;
+  uint32_t last_ = 0;
+};
+
+class IntPassages {
+ public:
+  explicit IntPassages(PacketPassages& out) : out_(out) {}
+
+  // The payload of a datagram from `sender`. Malformed ones are counted; what precedes the fault in them is used.
+  void AddDatagram(std::string_view sender, std::string_view datagram);
+
+  // Every INT report of a capture, from any port, or from `port` alone (0: any). Returns an error only if the file
+  // cannot be read.
+  Status AddCapture(const std::string& path, uint16_t port);
+
+ private:
+  struct Packet {
+    Hash128 id;
+    uint32_t flow = 0;
+  };
+  void AddReport(const IntGroup& group, const IntReport& report);
+  Packet PacketOf(const IntGroup& group, const IntReport& report);
+  // False: it does not tell when.
+  bool AddHop(const IntMetadata& hop, uint32_t node_id, uint32_t position, const Packet& packet);
+
+  PacketPassages& out_;
+  std::map<std::tuple<std::string, uint32_t, uint8_t>, IntSequence> sequences_;
+  uint64_t unnamed_ = 0;  // packets whose report does not show them
+};
+
+}  // namespace wf

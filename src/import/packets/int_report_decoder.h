@@ -1,0 +1,23 @@
+// Telemetry reports from bytes. Nothing is read beyond them; views in the result point into them.
+// Pure functions; any thread.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "import/packets/int_report.h"
+
+namespace wf {
+
+// A report begins with version 2 and is long enough to be one. Ports are for users to choose, so this is all that tells
+// reports from other datagrams.
+bool LooksLikeIntReports(std::string_view datagram);
+
+// The payload of a UDP datagram. Reports before a malformed one stay in `out`.
+Status DecodeIntReports(std::string_view datagram, IntGroup& out);
+
+// Fields of one hop in the order of `bits`, then `domain_bytes` of domain specific metadata; a stack's checksum
+// complement stands behind these. `bytes` holds all of them.
+IntMetadata DecodeIntMetadata(IntPlace place, uint16_t bits, std::string_view bytes);
+
+}  // namespace wf

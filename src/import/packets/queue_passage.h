@@ -1,0 +1,64 @@
+// QueuePassage: one packet went through one queue. What INT reports and pairs of captures both come down to, before
+// events are made of it (packet_events.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/nanos.h"
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+struct QueueName {
+  std::string node, port, queue;  // switch, outgoing port, queue of the port
+  bool operator==(const QueueName&) const = default;
+  bool operator<(const QueueName& o) const {
+    return std::tie(node, port, queue) < std::tie(o.node, o.port, o.queue);
+  }
+  std::string text() const { return node + "/" + port + "/" + queue; }
+};
+
+struct QueuePassage {
+  uint32_t queue = 0, flow = 0;  // in PacketPassages
+  Hash128 packet;                // the same wherever the packet was seen
+  Nanos ingress_ns = 0, egress_ns = 0;
+  // Which hop of the packet's way, from 1; 0: only the times tell. A stack of INT tells.
+  uint32_t position = 0;
+};
+
+struct PassageFlow {
+  std::string name;    // FlowName
+  std::string source;  // the sending host
+};
+
+// Everything of one run. `counts` names what was read, left out and repaired.
+struct PacketPassages {
+  std::vector<QueueName> queues;
+  std::vector<PassageFlow> flows;
+  std::vector<QueuePassage> passages;
+  std::map<std::string, int64_t> counts;
+
+  uint32_t QueueIndex(const QueueName& name);
+  uint32_t FlowIndex(const FiveTuple& flow);
+  uint32_t UnknownFlow();
+  // Packets that cannot be told apart (equal in all that is compared) are told apart by being the first, second, … at
+  // this place: in a queue that keeps the order the n-th to enter is the n-th to leave. `place` names the observer.
+  Hash128 PacketId(const Hash128& content, const Hash128& place);
+  void Count(std::string_view name, int64_t n = 1) { counts[std::string(name)] += n; }
+
+ private:
+  std::map<QueueName, uint32_t> queue_index_;
+  std::map<std::string, uint32_t> flow_index_;
+  std::map<std::pair<Hash128, Hash128>, uint32_t> seen_;
+};
+
+// A packet by its 5-tuple, IP id and TCP's sequence number, and what else is given (a hash of its payload).
+Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash);
+
+}  // namespace wf

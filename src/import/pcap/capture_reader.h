@@ -1,0 +1,42 @@
+// Capture files in: pcap (microseconds and nanoseconds, either byte order) and pcapng, by libpcap, which appears in this
+// folder only.
+//
+// A capture whose program was killed ends in the middle of a packet: what stands before is read, and truncated() says
+// so. Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+class CaptureReader {
+ public:
+  // kEnvironment: cannot be read; kBadInput: not a capture, or of a link type that we do not know.
+  static Result<std::unique_ptr<CaptureReader>> Open(const std::string& path);
+  // `bytes` must outlive the reader; `name` is for errors.
+  static Result<std::unique_ptr<CaptureReader>> OpenBytes(std::string_view bytes,
+                                                          const std::string& name);
+  ~CaptureReader();
+  CaptureReader(const CaptureReader&) = delete;
+  CaptureReader& operator=(const CaptureReader&) = delete;
+
+  // Nothing at the end. The packet is valid until the next call.
+  std::optional<CapturedPacket> Next();
+
+  LinkType link() const;
+  uint32_t snapshot_length() const;  // packets were cut to it when captured
+  bool truncated() const;            // the file ended early; known at the end
+
+ private:
+  struct Impl;
+  explicit CaptureReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wf

@@ -1,0 +1,72 @@
+// Packet: what a capture holds of one packet, and what its headers say. Nothing here knows what the packets are for:
+// import/packets makes events of queues from them, and messages of black boxes come from the same reader.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+
+namespace wf {
+
+// How a captured packet's bytes begin.
+enum class LinkType : uint8_t {
+  kEthernet,      // LINKTYPE_ETHERNET (1)
+  kRawIp,         // LINKTYPE_RAW (101), LINKTYPE_IPV4 (228), LINKTYPE_IPV6 (229)
+  kLinuxCooked,   // LINKTYPE_LINUX_SLL (113): captures of "any" interface
+  kLinuxCooked2,  // LINKTYPE_LINUX_SLL2 (276): the same, with the interface's number
+};
+
+// As seen by the machine that captured. Only Linux cooked captures tell.
+enum class PacketDirection : uint8_t { kUnknown, kIncoming, kOutgoing };
+
+struct IpAddress {
+  uint8_t version = 0;                 // 4 or 6; 0: none
+  std::array<uint8_t, 16> bytes = {};  // the first four of an IPv4 address
+  bool operator==(const IpAddress&) const = default;
+};
+std::string ToString(const IpAddress& address);
+IpAddress Ipv4Address(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
+
+constexpr uint8_t kProtocolIcmp = 1, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolGre = 47,
+                  kProtocolIcmp6 = 58;
+
+struct FiveTuple {
+  IpAddress source, destination;
+  uint16_t source_port = 0, destination_port = 0;  // 0 where the protocol has none
+  uint8_t protocol = 0;
+  bool operator==(const FiveTuple&) const = default;
+};
+// "udp:10.0.0.1:53-10.0.0.2:4242", "tcp:[fd00::1]:80-[fd00::2]:9", "icmp:10.0.0.1-10.0.0.2". It has no blank, slash,
+// parenthesis or equals sign, so that it can stand as a tuple's name and in --what-if.
+std::string FlowName(const FiveTuple& flow);
+
+// One packet as captured. The bytes belong to the reader, until its next call.
+struct CapturedPacket {
+  Nanos time_ns = 0;
+  LinkType link = LinkType::kEthernet;
+  uint32_t wire_length = 0;  // of the packet on the link; bytes may be fewer
+  std::string_view bytes;
+};
+
+// What the headers say. Views point into the captured bytes.
+struct PacketHeaders {
+  uint32_t interface = 0;  // 0: not told
+  PacketDirection direction = PacketDirection::kUnknown;
+  FiveTuple flow;
+  uint32_t ip_id = 0;  // IPv4's identification, or that of IPv6's fragment header; 0: none
+  uint8_t traffic_class = 0;
+  bool fragment = false;         // one of several
+  uint16_t fragment_offset = 0;  // in bytes; above 0 there are no ports
+  uint8_t tcp_flags = 0;
+  uint32_t tcp_sequence = 0, tcp_acknowledgement = 0;
+  uint16_t checksum = 0;        // of TCP or UDP
+  uint32_t payload_length = 0;  // behind the headers, as IP's length says
+  std::string_view network;     // IP header included, link padding not
+  std::string_view transport;   // behind the IP headers
+  std::string_view payload;     // behind TCP's or UDP's header, as far as captured
+};
+
+}  // namespace wf

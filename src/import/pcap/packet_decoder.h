@@ -1,0 +1,23 @@
+// Link, IP and TCP or UDP headers of a packet. Hostile bytes are normal: nothing is read beyond what was captured.
+// Pure function; any thread.
+#pragma once
+
+#include <string_view>
+
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+enum class PacketFault : uint8_t {
+  kNone,
+  kNotIp,      // ARP, LLDP, …
+  kTruncated,  // captured too short to hold its headers
+  kMalformed,  // a header contradicts itself
+};
+std::string_view PacketFaultName(PacketFault fault);  // "not_ip" ...
+
+// Fills `out` as far as it could be read. A packet of another protocol than TCP and UDP, or a fragment without its
+// header, is no fault: it has no ports.
+PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& out);
+
+}  // namespace wf

@@ -1,0 +1,18 @@
+// UDP packets of our own making: for captures that we write, and for tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+// IPv4 or IPv6 as the addresses are, header and checksums included; as LinkType::kRawIp.
+std::string EncodeUdpPacket(const FiveTuple& flow, uint16_t ip_id, std::string_view payload);
+
+// The header of a Linux cooked capture, version 2, before an IP packet.
+std::string CookedHeader2(uint32_t interface, PacketDirection direction, uint8_t ip_version);
+
+}  // namespace wf
