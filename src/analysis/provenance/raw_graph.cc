@@ -73,18 +73,24 @@ class Sweep {
       }
     }
     if (first < x_.turn[h]) reach_[lane] = std::min(reach_[lane], first);
-    for (uint32_t i = first; i > begin && end_of(x_.occupants[i - 1]) == w; --i) {
-      const uint32_t cause = x_.holder[x_.occupants[i - 1]];
-      if (!IsCause(cause, e)) continue;
-      Sequence(cause, x_.holder[x_.occupants[first]]);
-      break;
-    }
+    const uint32_t cause = NearestCause(e, lane, w);
+    if (cause != kNoEvent) Sequence(cause, x_.holder[x_.occupants[first]]);
   }
 
-  bool IsCause(uint32_t cause, uint32_t e) const {
-    const auto begin = x_.causes.begin() + x_.causes_begin[e];
-    const auto end = x_.causes.begin() + x_.causes_begin[e + 1];
-    return std::find(begin, end, cause) != end;
+  // Of the causes that held the lane and ended at w, the last to do so. (Looking back along the lane instead would pass
+  // all that took no time at w, for each of them.)
+  uint32_t NearestCause(uint32_t e, uint32_t lane, Nanos w) const {
+    uint32_t nearest = kNoEvent, turn = 0;
+    for (uint32_t i = x_.causes_begin[e]; i < x_.causes_begin[e + 1]; ++i) {
+      const uint32_t cause = x_.causes[i];
+      if (x_.end_ns[cause] != w) continue;
+      for (uint32_t h = x_.holds_begin[cause]; h < x_.holds_begin[cause + 1]; ++h) {
+        if (x_.lane(x_.holds[h]) != lane || (nearest != kNoEvent && x_.turn[h] < turn)) continue;
+        nearest = cause;
+        turn = x_.turn[h];
+      }
+    }
+    return nearest;
   }
 
   void Sequence(uint32_t before, uint32_t after) { graph_.sequencing.emplace_back(before, after); }
