@@ -9,6 +9,7 @@
 #include "answer/explain_dot.h"
 #include "answer/explain_graph.h"
 #include "answer/explain_json.h"
+#include "answer/explain_sentence.h"
 #include "answer/explain_svg.h"
 #include "answer/explain_text.h"
 #include "answer/traces_answer.h"
@@ -149,6 +150,8 @@ std::string ShownJson(const Shown& shown, ExplanationView view) {
     if (shown.baseline) json.Field("baseline_ns", NormalTime(shown, keys[v]));
   };
   extras.answer = [&](JsonWriter& json) {
+    json.Field("sentence",
+               ExplainSentence(NamedExplanation(shown.found.execution, shown.explanation)));
     if (!shown.requests.empty()) {
       json.Key("requests").BeginArray();
       for (const TraceId& id : shown.requests) json.String(ToHex(id));

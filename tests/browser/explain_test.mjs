@@ -1,8 +1,9 @@
 // Why it took that long: the sentence, the graph and its table, unfolding, places, what-if, the usual times, the slowest
 // requests of an operation; and a view that throws leaves the rest of the page standing.
 // parallel: yes
+// needs: wherefore
 import { readFile } from 'node:fs/promises'
-import { api, atEnd, check, checkAxe, equal, eventually, everyLookInPlace, PHONE, run, settled, shoot, test } from './harness.mjs'
+import { api, atEnd, check, checkAxe, equal, eventually, everyLookInPlace, PHONE, run, settled, shoot, startServer, test } from './harness.mjs'
 import { explainMock } from './mock_explain.mjs'
 import { MockStore, startMock } from './mock_server.mjs'
 import { checkout, compaction, hour, random } from './scenario.mjs'
@@ -53,6 +54,44 @@ test('one click from the waterfall to who made it wait, and from there to their 
   await link.click()
   await page.waitForURL(new RegExp(`/trace/${trace}\\?span=`))
   await page.locator('.panel').waitFor()
+})
+
+test('the server itself: who held storage’s one worker is named, drawn and reached', async ({ open }) => {
+  const real = await startServer(['--tailer', 'off'])
+  if (!real.real) return
+  const begin = now - 90_000_000_000n
+  const span = (traceId, n, parent, service, name, kind, fromMs, toMs, attributes = {}) => ({
+    traceId, spanId: `${traceId.slice(0, 12)}000${n}`, parentId: parent === null ? '' : `${traceId.slice(0, 12)}000${parent}`, service, host: 'one', name, kind,
+    startNs: begin + BigInt(fromMs) * 1_000_000n, endNs: begin + BigInt(toMs) * 1_000_000n, status: 'unset', attributes, events: [], links: [],
+  })
+  const at = (ms) => ({ 'thread.id': 7, 'wherefore.arrival_ns': begin + BigInt(ms) * 1_000_000n })
+  const sweep = 'b'.repeat(32)
+  const slow = 'd'.repeat(32)
+  const sweeps = [span(sweep, 0, null, 'maintenance', 'sweep', 'internal', 0, 5000)]
+  for (let i = 0; i < 4; i++) {
+    sweeps.push(span(sweep, 1 + 2 * i, 0, 'maintenance', 'GET storage/scan', 'client', 0, 1000 * (i + 1)))
+    sweeps.push(span(sweep, 2 + 2 * i, 1 + 2 * i, 'storage', 'GET /scan', 'server', 1000 * i, 1000 * (i + 1), at(0)))
+  }
+  await real.feed([sweeps, [
+    span(slow, 0, null, 'frontend', 'GET /browse', 'server', 1000, 4300),
+    span(slow, 1, 0, 'frontend', 'GET storage/get', 'client', 1010, 4250),
+    span(slow, 2, 1, 'storage', 'GET /get', 'server', 4000, 4240, at(1020)),
+  ]])
+  const page = await open({ url: `${real.url}/explain/${slow}` })
+  await drawn(page)
+  const answer = await api(real, `/api/v1/explain/${slow}`)
+  equal(await page.locator('h1').innerText(), answer.sentence, 'the sentence')
+  equal(answer.sentence, '2.98 s of 3.30 s: waited on storage behind 3 requests from maintenance (GET /scan)', 'the sentence')
+  await vertex(page, '3 × GET /scan').click()
+  const panel = page.getByRole('region', { name: 'Selected vertex' })
+  equal(await panel.locator('a.mono').first().getAttribute('href'), `/trace/${sweep}?span=${sweeps[4].spanId}`, 'the link to the culprit’s span')
+  await panel.getByRole('button', { name: 'Unfold the 3 in the graph' }).click()
+  await eventually(async () => (await page.locator('.vertex-off').count()) === 3, 'the server’s members do not unfold')
+  await page.getByRole('button', { name: 'Compare with normal' }).click()
+  await eventually(async () => (await page.locator('.explain-facts').innerText()).includes('normal is'), 'the server tells nothing of what is normal')
+  await checkAxe(page, 'an explanation of the server')
+  const svg = await fetch(real.url + (await page.getByRole('link', { name: 'SVG' }).getAttribute('href')))
+  equal(svg.headers.get('content-type'), 'image/svg+xml', 'the type of the SVG')
 })
 
 test('causes and waits differ by line and word; wider means more time', async ({ open }) => {
