@@ -32,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto inputs = wf::ndlog::ReadInputs(input_text, "inputs", *compiled.program, *network);
   if (!inputs.ok()) return 0;
   wf::ndlog::RunOptions options;
-  options.most_events = 2000;
-  options.most_joins = 2000;
+  options.most_events = 500;
+  options.most_joins = 500;
   std::map<std::string, wf::Nanos> ends;
   options.provenance = [&](const wf::ProvenanceEvent& event) -> wf::Status {
     WF_CHECK(event.start_ns <= event.end_ns);

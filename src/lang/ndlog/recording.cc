@@ -40,9 +40,11 @@ std::string WriteRecording(const Recording& recording) {
   json.Field("program", recording.program).Field("topology", recording.topology);
   json.Field("inputs", recording.inputs).EndObject();
   std::string out = json.Take() + "\n";
+  Nanos before = 0;  // starts are told from one event to the next: half of the bytes
   for (const RecordedEvent& event : recording.events) {
     fmt::format_to(std::back_inserter(out), "[{},{},{},{},{}", event.node,
-                   static_cast<int>(event.type), event.tuple, event.start, event.duration);
+                   static_cast<int>(event.type), event.tuple, event.start - before, event.duration);
+    before = event.start;
     if (event.transit != 0) fmt::format_to(std::back_inserter(out), ",{}", event.transit);
     out += "]\n";
   }
@@ -52,6 +54,7 @@ std::string WriteRecording(const Recording& recording) {
 Result<Recording> ReadRecording(std::string_view text, std::string_view file) {
   Recording out;
   JsonParser parser;
+  Nanos start = 0;
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -71,8 +74,9 @@ Result<Recording> ReadRecording(std::string_view text, std::string_view file) {
                        numbers[0] <= UINT32_MAX && numbers[1] >= 0 &&
                        numbers[1] < static_cast<int64_t>(std::size(kTypes)) && numbers[4] >= 0;
     if (!right) return BadInput(place + ": no recorded event", "is the file whole?");
+    start = SaturatingAdd(start, numbers[3]);
     out.events.push_back({static_cast<uint32_t>(numbers[0]), kTypes[numbers[1]],
-                          static_cast<uint32_t>(numbers[2]), numbers[3], numbers[4],
+                          static_cast<uint32_t>(numbers[2]), start, numbers[4],
                           numbers.size() == 6 ? numbers[5] : 0});
   }
   if (out.program.empty())
