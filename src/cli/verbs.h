@@ -46,6 +46,7 @@ Verb AddFeature(CLI::App& root);
 Verb AddDataset(CLI::App& root);
 Verb AddScenario(CLI::App& root);
 Verb AddNdlog(CLI::App& root);
+Verb AddPackets(CLI::App& root);
 Verb AddPolicy(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 

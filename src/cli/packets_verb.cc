@@ -1,0 +1,142 @@
+// `wherefore packets INT.pcap`, or `--before A.pcap --after B.pcap --queue SWITCH/PORT/QUEUE`: packets at queues as
+// events for `explain --events`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/verbs.h"
+#include "import/packets/capture_pair.h"
+#include "import/packets/int_passages.h"
+#include "import/packets/packets_file.h"
+
+namespace wf {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PacketsFlags {
+  std::vector<std::string> captures, before, after, queues;
+  std::string out;
+  uint16_t int_port = 0;
+};
+
+// A folder (that of `serve --int`) stands for its captures, in the order of their names.
+Result<std::vector<std::string>> ListCaptures(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code code;
+    if (!fs::is_directory(path, code)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (fs::directory_iterator it(path, code), end; !code && it != end; it.increment(code)) {
+      const std::string extension = it->path().extension().string();
+      if (extension == ".pcap" || extension == ".pcapng") found.push_back(it->path().string());
+    }
+    if (code) return EnvironmentError(path + ": " + code.message(), "is the folder readable?");
+    if (found.empty()) return BadInput(path + ": no .pcap in it", "name the captures themselves");
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+Result<QueueName> ParseQueue(const std::string& text) {
+  const size_t first = text.find('/');
+  const size_t second = first == std::string::npos ? first : text.find('/', first + 1);
+  QueueName queue;
+  if (second != std::string::npos) {
+    queue = {text.substr(0, first), text.substr(first + 1, second - first - 1),
+             text.substr(second + 1)};
+  }
+  if (queue.node.empty() || queue.port.empty() || queue.queue.empty() ||
+      queue.queue.find('/') != std::string::npos) {
+    return BadInput("--queue " + text + ": not a queue's name", "as in --queue s1/eth2/0");
+  }
+  return queue;
+}
+
+// "a.pcap,b.pcap": several ways into one queue. A file whose own name has a comma is taken as it is.
+std::vector<std::string> SplitPaths(const std::string& text) {
+  std::error_code code;
+  if (fs::exists(text, code)) return {text};
+  std::vector<std::string> paths;
+  for (size_t begin = 0;;) {
+    const size_t comma = text.find(',', begin);
+    paths.push_back(text.substr(begin, comma - begin));
+    if (comma == std::string::npos) return paths;
+    begin = comma + 1;
+  }
+}
+
+Status CheckFlags(const PacketsFlags& flags) {
+  if (flags.out.empty()) {
+    return BadInput("packets: --out is missing", "name the file to write: --out events.jsonl");
+  }
+  const size_t pairs = flags.queues.size();
+  if (flags.before.size() != pairs || flags.after.size() != pairs) {
+    return BadInput(
+        "packets: --before, --after and --queue go together, " +
+            std::to_string(flags.before.size()) + ", " + std::to_string(flags.after.size()) +
+            " and " + std::to_string(pairs) + " are given",
+        "one of each for each queue: --before in.pcap --after out.pcap --queue s1/eth2/0");
+  }
+  if (flags.captures.empty() && pairs == 0) {
+    return BadInput("packets: no capture given",
+                    "name one of INT reports, or --before, --after and --queue");
+  }
+  return {};
+}
+
+Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
+  WF_TRY(CheckFlags(flags));
+  PacketPassages passages;
+  WF_ASSIGN(const auto captures, ListCaptures(flags.captures));
+  IntPassages reports(passages);
+  for (const std::string& path : captures) WF_TRY(reports.AddCapture(path, flags.int_port));
+  for (size_t i = 0; i < flags.queues.size(); ++i) {
+    WF_ASSIGN(const QueueName queue, ParseQueue(flags.queues[i]));
+    WF_TRY(AddCapturePair({queue, SplitPaths(flags.before[i]), flags.after[i]}, passages));
+  }
+  if (passages.passages.empty()) {
+    return NotFound(
+        "packets: no packet at a queue in what was given:\n" + PacketCountsText(passages),
+        captures.empty() ? "are the captures of the same time, on both sides of one queue?"
+                         : "INT reports of version 2.0 with ingress and egress times are read");
+  }
+  const PacketEvents events = MakePacketEvents(passages);
+  WF_TRY(WritePacketEvents(events, flags.out));
+  return Print(common.format == "json" ? PacketCountsJson(passages) : PacketCountsText(passages));
+}
+
+}  // namespace
+
+Verb AddPackets(CLI::App& root) {
+  Verb verb = MakeVerb(root, "packets",
+                       "Packets at queues, from INT reports or pairs of captures, for explain");
+  const auto flags = std::make_shared<PacketsFlags>();
+  verb.app->add_option("CAPTURE", flags->captures,
+                       "captures (pcap, pcapng) of INT reports, or a folder of them");
+  verb.app
+      ->add_option("--before", flags->before,
+                   "a capture where packets enter the switch; several ways in by comma; may be "
+                   "given again")
+      ->allow_extra_args(false)
+      ->take_all();
+  verb.app->add_option("--after", flags->after, "a capture where they leave the queue")
+      ->allow_extra_args(false)
+      ->take_all();
+  verb.app->add_option("--queue", flags->queues, "the queue between: SWITCH/PORT/QUEUE")
+      ->allow_extra_args(false)
+      ->take_all();
+  verb.app->add_option("--out", flags->out, "the file of events to write");
+  verb.app
+      ->add_option("--int-port", flags->int_port,
+                   "only datagrams to this UDP port are reports (0: any that look like one)")
+      ->capture_default_str();
+  verb.run = [flags, common = verb.common] { return RunPackets(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf
