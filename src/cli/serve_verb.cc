@@ -18,7 +18,7 @@ namespace {
 struct ServeFlags {
   ServeOptions options;
   std::string sync = "on";
-  std::string retention_age, retention_bytes, max_request_bytes, max_inflight_bytes;
+  std::string retention_age, retention_bytes, max_request_bytes, max_inflight_bytes, int_keep;
   std::vector<std::string> attribute_rules;
   std::string tailer = "on";
   std::vector<std::string> tailer_triggers;
@@ -89,6 +89,7 @@ Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   WF_TRY(size("--retention-bytes", flags.retention_bytes, options.retention_bytes));
   WF_TRY(size("--max-request-bytes", flags.max_request_bytes, options.max_request_bytes));
   WF_TRY(size("--max-inflight-bytes", flags.max_inflight_bytes, options.max_inflight_bytes));
+  WF_TRY(size("--int-keep", flags.int_keep, options.int_keep_bytes));
   for (const std::string& text : flags.attribute_rules) {
     WF_ASSIGN(auto rule, ParseAttributeRule(text));
     options.attribute_rules.push_back(std::move(rule));
@@ -155,6 +156,10 @@ Verb AddServe(CLI::App& root) {
       ->capture_default_str();
   app.add_option("--zipkin", o.zipkin, "Zipkin v2 JSON")->capture_default_str();
   app.add_option("--jaeger", o.jaeger, "Jaeger collector, Thrift over HTTP")->capture_default_str();
+  app.add_option("--int", o.int_reports, "INT telemetry reports over UDP; kept in STORE/int")
+      ->capture_default_str();
+  app.add_option("--int-keep", flags->int_keep,
+                 "delete the oldest reports when there are more bytes of them (256MiB)");
   app.add_option("--sync", flags->sync,
                  "on: acknowledged spans survive power loss; off: only the end of this process")
       ->capture_default_str();

@@ -53,6 +53,9 @@ Status CheckServeOptions(const ServeOptions& options) {
                    address.error().hint};
     }
   }
+  if (const auto address = net::ParseListenAddress(options.int_reports); !address.ok()) {
+    return Error{ErrorCode::kBadInput, "--int: " + address.error().message, address.error().hint};
+  }
   if (options.max_request_bytes > options.max_inflight_bytes) {
     return BadInput("--max-request-bytes is larger than --max-inflight-bytes",
                     "a request of that size could never be taken: raise the latter");
@@ -155,6 +158,16 @@ Status Server::Listen() {
     }
     bound_addresses.emplace_back(name, net::ToString(*bound));
   }
+  WF_ASSIGN(const net::ListenAddress int_address, net::ParseListenAddress(options_.int_reports));
+  if (!int_address.off) {
+    auto receiver = IntReceiver::Start(
+        {int_address, options_.store + "/int", options_.int_keep_bytes, options_.retention_age_ns},
+        counters_);
+    if (!receiver.ok())
+      return EnvironmentError("--int " + receiver.error().message, receiver.error().hint);
+    int_ = std::move(*receiver);
+    bound_addresses.emplace_back("int", net::ToString(int_->address()));
+  }
   // The first listener answers already while the last is bound: hand the list over at once.
   const std::lock_guard lock(mutex_);
   listeners_ = std::move(bound_addresses);
@@ -232,6 +245,7 @@ void Server::Stop(Nanos patience) {
   wake_.notify_all();
   control_->Stop();  // who waits for news is told that there are none
   if (housekeeper_.joinable()) housekeeper_.join();
+  if (int_ != nullptr) int_->Stop();
   const size_t cut_http = http_->Stop(patience);
   const size_t cut = cut_http + grpc_->Stop(cut_http == 0 ? patience : 0);
   if (cut != 0) log::Warn("{} connections were cut", cut);

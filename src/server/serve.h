@@ -18,6 +18,7 @@
 #include "pipeline/store_datasets.h"
 #include "server/authorize.h"
 #include "server/counters.h"
+#include "server/int_receiver.h"
 #include "server/routes.h"
 #include "server/serve_options.h"
 #include "server/worker_pool.h"
@@ -63,6 +64,7 @@ class Server {
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<net::GrpcServer> grpc_;
+  std::unique_ptr<IntReceiver> int_;  // null: off
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -19,7 +19,9 @@ struct ServeOptions {
   std::string otlp_http = "4318";
   std::string zipkin = "9411";
   std::string jaeger = "14268";
-  bool sync = true;  // one fdatasync per group of batches
+  std::string int_reports = "off";     // INT telemetry reports, UDP
+  int64_t int_keep_bytes = 256 << 20;  // of received reports
+  bool sync = true;                    // one fdatasync per group of batches
   std::optional<Nanos> retention_age_ns;
   std::optional<int64_t> retention_bytes;
   int64_t max_request_bytes = 64 << 20;    // decoded
