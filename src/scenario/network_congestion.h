@@ -1,0 +1,28 @@
+// M1 (Zeno §7.1): two cloud services become slow because a flow that is neither's congests the network. Not simulated:
+// namespaces, veth pairs, token buckets and sockets of this kernel, in real time. So the same seed gives the same
+// traffic, but times are those of the machine.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "scenario/scenario.h"
+
+namespace wf {
+
+struct NetworkCongestionOptions {
+  uint64_t seed = 1;
+  int64_t hosts = 16;  // 16: 20 switches; less than 8: 5 switches and 4 hosts
+  Fault fault = Fault::kOn;
+};
+
+struct NetworkCongestion {
+  std::string events;  // JSON lines for `explain --events`
+  std::string query;   // query.json
+  int64_t requests = 0, event_lines = 0, packets = 0, switches = 0, hosts = 0;
+};
+
+// kEnvironment where this machine does not permit real namespaces.
+Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& options);
+
+}  // namespace wf

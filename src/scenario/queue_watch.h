@@ -1,0 +1,57 @@
+// Watches every port of switches that are namespaces: one raw socket each sees packets come in, and go out behind the
+// queue of their port, with the kernel's own times. Both sides of every queue, as passages.
+//
+// Thread safety: Start and Stop from one thread; one thread of its own receives.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "import/packets/capture_pair.h"
+#include "import/packets/queue_passage.h"
+#include "scenario/network_namespaces.h"
+
+namespace wf {
+
+class QueueWatch {
+ public:
+  // Is shown each packet that comes into a switch, on the watch's thread.
+  using Visitor = std::function<void(const PacketHeaders& headers, const SightedPacket& packet)>;
+
+  QueueWatch(PacketPassages& out, Visitor visitor);
+  ~QueueWatch();
+  QueueWatch(const QueueWatch&) = delete;
+  QueueWatch& operator=(const QueueWatch&) = delete;
+
+  // Before Start. Ports are named after their interfaces.
+  Status AddSwitch(const NetworkNamespaces& network, size_t space);
+  void Start();
+  // Then the passages are in `out`. Refused if the kernel had to drop some: half a truth explains nothing.
+  Status Stop();
+
+ private:
+  struct Switch {
+    std::string name;
+    int socket = -1;
+    std::map<int, std::string> ports;  // by interface number
+    std::vector<SightedPacket> incoming;
+    std::map<int, std::vector<SightedPacket>> outgoing;
+  };
+  void Receive();
+  void Drain(Switch& from);
+
+  PacketPassages& out_;
+  PacketSighter sighter_;
+  Visitor visitor_;
+  std::vector<std::unique_ptr<Switch>> switches_;
+  int wake_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace wf
