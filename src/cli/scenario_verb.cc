@@ -5,6 +5,7 @@
 
 #include "cli/verbs.h"
 #include "json/json_writer.h"
+#include "scenario/network_congestion.h"
 #include "scenario/scenario.h"
 
 namespace wf {
@@ -23,13 +24,26 @@ Status PrintList(const CommonFlags& common) {
       json.BeginObject().Field("name", known.name).Field("description", known.description);
       json.EndObject();
     }
+    json.BeginObject().Field("name", kNetworkCongestion.name);
+    json.Field("description", kNetworkCongestion.description).EndObject();
     json.EndArray().EndObject();
     return Print(json.Take() + "\n");
   }
   std::string text;
   for (const ScenarioDescription& known : Scenarios())
     text += fmt::format("{:<20} {}\n", known.name, known.description);
+  text += fmt::format("{:<20} {}\n", kNetworkCongestion.name, kNetworkCongestion.description);
   return Print(text);
+}
+
+// M1 is run, the others are generated.
+Result<ScenarioFiles> Write(const ScenarioOptions& options, const std::string& folder) {
+  if (options.name != kNetworkCongestion.name) return WriteScenario(options, folder);
+  NetworkCongestionOptions network;
+  network.seed = options.seed;
+  network.fault = options.fault;
+  network.hosts = options.size.value_or(network.hosts);
+  return WriteNetworkCongestion(network, folder);
 }
 
 Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
@@ -42,7 +56,7 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
   if (flags.out.empty()) {
     return BadInput("scenario: --out is missing", "name the folder to write: --out DIR");
   }
-  WF_ASSIGN(const ScenarioFiles files, WriteScenario(options, flags.out));
+  WF_ASSIGN(const ScenarioFiles files, Write(options, flags.out));
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Field("scenario", options.name).Field("traces", files.traces);
@@ -71,7 +85,7 @@ Verb AddScenario(CLI::App& root) {
   verb.app->add_option("--seed", flags->options.seed, "the same seed gives the same bytes")
       ->capture_default_str();
   verb.app->add_option("--size", flags->options.size,
-                       "requests in each population (150); of R1 to R4, servers");
+                       "requests in each population (150); R1 to R4: servers; M1: hosts (16)");
   verb.app->add_option("--start", flags->start,
                        "time of the first request: 3h back from now, RFC 3339, or Unix ns");
   verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")

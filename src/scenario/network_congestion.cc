@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "import/packets/packet_events.h"
@@ -130,6 +134,20 @@ const ServiceRequest* Typical(std::vector<const ServiceRequest*> requests) {
   return requests[requests.size() / 2];
 }
 
+Status WriteWhole(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
+    const int code = errno;
+    std::remove(part.c_str());
+    return EnvironmentError(path + ": " + std::strerror(code),
+                            "is the folder writable, and is there room?");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& options) {
@@ -176,7 +194,8 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
   json.Field("question", "A service answers late. Who is in its way?");
   json.Field("seed", options.seed).Field("size", out.hosts);
   json.Field("from", RequestId(*asked, "")).Field("to", RequestId(*asked, "/reply"));
-  json.Field("normal_ns", normal->received - normal->sent);
+  json.Key("normal").BeginObject();
+  json.Field("from", RequestId(*normal, "")).Field("to", RequestId(*normal, "/reply")).EndObject();
   json.Key("culprit");
   if (options.fault == Fault::kOn) {
     json.BeginObject().Field("node", tree.core_to_first_edge);
@@ -187,6 +206,22 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
   json.EndObject();
   out.query = json.Take() + "\n";
   return out;
+}
+
+Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& options,
+                                             const std::string& folder) {
+  WF_ASSIGN(const NetworkCongestion run, RunNetworkCongestion(options));
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code) return EnvironmentError(folder + ": " + code.message(), "is its parent writable?");
+  ScenarioFiles files;
+  files.events = folder + "/events.jsonl";
+  files.query = folder + "/query.json";
+  files.traces = run.requests;
+  files.event_lines = run.event_lines;
+  WF_TRY(WriteWhole(files.events, run.events));
+  WF_TRY(WriteWhole(files.query, run.query));
+  return files;
 }
 
 }  // namespace wf

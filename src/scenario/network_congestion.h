@@ -10,6 +10,9 @@
 
 namespace wf {
 
+constexpr ScenarioDescription kNetworkCongestion = {
+    "M1", "services on a real network of namespaces, slow behind another flow's bursts"};
+
 struct NetworkCongestionOptions {
   uint64_t seed = 1;
   int64_t hosts = 16;  // 16: 20 switches; less than 8: 5 switches and 4 hosts
@@ -24,5 +27,9 @@ struct NetworkCongestion {
 
 // kEnvironment where this machine does not permit real namespaces.
 Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& options);
+
+// Runs it and writes events.jsonl and query.json into `folder`, made when missing. Neither appears before it is whole.
+Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& options,
+                                             const std::string& folder);
 
 }  // namespace wf

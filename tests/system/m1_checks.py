@@ -10,7 +10,9 @@ def play(size, fault, seed=1):
     events = os.path.join(out, "events.jsonl")
     with open(os.path.join(out, "query.json")) as file:
         query = json.load(file)
-    answer = must(cli("explain", "--events", events, "--from", query["from"], "--to", query["to"])).json
+    answer, normal = (must(cli("explain", "--events", events, "--from", asked["from"], "--to", asked["to"])).json
+                      for asked in (query, query["normal"]))
+    query["normal_ns"] = normal["delay_ns"]
     with open(events) as file:
         nodes = {json.loads(line)["node"] for line in file}
     print(f"# {fault}: {answer['delay_ns'] / 1e6:.1f} ms, normally {query['normal_ns'] / 1e6:.1f} ms, {answer['sizes']}, "
