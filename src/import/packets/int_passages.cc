@@ -46,6 +46,7 @@ void IntPassages::AddDatagram(std::string_view sender, std::string_view datagram
   const Status decoded = DecodeIntReports(datagram, group);
   out_.Count("report_packets");
   if (!decoded.ok()) out_.Count("malformed_reports");
+  if (!LooksLikeIntReports(datagram)) return;  // it has no sequence number either
   int64_t missed = 0;
   switch (sequences_[{std::string(sender), group.node_id, group.hardware_id}].Take(group.sequence,
                                                                                    missed)) {

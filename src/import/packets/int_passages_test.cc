@@ -132,6 +132,9 @@ TEST(IntPassages, WhatIsMissingIsCounted) {
   EXPECT_EQ(passages.counts["ioam_reports"], 1);
   reports.AddDatagram("s", std::string("\x20\0\0\7\0\0\0\1\x10\xff\0\0", 12));
   EXPECT_EQ(passages.counts["malformed_reports"], 1);
+  reports.AddDatagram("s", "other");
+  EXPECT_EQ(passages.counts["malformed_reports"], 2);
+  EXPECT_EQ(passages.counts["sequence_late"], 0);
   EXPECT_EQ(passages.passages.size(), 2u);
 }
 
