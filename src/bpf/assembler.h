@@ -1,0 +1,68 @@
+// BpfAssembler: BPF programs written in C++, one call an instruction. Our programs are a few dozen instructions long;
+// so written they need no compiler for BPF, neither when wherefore is built nor where it runs, and what is known when
+// they are loaded (a threshold, a process's namespace) is a constant in them.
+//
+// Thread safety: none. Finish is called once.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace wf {
+
+// r0: results; r1–r5: arguments, lost by every call; r6–r9: kept; r10: the frame, which grows down from it.
+enum class BpfReg : uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10 };
+enum class BpfWidth : uint8_t { k4 = BPF_W, k8 = BPF_DW };
+enum class BpfCondition : uint8_t {
+  kEqual = BPF_JEQ,
+  kNotEqual = BPF_JNE,
+  kLess = BPF_JLT,  // unsigned
+  kGreater = BPF_JGT,
+};
+
+class BpfAssembler {
+ public:
+  struct Label {
+    size_t index;
+  };
+  Label NewLabel();
+  void Bind(Label label);  // here
+
+  void Move(BpfReg to, BpfReg from);
+  void Move(BpfReg to, int32_t constant);
+  void Constant(BpfReg to, uint64_t constant);
+  void Add(BpfReg to, int32_t constant);
+  void Subtract(BpfReg to, BpfReg what);
+  void Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset);
+  void Store(BpfWidth width, BpfReg base, int16_t offset, BpfReg from);
+  void Store(BpfWidth width, BpfReg base, int16_t offset, int32_t constant);
+  void AtomicAdd(BpfReg base, int16_t offset, BpfReg what);  // 8 bytes
+  void Map(BpfReg to, int map_fd);
+  // The address of a byte in the first value of an array.
+  void MapValue(BpfReg to, int map_fd, uint32_t offset);
+  void Call(uint32_t helper);  // BPF_FUNC_…
+  void Jump(Label to);
+  void JumpIf(BpfReg left, BpfCondition condition, int32_t right, Label to);
+  void JumpIf(BpfReg left, BpfCondition condition, BpfReg right, Label to);
+  void Return(int32_t value);
+
+  // The program. Every label that was jumped to must be bound by now.
+  std::vector<bpf_insn> Finish();
+
+ private:
+  void Emit(uint8_t code, uint8_t to, uint8_t from, int16_t offset, int32_t constant);
+  void EmitWide(BpfReg to, uint8_t meaning, uint32_t low, uint32_t high);
+
+  struct Fixup {
+    size_t instruction;
+    size_t label;
+  };
+  std::vector<bpf_insn> program_;
+  std::vector<int64_t> bound_;  // of each label: the instruction it stands before; -1: nowhere yet
+  std::vector<Fixup> fixups_;
+};
+
+}  // namespace wf

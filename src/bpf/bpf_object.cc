@@ -1,0 +1,137 @@
+#include "bpf/bpf_object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+namespace wf {
+namespace {
+
+// Everything it has to say reaches us as errors; by itself it would write to the user's stderr.
+void SilenceLibbpf() {
+  static std::once_flag once;
+  std::call_once(once, [] { libbpf_set_print(nullptr); });
+}
+
+bpf_map_type KernelType(BpfMapType type) {
+  switch (type) {
+    case BpfMapType::kArray:
+      return BPF_MAP_TYPE_ARRAY;
+    case BpfMapType::kRing:
+      return BPF_MAP_TYPE_RINGBUF;
+    case BpfMapType::kHash:
+      break;
+  }
+  return BPF_MAP_TYPE_HASH;
+}
+
+// The kernel lets only some helpers be called by programs whose licence is not the GPL's. Ours call none of those.
+constexpr char kLicence[] = "Apache-2.0";
+
+}  // namespace
+
+Error BpfError(std::string_view what, int code) {
+  std::string hint;
+  switch (code) {
+    case EPERM:
+    case EACCES:
+      hint = "run it as root, or with CAP_BPF, CAP_PERFMON and, for packets, CAP_NET_ADMIN";
+      break;
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case ENODEV:
+      hint =
+          "this kernel was built without what it needs: CONFIG_BPF_SYSCALL, CONFIG_UPROBE_EVENTS, "
+          "CONFIG_NET_CLS_BPF";
+      break;
+    case EINVAL:
+      hint = "kernels before 5.8 lack ring buffers; uname -r tells which this is";
+      break;
+    case ENOMEM:
+      hint = "raise the limit on locked memory (ulimit -l) or the memory of this cgroup";
+      break;
+    default:
+      hint = "dmesg may tell more";
+  }
+  return {code == EPERM || code == EACCES ? ErrorCode::kDenied : ErrorCode::kEnvironment,
+          fmt::format("{}: {}", what, std::strerror(code)), hint};
+}
+
+Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape) {
+  SilenceLibbpf();
+  const int fd = bpf_map_create(KernelType(shape.type), name, shape.key_bytes, shape.value_bytes,
+                                shape.entries, nullptr);
+  if (fd < 0) return BpfError(fmt::format("BPF map {}", name), -fd);
+  BpfMap map;
+  map.fd_ = FileDescriptor(fd);
+  return map;
+}
+
+bool BpfMap::Lookup(const void* key, void* value) const {
+  return bpf_map_lookup_elem(fd(), key, value) == 0;
+}
+bool BpfMap::NextKey(const void* after, void* key) const {
+  return bpf_map_get_next_key(fd(), after, key) == 0;
+}
+
+Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
+                                    const std::vector<bpf_insn>& text) {
+  SilenceLibbpf();
+  const bpf_prog_type kernel_type =
+      type == BpfProgramType::kProbe ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_SCHED_CLS;
+  int fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), nullptr);
+  if (fd < 0) {
+    const int code = -fd;
+    // Again, to hear why: the log costs the kernel more than the check itself.
+    std::string log(64 << 10, '\0');
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.log_buf = log.data();
+    options.log_size = static_cast<uint32_t>(log.size());
+    options.log_level = 1;
+    fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), &options);
+    if (fd < 0) {
+      log.resize(std::strlen(log.c_str()));
+      Error error = BpfError(fmt::format("BPF program {}", name), code);
+      if (!log.empty()) error.message += "\n" + log;
+      return error;
+    }
+  }
+  BpfProgram program;
+  program.fd_ = FileDescriptor(fd);
+  return program;
+}
+
+Result<BpfRingReader> BpfRingReader::Open(const BpfMap& ring, Take take) {
+  SilenceLibbpf();
+  BpfRingReader reader;
+  reader.take_ = std::make_unique<Take>(std::move(take));
+  const auto on_record = [](void* context, void* data, size_t size) {
+    (*static_cast<Take*>(context))({static_cast<const char*>(data), size});
+    return 0;
+  };
+  errno = 0;
+  reader.ring_ = ring_buffer__new(ring.fd(), on_record, reader.take_.get(), nullptr);
+  if (reader.ring_ == nullptr) return BpfError("BPF ring buffer", errno != 0 ? errno : ENOMEM);
+  return reader;
+}
+
+BpfRingReader::~BpfRingReader() {
+  if (ring_ != nullptr) ring_buffer__free(ring_);
+}
+BpfRingReader::BpfRingReader(BpfRingReader&& other) noexcept
+    : take_(std::move(other.take_)), ring_(std::exchange(other.ring_, nullptr)) {}
+
+Result<int> BpfRingReader::Poll(int milliseconds) {
+  int taken = ring_buffer__consume(ring_);
+  if (taken == 0 && milliseconds > 0) taken = ring_buffer__poll(ring_, milliseconds);
+  if (taken == -EINTR) return 0;
+  if (taken < 0) return BpfError("BPF ring buffer", -taken);
+  return taken;
+}
+
+}  // namespace wf

@@ -1,0 +1,78 @@
+// Maps, programs and the ring buffer between them and us. libbpf does the system calls.
+//
+// Errors tell what the kernel said and what is needed: BPF wants root, or CAP_BPF with CAP_PERFMON (and CAP_NET_ADMIN
+// for packets). Thread safety: distinct objects from distinct threads; the kernel's side is safe anyway.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bpf/file_descriptor.h"
+
+struct ring_buffer;
+
+namespace wf {
+
+// "WHAT: REASON", and the next step for this errno.
+Error BpfError(std::string_view what, int code);
+
+enum class BpfMapType : uint8_t { kHash, kArray, kRing };
+
+class BpfMap {
+ public:
+  struct Shape {
+    BpfMapType type = BpfMapType::kHash;
+    uint32_t key_bytes = 0, value_bytes = 0;
+    uint32_t entries = 0;  // kRing: bytes, a power of two and a multiple of the page size
+  };
+  static Result<BpfMap> Create(const char* name, const Shape& shape);
+
+  int fd() const { return fd_.get(); }
+  // False if there is none of this key. The buffers have the shape's sizes.
+  bool Lookup(const void* key, void* value) const;
+  // `key` becomes the key after it, or the first one for a null `after`. False at the end.
+  bool NextKey(const void* after, void* key) const;
+
+ private:
+  FileDescriptor fd_;
+};
+
+enum class BpfProgramType : uint8_t { kProbe, kPacket };
+
+class BpfProgram {
+ public:
+  // What the verifier says against it stands in the error.
+  static Result<BpfProgram> Load(const char* name, BpfProgramType type,
+                                 const std::vector<bpf_insn>& text);
+  int fd() const { return fd_.get(); }
+
+ private:
+  FileDescriptor fd_;
+};
+
+// Reads what programs put into a ring map, in order. One thread.
+class BpfRingReader {
+ public:
+  using Take = std::function<void(std::string_view record)>;
+  static Result<BpfRingReader> Open(const BpfMap& ring, Take take);
+  ~BpfRingReader();
+  BpfRingReader(BpfRingReader&&) noexcept;
+  BpfRingReader& operator=(BpfRingReader&&) = delete;
+
+  // Takes what is there; if nothing is, waits up to `milliseconds` for it. Returns how many records.
+  Result<int> Poll(int milliseconds);
+
+ private:
+  BpfRingReader() = default;
+  std::unique_ptr<Take> take_;  // its address stays where libbpf knows it
+  ring_buffer* ring_ = nullptr;
+};
+
+}  // namespace wf

@@ -1,0 +1,23 @@
+// Where the functions of an ELF file begin, for probes. Reads the dynamic symbols, which every shared library has, and
+// the full ones where they were not stripped.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace wf {
+
+struct ElfFunction {
+  uint32_t name = 0;    // index in the names asked for
+  uint64_t offset = 0;  // in the file
+};
+
+// 64-bit little-endian ELF. A name that occurs in several versions (name@V1, name@@V2) has several places; each place
+// is told once. Functions chosen at run time (IFUNC) have no place and are left out. In order of name, then offset.
+Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view file,
+                                                  const std::vector<std::string_view>& names);
+
+}  // namespace wf

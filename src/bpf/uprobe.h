@@ -1,0 +1,35 @@
+// Uprobe: a BPF program that the kernel runs when a process gets to one place of its code, or leaves a function
+// entered there. The process is stopped for as long as the program runs (a microsecond or two) and is not changed
+// otherwise; when the attachment goes, or we die, so does the probe.
+//
+// A return probe puts a return address of its own on the stack. Whoever unwinds the stack through it, as a thread
+// cancelled in that function does, does not find the way back: such functions must not get one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "bpf/bpf_object.h"
+
+namespace wf {
+
+enum class ProbeSite : uint8_t { kEntry, kReturn };
+
+struct UprobePlace {
+  std::string file;     // the code's file, as this process sees it
+  uint64_t offset = 0;  // in it
+  pid_t pid = 0;        // all threads of this process
+};
+
+class Uprobe {
+ public:
+  static Result<Uprobe> Attach(const BpfProgram& program, const UprobePlace& place, ProbeSite site);
+
+ private:
+  FileDescriptor event_;
+};
+
+}  // namespace wf

@@ -1,0 +1,46 @@
+// EgressStamps: when each packet came to an interface's queue, before it waited there. A capture on the interface sees
+// packets when they leave the queue; the two together tell what the queue did (docs/PACKETS.md).
+//
+// Packets are not held up nor changed. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "base/result.h"
+
+namespace wf {
+
+struct StampedPacket {
+  Nanos time = 0;          // Unix ns
+  uint32_t length = 0;     // on the wire; `bytes` may be fewer
+  std::string_view bytes;  // from the link layer's header on; for the duration of the call
+};
+
+struct EgressStampOptions {
+  std::string interface;  // in this network namespace
+  // A frame without segmentation offload is at most 1,514 bytes long: whole packets, so that whoever matches them with
+  // a capture may hash all of them.
+  uint32_t snap_bytes = 1520;
+};
+
+class EgressStamps {
+ public:
+  using Take = std::function<void(const StampedPacket&)>;
+  static Result<std::unique_ptr<EgressStamps>> Attach(const EgressStampOptions& options, Take take);
+  virtual ~EgressStamps() = default;
+
+  // Gives the packets since the last call, in order; waits for the first up to `milliseconds`.
+  virtual Status Poll(int milliseconds) = 0;
+  virtual uint64_t dropped() const = 0;  // we read too slowly: sent, but not told
+};
+
+// A capture file (pcap, nanoseconds, Ethernet) of such packets.
+std::string PcapHeader(uint32_t snap_bytes);
+void AppendPcapPacket(const StampedPacket& packet, std::string& out);
+
+}  // namespace wf

@@ -1,0 +1,41 @@
+// LockProbe: who waits for which lock, and who holds it, in a process that was never instrumented (Zeno §6 used dtrace
+// for the same). Uprobes on the lock functions of its C library put each holding into a ring buffer, from where Poll
+// takes them. The process runs on while probes come and go; each call of a lock function takes it one or two
+// microseconds longer, so a program that does little else is slowed down noticeably.
+//
+// Destroying the probe, or dying, detaches it. One thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "import/watch/lock_holding.h"
+#include "import/watch/watched_process.h"
+
+namespace wf {
+
+struct LockProbeOptions {
+  // Holdings whose wait and hold together take less are counted only. Ten microseconds explain nobody's delay, and
+  // most holdings of most programs are shorter.
+  Nanos at_least = 10 * kMicro;
+};
+
+class LockProbe {
+ public:
+  using Take = std::function<void(const LockHolding&)>;
+  static Result<std::unique_ptr<LockProbe>> Attach(const WatchedProcess& process,
+                                                   const LockProbeOptions& options, Take take);
+  virtual ~LockProbe() = default;
+
+  // Gives what was released since the last call, in order; waits for the first up to `milliseconds`.
+  virtual Status Poll(int milliseconds) = 0;
+  // Locks that are wanted or held now.
+  virtual std::vector<LockHolding> Unfinished() const = 0;
+  virtual LockProbeCounters Counters() const = 0;
+  virtual size_t probes() const = 0;
+};
+
+}  // namespace wf
