@@ -3,8 +3,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -27,6 +29,14 @@ bpf_map_type KernelType(BpfMapType type) {
       break;
   }
   return BPF_MAP_TYPE_HASH;
+}
+
+bpf_prog_load_opts LoadOptions(BpfProgramType type) {
+  bpf_prog_load_opts options{};
+  options.sz = sizeof options;
+  if (type == BpfProgramType::kProbe && HasUprobeMulti())
+    options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMultiAttachType);
+  return options;
 }
 
 // The kernel lets only some helpers be called by programs whose licence is not the GPL's. Ours call none of those.
@@ -61,6 +71,28 @@ Error BpfError(std::string_view what, int code) {
           fmt::format("{}: {}", what, std::strerror(code)), hint};
 }
 
+bool HasUprobeMulti() {
+  static const bool has = [] {
+    SilenceLibbpf();
+    // Since 6.6, but until 6.10 it told of a process's first thread only.
+    utsname kernel{};
+    unsigned major = 0, minor = 0;
+    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
+      return false;
+    if (major < 6 || (major == 6 && minor < 10)) return false;
+    bpf_insn text[2] = {};
+    text[0].code = BPF_ALU64 | BPF_MOV | BPF_K;
+    text[1].code = BPF_JMP | BPF_EXIT;
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMultiAttachType);
+    const FileDescriptor program(
+        bpf_prog_load(BPF_PROG_TYPE_KPROBE, "wf_try", kLicence, text, 2, &options));
+    return program.valid();
+  }();
+  return has;
+}
+
 Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape) {
   SilenceLibbpf();
   const int fd = bpf_map_create(KernelType(shape.type), name, shape.key_bytes, shape.value_bytes,
@@ -83,13 +115,12 @@ Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
   SilenceLibbpf();
   const bpf_prog_type kernel_type =
       type == BpfProgramType::kProbe ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_SCHED_CLS;
-  int fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), nullptr);
+  bpf_prog_load_opts options = LoadOptions(type);
+  int fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), &options);
   if (fd < 0) {
     const int code = -fd;
     // Again, to hear why: the log costs the kernel more than the check itself.
     std::string log(64 << 10, '\0');
-    bpf_prog_load_opts options{};
-    options.sz = sizeof options;
     options.log_buf = log.data();
     options.log_size = static_cast<uint32_t>(log.size());
     options.log_level = 1;

@@ -44,6 +44,10 @@ class BpfMap {
   FileDescriptor fd_;
 };
 
+// Whether uprobes are attached by the dozen here; programs must be loaded for it.
+bool HasUprobeMulti();
+constexpr uint32_t kUprobeMultiAttachType = 48;  // BPF_TRACE_UPROBE_MULTI, of Linux 6.6
+
 enum class BpfProgramType : uint8_t { kProbe, kPacket };
 
 class BpfProgram {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 namespace wf {
@@ -25,9 +26,33 @@ std::optional<uint32_t> ReadNumber(const std::string& path, const char* format) 
   return number;
 }
 
-}  // namespace
+// Of the union bpf_attr, for BPF_LINK_CREATE with many uprobes; this system's headers may be older than its kernel.
+struct LinkCreate {
+  uint32_t program, target, attach_type, flags;
+  uint64_t path, offsets, reference_counters, cookies;
+  uint32_t count, probe_flags, pid, padding;
+};
+static_assert(sizeof(LinkCreate) == 64);
+constexpr uint32_t kReturnFlag = 1;  // BPF_F_UPROBE_MULTI_RETURN
 
-Result<Uprobe> Uprobe::Attach(const BpfProgram& program, const UprobePlace& place, ProbeSite site) {
+Result<FileDescriptor> AttachLink(const BpfProgram& program, const UprobePlaces& places,
+                                  ProbeSite site) {
+  LinkCreate attr{};
+  attr.program = static_cast<uint32_t>(program.fd());
+  attr.attach_type = kUprobeMultiAttachType;
+  attr.path = reinterpret_cast<uint64_t>(places.file.c_str());
+  attr.offsets = reinterpret_cast<uint64_t>(places.offsets.data());
+  attr.count = static_cast<uint32_t>(places.offsets.size());
+  attr.probe_flags = site == ProbeSite::kReturn ? kReturnFlag : 0;
+  attr.pid = static_cast<uint32_t>(places.pid);
+  const auto fd = static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr));
+  if (fd < 0)
+    return BpfError(fmt::format("uprobes in {} of process {}", places.file, places.pid), errno);
+  return FileDescriptor(fd);
+}
+
+Result<FileDescriptor> AttachEvent(const BpfProgram& program, const UprobePlaces& places,
+                                   uint64_t offset, ProbeSite site) {
   const auto type = ReadNumber(std::string(kUnit) + "/type", "%u");
   const auto return_bit = ReadNumber(std::string(kUnit) + "/format/retprobe", "config:%u");
   if (!type || !return_bit || *return_bit > 63) {
@@ -36,20 +61,35 @@ Result<Uprobe> Uprobe::Attach(const BpfProgram& program, const UprobePlace& plac
                             "mounted");
   }
   const std::string what =
-      fmt::format("uprobe at {}+{:#x} of process {}", place.file, place.offset, place.pid);
+      fmt::format("uprobe at {}+{:#x} of process {}", places.file, offset, places.pid);
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = *type;
   attr.config = site == ProbeSite::kReturn ? uint64_t{1} << *return_bit : 0;
-  attr.config1 = reinterpret_cast<uint64_t>(place.file.c_str());
-  attr.config2 = place.offset;
-  const auto fd = static_cast<int>(
-      syscall(SYS_perf_event_open, &attr, place.pid, -1, -1, PERF_FLAG_FD_CLOEXEC));
-  if (fd < 0) return BpfError(what, errno);
+  attr.config1 = reinterpret_cast<uint64_t>(places.file.c_str());
+  attr.config2 = offset;
+  FileDescriptor event(static_cast<int>(
+      syscall(SYS_perf_event_open, &attr, places.pid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!event.valid()) return BpfError(what, errno);
+  if (ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program.fd()) != 0) return BpfError(what, errno);
+  if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return BpfError(what, errno);
+  return event;
+}
+
+}  // namespace
+
+Result<Uprobe> Uprobe::Attach(const BpfProgram& program, const UprobePlaces& places,
+                              ProbeSite site) {
   Uprobe probe;
-  probe.event_ = FileDescriptor(fd);
-  if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program.fd()) != 0) return BpfError(what, errno);
-  if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) return BpfError(what, errno);
+  if (HasUprobeMulti()) {
+    WF_ASSIGN(FileDescriptor link, AttachLink(program, places, site));
+    probe.attachments_.push_back(std::move(link));
+    return probe;
+  }
+  for (const uint64_t offset : places.offsets) {
+    WF_ASSIGN(FileDescriptor event, AttachEvent(program, places, offset, site));
+    probe.attachments_.push_back(std::move(event));
+  }
   return probe;
 }
 

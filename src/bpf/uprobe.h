@@ -1,6 +1,9 @@
-// Uprobe: a BPF program that the kernel runs when a process gets to one place of its code, or leaves a function
+// Uprobe: a BPF program that the kernel runs when a process gets to some places of its code, or leaves a function
 // entered there. The process is stopped for as long as the program runs (a microsecond or two) and is not changed
 // otherwise; when the attachment goes, or we die, so does the probe.
+//
+// Kernels from 6.10 on take many places in one link; before, each is a perf event of its own, and since the kernel
+// waits a tenth of a second to take one away, thirty of them need three seconds.
 //
 // A return probe puts a return address of its own on the stack. Whoever unwinds the stack through it, as a thread
 // cancelled in that function does, does not find the way back: such functions must not get one.
@@ -10,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "bpf/bpf_object.h"
@@ -18,18 +22,19 @@ namespace wf {
 
 enum class ProbeSite : uint8_t { kEntry, kReturn };
 
-struct UprobePlace {
-  std::string file;     // the code's file, as this process sees it
-  uint64_t offset = 0;  // in it
-  pid_t pid = 0;        // all threads of this process
+struct UprobePlaces {
+  std::string file;               // the code's file, as this process sees it
+  std::vector<uint64_t> offsets;  // in it
+  pid_t pid = 0;                  // all threads of this process
 };
 
 class Uprobe {
  public:
-  static Result<Uprobe> Attach(const BpfProgram& program, const UprobePlace& place, ProbeSite site);
+  static Result<Uprobe> Attach(const BpfProgram& program, const UprobePlaces& places,
+                               ProbeSite site);
 
  private:
-  FileDescriptor event_;
+  std::vector<FileDescriptor> attachments_;
 };
 
 }  // namespace wf

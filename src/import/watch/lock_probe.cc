@@ -64,23 +64,29 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-struct Place {
-  std::string file;
-  uint64_t offset;
+// The places of one file that do the same.
+struct Places {
   Does does;
+  UprobePlaces at;
 };
 
 // The C library's, and those of a program that has it linked in.
-std::vector<Place> FindLockFunctions(const WatchedProcess& process) {
+std::vector<Places> FindLockFunctions(const WatchedProcess& process) {
   std::vector<std::string_view> names;
   for (const LockFunction& function : kFunctions) names.push_back(function.name);
-  std::vector<Place> places;
+  std::vector<Places> places;
   for (const std::string& file : process.CodeFiles()) {
     const MappedFile mapped(file);
     const auto found = FindElfFunctions(mapped.bytes(), names);
     if (!found.ok()) continue;
-    for (const ElfFunction& function : *found)
-      places.push_back({file, function.offset, kFunctions[function.name].does});
+    for (const Does does :
+         {Does::kUnlocks, Does::kWaits, Does::kLocks, Does::kReadLocks, Does::kWriteLocks}) {
+      Places same{does, {file, {}, process.pid}};
+      for (const ElfFunction& function : *found) {
+        if (kFunctions[function.name].does == does) same.at.offsets.push_back(function.offset);
+      }
+      if (!same.at.offsets.empty()) places.push_back(std::move(same));
+    }
   }
   return places;
 }
@@ -105,7 +111,7 @@ class AttachedLockProbe : public LockProbe {
     WF_ASSIGN(const BpfProgram release, load("wf_release", ReleaseProgram(maps_, settings)));
     WF_ASSIGN(const BpfProgram condition, load("wf_condition", ConditionProgram(maps_, settings)));
 
-    const std::vector<Place> places = FindLockFunctions(process);
+    const std::vector<Places> places = FindLockFunctions(process);
     if (places.empty()) {
       return BadInput(
           fmt::format("process {}: none of its files has pthread_mutex_lock or its like",
@@ -113,11 +119,11 @@ class AttachedLockProbe : public LockProbe {
           "it may take its locks some other way (Go does), or its symbols were "
           "stripped from a static binary");
     }
-    for (const Place& place : places) {
-      const UprobePlace at{place.file, place.offset, process.pid};
+    for (const Places& place : places) {
       const auto attach = [&](const BpfProgram& program, ProbeSite site) -> Status {
-        WF_ASSIGN(Uprobe probe, Uprobe::Attach(program, at, site));
+        WF_ASSIGN(Uprobe probe, Uprobe::Attach(program, place.at, site));
         probes_.push_back(std::move(probe));
+        places_ += place.at.offsets.size();
         return {};
       };
       switch (place.does) {
@@ -150,11 +156,12 @@ class AttachedLockProbe : public LockProbe {
   }
   std::vector<LockHolding> Unfinished() const override { return maps_.Unfinished(); }
   LockProbeCounters Counters() const override { return maps_.Counters(); }
-  size_t probes() const override { return probes_.size(); }
+  size_t probes() const override { return places_; }
 
  private:
   LockMaps maps_;
   BpfRingReader reader_;
+  size_t places_ = 0;
   std::vector<Uprobe>
       probes_;  // detached first; programs live as long as what they are attached to
 };
