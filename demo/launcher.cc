@@ -1,5 +1,3 @@
-// The launcher opens all listening sockets itself and hands them down: every address is known
-// before the first process starts, no port can be lost to somebody else, and a connection made early simply waits.
 #include "launcher.h"
 
 #include <fcntl.h>
@@ -17,26 +15,14 @@
 #include <thread>
 #include <vector>
 
-#include "client/http_connection.h"
+#include "processes.h"
 
 namespace shop {
 namespace {
 
-struct Process {
-  std::string role;
-  std::string address;
-  int listen_fd = -1;
-  pid_t pid = -1;
-};
-
 // Callers before callees: stopped in this order, nobody loses the service it is talking to.
 constexpr const char* kStopOrder[] = {"maintenance", "frontend", "queue-worker", "compute",
                                       "storage"};
-
-int Fail(const std::string& what, const std::string& next_step) {
-  std::fprintf(stderr, "wherefore-demo: %s\n  %s\n", what.c_str(), next_step.c_str());
-  return 3;
-}
 
 class Launcher {
  public:
@@ -57,7 +43,7 @@ class Launcher {
       processes_.push_back(process);
     }
     for (Process& process : processes_) {
-      if (!Start(process, ServiceArguments(process))) {
+      if (!StartProcess(process, ServiceArguments(process))) {
         return Fail("cannot start " + process.role + ": " + std::strerror(errno),
                     "check the limits on processes and memory");
       }
@@ -93,45 +79,6 @@ class Launcher {
     return arguments;
   }
 
-  // Runs this executable again with `arguments`. It inherits stdio and `listen_fd`, nothing else.
-  bool Start(Process& process, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "wherefore-demo");
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    if (pid == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGTERM);
-      if (getppid() != parent) _exit(3);  // it died before we asked to be told
-      setpgid(0, 0);                      // Ctrl-C reaches the launcher, which stops us in order
-      if (process.listen_fd >= 0) fcntl(process.listen_fd, F_SETFD, 0);
-      execv("/proc/self/exe", argv.data());
-      _exit(3);
-    }
-    process.pid = pid;
-    if (process.listen_fd >= 0) close(process.listen_fd);
-    process.listen_fd = -1;
-    return pid > 0;
-  }
-
-  static bool WaitReady(const Process& process) {
-    const size_t colon = process.address.rfind(':');
-    wherefore::client::HttpConnection connection(process.address.substr(0, colon),
-                                                 process.address.substr(colon + 1));
-    const wherefore::client::Deadline deadline(std::chrono::milliseconds(10'000));
-    while (!deadline.passed()) {
-      wherefore::client::HttpRequest request;
-      request.method = "GET";
-      request.path = "/ready";
-      if (connection.Send(request, deadline).status == 200) return true;
-      if (waitpid(process.pid, nullptr, WNOHANG | WNOWAIT) > 0) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  }
-
   int SendCustomers() {
     Process load;
     load.role = "load";
@@ -139,10 +86,11 @@ class Launcher {
     for (const Process& process : processes_) {
       if (process.role == "frontend") frontend = process.address;
     }
-    if (!Start(load,
-               {"load", "--frontend", frontend, "--rate", std::to_string(plan_.load.rate),
-                "--requests", std::to_string(plan_.load.requests), "--seconds",
-                std::to_string(plan_.load.seconds), "--seed", std::to_string(plan_.load.seed)})) {
+    if (!StartProcess(
+            load,
+            {"load", "--frontend", frontend, "--rate", std::to_string(plan_.load.rate),
+             "--requests", std::to_string(plan_.load.requests), "--seconds",
+             std::to_string(plan_.load.seconds), "--seed", std::to_string(plan_.load.seed)})) {
       return Fail(std::string("cannot start the load: ") + std::strerror(errno),
                   "check the limits on processes and memory");
     }
@@ -154,37 +102,19 @@ class Launcher {
       for (Process& process : processes_) {
         if (waitpid(process.pid, &status, WNOHANG) != process.pid) continue;
         process.pid = -1;
-        Stop(load);
+        StopProcess(load);
         return Fail(process.role + " ended while the shop was open", "see its message above");
       }
       if (!SleepUnlessStopped(100)) {
-        Stop(load);
+        StopProcess(load);
         return 0;
       }
     }
   }
 
-  static void Stop(Process& process) {
-    if (process.pid <= 0) return;
-    kill(process.pid, SIGTERM);
-    // Ten seconds: a flooded storage needs some to answer what its callers still wait for.
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (waitpid(process.pid, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > until) {
-        std::fprintf(stderr, "wherefore-demo: %s does not stop, killing it\n",
-                     process.role.c_str());
-        kill(process.pid, SIGKILL);
-        waitpid(process.pid, nullptr, 0);
-        break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    process.pid = -1;
-  }
-
   void StopAll() {
     for (Process& process : processes_) {
-      Stop(process);
+      StopProcess(process);
       if (process.listen_fd >= 0) close(process.listen_fd);
     }
     processes_.clear();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "http_server.h"
+#include "incident.h"
 #include "launcher.h"
 #include "roles.h"
 #include "service.h"
@@ -20,6 +21,9 @@ constexpr char kUsage[] =
     "T]\n"
     "                      [--compute HOST:PORT] [--storage HOST:PORT] [--queue-worker HOST:PORT]\n"
     "       wherefore-demo load --frontend HOST:PORT [--rate N] [--seconds N] [--requests N]\n"
+    "       wherefore-demo incident Z1|Z2|Z3|Z4 --endpoint URL [--culprit on|off] [--size N] "
+    "[--seed "
+    "N]\n"
     "\n"
     "  ROLE      frontend, compute, storage, maintenance or queue-worker\n"
     "  --endpoint  where OTLP/HTTP is received (default $WHEREFORE_ENDPOINT, else\n"
@@ -119,6 +123,43 @@ int RunRole(const std::string& role, const Flags& flags) {
   return Roles().at(role)(settings);
 }
 
+// The incidents that `wherefore scenario Z1` runs, and each of their services.
+int RunIncidentVerb(const std::string& verb, const std::string& name, const Flags& flags) {
+  const shop::Incident* incident = shop::FindIncident(name);
+  if (incident == nullptr) {
+    return UsageError("incident " + name + ": there are " + shop::IncidentNames());
+  }
+  std::string error;
+  double size = 0, seed = 0, fd = 0;
+  if (!Number(flags, "size", 0, size, error) || !Number(flags, "seed", 0, seed, error))
+    return UsageError(error);
+  if (flags.at("endpoint").empty())
+    return UsageError(verb + " needs --endpoint, the --http address of wherefore serve");
+  if (verb == "incident") {
+    if (flags.at("culprit") != "on" && flags.at("culprit") != "off")
+      return UsageError("--culprit " + flags.at("culprit") + ": on or off");
+    shop::IncidentPlan plan;
+    plan.incident = incident;
+    plan.endpoint = flags.at("endpoint");
+    plan.culprit = flags.at("culprit") == "on" ? shop::IncidentPlan::Culprit::kOn
+                                               : shop::IncidentPlan::Culprit::kOff;
+    plan.size = static_cast<int>(size);
+    plan.seed = static_cast<uint64_t>(seed);
+    return shop::RunIncident(plan);
+  }
+  if (!Number(flags, "listen-fd", 3, fd, error)) return UsageError(error);
+  shop::IncidentService settings;
+  settings.incident = incident;
+  settings.service = flags.at("service");
+  settings.listen_fd = static_cast<int>(fd);
+  settings.endpoint = flags.at("endpoint");
+  settings.peers = flags.at("peers");
+  settings.size = static_cast<int>(size);
+  settings.seed = static_cast<uint64_t>(seed);
+  shop::BlockSignals();
+  return shop::RunIncidentService(settings);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,6 +168,20 @@ int main(int argc, char** argv) {
   if (verb == "--help" || verb == "-h" || verb == "help") {
     std::fputs(kUsage, stdout);
     return 0;
+  }
+  if (verb == "incident" || verb == "incident-service") {
+    const bool named = verb == "incident" && argc > 2 && argv[2][0] != '-';
+    Flags flags = {{"endpoint", ""}, {"size", "0"}, {"seed", "1"}};
+    if (verb == "incident") flags["culprit"] = "on";
+    if (verb == "incident-service") {
+      for (const char* name : {"incident", "service", "listen-fd", "peers"}) flags[name] = "";
+    }
+    std::string error;
+    // The name stands where another verb's first flag would.
+    if (!ParseFlags(argc - (named ? 1 : 0), argv + (named ? 1 : 0), flags, error))
+      return UsageError(error);
+    const std::string name = named ? argv[2] : verb == "incident" ? "" : flags["incident"];
+    return RunIncidentVerb(verb, name, flags);
   }
   Flags flags = {{"endpoint", ""}, {"trouble", "none"}, {"storage-workers", "1"}};
   const bool role = Roles().count(verb) != 0;

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -18,8 +20,12 @@ using wherefore::RequestContext;
 
 namespace {
 
+std::optional<uint64_t> work_seed;  // set before threads start
+std::atomic<uint64_t> seeded_threads{0};
+
 std::mt19937_64& Random() {
-  static thread_local std::mt19937_64 generator(std::random_device{}());
+  static thread_local std::mt19937_64 generator(
+      work_seed ? *work_seed * 1'000'003 + seeded_threads.fetch_add(1) : std::random_device{}());
   return generator;
 }
 
@@ -36,10 +42,20 @@ sigset_t StopSignals() {
 wherefore::TracerOptions TracerOptionsFor(const std::string& service, const Settings& settings) {
   wherefore::TracerOptions options;
   options.service_name = service;
-  options.exports = wherefore::TracerOptions::Export::kOtlp;  // the shop speaks as any OpenTelemetry service does
+  options.exports =
+      wherefore::TracerOptions::Export::kOtlp;  // the shop speaks as any OpenTelemetry service does
   options.endpoint = settings.endpoint;
   options.process_labels = {{"service.namespace", "demo-shop"},
                             {"deployment.environment.name", "demo"}};
+  return options;
+}
+
+wherefore::TracerOptions IncidentTracer(const std::string& service, const std::string& endpoint) {
+  wherefore::TracerOptions options;
+  options.service_name = service;
+  options.endpoint = endpoint;
+  options.control = wherefore::TracerOptions::Control::kOff;  // everything is recorded
+  options.process_labels = {{"service.namespace", "demo-incident"}};
   return options;
 }
 
@@ -66,6 +82,8 @@ void WorkFor(double from_ms, double to_ms) {
   std::uniform_real_distribution<double> range(from_ms, to_ms);
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(range(Random())));
 }
+
+void SeedWork(uint64_t seed) { work_seed = seed; }
 
 bool OnceIn(int n) { return std::uniform_int_distribution<int>(1, n)(Random()) == 1; }
 

@@ -21,6 +21,9 @@ struct Settings {
 
 wherefore::TracerOptions TracerOptionsFor(const std::string& service, const Settings& settings);
 
+// Of an incident's processes: wherefore's own events, which tell of locks too.
+wherefore::TracerOptions IncidentTracer(const std::string& service, const std::string& endpoint);
+
 using TracedHandler = std::function<Response(const Request&, wherefore::Block&)>;
 
 // Wraps a handler in a SERVER block that continues the caller's trace. The block begins when a
@@ -29,6 +32,8 @@ HttpServer::Handler Traced(wherefore::Tracer& tracer, TracedHandler handler);
 
 // Planted work sleeps, so that the demo's delays never come from a busy processor. Uniform between the bounds.
 void WorkFor(double from_ms, double to_ms);
+// How long work takes is drawn from this, on threads that have not drawn yet; unless told, from anything.
+void SeedWork(uint64_t seed);
 // True once in `n` calls on average.
 bool OnceIn(int n);
 
