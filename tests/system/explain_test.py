@@ -61,7 +61,7 @@ def by_hand():
     store = flooded()
     answer = explain(store, trace_id(1))
     equal("the contract's keys, in order", list(answer),
-          ["delay_ns", "from", "root", "vertices", "edges", "assumed", "loaded"])
+          ["delay_ns", "from", "root", "vertices", "edges", "sentence", "assumed", "loaded"])
     first = answer["vertices"][0]
     equal("a vertex's keys, in order", list(first),
           VERTEX_KEYS + ["intervals_ns", "self_intervals_ns", "trace_ids", "span_ids"])
