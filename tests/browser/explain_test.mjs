@@ -33,7 +33,7 @@ const overloaded = { status: 503, body: { error: { code: 'overloaded', message: 
 
 test('one click from the waterfall to who made it wait, and from there to their traces', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${ID}` })
-  await page.getByRole('link', { name: 'who made it wait?' }).click()
+  await page.getByRole('link', { name: 'Who made it wait?' }).click()
   await page.waitForURL(`${server.url}/explain/${ID}`)
   await drawn(page)
   const answer = await api(server, `/api/v1/explain/${ID}`)

@@ -1,5 +1,4 @@
 import { duration, percent } from '../parts/format'
-import { followInPage } from '../shell/router'
 import { partNote, pathParts, type PathModel } from './path_model'
 import type { PathState } from './path_state'
 import type { Waterfall } from './waterfall_model'
@@ -12,22 +11,11 @@ export function PathAnswer({ w, state, from, to, onSelect, onOpen }: { w: Waterf
       <p className="path-answer bad" role="status">
         {state.error.message}{' '}
         <button type="button" className="link-button" onClick={onOpen}>What to try</button>
-        <WhoElse w={w} />
       </p>
     )
   }
-  if (!state.data) return <p className="path-answer" role="status"><span className="appears muted">{state.loading ? 'Finding what set the time…' : ''}</span><WhoElse w={w} /></p>
+  if (!state.data) return <p className="path-answer appears muted" role="status">{state.loading ? 'Finding what set the time…' : ''}</p>
   return <Sentence w={w} path={state.data} from={from} to={to} onSelect={onSelect} onOpen={onOpen} />
-}
-
-// What the trace itself cannot say: other requests' work that this one waited for.
-function WhoElse({ w }: { w: Waterfall }) {
-  return (
-    <>
-      <span className="dot" />
-      <a href={`/explain/${w.traceId}`} title="Explain: other requests’ work included (X)" onClick={followInPage}>who made it wait?</a>
-    </>
-  )
 }
 
 function Sentence({ w, path, from, to, onSelect, onOpen }: { w: Waterfall; path: PathModel; from: string | null; to: string | null; onSelect: (block: number) => void; onOpen: () => void }) {
@@ -47,7 +35,6 @@ function Sentence({ w, path, from, to, onSelect, onOpen }: { w: Waterfall; path:
       ))}
       <span className="dot" />
       <button type="button" className="link-button" title="Critical path (3)" onClick={onOpen}>the critical path</button>
-      <WhoElse w={w} />
     </p>
   )
 }

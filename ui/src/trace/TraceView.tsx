@@ -3,6 +3,7 @@ import { getWaterfall } from '../api/client'
 import { useAnswer } from '../api/use_answer'
 import { learnServices } from '../parts/colours'
 import { count, dateTime, duration, exactNs, instantTitle } from '../parts/format'
+import { Icon } from '../parts/Icon'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { rememberTrace } from '../shell/recent'
 import { followInPage, navigate, setParams, useRoute } from '../shell/router'
@@ -191,18 +192,21 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   return (
     <div className="trace">
       <header className="answer">
-        <h1 title={exactNs(what.tookNs)}>
-          {what.rootMissing ? (
-            <>
-              A request took <strong>{what.took}</strong>
-              <span className="thin muted">; its root is missing, first seen: {what.service} {what.name}</span>
-            </>
-          ) : (
-            <>
-              {what.service} <span className="thin">{what.name}</span> took <strong>{what.took}</strong>
-            </>
-          )}
-        </h1>
+        <div className="trace-title">
+          <h1 title={exactNs(what.tookNs)}>
+            {what.rootMissing ? (
+              <>
+                A request took <strong>{what.took}</strong>
+                <span className="thin muted">; its root is missing, first seen: {what.service} {what.name}</span>
+              </>
+            ) : (
+              <>
+                {what.service} <span className="thin">{what.name}</span> took <strong>{what.took}</strong>
+              </>
+            )}
+          </h1>
+          <a className="button" href={`/explain/${w.traceId}`} title="Explain: other requests’ work included (X)" onClick={followInPage}><Icon name="why" size={14} /> Who made it wait?</a>
+        </div>
         <PathAnswer w={w} state={path} from={from} to={to} onSelect={select} onOpen={() => setView('path')} />
         <p className="facts-line">
           <button type="button" className="link-button strong" onClick={() => select(w.mostOwn)} title="Select it (M)">
