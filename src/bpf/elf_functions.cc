@@ -55,14 +55,36 @@ std::optional<uint64_t> FileOffset(const ElfFile& file, const Elf64_Ehdr& head, 
   return std::nullopt;
 }
 
+std::optional<Elf64_Ehdr> HeadOf(const ElfFile& file) {
+  const auto head = file.At<Elf64_Ehdr>(0);
+  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+      head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB)
+    return std::nullopt;
+  return head;
+}
+
 }  // namespace
+
+uint64_t ElfMemoryBytes(std::string_view bytes) {
+  const ElfFile file(bytes);
+  const auto head = HeadOf(file);
+  if (!head) return 0;
+  uint64_t low = UINT64_MAX, high = 0;
+  for (uint64_t i = 0; i < head->e_phnum; ++i) {
+    const auto segment = file.Entry<Elf64_Phdr>(head->e_phoff, i, head->e_phentsize);
+    if (!segment) break;
+    if (segment->p_type != PT_LOAD || segment->p_memsz > UINT64_MAX - segment->p_vaddr) continue;
+    low = std::min(low, segment->p_vaddr);
+    high = std::max(high, segment->p_vaddr + segment->p_memsz);
+  }
+  return high > low ? high - low : 0;
+}
 
 Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view bytes,
                                                   const std::vector<std::string_view>& names) {
   const ElfFile file(bytes);
-  const auto head = file.At<Elf64_Ehdr>(0);
-  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-      head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB) {
+  const auto head = HeadOf(file);
+  if (!head) {
     return BadInput("not a 64-bit little-endian ELF file", "probes need the program's own code");
   }
   std::vector<ElfFunction> found;

@@ -20,4 +20,8 @@ struct ElfFunction {
 Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view file,
                                                   const std::vector<std::string_view>& names);
 
+// How much memory the file's segments take once loaded, from the lowest address to the highest, zeroed data included. Of
+// the file's beginning, which holds what tells it; 0 if it does not.
+uint64_t ElfMemoryBytes(std::string_view file);
+
 }  // namespace wf

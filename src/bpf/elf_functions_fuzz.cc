@@ -11,5 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (function.name > 2 || function.offset >= size) __builtin_trap();
     }
   }
+  wf::ElfMemoryBytes(file);
   return 0;
 }

@@ -99,7 +99,7 @@ int Main(int argc, char** argv) {
       AddTrace(root),    AddCriticalPath(root), AddExplain(root),    AddStatus(root),
       AddServices(root), AddOperations(root),   AddAttributes(root), AddResource(root),
       AddFeature(root),  AddDataset(root),      AddScenario(root),   AddNdlog(root),
-      AddPackets(root),  AddPolicy(root),       AddCompletion(root),
+      AddPackets(root),  AddWatch(root),        AddPolicy(root),     AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

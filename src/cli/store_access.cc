@@ -1,8 +1,11 @@
 #include "cli/store_access.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "answer/policy_answer.h"
+#include "import/events/events_binary_decoder.h"
 #include "json/json_reader.h"
 #include "net/address.h"
 #include "server/server_file.h"
@@ -132,6 +135,30 @@ Result<Answer> StoreAccess::Ask(const Question& question) {
 
 Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {
   return Fetch("POST", WithParams("/api/v1/import", params), content);
+}
+
+Status StoreAccess::SendEvents(std::string_view body) {
+  if (!served()) {
+    EventBatch batch;
+    DecodeReport report;
+    WF_TRY(DecodeEventsBinary(body, {}, batch, report));
+    batch.received_ns = Now();
+    return store_->AppendAndWait(std::move(batch));
+  }
+  net::HttpClient::Headers headers;
+  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  // A store that cannot keep up says when to come again; a minute of that is an answer, too.
+  for (const Nanos until = MonotonicNow() + kMinute;;) {
+    auto response =
+        client_->Post("/api/v1/events", "application/vnd.wherefore.events", body, headers);
+    if (!response.ok()) {
+      return EnvironmentError(path_ + ": " + response.error().message, "is the server running?");
+    }
+    if (response->status == 200) return {};
+    if ((response->status != 429 && response->status != 503) || MonotonicNow() > until)
+      return ServerError(response->status, response->body);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
 }
 
 Result<Answer> StoreAccess::PutPolicy(const std::string& name, std::string_view json) {

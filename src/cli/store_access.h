@@ -22,6 +22,8 @@ class StoreAccess {
   Result<Answer> Ask(const Question& question);
   // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
   Result<Answer> Upload(const Params& params, std::string_view content);
+  // Events in the binary form of docs/EVENTS.md; durable when it returns.
+  Status SendEvents(std::string_view body);
   // answer/policy_answer.h, here or at the server.
   Result<Answer> PutPolicy(const std::string& name, std::string_view json);
   Result<Answer> DeletePolicy(const std::string& name);

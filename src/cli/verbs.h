@@ -47,6 +47,7 @@ Verb AddDataset(CLI::App& root);
 Verb AddScenario(CLI::App& root);
 Verb AddNdlog(CLI::App& root);
 Verb AddPackets(CLI::App& root);
+Verb AddWatch(CLI::App& root);
 Verb AddPolicy(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 

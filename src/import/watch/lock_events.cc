@@ -128,11 +128,12 @@ std::string LockEvents::Encode(int64_t second, std::vector<Timed> holdings) {
   identity.Add(static_cast<uint64_t>(second));
   const Hash128 hash = identity.Finish();
   const TraceId trace{hash.hi, hash.lo != 0 ? hash.lo : 1};
+  // The root's ids are the smallest: of blocks that begin at once, searches call a trace after that one.
+  constexpr uint64_t kNotRoot = uint64_t{1} << 63;
   uint64_t ids = hash.lo;
   const auto new_id = [&] {
-    do ids = MixBits(ids + 0x9E3779B97F4A7C15ull);
-    while (ids == 0);
-    return ids;
+    ids = MixBits(ids + 0x9E3779B97F4A7C15ull);
+    return ids | kNotRoot;
   };
 
   EventsBody body;
@@ -151,7 +152,7 @@ std::string LockEvents::Encode(int64_t second, std::vector<Timed> holdings) {
     begin = std::min(begin, first_of(timed));
     end = std::max(end, timed.last);
   }
-  const uint64_t root_unit = new_id(), root = new_id();
+  const uint64_t root_unit = new_id() ^ kNotRoot, root = root_unit ^ 1;
   body.Event(EventType::kUnitBegin, trace, root_unit, 0, begin, {}, 0);
   body.Event(EventType::kBlockBegin, trace, root, root_unit, begin, "locks of " + process_.service,
              0);

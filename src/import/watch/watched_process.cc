@@ -12,16 +12,18 @@
 #include <cstring>
 #include <memory>
 
+#include "bpf/elf_functions.h"
+
 namespace wf {
 namespace {
 
-std::string ReadProc(const std::string& path) {
+std::string ReadProc(const std::string& path, size_t most = SIZE_MAX) {
   std::string text;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);
   if (file == nullptr) return text;
   char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;)
+  for (size_t n; text.size() < most && (n = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;)
     text.append(buffer, n);
   return text;
 }
@@ -82,6 +84,22 @@ pid_t InnermostPid(const std::string& status, pid_t pid) {
   return pid;
 }
 
+// What lies behind a file's last mapping may be its zeroed data or somebody's memory; only the file tells.
+std::vector<WatchedProcess::Image> ImagesOf(const WatchedProcess& process) {
+  std::vector<WatchedProcess::Image> images;
+  std::string_view last;
+  for (const ProcessMapping& mapping : process.mappings) {
+    if (mapping.file.empty() || mapping.file[0] != '/' || mapping.file == last) continue;
+    last = mapping.file;
+    const std::string head =
+        ReadProc(fmt::format("/proc/{}/root{}", process.pid, mapping.file), 4096);
+    const uint64_t bytes = ElfMemoryBytes(head);
+    if (bytes == 0 || bytes > UINT64_MAX - mapping.begin) continue;  // a font, a cache, …
+    images.push_back({mapping.begin, mapping.begin + bytes, std::string(FileName(mapping.file))});
+  }
+  return images;
+}
+
 }  // namespace
 
 std::vector<ProcessMapping> ParseMappings(std::string_view text) {
@@ -124,6 +142,7 @@ Result<WatchedProcess> WatchedProcess::Look(pid_t pid) {
   process.pid_namespace_inode = space.st_ino;
   process.own_pid = InnermostPid(ReadProc(folder + "/status"), pid);
   process.mappings = ParseMappings(ReadProc(folder + "/maps"));
+  process.images = ImagesOf(process);
   process.service = ServiceOf(folder);
   utsname host{};
   if (uname(&host) == 0) process.host = host.nodename;
@@ -143,18 +162,9 @@ std::vector<std::string> WatchedProcess::CodeFiles() const {
 }
 
 std::string WatchedProcess::NameOf(uint64_t address) const {
-  std::string_view file;
-  uint64_t base = 0, reached = 0;
-  for (const ProcessMapping& mapping : mappings) {
-    if (!mapping.file.empty() && mapping.file[0] == '/') {
-      if (mapping.file != file) base = mapping.begin;
-      file = mapping.file;
-    } else if (!mapping.file.empty() || mapping.begin != reached) {
-      file = {};  // what is anonymous and touches a file's mapping is its zeroed data
-    }
-    reached = mapping.end;
-    if (address >= mapping.begin && address < mapping.end && !file.empty())
-      return fmt::format("{}+{:#x}", FileName(file), address - base);
+  for (const Image& image : images) {
+    if (address >= image.begin && address < image.end)
+      return fmt::format("{}+{:#x}", image.name, address - image.begin);
   }
   return fmt::format("{:#x}", address);
 }

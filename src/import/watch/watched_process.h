@@ -31,6 +31,12 @@ class WatchedProcess {
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;
   pid_t own_pid = 0;  // as it sees itself, in its namespace
   std::vector<ProcessMapping> mappings;
+  // Programs and libraries: where each lies in memory, zeroed data included.
+  struct Image {
+    uint64_t begin = 0, end = 0;
+    std::string name;
+  };
+  std::vector<Image> images;
 
   // Its code's files as this process can open them, each once.
   std::vector<std::string> CodeFiles() const;

@@ -1,0 +1,227 @@
+// `wherefore watch`: looks at what runs here by eBPF, without its help. `--locks --pid P`: who waits for which lock and
+// who holds it, as events in the store. `--egress IFACE --out FILE`: packets as they come to an interface's queue.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+#include "import/watch/egress_stamps.h"
+#include "import/watch/lock_events.h"
+#include "import/watch/lock_probe.h"
+#include "import/watch/lock_reacquisition.h"
+#include "json/json_writer.h"
+
+namespace wf {
+namespace {
+
+struct WatchFlags {
+  bool locks = false;
+  int pid = 0;
+  std::string for_, at_least = "10us", service;
+  std::string egress, out;
+};
+
+volatile std::sig_atomic_t stopped = 0;
+
+void StopOnSignal() {
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { stopped = 1; };
+  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
+  ::sigaction(SIGINT, &stop, nullptr);
+  ::sigaction(SIGTERM, &stop, nullptr);
+}
+
+// When to end, by the monotonic clock.
+Result<Nanos> EndOf(const std::string& duration) {
+  if (duration.empty()) return INT64_MAX;
+  WF_ASSIGN(const Nanos time, ParseDuration(duration));
+  if (time <= 0)
+    return BadInput("--for " + duration + ": nothing can be seen in no time", "--for 10s");
+  return SaturatingAdd(MonotonicNow(), time);
+}
+
+struct LockReport {
+  int64_t holdings = 0, events = 0, unfinished = 0;
+  uint64_t unneeded = 0, bounded = 0;
+  LockProbeCounters counters;
+  bool ended = false;  // the process, before we did
+};
+
+std::string LockReportJson(const WatchedProcess& process, const LockReport& report) {
+  JsonWriter json;
+  json.BeginObject().Field("pid", process.pid).Field("service", process.service);
+  json.Field("holdings", report.holdings).Field("events", report.events);
+  json.Field("unfinished", report.unfinished).Field("process_ended", report.ended);
+  json.Key("after_condition").BeginObject().Field("bounded", report.bounded);
+  json.Field("nobody_waited", report.unneeded).EndObject();
+  json.Key("not_told").BeginObject();
+  json.Field("brief", report.counters.brief).Field("gave_up", report.counters.gave_up);
+  json.Field("unpaired", report.counters.unpaired);
+  json.Field("dropped_ring_full", report.counters.dropped_ring_full);
+  json.Field("dropped_table_full", report.counters.dropped_table_full);
+  json.EndObject().EndObject();
+  return json.Take() + "\n";
+}
+
+std::string LockReportText(const WatchedProcess& process, const LockReport& report,
+                           const std::string& at_least) {
+  std::string text = fmt::format(
+      "locks of {} (process {}{}): {} holdings stored as {} events\n", process.service, process.pid,
+      report.ended ? ", which has ended" : "", report.holdings, report.events);
+  const auto line = [&](uint64_t count, const std::string& what) {
+    if (count != 0) text += fmt::format("  {} {}\n", count, what);
+  };
+  line(static_cast<uint64_t>(report.unfinished), "of them not over yet");
+  line(report.bounded, "of them after a wait on a condition: held at least since somebody waited");
+  line(report.unneeded, "not stored: after a wait on a condition, and nobody waited for them");
+  line(report.counters.brief, "not stored: wait and hold took less than " + at_least);
+  line(report.counters.gave_up, "not stored: a try or a timed wait that did not get the lock");
+  line(report.counters.unpaired, "not stored: released, but taken before we watched");
+  line(report.counters.dropped_ring_full, "LOST: they came faster than they could be read");
+  line(report.counters.dropped_table_full, "LOST: too many threads or locks at once");
+  return text;
+}
+
+Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
+  WF_ASSIGN(WatchedProcess process, WatchedProcess::Look(flags.pid));
+  if (!flags.service.empty()) process.service = flags.service;
+  LockProbeOptions options;
+  WF_ASSIGN(options.at_least, ParseDuration(flags.at_least));
+  WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
+
+  LockReport report;
+  LockEvents events(process);
+  LockReacquisition reacquisition;
+  std::vector<LockHolding> settled;
+  Nanos clock = Now() - MonotonicNow();
+  const auto keep = [&] {
+    for (const LockHolding& holding : settled) events.Add(holding, clock);
+    settled.clear();
+  };
+  const auto send = [&](const std::vector<std::string>& bodies) -> Status {
+    for (const std::string& body : bodies) WF_TRY(access->SendEvents(body));
+    return {};
+  };
+  WF_ASSIGN(auto probe, LockProbe::Attach(process, options, [&](const LockHolding& holding) {
+              reacquisition.Add(holding, settled);
+            }));
+  WF_ASSIGN(const Nanos end, EndOf(flags.for_));
+  if (common.format != "json") {
+    std::fprintf(stderr, "watching the locks of %s (process %d) at %zu places; Ctrl-C ends it\n",
+                 process.service.c_str(), process.pid, probe->probes());
+  }
+  StopOnSignal();
+  while (stopped == 0 && MonotonicNow() < end && !report.ended) {
+    WF_TRY(probe->Poll(100));
+    clock = Now() - MonotonicNow();
+    keep();
+    WF_TRY(send(events.TakeClosed(Now())));
+    report.ended = ::kill(flags.pid, 0) != 0 && errno == ESRCH;
+  }
+  WF_TRY(probe->Poll(0));
+  const std::vector<LockHolding> unfinished = probe->Unfinished();
+  report.counters = probe->Counters();
+  probe.reset();  // the process runs on unwatched while the rest is stored
+  reacquisition.Finish(settled);
+  settled.insert(settled.end(), unfinished.begin(), unfinished.end());
+  keep();
+  WF_TRY(send(events.TakeAll()));
+  report.unfinished = static_cast<int64_t>(unfinished.size());
+  report.holdings = events.holdings();
+  report.events = events.events();
+  report.bounded = reacquisition.bounded();
+  report.unneeded = reacquisition.unneeded();
+  return Print(common.format == "json" ? LockReportJson(process, report)
+                                       : LockReportText(process, report, flags.at_least));
+}
+
+Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
+  if (flags.out.empty())
+    return BadInput("watch --egress: --out is missing", "name the capture file: --out before.pcap");
+  std::FILE* file = std::fopen(flags.out.c_str(), "wbe");
+  const auto failed = [&] {
+    return EnvironmentError(flags.out + ": " + std::strerror(errno),
+                            "is the folder writable, and is there room?");
+  };
+  if (file == nullptr) return failed();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, &std::fclose);
+  EgressStampOptions options;
+  options.interface = flags.egress;
+  const std::string header = PcapHeader(options.snap_bytes);
+  std::string packets = header;
+  int64_t count = 0;
+  WF_ASSIGN(auto stamps, EgressStamps::Attach(options, [&](const StampedPacket& packet) {
+              AppendPcapPacket(packet, packets);
+              ++count;
+            }));
+  WF_ASSIGN(const Nanos end, EndOf(flags.for_));
+  if (common.format != "json")
+    std::fprintf(stderr, "watching what comes to the queue of %s; Ctrl-C ends it\n",
+                 flags.egress.c_str());
+  StopOnSignal();
+  const auto write = [&]() -> Status {
+    if (std::fwrite(packets.data(), 1, packets.size(), file) != packets.size() ||
+        std::fflush(file) != 0)
+      return failed();
+    packets.clear();
+    return {};
+  };
+  // The header at once: whoever waits for the file knows then that packets are being seen.
+  WF_TRY(write());
+  while (stopped == 0 && MonotonicNow() < end) {
+    WF_TRY(stamps->Poll(100));
+    WF_TRY(write());
+  }
+  WF_TRY(stamps->Poll(0));
+  WF_TRY(write());
+  const uint64_t dropped = stamps->dropped();
+  if (common.format == "json") {
+    JsonWriter json;
+    json.BeginObject().Field("interface", flags.egress).Field("packets", count);
+    json.Field("dropped_ring_full", dropped).Field("file", flags.out).EndObject();
+    return Print(json.Take() + "\n");
+  }
+  std::string text = fmt::format("{} packets in {}\n", count, flags.out);
+  if (dropped != 0)
+    text += fmt::format("  {} LOST: they came faster than they could be read\n", dropped);
+  return Print(text);
+}
+
+Status RunWatch(const WatchFlags& flags, const CommonFlags& common) {
+  if (flags.locks && !flags.egress.empty())
+    return BadInput("watch: --locks and --egress are two things", "watch each by its own command");
+  if (!flags.egress.empty()) return WatchEgress(flags, common);
+  if (!flags.locks)
+    return BadInput("watch: what?", "--locks --pid P, or --egress INTERFACE --out FILE");
+  if (flags.pid <= 0)
+    return BadInput("watch --locks: --pid is missing", "pgrep -a NAME finds its number");
+  return WatchLocks(flags, common);
+}
+
+}  // namespace
+
+Verb AddWatch(CLI::App& root) {
+  Verb verb = MakeVerb(root, "watch", "Look at what runs here by eBPF, without its help");
+  const auto flags = std::make_shared<WatchFlags>();
+  verb.app->add_flag("--locks", flags->locks, "who waits for which lock, and who holds it");
+  verb.app->add_option("--pid", flags->pid, "of this process");
+  verb.app->add_option("--for", flags->for_, "so long, as in 10s; else until Ctrl-C");
+  verb.app
+      ->add_option("--at-least", flags->at_least,
+                   "holdings that take less, their wait included, are only counted")
+      ->capture_default_str();
+  verb.app->add_option("--service", flags->service,
+                       "what the process is called; else $OTEL_SERVICE_NAME of it, or its program");
+  verb.app->add_option("--egress", flags->egress,
+                       "packets as they come to the queue of this interface");
+  verb.app->add_option("--out", flags->out, "--egress: the capture file (pcap) to write");
+  verb.run = [flags, common = verb.common] { return RunWatch(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf
