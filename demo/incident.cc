@@ -86,13 +86,13 @@ Incident ElevatedLatency() {
        {}},
       {"urlfetch", 1, {fetch("/fetch")}, "site-near", "site-far"},
       {"site-near", 1, {{"GET", "/page", {Work(6)}}}, {}, {}},
-      {"site-far", 1, {{"GET", "/page", {Work(40)}}}, {}, {}},
+      {"site-far", 1, {{"GET", "/page", {Work(30)}}}, {}, {}},
   };
   z.entry = "frontend";
   z.method = "GET";
   z.path = "/preview";
-  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 16, 50, 4, 30, true};
-  z.size = 10;
+  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 16, 50, 6, 30, true};
+  z.size = 8;
   z.customers_after_ms = 350;
   z.culprit_node = "urlfetch";
   z.culprit_tuple = "GET /fetch retry";

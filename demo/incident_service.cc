@@ -132,22 +132,21 @@ class Service {
     return peers_.at(service)->Call(step.method, step.path + query);
   }
 
+  // Each call is a request of its own: none is because of another.
   void SendBurst() {
     const Burst& burst = incident_.burst;
-    BlockOptions options;
-    options.parent = RequestContext();
-    Block work(tracer_, burst.work, options);
-    const RequestContext context = RequestContext::Current();
     std::atomic<int> next{0};
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> senders;
     for (int i = 0; i < std::min(burst.at_once, settings_.size); ++i) {
       senders.emplace_back([&] {
-        const ContextScope scope(context);
         for (int number; !stopping_ && (number = next.fetch_add(1)) < settings_.size;) {
           std::this_thread::sleep_until(
               start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                           std::chrono::duration<double, std::milli>(burst.spacing_ms * number)));
+          BlockOptions options;
+          options.parent = RequestContext();
+          const Block work(tracer_, burst.work, options);
           CallImpatiently(burst);
         }
       });
