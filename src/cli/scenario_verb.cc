@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/incident_scenario.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
 #include "scenario/network_congestion.h"
@@ -16,28 +17,33 @@ struct ScenarioFlags {
   ScenarioOptions options;
 };
 
+std::vector<ScenarioDescription> AllScenarios() {
+  std::vector<ScenarioDescription> all = Scenarios();
+  all.insert(all.end(), IncidentScenarios().begin(), IncidentScenarios().end());
+  all.push_back(kNetworkCongestion);
+  return all;
+}
+
 Status PrintList(const CommonFlags& common) {
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Key("scenarios").BeginArray();
-    for (const ScenarioDescription& known : Scenarios()) {
+    for (const ScenarioDescription& known : AllScenarios()) {
       json.BeginObject().Field("name", known.name).Field("description", known.description);
       json.EndObject();
     }
-    json.BeginObject().Field("name", kNetworkCongestion.name);
-    json.Field("description", kNetworkCongestion.description).EndObject();
     json.EndArray().EndObject();
     return Print(json.Take() + "\n");
   }
   std::string text;
-  for (const ScenarioDescription& known : Scenarios())
+  for (const ScenarioDescription& known : AllScenarios())
     text += fmt::format("{:<20} {}\n", known.name, known.description);
-  text += fmt::format("{:<20} {}\n", kNetworkCongestion.name, kNetworkCongestion.description);
   return Print(text);
 }
 
-// M1 is run, the others are generated.
+// M1 and Z1 to Z4 are run, the others are generated.
 Result<ScenarioFiles> Write(const ScenarioOptions& options, const std::string& folder) {
+  if (IsIncidentScenario(options.name)) return RunIncidentScenario(options, folder);
   if (options.name != kNetworkCongestion.name) return WriteScenario(options, folder);
   NetworkCongestionOptions network;
   network.seed = options.seed;

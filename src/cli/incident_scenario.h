@@ -1,0 +1,21 @@
+// Scenarios that run: the incidents Z1 to Z4 of Zeno §7.1, as processes of the demo system. Their traces are received
+// here, turned into provenance events and written with the question to ask. demo/incident.cc has the tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "scenario/scenario.h"
+
+namespace wf {
+
+// For `scenario list`.
+const std::vector<ScenarioDescription>& IncidentScenarios();
+bool IsIncidentScenario(const std::string& name);
+
+// Takes a few seconds. Writes events.jsonl (docs/EXPLAIN.md) and query.json into `folder`, made when missing.
+Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
+                                          const std::string& folder);
+
+}  // namespace wf
