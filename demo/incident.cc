@@ -86,14 +86,14 @@ Incident ElevatedLatency() {
        {}},
       {"urlfetch", 1, {fetch("/fetch")}, "site-near", "site-far"},
       {"site-near", 1, {{"GET", "/page", {Work(6)}}}, {}, {}},
-      {"site-far", 1, {{"GET", "/page", {Work(30)}}}, {}, {}},
+      {"site-far", 1, {{"GET", "/page", {Work(50)}}}, {}, {}},
   };
   z.entry = "frontend";
   z.method = "GET";
   z.path = "/preview";
-  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 16, 50, 6, 30, true};
+  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 16, 25, 6, 40, true};
   z.size = 8;
-  z.customers_after_ms = 350;
+  z.customers_after_ms = 300;
   z.culprit_node = "urlfetch";
   z.culprit_tuple = "GET /fetch retry";
   return z;
