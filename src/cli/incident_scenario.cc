@@ -144,7 +144,9 @@ Result<IncidentRun> ReadRun(const std::string& output) {
       WF_ASSIGN(const SpanId span, ParseSpanId(request.Get("span_id").String()));
       customer.span = span.value;
       customer.latency = request.Get("latency_ns").IntOrText().value_or(0);
-      (request.Get("phase").String() == "before" ? run.before : run.during).push_back(customer);
+      const std::string_view phase = request.Get("phase").String();
+      if (phase == "before") run.before.push_back(customer);
+      if (phase == "during") run.during.push_back(customer);
     }
   }
   if (run.before.empty() || run.during.empty()) {
