@@ -1,5 +1,5 @@
 // Uprobe: a BPF program that the kernel runs when a process gets to some places of its code, or leaves a function
-// entered there. The process is stopped for as long as the program runs (a microsecond or two) and is not changed
+// entered there. The process is stopped for as long as the program runs (some microseconds) and is not changed
 // otherwise; when the attachment goes, or we die, so does the probe.
 //
 // Kernels from 6.10 on take many places in one link; before, each is a perf event of its own, and since the kernel

@@ -22,7 +22,7 @@ namespace {
 struct WatchFlags {
   bool locks = false;
   int pid = 0;
-  std::string for_, at_least = "10us", service;
+  std::string for_, at_least = "50us", service;
   std::string egress, out;
 };
 

@@ -1,7 +1,7 @@
 // LockProbe: who waits for which lock, and who holds it, in a process that was never instrumented (Zeno §6 used dtrace
 // for the same). Uprobes on the lock functions of its C library put each holding into a ring buffer, from where Poll
-// takes them. The process runs on while probes come and go; each call of a lock function takes it one or two
-// microseconds longer, so a program that does little else is slowed down noticeably.
+// takes them. The process runs on while probes come and go; each call of a lock function takes it some
+// microseconds longer (bench_lock_overhead), so a program that does little else is slowed down noticeably.
 //
 // Destroying the probe, or dying, detaches it. One thread.
 #pragma once
@@ -18,9 +18,9 @@
 namespace wf {
 
 struct LockProbeOptions {
-  // Holdings whose wait and hold together take less are counted only. Ten microseconds explain nobody's delay, and
-  // most holdings of most programs are shorter.
-  Nanos at_least = 10 * kMicro;
+  // Holdings whose wait and hold together take less are counted only. Fifty microseconds explain nobody's delay, most
+  // holdings of most programs are shorter, and the probes themselves add up to twenty (on a small virtual machine).
+  Nanos at_least = 50 * kMicro;
 };
 
 class LockProbe {
