@@ -177,8 +177,16 @@ std::string QueryJson(const ScenarioOptions& options, const IncidentRun& run, co
   json.Field("trace_id", ToHex(asked.trace));
   json.Field("latency_ns", asked.latency).Field("normal_ns", normal);
   json.Field("fault", options.fault == Fault::kOn);
-  json.Key("culprit").BeginObject().Field("node", run.culprit_node);
-  json.Field("tuple", run.culprit_tuple).EndObject().EndObject();
+  json.Key("culprit");
+  if (options.fault == Fault::kOn) {
+    json.BeginObject()
+        .Field("node", run.culprit_node)
+        .Field("tuple", run.culprit_tuple)
+        .EndObject();
+  } else {
+    json.Null();
+  }
+  json.EndObject();
   return json.Take() + "\n";
 }
 
@@ -205,10 +213,11 @@ Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
   WF_ASSIGN(const std::string demo, FindDemo());
   EventReceiver receiver;
   WF_ASSIGN(const std::string endpoint, receiver.Listen());
-  WF_ASSIGN(const std::string output,
-            RunDemo({demo, "incident", options.name, "--endpoint", endpoint, "--culprit",
-                     options.fault == Fault::kOn ? "on" : "off", "--seed",
-                     std::to_string(options.seed), "--size", std::to_string(options.size.value_or(0))}));
+  WF_ASSIGN(
+      const std::string output,
+      RunDemo({demo, "incident", options.name, "--endpoint", endpoint, "--culprit",
+               options.fault == Fault::kOn ? "on" : "off", "--seed", std::to_string(options.seed),
+               "--size", std::to_string(options.size.value_or(0))}));
   WF_ASSIGN(IncidentRun run, ReadRun(output));
   if (receiver.refused() != 0) {
     return EnvironmentError("wherefore-demo: it sent events that are not understood",

@@ -44,6 +44,18 @@ bool TakeHex(std::string_view& text, uint64_t& value) {
   return true;
 }
 
+// The fields after the command in /proc/PID/stat; the command may hold spaces and parentheses, so count from its end.
+uint64_t StartTicks(const std::string& stat) {
+  const size_t command_end = stat.rfind(')');
+  if (command_end == std::string::npos) return 0;
+  std::string_view rest = std::string_view(stat).substr(command_end + 1);
+  if (!rest.empty()) rest.remove_prefix(1);
+  for (int field = 3; field < 22; ++field) TakeLine(rest, ' ');
+  uint64_t ticks = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), ticks);
+  return ticks;
+}
+
 std::string ServiceOf(const std::string& folder) {
   const std::string environment = ReadProc(folder + "/environ");
   constexpr std::string_view kKey = "OTEL_SERVICE_NAME=";
@@ -118,6 +130,7 @@ Result<WatchedProcess> WatchedProcess::Look(pid_t pid) {
     return BadInput(fmt::format("--pid {}: there is no such process", pid),
                     "pgrep -a NAME finds its number");
   }
+  process.started = StartTicks(stat);
   struct stat space {};
   if (::stat((folder + "/ns/pid").c_str(), &space) != 0) {
     return Error{ErrorCode::kDenied, fmt::format("process {}: {}", pid, std::strerror(errno)),

@@ -27,6 +27,7 @@ class WatchedProcess {
 
   pid_t pid = 0;
   std::string host, service;  // service: $OTEL_SERVICE_NAME of the process, else its program's name
+  uint64_t started = 0;       // in clock ticks since boot; with pid, who it is
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;
   pid_t own_pid = 0;  // as it sees itself, in its namespace
   std::vector<ProcessMapping> mappings;

@@ -15,6 +15,7 @@ TEST(WatchedProcess, KnowsThisProcess) {
   ASSERT_TRUE(process.ok()) << process.error().message;
   EXPECT_EQ(process->service, "import_watch_test");
   EXPECT_EQ(process->own_pid, getpid());
+  EXPECT_GT(process->started, 0u);
   EXPECT_FALSE(process->host.empty());
   EXPECT_EQ(process->NameOf(reinterpret_cast<uint64_t>(&zeroed_data[4000]))
                 .rfind("import_watch_test+0x", 0),
