@@ -6,7 +6,8 @@
 //   library   locks taken through libwherefore's TracedLock
 //   probe     the same service as without, watched by uprobes from outside (`wherefore watch --locks`)
 //
-// The increase is the mean over rounds of (median latency in this way / median latency without), with its 95% interval.
+// Requests are compared in pairs that follow each other (for the probe: of one round); the increase is the median of their
+// differences over the median latency without, with the 95% interval of that median.
 //
 //   bench_lock_overhead [--requests N]
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ volatile uint64_t sink;
       const auto detail = command == kLibrary || command == kLibraryIdle
                               ? wherefore::Detail::kInternals
                               : wherefore::Detail::kEverything;
-      const int work = command == kWithout || command == kLibrary ? 60'000 : 0;
+      const int work = command == kWithout || command == kLibrary ? 120'000 : 0;
       wherefore::Block block(tracer, "GET /item", wherefore::BlockKind::kServer);
       for (int i = 0; i < kLocksPerRequest; ++i) {
         const wherefore::TracedLock lock(table, "table", detail);
@@ -150,29 +151,27 @@ class Service {
   int socket_;
 };
 
-// Of a round: a request during which something else had the processor says nothing of locks.
-double Median(std::vector<double>& latencies) {
-  const auto middle = latencies.begin() + static_cast<int64_t>(latencies.size() / 2);
-  std::nth_element(latencies.begin(), middle, latencies.end());
-  return *middle;
-}
-
+// Medians: a request during which something else had the processor says nothing of locks.
 struct Increase {
-  std::vector<double> ratios;  // of each round
-  double without_ns = 0;
-  void Add(double with, double without) {
-    ratios.push_back(with / without);
-    without_ns += without;
+  std::vector<double> differences, without;
+  void Add(double with_ns, double without_ns) {
+    differences.push_back(with_ns - without_ns);
+    without.push_back(without_ns);
   }
-  void Print(const char* name) const {
-    const auto n = static_cast<double>(ratios.size());
-    double mean = 0, squares = 0;
-    for (const double ratio : ratios) mean += ratio / n;
-    for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
-    const double half =
-        2.06 * std::sqrt(squares / (n - 1) / n);  // Student's t, 24 degrees of freedom
-    fmt::print("{:<9} {:+7.2f}%   [{:+.2f}%, {:+.2f}%]\n", name, 100 * (mean - 1),
-               100 * (mean - half - 1), 100 * (mean + half - 1));
+  void Print(const char* name) {
+    std::sort(differences.begin(), differences.end());
+    std::sort(without.begin(), without.end());
+    const auto n = static_cast<double>(differences.size());
+    const double base = without[without.size() / 2];
+    // So many places to each side of the middle: the binomial's 95%.
+    const auto at = [&](double place) {
+      return differences[static_cast<size_t>(std::clamp(place, 0.0, n - 1))];
+    };
+    const double middle = at(n / 2), low = at(n / 2 - 0.98 * std::sqrt(n)),
+                 high = at(n / 2 + 0.98 * std::sqrt(n));
+    fmt::print("{:<9} {:+7.2f}%   [{:+.2f}%, {:+.2f}%]   {:.1f} µs a lock\n", name,
+               100 * middle / base, 100 * low / base, 100 * high / base,
+               middle / 1000 / kLocksPerRequest);
   }
 };
 
@@ -237,7 +236,7 @@ int main(int argc, char** argv) {
       with.push_back(service.CallNs(kLibrary));
       if (!first) without.push_back(service.CallNs(kWithout));
     }
-    library.Add(Median(with), Median(without));
+    for (int i = 0; i < per_round; ++i) library.Add(with[i], without[i]);
 
     for (int i = 0; i < per_round; ++i) alone.push_back(service.CallNs(kWithout));
     auto attached = attach();
@@ -247,9 +246,9 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < per_round; ++i) probed.push_back(service.CallNs(kWithout));
     if (!(*attached)->Poll(0).ok()) return 3;
-    probe.Add(Median(probed), Median(alone));
+    for (int i = 0; i < per_round; ++i) probe.Add(probed[i], alone[i]);
   }
-  const int64_t probed_requests = static_cast<int64_t>(probe.ratios.size()) * per_round;
+  const int64_t probed_requests = static_cast<int64_t>(probe.without.size());
   const std::vector<std::string> probe_bodies = probed_events.TakeAll();
 
   // Bytes: more requests, without the work, so that what a store takes for itself does not count.
@@ -265,8 +264,10 @@ int main(int argc, char** argv) {
   };
   const std::vector<std::string> plain = collect(kWithoutIdle), locks = collect(kLibraryIdle);
 
+  std::sort(library.without.begin(), library.without.end());
   fmt::print("{} requests each way in {} rounds, {:.2f} ms a request, {} locks taken in each\n\n",
-             per_round * kRounds, kRounds, library.without_ns / kRounds / 1e6, kLocksPerRequest);
+             per_round * kRounds, kRounds, library.without[library.without.size() / 2] / 1e6,
+             kLocksPerRequest);
   fmt::print("latency   increase   95% interval       (the paper's dtrace: +0.8%)\n");
   library.Print("library");
   if (unprobed.empty()) {

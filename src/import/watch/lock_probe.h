@@ -19,7 +19,7 @@ namespace wf {
 
 struct LockProbeOptions {
   // Holdings whose wait and hold together take less are counted only. Fifty microseconds explain nobody's delay, most
-  // holdings of most programs are shorter, and the probes themselves add up to twenty (on a small virtual machine).
+  // holdings of most programs are shorter, and the probes themselves add about thirty (on a small virtual machine).
   Nanos at_least = 50 * kMicro;
 };
 
