@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "answer/explain_config.h"
 #include "answer/explain_dot.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int64_t kDefaultSlowest = 20, kMostSlowest = 200;
 // Search answers newest first: this many are looked at for the slowest.
 constexpr size_t kSearchedForSlowest = 20'000;
+constexpr size_t kSearchedAtOnce = 50;  // read
 constexpr Nanos kDefaultSince = 15 * kMinute;
 
 Result<bool> Switch(const Params& params, std::string_view name) {
@@ -263,30 +265,36 @@ Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
   std::stable_sort(found.begin(), found.end(), [](const TraceSummary& a, const TraceSummary& b) {
     return a.duration_ns > b.duration_ns;
   });
-  // A trace is at least as long as what is asked about in it; a few more are read, as the rest may be other work.
-  found.resize(std::min(found.size(), 4 * slowest));
-  std::vector<TraceId> ids;
-  for (const TraceSummary& trace : found) ids.push_back(trace.trace_id);
-  WF_TRY(traces.Read(ids));
   struct Candidate {
     Nanos duration;
     ExplainTarget target;
   };
   std::vector<Candidate> candidates;
-  for (const TraceId& id : ids) {
-    const Trace* trace = traces.Find(id);
-    if (trace == nullptr) continue;
-    const Block* longest = nullptr;
-    for (const Block& block : trace->blocks) {
-      if (block.stand_in() || trace->service(block) != *query.service ||
-          trace->str(block.name) != *query.operation)
-        continue;
-      if (longest == nullptr || block.duration() > longest->duration()) longest = &block;
+  std::vector<Nanos> durations;  // of the candidates
+  // A trace is at least as long as what is asked about in it: the longest are read first, until no other can matter.
+  for (size_t at = 0; at < found.size() && !traces.full(); at += kSearchedAtOnce) {
+    std::sort(durations.begin(), durations.end(), std::greater<>());
+    if (durations.size() >= slowest && durations[slowest - 1] >= found[at].duration_ns) break;
+    std::vector<TraceId> ids;
+    for (size_t i = at; i < std::min(at + kSearchedAtOnce, found.size()); ++i)
+      ids.push_back(found[i].trace_id);
+    WF_TRY(traces.Read(ids));
+    for (const TraceId& id : ids) {
+      const Trace* trace = traces.Find(id);
+      if (trace == nullptr) continue;
+      const Block* longest = nullptr;
+      for (const Block& block : trace->blocks) {
+        if (block.stand_in() || trace->service(block) != *query.service ||
+            trace->str(block.name) != *query.operation)
+          continue;
+        if (longest == nullptr || block.duration() > longest->duration()) longest = &block;
+      }
+      if (longest == nullptr) continue;
+      const SpanId span{longest->id};
+      candidates.push_back(
+          {longest->duration(), {id, {span, SpanSide::kStart}, {span, SpanSide::kEnd}}});
+      durations.push_back(longest->duration());
     }
-    if (longest == nullptr) continue;
-    const SpanId span{longest->id};
-    candidates.push_back(
-        {longest->duration(), {id, {span, SpanSide::kStart}, {span, SpanSide::kEnd}}});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.duration > b.duration; });
@@ -320,6 +328,10 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   if (until) query.time.until = *until;
   WF_ASSIGN(const auto slowest, params.Integer("slowest", 1, kMostSlowest));
   WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
+  if (asked.view != ExplanationView::kMerged) {
+    return BadInput("--raw, --no-aggregate: the explanations of many requests are one by merging",
+                    "give the id of one trace: wherefore explain ID --no-aggregate");
+  }
   WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
   Shown shown;
   WF_ASSIGN(shown.stats, Switch(params, "stats"));

@@ -1,11 +1,16 @@
 #include "answer/explain_config.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "lang/common/yaml_reader.h"
 
 namespace wf {
 namespace {
+
+// Every rule is held against every span of a window.
+constexpr size_t kMostRules = 100;
 
 class ConfigReader {
  public:
@@ -20,6 +25,8 @@ class ConfigReader {
         return Bad(member.value, "\"" + member.name + "\" is neither resources nor workers");
       if (!member.value.IsList() && !member.value.IsNull())
         return Bad(member.value, member.name + " is not a list");
+      if (member.value.items.size() > kMostRules)
+        return Bad(member.value, fmt::format("more than {} {}", kMostRules, member.name));
       for (const YamlNode& item : member.value.items) {
         if (!item.IsMap()) return Bad(item, "an entry of " + member.name + " is not a map");
         if (member.name == "resources") {

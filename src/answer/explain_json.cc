@@ -11,12 +11,17 @@ void WriteIntervals(const char* key, const std::vector<Interval>& intervals, Jso
   json.EndArray();
 }
 
+// Two vertices of one answer never have the same id.
+std::string VertexId(const Execution& x, const ExplanationVertex& vertex) {
+  return std::string(x.str(x.id[vertex.members[0]])) + (vertex.twin ? "~" : "");
+}
+
 void WriteVertex(const Execution& x, const Explanation& explanation, size_t v,
                  const ExplanationJsonExtras& extras, JsonWriter& json) {
   const ExplanationVertex& vertex = explanation.vertices[v];
   const uint32_t first = vertex.members[0];
   const bool merged = vertex.members.size() > 1;
-  json.BeginObject().Field("id", x.str(x.id[first]));
+  json.BeginObject().Field("id", VertexId(x, vertex));
   json.Field("type", ProvenanceTypeName(x.type[first])).Field("node", x.str(x.node[first]));
   json.Field("tuple", x.str(merged ? x.name[first] : x.tuple[first]));
   json.Field("start_ns", vertex.start_ns).Field("end_ns", vertex.end_ns);
@@ -48,9 +53,7 @@ std::string ExplanationJson(const Execution& x, const Explanation& explanation,
   for (size_t v = 0; v < explanation.vertices.size(); ++v)
     WriteVertex(x, explanation, v, extras, json);
   json.EndArray().Key("edges").BeginArray();
-  const auto id = [&](uint32_t vertex) {
-    return x.str(x.id[explanation.vertices[vertex].members[0]]);
-  };
+  const auto id = [&](uint32_t vertex) { return VertexId(x, explanation.vertices[vertex]); };
   for (const ExplanationEdge& edge : explanation.edges) {
     json.BeginObject().Field("from", id(edge.from)).Field("to", id(edge.to));
     json.Field("kind", edge.kind == ExplanationEdgeKind::kCausal ? "causal" : "sequencing");

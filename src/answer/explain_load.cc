@@ -15,6 +15,7 @@ constexpr Nanos kJoinStretches = 20 * kMilli;
 constexpr size_t kOneWaySample = 50;
 constexpr Nanos kOneWayAround = 10 * kMinute;
 constexpr size_t kOneWayServices = 8;
+constexpr size_t kReadAtOnce = 50;
 // How long before a stretch a trace may have begun that still runs in it, where only starts can be searched.
 constexpr Nanos kSearchBack = kMinute;
 
@@ -265,11 +266,15 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
       if (by_id_.count(id) == 0) unread.push_back(id);
     }
     const size_t room = limits_.traces > by_id_.size() ? limits_.traces - by_id_.size() : 0;
-    const bool full = counts_.spans >= static_cast<int64_t>(limits_.spans);
-    const size_t taken = full ? 0 : std::min(room, unread.size());
+    size_t taken = 0;
+    // A few at a time: the last of them may go beyond the limit, not thousands.
+    while (taken < std::min(room, unread.size()) && !full()) {
+      const size_t next = std::min({taken + kReadAtOnce, room, unread.size()});
+      WF_TRY(Read({unread.begin() + static_cast<ptrdiff_t>(taken),
+                   unread.begin() + static_cast<ptrdiff_t>(next)}));
+      taken = next;
+    }
     counts_.left_out += static_cast<int64_t>(unread.size() - taken);
-    unread.resize(taken);
-    WF_TRY(Read(unread));
     // Follow what is new: traces, or other times of traces.
     fresh.clear();
     for (const auto& [id, stretch] : found) {

@@ -51,6 +51,7 @@ class ExplainTraces {
 
   std::vector<const Trace*> traces() const;
   const ExplainLoadCounts& counts() const { return counts_; }
+  bool full() const { return counts_.spans >= static_cast<int64_t>(limits_.spans); }
   const OneWayTimes& least_one_way() const { return least_one_way_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "answer/explain_merge.h"
 
 #include <algorithm>
+#include <set>
 
 namespace wf {
 namespace {
@@ -51,7 +52,8 @@ Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>
     merged.sizes.pruned += one.sizes.pruned;
     if (one.what_if) {
       if (!merged.what_if) merged.what_if.emplace();
-      merged.what_if->matched += one.what_if->matched;
+      // Every request replays the same execution.
+      merged.what_if->matched = std::max(merged.what_if->matched, one.what_if->matched);
       merged.what_if->delay_ns += one.what_if->delay_ns;
     }
     const std::vector<ExplanationKey> keys = KeysOf(x, one);
@@ -101,6 +103,12 @@ Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>
     position[order[i]] = i;
     sorted.push_back(std::move(merged.vertices[order[i]]));
   }
+  // What delays one request may be another's own work.
+  std::set<uint32_t> own;
+  for (const ExplanationVertex& vertex : sorted)
+    if (vertex.functional) own.insert(vertex.members[0]);
+  for (ExplanationVertex& vertex : sorted)
+    vertex.twin = !vertex.functional && own.count(vertex.members[0]) != 0;
   merged.vertices = std::move(sorted);
   for (const auto& [edge, delay] : edges) {
     const auto& [cause, effect, kind] = edge;

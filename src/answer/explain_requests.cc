@@ -137,6 +137,7 @@ Result<ExplainBaseline> FindBaseline(const AnswerContext& context, const Explain
   ExplainQuestion plain = asked;
   plain.view = ExplanationView::kMerged;
   plain.what_if.clear();
+  plain.retain_from.reset();  // what is normal may be older
   std::map<ExplanationKey, std::vector<Nanos>> times;
   for (size_t begin = 0; begin < normal.size(); begin += kBaselineAtOnce) {
     const size_t end = std::min(begin + kBaselineAtOnce, normal.size());

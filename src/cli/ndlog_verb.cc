@@ -102,7 +102,7 @@ Status RunNdlog(const NdlogFlags& flags) {
   if (!flags.until.empty()) {
     WF_ASSIGN(options.until, ParseInstant(flags.until, 0));
     // A duration is counted from 0, where a simulation's clock usually begins.
-    if (*options.until < 0) options.until = -*options.until;
+    if (*options.until < 0) options.until = SaturatingSub(0, *options.until);
   }
   NewFile trace(flags.trace);
   std::string lines;

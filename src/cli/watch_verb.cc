@@ -143,13 +143,6 @@ Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
 Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   if (flags.out.empty())
     return BadInput("watch --egress: --out is missing", "name the capture file: --out before.pcap");
-  std::FILE* file = std::fopen(flags.out.c_str(), "wbe");
-  const auto failed = [&] {
-    return EnvironmentError(flags.out + ": " + std::strerror(errno),
-                            "is the folder writable, and is there room?");
-  };
-  if (file == nullptr) return failed();
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, &std::fclose);
   EgressStampOptions options;
   options.interface = flags.egress;
   const std::string header = PcapHeader(options.snap_bytes);
@@ -160,6 +153,14 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
               ++count;
             }));
   WF_ASSIGN(const Nanos end, EndOf(flags.for_));
+  // Nothing is written over before it is clear that there is something to write.
+  std::FILE* file = std::fopen(flags.out.c_str(), "wbe");
+  const auto failed = [&] {
+    return EnvironmentError(flags.out + ": " + std::strerror(errno),
+                            "is the folder writable, and is there room?");
+  };
+  if (file == nullptr) return failed();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, &std::fclose);
   if (common.format != "json")
     std::fprintf(stderr, "watching what comes to the queue of %s; Ctrl-C ends it\n",
                  flags.egress.c_str());

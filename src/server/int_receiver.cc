@@ -29,6 +29,7 @@ constexpr int64_t kFileBytes = 16 << 20;
 // Bursts wait in the kernel while a file is rolled; more than it allows is silently cut to what it does.
 constexpr int kSocketBuffer = 8 << 20;
 constexpr int kRetentionPeriodMs = 30'000;
+constexpr int kDatagramsAtOnce = 1'000;
 // Sequence numbers are followed for so many senders; more are forged, or a network larger than any we know.
 constexpr size_t kMostSenders = 100'000;
 
@@ -137,6 +138,7 @@ Status IntReceiver::Bind() {
 void IntReceiver::Receive() {
   std::vector<char> buffer(65536);
   Retain();
+  Nanos retain_at = MonotonicNow() + kRetentionPeriodMs * kMilli;
   while (true) {
     pollfd waited[] = {{socket_, POLLIN, 0}, {wake_, POLLIN, 0}};
     const int ready = ::poll(waited, 2, kRetentionPeriodMs);
@@ -145,11 +147,12 @@ void IntReceiver::Receive() {
       return;
     }
     if ((waited[1].revents & POLLIN) != 0) break;
-    if (ready == 0) {
+    if (const Nanos now = MonotonicNow(); now >= retain_at) {
       Retain();
-      continue;
+      retain_at = now + kRetentionPeriodMs * kMilli;
     }
-    while (true) {  // all that is there, then one flush
+    // What is there, then one flush; never without a look at whether to stop.
+    for (int taken = 0; ready > 0 && taken < kDatagramsAtOnce; ++taken) {
       sockaddr_storage from = {};
       alignas(cmsghdr) char control[64];
       iovec part = {buffer.data(), buffer.size()};
@@ -175,7 +178,16 @@ void IntReceiver::Receive() {
       flow.source_port = sender.port;
       Take({buffer.data(), static_cast<size_t>(size)}, flow);
     }
-    if (file_ != nullptr) Fail(file_->Flush());
+    if (file_ == nullptr) continue;
+    const Status flushed = file_->Flush();
+    if (flushed.ok()) {
+      unflushed_ = 0;
+      continue;
+    }
+    // The file may end in half a packet: the next datagram begins another.
+    Fail(flushed);
+    counters_.Add("int_lost", std::exchange(unflushed_, 0));
+    file_.reset();
   }
 }
 
@@ -194,9 +206,13 @@ void IntReceiver::Take(std::string_view datagram, const FiveTuple& flow) {
   if (file_ == nullptr || file_->size() >= kFileBytes) {
     const Status rolled = Roll();
     Fail(rolled);
-    if (!rolled.ok()) return;
+    if (!rolled.ok()) {
+      counters_.Add("int_lost", 1);
+      return;
+    }
   }
   file_->Write(Now(), EncodeUdpPacket(flow, 0, datagram));
+  ++unflushed_;
 }
 
 void IntReceiver::Count(std::string_view datagram, const std::string& sender) {
@@ -232,6 +248,12 @@ Status IntReceiver::Roll() {
   }
   const std::string path = fmt::format("{}/{:08}.pcap", options_.folder, ++file_number_);
   WF_ASSIGN(file_, CaptureWriter::Create(path, LinkType::kRawIp));
+  // With its header at once: a capture without one could not be read.
+  if (const Status flushed = file_->Flush(); !flushed.ok()) {
+    file_.reset();
+    ::unlink(path.c_str());
+    return flushed;
+  }
   Retain();
   return {};
 }

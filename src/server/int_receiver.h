@@ -59,6 +59,7 @@ class IntReceiver {
   int socket_ = -1, wake_ = -1;
   uint32_t kernel_dropped_ = 0;
   uint64_t file_number_ = 0;
+  int64_t unflushed_ = 0;  // datagrams written since the last good flush
   std::unique_ptr<CaptureWriter> file_;
   std::map<std::tuple<std::string, uint32_t, uint8_t>, IntSequence> sequences_;
   std::thread thread_;

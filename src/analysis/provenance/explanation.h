@@ -41,9 +41,11 @@ struct ExplanationVertex {
   std::vector<uint32_t> members;  // events, in order; the first names the vertex
   Nanos start_ns = 0, end_ns = 0;
   Nanos delay_ns = 0, self_ns = 0;
-  bool functional = false;                          // a causal ancestor of `to`, or itself
-  bool expired = false;                             // lost a cause to the retention
+  bool functional = false;  // a causal ancestor of `to`, or itself
+  bool expired = false;     // lost a cause to the retention
   std::vector<Interval> intervals, self_intervals;  // of a single event; touching ones joined
+  // Of many requests explained together: its first event also begins a vertex of its own request's path.
+  bool twin = false;
 };
 
 enum class ExplanationEdgeKind : uint8_t { kCausal, kSequencing };

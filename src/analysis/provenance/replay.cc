@@ -22,6 +22,7 @@ Decimal ToDecimal(double factor) {
   char text[64];
   const auto written = std::to_chars(text, text + sizeof(text), factor, std::chars_format::fixed);
   Decimal out{0, 0};
+  if (written.ec != std::errc()) return out;  // so small that it is nothing
   bool point = false;
   for (const char* c = text; c != written.ptr && out.tenths < 18; ++c) {
     if (*c == '.') {
@@ -68,7 +69,8 @@ Result<ExplainWhatIf> ParseExplainWhatIf(std::string_view text) {
   if (equals == std::string_view::npos) return bad("there is no =FACTORx");
   ExplainWhatIf change;
   const std::string_view selector = text.substr(0, equals);
-  const size_t slash = selector.find('/');
+  // "/cart" is a name.
+  const size_t slash = selector.substr(0, 1) == "/" ? std::string_view::npos : selector.find('/');
   if (slash != std::string_view::npos) change.node = selector.substr(0, slash);
   change.name = selector.substr(slash == std::string_view::npos ? 0 : slash + 1);
   if (change.name.empty()) return bad("the name is empty");

@@ -154,7 +154,7 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
   const HeldResources held = HoldResources(frames, options, drafts, out.assumed);
   const SettledOrder settled = SettleDrafts(drafts);
   out.assumed.causes_dropped = settled.causes_dropped;
-  out.assumed.holds_dropped = FitHolds(drafts, settled.order, held.servers);
+  out.assumed.holds_dropped = held.dropped + FitHolds(drafts, settled.order, held.servers);
 
   const Writer writer(traces, drafts, held);
   std::vector<uint32_t> position(drafts.size());

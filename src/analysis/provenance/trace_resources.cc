@@ -19,6 +19,9 @@ struct Activation {
   bool request = false;  // it came from outside the process: a worker took it
 };
 
+// Nothing holds more at once than this; a span that names thousands is mistaken or worse.
+constexpr size_t kMostHolds = 64;
+
 class Holder {
  public:
   Holder(const std::vector<TraceFrames>& frames, const TraceExecutionOptions& options,
@@ -92,6 +95,10 @@ class Holder {
     if (std::any_of(holds.begin(), holds.end(),
                     [&](const DraftHold& hold) { return hold.resource == resource; }))
       return;
+    if (holds.size() >= kMostHolds) {
+      ++out_.dropped;
+      return;
+    }
     drafts_[draft].holds.push_back({resource, since});
     occupied_[resource].emplace_back(since, drafts_[draft].end);
   }

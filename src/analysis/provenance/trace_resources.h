@@ -13,6 +13,7 @@ namespace wf {
 struct HeldResources {
   std::vector<std::string> names;  // DraftHold::resource is an index in it
   std::vector<int64_t> servers;    // of each
+  int64_t dropped = 0;             // holds of work that names more than it could hold
 };
 
 // Fills the holds of all segments among `drafts`, and says in `assumed` what was taken for granted.

@@ -75,7 +75,9 @@ void CaptureWriter::Write(Nanos time_ns, std::string_view bytes, uint32_t wire_l
 }
 
 Status CaptureWriter::Flush() {
-  if (pcap_dump_flush(impl_->dumper) != 0) return impl_->Failed(errno);
+  // Once a write has failed, all later ones do nothing, and a flush of nothing succeeds.
+  if (pcap_dump_flush(impl_->dumper) != 0 || std::ferror(pcap_dump_file(impl_->dumper)) != 0)
+    return impl_->Failed(errno != 0 ? errno : EIO);
   return {};
 }
 
