@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "answer/explain_json.h"
+
 namespace wf {
 namespace {
 
@@ -59,6 +61,24 @@ TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
   EXPECT_EQ(merged.root, x->Find("a2"));
   EXPECT_EQ(merged.from, x->Find("a"));
   for (const ExplanationEdge& edge : merged.edges) EXPECT_NE(edge.from, edge.to);
+}
+
+TEST(ExplainMerge, OnesOwnWorkThatAnotherWaitsForHasTwoIds) {
+  const auto x = ReadExecution(kEvents, "events");
+  ASSERT_TRUE(x.ok());
+  const Explanation merged =
+      MergeExplanations(*x, {ExplainTo(*x, "a", "a2"), ExplainTo(*x, "b", "b2")});
+  // b waited behind the reads of a.
+  const std::string json = ExplanationJson(*x, merged, ExplanationView::kMerged);
+  const auto times = [&](const std::string& text) {
+    int count = 0;
+    for (size_t at = json.find(text); at != std::string::npos; at = json.find(text, at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(times("{\"id\":\"a1\""), 1) << json;
+  EXPECT_EQ(times("{\"id\":\"a1~\""), 1) << json;
+  EXPECT_EQ(times("\"from\":\"a1~\""), 1) << json;
 }
 
 TEST(ExplainMerge, OneStaysAsItIs) {

@@ -476,6 +476,7 @@ TEST(WhatIf, BadOnesAreRefused) {
        {"", "a", "a=", "a=2", "a=x", "a=-1x", "a=1e9x", "=2x", "n/=2x", "a=1.2.3x"})
     EXPECT_FALSE(ParseExplainWhatIf(text).ok()) << text;
   EXPECT_EQ(ParseExplainWhatIf("a/b=2x")->node, "a");
+  EXPECT_EQ(ParseExplainWhatIf("/cart=2x")->name, "/cart");
 }
 
 TEST(Explain, NoCausalPath) {
