@@ -148,7 +148,9 @@ TEST_F(DelayedQueueTest, ReasonsOfOtherVersionsAreRead) {
   }
   std::vector<DelayReason> reasons;
   const auto queue = Open();
-  for (const DelayedTrace& item : *queue->Peek(9)) reasons.push_back(item.reason);
+  const auto first = queue->Peek(9);
+  ASSERT_TRUE(first.ok());
+  for (const DelayedTrace& item : *first) reasons.push_back(item.reason);
   using R = DelayReason;
   EXPECT_EQ(reasons, (std::vector<R>{R::kEventsGone, R::kQueueFull, R::kEventsGone, R::kRecovered,
                                      R::kWriteFailed, R::kPassedOver, R::kRecovered}));
