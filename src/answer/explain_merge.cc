@@ -3,24 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/provenance/blame.h"
+
 namespace wf {
-namespace {
-
-// One event may have delayed several requests at once.
-void JoinIntervals(std::vector<Interval>& into, const std::vector<Interval>& more) {
-  into.insert(into.end(), more.begin(), more.end());
-  std::sort(into.begin(), into.end());
-  std::vector<Interval> joined;
-  for (const Interval& interval : into) {
-    if (!joined.empty() && interval.first <= joined.back().second)
-      joined.back().second = std::max(joined.back().second, interval.second);
-    else
-      joined.push_back(interval);
-  }
-  into = std::move(joined);
-}
-
-}  // namespace
 
 std::vector<ExplanationKey> KeysOf(const Execution& x, const Explanation& explanation) {
   std::vector<ExplanationKey> keys;
@@ -73,8 +58,13 @@ Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>
         into.delay_ns += vertex.delay_ns;
         into.self_ns += vertex.self_ns;
         into.expired = into.expired || vertex.expired;
-        JoinIntervals(into.intervals, vertex.intervals);
-        JoinIntervals(into.self_intervals, vertex.self_intervals);
+        // One event may have delayed several requests at once.
+        into.intervals.insert(into.intervals.end(), vertex.intervals.begin(),
+                              vertex.intervals.end());
+        into.self_intervals.insert(into.self_intervals.end(), vertex.self_intervals.begin(),
+                                   vertex.self_intervals.end());
+        JoinIntervals(into.intervals);
+        JoinIntervals(into.self_intervals);
       }
       if (&one != &explanations[0]) continue;
       const auto& members = vertex.members;

@@ -168,8 +168,10 @@ Verb AddExplain(CLI::App& root) {
   app.add_option("--extract", flags->extract, "write the events that the explanation needs here");
   verb.run = [flags, common = verb.common]() -> Status {
     if (!flags->events.empty()) {
-      if (flags->trace.empty() && flags->service.empty()) return ExplainEvents(*flags, *common);
-      return BadInput("explain: --events, and a request of the store", "leave one out");
+      const bool stored = !flags->trace.empty() || !flags->service.empty() || flags->baseline;
+      if (stored || !flags->operation.empty() || !flags->resources.empty())
+        return BadInput("explain: --events, and a request of the store", "leave one out");
+      return ExplainEvents(*flags, *common);
     }
     return ExplainStored(*flags, *common);
   };

@@ -108,6 +108,7 @@ def refusals():
     refused("no causal path", 1, explain(path, "m1", "ans"), "m1", "ans")
     refused("an unknown id", 2, explain(path, "nobody", "ans"), "nobody")
     refused("no --to", 2, cli("explain", "--events", path, "--from", "req"), "--to")
+    refused("flags of stored requests", 2, explain(path, "req", "ans", "--baseline"), "--events")
     refused("two views", 2, explain(path, "req", "ans", "--raw", "--no-aggregate"))
     for name, bad, words in [
             ("a duplicate id", QUEUE + [QUEUE[0]], ["req", "line 7"]),
