@@ -50,10 +50,9 @@ class Worker {
     thread_.join();
   }
   void Post(std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex_);
-      work_.push_back(std::move(work));
-    }
+    // Told under the lock: the work may be the last thing this worker does, and end before we are back.
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
     ready_.notify_one();
   }
   std::thread::id id() const { return thread_.get_id(); }

@@ -26,9 +26,15 @@ class TreeBuilder : public YAML::EventHandler {
     std::string why, hint;
   };
 
-  YamlNode root;
+  std::vector<YamlNode> documents;
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  // The parser can answer one document after the other without reading on: at a token no document begins with.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (document_at_ == mark.pos)
+      throw Stop{mark.line + 1, "what stands here belongs to no value", "leave it out"};
+    document_at_ = mark.pos;
+    documents.emplace_back();
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Value(mark, anchor, YamlNode::Kind::kNull);
@@ -73,7 +79,7 @@ class TreeBuilder : public YAML::EventHandler {
     const int line = mark.line + 1;
     if (anchor != 0) throw Stop{line, "an anchor (&name)", "leave it out"};
     if (++nodes_ > limits_.max_nodes) throw Stop{line, "too many values", "split the file"};
-    YamlNode* node = &root;
+    YamlNode* node = &documents.back();
     if (!open_.empty() && open_.back()->IsList()) {
       node = &open_.back()->items.emplace_back();
     } else if (!open_.empty()) {
@@ -109,6 +115,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<YamlNode*> open_;
   std::vector<std::optional<std::string>> key_;  // of each open map: the key whose value comes next
   size_t nodes_ = 0;
+  std::optional<int> document_at_;  // where the latest document began
 };
 
 }  // namespace
@@ -137,21 +144,19 @@ Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std
   if (text.size() > limits.max_bytes)
     return BadInput(name + ": longer than " + std::to_string(limits.max_bytes) + " bytes",
                     "settings and definitions are small texts");
-  std::vector<YamlNode> documents;
+  TreeBuilder builder(text, limits);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
-    for (;;) {
-      TreeBuilder builder(text, limits);
-      if (!parser.HandleNextDocument(builder)) break;
-      if (!builder.root.IsNull()) documents.push_back(std::move(builder.root));
+    while (parser.HandleNextDocument(builder)) {
+      if (builder.documents.back().IsNull()) builder.documents.pop_back();
     }
   } catch (const TreeBuilder::Stop& stop) {
     return bad(stop.line, stop.why, stop.hint);
   } catch (const YAML::Exception& error) {
     return bad(error.mark.line + 1, error.msg, "it must be YAML: lines of the form key: value");
   }
-  return documents;
+  return std::move(builder.documents);
 }
 
 }  // namespace wf

@@ -61,6 +61,15 @@ TEST(YamlReader, RefusesWhatIsMeantOtherwise) {
   EXPECT_THAT(Refusal("a: [1, 2\nb: 3\n"), ::testing::HasSubstr("x.yaml: line "));
 }
 
+TEST(YamlReader, EndsWhereTheParserWouldNotReadOn) {
+  // Found by the fuzzer: the parser answered one empty document after the other, for ever.
+  EXPECT_THAT(Refusal(std::string(
+                  "!: ,a:\x98\xff\xff\xff\n: {b: [c, {d {d: \0P]}\n--:- | e}]}\n--- |\x1a  x [1]\n"
+                  "b:\0*\x1a  x \0\0\0\"b*:x\0x\n\n",
+                  80)),
+              ::testing::HasSubstr("x.yaml: line "));
+}
+
 TEST(YamlReader, GivesSeveralDocumentsWhereTheyAreWanted) {
   const auto read = ReadYamlDocuments("---\na: 1\n---\n---\nb: \"2\"\n", "x.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;
