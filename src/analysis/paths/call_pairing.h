@@ -26,7 +26,7 @@ struct PairingCounts {
 
 struct PairingOptions {
   // A call whose return has not come for so long is given up (`returned` is false).
-  Nanos give_up = 2 * 3'600 * kNanosPerSecond;
+  Nanos give_up = 2 * kHour;
 };
 
 class CallPairing {
