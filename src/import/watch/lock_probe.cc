@@ -1,94 +1,36 @@
 #include "import/watch/lock_probe.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <cstring>
 
-#include "bpf/elf_functions.h"
 #include "bpf/uprobe.h"
+#include "import/watch/lock_functions.h"
 #include "import/watch/lock_programs.h"
 
 namespace wf {
 namespace {
 
-enum class Does : uint8_t { kLocks, kReadLocks, kWriteLocks, kUnlocks, kWaits };
-
-struct LockFunction {
-  std::string_view name;
-  Does does;
-};
-// What waits on a condition gets no return probe: a thread may be cancelled there (bpf/uprobe.h).
-constexpr LockFunction kFunctions[] = {
-    {"pthread_mutex_lock", Does::kLocks},
-    {"pthread_mutex_trylock", Does::kLocks},
-    {"pthread_mutex_timedlock", Does::kLocks},
-    {"pthread_mutex_clocklock", Does::kLocks},
-    {"pthread_mutex_unlock", Does::kUnlocks},
-    {"pthread_rwlock_rdlock", Does::kReadLocks},
-    {"pthread_rwlock_tryrdlock", Does::kReadLocks},
-    {"pthread_rwlock_timedrdlock", Does::kReadLocks},
-    {"pthread_rwlock_clockrdlock", Does::kReadLocks},
-    {"pthread_rwlock_wrlock", Does::kWriteLocks},
-    {"pthread_rwlock_trywrlock", Does::kWriteLocks},
-    {"pthread_rwlock_timedwrlock", Does::kWriteLocks},
-    {"pthread_rwlock_clockwrlock", Does::kWriteLocks},
-    {"pthread_rwlock_unlock", Does::kUnlocks},
-    {"pthread_cond_wait", Does::kWaits},
-    {"pthread_cond_timedwait", Does::kWaits},
-    {"pthread_cond_clockwait", Does::kWaits},
-};
-
-// A file's bytes without a copy of them.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat about {};
-    if (!file.valid() || ::fstat(file.get(), &about) != 0 || about.st_size <= 0) return;
-    size_ = static_cast<size_t>(about.st_size);
-    void* at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (at != MAP_FAILED) data_ = static_cast<const char*>(at);
-  }
-  ~MappedFile() {
-    if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::string_view bytes() const { return data_ == nullptr ? "" : std::string_view(data_, size_); }
-
- private:
-  const char* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 // The places of one file that do the same.
-struct Places {
-  Does does;
+struct SameCall {
+  LockCall call;
   UprobePlaces at;
 };
 
-// The C library's, and those of a program that has it linked in.
-std::vector<Places> FindLockFunctions(const WatchedProcess& process) {
-  std::vector<std::string_view> names;
-  for (const LockFunction& function : kFunctions) names.push_back(function.name);
-  std::vector<Places> places;
-  for (const std::string& file : process.CodeFiles()) {
-    const MappedFile mapped(file);
-    const auto found = FindElfFunctions(mapped.bytes(), names);
-    if (!found.ok()) continue;
-    for (const Does does :
-         {Does::kUnlocks, Does::kWaits, Does::kLocks, Does::kReadLocks, Does::kWriteLocks}) {
-      Places same{does, {file, {}, process.pid}};
-      for (const ElfFunction& function : *found) {
-        if (kFunctions[function.name].does == does) same.at.offsets.push_back(function.offset);
-      }
-      if (!same.at.offsets.empty()) places.push_back(std::move(same));
+// In the order in which probes are attached: a release that is seen without its acquisition is counted, an acquisition
+// without its release would stay for ever.
+std::vector<SameCall> ByFileAndCall(const std::vector<LockFunctionPlace>& found, pid_t pid) {
+  std::vector<SameCall> groups;
+  for (const LockCall call : {LockCall::kUnlocks, LockCall::kWaits, LockCall::kLocks,
+                              LockCall::kReadLocks, LockCall::kWriteLocks}) {
+    for (const LockFunctionPlace& place : found) {
+      if (kLockFunctions[place.function].call != call) continue;
+      if (groups.empty() || groups.back().call != call || groups.back().at.file != place.file)
+        groups.push_back({call, {place.file, {}, pid}});
+      groups.back().at.offsets.push_back(place.offset);
     }
   }
-  return places;
+  return groups;
 }
 
 class AttachedLockProbe : public LockProbe {
@@ -111,7 +53,7 @@ class AttachedLockProbe : public LockProbe {
     WF_ASSIGN(const BpfProgram release, load("wf_release", ReleaseProgram(maps_, settings)));
     WF_ASSIGN(const BpfProgram condition, load("wf_condition", ConditionProgram(maps_, settings)));
 
-    const std::vector<Places> places = FindLockFunctions(process);
+    const std::vector<SameCall> places = ByFileAndCall(FindLockFunctions(process), process.pid);
     if (places.empty()) {
       return BadInput(
           fmt::format("process {}: none of its files has pthread_mutex_lock or its like",
@@ -119,29 +61,29 @@ class AttachedLockProbe : public LockProbe {
           "it may take its locks some other way (Go does), or its symbols were "
           "stripped from a static binary");
     }
-    for (const Places& place : places) {
+    for (const SameCall& place : places) {
       const auto attach = [&](const BpfProgram& program, ProbeSite site) -> Status {
         WF_ASSIGN(Uprobe probe, Uprobe::Attach(program, place.at, site));
         probes_.push_back(std::move(probe));
         places_ += place.at.offsets.size();
         return {};
       };
-      switch (place.does) {
-        case Does::kUnlocks:
+      switch (place.call) {
+        case LockCall::kUnlocks:
           WF_TRY(attach(release, ProbeSite::kEntry));
           break;
-        case Does::kWaits:
+        case LockCall::kWaits:
           WF_TRY(attach(condition, ProbeSite::kEntry));
           break;
-        case Does::kLocks:
+        case LockCall::kLocks:
           WF_TRY(attach(got, ProbeSite::kReturn));
           WF_TRY(attach(ask, ProbeSite::kEntry));
           break;
-        case Does::kReadLocks:
+        case LockCall::kReadLocks:
           WF_TRY(attach(got, ProbeSite::kReturn));
           WF_TRY(attach(ask_read, ProbeSite::kEntry));
           break;
-        case Does::kWriteLocks:
+        case LockCall::kWriteLocks:
           WF_TRY(attach(got, ProbeSite::kReturn));
           WF_TRY(attach(ask_write, ProbeSite::kEntry));
           break;

@@ -210,14 +210,17 @@ TEST(LockProbe, WaitingOnAConditionGivesTheMutexUp) {
     shared.mutex_address = reinterpret_cast<uint64_t>(&mutex);
     std::condition_variable ready;
     bool set = false;
+    std::atomic<bool> locked{false};
     std::thread waiter([&] {
       shared.waiter = static_cast<uint32_t>(gettid());
       std::unique_lock lock(mutex);
+      locked = true;
       while (!set) ready.wait(lock);
       std::this_thread::sleep_for(30ms);  // with the mutex
     });
-    std::this_thread::sleep_for(50ms);
+    while (!locked) std::this_thread::yield();
     {
+      // Not to be had before the other waits on the condition.
       const std::lock_guard lock(mutex);
       set = true;
     }
@@ -225,14 +228,16 @@ TEST(LockProbe, WaitingOnAConditionGivesTheMutexUp) {
     waiter.join();
   });
   WATCH_OR_SKIP(watched, child, 0);
+  // The last: a wait may end for no reason and begin again.
   const auto after = std::find_if(
-      watched.holdings.begin(), watched.holdings.end(), [&](const LockHolding& holding) {
+      watched.holdings.rbegin(), watched.holdings.rend(), [&](const LockHolding& holding) {
         return holding.after_condition && holding.address == child.shared->mutex_address;
       });
-  ASSERT_NE(after, watched.holdings.end());
+  ASSERT_NE(after, watched.holdings.rend());
   EXPECT_EQ(after->thread, child.shared->waiter);
   EXPECT_EQ(after->acquired, 0u) << "which cannot be seen";
   EXPECT_GE(after->released - after->requested, 30'000'000u);
+  EXPECT_EQ(watched.counters.unpaired, 0u) << "a call met one probe of each kind";
 }
 
 // A thread cancelled where a return probe stands would not find its way up the stack.

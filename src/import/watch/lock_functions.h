@@ -1,0 +1,39 @@
+// Where a process's lock functions are, for probes to be put there.
+//
+// A call must meet one probe of each kind, or one wait on a condition is told as two. Sanitizers, recorders and other
+// preloaded libraries define functions of the same names that end in a call of the C library's; so do the C libraries
+// before glibc 2.34, whose libc.so calls on libpthread.so. So each function is probed where it is done in the end: in
+// libpthread if that has it, else in libc, and in other files only if neither does, as in a static program.
+// What replaces locks without calling the C library is therefore not seen beside one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/watch/watched_process.h"
+
+namespace wf {
+
+enum class LockCall : uint8_t { kLocks, kReadLocks, kWriteLocks, kUnlocks, kWaits };
+
+struct LockFunction {
+  std::string_view name;
+  LockCall call;
+};
+extern const std::vector<LockFunction> kLockFunctions;
+
+// One function as it stands in one file.
+struct LockFunctionPlace {
+  std::string file;
+  uint32_t function = 0;  // index in kLockFunctions
+  uint64_t offset = 0;
+};
+
+// Those of `places` where the function is done in the end, in the same order.
+std::vector<LockFunctionPlace> WhereLocksAreTaken(std::vector<LockFunctionPlace> places);
+
+std::vector<LockFunctionPlace> FindLockFunctions(const WatchedProcess& process);
+
+}  // namespace wf
