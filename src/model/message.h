@@ -10,9 +10,10 @@ namespace wf {
 
 struct Message {
   Nanos time_ns = 0;
-  std::string kind;  // "call", "return", "message", ...
+  std::string kind;  // CALL, RET, MSG, plain or with _SENT or _RCVD: whose clock the time is by
   std::string sender, receiver;
   std::string id;
+  std::string keys = {};  // `thread=7 conn=a`, as written
   bool operator==(const Message&) const = default;
 };
 

@@ -312,8 +312,9 @@ TEST_P(StoreConformance, ScanGivesEachEventOnceAndWholeTraces) {
 }
 
 TEST_P(StoreConformance, MessagesAndAttachmentsAreKeptOnce) {
-  const std::vector<Message> messages = {
-      {5, "call", "a", "b", "1"}, {7, "return", "b", "a", "1"}, {5, "call", "a", "b", "1"}};
+  const std::vector<Message> messages = {{5, "CALL", "a", "b", "1", "thread=7 conn=x"},
+                                         {7, "RET", "b", "a", "1"},
+                                         {5, "CALL", "a", "b", "1", "thread=7 conn=x"}};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(store_->AppendMessages("default", messages).ok());
     ASSERT_TRUE(

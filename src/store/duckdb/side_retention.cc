@@ -18,7 +18,7 @@ namespace {
 // Every row that retention may delete, with about the bytes that it takes.
 constexpr char kSideRows[] =
     "(SELECT received_ns, 48 + octet_length(kind) + octet_length(sender) + octet_length(receiver) "
-    "+ octet_length(id) AS bytes FROM state.messages UNION ALL "
+    "+ octet_length(id) + octet_length(keys) AS bytes FROM state.messages UNION ALL "
     "SELECT received_ns, 56 + octet_length(kind) + octet_length(chunk) FROM state.attachments)";
 
 // Deleted by bytes in eighths, as parts are: writing the rest anew then costs at most eight times what came in.

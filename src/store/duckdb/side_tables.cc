@@ -14,6 +14,7 @@ Hash128 HashOf(const Message& m) {
   Hasher128 hasher;
   hasher.Add(static_cast<uint64_t>(m.time_ns));
   for (const std::string* text : {&m.kind, &m.sender, &m.receiver, &m.id}) hasher.Add(*text);
+  if (!m.keys.empty()) hasher.Add(m.keys);  // stores made before there were keys keep their hashes
   return hasher.Finish();
 }
 
@@ -35,17 +36,18 @@ Status DuckdbStore::OpenSideTables(SideTables make) {
 Status DuckdbStore::AttachSideTables(duck::Connection& connection) {
   WF_TRY(connection.Run(
       fmt::format("ATTACH IF NOT EXISTS {} AS state", duck::Quote(Folder("state.duckdb")))));
-  WF_TRY(
-      connection.Run("CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, "
-                     "hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
-                     "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT); "
-                     "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi "
-                     "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
-                     "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
-                     "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
-                     "BIGINT, offset_ns BIGINT, error_ns BIGINT); "
-                     "CREATE TABLE IF NOT EXISTS state.documents (tenant BLOB, kind BLOB, name "
-                     "BLOB, content BLOB, written_ns BIGINT)"));
+  WF_TRY(connection.Run(
+      "CREATE TABLE IF NOT EXISTS state.messages (tenant BLOB, hash_hi UBIGINT, "
+      "hash_lo UBIGINT, time_ns BIGINT, kind BLOB, "
+      "sender BLOB, receiver BLOB, id BLOB, received_ns BIGINT, keys BLOB DEFAULT ''::BLOB); "
+      "ALTER TABLE state.messages ADD COLUMN IF NOT EXISTS keys BLOB DEFAULT ''::BLOB; "
+      "CREATE TABLE IF NOT EXISTS state.attachments (tenant BLOB, trace_hi "
+      "UBIGINT, trace_lo UBIGINT, kind BLOB, hash_hi UBIGINT, "
+      "hash_lo UBIGINT, place UINTEGER, chunk BLOB, received_ns BIGINT); "
+      "CREATE TABLE IF NOT EXISTS state.clocks (tenant BLOB, host BLOB, from_ns "
+      "BIGINT, offset_ns BIGINT, error_ns BIGINT); "
+      "CREATE TABLE IF NOT EXISTS state.documents (tenant BLOB, kind BLOB, name "
+      "BLOB, content BLOB, written_ns BIGINT)"));
   side_open_ = true;
   return {};
 }
@@ -67,7 +69,8 @@ Status DuckdbStore::AppendMessages(const std::string& tenant,
                         {"sender", kString},
                         {"receiver", kString},
                         {"id", kString},
-                        {"received_ns", kInt64}},
+                        {"received_ns", kInt64},
+                        {"keys", kString}},
                        [&](void* const* v, size_t capacity) {
                          const size_t n = std::min(capacity, messages.size() - next);
                          for (size_t i = 0; i < n; ++i, ++next) {
@@ -77,7 +80,7 @@ Status DuckdbStore::AppendMessages(const std::string& tenant,
                              static_cast<duckdb_string_t*>(v[c])[i] = duck::BorrowText(t);
                            };
                            text(0, tenant), text(4, m.kind), text(5, m.sender), text(6, m.receiver),
-                               text(7, m.id);
+                               text(7, m.id), text(9, m.keys);
                            static_cast<uint64_t*>(v[1])[i] = hash.hi;
                            static_cast<uint64_t*>(v[2])[i] = hash.lo;
                            static_cast<int64_t*>(v[3])[i] = m.time_ns;
@@ -102,17 +105,17 @@ Result<std::vector<Message>> DuckdbStore::ReadMessages(const std::string& tenant
   std::shared_lock lock(side_mutex_);
   if (!side_open_) return out;
   WF_ASSIGN(auto connection, Borrow());
-  WF_ASSIGN(
-      auto rows,
-      connection->Query(
-          "SELECT time_ns, kind, sender, receiver, id FROM state.messages WHERE tenant = ? AND "
-          "time_ns >= ? AND time_ns < ? ORDER BY time_ns, kind, sender, receiver, id",
-          {std::string_view(tenant), time.from, time.until}));
+  WF_ASSIGN(auto rows,
+            connection->Query(
+                "SELECT time_ns, kind, sender, receiver, id, keys FROM state.messages WHERE tenant "
+                "= ? AND "
+                "time_ns >= ? AND time_ns < ? ORDER BY time_ns, kind, sender, receiver, id, keys",
+                {std::string_view(tenant), time.from, time.until}));
   while (duck::Chunk chunk = rows.Next()) {
     for (size_t i = 0; i < chunk.size(); ++i) {
       out.push_back({chunk.Column<int64_t>(0)[i], std::string(chunk.Text(1, i)),
                      std::string(chunk.Text(2, i)), std::string(chunk.Text(3, i)),
-                     std::string(chunk.Text(4, i))});
+                     std::string(chunk.Text(4, i)), std::string(chunk.Text(5, i))});
     }
   }
   return out;

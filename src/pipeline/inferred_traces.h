@@ -1,0 +1,33 @@
+// Calls and what was inferred of them → spans, marked inferred with their probability, so that waterfall, critical path,
+// datasets and explanations work on black boxes as on instrumented programs.
+//
+// A path is a root call with all that hangs below it; it becomes one trace. A call becomes a server span at its callee,
+// and for every call but the root's a client span at its caller, so that time between the two ends is the network's and
+// is booked on no service. Ids follow from what was seen: the same messages give the same traces again.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/paths/call.h"
+#include "model/event_batch.h"
+
+namespace wf {
+
+struct InferredTraceCounts {
+  uint64_t traces = 0, spans = 0;
+  uint64_t unreturned = 0;  // calls without a return: not in a trace
+};
+
+// Takes a batch of at most `max_rows` rows, unless one trace alone has more. An error ends it and is returned.
+using InferredSink = std::function<Status(EventBatch&&)>;
+
+// `calls` and `assignments` go together by index; a parent's index may be smaller or greater than its child's.
+Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
+                                                const std::vector<Assignment>& assignments,
+                                                const StringTable& nodes, size_t max_rows,
+                                                const InferredSink& sink);
+
+}  // namespace wf
