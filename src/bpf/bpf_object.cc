@@ -40,7 +40,19 @@ bpf_prog_load_opts LoadOptions(BpfProgramType type) {
 }
 
 // The kernel lets only some helpers be called by programs whose licence is not the GPL's. Ours call none of those.
-constexpr char kLicence[] = "Apache-2.0";
+constexpr char kLicence[] = "Apache-2.0", kTracepointLicence[] = "Dual BSD/GPL";
+
+bpf_prog_type KernelType(BpfProgramType type) {
+  switch (type) {
+    case BpfProgramType::kPacket:
+      return BPF_PROG_TYPE_SCHED_CLS;
+    case BpfProgramType::kTracepoint:
+      return BPF_PROG_TYPE_RAW_TRACEPOINT;
+    case BpfProgramType::kProbe:
+      break;
+  }
+  return BPF_PROG_TYPE_KPROBE;
+}
 
 }  // namespace
 
@@ -110,13 +122,18 @@ bool BpfMap::NextKey(const void* after, void* key) const {
   return bpf_map_get_next_key(fd(), after, key) == 0;
 }
 
+bool BpfMap::Put(const void* key, const void* value) const {
+  return bpf_map_update_elem(fd(), key, value, BPF_ANY) == 0;
+}
+bool BpfMap::Erase(const void* key) const { return bpf_map_delete_elem(fd(), key) == 0; }
+
 Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
                                     const std::vector<bpf_insn>& text) {
   SilenceLibbpf();
-  const bpf_prog_type kernel_type =
-      type == BpfProgramType::kProbe ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_SCHED_CLS;
+  const bpf_prog_type kernel_type = KernelType(type);
+  const char* licence = type == BpfProgramType::kTracepoint ? kTracepointLicence : kLicence;
   bpf_prog_load_opts options = LoadOptions(type);
-  int fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), &options);
+  int fd = bpf_prog_load(kernel_type, name, licence, text.data(), text.size(), &options);
   if (fd < 0) {
     const int code = -fd;
     // Again, to hear why: the log costs the kernel more than the check itself.
@@ -124,7 +141,7 @@ Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
     options.log_buf = log.data();
     options.log_size = static_cast<uint32_t>(log.size());
     options.log_level = 1;
-    fd = bpf_prog_load(kernel_type, name, kLicence, text.data(), text.size(), &options);
+    fd = bpf_prog_load(kernel_type, name, licence, text.data(), text.size(), &options);
     if (fd < 0) {
       log.resize(std::strlen(log.c_str()));
       Error error = BpfError(fmt::format("BPF program {}", name), code);

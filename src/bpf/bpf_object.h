@@ -39,6 +39,9 @@ class BpfMap {
   bool Lookup(const void* key, void* value) const;
   // `key` becomes the key after it, or the first one for a null `after`. False at the end.
   bool NextKey(const void* after, void* key) const;
+  // False when the map is full, or there was none to erase.
+  bool Put(const void* key, const void* value) const;
+  bool Erase(const void* key) const;
 
  private:
   FileDescriptor fd_;
@@ -48,7 +51,9 @@ class BpfMap {
 bool HasUprobeMulti();
 constexpr uint32_t kUprobeMultiAttachType = 48;  // BPF_TRACE_UPROBE_MULTI, of Linux 6.6
 
-enum class BpfProgramType : uint8_t { kProbe, kPacket };
+// kTracepoint reads memory of the kernel and of processes, which the kernel allows only to programs under a licence it
+// knows to be compatible with its own: those are ours under BSD or GPL, at the user's choice (docs/decisions/0008).
+enum class BpfProgramType : uint8_t { kProbe, kPacket, kTracepoint };
 
 class BpfProgram {
  public:

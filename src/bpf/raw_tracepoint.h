@@ -1,0 +1,19 @@
+// RawTracepoint: a BPF program that the kernel runs at one of its tracepoints, with the tracepoint's own arguments. It
+// needs neither the kernel's headers nor its type information; when the attachment goes, or we die, so does the program.
+#pragma once
+
+#include "base/result.h"
+#include "bpf/bpf_object.h"
+
+namespace wf {
+
+class RawTracepoint {
+ public:
+  // `name` as in "sys_enter". The program is of kind kTracepoint.
+  static Result<RawTracepoint> Attach(const BpfProgram& program, const char* name);
+
+ private:
+  FileDescriptor attachment_;
+};
+
+}  // namespace wf

@@ -1,0 +1,83 @@
+#include "import/watch/io_probe.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bpf/raw_tracepoint.h"
+
+namespace wf {
+namespace {
+
+// Of the machine's first process, as the kernel numbers it (linux/proc_ns.h); there is one such namespace.
+constexpr uint64_t kFirstPidNamespace = 0xEFFFFFFCu;
+
+class AttachedIoProbe : public IoProbe {
+ public:
+  AttachedIoProbe(IoMaps maps, Take take) : maps_(std::move(maps)), take_(std::move(take)) {}
+
+  Status Attach(const std::vector<uint32_t>& only) {
+    const auto keep = [this](std::string_view bytes) {
+      if (bytes.size() < sizeof(IoRecord)) return;
+      std::memcpy(&batch_.emplace_back(), bytes.data(), sizeof(IoRecord));
+    };
+    for (const BpfMap* ring : {&maps_.opened, &maps_.ring}) {
+      WF_ASSIGN(BpfRingReader reader, BpfRingReader::Open(*ring, keep));
+      readers_.push_back(std::move(reader));
+    }
+    IoProgramSettings settings;
+    struct stat own {};
+    if (::stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kFirstPidNamespace) {
+      settings.pid_namespace_device = own.st_dev;
+      settings.pid_namespace_inode = own.st_ino;
+    }
+    maps_.IgnoreProcess(static_cast<uint32_t>(::getpid()));
+    for (const uint32_t process : only) maps_.WantProcess(process);
+    if (!only.empty()) settings.unknown = IoProgramSettings::Unknown::kIgnored;
+    const auto load = [](const char* name, const std::vector<bpf_insn>& text) {
+      return BpfProgram::Load(name, BpfProgramType::kTracepoint, text);
+    };
+    WF_ASSIGN(const BpfProgram enter, load("wf_io_enter", EnterProgram(maps_, settings)));
+    WF_ASSIGN(const BpfProgram leave, load("wf_io_leave", LeaveProgram(maps_, settings)));
+    // The end first: a call that is seen to begin is seen to end.
+    for (const auto& [program, name] :
+         {std::pair(&leave, "sys_exit"), std::pair(&enter, "sys_enter")}) {
+      WF_ASSIGN(RawTracepoint tracepoint, RawTracepoint::Attach(*program, name));
+      tracepoints_.push_back(std::move(tracepoint));
+    }
+    return {};
+  }
+
+  Status Poll(int milliseconds) override {
+    WF_TRY(readers_[0].Poll(milliseconds));
+    WF_TRY(readers_[1].Poll(0));
+    std::stable_sort(batch_.begin(), batch_.end(),
+                     [](const IoRecord& a, const IoRecord& b) { return a.time < b.time; });
+    for (const IoRecord& record : batch_) take_(record);
+    batch_.clear();
+    return {};
+  }
+  void IgnoreProcess(uint32_t process) override { maps_.IgnoreProcess(process); }
+  void IgnoreDescriptor(uint32_t process, int fd) override { maps_.IgnoreDescriptor(process, fd); }
+  IoCounters Counters() const override { return maps_.Counters(); }
+
+ private:
+  IoMaps maps_;
+  const Take take_;
+  std::vector<BpfRingReader> readers_;  // of what opens, and of the rest
+  std::vector<IoRecord> batch_;
+  std::vector<RawTracepoint> tracepoints_;  // detached first
+};
+
+}  // namespace
+
+Result<std::unique_ptr<IoProbe>> IoProbe::Attach(const std::vector<uint32_t>& only, Take take) {
+  WF_ASSIGN(IoMaps maps, IoMaps::Create());
+  auto probe = std::make_unique<AttachedIoProbe>(std::move(maps), std::move(take));
+  WF_TRY(probe->Attach(only));
+  return std::unique_ptr<IoProbe>(std::move(probe));
+}
+
+}  // namespace wf
