@@ -3,7 +3,8 @@
 // `_SENT` and `_RCVD` sightings of equal kind, sender, receiver and id are one message; a request and its return pair by
 // (caller, callee, id), ids that are unknown or repeat by the earliest open call. The same sighting again before the
 // return is a retransmission (same input) or a duplicate (another input). A return from a third node with an open
-// call's id closes that call. Memory is bounded by what is open, not by the length of the trace.
+// call's id closes that call, unless the callee answers itself. Known ids pair whatever the order of time is, for clocks
+// differ: a return may come before its call. Memory is bounded by what is open, not by the length of the trace.
 //
 // Thread safety: none.
 #pragma once
@@ -27,6 +28,10 @@ struct PairingCounts {
 struct PairingOptions {
   // A call whose return has not come for so long is given up (`returned` is false).
   Nanos give_up = 2 * kHour;
+  // A call that has returned, but lacks the sightings of one end, waits for them so long: clocks may differ. It waits
+  // longer while there are no more of its kind than `settle_calls`, so that a short trace is never cut.
+  Nanos settle = 10 * kSecond;
+  size_t settle_calls = 500'000;
 };
 
 class CallPairing {
@@ -40,6 +45,10 @@ class CallPairing {
   void Add(const Sighting& sighting);
   void Finish();  // what is still open has no return
   const PairingCounts& counts() const;
+  // No call that is still to come has a request sighted before it, late lines aside: what nests in nothing younger than
+  // that is settled.
+  Nanos horizon() const;
+  size_t waiting() const;  // calls and returns kept at the moment
 
  private:
   struct Impl;

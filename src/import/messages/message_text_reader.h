@@ -1,0 +1,53 @@
+// Message text, piece by piece → sightings in the order of their lines. Compressed text (gzip, zstd) is read as it is.
+//
+// No memory is taken per line: words are read where they lie in the buffer, ids become keys (KeyOf). Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/sighting.h"
+#include "net/decoding_reader.h"
+
+namespace wf {
+
+enum class OnMalformed { kFail, kSkip };
+enum class LineTexts { kKeep, kDrop };  // SightingLine's id and keys
+
+struct MessageTextOptions {
+  OnMalformed on_malformed = OnMalformed::kFail;
+  LineTexts texts = LineTexts::kKeep;
+  uint32_t input = 1;  // of the places
+};
+
+class MessageTextReader : public SightingSource {
+ public:
+  // `name` is for errors: "NAME:LINE: reason". `nodes` must outlive the reader.
+  MessageTextReader(net::DecodingReader reader, std::string name, const MessageTextOptions& options,
+                    StringTable& nodes);
+
+  Result<bool> Next(SightingLine& line) override;
+
+  uint64_t lines() const { return lines_; }  // all that were read, comments and empty ones too
+  uint64_t malformed() const { return malformed_; }
+  const std::string& first_fault() const { return first_fault_; }  // "NAME:LINE: reason"
+  uint64_t bytes_read() const { return reader_.bytes_consumed(); }
+
+ private:
+  Result<bool> NextLine(std::string_view& line);
+  Status Fill();
+
+  net::DecodingReader reader_;
+  std::string name_;
+  MessageTextOptions options_;
+  StringTable& nodes_;
+  std::string fault_, first_fault_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0, end_ = 0;  // what is read and not yet given
+  bool ended_ = false, overlong_ = false;
+  uint64_t lines_ = 0, malformed_ = 0;
+};
+
+}  // namespace wf
