@@ -13,9 +13,9 @@ constexpr size_t kLongestLine = 4 * 1024 * 1024;
 
 }  // namespace
 
-MessageTextReader::MessageTextReader(net::DecodingReader reader, std::string name,
+MessageTextReader::MessageTextReader(net::ChunkSource source, std::string name,
                                      const MessageTextOptions& options, StringTable& nodes)
-    : reader_(std::move(reader)),
+    : source_(std::move(source)),
       name_(std::move(name)),
       options_(options),
       nodes_(nodes),
@@ -29,7 +29,7 @@ Status MessageTextReader::Fill() {
     begin_ = 0;
   }
   if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-  const auto got = reader_.Read(buffer_.data() + end_, buffer_.size() - end_);
+  const auto got = source_(buffer_.data() + end_, buffer_.size() - end_);
   if (!got.ok()) {
     return Error{got.error().code, name_ + ": " + got.error().message, got.error().hint};
   }

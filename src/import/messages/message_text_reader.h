@@ -1,4 +1,4 @@
-// Message text, piece by piece → sightings in the order of their lines. Compressed text (gzip, zstd) is read as it is.
+// Message text, piece by piece → sightings in the order of their lines.
 //
 // No memory is taken per line: words are read where they lie in the buffer, ids become keys (KeyOf). Thread safety: none.
 #pragma once
@@ -25,7 +25,7 @@ struct MessageTextOptions {
 class MessageTextReader : public SightingSource {
  public:
   // `name` is for errors: "NAME:LINE: reason". `nodes` must outlive the reader.
-  MessageTextReader(net::DecodingReader reader, std::string name, const MessageTextOptions& options,
+  MessageTextReader(net::ChunkSource source, std::string name, const MessageTextOptions& options,
                     StringTable& nodes);
 
   Result<bool> Next(SightingLine& line) override;
@@ -33,13 +33,12 @@ class MessageTextReader : public SightingSource {
   uint64_t lines() const { return lines_; }  // all that were read, comments and empty ones too
   uint64_t malformed() const { return malformed_; }
   const std::string& first_fault() const { return first_fault_; }  // "NAME:LINE: reason"
-  uint64_t bytes_read() const { return reader_.bytes_consumed(); }
 
  private:
   Result<bool> NextLine(std::string_view& line);
   Status Fill();
 
-  net::DecodingReader reader_;
+  net::ChunkSource source_;
   std::string name_;
   MessageTextOptions options_;
   StringTable& nodes_;

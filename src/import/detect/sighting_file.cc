@@ -1,0 +1,166 @@
+#include "import/detect/sighting_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace wf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kPeek = 4096;
+
+bool IsCapture(std::string_view bytes) {
+  static constexpr std::string_view kMagics[] = {"\xA1\xB2\xC3\xD4", "\xD4\xC3\xB2\xA1",
+                                                 "\xA1\xB2\x3C\x4D", "\x4D\x3C\xB2\xA1",
+                                                 "\x0A\x0D\x0D\x0A"};
+  return std::any_of(std::begin(kMagics), std::end(kMagics),
+                     [&](std::string_view magic) { return bytes.substr(0, 4) == magic; });
+}
+
+// mbox begins with `From `; a single mail with a header.
+bool IsMail(std::string_view bytes) {
+  while (!bytes.empty() && (bytes[0] == '\n' || bytes[0] == '\r')) bytes.remove_prefix(1);
+  if (bytes.substr(0, 5) == "From ") return true;
+  size_t at = 0;
+  const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  if (bytes.empty() || !letter(bytes[0])) return false;
+  while (at < bytes.size() && (letter(bytes[at]) || bytes[at] == '-')) ++at;
+  return at < bytes.size() && bytes[at] == ':';
+}
+
+Result<SightingFileKind> KindOf(std::string_view bytes, const std::string& name) {
+  if (IsCapture(bytes)) return SightingFileKind::kCapture;
+  if (bytes.substr(0, 512).find('\0') != std::string_view::npos) {
+    return BadInput(name + ": neither message text nor a capture nor mail",
+                    "pcap, pcapng, mbox and the text of docs/MESSAGES.md are read");
+  }
+  if (IsMail(bytes)) return SightingFileKind::kMail;
+  const size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
+    return BadInput(name + ": JSON, not messages", "wherefore import reads traces");
+  }
+  return SightingFileKind::kText;
+}
+
+Error FileError(const std::string& name, const char* next) {
+  return EnvironmentError(name + ": " + std::strerror(errno), next);
+}
+
+}  // namespace
+
+SightingFile::~SightingFile() {
+  if (fd_ > STDERR_FILENO) ::close(fd_);
+  if (copy_fd_ >= 0) ::close(copy_fd_);
+}
+
+Result<std::unique_ptr<SightingFile>> SightingFile::Open(const std::string& path) {
+  std::unique_ptr<SightingFile> file(new SightingFile());
+  SightingFile* raw = file.get();
+  raw->path_ = path;
+  raw->name_ = path == "-" ? "standard input" : path;
+  raw->fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (raw->fd_ < 0) return FileError(raw->name_, "is the name right, and may it be read?");
+  struct stat info {};
+  if (::fstat(raw->fd_, &info) == 0 && S_ISREG(info.st_mode)) {
+    raw->bytes_total_ = static_cast<uint64_t>(info.st_size);
+    ::posix_fadvise(raw->fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  raw->reader_ =
+      std::make_unique<net::DecodingReader>([raw](char* buffer, size_t size) -> Result<size_t> {
+        while (true) {
+          const ssize_t got = ::read(raw->fd_, buffer, size);
+          if (got >= 0) {
+            raw->bytes_read_ += static_cast<uint64_t>(got);
+            return static_cast<size_t>(got);
+          }
+          if (errno != EINTR) return EnvironmentError(std::strerror(errno), "can it be read?");
+        }
+      });
+  WF_TRY(raw->Peek());
+  WF_ASSIGN(raw->kind_, KindOf(raw->peeked_, raw->name_));
+  return file;
+}
+
+// A stream may come in small pieces; some bytes tell already, so that nobody waits for a full buffer.
+Status SightingFile::Peek() {
+  constexpr size_t kEnough = 64;
+  peeked_.resize(kPeek);
+  size_t have = 0;
+  while (have < kEnough) {
+    const auto got = reader_->Read(peeked_.data() + have, kPeek - have);
+    if (!got.ok()) {
+      return Error{got.error().code, name_ + ": " + got.error().message, got.error().hint};
+    }
+    if (*got == 0) break;
+    have += *got;
+  }
+  peeked_.resize(have);
+  return {};
+}
+
+net::ChunkSource SightingFile::Bytes() {
+  return [this](char* buffer, size_t size) -> Result<size_t> {
+    if (given_ == peeked_.size()) return reader_->Read(buffer, size);
+    const size_t n = std::min(size, peeked_.size() - given_);
+    std::memcpy(buffer, peeked_.data() + given_, n);
+    given_ += n;
+    return n;
+  };
+}
+
+Result<std::string> SightingFile::Path() {
+  if (bytes_total_ > 0 && path_ != "-" && reader_->compression() == net::Compression::kIdentity)
+    return path_;
+  const char* folder = std::getenv("TMPDIR");
+  std::string copy = std::string(folder != nullptr ? folder : "/tmp") + "/wherefore-capture-XXXXXX";
+  copy_fd_ = ::mkostemp(copy.data(), O_CLOEXEC);
+  if (copy_fd_ < 0) return FileError(copy, "TMPDIR names a folder that can be written");
+  ::unlink(copy.c_str());
+  const net::ChunkSource bytes = Bytes();
+  std::vector<char> buffer(256 * 1024);
+  while (true) {
+    const auto got = bytes(buffer.data(), buffer.size());
+    if (!got.ok()) {
+      return Error{got.error().code, name_ + ": " + got.error().message, got.error().hint};
+    }
+    if (*got == 0) break;
+    for (size_t at = 0; at < *got;) {
+      const ssize_t put = ::write(copy_fd_, buffer.data() + at, *got - at);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return FileError("a temporary copy of " + name_, "is TMPDIR's disk full?");
+      at += static_cast<size_t>(put);
+    }
+  }
+  ::lseek(copy_fd_, 0, SEEK_SET);
+  return "/proc/self/fd/" + std::to_string(copy_fd_);
+}
+
+Result<std::vector<std::string>> ListSightingFiles(const std::string& input) {
+  std::error_code code;
+  if (input == "-" || !fs::is_directory(input, code)) return std::vector<std::string>{input};
+  std::vector<std::string> files;
+  fs::recursive_directory_iterator it(input, code), end;
+  for (; !code && it != end; it.increment(code)) {
+    const bool hidden = it->path().filename().string()[0] == '.';
+    std::error_code ignored;
+    if (it->is_directory(ignored)) {
+      if (hidden) it.disable_recursion_pending();
+    } else if (!hidden) {
+      files.push_back(it->path().string());
+    }
+  }
+  if (code) return EnvironmentError(input + ": " + code.message(), "is the folder readable?");
+  if (files.empty()) return BadInput(input + ": no file in it", "name the files themselves");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace wf

@@ -1,0 +1,291 @@
+#include "import/detect/sighting_input.h"
+
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "import/detect/sighting_file.h"
+#include "import/messages/duplicate_filter.h"
+#include "import/messages/merged_sightings.h"
+#include "import/messages/message_text_reader.h"
+#include "import/messages/node_changes.h"
+#include "import/messages/sighting_sorter.h"
+#include "import/messages/sniffer.h"
+
+namespace wf {
+namespace {
+
+// What all files of one run share.
+struct Run {
+  SightingOptions options;
+  StringTable& nodes;
+  NodeChanges changes;
+};
+
+// One file: read, renamed, moved, sorted.
+class FileSightings : public SightingSource {
+ public:
+  static Result<std::unique_ptr<FileSightings>> Open(const std::string& path, uint32_t input,
+                                                     Run& run);
+
+  Result<bool> Next(SightingLine& line) override;
+
+  const SightingFile& file() const { return *file_; }
+  bool is_text() const { return text_ != nullptr; }
+  void AddTo(SightingCounts& counts, std::vector<std::string>* notes) const;
+
+ private:
+  FileSightings(std::unique_ptr<SightingFile> file, Run& run)
+      : file_(std::move(file)),
+        run_(run),
+        sorter_(run.options.reorder, run.changes.least_shift(),
+                run.options.texts == SightingTexts::kKeep ? SightingSorter::Texts::kKeep
+                                                          : SightingSorter::Texts::kDrop) {}
+
+  std::unique_ptr<SightingFile> file_;
+  Run& run_;
+  std::unique_ptr<SightingSource> source_;
+  MessageTextReader* text_ = nullptr;  // source_, if it is one
+  SightingSorter sorter_;
+  SightingLine read_;
+  bool ended_ = false;
+};
+
+Result<std::unique_ptr<FileSightings>> FileSightings::Open(const std::string& path, uint32_t input,
+                                                           Run& run) {
+  WF_ASSIGN(auto file, SightingFile::Open(path));
+  std::unique_ptr<FileSightings> out(new FileSightings(std::move(file), run));
+  switch (out->file_->kind()) {
+    case SightingFileKind::kText: {
+      MessageTextOptions options;
+      options.on_malformed = run.options.lenient ? OnMalformed::kSkip : OnMalformed::kFail;
+      options.texts =
+          run.options.texts == SightingTexts::kKeep ? LineTexts::kKeep : LineTexts::kDrop;
+      options.input = input;
+      auto reader = std::make_unique<MessageTextReader>(out->file_->Bytes(), out->file_->name(),
+                                                        options, run.nodes);
+      out->text_ = reader.get();
+      out->source_ = std::move(reader);
+      break;
+    }
+    case SightingFileKind::kCapture:
+      return BadInput(out->file_->name() + ": captures are not read yet", "");
+    case SightingFileKind::kMail:
+      return BadInput(out->file_->name() + ": mail is not read yet", "");
+  }
+  return out;
+}
+
+Result<bool> FileSightings::Next(SightingLine& line) {
+  while (!sorter_.Ready() && !ended_) {
+    WF_ASSIGN(const bool more, source_->Next(read_));
+    if (!more) {
+      ended_ = true;
+      sorter_.Finish();
+      break;
+    }
+    const Nanos raw = read_.sighting.time_ns;
+    run_.changes.Apply(read_.sighting);
+    sorter_.Push(read_, raw);
+  }
+  if (sorter_.empty()) return false;
+  sorter_.Pop(line);
+  return true;
+}
+
+void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* notes) const {
+  ++counts.files;
+  counts.late += sorter_.late();
+  if (text_ != nullptr) {
+    ++counts.text_files;
+    counts.lines += text_->lines();
+    counts.malformed += text_->malformed();
+    if (notes != nullptr && text_->malformed() > 0) {
+      notes->push_back(std::to_string(text_->malformed()) +
+                       " malformed lines skipped, the first: " + text_->first_fault());
+    }
+  }
+  if (notes != nullptr && sorter_.late() > 0) {
+    notes->push_back(file_->name() + ": " + std::to_string(sorter_.late()) +
+                     " lines are later than --reorder allows, and stand out of order");
+  }
+}
+
+// One INPUT: its files merged, and numbered where they have no line numbers of their own.
+class InputSightings : public SightingSource {
+ public:
+  InputSightings(std::vector<std::unique_ptr<FileSightings>> files, Nanos window)
+      : files_(std::move(files)), filter_(window), merge_(Sources(files_)) {
+    numbered_ = files_.size() > 1 || !files_[0]->is_text();
+  }
+
+  Result<bool> Next(SightingLine& line) override {
+    size_t file = 0;
+    do {
+      WF_ASSIGN(const bool more, merge_.Next(line, file));
+      if (!more) return false;
+    } while (files_.size() > 1 &&
+             filter_.IsDuplicate(line.sighting, static_cast<uint32_t>(file + 1)));
+    if (numbered_) line.sighting.place.line = ++given_;
+    return true;
+  }
+
+  const std::vector<std::unique_ptr<FileSightings>>& files() const { return files_; }
+  uint64_t duplicates() const { return filter_.duplicates(); }
+
+ private:
+  static std::vector<SightingSource*> Sources(
+      const std::vector<std::unique_ptr<FileSightings>>& files) {
+    std::vector<SightingSource*> out;
+    for (const auto& file : files) out.push_back(file.get());
+    return out;
+  }
+
+  std::vector<std::unique_ptr<FileSightings>> files_;
+  DuplicateFilter filter_;
+  MergedSightings merge_;
+  bool numbered_;
+  uint64_t given_ = 0;
+};
+
+}  // namespace
+
+struct SightingInput::Impl {
+  Run run;
+  std::vector<std::unique_ptr<InputSightings>> inputs;
+  std::unique_ptr<MergedSightings> merge;
+  DuplicateFilter filter;
+  std::optional<Sniffer> sniffer;
+  uint64_t given = 0, dropped = 0;
+  mutable SightingCounts counts;
+};
+
+SightingInput::SightingInput(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SightingInput::~SightingInput() = default;
+
+Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std::string>& inputs,
+                                                           const SightingOptions& options,
+                                                           StringTable& nodes) {
+  if (inputs.empty())
+    return BadInput("no input given", "name files or folders, or - for standard input");
+  std::unordered_map<std::string, std::string> renames;
+  if (!options.rename_file.empty()) {
+    WF_ASSIGN(renames, ReadRenames(options.rename_file));
+  }
+  auto impl = std::unique_ptr<Impl>(
+      new Impl{{options, nodes, NodeChanges(std::move(renames), options.skew, nodes)},
+               {},
+               nullptr,
+               DuplicateFilter(options.reorder),
+               {},
+               0,
+               0,
+               {}});
+  if (options.drop) impl->sniffer.emplace(options.drop->per_second, options.drop->queue);
+  bool standard_input = false;
+  std::vector<SightingSource*> sources;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == "-" && std::exchange(standard_input, true)) {
+      return BadInput("standard input is named twice", "- may stand once");
+    }
+    WF_ASSIGN(const auto paths, ListSightingFiles(inputs[i]));
+    std::vector<std::unique_ptr<FileSightings>> files;
+    for (const std::string& path : paths) {
+      WF_ASSIGN(auto file, FileSightings::Open(path, static_cast<uint32_t>(i + 1), impl->run));
+      files.push_back(std::move(file));
+    }
+    impl->inputs.push_back(std::make_unique<InputSightings>(std::move(files), options.reorder));
+    sources.push_back(impl->inputs.back().get());
+  }
+  impl->merge = std::make_unique<MergedSightings>(std::move(sources));
+  return std::unique_ptr<SightingInput>(new SightingInput(std::move(impl)));
+}
+
+Result<bool> SightingInput::Next(SightingLine& line) {
+  Impl& impl = *impl_;
+  while (true) {
+    size_t input = 0;
+    WF_ASSIGN(const bool more, impl.merge->Next(line, input));
+    if (!more) return false;
+    if (impl.inputs.size() > 1 &&
+        impl.filter.IsDuplicate(line.sighting, static_cast<uint32_t>(input + 1)))
+      continue;
+    if (impl.sniffer && !impl.sniffer->Takes(line.sighting.time_ns)) {
+      ++impl.dropped;
+      continue;
+    }
+    ++impl.given;
+    return true;
+  }
+}
+
+const SightingCounts& SightingInput::counts() const {
+  SightingCounts counts;
+  counts.sightings = impl_->given;
+  counts.dropped = impl_->dropped;
+  counts.duplicates = impl_->filter.duplicates();
+  for (const auto& input : impl_->inputs) {
+    counts.duplicates += input->duplicates();
+    for (const auto& file : input->files()) file->AddTo(counts, nullptr);
+  }
+  return impl_->counts = counts;
+}
+
+std::vector<std::string> SightingInput::Notes() const {
+  std::vector<std::string> notes;
+  SightingCounts counts;
+  for (const auto& input : impl_->inputs) {
+    counts.duplicates += input->duplicates();
+    for (const auto& file : input->files()) file->AddTo(counts, &notes);
+  }
+  counts.duplicates += impl_->filter.duplicates();
+  if (counts.duplicates > 0)
+    notes.push_back(std::to_string(counts.duplicates) +
+                    " sightings were there twice, in two files");
+  if (impl_->dropped > 0) notes.push_back(std::to_string(impl_->dropped) + " sightings dropped");
+  for (const std::string& name : impl_->run.changes.Unmoved()) {
+    notes.push_back("skew of " + name +
+                    ": nothing was sighted by its own clock (lines without _SENT or _RCVD are by a "
+                    "common one), so nothing was moved");
+  }
+  return notes;
+}
+
+size_t SightingInput::inputs() const { return impl_->inputs.size(); }
+
+uint64_t SightingInput::bytes_read() const {
+  uint64_t bytes = 0;
+  for (const auto& input : impl_->inputs) {
+    for (const auto& file : input->files()) bytes += file->file().bytes_read();
+  }
+  return bytes;
+}
+
+uint64_t SightingInput::bytes_total() const {
+  uint64_t bytes = 0;
+  for (const auto& input : impl_->inputs) {
+    for (const auto& file : input->files()) {
+      if (file->file().bytes_total() == 0) return 0;
+      bytes += file->file().bytes_total();
+    }
+  }
+  return bytes;
+}
+
+Result<DropModel> ParseDropModel(const std::string& text) {
+  const size_t colon = text.find(':');
+  DropModel model;
+  const char *begin = text.data(), *end = begin + text.size();
+  if (colon != std::string::npos) {
+    const auto rate = std::from_chars(begin, begin + colon, model.per_second);
+    const auto queue = std::from_chars(begin + colon + 1, end, model.queue);
+    if (rate.ec == std::errc() && rate.ptr == begin + colon && queue.ec == std::errc() &&
+        queue.ptr == end && std::isfinite(model.per_second) && model.per_second > 0)
+      return model;
+  }
+  return BadInput("--drop " + text + ": not RATE:QUEUE",
+                  "messages a second and how many may wait, as in --drop 500:64");
+}
+
+}  // namespace wf
