@@ -46,8 +46,9 @@ void ProgressBar::Finish() {
   shown_ = false;
 }
 
-ProgressCount::ProgressCount(std::string what, const std::string& format)
+ProgressCount::ProgressCount(std::string what, const std::string& format, std::string unit)
     : what_(std::move(what)),
+      unit_(std::move(unit)),
       silent_(format == "json"),
       terminal_(::isatty(STDERR_FILENO) != 0),
       last_ns_(MonotonicNow()) {}
@@ -57,8 +58,8 @@ void ProgressCount::Show(int64_t count) {
   const Nanos now = MonotonicNow();
   if (now - last_ns_ < (terminal_ ? kTerminalPeriod : kLinePeriod)) return;
   last_ns_ = now;
-  std::fprintf(stderr, terminal_ ? "\r%s %lld events\033[K" : "%s %lld events\n", what_.c_str(),
-               static_cast<long long>(count));
+  std::fprintf(stderr, terminal_ ? "\r%s %lld %s\033[K" : "%s %lld %s\n", what_.c_str(),
+               static_cast<long long>(count), unit_.c_str());
   shown_ = terminal_;
 }
 

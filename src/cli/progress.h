@@ -26,12 +26,12 @@ class ProgressBar {
 // The same for work whose size is not known: a running count.
 class ProgressCount {
  public:
-  ProgressCount(std::string what, const std::string& format);
+  ProgressCount(std::string what, const std::string& format, std::string unit = "events");
   void Show(int64_t count);
   void Finish();
 
  private:
-  std::string what_;
+  std::string what_, unit_;
   bool silent_;
   bool terminal_;
   bool shown_ = false;

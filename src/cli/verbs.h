@@ -45,6 +45,7 @@ Verb AddResource(CLI::App& root);
 Verb AddFeature(CLI::App& root);
 Verb AddDataset(CLI::App& root);
 Verb AddScenario(CLI::App& root);
+Verb AddGenerate(CLI::App& root);
 Verb AddNdlog(CLI::App& root);
 Verb AddPackets(CLI::App& root);
 Verb AddWatch(CLI::App& root);

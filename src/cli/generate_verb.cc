@@ -1,0 +1,167 @@
+// `wherefore generate CONFIG.yaml --seed S --out F --truth F`: messages of a system that exists only in a config, and the
+// truth about what caused what, to measure inference with.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "scenario/message_generator_text.h"
+#include "scenario/scenario.h"
+
+namespace wf {
+namespace {
+
+struct GenerateFlags {
+  std::string config, out, truth, as = "text", start;
+  uint64_t seed = 1;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// A file that has its name only when it is whole. What is no regular file (a pipe, /dev/null) is written as it is.
+class WholeFile {
+ public:
+  ~WholeFile() {
+    if (file_ == nullptr || file_ == stdout) return;
+    std::fclose(file_);
+    if (written_to_ != path_) std::remove(written_to_.c_str());
+  }
+
+  Status Open(const std::string& path) {
+    path_ = written_to_ = path;
+    struct stat there = {};
+    if (path == "-") {
+      file_ = stdout;
+      return {};
+    }
+    if (::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) written_to_ += ".part";
+    file_ = std::fopen(written_to_.c_str(), "wb");
+    if (file_ == nullptr) return Failed();
+    return {};
+  }
+  Status Write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) return Failed();
+    return {};
+  }
+  Status Finish() {
+    if (file_ == nullptr) return {};
+    if (std::fflush(file_) != 0) return Failed();
+    if (file_ == stdout) return {};
+    std::FILE* file = std::exchange(file_, nullptr);
+    if (std::fclose(file) != 0) return Failed();
+    if (written_to_ != path_ && std::rename(written_to_.c_str(), path_.c_str()) != 0)
+      return Failed();
+    return {};
+  }
+
+ private:
+  Error Failed() const {
+    return EnvironmentError(written_to_ + ": " + std::strerror(errno),
+                            "is the folder writable, and is there room?");
+  }
+  std::string path_, written_to_;
+  std::FILE* file_ = nullptr;
+};
+
+Result<GeneratorConfig> ReadConfig(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return BadInput(path + ": cannot be read, or is empty", "name a file as in config/generate/");
+  return ReadGeneratorConfig(text.str(), path);
+}
+
+std::string Summary(const GeneratedText& done, const GenerateFlags& flags,
+                    const std::string& format) {
+  const GeneratorCounts& counts = done.counts;
+  if (format == "json") {
+    JsonWriter json;
+    json.BeginObject().Field("seed", flags.seed).Field("messages", counts.messages);
+    json.Field("calls", counts.calls).Field("paths", counts.paths).Field("lines", done.lines);
+    json.Field("lost_messages", counts.lost).Field("cut_paths", counts.paths_cut);
+    json.EndObject();
+    return json.Take() + "\n";
+  }
+  std::string text = fmt::format("{} messages of {} paths in {}\n", counts.messages - counts.lost,
+                                 counts.paths, flags.out);
+  if (counts.lost > 0) {
+    text += fmt::format("{} messages of {} paths were lost by the sniffer\n", counts.lost,
+                        counts.paths_cut);
+  }
+  if (!flags.truth.empty()) text += fmt::format("the truth in {}\n", flags.truth);
+  return text;
+}
+
+Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
+  if (flags.out.empty())
+    return BadInput("generate: --out is missing", "name the file to write; - is standard output");
+  if (flags.truth == flags.out)
+    return BadInput("generate: --truth is the file of --out", "give it a file of its own");
+  GeneratorRequest request;
+  request.seed = flags.seed;
+  request.start = kScenarioStart;
+  if (!flags.start.empty()) {
+    WF_ASSIGN(request.start, ParseInstant(flags.start, Now()));
+  }
+  WF_ASSIGN(const GeneratorConfig config, ReadConfig(flags.config));
+
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { interrupted = 1; };
+  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
+  ::sigaction(SIGINT, &stop, nullptr);
+  WholeFile out, truth;
+  WF_TRY(out.Open(flags.out));
+  TextSink truth_sink;
+  if (!flags.truth.empty()) {
+    WF_TRY(truth.Open(flags.truth));
+    truth_sink = [&](std::string_view text) { return truth.Write(text); };
+  }
+  ProgressCount progress("generating", common.format, "bytes");
+  int64_t bytes = 0;
+  const auto write = [&](std::string_view text) -> Status {
+    if (interrupted != 0)
+      return EnvironmentError("interrupted", "nothing is left behind; begin again");
+    progress.Show(bytes += static_cast<int64_t>(text.size()));
+    return out.Write(text);
+  };
+  const Result<GeneratedText> done = GenerateText(config, request, write, truth_sink);
+  progress.Finish();
+  if (!done.ok()) return done.error();
+  WF_TRY(truth.Finish());
+  WF_TRY(out.Finish());
+  // Where the messages go, nothing else does.
+  if (flags.out == "-" || flags.truth == "-") return {};
+  return Print(Summary(*done, flags, common.format));
+}
+
+}  // namespace
+
+Verb AddGenerate(CLI::App& root) {
+  Verb verb =
+      MakeVerb(root, "generate", "Messages of a made-up system, with the truth about their causes");
+  const auto flags = std::make_shared<GenerateFlags>();
+  verb.app->add_option("CONFIG", flags->config, "a YAML file of tracelets; see config/generate/")
+      ->required();
+  verb.app->add_option("--seed", flags->seed, "the same seed gives the same bytes")
+      ->capture_default_str();
+  verb.app->add_option("--out", flags->out, "the file of messages to write; - is standard output");
+  verb.app->add_option("--truth", flags->truth, "the file of true assignments to write");
+  verb.app->add_option("--as", flags->as, "what the messages are written as: text, pcap or otlp")
+      ->check(CLI::IsMember({"text", "pcap", "otlp"}))
+      ->capture_default_str();
+  verb.app->add_option("--start", flags->start,
+                       "time of the first message: 3h back from now, RFC 3339, or Unix ns");
+  verb.run = [flags, common = verb.common] { return RunGenerate(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf

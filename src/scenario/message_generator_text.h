@@ -1,0 +1,34 @@
+// Generated messages → message text (docs/MESSAGES.md) and the truth: the request each request was caused by, as
+// assignments without a probability.
+//
+// A line is written for each sighting that the sniffer did not lose: one by the common clock, or, when clocks differ,
+// one by the sender's and one by the receiver's. Lines stand in the order of the times they show. A request is called by
+// the number of the first line that shows it. One whose cause was lost is a root as far as anybody can see.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "scenario/message_generator.h"
+
+namespace wf {
+
+// Takes text in large pieces.
+using TextSink = std::function<Status(std::string_view)>;
+
+struct GeneratorRequest {
+  uint64_t seed = 1;
+  Nanos start = 0;  // Unix time of the trace's beginning
+};
+
+struct GeneratedText {
+  GeneratorCounts counts;
+  uint64_t lines = 0;  // of the messages
+};
+
+// `truth` may be empty. Both are called alternately, while the trace is generated.
+Result<GeneratedText> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
+                                   const TextSink& messages, const TextSink& truth);
+
+}  // namespace wf
