@@ -33,6 +33,9 @@ IpAddress Ipv4Address(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
 constexpr uint8_t kProtocolIcmp = 1, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolGre = 47,
                   kProtocolIcmp6 = 58;
 
+// TCP's flags (RFC 9293 §3.1), as they stand in its header.
+constexpr uint8_t kTcpFin = 0x01, kTcpSyn = 0x02, kTcpRst = 0x04, kTcpPsh = 0x08, kTcpAck = 0x10;
+
 struct FiveTuple {
   IpAddress source, destination;
   uint16_t source_port = 0, destination_port = 0;  // 0 where the protocol has none

@@ -169,5 +169,45 @@ TEST(PacketEncoder, ChecksumsAreRight) {
   EXPECT_EQ(fold(sum), 0xffffu);
 }
 
+// Sums that include a right checksum come to nothing (RFC 1071).
+bool ChecksumHolds(const PacketHeaders& h) {
+  uint64_t sum = h.flow.protocol + h.transport.size();
+  const size_t size = h.flow.source.version == 4 ? 4 : 16;
+  for (const IpAddress* address : {&h.flow.source, &h.flow.destination}) {
+    for (size_t i = 0; i < size; ++i) sum += uint64_t{address->bytes[i]} << (i % 2 == 0 ? 8 : 0);
+  }
+  for (size_t i = 0; i < h.transport.size(); ++i)
+    sum += uint64_t{Read8(h.transport, i)} << (i % 2 == 0 ? 8 : 0);
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
+}
+
+TEST(PacketDecoder, ReadsWhatTheTcpEncoderWrites) {
+  EXPECT_TRUE(rc::check([](uint32_t sequence, uint32_t acknowledgement, uint16_t port,
+                           uint16_t ip_id, const std::string& payload) {
+    FiveTuple flow;
+    flow.protocol = kProtocolTcp;
+    flow.source_port = port;
+    flow.destination_port = 80;
+    for (const uint8_t version : {4, 6}) {
+      flow.source = flow.destination = IpAddress{};
+      flow.source.version = flow.destination.version = version;
+      flow.source.bytes[0] = 10;
+      flow.destination.bytes[1] = 11;
+      const std::string bytes =
+          EncodeTcpPacket(flow, sequence, acknowledgement, kTcpPsh | kTcpAck, payload, ip_id);
+      PacketHeaders h;
+      RC_ASSERT(DecodePacket(LinkType::kRawIp, bytes, h) == PacketFault::kNone);
+      RC_ASSERT(h.flow == flow);
+      RC_ASSERT(h.tcp_sequence == sequence);
+      RC_ASSERT(h.tcp_acknowledgement == acknowledgement);
+      RC_ASSERT(h.tcp_flags == (kTcpPsh | kTcpAck));
+      RC_ASSERT(h.payload == payload);
+      RC_ASSERT(h.payload_length == payload.size());
+      RC_ASSERT(ChecksumHolds(h));
+    }
+  }));
+}
+
 }  // namespace
 }  // namespace wf

@@ -1,4 +1,4 @@
-// UDP packets of our own making: for captures that we write, and for tests.
+// UDP and TCP packets of our own making: for captures that we write, and for tests.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@ namespace wf {
 
 // IPv4 or IPv6 as the addresses are, header and checksums included; as LinkType::kRawIp.
 std::string EncodeUdpPacket(const FiveTuple& flow, uint16_t ip_id, std::string_view payload);
+
+// The same of TCP, without options. `flags`: kTcpSyn ... together.
+std::string EncodeTcpPacket(const FiveTuple& flow, uint32_t sequence, uint32_t acknowledgement,
+                            uint8_t flags, std::string_view payload, uint16_t ip_id = 0);
 
 // The header of a Linux cooked capture, version 2, before an IP packet.
 std::string CookedHeader2(uint32_t interface, PacketDirection direction, uint8_t ip_version);
