@@ -14,6 +14,8 @@
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
+#include "scenario/message_generator_otlp.h"
+#include "scenario/message_generator_pcap.h"
 #include "scenario/message_generator_text.h"
 #include "scenario/scenario.h"
 
@@ -33,7 +35,7 @@ class WholeFile {
   ~WholeFile() {
     if (file_ == nullptr || file_ == stdout) return;
     std::fclose(file_);
-    if (written_to_ != path_) std::remove(written_to_.c_str());
+    if (renamed()) std::remove(written_to_.c_str());
   }
 
   Status Open(const std::string& path) {
@@ -58,10 +60,11 @@ class WholeFile {
     if (file_ == stdout) return {};
     std::FILE* file = std::exchange(file_, nullptr);
     if (std::fclose(file) != 0) return Failed();
-    if (written_to_ != path_ && std::rename(written_to_.c_str(), path_.c_str()) != 0)
-      return Failed();
+    if (renamed() && std::rename(written_to_.c_str(), path_.c_str()) != 0) return Failed();
     return {};
   }
+  const std::string& written_to() const { return written_to_; }
+  bool renamed() const { return written_to_ != path_; }
 
  private:
   Error Failed() const {
@@ -80,7 +83,7 @@ Result<GeneratorConfig> ReadConfig(const std::string& path) {
   return ReadGeneratorConfig(text.str(), path);
 }
 
-std::string Summary(const GeneratedText& done, const GenerateFlags& flags,
+std::string Summary(const GeneratedTrace& done, const GenerateFlags& flags,
                     const std::string& format) {
   const GeneratorCounts& counts = done.counts;
   if (format == "json") {
@@ -99,6 +102,38 @@ std::string Summary(const GeneratedText& done, const GenerateFlags& flags,
   }
   if (!flags.truth.empty()) text += fmt::format("the truth in {}\n", flags.truth);
   return text;
+}
+
+Status CheckInterrupted() {
+  if (interrupted == 0) return {};
+  return EnvironmentError("interrupted", "nothing is left behind; begin again");
+}
+
+Result<GeneratedTrace> WriteText(const GenerateFlags& flags, const GeneratorConfig& config,
+                                 const GeneratorRequest& request, WholeFile& out,
+                                 const TextSink& truth, ProgressCount& progress) {
+  int64_t bytes = 0;
+  const auto write = [&](std::string_view text) -> Status {
+    WF_TRY(CheckInterrupted());
+    progress.Show(bytes += static_cast<int64_t>(text.size()));
+    return out.Write(text);
+  };
+  return flags.as == "otlp" ? GenerateOtlp(config, request, write, truth)
+                            : GenerateText(config, request, write, truth);
+}
+
+// Through the library of captures, which opens files by name: the one that `out` has made.
+Result<GeneratedTrace> WritePcap(const GeneratorConfig& config, const GeneratorRequest& request,
+                                 const WholeFile& out, const TextSink& truth,
+                                 ProgressCount& progress) {
+  WF_ASSIGN(const auto capture, CaptureWriter::Create(out.written_to(), LinkType::kRawIp));
+  WF_ASSIGN(const GeneratedTrace done,
+            GeneratePcap(config, request, *capture, truth, [&](uint64_t packets) -> Status {
+              progress.Show(static_cast<int64_t>(packets));
+              return CheckInterrupted();
+            }));
+  WF_TRY(capture->Close());
+  return done;
 }
 
 Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
@@ -125,19 +160,20 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
     WF_TRY(truth.Open(flags.truth));
     truth_sink = [&](std::string_view text) { return truth.Write(text); };
   }
-  ProgressCount progress("generating", common.format, "bytes");
-  int64_t bytes = 0;
-  const auto write = [&](std::string_view text) -> Status {
-    if (interrupted != 0)
-      return EnvironmentError("interrupted", "nothing is left behind; begin again");
-    progress.Show(bytes += static_cast<int64_t>(text.size()));
-    return out.Write(text);
-  };
-  const Result<GeneratedText> done = GenerateText(config, request, write, truth_sink);
+  ProgressCount progress("generating", common.format, flags.as == "pcap" ? "packets" : "bytes");
+  const Result<GeneratedTrace> done =
+      flags.as == "pcap" ? WritePcap(config, request, out, truth_sink, progress)
+                         : WriteText(flags, config, request, out, truth_sink, progress);
   progress.Finish();
   if (!done.ok()) return done.error();
   WF_TRY(truth.Finish());
   WF_TRY(out.Finish());
+  if (flags.as == "pcap" && out.renamed()) {
+    WholeFile names;
+    WF_TRY(names.Open(flags.out + ".nodes"));
+    WF_TRY(names.Write(GeneratedNodeNames(config)));
+    WF_TRY(names.Finish());
+  }
   // Where the messages go, nothing else does.
   if (flags.out == "-" || flags.truth == "-") return {};
   return Print(Summary(*done, flags, common.format));

@@ -9,8 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "scenario/message_generator_config.h"
@@ -51,6 +52,18 @@ struct GeneratorCounts {
   uint64_t lost = 0;       // messages
   uint64_t paths_cut = 0;  // paths that lost a message
 };
+
+// What the writers of the formats share.
+struct GeneratorRequest {
+  uint64_t seed = 1;
+  Nanos start = 0;  // Unix time of the trace's beginning
+};
+struct GeneratedTrace {
+  GeneratorCounts counts;
+  uint64_t lines = 0;  // of message text; sightings that the other formats would be printed as
+};
+// Takes text in large pieces.
+using TextSink = std::function<Status(std::string_view)>;
 
 class MessageGenerator {
  public:

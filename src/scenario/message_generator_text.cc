@@ -41,7 +41,7 @@ class TextWriter {
     PrepareWords();
   }
 
-  Result<GeneratedText> Run() {
+  Result<GeneratedTrace> Run() {
     GeneratedMessage message;
     while (generator_.Next(message)) {
       Take(message);
@@ -49,7 +49,7 @@ class TextWriter {
     }
     WriteWaiting(INT64_MAX);
     WF_TRY(Flush());
-    return GeneratedText{generator_.counts(), lines_};
+    return GeneratedTrace{generator_.counts(), lines_};
   }
 
  private:
@@ -175,8 +175,8 @@ class TextWriter {
 
 }  // namespace
 
-Result<GeneratedText> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
-                                   const TextSink& messages, const TextSink& truth) {
+Result<GeneratedTrace> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
+                                    const TextSink& messages, const TextSink& truth) {
   Nanos least = 0;
   for (const Nanos skew : config.skews) least = std::min(least, skew);
   if (request.start + least < 0)

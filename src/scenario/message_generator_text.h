@@ -6,29 +6,12 @@
 // the number of the first line that shows it. One whose cause was lost is a root as far as anybody can see.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-
 #include "scenario/message_generator.h"
 
 namespace wf {
 
-// Takes text in large pieces.
-using TextSink = std::function<Status(std::string_view)>;
-
-struct GeneratorRequest {
-  uint64_t seed = 1;
-  Nanos start = 0;  // Unix time of the trace's beginning
-};
-
-struct GeneratedText {
-  GeneratorCounts counts;
-  uint64_t lines = 0;  // of the messages
-};
-
 // `truth` may be empty. Both are called alternately, while the trace is generated.
-Result<GeneratedText> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
-                                   const TextSink& messages, const TextSink& truth);
+Result<GeneratedTrace> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
+                                    const TextSink& messages, const TextSink& truth);
 
 }  // namespace wf
