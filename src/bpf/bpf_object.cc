@@ -39,6 +39,9 @@ bpf_prog_load_opts LoadOptions(BpfProgramType type) {
   return options;
 }
 
+// What a reader's callback answers when it has taken enough: libbpf stops behind that record and passes the value on.
+constexpr int kEnough = -ECANCELED;
+
 // The kernel lets only some helpers be called by programs whose licence is not the GPL's. Ours call none of those.
 constexpr char kLicence[] = "Apache-2.0", kTracepointLicence[] = "Dual BSD/GPL";
 
@@ -112,6 +115,7 @@ Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape) {
   if (fd < 0) return BpfError(fmt::format("BPF map {}", name), -fd);
   BpfMap map;
   map.fd_ = FileDescriptor(fd);
+  map.shape_ = shape;
   return map;
 }
 
@@ -157,13 +161,19 @@ Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
 Result<BpfRingReader> BpfRingReader::Open(const BpfMap& ring, Take take) {
   SilenceLibbpf();
   BpfRingReader reader;
-  reader.take_ = std::make_unique<Take>(std::move(take));
+  reader.reading_ = std::make_unique<Reading>();
+  reader.reading_->take = std::move(take);
+  reader.reading_->ring_bytes = ring.shape().entries;
   const auto on_record = [](void* context, void* data, size_t size) {
-    (*static_cast<Take*>(context))({static_cast<const char*>(data), size});
-    return 0;
+    auto& reading = *static_cast<Reading*>(context);
+    reading.take({static_cast<const char*>(data), size});
+    ++reading.records;
+    // As it lies in the ring: behind a header, in multiples of eight.
+    reading.bytes += (size + 2 * BPF_RINGBUF_HDR_SZ - 1) / BPF_RINGBUF_HDR_SZ * BPF_RINGBUF_HDR_SZ;
+    return reading.bytes < reading.ring_bytes ? 0 : kEnough;
   };
   errno = 0;
-  reader.ring_ = ring_buffer__new(ring.fd(), on_record, reader.take_.get(), nullptr);
+  reader.ring_ = ring_buffer__new(ring.fd(), on_record, reader.reading_.get(), nullptr);
   if (reader.ring_ == nullptr) return BpfError("BPF ring buffer", errno != 0 ? errno : ENOMEM);
   return reader;
 }
@@ -172,14 +182,15 @@ BpfRingReader::~BpfRingReader() {
   if (ring_ != nullptr) ring_buffer__free(ring_);
 }
 BpfRingReader::BpfRingReader(BpfRingReader&& other) noexcept
-    : take_(std::move(other.take_)), ring_(std::exchange(other.ring_, nullptr)) {}
+    : reading_(std::move(other.reading_)), ring_(std::exchange(other.ring_, nullptr)) {}
 
 Result<int> BpfRingReader::Poll(int milliseconds) {
+  reading_->bytes = 0;
+  reading_->records = 0;
   int taken = ring_buffer__consume(ring_);
   if (taken == 0 && milliseconds > 0) taken = ring_buffer__poll(ring_, milliseconds);
-  if (taken == -EINTR) return 0;
-  if (taken < 0) return BpfError("BPF ring buffer", -taken);
-  return taken;
+  if (taken < 0 && taken != kEnough && taken != -EINTR) return BpfError("BPF ring buffer", -taken);
+  return reading_->records;
 }
 
 }  // namespace wf

@@ -35,6 +35,7 @@ class BpfMap {
   static Result<BpfMap> Create(const char* name, const Shape& shape);
 
   int fd() const { return fd_.get(); }
+  const Shape& shape() const { return shape_; }
   // False if there is none of this key. The buffers have the shape's sizes.
   bool Lookup(const void* key, void* value) const;
   // `key` becomes the key after it, or the first one for a null `after`. False at the end.
@@ -45,6 +46,7 @@ class BpfMap {
 
  private:
   FileDescriptor fd_;
+  Shape shape_;
 };
 
 // Whether uprobes are attached by the dozen here; programs must be loaded for it.
@@ -75,12 +77,20 @@ class BpfRingReader {
   BpfRingReader(BpfRingReader&&) noexcept;
   BpfRingReader& operator=(BpfRingReader&&) = delete;
 
-  // Takes what is there; if nothing is, waits up to `milliseconds` for it. Returns how many records.
+  // Takes what is there; if nothing is, waits up to `milliseconds` for it. Returns how many records. What was in the
+  // ring at the call is taken, but not more than one ringful: programs that fill it faster than it is read would keep
+  // us here for ever, deaf to Ctrl-C.
   Result<int> Poll(int milliseconds);
 
  private:
+  struct Reading {
+    Take take;
+    size_t ring_bytes = 0;
+    size_t bytes = 0;  // taken by this call of Poll
+    int records = 0;
+  };
   BpfRingReader() = default;
-  std::unique_ptr<Take> take_;  // its address stays where libbpf knows it
+  std::unique_ptr<Reading> reading_;  // its address stays where libbpf knows it
   ring_buffer* ring_ = nullptr;
 };
 
