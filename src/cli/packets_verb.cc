@@ -2,8 +2,11 @@
 // events for `explain --events`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "import/packets/capture_pair.h"
 #include "import/packets/int_passages.h"
@@ -20,13 +23,21 @@ struct PacketsFlags {
   uint16_t int_port = 0;
 };
 
+volatile std::sig_atomic_t interrupted = 0;
+
+struct CaptureFile {
+  std::string path;
+  bool named =
+      false;  // by the user, who wants to know if it cannot be read; else found in a folder
+};
+
 // A folder (that of `serve --int`) stands for its captures, in the order of their names.
-Result<std::vector<std::string>> ListCaptures(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
+Result<std::vector<CaptureFile>> ListCaptures(const std::vector<std::string>& paths) {
+  std::vector<CaptureFile> files;
   for (const std::string& path : paths) {
     std::error_code code;
     if (!fs::is_directory(path, code)) {
-      files.push_back(path);
+      files.push_back({path, true});
       continue;
     }
     std::vector<std::string> found;
@@ -37,7 +48,7 @@ Result<std::vector<std::string>> ListCaptures(const std::vector<std::string>& pa
     if (code) return EnvironmentError(path + ": " + code.message(), "is the folder readable?");
     if (found.empty()) return BadInput(path + ": no .pcap in it", "name the captures themselves");
     std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
+    for (const std::string& file : found) files.push_back({file, false});
   }
   return files;
 }
@@ -89,24 +100,98 @@ Status CheckFlags(const PacketsFlags& flags) {
   return {};
 }
 
+Result<std::vector<CapturePair>> ListPairs(const PacketsFlags& flags) {
+  std::vector<CapturePair> pairs;
+  for (size_t i = 0; i < flags.queues.size(); ++i) {
+    WF_ASSIGN(const QueueName queue, ParseQueue(flags.queues[i]));
+    pairs.push_back({queue, SplitPaths(flags.before[i]), flags.after[i]});
+  }
+  return pairs;
+}
+
+size_t SizeOf(const std::string& path) {
+  std::error_code code;
+  const auto size = fs::file_size(path, code);
+  return code ? 0 : static_cast<size_t>(size);
+}
+
+size_t SizeOf(const CapturePair& pair) {
+  size_t size = SizeOf(pair.after);
+  for (const std::string& path : pair.before) size += SizeOf(path);
+  return size;
+}
+
+// Reads everything, with one bar over all files. A folder's files come and go while a server runs (retention deletes
+// the oldest), so one of them that cannot be read is named and counted, and the rest goes on.
+Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<CapturePair>& pairs,
+                    uint16_t int_port, const std::string& format, PacketPassages& passages,
+                    std::string& left_out) {
+  size_t total = 0, done = 0, unreadable = 0;
+  for (const CaptureFile& capture : captures) total += SizeOf(capture.path);
+  for (const CapturePair& pair : pairs) total += SizeOf(pair);
+  ProgressBar progress("reading", static_cast<int64_t>(total), format);
+  const CaptureProgress show = [&](size_t bytes) {
+    progress.Show(done + bytes);
+    return interrupted == 0;
+  };
+  IntPassages reports(passages);
+  for (const CaptureFile& capture : captures) {
+    const Status added = reports.AddCapture(capture.path, int_port, show);
+    if (!added.ok()) {
+      // None of them: then it is no trifle.
+      const bool all = ++unreadable == captures.size() && pairs.empty();
+      if (capture.named || interrupted != 0 || all) {
+        progress.Finish();
+        return added;
+      }
+      left_out += "left out: " + added.error().message + "\n";
+      passages.Count("unreadable_files");
+    }
+    done += SizeOf(capture.path);
+  }
+  for (const CapturePair& pair : pairs) {
+    const Status added = AddCapturePair(pair, passages, show);
+    if (!added.ok()) {
+      progress.Finish();
+      return added;
+    }
+    done += SizeOf(pair);
+  }
+  progress.Finish();
+  return {};
+}
+
+Status WriteEvents(PacketPassages& passages, const std::string& out, const std::string& format) {
+  const PacketEvents events = MakePacketEvents(passages);
+  ProgressCount progress("written", format);
+  const Status written = WritePacketEvents(events, out, [&](int64_t count) {
+    progress.Show(count);
+    return interrupted == 0;
+  });
+  progress.Finish();
+  return written;
+}
+
 Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
   WF_TRY(CheckFlags(flags));
   PacketPassages passages;
   WF_ASSIGN(const auto captures, ListCaptures(flags.captures));
-  IntPassages reports(passages);
-  for (const std::string& path : captures) WF_TRY(reports.AddCapture(path, flags.int_port));
-  for (size_t i = 0; i < flags.queues.size(); ++i) {
-    WF_ASSIGN(const QueueName queue, ParseQueue(flags.queues[i]));
-    WF_TRY(AddCapturePair({queue, SplitPaths(flags.before[i]), flags.after[i]}, passages));
-  }
+  WF_ASSIGN(const auto pairs, ListPairs(flags));
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { interrupted = 1; };
+  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
+  ::sigaction(SIGINT, &stop, nullptr);
+  std::string left_out;
+  WF_TRY(ReadPassages(captures, pairs, flags.int_port, common.format, passages, left_out));
   if (passages.passages.empty()) {
-    return NotFound(
-        "packets: no packet at a queue in what was given:\n" + PacketCountsText(passages),
-        captures.empty() ? "are the captures of the same time, on both sides of one queue?"
-                         : "INT reports of version 2.0 with ingress and egress times are read");
+    return NotFound("packets: no packet at a queue in what was given:\n" + left_out +
+                        PacketCountsText(passages),
+                    captures.empty()
+                        ? "are the captures of the same time, on both sides of one queue?"
+                        : "INT reports of version 2.0 with ingress and egress times are read");
   }
-  const PacketEvents events = MakePacketEvents(passages);
-  WF_TRY(WritePacketEvents(events, flags.out));
+  WF_TRY(WriteEvents(passages, flags.out, common.format));
+  std::fputs(left_out.c_str(), stderr);
   return Print(common.format == "json" ? PacketCountsJson(passages) : PacketCountsText(passages));
 }
 

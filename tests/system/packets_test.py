@@ -3,6 +3,8 @@
 # parallel: yes
 """`wherefore packets`: INT reports and pairs of captures become events that `explain --events` understands, and the
 flow that was in the way is named. `serve --int` keeps what it receives for the same verb."""
+import pty
+
 from harness import *
 from packet_bytes import *
 
@@ -176,6 +178,75 @@ def refused():
     check("nothing was written", not os.path.exists(out) and not os.path.exists(out + ".part"))
 
 
+def folders():
+    """While a server runs, files of its folder come and go."""
+    out = folder("folder.jsonl")
+    base = folder("captures")
+    os.mkdir(base)
+    whole = int_capture(congestion())
+
+    def put(name, data):
+        with open(os.path.join(base, name), "wb") as file:
+            file.write(data)
+
+    half = 24 + (len(whole) - 24) // 22 * 11
+    put("1.pcap", whole[:half])
+    put("2.pcap", b"not a capture")
+    os.symlink(os.path.join(base, "gone"), os.path.join(base, "3.pcap"))
+    put("4.pcap", whole[:24] + whole[half:])
+    ran = must(cli("packets", base, "--out", out))
+    equal("one that is no capture and one that vanished are counted, the rest is read",
+          (ran.json["unreadable_files"], ran.json["passages"]), (2, 22))
+    check("both are named", b"2.pcap" in ran.err and b"3.pcap" in ran.err and b"4.pcap" not in ran.err, ran.err)
+    os.remove(os.path.join(base, "1.pcap"))
+    os.remove(os.path.join(base, "4.pcap"))
+    ran = cli("packets", base, "--out", folder("never.jsonl"))
+    check("when none can be read, that is the answer", ran.code != 0 and ran.out == b"" and ".pcap" in ran.error["message"],
+          ran)
+
+
+def long_work():
+    """A capture that comes slowly, by a pipe: a bar on a terminal, none in JSON, and Ctrl-C ends it."""
+    pipe, out = folder("slow.pcap"), folder("slow.jsonl")
+    os.mkfifo(pipe)
+    whole = int_capture(congestion())
+    half = whole[:24 + (len(whole) - 24) // 22 * 11]
+
+    def start(*flags):
+        master, slave = pty.openpty()
+        child = subprocess.Popen([WHEREFORE, "packets", pipe, "--out", out, *flags], stdout=subprocess.PIPE, stderr=slave,
+                                 env=environment())
+        os.close(slave)
+        return child, master
+
+    def shown(master):
+        text = b""
+        with contextlib.suppress(OSError):  # the other end is closed: all was read
+            while piece := os.read(master, 4096):
+                text += piece
+        os.close(master)
+        return text.decode()
+
+    for flags in ((), ("--format", "json")):
+        child, master = start(*flags)
+        with open(pipe, "wb", buffering=0) as file:
+            file.write(half)
+            time.sleep(0.3)  # a bar is drawn at most every 100 ms
+            file.write(whole[len(half):])
+        child.communicate(timeout=60)
+        text = shown(master)
+        equal(f"a bar on a terminal, none in JSON: {flags}", ("reading" in text, child.returncode), (not flags, 0))
+    os.remove(out)
+    child, master = start()
+    with open(pipe, "wb", buffering=0) as file:
+        file.write(half)
+        check("it waits for more", not wait_for(lambda: child.poll() is not None, 0.5))
+        child.send_signal(signal.SIGINT)
+        printed, _ = child.communicate(timeout=60)
+    equal("Ctrl-C ends it, with nothing written", (child.returncode, printed, os.path.exists(out)), (3, b"", False))
+    check("and it says so", "stopped" in shown(master))
+
+
 def served():
     """Reports by UDP, kept over a kill, and explained from the store's folder."""
     store = folder("store")
@@ -216,4 +287,4 @@ def served():
     check("an address that is none is refused", ran.code == 2 and "--int" in ran.error["message"], ran)
 
 
-run(int_reports, coalesced_reports, capture_pairs, counted, refused, served)
+run(int_reports, coalesced_reports, capture_pairs, counted, refused, folders, long_work, served)

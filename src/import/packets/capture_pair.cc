@@ -19,15 +19,24 @@ struct HashOf {
 
 enum class Side : uint8_t { kBefore, kAfter };
 
-Status ReadSide(const std::string& path, Side side, size_t payload_limit, PacketPassages& out,
+// What the files of a pair are read with.
+struct PairReading {
+  size_t payload_limit;
+  const CaptureProgress& progress;
+  size_t bytes = 0;
+};
+
+Status ReadSide(const std::string& path, Side side, PairReading& reading, PacketPassages& out,
                 std::vector<SightedPacket>& sightings) {
   WF_ASSIGN(const auto reader, CaptureReader::Open(path));
-  PacketSighter sighter(out, payload_limit);
+  PacketSighter sighter(out, reading.payload_limit);
   const PacketDirection other =
       side == Side::kBefore ? PacketDirection::kOutgoing : PacketDirection::kIncoming;
   while (const auto packet = reader->Next()) {
+    reading.bytes += packet->bytes.size() + kCaptureRecordHeader;
+    if (reading.progress && !reading.progress(reading.bytes)) return CaptureStopped();
     out.Count("packets");
-    out.Count("bytes", static_cast<int64_t>(packet->bytes.size()) + 16);
+    out.Count("bytes", static_cast<int64_t>(packet->bytes.size() + kCaptureRecordHeader));
     PacketHeaders headers;
     const PacketFault fault = DecodePacket(packet->link, packet->bytes, headers);
     if (fault != PacketFault::kNone) {
@@ -40,6 +49,8 @@ Status ReadSide(const std::string& path, Side side, size_t payload_limit, Packet
     }
     sightings.push_back(sighter.Sight(packet->time_ns, headers));
   }
+  // A signal in the middle of reading looks like the file's end.
+  if (reading.progress && !reading.progress(reading.bytes)) return CaptureStopped();
   if (reader->truncated()) out.Count("truncated_files");
   return {};
 }
@@ -109,12 +120,14 @@ void MatchSightings(const QueueName& queue, const std::vector<SightedPacket>& be
   out.Count("unmatched_before", static_cast<int64_t>(before.size()) - matched);
 }
 
-Status AddCapturePair(const CapturePair& pair, PacketPassages& out) {
+Status AddCapturePair(const CapturePair& pair, PacketPassages& out,
+                      const CaptureProgress& progress) {
   WF_ASSIGN(const size_t limit, PayloadLimit(pair));
+  PairReading reading{limit, progress};
   std::vector<SightedPacket> before, after;
   for (const std::string& path : pair.before)
-    WF_TRY(ReadSide(path, Side::kBefore, limit, out, before));
-  WF_TRY(ReadSide(pair.after, Side::kAfter, limit, out, after));
+    WF_TRY(ReadSide(path, Side::kBefore, reading, out, before));
+  WF_TRY(ReadSide(pair.after, Side::kAfter, reading, out, after));
   const auto by_time = [](const SightedPacket& a, const SightedPacket& b) {
     return a.time_ns < b.time_ns;
   };

@@ -20,7 +20,9 @@ struct CapturePair {
 };
 
 // Linux cooked captures hold both directions: incoming packets count as before, outgoing ones as after.
-Status AddCapturePair(const CapturePair& pair, PacketPassages& out);
+// `progress` is told of the bytes of all its files together.
+Status AddCapturePair(const CapturePair& pair, PacketPassages& out,
+                      const CaptureProgress& progress = {});
 
 // One packet at one of the two places, for who captures by himself.
 struct SightedPacket {

@@ -144,11 +144,15 @@ void IntPassages::AddReport(const IntGroup& group, const IntReport& report) {
   }
 }
 
-Status IntPassages::AddCapture(const std::string& path, uint16_t port) {
+Status IntPassages::AddCapture(const std::string& path, uint16_t port,
+                               const CaptureProgress& progress) {
   WF_ASSIGN(const auto reader, CaptureReader::Open(path));
+  size_t bytes = 0;
   while (const auto packet = reader->Next()) {
+    bytes += packet->bytes.size() + kCaptureRecordHeader;
+    if (progress && !progress(bytes)) return CaptureStopped();
     out_.Count("packets");
-    out_.Count("bytes", static_cast<int64_t>(packet->bytes.size()) + 16);  // as it lies in the file
+    out_.Count("bytes", static_cast<int64_t>(packet->bytes.size() + kCaptureRecordHeader));
     PacketHeaders headers;
     const PacketFault fault = DecodePacket(packet->link, packet->bytes, headers);
     if (fault != PacketFault::kNone) {
@@ -168,6 +172,8 @@ Status IntPassages::AddCapture(const std::string& path, uint16_t port) {
     }
     AddDatagram(ToString(headers.flow.source), headers.payload);
   }
+  // A signal in the middle of reading looks like the file's end.
+  if (progress && !progress(bytes)) return CaptureStopped();
   if (reader->truncated()) out_.Count("truncated_files");
   return {};
 }

@@ -36,8 +36,8 @@ class IntPassages {
   void AddDatagram(std::string_view sender, std::string_view datagram);
 
   // Every INT report of a capture, from any port, or from `port` alone (0: any). Returns an error only if the file
-  // cannot be read.
-  Status AddCapture(const std::string& path, uint16_t port);
+  // cannot be read, before anything was added, or if `progress` says to stop.
+  Status AddCapture(const std::string& path, uint16_t port, const CaptureProgress& progress = {});
 
  private:
   struct Packet {

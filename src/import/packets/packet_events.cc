@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "import/packets/switch_clocks.h"
 
@@ -98,6 +99,9 @@ PacketEvents MakePacketEvents(PacketPassages& all) {
   OrderByPosition(all.passages);
   all.Count("clocks_moved", static_cast<int64_t>(AlignSwitchClocks(all).size()));
   const std::vector<Nanos> starts = FindStarts(all);
+  // Of each queue the last packet that went through it. A look at all earlier hops of the packet would do, but forged
+  // reports may give one packet as many hops as they like.
+  std::vector<uint32_t> last_through(all.queues.size(), UINT32_MAX);
 
   EachPacket(all.passages, [&](size_t begin, size_t end) {
     PacketTrail trail;
@@ -131,11 +135,9 @@ PacketEvents MakePacketEvents(PacketPassages& all) {
       ProvenanceEvent hop;
       // A packet that comes through one queue twice (a loop) is told apart by its number.
       hop.id = fmt::format("{}@{}", packet, queue.text());
-      const bool again =
-          std::any_of(all.passages.begin() + static_cast<ptrdiff_t>(begin),
-                      all.passages.begin() + static_cast<ptrdiff_t>(i),
-                      [&](const QueuePassage& earlier) { return earlier.queue == passage.queue; });
-      if (again) hop.id += fmt::format(".{}", i - begin);
+      const auto number = static_cast<uint32_t>(out.trails.size());
+      if (std::exchange(last_through[passage.queue], number) == number)
+        hop.id += fmt::format(".{}", i - begin);
       hop.type = ProvenanceType::kDerive;
       hop.node = queue.node;
       hop.tuple = tuple;

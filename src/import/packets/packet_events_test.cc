@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <ctime>
 #include <set>
 
 #include "import/packets/packet_builders_test.h"
@@ -167,6 +168,30 @@ TEST(PacketEvents, ClocksThatContradictThemselvesStay) {
   EXPECT_EQ(passages.counts["clocks_contradict"], 1);
   EXPECT_EQ(passages.counts["clocks_moved"], 0);
   EXPECT_EQ(passages.counts["chain_breaks"], 2);
+}
+
+// Forged reports can give one packet any number of hops, each at a switch of its own or all at one.
+TEST(PacketEvents, OnePacketAtManyQueuesTakesTimeInProportion) {
+  const auto seconds = [](uint64_t hops) {
+    double least = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      Passages passages;
+      for (uint64_t i = 0; i < hops; ++i)
+        passages.Add(1, 1, std::to_string(i % (hops / 2)), static_cast<Nanos>(10 * i),
+                     static_cast<Nanos>(10 * i + 5));
+      timespec begin{}, end{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+      const PacketEvents events = MakePacketEvents(passages);
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+      EXPECT_EQ(events.events.size(), hops + 1);
+      least = std::min(least, static_cast<double>(end.tv_sec - begin.tv_sec) +
+                                  static_cast<double>(end.tv_nsec - begin.tv_nsec) / 1e9);
+    }
+    return least;
+  };
+  // Eight times the hops: eight times the time and a little, sorting included; 64 times if each looked at all others.
+  const double few = seconds(10'000), many = seconds(80'000);
+  EXPECT_LT(many, 24 * few);
 }
 
 TEST(PacketEvents, WhateverTheTimesTheContractHolds) {

@@ -40,6 +40,7 @@ const std::vector<PacketCountName>& PacketCountNames() {
   static const std::vector<PacketCountName> names = {
       {"packets", "packets in the captures"},
       {"bytes", "of them as they lie in the files"},
+      {"unreadable_files", "captures of a folder that could not be read"},
       {"truncated_files", "captures that end in the middle of a packet"},
       {"not_ip", "packets of other protocols than IP"},
       {"truncated_packets", "captured too short to hold their headers"},
@@ -73,6 +74,7 @@ const std::vector<PacketCountName>& PacketCountNames() {
       {"duplicates", "passages told twice"},
       {"clocks_moved", "switches whose clock was put forward"},
       {"clocks_contradict", "clocks could not be made to agree"},
+      {"clocks_unsettled", "clocks left alone: too many switches that disagree"},
       {"chain_breaks", "hops that cannot have followed the one before"},
       {"not_fifo", "packets that were overtaken in their queue"},
       {"queues", "queues"},
@@ -82,7 +84,8 @@ const std::vector<PacketCountName>& PacketCountNames() {
   return names;
 }
 
-Status WritePacketEvents(const PacketEvents& events, const std::string& path) {
+Status WritePacketEvents(const PacketEvents& events, const std::string& path,
+                         const WriteProgress& progress) {
   const std::string part = path + ".part";
   std::unique_ptr<std::FILE, CloseFile> file(std::fopen(part.c_str(), "wb"));
   if (file == nullptr) return Failed(part, errno);
@@ -95,9 +98,16 @@ Status WritePacketEvents(const PacketEvents& events, const std::string& path) {
     std::remove(part.c_str());
     return Failed(part, code);
   };
+  int64_t written = 0;
   for (const ProvenanceEvent& event : events.events) {
     AppendProvenanceLine(event, lines);
-    if (lines.size() >= kBuffered) WF_TRY(write());
+    ++written;
+    if (lines.size() < kBuffered) continue;
+    WF_TRY(write());
+    if (progress && !progress(written)) {
+      std::remove(part.c_str());
+      return CaptureStopped();
+    }
   }
   WF_TRY(write());
   if (std::fclose(file.release()) != 0 || std::rename(part.c_str(), path.c_str()) != 0) {

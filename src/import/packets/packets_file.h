@@ -1,6 +1,7 @@
 // The events of packets as a file for `explain --events`, and the account of how they came about.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,8 +13,12 @@
 
 namespace wf {
 
+// Told how many events were written so far; false: stop.
+using WriteProgress = std::function<bool(int64_t events)>;
+
 // JSON lines. The file does not appear before it is whole.
-Status WritePacketEvents(const PacketEvents& events, const std::string& path);
+Status WritePacketEvents(const PacketEvents& events, const std::string& path,
+                         const WriteProgress& progress = {});
 
 // Every name that may be counted, with what it means; in the order of the report.
 struct PacketCountName {

@@ -37,6 +37,10 @@ Hash128 PacketPassages::PacketId(const Hash128& content, const Hash128& place) {
   return hasher.Finish();
 }
 
+Error CaptureStopped() {
+  return EnvironmentError("packets: stopped; nothing was written", "run it again");
+}
+
 Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash) {
   Hasher128 hasher;
   hasher.Add(AddressBytes(headers.flow.source));

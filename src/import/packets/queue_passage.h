@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/nanos.h"
+#include "base/result.h"
 #include "import/pcap/packet.h"
 
 namespace wf {
@@ -57,6 +59,13 @@ struct PacketPassages {
   std::map<std::string, uint32_t> flow_index_;
   std::map<std::pair<Hash128, Hash128>, uint32_t> seen_;
 };
+
+// In front of each packet in a capture file.
+constexpr size_t kCaptureRecordHeader = 16;
+
+// Told how many bytes of a file were read so far, now and then; false: stop. Stopping is an error of its caller's.
+using CaptureProgress = std::function<bool(size_t bytes)>;
+Error CaptureStopped();
 
 // A packet by its 5-tuple, IP id and TCP's sequence number, and what else is given (a hash of its payload).
 Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash);
