@@ -188,7 +188,10 @@ Result<int> BpfRingReader::Poll(int milliseconds) {
   reading_->bytes = 0;
   reading_->records = 0;
   int taken = ring_buffer__consume(ring_);
-  if (taken == 0 && milliseconds > 0) taken = ring_buffer__poll(ring_, milliseconds);
+  if (taken == 0 && milliseconds > 0) {
+    taken = ring_buffer__poll(ring_, milliseconds);
+    if (taken == 0) taken = ring_buffer__consume(ring_);  // what came without waking us
+  }
   if (taken < 0 && taken != kEnough && taken != -EINTR) return BpfError("BPF ring buffer", -taken);
   return reading_->records;
 }

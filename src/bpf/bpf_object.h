@@ -77,7 +77,8 @@ class BpfRingReader {
   BpfRingReader(BpfRingReader&&) noexcept;
   BpfRingReader& operator=(BpfRingReader&&) = delete;
 
-  // Takes what is there; if nothing is, waits up to `milliseconds` for it. Returns how many records. What was in the
+  // Takes what is there; if nothing is, waits up to `milliseconds` for it, or for so much that programs wake us
+  // (bpf/ring_submit.h). Returns how many records. What was in the
   // ring at the call is taken, but not more than one ringful: programs that fill it faster than it is read would keep
   // us here for ever, deaf to Ctrl-C.
   Result<int> Poll(int milliseconds);

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <thread>
 
 #include "bpf/assembler.h"
 #include "bpf/bpf_object.h"
+#include "bpf/ring_submit.h"
 
 namespace wf {
 namespace {
@@ -45,9 +47,8 @@ Result<Filled> MakeFilled() {
   a.Move(R::r3, 0);
   a.Call(BPF_FUNC_ringbuf_reserve);
   a.JumpIf(R::r0, BpfCondition::kEqual, 0, out);
-  a.Move(R::r1, R::r0);
-  a.Move(R::r2, 0);
-  a.Call(BPF_FUNC_ringbuf_submit);
+  a.Move(R::r6, R::r0);
+  AppendRingSubmit(a, filled.ring, R::r6);
   a.Bind(out);
   a.Return(0);
   WF_ASSIGN(filled.program, BpfProgram::Load("wf_test_fill", BpfProgramType::kPacket, a.Finish()));
@@ -81,6 +82,26 @@ TEST_F(RingReader, OnePollTakesAllThatWasThere) {
   EXPECT_EQ(*reader->Poll(0), 0);
   filled_->Fill(1);
   EXPECT_EQ(*reader->Poll(1000), 1);
+}
+
+// One record wakes nobody and is found when the wait is over; many end the wait, or the ring would be full before.
+TEST_F(RingReader, IsWokenWhenAQuarterIsFull) {
+  auto reader = BpfRingReader::Open(filled_->ring, [](std::string_view) {});
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  std::thread few([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    filled_->Fill(1);
+  });
+  EXPECT_EQ(*reader->Poll(200), 1);
+  few.join();
+  std::thread many([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    filled_->Fill(kRecordsInARing / 2);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_GT(*reader->Poll(600'000), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(5));
+  many.join();
 }
 
 // Whoever takes a record waits here until there is another, so the ring is never seen empty.

@@ -30,7 +30,7 @@ class LockProbe {
                                                    const LockProbeOptions& options, Take take);
   virtual ~LockProbe() = default;
 
-  // Gives what was released since the last call, in order; waits for the first up to `milliseconds`.
+  // Gives what was released since the last call, in order; if there are none, waits up to `milliseconds` and gives what came.
   virtual Status Poll(int milliseconds) = 0;
   // Locks that are wanted or held now.
   virtual std::vector<LockHolding> Unfinished() const = 0;

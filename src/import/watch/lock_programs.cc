@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "bpf/assembler.h"
+#include "bpf/ring_submit.h"
 
 namespace wf {
 namespace {
@@ -151,9 +152,8 @@ class Program {
     a_.Store(W::k4, R::r0, offsetof(LockRecord, thread), R::r1);
     a_.Load(W::k8, R::r1, R::r9, offsetof(Held, mode));
     a_.Store(W::k4, R::r0, offsetof(LockRecord, mode), R::r1);
-    a_.Move(R::r1, R::r0);
-    a_.Move(R::r2, 0);
-    a_.Call(BPF_FUNC_ringbuf_submit);
+    a_.Move(R::r9, R::r0);
+    AppendRingSubmit(a_, maps_.ring, R::r9);
     a_.Bind(told);
     if (then == Then::kGone) {
       Delete(maps_.held, kKey);
