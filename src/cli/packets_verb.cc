@@ -115,12 +115,6 @@ size_t SizeOf(const std::string& path) {
   return code ? 0 : static_cast<size_t>(size);
 }
 
-size_t SizeOf(const CapturePair& pair) {
-  size_t size = SizeOf(pair.after);
-  for (const std::string& path : pair.before) size += SizeOf(path);
-  return size;
-}
-
 // Reads everything, with one bar over all files. A folder's files come and go while a server runs (retention deletes
 // the oldest), so one of them that cannot be read is named and counted, and the rest goes on.
 Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<CapturePair>& pairs,
@@ -128,7 +122,10 @@ Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<
                     std::string& left_out) {
   size_t total = 0, done = 0, unreadable = 0;
   for (const CaptureFile& capture : captures) total += SizeOf(capture.path);
-  for (const CapturePair& pair : pairs) total += SizeOf(pair);
+  for (const CapturePair& pair : pairs) {
+    for (const std::string& path : pair.before) total += SizeOf(path);
+    total += SizeOf(pair.after);
+  }
   ProgressBar progress("reading", static_cast<int64_t>(total), format);
   const CaptureProgress show = [&](size_t bytes) {
     progress.Show(done + bytes);
@@ -149,16 +146,9 @@ Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<
     }
     done += SizeOf(capture.path);
   }
-  for (const CapturePair& pair : pairs) {
-    const Status added = AddCapturePair(pair, passages, show);
-    if (!added.ok()) {
-      progress.Finish();
-      return added;
-    }
-    done += SizeOf(pair);
-  }
+  const Status added = pairs.empty() ? Status() : AddCapturePairs(pairs, passages, show);
   progress.Finish();
-  return {};
+  return added;
 }
 
 Status WriteEvents(PacketPassages& passages, const std::string& out, const std::string& format) {

@@ -24,6 +24,7 @@ struct WatchFlags {
   int pid = 0;
   std::string for_, at_least = "50us", service;
   std::string egress, out;
+  uint32_t snap_bytes = EgressStampOptions().snap_bytes;
 };
 
 volatile std::sig_atomic_t stopped = 0;
@@ -145,6 +146,7 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
     return BadInput("watch --egress: --out is missing", "name the capture file: --out before.pcap");
   EgressStampOptions options;
   options.interface = flags.egress;
+  options.snap_bytes = flags.snap_bytes;
   const std::string header = PcapHeader(options.snap_bytes);
   std::string packets = header;
   int64_t count = 0;
@@ -221,6 +223,10 @@ Verb AddWatch(CLI::App& root) {
   verb.app->add_option("--egress", flags->egress,
                        "packets as they come to the queue of this interface");
   verb.app->add_option("--out", flags->out, "--egress: the capture file (pcap) to write");
+  verb.app
+      ->add_option("--snap", flags->snap_bytes,
+                   "--egress: keep so many bytes of each packet, from 64 on")
+      ->capture_default_str();
   verb.run = [flags, common = verb.common] { return RunWatch(*flags, *common); };
   return verb;
 }

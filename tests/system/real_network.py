@@ -58,6 +58,10 @@ class Namespace:
     def run(self, *command):
         subprocess.run(["nsenter", "--net=" + self.path, *command], check=True, capture_output=True, text=True)
 
+    def start(self, *command, **options):
+        """A process inside that runs on."""
+        return subprocess.Popen(["nsenter", "--net=" + self.path, *command], **options)
+
     def inside(self, function):
         """Its result, called inside; sockets that it opens stay inside."""
         own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)

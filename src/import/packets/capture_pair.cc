@@ -55,7 +55,7 @@ Status ReadSide(const std::string& path, Side side, PairReading& reading, Packet
   return {};
 }
 
-Result<size_t> PayloadLimit(const CapturePair& pair) {
+Result<size_t> PayloadLimit(const std::vector<CapturePair>& pairs) {
   size_t limit = SIZE_MAX;
   const auto consider = [&](const std::string& path) -> Status {
     WF_ASSIGN(const auto reader, CaptureReader::Open(path));
@@ -63,8 +63,10 @@ Result<size_t> PayloadLimit(const CapturePair& pair) {
     if (length < 65535) limit = std::min(limit, length - std::min(length, kMostHeaders));
     return {};
   };
-  for (const std::string& path : pair.before) WF_TRY(consider(path));
-  WF_TRY(consider(pair.after));
+  for (const CapturePair& pair : pairs) {
+    for (const std::string& path : pair.before) WF_TRY(consider(path));
+    WF_TRY(consider(pair.after));
+  }
   return limit;
 }
 
@@ -120,10 +122,9 @@ void MatchSightings(const QueueName& queue, const std::vector<SightedPacket>& be
   out.Count("unmatched_before", static_cast<int64_t>(before.size()) - matched);
 }
 
-Status AddCapturePair(const CapturePair& pair, PacketPassages& out,
-                      const CaptureProgress& progress) {
-  WF_ASSIGN(const size_t limit, PayloadLimit(pair));
-  PairReading reading{limit, progress};
+namespace {
+
+Status AddCapturePair(const CapturePair& pair, PairReading& reading, PacketPassages& out) {
   std::vector<SightedPacket> before, after;
   for (const std::string& path : pair.before)
     WF_TRY(ReadSide(path, Side::kBefore, reading, out, before));
@@ -134,6 +135,16 @@ Status AddCapturePair(const CapturePair& pair, PacketPassages& out,
   std::stable_sort(before.begin(), before.end(), by_time);
   std::stable_sort(after.begin(), after.end(), by_time);
   MatchSightings(pair.queue, before, after, out);
+  return {};
+}
+
+}  // namespace
+
+Status AddCapturePairs(const std::vector<CapturePair>& pairs, PacketPassages& out,
+                       const CaptureProgress& progress) {
+  WF_ASSIGN(const size_t limit, PayloadLimit(pairs));
+  PairReading reading{limit, progress};
+  for (const CapturePair& pair : pairs) WF_TRY(AddCapturePair(pair, reading, out));
   return {};
 }
 

@@ -19,10 +19,11 @@ struct CapturePair {
   std::string after;
 };
 
-// Linux cooked captures hold both directions: incoming packets count as before, outgoing ones as after.
+// All pairs of one question at once: payloads are compared as far as every capture holds them, or a packet would not be
+// known again from one queue to the next. Linux cooked captures hold both directions: incoming packets count as before, outgoing ones as after.
 // `progress` is told of the bytes of all its files together.
-Status AddCapturePair(const CapturePair& pair, PacketPassages& out,
-                      const CaptureProgress& progress = {});
+Status AddCapturePairs(const std::vector<CapturePair>& pairs, PacketPassages& out,
+                       const CaptureProgress& progress = {});
 
 // One packet at one of the two places, for who captures by himself.
 struct SightedPacket {

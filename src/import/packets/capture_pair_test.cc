@@ -58,7 +58,7 @@ TEST_F(CapturePairTest, PacketsAreKnownAgain) {
                                                {190, Routed(Udp(3, 1, "b"))},
                                                {230, Routed(Udp(1, 2, "c"))},
                                                {240, Udp(1, 1, "other payload")}});
-  ASSERT_TRUE(AddCapturePair({queue_, {before}, after}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {before}, after}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 3);
   EXPECT_EQ(passages_.counts["unmatched_before"], 1);
   EXPECT_EQ(passages_.counts["unmatched_after"], 1);
@@ -76,7 +76,7 @@ TEST_F(CapturePairTest, SeveralWaysInAreOne) {
   const std::string one = Write("in1.pcap", {{100, Udp(1, 1, "a")}});
   const std::string two = Write("in2.pcap", {{90, Udp(3, 1, "b")}});
   const std::string after = Write("out.pcap", {{150, Udp(3, 1, "b")}, {190, Udp(1, 1, "a")}});
-  ASSERT_TRUE(AddCapturePair({queue_, {one, two}, after}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {one, two}, after}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 2);
   MakePacketEvents(passages_);
   EXPECT_EQ(passages_.counts["not_fifo"], 0);
@@ -91,7 +91,7 @@ TEST_F(CapturePairTest, OneCookedCaptureServesBothSides) {
             {{100, cooked(PacketDirection::kIncoming, Udp(1, 1, "a"))},
              {140, cooked(PacketDirection::kOutgoing, Routed(Udp(1, 1, "a")))}},
             LinkType::kLinuxCooked2);
-  ASSERT_TRUE(AddCapturePair({queue_, {both}, both}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {both}, both}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 1);
   EXPECT_EQ(passages_.counts["other_direction"], 2);
   EXPECT_EQ(passages_.passages.at(0).ingress_ns, 100);
@@ -103,8 +103,25 @@ TEST_F(CapturePairTest, CapturesOfDifferentLengthMatch) {
   const std::string payload(900, 'x');
   const std::string before = Write("in.pcap", {{100, Udp(1, 1, payload)}});
   const std::string after = Write("out.pcap", {{150, Udp(1, 1, payload)}}, LinkType::kRawIp, 200);
-  ASSERT_TRUE(AddCapturePair({queue_, {before}, after}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {before}, after}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 1);
+}
+
+// A packet at two queues stays one packet, however long the captures of each are.
+TEST_F(CapturePairTest, CapturesOfDifferentLengthChainFromQueueToQueue) {
+  const std::string payload(900, 'x');
+  const auto pair = [&](const std::string& name, Nanos in, Nanos out, uint32_t snapshot) {
+    return CapturePair{
+        {name, "eth1", "0"},
+        {Write(name + "-in.pcap", {{in, Udp(1, 1, payload)}}, LinkType::kRawIp, snapshot)},
+        Write(name + "-out.pcap", {{out, Udp(1, 1, payload)}})};
+  };
+  ASSERT_TRUE(
+      AddCapturePairs({pair("s1", 100, 150, 1520), pair("s2", 160, 200, 64)}, passages_).ok());
+  EXPECT_EQ(passages_.counts["matched"], 2);
+  const PacketEvents events = MakePacketEvents(passages_);
+  ASSERT_EQ(events.trails.size(), 1u);
+  EXPECT_EQ(events.events.back().causes.at(0), events.events[1].id);
 }
 
 TEST_F(CapturePairTest, FragmentsBelongToTheirFlow) {
@@ -113,7 +130,7 @@ TEST_F(CapturePairTest, FragmentsBelongToTheirFlow) {
   rest[7] = 3;      // at byte 24
   const std::string before = Write("in.pcap", {{100, first}, {101, rest}});
   const std::string after = Write("out.pcap", {{150, first}, {160, rest}});
-  ASSERT_TRUE(AddCapturePair({queue_, {before}, after}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {before}, after}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 2);
   EXPECT_EQ(passages_.counts["fragments"], 4);
   EXPECT_EQ(passages_.flows.size(), 1u);
@@ -122,14 +139,14 @@ TEST_F(CapturePairTest, FragmentsBelongToTheirFlow) {
 TEST_F(CapturePairTest, EqualPacketsMatchInOrder) {
   const std::string before = Write("in.pcap", {{100, Udp(1, 0, "a")}, {110, Udp(1, 0, "a")}});
   const std::string after = Write("out.pcap", {{105, Udp(1, 0, "a")}, {150, Udp(1, 0, "a")}});
-  ASSERT_TRUE(AddCapturePair({queue_, {before}, after}, passages_).ok());
+  ASSERT_TRUE(AddCapturePairs({{queue_, {before}, after}}, passages_).ok());
   ASSERT_EQ(passages_.counts["matched"], 2);
   EXPECT_EQ(passages_.passages[1].ingress_ns, 110);
 }
 
 TEST_F(CapturePairTest, AMissingFileIsNamed) {
   const Status status =
-      AddCapturePair({queue_, {folder_ + "/none.pcap"}, folder_ + "/none.pcap"}, passages_);
+      AddCapturePairs({{queue_, {folder_ + "/none.pcap"}, folder_ + "/none.pcap"}}, passages_);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("none.pcap"), std::string::npos);
 }

@@ -11,6 +11,7 @@
 #include "bpf/assembler.h"
 #include "bpf/bpf_object.h"
 #include "bpf/egress_hook.h"
+#include "bpf/ring_submit.h"
 
 namespace wf {
 namespace {
@@ -68,23 +69,38 @@ std::vector<bpf_insn> StampProgram(const BpfMap& ring, const BpfMap& dropped, ui
   a.Call(BPF_FUNC_ringbuf_discard);
   a.Jump(out);
   a.Bind(submit);
-  a.Move(R::r1, R::r7);
-  a.Move(R::r2, 0);
-  a.Call(BPF_FUNC_ringbuf_submit);
+  AppendRingSubmit(a, ring, R::r7);
   a.Bind(out);
   a.Return(TC_ACT_UNSPEC);  // no opinion: whoever else classifies decides
   return a.Finish();
 }
 
+// From the monotonic clock to Unix time. Whoever reads two clocks may be stopped in between, and a packet's stamp would
+// be off by as much and lie behind its own egress; so the wall clock is read between two looks at the other one, and the
+// closest of some such readings counts.
+Nanos WallClock() {
+  Nanos offset = 0, closest = INT64_MAX;
+  for (int i = 0; i < 8; ++i) {
+    const Nanos before = MonotonicNow(), wall = Now(), after = MonotonicNow();
+    if (after - before >= closest) continue;
+    closest = after - before;
+    offset = wall - before - closest / 2;
+  }
+  return offset;
+}
+
 class AttachedStamps : public EgressStamps {
  public:
-  AttachedStamps(BpfMap ring, BpfMap dropped, BpfRingReader reader, EgressHook hook)
+  AttachedStamps(BpfMap ring, BpfMap dropped, std::unique_ptr<Nanos> wall_clock,
+                 BpfRingReader reader, EgressHook hook)
       : ring_(std::move(ring)),
         dropped_(std::move(dropped)),
+        wall_clock_(std::move(wall_clock)),
         reader_(std::move(reader)),
         hook_(std::move(hook)) {}
 
   Status Poll(int milliseconds) override {
+    *wall_clock_ = WallClock();  // steps of the wall clock show
     WF_TRY(reader_.Poll(milliseconds));
     return {};
   }
@@ -97,6 +113,7 @@ class AttachedStamps : public EgressStamps {
 
  private:
   BpfMap ring_, dropped_;
+  std::unique_ptr<Nanos> wall_clock_;  // what the reader adds to stamps; where it knows it to be
   BpfRingReader reader_;
   EgressHook hook_;  // detached first
 };
@@ -111,27 +128,30 @@ Result<std::unique_ptr<EgressStamps>> EgressStamps::Attach(const EgressStampOpti
                                                            Take take) {
   constexpr uint32_t kMostSnap = 65'536;
   if (options.snap_bytes < 64 || options.snap_bytes > kMostSnap) {
-    return BadInput("snap length: must be from 64 to 65536 bytes", "1520 holds a whole frame");
+    return BadInput(
+        "--snap " + std::to_string(options.snap_bytes) + ": must be from 64 to 65536 bytes",
+        "1520 holds a whole frame, 64 most headers");
   }
   WF_ASSIGN(BpfMap ring, BpfMap::Create("wf_egress_ring", {BpfMapType::kRing, 0, 0, kRingBytes}));
   WF_ASSIGN(BpfMap dropped, BpfMap::Create("wf_egress_drops", {BpfMapType::kArray, 4, 8, 1}));
   WF_ASSIGN(const BpfProgram program,
             BpfProgram::Load("wf_egress_stamp", BpfProgramType::kPacket,
                              StampProgram(ring, dropped, options.snap_bytes)));
+  auto wall_clock = std::make_unique<Nanos>(WallClock());
+  const Nanos* clock = wall_clock.get();
   WF_ASSIGN(BpfRingReader reader,
-            BpfRingReader::Open(ring, [take = std::move(take)](std::string_view record) {
+            BpfRingReader::Open(ring, [take = std::move(take), clock](std::string_view record) {
               StampHeader header;
               if (record.size() < sizeof header) return;
               std::memcpy(&header, record.data(), sizeof header);
               record.remove_prefix(sizeof header);
-              // The packet's own clock reading, moved to Unix time as of now: steps of the wall clock in between show.
-              const Nanos clock = Now() - MonotonicNow();
-              take({static_cast<Nanos>(header.time) + clock, header.length,
+              take({static_cast<Nanos>(header.time) + *clock, header.length,
                     record.substr(0, header.captured)});
             }));
   WF_ASSIGN(EgressHook hook, EgressHook::Attach(program, options.interface));
-  return std::unique_ptr<EgressStamps>(std::make_unique<AttachedStamps>(
-      std::move(ring), std::move(dropped), std::move(reader), std::move(hook)));
+  return std::unique_ptr<EgressStamps>(
+      std::make_unique<AttachedStamps>(std::move(ring), std::move(dropped), std::move(wall_clock),
+                                       std::move(reader), std::move(hook)));
 }
 
 std::string PcapHeader(uint32_t snap_bytes) {

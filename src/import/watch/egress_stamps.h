@@ -34,7 +34,7 @@ class EgressStamps {
   static Result<std::unique_ptr<EgressStamps>> Attach(const EgressStampOptions& options, Take take);
   virtual ~EgressStamps() = default;
 
-  // Gives the packets since the last call, in order; waits for the first up to `milliseconds`.
+  // Gives the packets since the last call, in order; if there are none, waits up to `milliseconds` and gives what came.
   virtual Status Poll(int milliseconds) = 0;
   virtual uint64_t dropped() const = 0;  // we read too slowly: sent, but not told
 };
