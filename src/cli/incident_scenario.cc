@@ -69,12 +69,17 @@ class EventReceiver {
 Result<std::string> FindDemo() {
   std::error_code code;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
-  const std::filesystem::path demo = self.parent_path() / "wherefore-demo";
-  if (!code && std::filesystem::exists(demo, code)) return demo.string();
+  const std::filesystem::path place = self.parent_path();
+  // In a build folder, and where the package puts it.
+  for (const char* beside : {"wherefore-demo", "../lib/wherefore/wherefore-demo"}) {
+    const std::filesystem::path demo = place / beside;
+    if (!self.empty() && std::filesystem::exists(demo, code))
+      return demo.lexically_normal().string();
+  }
   return EnvironmentError(
       fmt::format("{}: not there; this scenario runs real processes of the demo system",
-                  demo.string()),
-      "build it (make build) or put wherefore-demo beside wherefore");
+                  (place / "wherefore-demo").string()),
+      "install the package whole, build it (make build) or put wherefore-demo beside wherefore");
 }
 
 // What it writes to stdout.
