@@ -52,6 +52,9 @@ constexpr uint32_t kMostReturnedKnown = 8, kMostReturnedUnknown = 256;
 constexpr int kLongestScan = 4096;
 constexpr size_t kMostHalfMessages = 500'000;
 
+// Inputs are told apart by 16 bits of their number: items are many, command lines short.
+uint16_t InputOf(const Sighting& s) { return static_cast<uint16_t>(s.place.input); }
+
 Nanos Distance(Nanos a, Nanos b) { return a < b ? SaturatingSub(b, a) : SaturatingSub(a, b); }
 
 // The time at an end: by its own clock, else the common one, else the other end's.
@@ -191,7 +194,7 @@ ItemNumber CallPairing::Impl::FindJoin(const Entry& entry, int clock, const Sigh
 void CallPairing::Impl::FillRequest(ItemNumber n, int clock, const Sighting& s) {
   Item& item = open.At(n);
   item.asked[clock] = s.time_ns;
-  item.asked_input[clock] = s.place.input;
+  item.asked_input[clock] = InputOf(s);
   item.request |= Bit(clock);
   if (s.place < item.place) item.place = s.place;
   if (clock == kCallerClock) item.sent_thread = s.thread;
@@ -213,7 +216,7 @@ void CallPairing::Impl::AddRequest(const Key& key, int clock, const Sighting& s)
     Item& last = open.At(entry->last_call);
     const bool answered = last.reply != 0 && !(last.early && entry->first_return == 0);
     if (key.id != 0 && (last.request & Bit(clock)) != 0 && !answered) {
-      if (s.place.input == last.asked_input[clock]) {
+      if (InputOf(s) == last.asked_input[clock]) {
         ++counts.retransmissions;
       } else {
         ++counts.duplicates;
@@ -345,8 +348,7 @@ void CallPairing::Impl::AddReturn(const Key& key, int clock, const Sighting& s) 
       return;
     }
     const Item& last = open.At(entry->last_call);
-    if (key.id != 0 && (last.reply & Bit(clock)) != 0 &&
-        last.answered_input[clock] != s.place.input) {
+    if (key.id != 0 && (last.reply & Bit(clock)) != 0 && last.answered_input[clock] != InputOf(s)) {
       ++counts.duplicates;
       return;
     }
@@ -383,7 +385,7 @@ void CallPairing::Impl::FillReturn(ItemNumber n, int clock, const Sighting& s) {
   Item& item = open.At(n);
   const bool first = item.reply == 0;
   item.answered[clock] = s.time_ns;
-  item.answered_input[clock] = s.place.input;
+  item.answered_input[clock] = InputOf(s);
   item.reply |= Bit(clock);
   if (item.conn == 0) item.conn = s.conn;
   if (!first) {
@@ -399,11 +401,11 @@ void CallPairing::Impl::Wait(Entry* entry, const Key& key, int clock, const Sigh
     Item& last = open.At(entry->last_return);
     if ((last.reply & Bit(clock)) == 0) {  // the other end's sighting of it
       last.answered[clock] = s.time_ns;
-      last.answered_input[clock] = s.place.input;
+      last.answered_input[clock] = InputOf(s);
       last.reply |= Bit(clock);
       return;
     }
-    if (last.answered_input[clock] != s.place.input) {
+    if (last.answered_input[clock] != InputOf(s)) {
       ++counts.duplicates;
       return;
     }
@@ -417,7 +419,7 @@ void CallPairing::Impl::Wait(Entry* entry, const Key& key, int clock, const Sigh
   item.callee = key.callee;
   item.answered[clock] = s.time_ns;
   item.reply = Bit(clock);
-  item.answered_input[clock] = s.place.input;
+  item.answered_input[clock] = InputOf(s);
   item.created = s.time_ns;
   item.previous = entry->last_return;
   (item.previous != 0 ? open.At(item.previous).next : entry->first_return) = n;

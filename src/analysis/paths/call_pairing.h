@@ -31,7 +31,7 @@ struct PairingOptions {
   // A call that has returned, but lacks the sightings of one end, waits for them so long: clocks may differ. It waits
   // longer while there are no more of its kind than `settle_calls`, so that a short trace is never cut.
   Nanos settle = 10 * kSecond;
-  size_t settle_calls = 500'000;
+  size_t settle_calls = 100'000;
 };
 
 class CallPairing {

@@ -34,7 +34,7 @@ struct Item {
   bool emitted = false;            // it stays only to know doubles
   bool live = false;
   NodeId third = kNobody;  // who answered, if not the callee
-  uint32_t asked_input[kClocks] = {}, answered_input[kClocks] = {};  // where first seen
+  uint16_t asked_input[kClocks] = {}, answered_input[kClocks] = {};  // where first seen
   uint32_t generation = 0;  // of the number: it is used again
   Place place;
   Nanos created = 0;  // the time of its first sighting

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "import/detect/sighting_file.h"
+#include "import/mail/mail_reader.h"
 #include "import/messages/duplicate_filter.h"
 #include "import/messages/merged_sightings.h"
 #include "import/messages/message_text_reader.h"
@@ -23,6 +24,16 @@ struct Run {
   NodeChanges changes;
 };
 
+// A mailbox is in no order of time at all: the first hop of a mail may be days before the last of the one in front.
+Nanos WindowOf(const SightingFile& file, const SightingOptions& options) {
+  return file.kind() == SightingFileKind::kMail ? INT64_MAX : options.reorder;
+}
+
+void Note(uint64_t count, const char* what, const std::string& name,
+          std::vector<std::string>* notes) {
+  if (notes != nullptr && count > 0) notes->push_back(name + ": " + std::to_string(count) + what);
+}
+
 // One file: read, renamed, moved, sorted.
 class FileSightings : public SightingSource {
  public:
@@ -39,7 +50,7 @@ class FileSightings : public SightingSource {
   FileSightings(std::unique_ptr<SightingFile> file, Run& run)
       : file_(std::move(file)),
         run_(run),
-        sorter_(run.options.reorder, run.changes.least_shift(),
+        sorter_(WindowOf(*file_, run.options), run.changes.least_shift(),
                 run.options.texts == SightingTexts::kKeep ? SightingSorter::Texts::kKeep
                                                           : SightingSorter::Texts::kDrop) {}
 
@@ -47,6 +58,7 @@ class FileSightings : public SightingSource {
   Run& run_;
   std::unique_ptr<SightingSource> source_;
   MessageTextReader* text_ = nullptr;  // source_, if it is one
+  MailReader* mail_ = nullptr;         // the same
   SightingSorter sorter_;
   SightingLine read_;
   bool ended_ = false;
@@ -71,8 +83,13 @@ Result<std::unique_ptr<FileSightings>> FileSightings::Open(const std::string& pa
     }
     case SightingFileKind::kCapture:
       return BadInput(out->file_->name() + ": captures are not read yet", "");
-    case SightingFileKind::kMail:
-      return BadInput(out->file_->name() + ": mail is not read yet", "");
+    case SightingFileKind::kMail: {
+      auto reader =
+          std::make_unique<MailReader>(out->file_->Bytes(), out->file_->name(), input, run.nodes);
+      out->mail_ = reader.get();
+      out->source_ = std::move(reader);
+      break;
+    }
   }
   return out;
 }
@@ -106,10 +123,19 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
                        " malformed lines skipped, the first: " + text_->first_fault());
     }
   }
-  if (notes != nullptr && sorter_.late() > 0) {
-    notes->push_back(file_->name() + ": " + std::to_string(sorter_.late()) +
-                     " lines are later than --reorder allows, and stand out of order");
+  if (mail_ != nullptr) {
+    ++counts.mailboxes;
+    const MailCounts& mail = mail_->counts();
+    counts.malformed += mail.no_hosts + mail.generic_host + mail.no_time + mail.overlong;
+    Note(mail.no_hosts, " Received headers without `from` or `by` left out", file_->name(), notes);
+    Note(mail.generic_host, " Received headers of localhost or unknown hosts left out",
+         file_->name(), notes);
+    Note(mail.no_time, " Received headers whose date cannot be read left out", file_->name(),
+         notes);
+    Note(mail.overlong, " endless lines cut", file_->name(), notes);
   }
+  Note(sorter_.late(), " lines are later than --reorder allows, and stand out of order",
+       file_->name(), notes);
 }
 
 // One INPUT: its files merged, and numbered where they have no line numbers of their own.

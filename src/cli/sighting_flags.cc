@@ -1,0 +1,68 @@
+#include "cli/sighting_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace wf {
+
+void AddSightingFlags(CLI::App& app, SightingFlags& flags) {
+  app.add_option("INPUT", flags.inputs,
+                 "message text, captures (pcap, pcapng), mail (mbox), folders of them, or - for "
+                 "standard input; the kind is found by content");
+  app.add_option("--rename", flags.rename, "a file of lines `old new`: other names for nodes");
+  app.add_option("--nodes", flags.nodes,
+                 "a file of lines `address[:port] name`: names for the addresses of captures");
+  app.add_option("--skew", flags.skew,
+                 "NODE=±DURATION: added to what the node sighted by its own clock (_SENT, _RCVD); "
+                 "may be given again")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--drop", flags.drop,
+                 "RATE:QUEUE: lose what a sniffer would that takes RATE messages a second and has "
+                 "room for QUEUE");
+  app.add_option("--reorder", flags.reorder, "how late a line may stand and still be sorted in")
+      ->capture_default_str();
+  app.add_flag("--lenient", flags.lenient, "count and skip malformed lines");
+}
+
+Result<std::pair<std::string, Nanos>> ParseSkew(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals != std::string::npos && equals != 0 && equals + 1 < text.size()) {
+    const char sign = text[equals + 1];
+    const auto duration = ParseDuration(text.substr(equals + (sign == '+' || sign == '-' ? 2 : 1)));
+    if (duration.ok())
+      return std::pair(text.substr(0, equals), sign == '-' ? -*duration : *duration);
+  }
+  return BadInput("--skew " + text + ": not NODE=±DURATION", "as in --skew ws2=+30ms");
+}
+
+Result<SightingOptions> SightingOptionsOf(const SightingFlags& flags) {
+  SightingOptions options;
+  options.lenient = flags.lenient;
+  const auto reorder = ParseDuration(flags.reorder);
+  if (!reorder.ok()) {
+    return BadInput("--reorder " + flags.reorder + ": " + reorder.error().message,
+                    "as in --reorder 10s");
+  }
+  options.reorder = *reorder;
+  options.rename_file = flags.rename;
+  options.nodes_file = flags.nodes;
+  for (const std::string& text : flags.skew) {
+    WF_ASSIGN(const auto skew, ParseSkew(text));
+    if (!options.skew.insert(skew).second) {
+      return BadInput("--skew " + skew.first + ": given twice", "one for each node");
+    }
+  }
+  if (!flags.drop.empty()) {
+    WF_ASSIGN(options.drop, ParseDropModel(flags.drop));
+  }
+  return options;
+}
+
+void PrintNotes(const SightingInput& input) {
+  for (const std::string& note : input.Notes()) {
+    std::fprintf(stderr, "wherefore: %s\n", note.c_str());
+  }
+}
+
+}  // namespace wf
