@@ -1,0 +1,84 @@
+#include "analysis/paths/linking_delays.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wf {
+namespace {
+
+// Below this, differences are the resolution of clocks and of what wrote the trace down, not the system's.
+constexpr double kFinestNs = 500;
+constexpr double kFinestShare = 0.002;
+constexpr size_t kMostBins = 64;
+
+// The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
+constexpr double kUnseenNorm = 45.4;
+constexpr double kUnseenFinestNs = 1000;
+
+}  // namespace
+
+DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
+  double total = 0, squares = 0;
+  for (const WeightedDelay& sample : samples) {
+    total += sample.weight;
+    squares += sample.weight * sample.weight;
+  }
+  if (total <= 0) return;
+  const double effective = total * total / squares;
+  unseen_ = std::clamp(0.5 / (effective + 1), 1e-4, 0.2);
+
+  // Bins of equal weight. Their number grows with the root of the samples', which keeps the noise of each near that of
+  // the shape between them.
+  const auto bins = static_cast<size_t>(
+      std::clamp(1.2 * std::sqrt(effective), 2.0, static_cast<double>(kMostBins)));
+  const double share = total / static_cast<double>(bins);
+  std::vector<double> mass;
+  double from = samples.front().delay, filled = 0;
+  double last = from;
+  const auto close = [&](double to) {
+    const double finest = kFinestNs + kFinestShare * std::abs(to);
+    const double width = std::max(to - from, finest);
+    at_.push_back(from + (to - from) / 2);
+    density_.push_back(filled / (total * width));
+    mass.push_back(width);
+    from = to;
+    filled = 0;
+  };
+  for (const WeightedDelay& sample : samples) {
+    if (sample.weight <= 0) continue;
+    if (at_.empty() && filled == 0) from = sample.delay;
+    filled += sample.weight;
+    last = sample.delay;
+    if (filled >= share && last - from >= kFinestNs + kFinestShare * std::abs(last)) close(last);
+  }
+  if (filled > share / 2 || at_.empty()) {
+    close(last);
+  }
+  // Neighbours share their noise, in the logarithm because densities span decades.
+  if (density_.size() >= 4) {
+    std::vector<double> smooth = density_;
+    for (size_t i = 1; i + 1 < density_.size(); ++i) {
+      smooth[i] = std::pow(density_[i - 1] * density_[i] * density_[i] * density_[i + 1], 0.25);
+    }
+    density_ = std::move(smooth);
+  }
+  left_scale_ = std::max(mass.front(), kFinestNs);
+  right_scale_ = std::max(mass.back(), kFinestNs);
+}
+
+double DelayDensity::At(double delay) const {
+  const double unseen = unseen_ / (kUnseenNorm * (std::abs(delay) + kUnseenFinestNs));
+  if (at_.empty()) return unseen;
+  if (delay <= at_.front()) {
+    return unseen + density_.front() * std::exp((delay - at_.front()) / left_scale_);
+  }
+  if (delay >= at_.back()) {
+    return unseen + density_.back() * std::exp((at_.back() - delay) / right_scale_);
+  }
+  const size_t i =
+      static_cast<size_t>(std::upper_bound(at_.begin(), at_.end(), delay) - at_.begin());
+  const double part = (delay - at_[i - 1]) / (at_[i] - at_[i - 1]);
+  return unseen + density_[i - 1] + part * (density_[i] - density_[i - 1]);
+}
+
+}  // namespace wf

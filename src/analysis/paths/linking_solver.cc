@@ -1,0 +1,238 @@
+#include "analysis/paths/linking_solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wf {
+namespace {
+
+void Insert(std::vector<uint32_t>& kids, uint32_t child) {
+  kids.insert(std::lower_bound(kids.begin(), kids.end(), child), child);
+}
+void Remove(std::vector<uint32_t>& kids, uint32_t child) {
+  kids.erase(std::lower_bound(kids.begin(), kids.end(), child));
+}
+
+constexpr double kLeastGain = 1e-6;
+
+}  // namespace
+
+LinkSolver::LinkSolver(const NodeProblem& problem, const LinkModel& model, LinkState& state)
+    : problem_(&problem), model_(&model), state_(&state) {
+  score_.resize(problem.parents.size());
+  for (uint32_t i = 0; i < score_.size(); ++i) score_[i] = model.Score(i, state.kids[i]);
+  dirty_.assign(problem.children.size(), 1);
+}
+
+double LinkSolver::total() const {
+  double sum = 0;
+  for (double s : score_) sum += s;
+  for (uint32_t i = 0; i < state_->parent_of.size(); ++i) {
+    if (state_->parent_of[i] == kNoParent) sum += model_->OrphanScore(i);
+  }
+  return sum;
+}
+
+void LinkSolver::Touch(uint32_t parent) {
+  const LinkParent& p = problem_->parents[parent];
+  const auto& children = problem_->children;
+  auto it = std::lower_bound(children.begin(), children.end(), p.opened - problem_->slack,
+                             [](const LinkChild& c, Nanos t) { return c.sent < t; });
+  for (; it != children.end() && (!p.returned || it->sent <= p.replied + problem_->slack); ++it) {
+    dirty_[static_cast<size_t>(it - children.begin())] = 1;
+  }
+}
+
+void LinkSolver::Set(uint32_t parent, const std::vector<uint32_t>& kids) {
+  state_->kids[parent] = kids;
+  for (uint32_t kid : kids) state_->parent_of[kid] = parent;
+  score_[parent] = model_->Score(parent, kids);
+  Touch(parent);
+}
+
+bool LinkSolver::MakeTails(uint32_t child, uint32_t to, uint32_t with) {
+  const uint32_t from = state_->parent_of[child];
+  const uint32_t cut = std::min(child, with);
+  from_.clear();
+  to_.clear();
+  for (uint32_t kid : state_->kids[from]) {
+    if (kid < cut) from_.push_back(kid);
+    else if (problem_->Allows(to, kid)) to_.push_back(kid);
+    else return false;
+  }
+  const size_t own = to_.size();
+  std::vector<uint32_t> head;
+  for (uint32_t kid : state_->kids[to]) {
+    if (kid < cut) head.push_back(kid);
+    else if (problem_->Allows(from, kid)) from_.push_back(kid);
+    else return false;
+  }
+  to_.insert(to_.begin(), head.begin(), head.end());
+  (void)own;
+  return true;
+}
+
+LinkSolver::Move LinkSolver::Best(uint32_t child, uint32_t to) {
+  const uint32_t from = state_->parent_of[child];
+  const LinkChild& c = problem_->children[child];
+  Move best;
+  best.gain = -1e300;
+  best.to = to;
+  const auto consider = [&](Move::Kind kind, uint32_t with, double gain) {
+    if (gain > best.gain) {
+      best.kind = kind;
+      best.with = with;
+      best.gain = gain;
+    }
+  };
+  // Relocate.
+  double before = from == kNoParent ? model_->OrphanScore(child) : score_[from];
+  double after = 0;
+  if (from != kNoParent) {
+    from_ = state_->kids[from];
+    Remove(from_, child);
+    after += ScoreOf(from, from_);
+  }
+  if (to == kNoParent) {
+    consider(Move::kRelocate, 0, after + model_->OrphanScore(child) - before);
+    return best;
+  }
+  before += score_[to];
+  to_ = state_->kids[to];
+  Insert(to_, child);
+  consider(Move::kRelocate, 0, after + ScoreOf(to, to_) - before);
+  for (uint32_t with : state_->kids[to]) {
+    const LinkChild& w = problem_->children[with];
+    if (w.kind != c.kind) continue;
+    if (from != kNoParent && !problem_->Allows(from, with)) continue;
+    // Swap.
+    to_ = state_->kids[to];
+    Remove(to_, with);
+    Insert(to_, child);
+    double gain = ScoreOf(to, to_) - before;
+    if (from != kNoParent) {
+      from_ = state_->kids[from];
+      Remove(from_, child);
+      Insert(from_, with);
+      gain += ScoreOf(from, from_);
+    } else {
+      gain += model_->OrphanScore(with);
+    }
+    consider(Move::kSwap, with, gain);
+    if (from != kNoParent && MakeTails(child, to, with)) {
+      consider(Move::kTails, with, ScoreOf(from, from_) + ScoreOf(to, to_) - before);
+    }
+  }
+  return best;
+}
+
+void LinkSolver::Apply(uint32_t child, const Move& move) {
+  const uint32_t from = state_->parent_of[child];
+  if (move.kind == Move::kTails) {
+    MakeTails(child, move.to, move.with);
+    const std::vector<uint32_t> f = from_, t = to_;
+    Set(from, f);
+    Set(move.to, t);
+    return;
+  }
+  if (from != kNoParent) {
+    std::vector<uint32_t> kids = state_->kids[from];
+    Remove(kids, child);
+    if (move.kind == Move::kSwap) Insert(kids, move.with);
+    Set(from, kids);
+  } else if (move.kind == Move::kSwap) {
+    state_->parent_of[move.with] = kNoParent;
+  }
+  if (move.to == kNoParent) {
+    state_->parent_of[child] = kNoParent;
+    return;
+  }
+  std::vector<uint32_t> kids = state_->kids[move.to];
+  if (move.kind == Move::kSwap) Remove(kids, move.with);
+  Insert(kids, child);
+  Set(move.to, kids);
+}
+
+double LinkSolver::Improve(int most_sweeps) {
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    size_t moved = 0;
+    for (uint32_t child = 0; child < dirty_.size(); ++child) {
+      if (!dirty_[child]) continue;
+      dirty_[child] = 0;
+      const uint32_t from = state_->parent_of[child];
+      Move best;
+      const auto consider = [&](uint32_t to) {
+        if (to == from) return;
+        const Move move = Best(child, to);
+        if (move.gain > best.gain + kLeastGain) best = move;
+      };
+      for (uint32_t to : problem_->CandidatesOf(child)) consider(to);
+      consider(kNoParent);
+      if (best.kind == Move::kStay) continue;
+      Apply(child, best);
+      ++moved;
+    }
+    if (moved == 0) break;
+  }
+  return total();
+}
+
+std::vector<Candidate> LinkSolver::Weigh(uint32_t child) {
+  const uint32_t from = state_->parent_of[child];
+  std::vector<Candidate> out{{from, 1.0}};
+  double sum = 1;
+  const auto add = [&](uint32_t to) {
+    if (to == from) return;
+    const double weight = std::exp(std::min(0.0, Best(child, to).gain));
+    out.push_back({to, weight});
+    sum += weight;
+  };
+  for (uint32_t to : problem_->CandidatesOf(child)) add(to);
+  add(kNoParent);
+  for (Candidate& c : out) c.p /= sum;
+  std::stable_sort(out.begin() + 1, out.end(), [](const Candidate& a, const Candidate& b) { return a.p > b.p; });
+  return out;
+}
+
+namespace {
+
+template <typename Better>
+LinkState Begin(const NodeProblem& problem, Better better) {
+  LinkState state;
+  state.parent_of.assign(problem.children.size(), kNoParent);
+  state.kids.resize(problem.parents.size());
+  for (uint32_t child = 0; child < problem.children.size(); ++child) {
+    const LinkChild& c = problem.children[child];
+    uint32_t best = kNoParent;
+    size_t best_same = 0;
+    bool best_within = false;
+    for (uint32_t parent : problem.CandidatesOf(child)) {
+      const LinkParent& p = problem.parents[parent];
+      const bool within = !c.returned || !p.returned || c.ended <= p.replied + problem.slack;
+      const auto same = static_cast<size_t>(
+          std::count_if(state.kids[parent].begin(), state.kids[parent].end(),
+                        [&](uint32_t kid) { return problem.children[kid].kind == c.kind; }));
+      if (best == kNoParent || within > best_within ||
+          (within == best_within && (same < best_same || (same == best_same && better(parent, best))))) {
+        best = parent;
+        best_same = same;
+        best_within = within;
+      }
+    }
+    if (best == kNoParent) continue;
+    state.parent_of[child] = best;
+    state.kids[best].push_back(child);
+  }
+  return state;
+}
+
+}  // namespace
+
+LinkState FirstComeFirstServed(const NodeProblem& problem) {
+  return Begin(problem, [](uint32_t a, uint32_t b) { return a < b; });
+}
+LinkState LatestFirst(const NodeProblem& problem) {
+  return Begin(problem, [](uint32_t a, uint32_t b) { return a > b; });
+}
+
+}  // namespace wf
