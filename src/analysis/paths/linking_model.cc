@@ -117,6 +117,18 @@ double LinkModel::TriggerTime(const Component& component, uint32_t parent,
       return static_cast<double>(at - p.opened);
     case Trigger::kReply:
       return p.returned && at > p.replied ? static_cast<double>(at - p.replied) : kAbsent;
+    case Trigger::kSiblingArrival:
+    case Trigger::kSiblingReply: {
+      Nanos latest = std::numeric_limits<Nanos>::min();
+      for (uint32_t sibling : problem.SiblingsOf(parent)) {
+        if (sibling == parent) continue;
+        const LinkParent& s = problem.parents[sibling];
+        if (component.trigger == Trigger::kSiblingReply && !s.returned) continue;
+        const Nanos time = component.trigger == Trigger::kSiblingArrival ? s.opened : s.replied;
+        if (time <= at) latest = std::max(latest, time);
+      }
+      return latest == std::numeric_limits<Nanos>::min() ? kAbsent : static_cast<double>(at - latest);
+    }
     default:
       break;
   }
@@ -265,6 +277,10 @@ void LinkModel::LearnDelays(const LinkState& state) {
       }
     }
     columns.push_back({Trigger::kReply, 0, 0, {}});
+    if (!problem.siblings.empty()) {
+      columns.push_back({Trigger::kSiblingArrival, 0, 0, {}});
+      columns.push_back({Trigger::kSiblingReply, 0, 0, {}});
+    }
 
     std::vector<Rows> rows(problem.child_kinds * kSlots);
     for (Rows& r : rows) r.columns = columns;

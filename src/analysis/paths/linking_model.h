@@ -34,7 +34,7 @@ class LinkModel {
   double OrphanScore(uint32_t child) const { return orphan_[problem_->children[child].kind]; }
 
  private:
-  enum class Trigger : uint8_t { kArrival, kReply, kAnyReturn, kAnySend, kReturnOf, kSendOf };
+  enum class Trigger : uint8_t { kArrival, kReply, kAnyReturn, kAnySend, kReturnOf, kSendOf, kSiblingArrival, kSiblingReply };
   struct Component {
     Trigger trigger = Trigger::kArrival;
     uint32_t kind = 0;  // of kReturnOf and kSendOf

@@ -57,7 +57,7 @@ NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_
   for (uint32_t index : incoming) {
     const Call& call = calls[index];
     problem.parents.push_back({index, callers.Of(call.caller), call.received_ns, call.replied_ns,
-                               call.returned, call.received_thread, call.conn});
+                               call.returned, call.received_thread, call.conn, 0, 0, 0});
     if (!call.own_received || (call.returned && !call.own_replied)) problem.slack = skew_window;
   }
   for (uint32_t index : outgoing) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace wf {
 namespace {
 
@@ -14,6 +16,7 @@ void Remove(std::vector<uint32_t>& kids, uint32_t child) {
 }
 
 constexpr double kLeastGain = 1e-6;
+constexpr size_t kReach = 2;
 
 }  // namespace
 
@@ -52,29 +55,26 @@ void LinkSolver::Set(uint32_t parent, const std::vector<uint32_t>& kids) {
 
 bool LinkSolver::MakeTails(uint32_t child, uint32_t to, uint32_t with) {
   const uint32_t from = state_->parent_of[child];
-  const uint32_t cut = std::min(child, with);
   from_.clear();
   to_.clear();
+  for (uint32_t kid : state_->kids[to]) {
+    if (kid < with) to_.push_back(kid);
+  }
   for (uint32_t kid : state_->kids[from]) {
-    if (kid < cut) from_.push_back(kid);
+    if (kid < child) from_.push_back(kid);
     else if (problem_->Allows(to, kid)) to_.push_back(kid);
     else return false;
   }
-  const size_t own = to_.size();
-  std::vector<uint32_t> head;
   for (uint32_t kid : state_->kids[to]) {
-    if (kid < cut) head.push_back(kid);
-    else if (problem_->Allows(from, kid)) from_.push_back(kid);
-    else return false;
+    if (kid < with) continue;
+    if (!problem_->Allows(from, kid)) return false;
+    from_.push_back(kid);
   }
-  to_.insert(to_.begin(), head.begin(), head.end());
-  (void)own;
-  return true;
+  return std::is_sorted(from_.begin(), from_.end()) && std::is_sorted(to_.begin(), to_.end());
 }
 
 LinkSolver::Move LinkSolver::Best(uint32_t child, uint32_t to) {
   const uint32_t from = state_->parent_of[child];
-  const LinkChild& c = problem_->children[child];
   Move best;
   best.gain = -1e300;
   best.to = to;
@@ -101,12 +101,14 @@ LinkSolver::Move LinkSolver::Best(uint32_t child, uint32_t to) {
   to_ = state_->kids[to];
   Insert(to_, child);
   consider(Move::kRelocate, 0, after + ScoreOf(to, to_) - before);
-  for (uint32_t with : state_->kids[to]) {
-    const LinkChild& w = problem_->children[with];
-    if (w.kind != c.kind) continue;
+  // The kids of `to` around the child: those it can stand in for.
+  const std::vector<uint32_t>& kids = state_->kids[to];
+  const size_t at = static_cast<size_t>(std::lower_bound(kids.begin(), kids.end(), child) - kids.begin());
+  const size_t first = at > kReach ? at - kReach : 0, last = std::min(kids.size(), at + kReach);
+  for (size_t i = first; i < last; ++i) {
+    const uint32_t with = kids[i];
     if (from != kNoParent && !problem_->Allows(from, with)) continue;
-    // Swap.
-    to_ = state_->kids[to];
+    to_ = kids;
     Remove(to_, with);
     Insert(to_, child);
     double gain = ScoreOf(to, to_) - before;
@@ -119,8 +121,13 @@ LinkSolver::Move LinkSolver::Best(uint32_t child, uint32_t to) {
       gain += model_->OrphanScore(with);
     }
     consider(Move::kSwap, with, gain);
-    if (from != kNoParent && MakeTails(child, to, with)) {
-      consider(Move::kTails, with, ScoreOf(from, from_) + ScoreOf(to, to_) - before);
+  }
+  if (from != kNoParent) {
+    for (size_t i = at > 0 ? at - 1 : 0; i <= std::min(at, kids.size()); ++i) {
+      const uint32_t with = i < kids.size() ? kids[i] : UINT32_MAX;
+      if (MakeTails(child, to, with)) {
+        consider(Move::kTails, with, ScoreOf(from, from_) + ScoreOf(to, to_) - before);
+      }
     }
   }
   return best;
@@ -175,6 +182,33 @@ double LinkSolver::Improve(int most_sweeps) {
     if (moved == 0) break;
   }
   return total();
+}
+
+void LinkSolver::Shake(double temperature, int sweeps) {
+  std::vector<Move> moves;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (uint32_t child = 0; child < dirty_.size(); ++child) {
+      const uint32_t from = state_->parent_of[child];
+      moves.assign(1, Move{});
+      double sum = 1;
+      const auto consider = [&](uint32_t to) {
+        if (to == from) return;
+        const Move move = Best(child, to);
+        if (move.gain < -10 * temperature) return;
+        sum += std::exp(move.gain / temperature);
+        moves.push_back(move);
+      };
+      for (uint32_t to : problem_->CandidatesOf(child)) consider(to);
+      consider(kNoParent);
+      if (moves.size() == 1) continue;
+      random_ += 0x9E3779B97F4A7C15ull;
+      double pick = static_cast<double>(MixBits(random_) >> 11) * 0x1p-53 * sum;
+      size_t chosen = 0;
+      while (chosen + 1 < moves.size() && (pick -= std::exp(moves[chosen].gain / temperature)) > 0) ++chosen;
+      if (moves[chosen].kind != Move::kStay) Apply(child, moves[chosen]);
+    }
+  }
+  std::fill(dirty_.begin(), dirty_.end(), 1);
 }
 
 std::vector<Candidate> LinkSolver::Weigh(uint32_t child) {

@@ -16,6 +16,8 @@ class LinkSolver {
 
   // Sweeps over the children until nothing moves, at most so often. Returns the total log likelihood.
   double Improve(int most_sweeps);
+  // Random moves, the likelier the better they are.
+  void Shake(double temperature, int sweeps);
   double total() const;
 
   // Probability of each candidate given where all others stand, best first; the chosen one included.
@@ -42,6 +44,7 @@ class LinkSolver {
   LinkState* state_;
   std::vector<double> score_;   // per parent
   std::vector<uint8_t> dirty_;  // per child
+  uint64_t random_ = 1;
   std::vector<uint32_t> from_, to_;  // scratch
 };
 
