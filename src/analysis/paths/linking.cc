@@ -1,8 +1,10 @@
 #include "analysis/paths/linking.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "analysis/paths/linking_model.h"
@@ -36,8 +38,16 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options, std::vector<Assi
     LinkState state = g_oracle == 1 ? truth : FirstComeFirstServed(problem);
     LinkSolver solver(problem, model, state);
     double b = solver.total();
-    if (getenv("OSHAKE")) for (int i=0;i<10;++i) solver.Shake(1.0-0.1*i, 2);
+    if (getenv("OSHAKE")) for (int i=0;i<10;++i) solver.Shake(atof(getenv("OSHAKE"))*pow(0.7,i), 2);
     double e = solver.Improve(30);
+    if (loud) { int o=0; for (auto x: state.parent_of) o += x == kNoParent; fprintf(stderr, "orphans %d\n", o);
+      int shown = 0;
+      for (uint32_t i = 0; i < problem.parents.size() && shown < 12; ++i) if (state.kids[i] != truth.kids[i] && g_oracle == 2) { ++shown;
+        fprintf(stderr, "parent %u [%ld %ld] truth %.1f:", i, problem.parents[i].opened/1000000%1000000, problem.parents[i].replied/1000000%1000000, model.Score(i, truth.kids[i]));
+        for (uint32_t k : truth.kids[i]) fprintf(stderr, " %u(%ld-%ld)", k, problem.children[k].sent/1000000%1000000, problem.children[k].ended/1000000%1000000);
+        fprintf(stderr, "  found %.1f:", model.Score(i, state.kids[i]));
+        for (uint32_t k : state.kids[i]) fprintf(stderr, " %u(%ld-%ld)", k, problem.children[k].sent/1000000%1000000, problem.children[k].ended/1000000%1000000);
+        fprintf(stderr, "\n"); } }
     if (loud) fprintf(stderr, "  oracle %d: %.1f -> %.1f\n", g_oracle, b, e);
     for (uint32_t child = 0; child < problem.children.size(); ++child) {
       out[problem.children[child].call].parent = state.parent_of[child] == kNoParent ? kNoParent : problem.parents[state.parent_of[child]].call;
@@ -48,6 +58,8 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options, std::vector<Assi
   LinkState best;
   double best_total = -1e300;
   const auto turns = [&](LinkState& state, int rounds, const char* what) {
+    static const char* xr = getenv("XR");
+    if (xr) rounds += atoi(xr);
     double total = 0;
     for (int round = 0; round < rounds; ++round) {
       const LinkModel model(problem, state);
@@ -55,15 +67,22 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options, std::vector<Assi
       const double before = solver.total();
       static const char* shake = getenv("SHAKE");
       static const char* sw = getenv("SWEEPS");
+      static const char* sem = getenv("SEM");
+      if (sem) {
+        solver.Shake(atof(sem), sw ? atoi(sw) : 1);
+        total = solver.total();
+        if (round + 1 == rounds) total = solver.Improve(6);
+      } else
       if (shake && round < 6) solver.Shake(atof(shake) * (1 - round / 6.0), sw ? atoi(sw) : 1);
-      total = solver.Improve(6);
+      if (!sem) total = solver.Improve(6);
       if (loud) fprintf(stderr, " %s round %d: %.1f -> %.1f\n", what, round, before, total);
     }
     return total;
   };
-  for (int start = 0; start < 2; ++start) {
-    LinkState state = start == 0 ? FirstComeFirstServed(problem) : LatestFirst(problem);
-    const double total = turns(state, 8, start == 0 ? "fcfs" : "latest");
+  for (int start = 0; start < 3; ++start) {
+    LinkState state = start == 0 ? FirstComeFirstServed(problem) : start == 1 ? LatestFirst(problem) : ByVotes(problem);
+    static const char* which = getenv("START"); if (which && !strchr(which, '0' + start)) continue;
+    const double total = turns(state, 8, start == 0 ? "fcfs" : start == 1 ? "latest" : "votes");
     if (total > best_total) {
       best_total = total;
       best = std::move(state);
@@ -87,7 +106,7 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options, std::vector<Assi
   const LinkState unsplit = best;
   if (!getenv("NOSPLIT")) for (uint8_t by : {kLastToReply, kLastToArrive, kFirstToArrive, kFirstToReply}) {
     if (split(by) < 10) break;
-    LinkState state = unsplit;
+    LinkState state = getenv("FRESHV") ? ByVotes(problem) : getenv("FRESH") ? FirstComeFirstServed(problem) : unsplit;
     char name[10]; sprintf(name, "split%d", by);
     const double total = turns(state, 6, name);
     if (total > best_total + 20.0 * kinds) {

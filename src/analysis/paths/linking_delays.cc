@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace wf {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr double kFinestNs = 500;
 constexpr double kFinestShare = 0.002;
 constexpr size_t kMostBins = 64;
+const double kMul = getenv("MUL") ? atof(getenv("MUL")) : 1.2, kPow = getenv("POW") ? atof(getenv("POW")) : 0.5;
 
 // The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
 constexpr double kUnseenNorm = 45.4;
@@ -30,7 +32,7 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
   // Bins of equal weight. Their number grows with the root of the samples', which keeps the noise of each near that of
   // the shape between them.
   const auto bins = static_cast<size_t>(
-      std::clamp(1.2 * std::sqrt(effective), 2.0, static_cast<double>(kMostBins)));
+      std::clamp(kMul * std::pow(effective, kPow), 2.0, static_cast<double>(kMostBins)));
   const double share = total / static_cast<double>(bins);
   std::vector<double> mass;
   double from = samples.front().delay, filled = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/hash.h"
 
@@ -17,6 +18,9 @@ void Remove(std::vector<uint32_t>& kids, uint32_t child) {
 
 constexpr double kLeastGain = 1e-6;
 constexpr size_t kReach = 2;
+const double kSuspicious = getenv("SUSP") ? atof(getenv("SUSP")) : 0.2;
+constexpr size_t kMostPool = 64;
+constexpr size_t kMostShared = 8;
 
 }  // namespace
 
@@ -161,6 +165,12 @@ void LinkSolver::Apply(uint32_t child, const Move& move) {
 }
 
 double LinkSolver::Improve(int most_sweeps) {
+  ImproveChildren(most_sweeps);
+  for (int i = 0; i < 3 && ImprovePairs() > 0; ++i) ImproveChildren(most_sweeps);
+  return total();
+}
+
+void LinkSolver::ImproveChildren(int most_sweeps) {
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     size_t moved = 0;
     for (uint32_t child = 0; child < dirty_.size(); ++child) {
@@ -181,7 +191,94 @@ double LinkSolver::Improve(int most_sweeps) {
     }
     if (moved == 0) break;
   }
-  return total();
+}
+
+size_t LinkSolver::ImprovePairs() {
+  const NodeProblem& problem = *problem_;
+  // Parents that fit badly: something is missing there, or too much.
+  std::vector<std::vector<double>> scores(problem.parent_kinds);
+  for (uint32_t i = 0; i < problem.parents.size(); ++i) scores[problem.parents[i].kind].push_back(score_[i]);
+  std::vector<double> limit(problem.parent_kinds, 0);
+  for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
+    auto& s = scores[k];
+    if (s.empty()) continue;
+    const size_t at = static_cast<size_t>(static_cast<double>(s.size()) * kSuspicious);
+    std::nth_element(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(std::min(at, s.size() - 1)), s.end());
+    limit[k] = s[std::min(at, s.size() - 1)];
+  }
+  size_t moved = 0;
+  std::vector<uint32_t> partners, orphans;
+  for (uint32_t i = 0; i < problem.parents.size(); ++i) {
+    const LinkParent& p = problem.parents[i];
+    partners.clear();
+    orphans.clear();
+    auto it = std::lower_bound(problem.children.begin(), problem.children.end(), p.opened - problem.slack,
+                               [](const LinkChild& c, Nanos t) { return c.sent < t; });
+    for (size_t n = 0; it != problem.children.end() && n < kMostPool; ++it, ++n) {
+      if (p.returned && it->sent > p.replied + problem.slack) break;
+      const auto child = static_cast<uint32_t>(it - problem.children.begin());
+      const uint32_t j = state_->parent_of[child];
+      if (j == kNoParent) orphans.push_back(child);
+      else if (j != i && std::find(partners.begin(), partners.end(), j) == partners.end()) partners.push_back(j);
+    }
+    if (!orphans.empty()) {
+      if (orphans.size() + state_->kids[i].size() > kMostShared) {
+        orphans.resize(kMostShared - std::min(kMostShared, state_->kids[i].size()));
+      }
+      moved += Split(i, kNoParent, orphans);
+    }
+    if (score_[i] > limit[p.kind]) continue;
+    for (uint32_t j : partners) moved += Split(i, j, state_->kids[j]);
+  }
+  return moved;
+}
+
+// The best split of what two parents have, or a parent and nobody.
+size_t LinkSolver::Split(uint32_t i, uint32_t j, const std::vector<uint32_t>& others) {
+  const NodeProblem& problem = *problem_;
+  auto &pool = pool_, &mine = mine_, &theirs = theirs_;
+  pool.clear();
+  std::merge(state_->kids[i].begin(), state_->kids[i].end(), others.begin(), others.end(), std::back_inserter(pool));
+  if (pool.size() > kMostShared) return 0;
+  const bool nobody = j == kNoParent;
+  uint32_t only_i = 0, only_j = 0, now = 0;
+  for (size_t k = 0; k < pool.size(); ++k) {
+    if (!nobody && !problem.Allows(j, pool[k])) only_i |= 1u << k;
+    if (!problem.Allows(i, pool[k])) only_j |= 1u << k;
+    if (state_->parent_of[pool[k]] == i) now |= 1u << k;
+  }
+  const auto deal = [&](uint32_t mask) {
+    mine.clear();
+    theirs.clear();
+    for (size_t k = 0; k < pool.size(); ++k) (mask >> k & 1 ? mine : theirs).push_back(pool[k]);
+  };
+  const auto rest = [&] {
+    if (!nobody) return model_->Score(j, theirs);
+    double sum = 0;
+    for (uint32_t child : theirs) sum += model_->OrphanScore(child);
+    return sum;
+  };
+  deal(now);
+  double best = score_[i] + rest() + kLeastGain;
+  uint32_t best_mask = now;
+  for (uint32_t mask = 0; mask < 1u << pool.size(); ++mask) {
+    if ((mask & only_i) != only_i || (mask & only_j) != 0 || mask == now) continue;
+    deal(mask);
+    const double both = model_->Score(i, mine) + rest();
+    if (both > best) {
+      best = both;
+      best_mask = mask;
+    }
+  }
+  if (best_mask == now) return 0;
+  deal(best_mask);
+  if (nobody) {
+    for (uint32_t child : theirs) state_->parent_of[child] = kNoParent;
+  } else {
+    Set(j, std::vector<uint32_t>(theirs));
+  }
+  Set(i, std::vector<uint32_t>(mine));
+  return 1;
 }
 
 void LinkSolver::Shake(double temperature, int sweeps) {

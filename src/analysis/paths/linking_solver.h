@@ -30,6 +30,9 @@ class LinkSolver {
     uint32_t with = 0;          // child that changes places
     double gain = 0;
   };
+  void ImproveChildren(int most_sweeps);
+  size_t ImprovePairs();
+  size_t Split(uint32_t i, uint32_t j, const std::vector<uint32_t>& others);
   // The best way to bring the child to `to`.
   Move Best(uint32_t child, uint32_t to);
   void Apply(uint32_t child, const Move& move);
@@ -45,11 +48,12 @@ class LinkSolver {
   std::vector<double> score_;   // per parent
   std::vector<uint8_t> dirty_;  // per child
   uint64_t random_ = 1;
-  std::vector<uint32_t> from_, to_;  // scratch
+  std::vector<uint32_t> from_, to_, pool_, mine_, theirs_;  // scratch
 };
 
 // Ways to begin.
 LinkState FirstComeFirstServed(const NodeProblem& problem);
 LinkState LatestFirst(const NodeProblem& problem);
+LinkState ByVotes(const NodeProblem& problem);
 
 }  // namespace wf
