@@ -1,0 +1,23 @@
+// The quantum when none is told: fine enough to tell delays apart, coarse enough that a delay's spread stays in one or
+// two quanta, where it stands out most.
+//
+// For busy nodes, what they receive most is correlated with what they send, over a series of quanta (1, 2, 5 in each
+// decade). A spike of m pairs over a background of b pairs in each quantum stands out by m / √(b + 1): that grows as the
+// quantum shrinks, until it is narrower than the spread of the delay and the spike falls apart. Each node votes for its
+// best quantum; the median is taken.
+#pragma once
+
+#include <string>
+
+#include "analysis/paths/convolution_trace.h"
+
+namespace wf {
+
+struct QuantumChoice {
+  Nanos quantum_ns = 0;
+  std::string why;
+};
+
+QuantumChoice ChooseQuantum(const EdgeTrace& trace);
+
+}  // namespace wf
