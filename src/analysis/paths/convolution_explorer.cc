@@ -8,7 +8,11 @@
 // - Derived paths (§5.3.1). In A→B→C→B→A what arrived from A is followed by the call to C and, later, by the return to
 //   A. Delays are looked at from the shortest; what lies behind one is explored before the next is looked at, and a
 //   message that was found to follow a later arrival on the same path (C's return) is not counted for the earlier one.
-//   When less than half of a spike's messages are left, it was derived.
+//   When less than half of a spike's messages are left, it was derived; and also when at least half as many, by count
+//   (§5.3.1), were found further down to leave for the same node after the same time in all: at high load the two find
+//   the same paths by different messages.
+// - The variance, unless told, is what the spike shows: its lags, and within them the times at which more messages
+//   follow than by chance, at up to an eighth of a quantum.
 // - Support. A path that comes back to a node must also show, as such a derived delay, at its earlier visit there. What
 //   does not came along by chance on the way: messages of other callers that fell into a window.
 // - Cycles: messages that are on the path already are not caused by it.
@@ -23,19 +27,32 @@ namespace wf {
 namespace {
 
 constexpr int64_t kNegativeLags = 64;  // looked at to tell effects from what merely went before
+constexpr int64_t kFinest = 8;         // parts of a quantum that times are told apart by
+constexpr int64_t kInPart = 24;        // messages that a part needs
+constexpr double kFoot = 0.1;          // as of spikes
+constexpr int64_t kSideWindows = 10;   // each side, to know what chance does
 constexpr double kCycle = 0.5, kOwn = 0.5, kSupported = 0.25;
 
 struct Follower {
   uint32_t edge = 0;
   Spike spike;
+  double half_width = 0;           // of the delays that match, in quanta
   std::vector<uint32_t> messages;  // in the order they left
+};
+
+// Messages that were counted: over which edge, and when they left, in quanta since the root's message.
+struct Claim {
+  uint32_t edge = 0;
+  size_t depth = 0;
+  double left = 0;
+  uint64_t count = 0;
 };
 
 struct PathStep {
   NodeId node = 0;
-  double delays = 0;  // quanta from the root to here, without time between nodes
-  std::vector<uint32_t>
-      reachable;  // messages that follow what arrived here, derived ones too; sorted
+  double arrived = 0;  // on average, in quanta since the root's message
+  double spread = 0;   // the sum of the squared half widths of the delays up to here, in quanta
+  const std::vector<uint32_t>* arrivals = nullptr;  // none at a root
 };
 
 class Explorer {
@@ -71,12 +88,12 @@ class Explorer {
         options_.least,
         static_cast<uint64_t>(std::ceil(options_.noise * static_cast<double>(leaving))));
     const uint32_t at = forest.Add(root, kNoVisit);
-    steps_.push_back({root, 0, {}});
+    steps_.push_back({root, 0, 0, nullptr});
     for (const uint32_t e : trace_.out[root]) {
       std::vector<uint32_t> messages = trace_.edges[e].messages;
       const uint32_t child = forest.Add(trace_.edges[e].receiver, at);
       forest.visits[child].count = messages.size();
-      if (messages.size() >= least_) GoOn(child, std::move(messages), 0);
+      if (messages.size() >= least_) GoOn(child, std::move(messages), 0, 0);
     }
     steps_.pop_back();
   }
@@ -88,7 +105,7 @@ class Explorer {
   int64_t Quantum(Nanos time) const { return (time - origin_) / quantum_; }
 
   // One more hop: `messages` made the visit.
-  void GoOn(uint32_t visit, std::vector<uint32_t> messages, double delay) {
+  void GoOn(uint32_t visit, std::vector<uint32_t> messages, double delay, double half_width) {
     const NodeId node = forest_->visits[visit].node;
     if (trace_.out[node].empty() || trace_.IsSource(node)) return;
     if (steps_.size() >= options_.max_depth) {
@@ -96,16 +113,26 @@ class Explorer {
       return;
     }
     for (const uint32_t m : messages) ++on_path_[m];
-    steps_.push_back({node, steps_.back().delays + delay, {}});
     SortByArrival(trace_, messages);
+    const PathStep& before = steps_.back();
+    steps_.push_back({node, before.arrived + delay + MeanTransit(messages),
+                      before.spread + half_width * half_width, &messages});
     Visit(visit, messages);
     steps_.pop_back();
     for (const uint32_t m : messages) --on_path_[m];
   }
 
+  // Between nodes, in quanta. Clocks that differ cancel out when a path comes back.
+  double MeanTransit(const std::vector<uint32_t>& messages) const {
+    double sum = 0;
+    for (const uint32_t m : messages)
+      sum += static_cast<double>(trace_.messages[m].received_ns - trace_.messages[m].sent_ns);
+    return sum / static_cast<double>(messages.size()) / static_cast<double>(quantum_);
+  }
+
   // ProcessNode of figure 6.
   void Visit(uint32_t visit, const std::vector<uint32_t>& arrivals) {
-    const uint64_t start = claims_;
+    const Since start{claims_.size(), counted_};
     std::vector<Follower> followers = FindCausedMessages(arrivals);
     const NodeId node = forest_->visits[visit].node;
     // Up to the first whose receiver can lead back here nothing can be derived: such delays to one receiver are one
@@ -119,17 +146,20 @@ class Explorer {
       if (done[i]) continue;
       std::vector<uint32_t> together;
       std::map<int64_t, uint64_t> delays;
-      double moment = 0;
+      double moment = 0, half_width = 0;
       for (size_t k = i; k < (i <= first_back ? std::min(first_back + 1, followers.size()) : i + 1);
            ++k) {
         if (done[k] || followers[k].edge != followers[i].edge) continue;
         done[k] = true;
-        const size_t own = KeepUnclaimed(followers[k].messages, start);
+        const size_t own = KeepOwn(followers[k], start);
         if (own == 0) continue;
         delays[followers[k].spike.lag] += own;
         moment += followers[k].spike.centre * static_cast<double>(own);
+        half_width = std::max(half_width, followers[k].half_width);
         together.insert(together.end(), followers[k].messages.begin(), followers[k].messages.end());
-        for (const uint32_t m : followers[k].messages) claimed_[m] = ++claims_;
+        for (const uint32_t m : followers[k].messages) claimed_[m] = ++counted_;
+        claims_.push_back({followers[k].edge, steps_.size(),
+                           steps_.back().arrived + followers[k].spike.centre, own});
       }
       if (together.empty()) continue;
       std::sort(together.begin(), together.end());
@@ -137,15 +167,31 @@ class Explorer {
       forest_->visits[child].count = together.size();
       forest_->visits[child].delays = std::move(delays);
       const double delay = moment / static_cast<double>(together.size());
-      GoOn(child, std::move(together), delay);
+      GoOn(child, std::move(together), delay, half_width);
     }
   }
 
-  // Leaves those that nothing below this visit claims; none, if they are not the spike's own. Returns how many.
-  size_t KeepUnclaimed(std::vector<uint32_t>& messages, uint64_t start) {
-    const size_t before = messages.size();
-    std::erase_if(messages, [&](uint32_t m) { return claimed_[m] > start; });
-    if (static_cast<double>(messages.size()) < kOwn * static_cast<double>(before)) {
+  struct Since {
+    size_t claim = 0;
+    uint64_t counted = 0;
+  };
+
+  // Leaves the messages that nothing below this visit claims; none, if they are not the spike's own. Returns how many.
+  size_t KeepOwn(Follower& follower, const Since& start) {
+    std::vector<uint32_t>& messages = follower.messages;
+    const auto before = static_cast<double>(messages.size());
+    std::erase_if(messages, [&](uint32_t m) { return claimed_[m] > start.counted; });
+    const Spike& spike = follower.spike;
+    const double left = steps_.back().arrived + spike.centre;
+    const double reach = 1 + static_cast<double>(spike.last - spike.first + 1) / 2;
+    double below = 0;
+    for (size_t c = start.claim; c < claims_.size(); ++c) {
+      const Claim& claim = claims_[c];
+      if (claim.edge == follower.edge && claim.depth > steps_.size() &&
+          std::abs(claim.left - left) <= reach)
+        below += static_cast<double>(claim.count);
+    }
+    if (static_cast<double>(messages.size()) < kOwn * before || below > (1 - kOwn) * before) {
       ++result_.suppressed.derived;
       messages.clear();
     } else if (messages.size() < least_) {
@@ -167,8 +213,10 @@ class Explorer {
       const Spikes spikes =
           FindSpikes(correlator_.Correlate(cause, effects_[e]), -kNegativeLags, spikes_);
       result_.suppressed.negative += spikes.negative;
+      result_.suppressed.noise += spikes.chance;
       for (const Spike& spike : spikes.spikes) {
-        Follower follower{e, spike, Match(arrivals, quanta, trace_.edges[e], spike)};
+        Follower follower{e, spike, 0, {}};
+        Match(arrivals, quanta, follower);
         if (follower.messages.size() < least_) {
           ++result_.suppressed.noise;
         } else if (OnPath(follower.messages)) {
@@ -179,10 +227,6 @@ class Explorer {
       }
     }
     correlator_.Forget(cause.id);
-    std::vector<uint32_t>& reachable = steps_.back().reachable;
-    for (const Follower& follower : found)
-      reachable.insert(reachable.end(), follower.messages.begin(), follower.messages.end());
-    std::sort(reachable.begin(), reachable.end());
     std::erase_if(found, [&](const Follower& follower) {
       if (Supported(follower)) return false;
       ++result_.suppressed.unsupported;
@@ -194,29 +238,83 @@ class Explorer {
     return found;
   }
 
+  // Calls `use(message, time since the arrival)` for each message of `edge` in the spike's lags after arrival `a`.
+  // `begin` moves on with the arrivals.
+  template <typename Use>
+  void ForNear(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta, size_t a,
+               const TraceEdge& edge, const Spike& spike, size_t& begin, const Use& use) const {
+    const Nanos arrived = trace_.messages[arrivals[a]].received_ns;
+    const auto left = [&](size_t i) { return trace_.messages[edge.messages[i]].sent_ns; };
+    while (begin < edge.messages.size() && Quantum(left(begin)) < quanta[a] + spike.first) ++begin;
+    for (size_t i = begin; i < edge.messages.size(); ++i) {
+      const Nanos at = left(i);
+      if (Quantum(at) > quanta[a] + spike.last) return;
+      if (at >= arrived - options_.skew_window_ns) use(edge.messages[i], at - arrived);
+    }
+  }
+
+  struct Window {
+    Nanos first = 0, last = 0, centre = 0;
+  };
+
+  // The times within a spike's lags at which more messages follow than by chance.
+  Window Narrow(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta,
+                const TraceEdge& edge, const Spike& spike) const {
+    const Nanos low = (spike.first - 1) * quantum_, high = (spike.last + 1) * quantum_;
+    const Window whole{low, high, static_cast<Nanos>(spike.centre * static_cast<double>(quantum_))};
+    const int64_t parts = std::min<int64_t>(kFinest, static_cast<int64_t>(spike.excess) / kInPart);
+    const Nanos part = parts > 1 ? quantum_ / parts : 0;
+    if (options_.variance_ns >= 0 || part == 0) return whole;
+    std::vector<double> bins(static_cast<size_t>((high - low) / part + 1));
+    size_t begin = 0;
+    for (size_t a = 0; a < arrivals.size(); ++a) {
+      ForNear(arrivals, quanta, a, edge, spike, begin, [&](uint32_t, Nanos since) {
+        if (since >= low && since <= high) ++bins[static_cast<size_t>((since - low) / part)];
+      });
+    }
+    const double level = spike.level / static_cast<double>(parts);
+    const double peak = *std::max_element(bins.begin(), bins.end());
+    const double foot =
+        level + std::max(kFoot * (peak - level), 3 * std::sqrt(std::max(1.0, level)));
+    size_t first = bins.size(), last = 0;
+    double sum = 0, moment = 0;
+    for (size_t i = 0; i < bins.size(); ++i) {
+      if (bins[i] <= foot) continue;
+      first = std::min(first, i);
+      last = i;
+      sum += bins[i] - level;
+      moment += (bins[i] - level) * (static_cast<double>(i) + 0.5);
+    }
+    if (first > last) return whole;
+    // One part more each side: what lies below the foot is the tail of what lies above.
+    const auto at = [&](double i) {
+      return low + static_cast<Nanos>(i * static_cast<double>(part));
+    };
+    return {at(static_cast<double>(first) - 1), at(static_cast<double>(last) + 2),
+            at(moment / sum)};
+  }
+
   // The messages of an edge that left after one of the arrivals by the spike's delay.
-  std::vector<uint32_t> Match(const std::vector<uint32_t>& arrivals,
-                              const std::vector<int64_t>& quanta, const TraceEdge& edge,
-                              const Spike& spike) {
+  void Match(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta,
+             Follower& follower) {
     ++matchings_;
+    const TraceEdge& edge = trace_.edges[follower.edge];
+    Spike& spike = follower.spike;
+    const Window window = Narrow(arrivals, quanta, edge, spike);
+    spike.centre = static_cast<double>(window.centre) / static_cast<double>(quantum_);
+    follower.half_width =
+        static_cast<double>(window.last - window.first) / 2 / static_cast<double>(quantum_);
     const double mean = spike.excess / static_cast<double>(arrivals.size());
     const auto each = static_cast<size_t>(std::max(1.0, std::ceil(mean - 0.25)));
-    const auto centre = static_cast<Nanos>(spike.centre * static_cast<double>(quantum_));
-    std::vector<uint32_t> out;
+    std::vector<uint32_t>& out = follower.messages;
     std::vector<std::pair<Nanos, uint32_t>> near;
     size_t begin = 0;
     for (size_t a = 0; a < arrivals.size(); ++a) {
-      const Nanos arrived = trace_.messages[arrivals[a]].received_ns;
-      const auto left = [&](size_t i) { return trace_.messages[edge.messages[i]].sent_ns; };
-      while (begin < edge.messages.size() && Quantum(left(begin)) < quanta[a] + spike.first)
-        ++begin;
       near.clear();
-      for (size_t i = begin; i < edge.messages.size() && Quantum(left(i)) <= quanta[a] + spike.last;
-           ++i) {
-        const uint32_t m = edge.messages[i];
-        if (taken_[m] == matchings_ || left(i) < arrived - options_.skew_window_ns) continue;
-        near.emplace_back(std::abs(left(i) - arrived - centre), m);
-      }
+      ForNear(arrivals, quanta, a, edge, spike, begin, [&](uint32_t m, Nanos since) {
+        if (taken_[m] != matchings_ && since >= window.first && since <= window.last)
+          near.emplace_back(std::abs(since - window.centre), m);
+      });
       if (near.size() > each) {
         std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(each),
                          near.end());
@@ -228,7 +326,6 @@ class Explorer {
       }
     }
     std::sort(out.begin(), out.end());
-    return out;
   }
 
   bool OnPath(const std::vector<uint32_t>& messages) const {
@@ -237,22 +334,41 @@ class Explorer {
     return static_cast<double>(on) >= kCycle * static_cast<double>(messages.size());
   }
 
+  // Whether what arrived at the node's earlier visit on this path is followed by these messages after the time that the
+  // path takes: as many more than at other times as there are here. Where chance hides that much, nothing is said.
   bool Supported(const Follower& follower) const {
     const PathStep& here = steps_.back();
-    for (size_t s = steps_.size() - 1; s-- > 1;) {
-      const PathStep& earlier = steps_[s];
-      if (earlier.node != here.node) continue;
-      // Too far back for the lags that were looked at: nothing can be said.
-      const double since = here.delays - earlier.delays + follower.spike.centre;
-      if (2 * since > static_cast<double>(last_lag_)) return true;
-      const auto known =
-          std::count_if(follower.messages.begin(), follower.messages.end(), [&](uint32_t m) {
-            return std::binary_search(earlier.reachable.begin(), earlier.reachable.end(), m);
-          });
-      return static_cast<double>(known) >=
-             kSupported * static_cast<double>(follower.messages.size());
+    size_t s = steps_.size() - 1;
+    do {
+      if (--s == 0) return true;
+    } while (steps_[s].node != here.node);
+    const PathStep& earlier = steps_[s];
+    const auto in_ns = [&](double quanta) {
+      return static_cast<Nanos>(quanta * static_cast<double>(quantum_));
+    };
+    const Nanos since = in_ns(here.arrived - earlier.arrived + follower.spike.centre);
+    const double own = follower.half_width;
+    const Nanos half =
+        std::max(quantum_ / 2, in_ns(1.25 * std::sqrt(here.spread - earlier.spread + own * own)));
+    // Windows side by side, the middle one around the time in question.
+    std::vector<double> counts(2 * kSideWindows + 1);
+    const Nanos first = since - half - 2 * half * kSideWindows,
+                last = since + half + 2 * half * kSideWindows;
+    const std::vector<uint32_t>& effects = trace_.edges[follower.edge].messages;
+    size_t begin = 0;
+    for (const uint32_t arrival : *earlier.arrivals) {
+      const Nanos arrived = trace_.messages[arrival].received_ns;
+      const auto after = [&](size_t i) { return trace_.messages[effects[i]].sent_ns - arrived; };
+      while (begin < effects.size() && after(begin) < first) ++begin;
+      for (size_t i = begin; i < effects.size() && after(i) < last; ++i)
+        ++counts[static_cast<size_t>((after(i) - first) / (2 * half))];
     }
-    return true;
+    const double in_question = counts[kSideWindows];
+    counts.erase(counts.begin() + kSideWindows);
+    std::nth_element(counts.begin(), counts.begin() + kSideWindows, counts.end());
+    const double background = counts[kSideWindows];
+    return in_question - background + 2 * std::sqrt(background + 1) >=
+           kSupported * static_cast<double>(follower.messages.size());
   }
 
   // Whether messages from one node can lead to another.
@@ -289,7 +405,8 @@ class Explorer {
   std::vector<PathStep> steps_;
   std::vector<uint16_t> on_path_;  // of each message: edges of the present path that it is on
   std::vector<uint64_t> claimed_;  // of each message: when it was last counted
-  uint64_t claims_ = 0;
+  uint64_t counted_ = 0;
+  std::vector<Claim> claims_;
   std::vector<uint64_t> taken_;  // of each message: the matching that took it
   uint64_t matchings_ = 0;
   std::map<NodeId, std::vector<bool>> leads_;

@@ -14,6 +14,16 @@ constexpr double kFoot = 0.1;
 // Where the background is noisy, a foot below its own fluctuation would let a spike run into its neighbours.
 constexpr double kNoisyFoot = 2.5;
 
+// One in so many correlations may show a spike that is none.
+constexpr double kByChance = 1e-4;
+
+// Whether one of `lags` points with this mean reaches `value` by chance: Chernoff's bound for Poisson counts.
+bool ByChance(double value, double mean, double lags) {
+  if (value <= mean) return true;
+  const double exponent = value * std::log(value / mean) - value + mean;
+  return std::log(lags) - exponent > std::log(kByChance);
+}
+
 struct Background {
   double level = 0, noise = 0;
 };
@@ -49,7 +59,7 @@ class Finder {
       // One spike: from its first high point to before the next low one.
       size_t end = i;
       while (end < c_.size() && c_[end] >= low) ++end;
-      AddGroup(i, end, high, out);
+      AddGroup(i, end, high, mean, out);
       i = end;
     }
     return out;
@@ -58,7 +68,7 @@ class Finder {
  private:
   int64_t Lag(size_t i) const { return first_ + static_cast<int64_t>(i); }
 
-  void AddGroup(size_t begin, size_t end, double high, Spikes& out) const {
+  void AddGroup(size_t begin, size_t end, double high, double mean, Spikes& out) const {
     const auto largest = std::max_element(c_.begin() + static_cast<std::ptrdiff_t>(begin),
                                           c_.begin() + static_cast<std::ptrdiff_t>(end));
     auto peak = static_cast<size_t>(largest - c_.begin());
@@ -73,6 +83,10 @@ class Finder {
       }
       if (!own) return;
       peak = *own;
+    }
+    if (ByChance(c_[peak], mean, static_cast<double>(c_.size()))) {
+      ++out.chance;
+      return;
     }
     out.spikes.push_back(Extent(peak));
   }
@@ -96,6 +110,7 @@ class Finder {
     // A delay that varies by more than half of itself is not one delay.
     const int64_t most = options_.variance >= 0 ? options_.variance : spike.lag / 2 + 2;
     const Background background = Around(peak, kNeighbourhood + 2 * std::max<int64_t>(0, most));
+    spike.level = background.level;
     const double height = c_[peak] - background.level;
     const double foot = background.level +
                         std::min(height, std::max(kFoot * height, kNoisyFoot * background.noise));

@@ -1,7 +1,9 @@
 // Spikes of a correlation: the delays after which a node's messages follow others (Aguilera et al. §5.2).
 //
 // A spike is a local maximum at least N standard deviations above the mean; between two spikes there is a point less
-// than S deviations above it; of the points of one spike the largest represents it.
+// than S deviations above it; of the points of one spike the largest represents it. Deviations tell little where most
+// lags have nothing, so that two coincidences stand high above them: a spike must also be more than chance makes of as
+// many lags (noise, §5.2.3).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +23,14 @@ struct Spike {
   int64_t lag = 0;              // of its largest point
   int64_t first = 0, last = 0;  // the lags that belong to it, both inclusive, none negative
   double centre = 0;            // mean lag of what stands out, in quanta
+  double level = 0;             // the background around it, per lag
   double excess = 0;            // what stands out above the background, summed over its lags
 };
 
 struct Spikes {
   std::vector<Spike> spikes;  // by lag
   uint64_t negative = 0;      // at negative lags: effects do not precede their causes
+  uint64_t chance = 0;        // points so high that chance makes them
 };
 
 // `correlation[i]` is at lag first_lag + i.
