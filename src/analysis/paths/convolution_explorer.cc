@@ -28,10 +28,11 @@ namespace {
 
 constexpr int64_t kNegativeLags = 64;  // looked at to tell effects from what merely went before
 constexpr int64_t kFinest = 8;         // parts of a quantum that times are told apart by
-constexpr int64_t kInPart = 24;        // messages that a part needs
+constexpr int64_t kInPart = 32;        // messages that a part needs
 constexpr double kFoot = 0.1;          // as of spikes
 constexpr int64_t kSideWindows = 10;   // each side, to know what chance does
-constexpr double kCycle = 0.5, kOwn = 0.5, kSupported = 0.25;
+constexpr double kChance = 0.75;       // with more of them by chance, messages tell nothing
+constexpr double kCycle = 0.5, kOwn = 0.5, kSupported = 0.5;
 
 struct Follower {
   uint32_t edge = 0;
@@ -69,10 +70,12 @@ class Explorer {
     spikes_.low = options.low;
     if (options.variance_ns >= 0)
       spikes_.variance = (options.variance_ns + quantum_ - 1) / quantum_;
+    left_.resize(trace.messages.size());
     for (const TraceEdge& edge : trace.edges) {
       std::vector<int64_t> quanta;
       quanta.reserve(edge.messages.size());
-      for (const uint32_t m : edge.messages) quanta.push_back(Quantum(trace.messages[m].sent_ns));
+      for (const uint32_t m : edge.messages)
+        quanta.push_back(left_[m] = Quantum(trace.messages[m].sent_ns));
       effects_.push_back(Indicator(quanta, ++signals_));
     }
     on_path_.assign(trace.messages.size(), 0);
@@ -180,6 +183,7 @@ class Explorer {
   size_t KeepOwn(Follower& follower, const Since& start) {
     std::vector<uint32_t>& messages = follower.messages;
     const auto before = static_cast<double>(messages.size());
+    const double expected = std::min(before, follower.spike.excess);
     std::erase_if(messages, [&](uint32_t m) { return claimed_[m] > start.counted; });
     const Spike& spike = follower.spike;
     const double left = steps_.back().arrived + spike.centre;
@@ -191,7 +195,7 @@ class Explorer {
           std::abs(claim.left - left) <= reach)
         below += static_cast<double>(claim.count);
     }
-    if (static_cast<double>(messages.size()) < kOwn * before || below > (1 - kOwn) * before) {
+    if (static_cast<double>(messages.size()) < kOwn * before || below > (1 - kOwn) * expected) {
       ++result_.suppressed.derived;
       messages.clear();
     } else if (messages.size() < least_) {
@@ -217,7 +221,9 @@ class Explorer {
       for (const Spike& spike : spikes.spikes) {
         Follower follower{e, spike, 0, {}};
         Match(arrivals, quanta, follower);
-        if (follower.messages.size() < least_) {
+        const double by_chance = static_cast<double>(follower.messages.size()) - spike.excess;
+        if (follower.messages.size() < least_ || spike.excess < static_cast<double>(least_) ||
+            by_chance > kChance * static_cast<double>(follower.messages.size())) {
           ++result_.suppressed.noise;
         } else if (OnPath(follower.messages)) {
           ++result_.suppressed.cycles;
@@ -244,12 +250,13 @@ class Explorer {
   void ForNear(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta, size_t a,
                const TraceEdge& edge, const Spike& spike, size_t& begin, const Use& use) const {
     const Nanos arrived = trace_.messages[arrivals[a]].received_ns;
-    const auto left = [&](size_t i) { return trace_.messages[edge.messages[i]].sent_ns; };
-    while (begin < edge.messages.size() && Quantum(left(begin)) < quanta[a] + spike.first) ++begin;
+    const int64_t first = quanta[a] + spike.first, last = quanta[a] + spike.last;
+    while (begin < edge.messages.size() && left_[edge.messages[begin]] < first) ++begin;
     for (size_t i = begin; i < edge.messages.size(); ++i) {
-      const Nanos at = left(i);
-      if (Quantum(at) > quanta[a] + spike.last) return;
-      if (at >= arrived - options_.skew_window_ns) use(edge.messages[i], at - arrived);
+      const uint32_t m = edge.messages[i];
+      if (left_[m] > last) return;
+      const Nanos since = trace_.messages[m].sent_ns - arrived;
+      if (since >= -options_.skew_window_ns) use(m, since);
     }
   }
 
@@ -367,8 +374,9 @@ class Explorer {
     counts.erase(counts.begin() + kSideWindows);
     std::nth_element(counts.begin(), counts.begin() + kSideWindows, counts.end());
     const double background = counts[kSideWindows];
-    return in_question - background + 2 * std::sqrt(background + 1) >=
-           kSupported * static_cast<double>(follower.messages.size());
+    return in_question - background + std::sqrt(background + 1) >=
+           kSupported *
+               std::min(follower.spike.excess, static_cast<double>(follower.messages.size()));
   }
 
   // Whether messages from one node can lead to another.
@@ -398,6 +406,7 @@ class Explorer {
   const int64_t last_lag_;
   Correlator correlator_;
   SpikeOptions spikes_;
+  std::vector<int64_t> left_;    // of each message: the quantum it left in
   std::vector<Signal> effects_;  // of each edge, by when its messages left
   uint64_t signals_ = 0;
   VisitForest* forest_ = nullptr;

@@ -67,7 +67,7 @@ double Clearness(const Probe& probe, Nanos origin, Nanos quantum, Correlator& co
   for (const Spike& spike : FindSpikes(c, 0, {}).spikes) {
     if (spike.lag > kFinestPart) continue;
     const double mass = c[static_cast<size_t>(spike.lag)] - background;
-    best = std::max(best, mass / std::sqrt(background + 1));
+    best = std::max(best, mass / std::sqrt(static_cast<double>(quantum)));
   }
   return best;
 }
@@ -90,7 +90,7 @@ class Chooser {
               "no delay stands out; a part of the trace's length"};
     }
     std::sort(votes.begin(), votes.end());
-    const Nanos chosen = votes[votes.size() / 2];
+    const Nanos chosen = votes[votes.size() * 3 / 4];
     return {chosen, chosen < 10 * resolution && resolution == kSecond
                         ? "near the resolution of the times"
                         : "delays stand out most at it"};

@@ -2,9 +2,10 @@
 // two quanta, where it stands out most.
 //
 // For busy nodes, what they receive most is correlated with what they send, over a series of quanta (1, 2, 5 in each
-// decade). A spike of m pairs over a background of b pairs in each quantum stands out by m / √(b + 1): that grows as the
-// quantum shrinks, until it is narrower than the spread of the delay and the spike falls apart. Each node votes for its
-// best quantum; the median is taken.
+// decade). Chance fills a quantum in proportion to its width μ, so a spike of m pairs stands out by m / √μ: that grows as
+// the quantum shrinks, until it is narrower than the spread of the delay and the spike falls apart. Each node votes for
+// its best quantum, but for none finer than a twentieth of the delay; the upper quartile is taken: a quantum too coarse
+// for some delays still shows them, one too fine hides others.
 #pragma once
 
 #include <string>
