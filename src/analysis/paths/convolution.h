@@ -53,6 +53,7 @@ struct ConvolutionSuppressed {
   uint64_t cycles = 0;       // messages that are on the path already
   uint64_t derived = 0;      // the same messages follow a later cause on this path
   uint64_t unsupported = 0;  // nothing at the node's earlier visit is followed by it
+  uint64_t ghosts = 0;       // the same messages follow another cause more firmly
   uint64_t short_paths = 0;  // seldom, and ending where most go on
   uint64_t deep = 0;         // beyond max_depth
 };

@@ -149,7 +149,7 @@ class Explorer {
       if (done[i]) continue;
       std::vector<uint32_t> together;
       std::map<int64_t, uint64_t> delays;
-      double moment = 0, half_width = 0;
+      double moment = 0, half_width = 0, excess = 0;
       for (size_t k = i; k < (i <= first_back ? std::min(first_back + 1, followers.size()) : i + 1);
            ++k) {
         if (done[k] || followers[k].edge != followers[i].edge) continue;
@@ -159,6 +159,7 @@ class Explorer {
         delays[followers[k].spike.lag] += own;
         moment += followers[k].spike.centre * static_cast<double>(own);
         half_width = std::max(half_width, followers[k].half_width);
+        excess += std::min(followers[k].spike.excess, static_cast<double>(own));
         together.insert(together.end(), followers[k].messages.begin(), followers[k].messages.end());
         for (const uint32_t m : followers[k].messages) claimed_[m] = ++counted_;
         claims_.push_back({followers[k].edge, steps_.size(),
@@ -169,6 +170,8 @@ class Explorer {
       const uint32_t child = forest_->Add(trace_.edges[followers[i].edge].receiver, visit);
       forest_->visits[child].count = together.size();
       forest_->visits[child].delays = std::move(delays);
+      forest_->visits[child].messages = together;
+      forest_->visits[child].strength = excess / static_cast<double>(arrivals.size());
       const double delay = moment / static_cast<double>(together.size());
       GoOn(child, std::move(together), delay, half_width);
     }
@@ -250,7 +253,8 @@ class Explorer {
   void ForNear(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta, size_t a,
                const TraceEdge& edge, const Spike& spike, size_t& begin, const Use& use) const {
     const Nanos arrived = trace_.messages[arrivals[a]].received_ns;
-    const int64_t first = quanta[a] + spike.first, last = quanta[a] + spike.last;
+    // A delay just short of a quantum's end is one quantum longer for some and one shorter for others.
+    const int64_t first = quanta[a] + spike.first - 1, last = quanta[a] + spike.last + 1;
     while (begin < edge.messages.size() && left_[edge.messages[begin]] < first) ++begin;
     for (size_t i = begin; i < edge.messages.size(); ++i) {
       const uint32_t m = edge.messages[i];
@@ -268,7 +272,9 @@ class Explorer {
   Window Narrow(const std::vector<uint32_t>& arrivals, const std::vector<int64_t>& quanta,
                 const TraceEdge& edge, const Spike& spike) const {
     const Nanos low = (spike.first - 1) * quantum_, high = (spike.last + 1) * quantum_;
-    const Window whole{low, high, static_cast<Nanos>(spike.centre * static_cast<double>(quantum_))};
+    // A spike at lag l stands for delays around l quanta.
+    const Window whole{low + quantum_ / 2, high - quantum_ / 2,
+                       static_cast<Nanos>(spike.centre * static_cast<double>(quantum_))};
     const int64_t parts = std::min<int64_t>(kFinest, static_cast<int64_t>(spike.excess) / kInPart);
     const Nanos part = parts > 1 ? quantum_ / parts : 0;
     if (options_.variance_ns >= 0 || part == 0) return whole;
@@ -293,11 +299,12 @@ class Explorer {
       moment += (bins[i] - level) * (static_cast<double>(i) + 0.5);
     }
     if (first > last) return whole;
-    // One part more each side: what lies below the foot is the tail of what lies above.
+    // Where chance does little, one part more each side: what lies below the foot is the tail of what lies above.
+    const double tail = level < 4 ? 1 : 0;
     const auto at = [&](double i) {
       return low + static_cast<Nanos>(i * static_cast<double>(part));
     };
-    return {at(static_cast<double>(first) - 1), at(static_cast<double>(last) + 2),
+    return {at(static_cast<double>(first) - tail), at(static_cast<double>(last) + 1 + tail),
             at(moment / sum)};
   }
 
@@ -432,6 +439,7 @@ VisitForest Explore(const EdgeTrace& trace, const std::vector<NodeId>& roots,
     explorer.FromRoot(root, forest);
     least = std::max(least, explorer.least());
   }
+  result.suppressed.ghosts += RemoveGhosts(forest, trace.messages.size());
   MergeSiblings(forest);
   result.suppressed.short_paths += RemoveShortPaths(forest, 4 * least);
   result.correlations = explorer.correlations();

@@ -6,6 +6,7 @@ namespace wf {
 namespace {
 
 constexpr uint64_t kGoOn = 10;
+constexpr double kFirmer = 2, kGhost = 0.8;
 
 class Merger {
  public:
@@ -58,6 +59,34 @@ uint32_t VisitForest::Add(NodeId node, uint32_t parent) {
     visits[parent].children.push_back(index);
   }
   return index;
+}
+
+uint64_t RemoveGhosts(VisitForest& forest, size_t messages) {
+  // The visits that each message made; one root's paths after another's share none but by error.
+  std::vector<std::vector<uint32_t>> made(messages);
+  std::vector<bool> gone(forest.visits.size(), false);
+  for (uint32_t v = 0; v < forest.visits.size(); ++v)
+    for (const uint32_t m : forest.visits[v].messages) made[m].push_back(v);
+  uint64_t removed = 0;
+  // Parents come before their children: what is below a ghost accuses nobody.
+  for (uint32_t v = 0; v < forest.visits.size(); ++v) {
+    const Visit& visit = forest.visits[v];
+    if (visit.parent != kNoVisit && gone[visit.parent]) gone[v] = true;
+    if (gone[v] || visit.delays.empty()) continue;
+    const auto elsewhere =
+        std::count_if(visit.messages.begin(), visit.messages.end(), [&](uint32_t m) {
+          return std::any_of(made[m].begin(), made[m].end(), [&](uint32_t other) {
+            return !gone[other] && forest.visits[other].strength >= kFirmer * visit.strength;
+          });
+        });
+    if (static_cast<double>(elsewhere) < kGhost * static_cast<double>(visit.messages.size()))
+      continue;
+    gone[v] = true;
+    std::erase(forest.visits[visit.parent].children, v);
+    ++removed;
+  }
+  for (Visit& visit : forest.visits) visit.messages = {};
+  return removed;
 }
 
 void MergeSiblings(VisitForest& forest) {
