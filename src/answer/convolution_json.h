@@ -1,0 +1,15 @@
+// The forest of visits that convolution found, as JSON (docs/CONVOLUTION.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analysis/paths/convolution.h"
+
+namespace wf {
+
+// `why`: how convolution came to be chosen.
+std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& nodes,
+                            std::string_view why);
+
+}  // namespace wf
