@@ -362,16 +362,21 @@ struct Nesting::Impl {
     }
   }
 
-  void Decide(std::span<const Call> all, Nanos until, Decisions& to) {
+  void Score(std::span<const Call> all, Nanos until, Decisions& to) {
     calls = all;
     decisions = &to;
     to.Resize(all.size());
-    if (options.candidates > 0) to.others.resize(all.size());
     for (size_t i = 0; i < all.size(); ++i)
       if (!all[i].returned) to.parent[i] = kNoParent;
     Group(until);
     const NodeId nodes = static_cast<NodeId>(departures.nodes());
     for (NodeId n = 0; n < nodes; ++n) Sweep(n, Pass::kScore);
+  }
+
+  void Decide(std::span<const Call> all, Nanos until, Decisions& to) {
+    Score(all, until, to);
+    if (options.candidates > 0) to.others.resize(all.size());
+    const NodeId nodes = static_cast<NodeId>(departures.nodes());
     if (options.Smoothing() > 0) {
       board.Smooth(options.Smoothing());
       late_board.Smooth(options.Smoothing());
@@ -389,6 +394,20 @@ void Nesting::Decide(std::span<const Call> calls, Nanos until, Decisions& decisi
 }
 
 const NestingCounts& Nesting::counts() const { return impl_->counts; }
+
+void Nesting::Score(std::span<const Call> calls) {
+  Decisions none;
+  impl_->Score(calls, INT64_MAX, none);
+}
+
+NestingCounts CountCandidates(std::span<const Call> calls, Nanos skew_window) {
+  NestingOptions options;
+  options.skew_window = skew_window;
+  options.after_reply = 0;
+  Nesting nesting(options);
+  nesting.Score(calls);
+  return nesting.counts();
+}
 
 std::vector<Assignment> NestCalls(std::span<const Call> calls, const NestingOptions& options,
                                   NestingCounts* counts) {

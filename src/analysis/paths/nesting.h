@@ -80,12 +80,17 @@ class Nesting {
   // Decides every call that is not decided yet and left before `until`; all calls count as parents. What is learnt
   // from them stays for the next span. Calls without a return take no part: they have no parent.
   void Decide(std::span<const Call> calls, Nanos until, Decisions& decisions);
+  // Only learns from `calls`, all of them undecided.
+  void Score(std::span<const Call> calls);
   const NestingCounts& counts() const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Counts candidates only: the parallelism of a trace that something else decides.
+NestingCounts CountCandidates(std::span<const Call> calls, Nanos skew_window);
 
 // All at once. `calls` in line order.
 std::vector<Assignment> NestCalls(std::span<const Call> calls, const NestingOptions& options,

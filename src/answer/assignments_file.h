@@ -1,0 +1,36 @@
+// Assignments: JSON lines, one per request in line order, `{"call":N,"parent":M|null,"p":P}` (docs/PATHS.md).
+//
+// A request is named by the number of the first line that shows it; with several inputs by "K:N", K the input's place.
+// A file of truth has the same form without `p`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/paths/path_accuracy.h"
+#include "base/result.h"
+
+namespace wf {
+
+struct AssignmentRow {
+  Place call, parent;  // parent's line 0: none
+  float p = 1;
+  bool unpaired = false;
+  struct Other {
+    Place parent;
+    double p = 0;
+  };
+  std::vector<Other> others;
+};
+
+enum class PlaceForm { kLine, kInputAndLine };
+
+// Sorts the rows by place and writes them to `path`; `-` is refused, standard output carries the answer.
+Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool with_others,
+                        const std::string& path);
+
+// `name` is for errors.
+Result<std::vector<ParentRow>> ParseTruth(std::string_view text, const std::string& name);
+
+}  // namespace wf
