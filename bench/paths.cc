@@ -1,0 +1,188 @@
+// bench/paths: what nesting costs at the sizes of the paper's table 1, from sightings in memory to patterns, on one core.
+// bench/paths --write N [RATE]: N messages of the same system as message text on standard output, RATE paths a second.
+// bench/paths --pipe N: these through a pipe into `wherefore paths - --algorithm nesting`, with its memory.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "analysis/paths/call_pairing.h"
+#include "analysis/paths/nesting_stream.h"
+#include "analysis/paths/pattern.h"
+#include "base/check.h"
+#include "multi_tier.h"
+
+namespace wf {
+namespace {
+
+constexpr double kMessagesPerPath = 9.9;
+
+struct Row {
+  const char* name;
+  uint64_t messages;
+  double seconds;  // of the trace: with the messages, they set the parallelism
+};
+
+// Aguilera et al. table 1.
+constexpr Row kRows[] = {
+    {"multi-tier (short)", 20'164, 50},      {"multi-tier normal", 202'520, 500},
+    {"multi-tier (long)", 2'026'658, 5'000}, {"parallelism low", 769'638, 5'000},
+    {"parallelism medium", 770'344, 500},    {"parallelism high", 775'254, 50},
+};
+
+struct Cost {
+  double pair_s = 0, nest_s = 0, parallelism = 0;
+  uint64_t paths = 0, patterns = 0;
+};
+
+Cost Measure(const std::vector<Sighting>& sightings, const StringTable& names) {
+  Cost cost;
+  PatternTable table(names);
+  NestingStream stream({}, NestingStream::kWindow, [&](PathBatch& batch) {
+    table.Add(batch.calls, batch.forest, batch.roots);
+  });
+  // Pairing alone first, then both: the difference is nesting's.
+  std::vector<Call> calls;
+  calls.reserve(sightings.size() / 2);
+  const Nanos begin = MonotonicNow();
+  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  for (const Sighting& sighting : sightings) pairing.Add(sighting);
+  pairing.Finish();
+  const Nanos paired = MonotonicNow();
+  for (const Call& call : calls) stream.Add(call);
+  stream.Finish();
+  const Nanos nested = MonotonicNow();
+  cost.pair_s = static_cast<double>(paired - begin) / 1e9;
+  cost.nest_s = static_cast<double>(nested - paired) / 1e9;
+  cost.parallelism = stream.counts().Parallelism();
+  cost.paths = table.paths();
+  cost.patterns = table.patterns().size();
+  return cost;
+}
+
+double PeakMegabytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word)
+    if (word == "VmHWM:") {
+      double kilobytes = 0;
+      status >> kilobytes;
+      return kilobytes / 1000;
+    }
+  return 0;
+}
+
+// Each row in a process of its own, so that peak memory is the row's.
+int MeasureRow(const Row& row) {
+  StringTable names;
+  MultiTier system(static_cast<double>(row.messages) / row.seconds / kMessagesPerPath, 1, names);
+  std::vector<Sighting> sightings;
+  sightings.reserve(row.messages);
+  for (uint64_t i = 0; i < row.messages; ++i) sightings.push_back(system.Next());
+  const double before = PeakMegabytes();
+  Cost best;
+  double memory = 0;
+  for (int round = 0; round < 3; ++round) {
+    const Cost cost = Measure(sightings, names);
+    if (round == 0) memory = PeakMegabytes() - before;
+    if (round == 0 || cost.pair_s + cost.nest_s < best.pair_s + best.nest_s) best = cost;
+  }
+  const double messages = static_cast<double>(row.messages);
+  fmt::print("{:<20} {:>10} {:>11.2f} {:>8} {:>7.0f} {:>9.3f} {:>9.3f} {:>10.2f} {:>10.2f}\n",
+             row.name, row.messages, best.parallelism, best.patterns, memory, best.pair_s,
+             best.nest_s, messages / best.nest_s / 1e6,
+             messages / (best.nest_s + best.pair_s) / 1e6);
+  std::fflush(stdout);
+  return 0;
+}
+
+int MeasureTable() {
+  fmt::print("{:<20} {:>10} {:>11} {:>8} {:>7} {:>9} {:>9} {:>10} {:>10}\n", "trace", "messages",
+             "parallelism", "patterns", "MB", "pairing s", "nesting s", "nesting M/s", "both M/s");
+  std::fflush(stdout);
+  for (const Row& row : kRows) {
+    const pid_t child = ::fork();
+    WF_CHECK(child >= 0);
+    if (child == 0) ::_exit(MeasureRow(row));
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) return 1;
+  }
+  return 0;
+}
+
+int Write(uint64_t messages, double rate) {
+  StringTable names;
+  MultiTier system(rate, 1, names);
+  std::string text;
+  for (uint64_t i = 0; i < messages; ++i) {
+    const Sighting s = system.Next();
+    fmt::format_to(std::back_inserter(text), "{}.{:09} {} {} {} {}\n", s.time_ns / kSecond,
+                   s.time_ns % kSecond, s.kind == MessageKind::kCall ? "CALL" : "RET",
+                   names.At(s.sender), names.At(s.receiver), s.id);
+    if (text.size() < size_t{1} << 20 && i + 1 < messages) continue;
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return 1;
+    text.clear();
+  }
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+int Pipe(const char* self, const char* messages) {
+  const std::string folder(self, std::strrchr(self, '/') == nullptr
+                                     ? 0
+                                     : static_cast<size_t>(std::strrchr(self, '/') - self) + 1);
+  int ends[2];
+  WF_CHECK(::pipe(ends) == 0);
+  const Nanos begin = MonotonicNow();
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    ::dup2(ends[1], 1);
+    ::close(ends[0]), ::close(ends[1]);
+    ::execl(self, self, "--write", messages, nullptr);
+    ::_exit(127);
+  }
+  const pid_t reader = ::fork();
+  if (reader == 0) {
+    ::dup2(ends[0], 0);
+    ::close(ends[0]), ::close(ends[1]);
+    ::execl((folder + "wherefore").c_str(), "wherefore", "paths", "-", "--algorithm", "nesting",
+            "--top", "1", nullptr);
+    ::_exit(127);
+  }
+  ::close(ends[0]), ::close(ends[1]);
+  int status = 0;
+  struct rusage usage {};
+  ::wait4(reader, &status, 0, &usage);
+  const double seconds = static_cast<double>(MonotonicNow() - begin) / 1e9;
+  ::waitpid(writer, nullptr, 0);
+  const double cpu = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                     static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  fmt::print(
+      "{} messages through a pipe: {:.1f} s, {:.1f} s of CPU ({:.2f} M messages/s), "
+      "{:.0f} MB resident at most\n",
+      messages, seconds, cpu, std::strtod(messages, nullptr) / cpu / 1e6,
+      static_cast<double>(usage.ru_maxrss) / 1000);
+  return status == 0 ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what.empty()) return MeasureTable();
+  if (what == "--write" && argc > 2)
+    return Write(std::strtoull(argv[2], nullptr, 10), argc > 3 ? std::atof(argv[3]) : 40);
+  if (what == "--pipe" && argc > 2) return Pipe(argv[0], argv[2]);
+  std::fprintf(stderr, "bench_paths [--write N [RATE] | --pipe N]\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace wf
+
+int main(int argc, char** argv) { return wf::Main(argc, argv); }
