@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/paths/clock_skew.h"
 #include "analysis/paths/nesting_stream.h"
 
 namespace wf {
@@ -28,7 +29,8 @@ class Inference {
     findings_.why = fmt::format("asked for by --algorithm {}", NameOf(request_.algorithm));
     switch (request_.algorithm) {
       case PathAlgorithm::kNesting:
-        WF_TRY(RunNesting(source));
+        WF_TRY(request_.deskew == Deskew::kAlways ? RunNestingDeskewed(source)
+                                                  : RunNesting(source));
         break;
       case PathAlgorithm::kLinking:
         WF_TRY(Read(source, Keep::kCalls));
@@ -96,14 +98,9 @@ class Inference {
   }
 
   Status RunNesting(SightingSource& source) {
-    NestingOptions options = request_.nesting;
-    options.candidates = request_.candidates;
-    NestingStream stream(
-        options, request_.nesting_window == 0 ? NestingStream::kWindow : request_.nesting_window,
-        [&](PathBatch& batch) { TakePaths(batch); });
+    NestingStream stream = MakeStream();
     CallPairing pairing({}, [&](const Call& call) {
-      stream.Add(call);
-      if (NeedsParents()) TakeNames(call);
+      TakeCall(call, stream);
       if (request_.truth_source == TruthSource::kPathKeys) calls_.push_back(call);
     });
     SightingLine line;
@@ -115,12 +112,48 @@ class Inference {
       Report(++count);
     }
     pairing.Finish();
-    stream.Finish();
     findings_.pairing = pairing.counts();
+    FinishNesting(stream);
+    return {};
+  }
+
+  // Clocks can be compared only when all calls are known.
+  Status RunNestingDeskewed(SightingSource& source) {
+    WF_TRY(Read(source, Keep::kCalls));
+    RemoveClockSkew();
+    NestingStream stream = MakeStream();
+    for (const Call& call : calls_) TakeCall(call, stream);
+    FinishNesting(stream);
+    return {};
+  }
+
+  NestingStream MakeStream() {
+    NestingOptions options = request_.nesting;
+    options.candidates = request_.candidates;
+    return NestingStream(
+        options, request_.nesting_window == 0 ? NestingStream::kWindow : request_.nesting_window,
+        [this](PathBatch& batch) { TakePaths(batch); });
+  }
+
+  void TakeCall(const Call& call, NestingStream& stream) {
+    stream.Add(call);
+    if (NeedsParents()) TakeNames(call);
+  }
+
+  void FinishNesting(NestingStream& stream) {
+    stream.Finish();
     findings_.parallelism = stream.counts().Parallelism();
     NoteNesting(stream.counts(), stream.cut_short());
     Judge();
-    return {};
+  }
+
+  // The window that times taken over from another clock still need.
+  Nanos RemoveClockSkew() {
+    const ClockSkew skew = EstimateSkew(calls_);
+    RemoveSkew(skew, calls_);
+    for (const auto& [node, offset] : skew.offset_ns)
+      findings_.skew_ns[std::string(nodes_.At(node))] = offset;
+    return skew.window_ns;
   }
 
   void NoteNesting(const NestingCounts& counts, uint64_t cut_short) {
@@ -178,6 +211,7 @@ class Inference {
     sightings_ = {};
     LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
+    if (request_.deskew != Deskew::kNever) options.skew_window = RemoveClockSkew();
     const std::vector<Assignment> assignments = LinkCalls(calls_, options);
     findings_.parallelism = CountCandidates(calls_, request_.nesting.skew_window).Parallelism();
     std::vector<uint32_t> parents(calls_.size());

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@
 namespace wf {
 
 enum class PathAlgorithm : uint8_t { kAuto, kNesting, kConvolution, kLinking };
+// Linking judges calls one by one and needs clocks set right; nesting has its skew window, and looks at a stream.
+enum class Deskew : uint8_t { kForLinking, kAlways, kNever };
 enum class TruthSource : uint8_t { kNone, kRows, kPathKeys };
 
 struct PathsRequest {
@@ -36,6 +39,7 @@ struct PathsRequest {
   size_t nesting_window = 0;  // calls; 0: NestingStream::kWindow
   LinkOptions linking;
   ConvolutionOptions convolution;
+  Deskew deskew = Deskew::kForLinking;
   uint32_t candidates = 0;  // parents kept beside the chosen one
   bool keep_rows = false;   // for --assignments
   TruthSource truth_source = TruthSource::kNone;
@@ -49,6 +53,7 @@ struct PathsFindings {
   PairingCounts pairing;
   // Of nesting and linking.
   double parallelism = 0;
+  std::map<std::string, Nanos> skew_ns;  // by how much a node's clock was ahead; removed
   std::unique_ptr<PatternTable> patterns;
   std::vector<AssignmentRow> rows;
   std::optional<PathAccuracy> accuracy;

@@ -99,8 +99,8 @@ int Main(int argc, char** argv) {
       AddTrace(root),      AddCriticalPath(root), AddExplain(root),    AddStatus(root),
       AddServices(root),   AddOperations(root),   AddAttributes(root), AddResource(root),
       AddFeature(root),    AddDataset(root),      AddScenario(root),   AddGenerate(root),
-      AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddWatch(root),
-      AddPolicy(root),     AddCompletion(root),
+      AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddPaths(root),
+      AddWatch(root),      AddPolicy(root),       AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

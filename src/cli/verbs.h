@@ -48,6 +48,7 @@ Verb AddScenario(CLI::App& root);
 Verb AddGenerate(CLI::App& root);
 Verb AddNdlog(CLI::App& root);
 Verb AddPackets(CLI::App& root);
+Verb AddPaths(CLI::App& root);
 Verb AddMessages(CLI::App& root);
 Verb AddWatch(CLI::App& root);
 Verb AddPolicy(CLI::App& root);

@@ -71,9 +71,10 @@ PatternCounts CountPatterns(const std::vector<ParentRow>& rows, const Trees& tre
     TreeHash hash(callee);
     for (const uint64_t kid : kids) hash.AddChild(kid);
     kids = {};
+    if (rows[at].unpaired) continue;  // found paths are of calls with a return
     if (trees.parent[at] != kNone)
       kid_hashes[trees.parent[at]].push_back(hash.Finish());
-    else if (!rows[at].unpaired)
+    else
       ++counts[PathHash(named == kNone ? 0 : name_of(names[named].caller), hash.Finish())];
   }
   return counts;

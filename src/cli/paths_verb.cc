@@ -1,0 +1,221 @@
+// `wherefore paths INPUT…`: causal paths from messages alone.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "answer/assignments_file.h"
+#include "answer/convolution_json.h"
+#include "answer/convolution_text.h"
+#include "answer/paths_inference.h"
+#include "answer/paths_json.h"
+#include "answer/paths_text.h"
+#include "cli/progress.h"
+#include "cli/sighting_flags.h"
+#include "cli/verbs.h"
+#include "net/decoding_reader.h"
+
+namespace wf {
+namespace {
+
+struct PathsFlags {
+  SightingFlags input;
+  std::string algorithm = "auto", sort = "total", assignments, truth;
+  uint64_t top = 20, window = 0;
+  uint32_t candidates = 0;
+  bool deskew = false, raw_clocks = false;
+  NestingOptions nesting;
+  std::string skew_window, smoothing, after_reply = "1s";
+  ConvolutionOptions convolution;
+  std::string quantum, variance;
+};
+
+Result<std::string> ReadFile(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto failed = [&] {
+    return EnvironmentError(fmt::format("{}: {}", path, std::strerror(errno)),
+                            "--truth takes a file of assignments, or the word path");
+  };
+  if (fd < 0) return failed();
+  net::DecodingReader reader([&](char* buffer, size_t size) -> Result<size_t> {
+    const ssize_t got = ::read(fd, buffer, size);
+    if (got < 0) return failed();
+    return static_cast<size_t>(got);
+  });
+  std::string text;
+  Result<size_t> got = size_t{0};
+  do {
+    constexpr size_t kPiece = size_t{1} << 20;
+    const size_t had = text.size();
+    text.resize(had + kPiece);
+    got = reader.Read(text.data() + had, kPiece);
+    text.resize(had + (got.ok() ? *got : 0));
+  } while (got.ok() && *got > 0);
+  ::close(fd);
+  if (!got.ok()) return got.error();
+  return text;
+}
+
+// A duration flag that may be left out.
+Status ReadDuration(const char* flag, const std::string& text, Nanos& to) {
+  if (text.empty()) return {};
+  const Result<Nanos> parsed = ParseDuration(text);
+  if (!parsed.ok())
+    return BadInput(fmt::format("{} {}: {}", flag, text, parsed.error().message),
+                    parsed.error().hint);
+  to = *parsed;
+  return {};
+}
+
+Result<PathsRequest> ToRequest(const PathsFlags& flags) {
+  PathsRequest request;
+  for (const PathAlgorithm algorithm : {PathAlgorithm::kAuto, PathAlgorithm::kNesting,
+                                        PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
+    if (flags.algorithm == NameOf(algorithm)) request.algorithm = algorithm;
+  request.candidates = flags.candidates;
+  if (flags.deskew && flags.raw_clocks)
+    return BadInput("--deskew and --raw-clocks exclude each other", "give one of them");
+  if (flags.deskew) request.deskew = Deskew::kAlways;
+  if (flags.raw_clocks) request.deskew = Deskew::kNever;
+  request.keep_rows = !flags.assignments.empty();
+  request.nesting = flags.nesting;
+  request.nesting_window = flags.window;
+  request.convolution = flags.convolution;
+  WF_TRY(ReadDuration("--skew-window", flags.skew_window, request.nesting.skew_window));
+  WF_TRY(ReadDuration("--after-reply", flags.after_reply, request.nesting.after_reply));
+  if (!flags.smoothing.empty()) {
+    char* end = nullptr;
+    const double bins = std::strtod(flags.smoothing.c_str(), &end);
+    if (*end != '\0' || !(bins >= 0 && bins <= 100))
+      return BadInput("--smoothing " + flags.smoothing + ": not a number of bins",
+                      "from 0 (off) to 100; a bin is 5% of a delay");
+    request.nesting.smoothing = bins;
+  }
+  WF_TRY(ReadDuration("--quantum", flags.quantum, request.convolution.quantum_ns));
+  WF_TRY(ReadDuration("--variance", flags.variance, request.convolution.variance_ns));
+  if (!flags.skew_window.empty()) {
+    request.linking.skew_window = request.nesting.skew_window;
+    request.convolution.skew_window_ns = request.nesting.skew_window;
+  }
+  if (flags.truth == "path") {
+    request.truth_source = TruthSource::kPathKeys;
+  } else if (!flags.truth.empty()) {
+    request.truth_source = TruthSource::kRows;
+    WF_ASSIGN(const std::string text, ReadFile(flags.truth));
+    WF_ASSIGN(request.truth, ParseTruth(text, flags.truth));
+  }
+  return request;
+}
+
+Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
+  WF_ASSIGN(PathsRequest request, ToRequest(flags));
+  WF_ASSIGN(const SightingOptions options, SightingOptionsOf(flags.input));
+  StringTable names;
+  WF_ASSIGN(const auto input, SightingInput::Open(flags.input.inputs, options, names));
+  ProgressBar progress("reading", static_cast<int64_t>(input->bytes_total()), common.format);
+  request.on_sightings = [&](uint64_t) { progress.Show(input->bytes_read()); };
+  WF_ASSIGN(PathsFindings findings, InferPaths(*input, names, request));
+  progress.Finish();
+
+  if (findings.convolution) {
+    PrintNotes(*input);
+    return Print(common.format == "json"
+                     ? ConvolutionJson(*findings.convolution, names, findings.why)
+                     : ConvolutionText(*findings.convolution, names, findings.why));
+  }
+
+  if (!flags.assignments.empty()) {
+    const PlaceForm form = input->inputs() == 1 ? PlaceForm::kLine : PlaceForm::kInputAndLine;
+    WF_TRY(WriteAssignments(findings.rows, form, flags.candidates > 0, flags.assignments));
+  }
+  PathsAnswer answer;
+  answer.algorithm = NameOf(findings.algorithm);
+  answer.why = findings.why;
+  answer.pairing = findings.pairing;
+  answer.duplicates = findings.pairing.duplicates + input->counts().duplicates;
+  answer.parallelism = findings.parallelism;
+  answer.skew_ns = std::move(findings.skew_ns);
+  answer.table = findings.patterns.get();
+  answer.names = &names;
+  answer.order = flags.sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
+  answer.top = flags.top;
+  answer.accuracy = std::move(findings.accuracy);
+  answer.notes = input->Notes();
+  answer.notes.insert(answer.notes.end(), findings.notes.begin(), findings.notes.end());
+  return Print(common.format == "json" ? PathsJson(answer) : PathsText(answer));
+}
+
+void AddNestingFlags(CLI::App& app, PathsFlags& flags) {
+  app.add_option("--skew-window", flags.skew_window,
+                 "by how much clocks may differ: loosens what counts as nested");
+  app.add_option("--smoothing", flags.smoothing,
+                 "nesting: deviation, in bins of 5%, of the curve that delays are smoothed with "
+                 "(0: off; 4 with a skew window)");
+  app.add_option("--overlap-penalty,--x", flags.nesting.overlap_penalty,
+                 "nesting: power of the penalty for overlapping children")
+      ->capture_default_str();
+  app.add_option("--same-penalty,--y", flags.nesting.same_penalty,
+                 "nesting: power of the penalty for children to the same node")
+      ->capture_default_str();
+  app.add_option("--any-penalty,--z", flags.nesting.any_penalty,
+                 "nesting: power of the penalty for any children")
+      ->capture_default_str();
+  app.add_option("--after-reply", flags.after_reply,
+                 "nesting: how long after the reply a call may belong to it (0s: never)")
+      ->capture_default_str();
+  app.add_option(
+      "--window", flags.window,
+      "nesting: calls in memory at a time (0: 1,048,576); a shorter trace is taken whole");
+}
+
+void AddConvolutionFlags(CLI::App& app, PathsFlags& flags) {
+  app.add_option("--quantum", flags.quantum,
+                 "convolution: the unit of time (default: by the data)");
+  app.add_option("--variance", flags.variance,
+                 "convolution: delays that differ by no more match (default: by the spike)");
+  app.add_option("--root", flags.convolution.roots,
+                 "convolution: a node where paths begin; may be given again")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--spike-high,-N", flags.convolution.high,
+                 "convolution: deviations above the mean that make a spike")
+      ->capture_default_str();
+  app.add_option("--spike-low,-S", flags.convolution.low,
+                 "convolution: deviations that a point between two spikes is below")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Verb AddPaths(CLI::App& root) {
+  Verb verb = MakeVerb(root, "paths", "Causal paths from messages alone");
+  const auto flags = std::make_shared<PathsFlags>();
+  AddSightingFlags(*verb.app, flags->input);
+  verb.app->add_option("--algorithm", flags->algorithm, "auto, nesting, convolution or linking")
+      ->check(CLI::IsMember({"auto", "nesting", "convolution", "linking"}))
+      ->capture_default_str();
+  verb.app->add_option("--top", flags->top, "so many patterns; 0: all")->capture_default_str();
+  verb.app->add_option("--sort", flags->sort, "patterns by total latency or by count")
+      ->check(CLI::IsMember({"total", "count"}))
+      ->capture_default_str();
+  verb.app->add_option("--assignments", flags->assignments,
+                       "a file to write each request's parent to, as JSON lines");
+  verb.app->add_option("--candidates", flags->candidates,
+                       "so many other parents of each request beside the chosen one");
+  verb.app->add_option("--truth", flags->truth,
+                       "a file of true parents, or `path`: the key path= of the messages; says how "
+                       "right the paths are");
+  verb.app->add_flag("--deskew", flags->deskew,
+                     "estimate and remove the skew of the nodes' clocks for nesting too (linking "
+                     "does it anyway); keeps all calls in memory");
+  verb.app->add_flag("--raw-clocks", flags->raw_clocks, "take the nodes' clocks as they are");
+  AddNestingFlags(*verb.app, *flags);
+  AddConvolutionFlags(*verb.app, *flags);
+  verb.run = [flags, common = verb.common] { return RunPaths(*flags, *common); };
+  return verb;
+}
+
+}  // namespace wf
