@@ -145,7 +145,7 @@ def errors():
         code, out, err = messages("-", stdin=b"# one\n" + line + b"\n")
         check(f"messages.refuses_{name}", code == 2 and out == "" and "standard input:2: " in err, err)
     for name, arguments, want in (
-            ("missing", ["no-such-file"], 3), ("no_input", [], 2), ("bad_skew", [bad, "--skew", "a"], 2),
+            ("missing", ["no-such-file"], 2), ("no_input", [], 2), ("bad_skew", [bad, "--skew", "a"], 2),
             ("bad_drop", [bad, "--drop", "fast"], 2), ("bad_reorder", [bad, "--reorder", "soon"], 2),
             ("binary", [write("binary", b"\x7fELF\0\0\0\0" * 9)], 2), ("json", [write("a.json", "{}")], 2)):
         code, out, err = messages(*arguments)

@@ -121,8 +121,10 @@ struct CallPairing::Impl {
   void FillReturn(ItemNumber n, int clock, const Sighting& s);
   void TakeWaiting(ItemNumber call, Entry& entry);
   void TakeFromThird(ItemNumber call, const Key& key);
+  Item& NewWaiting(Entry* entry, const Key& key);
   void Wait(Entry* entry, const Key& key, int clock, const Sighting& s);
-  void Orphan(Item& call);
+  void Unanswer(Item& call);
+  void WaitAgain(const Item& answered);
   void Returned(ItemNumber n);
   void Complete(ItemNumber n);
 
@@ -278,7 +280,9 @@ void CallPairing::Impl::TakeFromThird(ItemNumber call, const Key& key) {
   if (from == 0) return;
   Item& item = open.At(call);
   Item& other = open.At(from);
-  if ((other.reply & item.request) != 0) return;  // by one clock it came before: not its answer
+  for (int clock = 0; clock < pairing::kClocks; ++clock) {
+    if ((item.request & Bit(clock)) != 0 && AnsweredBefore(other, clock, item.asked[clock])) return;
+  }
   std::copy(std::begin(other.answered), std::end(other.answered), item.answered);
   item.reply = other.reply;
   std::copy(std::begin(other.answered_input), std::end(other.answered_input), item.answered_input);
@@ -341,10 +345,16 @@ void CallPairing::Impl::AddReturn(const Key& key, int clock, const Sighting& s) 
   if (entry != nullptr && entry->first_call != 0) {
     n = key.id == 0 ? FindAnsweredUnknown(*entry, clock) : FindAnswered(*entry, clock, s);
     if (n != 0) {
-      Item& item = open.At(n);
-      if (item.third != kNobody || (item.early && (item.reply & Bit(clock)) != 0)) Orphan(item);
+      const Item before = open.At(n);
+      const bool third = before.third != kNobody;
+      if (third || (before.early && (before.reply & Bit(clock)) != 0)) Unanswer(open.At(n));
       FillReturn(n, clock, s);
       Complete(n);
+      if (third) {
+        WaitAgain(before);
+      } else if (before.early && (before.reply & Bit(clock)) != 0) {
+        ++counts.unpaired_returns;
+      }
       return;
     }
     const Item& last = open.At(entry->last_call);
@@ -372,8 +382,7 @@ void CallPairing::Impl::AddReturn(const Key& key, int clock, const Sighting& s) 
 }
 
 // The return that a call was thought to have is none of its own after all.
-void CallPairing::Impl::Orphan(Item& call) {
-  ++counts.unpaired_returns;
+void CallPairing::Impl::Unanswer(Item& call) {
   if (call.third != kNobody) --third_answers;
   call.third = kNobody;
   call.early = false;
@@ -411,20 +420,34 @@ void CallPairing::Impl::Wait(Entry* entry, const Key& key, int clock, const Sigh
     }
   }
   ++counts.messages;
+  Item& item = NewWaiting(entry, key);
+  item.answered[clock] = s.time_ns;
+  item.reply = Bit(clock);
+  item.answered_input[clock] = InputOf(s);
+}
+
+// A third node's return, which the callee's own has pushed out: its call may still come.
+void CallPairing::Impl::WaitAgain(const Item& answered) {
+  const Key key{answered.caller, answered.third, answered.id};
+  Item& item = NewWaiting(open.Find(key), key);
+  std::copy(std::begin(answered.answered), std::end(answered.answered), item.answered);
+  std::copy(std::begin(answered.answered_input), std::end(answered.answered_input),
+            item.answered_input);
+  item.reply = answered.reply;
+}
+
+Item& CallPairing::Impl::NewWaiting(Entry* entry, const Key& key) {
   const ItemNumber n = open.Take();
   if (entry == nullptr) entry = &open.Insert(key);
   Item& item = open.At(n);
   item.id = key.id;
   item.caller = key.caller;
   item.callee = key.callee;
-  item.answered[clock] = s.time_ns;
-  item.reply = Bit(clock);
-  item.answered_input[clock] = InputOf(s);
-  item.created = s.time_ns;
   item.previous = entry->last_return;
   (item.previous != 0 ? open.At(item.previous).next : entry->first_return) = n;
   entry->last_return = n;
   waiting.push_back({n, item.generation, now});
+  return item;
 }
 
 // Of the calls of one key that have returned, only some are kept for what the other end may still show.

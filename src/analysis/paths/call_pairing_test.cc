@@ -218,6 +218,12 @@ TEST(CallPairing, ACallThatAppearsLaterTakesItsReturnBackFromAThird) {
             "1 A>B 1-9 1-9; 3 A>C 4-3 4-3");
 }
 
+TEST(CallPairing, AThirdNodesReturnThatWasPushedOutFindsItsCall) {
+  // C's clock is behind; B answers before the call to C is seen.
+  EXPECT_EQ(Shown("1 CALL_SENT A B 7; 3 RET_SENT C A 7; 4 RET_SENT B A 7; 5 CALL_SENT A C 7"),
+            "1 A>B 1-4 1-4; 4 A>C 5-3 5-3");
+}
+
 TEST(CallPairing, WhatHasNoPartnerIsCounted) {
   const Paired paired = Pair(Read("1 CALL A B 1; 2 RET C D 1; 3 MSG A B 1; 4 RET B A 5"));
   EXPECT_EQ(paired.counts.unpaired_calls, 1u);
@@ -372,6 +378,14 @@ void CheckTruth(const std::vector<TrueCall>& truth, Sniffed sniffed,
 RC_GTEST_PROP(CallPairing, UniqueIdsPairWhateverTheClocks, ()) {
   CheckTruth(DrawCalls(5000),
              *rc::gen::element(Sniffed::kBoth, Sniffed::kSenders, Sniffed::kReceivers));
+}
+
+// Ids that count per pair of nodes, as many systems have them: the returns of others look like third nodes'.
+RC_GTEST_PROP(CallPairing, IdsPerPairOfNodesPairWhateverTheClocks, ()) {
+  std::vector<TrueCall> calls = DrawCalls(5000);
+  std::map<std::pair<NodeId, NodeId>, uint64_t> next;
+  for (TrueCall& c : calls) c.id = ++next[{c.caller, c.callee}];
+  CheckTruth(calls, *rc::gen::element(Sniffed::kBoth, Sniffed::kSenders, Sniffed::kReceivers));
 }
 
 RC_GTEST_PROP(CallPairing, UniqueIdsPairOnOneClock, ()) {

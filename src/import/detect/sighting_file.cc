@@ -67,7 +67,10 @@ Result<std::unique_ptr<SightingFile>> SightingFile::Open(const std::string& path
   raw->path_ = path;
   raw->name_ = path == "-" ? "standard input" : path;
   raw->fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (raw->fd_ < 0) return FileError(raw->name_, "is the name right, and may it be read?");
+  if (raw->fd_ < 0 && errno == ENOENT) {
+    return BadInput(path + ": no such file or folder", "check the path");
+  }
+  if (raw->fd_ < 0) return FileError(raw->name_, "may it be read?");
   struct stat info {};
   if (::fstat(raw->fd_, &info) == 0 && S_ISREG(info.st_mode)) {
     raw->bytes_total_ = static_cast<uint64_t>(info.st_size);

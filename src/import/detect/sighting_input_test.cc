@@ -128,7 +128,7 @@ TEST_F(SightingInputTest, WhatIsNoInput) {
   StringTable nodes;
   EXPECT_EQ(SightingInput::Open({}, {}, nodes).error().code, ErrorCode::kBadInput);
   EXPECT_EQ(SightingInput::Open({folder_ + "/none"}, {}, nodes).error().code,
-            ErrorCode::kEnvironment);
+            ErrorCode::kBadInput);
   EXPECT_EQ(SightingInput::Open({folder_}, {}, nodes).error().code, ErrorCode::kBadInput);
   const std::string json = Write("a.json", "{\"data\": []}");
   EXPECT_NE(SightingInput::Open({json}, {}, nodes).error().hint.find("import"), std::string::npos);
