@@ -1,0 +1,55 @@
+#include "import/pcap/capture_counts.h"
+
+namespace wf {
+
+std::vector<CaptureCount> NamedCounts(const CaptureCounts& c) {
+  return {
+      {"packets", "packets in the capture", c.packets},
+      {"truncated_files", "captures that end in the middle of a packet", c.truncated_files},
+      {"corrupt_bytes", "bytes of the file that are no packets, passed over", c.corrupt_bytes},
+      {"unread_links", "packets of interfaces whose link type is not read", c.unread_links},
+      {"without_time", "packets that do not tell when", c.without_time},
+      {"dropped_by_capture", "packets that the capturing program says it missed",
+       c.dropped_by_capture},
+      {"not_ip", "packets of other protocols than IP", c.not_ip},
+      {"truncated_packets", "captured too short to hold their headers", c.truncated_packets},
+      {"malformed_packets", "whose headers contradict themselves", c.malformed_packets},
+      {"fragments", "parts of fragmented packets", c.fragments},
+      {"other_protocols", "packets that are neither TCP nor UDP", c.other_protocols},
+      {"cut_packets", "captured shorter than they were sent", c.cut_packets},
+      {"doubles", "packets captured twice, as on a mirror port", c.doubles},
+      {"connections", "connections, and flows of datagrams", c.connections},
+      {"mid_stream", "connections whose beginning was not captured", c.mid_stream},
+      {"ports_reused", "connections over the ports of an earlier one", c.ports_reused},
+      {"forgotten", "idle connections forgotten for want of room", c.forgotten},
+      {"retransmitted", "packets whose bytes had been seen", c.retransmitted},
+      {"out_of_order", "packets that came behind later ones", c.out_of_order},
+      {"gaps", "places where bytes of a connection are missing", c.gaps},
+      {"gap_bytes", "bytes missing there", c.gap_bytes},
+      {"resynchronised", "places where messages were found again behind a loss", c.resynchronised},
+      {"http1", "connections of HTTP/1", c.http1},
+      {"http2", "connections of HTTP/2", c.http2},
+      {"grpc", "of them carrying gRPC", c.grpc},
+      {"redis", "connections of Redis", c.redis},
+      {"postgresql", "connections of PostgreSQL", c.postgresql},
+      {"mysql", "connections of MySQL", c.mysql},
+      {"kafka", "connections of Kafka", c.kafka},
+      {"dns", "DNS messages in datagrams, and connections of DNS", c.dns},
+      {"tls", "encrypted connections: messages told by direction changes", c.tls},
+      {"unknown", "of unknown protocols: messages told by direction changes", c.unknown},
+      {"not_as_begun", "connections that broke their protocol: direction changes from there",
+       c.not_as_begun},
+      {"hpack_mid_stream", "HTTP/2 connections with headers that cannot be decompressed",
+       c.hpack_mid_stream},
+      {"role_unknown", "connections of which neither end is known to be the client: MSG",
+       c.role_unknown},
+      {"calls", "calls", c.calls},
+      {"returns", "returns", c.returns},
+      {"messages", "messages that are neither", c.messages},
+      {"control", "units that nobody answers: greetings, farewells, settings", c.control},
+      {"unmatched_returns", "returns whose call was not seen", c.unmatched_returns},
+      {"cancelled", "calls that the caller gave up", c.cancelled},
+  };
+}
+
+}  // namespace wf

@@ -1,0 +1,54 @@
+// CaptureStream: the packets of a capture, fast, of several interfaces, and of files that are damaged.
+//
+// libpcap (CaptureReader) copies every packet twice, stops at the first record that makes no sense and refuses files
+// whose interfaces differ in link type. Here the two common formats, pcap and pcapng, are read in large blocks and
+// packets are views of them; behind nonsense the next plausible record is looked for, and what was passed over is
+// counted; each interface of a pcapng file has its own link type, resolution and offset of time, and packets of several
+// interfaces, which are written in batches, are put into the order of their times within a window. Other formats that
+// libpcap knows are left to it.
+//
+// Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+struct CaptureStreamCounts {
+  int64_t packets = 0;
+  int64_t corrupt_bytes = 0;  // passed over
+  int64_t unread_links = 0;   // packets of an interface whose link type is not read
+  int64_t without_time = 0;   // packets that do not tell when; they get the time before
+  int64_t dropped = 0;        // by the capturing program, as it says
+  bool truncated = false;     // ends in the middle of a packet
+};
+
+// Does a file that begins with these bytes (at least 4) look like a capture?
+bool LooksLikeCapture(std::string_view head);
+
+class CaptureStream {
+ public:
+  // kEnvironment: cannot be read; kBadInput: not a capture, or of a link type that we do not know.
+  static Result<std::unique_ptr<CaptureStream>> Open(const std::string& path);
+  // `bytes` must outlive the stream; `name` is for errors.
+  static Result<std::unique_ptr<CaptureStream>> OpenBytes(std::string_view bytes,
+                                                          const std::string& name);
+  virtual ~CaptureStream() = default;
+  CaptureStream(const CaptureStream&) = delete;
+  CaptureStream& operator=(const CaptureStream&) = delete;
+
+  // False at the end. The packet is valid until the next call.
+  virtual bool Next(CapturedPacket& packet) = 0;
+  const CaptureStreamCounts& counts() const { return counts_; }
+
+ protected:
+  CaptureStream() = default;
+  CaptureStreamCounts counts_;
+};
+
+}  // namespace wf

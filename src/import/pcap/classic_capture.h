@@ -1,0 +1,22 @@
+// The pcap format: a header, then packets, each behind its own: seconds, fraction, captured and original length.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "import/pcap/block_reader.h"
+#include "import/pcap/capture_stream.h"
+
+namespace wf {
+
+bool IsClassicCapture(std::string_view magic);
+// `bytes` begin with such a magic number.
+Result<std::unique_ptr<CaptureStream>> OpenClassicCapture(std::unique_ptr<BlockReader> bytes,
+                                                          const std::string& name);
+
+// Of a file's LINKTYPE_ number.
+std::optional<LinkType> LinkTypeOfFile(uint32_t number);
+
+}  // namespace wf

@@ -1,0 +1,68 @@
+// Conversation: from a connection's bytes in order to its messages: finds the protocol, then lets its dialogue read, and
+// changes it where the connection does (upgrades, tunnels, encryption asked for).
+//
+// What is said before the protocol is known is kept, within bounds. In a connection whose beginning was not captured the
+// first packets may be the middle of anything, so several are tried before it is read by direction changes.
+//
+// Thread safety: none. The context must outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "import/pcap/dialogue.h"
+
+namespace wf {
+
+class Conversation {
+ public:
+  explicit Conversation(DialogueContext& context) : context_(context) {}
+
+  void Data(End from, std::string_view bytes, Nanos time_ns, uint32_t sequence) {
+    if (dialogue_ == nullptr) {
+      Undecided(from, bytes, time_ns, sequence);
+      return;
+    }
+    const size_t used = dialogue_->Data(from, bytes, time_ns, sequence);
+    if (dialogue_->over())
+      Change(from, bytes.substr(used), time_ns, sequence + static_cast<uint32_t>(used));
+  }
+  void Gap(End from, uint32_t bytes);
+  void Closed(End from);
+  void Quiet();
+  void Finish();
+  // Reads it by direction changes, whatever it says.
+  void StayBlind();
+
+  // When the oldest request began of which nobody was told.
+  Nanos untold_since() const {
+    return dialogue_ != nullptr ? dialogue_->untold_since() : std::numeric_limits<Nanos>::max();
+  }
+  void TellOpenCalls(Nanos now) { dialogue_->TellOpenCalls(now); }
+  Protocol protocol() const {
+    return dialogue_ != nullptr ? dialogue_->protocol() : Protocol::kUndecided;
+  }
+
+ private:
+  struct Piece {
+    End from;
+    std::string bytes;
+    Nanos time_ns;
+    uint32_t sequence;
+    uint32_t gap;  // bytes lost before it
+  };
+  void Undecided(End from, std::string_view bytes, Nanos time_ns, uint32_t sequence);
+  void Change(End from, std::string_view rest, Nanos time_ns, uint32_t sequence);
+  void Decide(Protocol protocol);
+  void Settle();
+  void Replay();
+
+  DialogueContext& context_;
+  std::unique_ptr<Dialogue> dialogue_;
+  std::vector<Piece> pieces_;
+  size_t kept_ = 0;  // bytes in pieces_
+  uint32_t gap_[2] = {0, 0};
+};
+
+}  // namespace wf

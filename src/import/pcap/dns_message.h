@@ -1,0 +1,31 @@
+// DNS messages (RFC 1035): whether bytes are one, which, and which addresses an answer gives to which names.
+// Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+struct DnsHeader {
+  uint16_t id = 0;
+  bool response = false;
+};
+
+enum class DnsPort : uint8_t { kWellKnown, kOther };
+
+// False: not DNS. On ports that are not DNS's, only what reads as one question is believed.
+bool ReadDnsHeader(std::string_view message, DnsPort port, DnsHeader& header);
+
+struct DnsAddress {
+  std::string name;  // as asked for, without the last dot, in lower case
+  IpAddress address;
+};
+// The addresses in a response, each with the name of the question: what follows aliases is what was meant.
+std::vector<DnsAddress> ReadDnsAddresses(std::string_view message);
+
+}  // namespace wf

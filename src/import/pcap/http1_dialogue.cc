@@ -1,0 +1,261 @@
+#include "import/pcap/http1_dialogue.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace wf {
+namespace {
+
+constexpr size_t kLongestMethod = 32;
+constexpr size_t kLongestChunkLine = 4096;
+
+bool IsMethodCharacter(char c) { return (c >= 'A' && c <= 'Z') || c == '-' || c == '_'; }
+
+bool SameText(std::string_view a, std::string_view lower) {
+  return a.size() == lower.size() && ::strncasecmp(a.data(), lower.data(), a.size()) == 0;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+// Is `token` one of a list of them? Case does not matter.
+bool Lists(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (SameText(Trimmed(list.substr(0, comma)), token)) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LooksLikeHttp1Request(std::string_view bytes) {
+  size_t at = 0;
+  while (at < bytes.size() && at < kLongestMethod && IsMethodCharacter(bytes[at])) ++at;
+  if (at < 3 || at + 1 >= bytes.size() || bytes[at] != ' ' || bytes[at + 1] <= ' ') return false;
+  const size_t line = bytes.find('\n');
+  if (line != std::string_view::npos) {
+    const std::string_view first = Trimmed(bytes.substr(0, line));
+    return first.size() > 9 && first.substr(first.size() - 9, 8) == " HTTP/1.";
+  }
+  // The line goes on: known methods only.
+  for (const std::string_view method :
+       {"GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"}) {
+    if (bytes.substr(0, at) == method) return true;
+  }
+  return false;
+}
+
+bool LooksLikeHttp1Response(std::string_view bytes) {
+  return bytes.size() >= 12 && bytes.substr(0, 7) == "HTTP/1." && bytes[8] == ' ' &&
+         bytes[9] >= '1' && bytes[9] <= '9';
+}
+
+bool Http1Dialogue::StartsHere(End from, std::string_view bytes) {
+  if (!RoleKnown()) return LooksLikeHttp1Request(bytes) || LooksLikeHttp1Response(bytes);
+  return IsClient(from) ? LooksLikeHttp1Request(bytes) : LooksLikeHttp1Response(bytes);
+}
+
+bool Http1Dialogue::ReadBodyFields(std::string_view head, Body& body) {
+  // Line by line; of a line without interest only the first byte is looked at.
+  const char* at = head.data();
+  const char* const end = at + head.size();
+  while (at < end) {
+    const auto* newline = static_cast<const char*>(std::memchr(at, '\n', end - at));
+    if (newline == nullptr) newline = end;
+    const std::string_view line(at, newline - at);
+    at = newline + 1;
+    const char first = static_cast<char>(line.empty() ? 0 : line[0] | 0x20);
+    if (first != 'c' && first != 't' && first != 'u') continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view name = line.substr(0, colon);
+    if (first == 'c' && SameText(name, "content-length")) {
+      const std::string_view value = Trimmed(line.substr(colon + 1));
+      uint64_t length = 0;
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), length);
+      if (parsed.ec != std::errc() || parsed.ptr == value.data()) return false;
+      body.length = length;
+      body.has_length = true;
+    } else if (first == 't' && SameText(name, "transfer-encoding")) {
+      if (Lists(line.substr(colon + 1), "chunked")) body.chunked = true;
+    } else if (first == 'u' && SameText(name, "upgrade")) {
+      body.upgrade = true;
+    }
+  }
+  return true;
+}
+
+size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
+  // Some clients send an empty line behind a body (RFC 9112 §2.2).
+  if (bytes[0] == '\r' || bytes[0] == '\n') {
+    searched_[from] = 0;
+    return 1;
+  }
+  const size_t begin = searched_[from] >= 3 ? searched_[from] - 3 : 0;
+  const auto* found =
+      static_cast<const char*>(::memmem(bytes.data() + begin, bytes.size() - begin, "\r\n\r\n", 4));
+  if (found == nullptr) {
+    // What cannot become a head is not waited for.
+    if (bytes.size() > kLongestMethod && bytes.find(' ') > kLongestMethod) {
+      LoseWay(from);
+      return bytes.size();
+    }
+    searched_[from] = bytes.size();
+    return 0;
+  }
+  searched_[from] = 0;
+  const std::string_view head = bytes.substr(0, found - bytes.data() + 4);
+  const bool response = LooksLikeHttp1Response(head);
+  if (!RoleKnown() && (response || LooksLikeHttp1Request(head)))
+    context().client = response ? OtherEnd(from) : from;
+  Body body;
+  const size_t line = head.find('\n') + 1;
+  const bool understood = ReadBodyFields(head.substr(line), body) && RoleKnown() &&
+                          (IsClient(from) ? LooksLikeHttp1Request(head) && ParseRequest(head, body)
+                                          : response && ParseResponse(head, body));
+  if (!understood) {
+    LoseWay(from);
+    return bytes.size();
+  }
+  return head.size();
+}
+
+bool Http1Dialogue::ParseRequest(std::string_view head, const Body& body) {
+  Note note = kPlain;
+  if (head.substr(0, 5) == "HEAD ") note = kHeadMethod;
+  if (head.substr(0, 8) == "CONNECT ") note = kConnectMethod;
+  RequestBegins(note);
+  request_.bytes = static_cast<int64_t>(head.size());
+  Body followed = body;
+  // Without either field a request has no body.
+  if (!followed.chunked && !followed.has_length) followed.has_length = true;
+  Follow(context().client, followed);
+  return true;
+}
+
+bool Http1Dialogue::ParseResponse(std::string_view head, const Body& body) {
+  int status = 0;
+  const auto parsed = std::from_chars(head.data() + 9, head.data() + 12, status);
+  if (parsed.ptr != head.data() + 12) return false;
+  const End server = OtherEnd(context().client);
+  if (status < 200 && status != 101) {
+    ++counts().control;
+    return true;  // the answer itself is still to come
+  }
+  ReplyBegins();
+  reply_.bytes = static_cast<int64_t>(head.size());
+  const uint32_t note = reply_.matched ? reply_.exchange.note : uint32_t{kPlain};
+  if (status == 101 || (note == kConnectMethod && status < 300)) {
+    Become(Protocol::kUndecided);
+    ReplyEnds();
+    return true;
+  }
+  Body followed = body;
+  if (note == kHeadMethod || status == 204 || status == 304) {
+    followed = {};
+    followed.has_length = true;
+  }
+  Follow(server, followed);
+  return true;
+}
+
+void Http1Dialogue::Follow(End from, const Body& body) {
+  if (body.chunked) {
+    reading_[from] = Reading::kChunkSize;
+  } else if (!body.has_length) {
+    reading_[from] = Reading::kRest;
+  } else if (body.length != 0) {
+    reading_[from] = Reading::kBody;
+    Count(from, body.length);
+    Skip(from, body.length);
+  } else {
+    Ends(from);
+  }
+}
+
+void Http1Dialogue::Ends(End from) {
+  reading_[from] = Reading::kHead;
+  if (IsClient(from)) {
+    RequestEnds();
+  } else {
+    ReplyEnds();
+  }
+}
+
+size_t Http1Dialogue::Parse(End from, std::string_view bytes) {
+  switch (reading_[from]) {
+    case Reading::kHead:
+      return ParseHead(from, bytes);
+    case Reading::kRest:
+      Count(from, bytes.size());
+      return bytes.size();
+    case Reading::kChunkSize: {
+      const size_t newline = bytes.find('\n');
+      if (newline == std::string_view::npos) {
+        if (bytes.size() > kLongestChunkLine) LoseWay(from);
+        return 0;
+      }
+      uint64_t size = 0;
+      const auto parsed = std::from_chars(bytes.data(), bytes.data() + newline, size, 16);
+      if (parsed.ec != std::errc() || size > uint64_t{1} << 62) {
+        LoseWay(from);
+        return 0;
+      }
+      Count(from, newline + 1);
+      if (size == 0) {
+        reading_[from] = Reading::kTrailer;
+      } else {
+        reading_[from] = Reading::kChunk;
+        Count(from, size + 2);
+        Skip(from, size + 2);
+      }
+      return newline + 1;
+    }
+    case Reading::kTrailer: {
+      const size_t newline = bytes.find('\n');
+      if (newline == std::string_view::npos) {
+        if (bytes.size() > kLongestChunkLine) LoseWay(from);
+        return 0;
+      }
+      Count(from, newline + 1);
+      if (newline == 0 || (newline == 1 && bytes[0] == '\r')) Ends(from);
+      return newline + 1;
+    }
+    case Reading::kBody:
+    case Reading::kChunk:
+      break;  // passed over by Skip
+  }
+  LoseWay(from);
+  return 0;
+}
+
+void Http1Dialogue::Skipped(End from) {
+  if (reading_[from] == Reading::kChunk) {
+    reading_[from] = Reading::kChunkSize;
+  } else {
+    Ends(from);
+  }
+}
+
+void Http1Dialogue::Lost(End from) {
+  // Of a body that ends with the connection, no place can be lost.
+  reading_[from] = Reading::kHead;
+  searched_[from] = 0;
+  OrderedDialogue::Lost(from);
+}
+
+void Http1Dialogue::Closed(End from) {
+  OrderedDialogue::Closed(from);
+  reading_[from] = Reading::kHead;
+}
+
+}  // namespace wf

@@ -1,0 +1,99 @@
+// TcpConnection: one TCP connection's segments as captured → its two byte streams in order, with what is missing named.
+//
+// A segment is handed on when every byte before it has been, of its own end and, by its acknowledgement, of the other:
+// so a reply never comes before the request that it answers, however the capture shuffled them. What cannot be handed on
+// yet is copied and held; when too much is held, or for too long, or nothing more comes, the earliest missing bytes are
+// given up as a gap: they were on the wire, for they were acknowledged or overtaken, but not captured.
+//
+// Sequence numbers wrap; all comparisons are of differences. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "import/pcap/conversation.h"
+#include "import/pcap/packet.h"
+
+namespace wf {
+
+struct TcpSegment {
+  Nanos time_ns = 0;
+  uint32_t sequence = 0, acknowledgement = 0;
+  uint32_t length = 0;  // of the payload as sent; less may have been captured
+  uint32_t ip_id = 0;
+  uint8_t flags = 0;
+  std::string_view payload;
+};
+
+class TcpConnection {
+ public:
+  // `context` must outlive it.
+  explicit TcpConnection(DialogueContext& context) : context_(context), conversation_(context) {}
+  TcpConnection(const TcpConnection&) = delete;
+  TcpConnection& operator=(const TcpConnection&) = delete;
+
+  void Receive(End from, const TcpSegment& segment);
+  // Would this SYN begin another connection over the same ports?
+  bool IsAnother(End from, const TcpSegment& syn) const;
+  // Nothing was heard for a while: gives up what is missing.
+  void Quiet();
+  // The capture ends.
+  void Finish();
+
+  bool closed() const { return reset_ || (ends_[0].closed && ends_[1].closed); }
+  size_t held_bytes() const { return held_bytes_; }
+  Conversation& conversation() { return conversation_; }
+
+ private:
+  struct Held {
+    TcpSegment segment;  // its payload is `bytes`
+    std::string bytes;
+    uint64_t order = 0;
+  };
+  // To know a packet that was captured twice from one that was sent twice.
+  struct Recent {
+    uint32_t sequence = 0, ip_id = 0;
+    Nanos time_ns = 0;
+  };
+  struct Stream {
+    bool started = false, synchronised = false, closed = false;
+    uint32_t initial = 0;  // sequence number of the SYN
+    uint32_t next = 0;     // of the first byte that was not handed on
+    uint32_t recent_at = 0;
+    std::array<Recent, 8> recent;
+    std::vector<Held> held;  // by sequence number
+  };
+
+  bool Acknowledged(End from, const TcpSegment& segment) const {
+    const Stream& peer = ends_[OtherEnd(from)];
+    return (segment.flags & kTcpAck) == 0 || !peer.started ||
+           static_cast<int32_t>(segment.acknowledgement - peer.next) <= 0;
+  }
+  void Synchronise(End from, const TcpSegment& segment);
+  bool SeenBefore(const Stream& stream, const TcpSegment& segment) const;
+  void CountAgain(const Stream& stream, const TcpSegment& segment);
+  void Remember(Stream& stream, const TcpSegment& segment) {
+    stream.recent[stream.recent_at++ % stream.recent.size()] = {segment.sequence, segment.ip_id,
+                                                                segment.time_ns};
+  }
+  void Restart(End from, uint32_t sequence);
+  void Hold(End from, const TcpSegment& segment);
+  void Deliver(End from, const TcpSegment& segment);
+  bool DeliverHeld(End from);
+  void Pump(Nanos now);
+  bool MustGiveUp(Nanos now) const;
+  void GiveUpOne();
+  void Lose(End from, uint32_t up_to);
+  // The one of the two held first, that is earliest: kNoEnd if nothing is held.
+  End EarliestHeld() const;
+
+  DialogueContext& context_;
+  Conversation conversation_;
+  Stream ends_[2];
+  bool reset_ = false;
+  size_t held_bytes_ = 0;
+  uint64_t order_ = 0;
+};
+
+}  // namespace wf

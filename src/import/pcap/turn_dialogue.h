@@ -1,0 +1,60 @@
+// TurnDialogue: protocols whose messages we cannot read, unknown or encrypted. What one end says until the other speaks
+// is one message; the client's are calls, the server's answers are returns, and a server that speaks first greets. Where
+// nobody knows who is the client, every turn is a MSG.
+//
+// Of TLS the records' heads are read, which stay in the clear: only records of application data count, and of TLS 1.3
+// not those of the handshake that look like them (RFC 8446 §5.2).
+#pragma once
+
+#include "import/pcap/dialogue.h"
+
+namespace wf {
+
+class TurnDialogue : public Dialogue {
+ public:
+  explicit TurnDialogue(DialogueContext& context) : TurnDialogue(context, Protocol::kBlind) {}
+  void Closed(End from) override;
+  void TellOpenCalls(Nanos now) override;
+  void Quiet() override;
+
+ protected:
+  TurnDialogue(DialogueContext& context, Protocol protocol) : Dialogue(context, protocol) {}
+  size_t Parse(End from, std::string_view bytes) override;
+  void Lost(End) override {}
+  bool StartsHere(End, std::string_view) override { return true; }
+  // `from` says `bytes` more; `first` and `sequence` are of the first of them.
+  void Say(End from, uint64_t bytes, Nanos first, uint32_t sequence);
+  void EndTurn();
+
+ private:
+  struct Turn {
+    End speaker = kNoEnd;
+    bool told = false;
+    uint32_t id = 0;
+    Nanos start = 0;
+    int64_t bytes = 0;
+  };
+  Turn turn_;
+  bool call_open_ = false;  // the client has asked and nobody answered
+  uint32_t call_id_ = 0;
+};
+
+class TlsDialogue : public TurnDialogue {
+ public:
+  explicit TlsDialogue(DialogueContext& context) : TurnDialogue(context, Protocol::kTls) {}
+
+ protected:
+  size_t Parse(End from, std::string_view bytes) override;
+  bool StartsHere(End from, std::string_view bytes) override;
+
+ private:
+  bool handshake_ = false;    // its beginning was seen
+  bool version_1_3_ = false;  // as the server chose
+  bool finished_ = false;     // the client's handshake is through
+  bool asked_ = false;        // the client has sent data of its own
+};
+
+// A record's head: type, version, length.
+bool LooksLikeTls(std::string_view bytes);
+
+}  // namespace wf
