@@ -25,6 +25,12 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+// An empty line, as it ends a head.
+bool HasEnd(std::string_view bytes) {
+  return bytes.find("\n\r\n") != std::string_view::npos ||
+         bytes.find("\n\n") != std::string_view::npos;
+}
+
 // Is `token` one of a list of them? Case does not matter.
 bool Lists(std::string_view list, std::string_view token) {
   while (!list.empty()) {
@@ -64,34 +70,35 @@ bool Http1Dialogue::StartsHere(End from, std::string_view bytes) {
   return IsClient(from) ? LooksLikeHttp1Request(bytes) : LooksLikeHttp1Response(bytes);
 }
 
-bool Http1Dialogue::ReadBodyFields(std::string_view head, Body& body) {
-  // Line by line; of a line without interest only the first byte is looked at.
-  const char* at = head.data();
-  const char* const end = at + head.size();
+// Reads the fields behind the first line, up to the empty line that ends the head: how many bytes they take with it, 0
+// if it is not there. One pass: of a line without interest only its first byte is looked at.
+size_t Http1Dialogue::ReadFields(std::string_view fields, Body& body) {
+  const char* at = fields.data();
+  const char* const end = at + fields.size();
   while (at < end) {
+    const char first = static_cast<char>(*at | 0x20);
     const auto* newline = static_cast<const char*>(std::memchr(at, '\n', end - at));
-    if (newline == nullptr) newline = end;
+    if (newline == nullptr) return 0;
     const std::string_view line(at, newline - at);
     at = newline + 1;
-    const char first = static_cast<char>(line.empty() ? 0 : line[0] | 0x20);
-    if (first != 'c' && first != 't' && first != 'u') continue;
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    const std::string_view name = line.substr(0, colon);
-    if (first == 'c' && SameText(name, "content-length")) {
-      const std::string_view value = Trimmed(line.substr(colon + 1));
-      uint64_t length = 0;
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), length);
-      if (parsed.ec != std::errc() || parsed.ptr == value.data()) return false;
-      body.length = length;
-      body.has_length = true;
-    } else if (first == 't' && SameText(name, "transfer-encoding")) {
-      if (Lists(line.substr(colon + 1), "chunked")) body.chunked = true;
-    } else if (first == 'u' && SameText(name, "upgrade")) {
-      body.upgrade = true;
-    }
+    if (line.empty() || (line.size() == 1 && line[0] == '\r')) return at - fields.data();
+    if (first == 'c' || first == 't') ReadField(line, body);
   }
-  return true;
+  return 0;
+}
+
+void Http1Dialogue::ReadField(std::string_view line, Body& body) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view name = line.substr(0, colon);
+  if (name.size() == 14 && SameText(name, "content-length")) {
+    const std::string_view value = Trimmed(line.substr(colon + 1));
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), body.length);
+    if (parsed.ec != std::errc()) body.nonsense = true;
+    body.has_length = true;
+  } else if (SameText(name, "transfer-encoding")) {
+    if (Lists(line.substr(colon + 1), "chunked")) body.chunked = true;
+  }
 }
 
 size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
@@ -100,10 +107,19 @@ size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
     searched_[from] = 0;
     return 1;
   }
+  // A head that comes in many pieces is searched for its end first, from where the last search stopped.
+  size_t size = 0;
+  Body body;
   const size_t begin = searched_[from] >= 3 ? searched_[from] - 3 : 0;
-  const auto* found =
-      static_cast<const char*>(::memmem(bytes.data() + begin, bytes.size() - begin, "\r\n\r\n", 4));
-  if (found == nullptr) {
+  if (begin == 0 || HasEnd(bytes.substr(begin))) {
+    const auto* line = static_cast<const char*>(std::memchr(bytes.data(), '\n', bytes.size()));
+    if (line != nullptr) {
+      const size_t first = line - bytes.data() + 1;
+      const size_t fields = ReadFields(bytes.substr(first), body);
+      size = fields == 0 ? 0 : first + fields;
+    }
+  }
+  if (size == 0) {
     // What cannot become a head is not waited for.
     if (bytes.size() > kLongestMethod && bytes.find(' ') > kLongestMethod) {
       LoseWay(from);
@@ -113,13 +129,11 @@ size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
     return 0;
   }
   searched_[from] = 0;
-  const std::string_view head = bytes.substr(0, found - bytes.data() + 4);
+  const std::string_view head = bytes.substr(0, size);
   const bool response = LooksLikeHttp1Response(head);
   if (!RoleKnown() && (response || LooksLikeHttp1Request(head)))
     context().client = response ? OtherEnd(from) : from;
-  Body body;
-  const size_t line = head.find('\n') + 1;
-  const bool understood = ReadBodyFields(head.substr(line), body) && RoleKnown() &&
+  const bool understood = !body.nonsense && RoleKnown() &&
                           (IsClient(from) ? LooksLikeHttp1Request(head) && ParseRequest(head, body)
                                           : response && ParseResponse(head, body));
   if (!understood) {

@@ -26,14 +26,15 @@ class Http1Dialogue : public OrderedDialogue {
   enum class Reading : uint8_t { kHead, kBody, kChunkSize, kChunk, kTrailer, kRest };
   enum Note : uint32_t { kPlain, kHeadMethod, kConnectMethod };
   struct Body {
-    bool chunked = false, has_length = false, upgrade = false;
+    bool chunked = false, has_length = false, nonsense = false;
     uint64_t length = 0;
   };
 
   size_t ParseHead(End from, std::string_view bytes);
   bool ParseRequest(std::string_view head, const Body& body);
   bool ParseResponse(std::string_view head, const Body& body);
-  static bool ReadBodyFields(std::string_view head, Body& body);
+  static size_t ReadFields(std::string_view fields, Body& body);
+  static void ReadField(std::string_view line, Body& body);
   // Reads or passes over the body.
   void Follow(End from, const Body& body);
   void Count(End from, uint64_t bytes) {

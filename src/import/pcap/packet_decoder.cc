@@ -1,6 +1,7 @@
 #include "import/pcap/packet_decoder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "import/pcap/byte_order.h"
 
@@ -65,8 +66,7 @@ PacketFault SkipLink(LinkType link, std::string_view bytes, PacketHeaders& out, 
 IpAddress AddressAt(std::string_view bytes, size_t at, uint8_t version) {
   IpAddress address;
   address.version = version;
-  const size_t size = version == 4 ? 4 : 16;
-  for (size_t i = 0; i < size; ++i) address.bytes[i] = Read8(bytes, at + i);
+  std::memcpy(address.bytes.data(), bytes.data() + at, version == 4 ? 4 : 16);
   return address;
 }
 
