@@ -61,8 +61,8 @@ Incident MaintenanceTask() {
   z.method = "GET";
   z.path = "/browse";
   z.burst = {"maintenance", "sweep", Call("storage", "GET", "/scan"), 40, 0, 0, 0, false};
-  z.size = 80;
-  z.customers_after_ms = 50;
+  z.size = 240;
+  z.customers_after_ms = 1200;
   z.culprit_node = "storage";
   z.culprit_tuple = "GET /scan";
   return z;
@@ -86,14 +86,14 @@ Incident ElevatedLatency() {
        {}},
       {"urlfetch", 1, {fetch("/fetch")}, "site-near", "site-far"},
       {"site-near", 1, {{"GET", "/page", {Work(6)}}}, {}, {}},
-      {"site-far", 1, {{"GET", "/page", {Work(50)}}}, {}, {}},
+      {"site-far", 1, {{"GET", "/page", {Work(30)}}}, {}, {}},
   };
   z.entry = "frontend";
   z.method = "GET";
   z.path = "/preview";
-  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 16, 25, 6, 40, true};
-  z.size = 8;
-  z.customers_after_ms = 300;
+  z.burst = {"client-app", "refresh", Call("urlfetch", "GET", "/fetch"), 6, 65, 4, 25, true};
+  z.size = 40;
+  z.customers_after_ms = 1200;
   z.culprit_node = "urlfetch";
   z.culprit_tuple = "GET /fetch retry";
   return z;
@@ -119,7 +119,11 @@ Incident LockContention() {
        {{"POST",
          "/schedule",
          {Work(5), Lock("query table"), Work(10), Unlock("query table"), Work(5)}},
-        {"POST", "/compact", {Work(1), Lock("query table"), Work(120), Unlock("query table")}}},
+        {"POST",
+         "/compact",
+         {Work(1), Lock("query table"), Call("storage", "GET", "/read"), Work(15),
+          Call("storage", "GET", "/read"), Work(15), Call("storage", "GET", "/read"), Work(15),
+          Call("storage", "GET", "/read"), Work(15), Unlock("query table")}}},
        {},
        {}},
       {"executor",
@@ -134,8 +138,8 @@ Incident LockContention() {
   z.path = "/query";
   z.burst = {"statistics", "refresh statistics", Call("scheduler", "POST", "/compact"), 3, 0, 0, 0,
              false};
-  z.size = 11;
-  z.customers_after_ms = 30;
+  z.size = 60;
+  z.customers_after_ms = 2600;
   z.culprit_node = "scheduler";
   z.culprit_tuple = "POST /compact";
   return z;
@@ -159,7 +163,7 @@ Incident SlowLoadJobs() {
          "/load",
          {Work(15), Call("catalog", "GET", "/schema"), Call("warehouse", "POST", "/append"),
           Work(10)}},
-        {"POST", "/bulk", {Work(60), Call("warehouse", "POST", "/append")}}},
+        {"POST", "/bulk", {Work(20), Call("warehouse", "POST", "/append")}}},
        {},
        {}},
       {"catalog", 4, {{"GET", "/schema", {Work(10)}}}, {}, {}},
@@ -168,9 +172,9 @@ Incident SlowLoadJobs() {
   z.entry = "gateway";
   z.method = "POST";
   z.path = "/submit";
-  z.burst = {"bulk-loader", "load everything", Call("ingest", "POST", "/bulk"), 64, 0, 0, 0, false};
-  z.size = 64;
-  z.customers_after_ms = 50;
+  z.burst = {"bulk-loader", "load everything", Call("ingest", "POST", "/bulk"), 80, 0, 0, 0, false};
+  z.size = 400;
+  z.customers_after_ms = 1500;
   z.culprit_node = "ingest";
   z.culprit_tuple = "POST /bulk";
   return z;

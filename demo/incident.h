@@ -54,8 +54,9 @@ struct Incident {
   std::string method, path;
   Burst burst;
   int size = 0;  // calls of the burst, unless told
-  double customers_after_ms =
-      0;  // from the beginning of the trouble to the first customer who meets it
+  // From the beginning of the trouble to the first customer who meets it: it has been there for a while, and most of
+  // what happened then is no part of any answer.
+  double customers_after_ms = 0;
   std::string culprit_node, culprit_tuple;
 };
 

@@ -277,7 +277,8 @@ NetworkIncident TrafficPlan(const ScenarioOptions& options, int64_t servers) {
   };
   uint64_t number = 0;
   for (Nanos at = kSecond; at < 8 * kSecond; at += kSecond) change(at, ++number);
-  constexpr Nanos kBurst = 2 * kSecond;
+  // Traffic changes for so long before the instance starts; the controller has done about half of the work by then.
+  constexpr Nanos kBurst = 3 * kSecond;
   const int64_t changes = std::max<int64_t>(20, servers * 6 / 10);
   for (int64_t i = 0; i < changes && options.fault == Fault::kOn; ++i) {
     ++number;

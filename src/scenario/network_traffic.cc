@@ -18,12 +18,13 @@ namespace wf {
 namespace {
 
 constexpr uint32_t kMagic = 0x77686572;  // "wher"
-constexpr uint32_t kRequestBytes = 100, kResponseBytes = 1200, kCulpritBytes = 1200,
+constexpr uint32_t kRequestBytes = 100, kResponseBytes = 1200, kCulpritBytes = 360,
                    kChatterBytes = 100;
-// A response takes 80 ms on the slow link and a burst half a second: long against what a busy machine adds.
-constexpr int kBurstPackets = 48;
+// A response takes 80 ms on the slow link and a burst 600 ms: long against what a busy machine adds. Requests come when
+// the burst is well under way.
+constexpr int kBurstPackets = 192;
 constexpr Nanos kBetweenRequests = 250 * kMilli, kServiceOffset = 125 * kMilli;
-constexpr Nanos kBetweenBursts = 750 * kMilli, kAfterBurst = 30 * kMilli;
+constexpr Nanos kBetweenBursts = 900 * kMilli, kAfterBurst = 250 * kMilli;
 constexpr Nanos kChatterPeriod = 60 * kMilli;
 // After the last packet was sent; the longest queue is empty by then.
 constexpr Nanos kPatience = 3 * kSecond;

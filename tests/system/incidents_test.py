@@ -54,6 +54,7 @@ def check_trouble(name, query, answer, events):
     check(f"{name}: nor in its own trace, which is there", len(own) >= 4 and
           (query["culprit"]["node"], query["culprit"]["tuple"]) not in own, own)
     check(f"{name}: the graph can be read ({len(answer['vertices'])} vertices)", len(answer["vertices"]) <= 100)
+    check(f"{name}: which had many ({answer['sizes']['raw']}; the paper's: 748 to 2,564)", answer["sizes"]["raw"] >= 500)
     check(f"{name}: five to eight services", 5 <= len({e["node"] for e in events if "id" in e}) <= 8)
     check(f"{name}: the request was slow ({query['latency_ns'] / query['normal_ns']:.1f} times normal)",
           query["latency_ns"] > 2 * query["normal_ns"], query)
