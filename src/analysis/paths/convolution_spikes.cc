@@ -62,10 +62,30 @@ class Finder {
       AddGroup(i, end, high, mean, out);
       i = end;
     }
+    if (options_.variance >= 0) KeepLargest(out.spikes);
     return out;
   }
 
  private:
+  // With a variance that was asked for, a spike within it of a larger one is part of that.
+  void KeepLargest(std::vector<Spike>& spikes) const {
+    const auto height = [&](const Spike& spike) {
+      return c_[static_cast<size_t>(spike.lag - first_)];
+    };
+    std::vector<Spike> by_height = spikes;
+    std::stable_sort(by_height.begin(), by_height.end(),
+                     [&](const Spike& a, const Spike& b) { return height(a) > height(b); });
+    spikes.clear();
+    for (const Spike& spike : by_height) {
+      const bool taken = std::any_of(spikes.begin(), spikes.end(), [&](const Spike& larger) {
+        return std::abs(larger.lag - spike.lag) <= options_.variance;
+      });
+      if (!taken) spikes.push_back(spike);
+    }
+    std::sort(spikes.begin(), spikes.end(),
+              [](const Spike& a, const Spike& b) { return a.lag < b.lag; });
+  }
+
   int64_t Lag(size_t i) const { return first_ + static_cast<int64_t>(i); }
 
   void AddGroup(size_t begin, size_t end, double high, double mean, Spikes& out) const {
