@@ -2,6 +2,7 @@
 
 #include "answer/dataset_answer.h"
 #include "answer/explain_answer.h"
+#include "answer/paths_output.h"
 #include "json/json_writer.h"
 
 namespace wf {
@@ -12,6 +13,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"trace", ArgumentUse::kRequired, AnswerTrace},
       {"critical-path", ArgumentUse::kOptional, AnswerCriticalPath},
       {"explain", ArgumentUse::kOptional, AnswerExplain, BodyUse::kOptional},
+      {"paths", ArgumentUse::kNone, AnswerPaths},
       {"status", ArgumentUse::kNone, AnswerStatus},
       {"services", ArgumentUse::kNone, AnswerServices},
       {"operations", ArgumentUse::kNone, AnswerOperations},
@@ -29,7 +31,7 @@ Result<Answer> Ask(const AnswerContext& context, const Question& question) {
                     (question.argument.rfind("query/", 0) == 0 || question.argument == "sql");
   if (rows) {
     WF_TRY(question.params.Choice("format", {"text", "json", "csv", "parquet"}));
-  } else if (question.verb == "explain") {
+  } else if (question.verb == "explain" || question.verb == "paths") {
     WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg"}));
   } else {
     WF_TRY(question.params.Choice("format", {"text", "json"}));

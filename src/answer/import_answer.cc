@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "answer/clock_answer.h"
+#include "answer/message_import.h"
 #include "pipeline/pipeline.h"
 
 namespace wf {
@@ -73,7 +74,11 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
     if (const auto text = params.Get("continues")) {
       WF_ASSIGN(continues, ParseContinuation(*text));
     }
-    WF_TRY(job.AddContent(params.Get("name").value_or("upload"), content, continues));
+    const std::string name = params.Get("name").value_or("upload");
+    WF_ASSIGN(const bool messages, HoldsMessages(content));
+    WF_TRY(messages && !continues
+               ? ImportMessageContent(name, content, context.tenant, context.store, job)
+               : job.AddContent(name, content, continues));
   }
   if (model == "later") {
     WF_ASSIGN(const ImportReport report, job.Finish(ImportJob::Modeling::kLater));

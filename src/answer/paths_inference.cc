@@ -34,7 +34,7 @@ class Inference {
         break;
       case PathAlgorithm::kLinking:
         WF_TRY(Read(source, Keep::kCalls));
-        RunLinking();
+        WF_TRY(RunLinking());
         break;
       case PathAlgorithm::kConvolution:
         WF_TRY(Read(source, Keep::kSightings));
@@ -47,7 +47,7 @@ class Inference {
         if (findings_.algorithm == PathAlgorithm::kConvolution)
           WF_TRY(RunConvolution());
         else
-          RunLinking();
+          WF_TRY(RunLinking());
         break;
     }
     return std::move(findings_);
@@ -207,12 +207,13 @@ class Inference {
     findings_.rows.push_back(std::move(row));
   }
 
-  void RunLinking() {
+  Status RunLinking() {
     sightings_ = {};
     LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
     if (request_.deskew != Deskew::kNever) options.skew_window = RemoveClockSkew();
     const std::vector<Assignment> assignments = LinkCalls(calls_, options);
+    if (request_.on_assigned) WF_TRY(request_.on_assigned(calls_, assignments));
     findings_.parallelism = CountCandidates(calls_, request_.nesting.skew_window).Parallelism();
     std::vector<uint32_t> parents(calls_.size());
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -225,6 +226,7 @@ class Inference {
     const std::vector<uint32_t> roots = forest.roots;
     findings_.patterns->Add(calls_, forest, roots);
     Judge();
+    return {};
   }
 
   Status RunConvolution() {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct PathsRequest {
   TruthSource truth_source = TruthSource::kNone;
   std::vector<ParentRow> truth;                // of TruthSource::kRows
   std::function<void(uint64_t)> on_sightings;  // now and then, with how many were read
+  // Of linking: every call with what was inferred of it, once. An error ends the inference.
+  std::function<Status(std::span<const Call>, const std::vector<Assignment>&)> on_assigned;
 };
 
 struct PathsFindings {

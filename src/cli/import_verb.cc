@@ -11,11 +11,15 @@
 #include <set>
 
 #include "answer/import_answer.h"
+#include "answer/message_import.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "import/detect/file_splitter.h"
+#include "import/detect/sighting_file.h"
+#include "import/detect/sighting_input.h"
+#include "import/messages/message_text.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "server/hash_key.h"
@@ -72,11 +76,43 @@ struct ImportFlags {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+// Files of messages are read together, as if they were one: a call may be seen in one and its return in another.
+struct ImportFiles {
+  std::vector<std::string> messages, traces;
+};
+
+ImportFiles Sorted(const std::vector<std::string>& files) {
+  ImportFiles sorted;
+  for (const std::string& file : files) {
+    // JSON is what most files are, and never messages: those need not be opened twice.
+    std::ifstream in(file, std::ios::binary);
+    const int first = (in >> std::ws).peek();
+    const bool messages = first != '{' && first != '[' && SightingFile::Open(file).ok();
+    (messages ? sorted.messages : sorted.traces).push_back(file);
+  }
+  return sorted;
+}
+
+// What `wherefore messages` prints of them.
+Result<std::string> MergedMessages(const std::vector<std::string>& files) {
+  SightingOptions options;
+  options.texts = SightingTexts::kKeep;
+  StringTable nodes;
+  WF_ASSIGN(const auto input, SightingInput::Open(files, options, nodes));
+  std::string text;
+  SightingLine line;
+  while (true) {
+    WF_ASSIGN(const bool more, input->Next(line));
+    if (!more) return text;
+    AppendMessageLine(line, nodes.At(line.sighting.sender), nodes.At(line.sighting.receiver), text);
+  }
+}
+
 constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seconds of work
 
 // The store is ours alone: rows of datasets are extracted here, by the same code as a server's.
 Result<ImportReport> ImportHere(Store& store, const std::string& path, const ImportFlags& flags,
-                                const DecodeOptions& decode, const std::vector<std::string>& files,
+                                const DecodeOptions& decode, const ImportFiles& files,
                                 ProgressBar& progress) {
   StoreDatasets datasets(store, path + "/parquet");
   TailerOptions options;
@@ -87,7 +123,16 @@ Result<ImportReport> ImportHere(Store& store, const std::string& path, const Imp
   tailer->Step();  // what a server left undone is noted before new events come
   ImportJob job(store, "default", decode, tailer->Limits());
   size_t done = 0;
-  for (const std::string& file : files) {
+  if (!files.messages.empty()) {
+    size_t read = 0;
+    WF_TRY(ImportMessageFiles(files.messages, "default", store, job, [&](size_t bytes) {
+      read = bytes;
+      progress.Show(bytes);
+      return interrupted == 0;
+    }));
+    done += read;
+  }
+  for (const std::string& file : files.traces) {
     size_t in_file = 0;
     WF_TRY(job.AddFile(file, [&](size_t bytes) {
       in_file = bytes;
@@ -103,7 +148,7 @@ Result<ImportReport> ImportHere(Store& store, const std::string& path, const Imp
 
 // A served store takes each file as an upload, a large one in pieces, then the ids of all their traces, to be modeled
 // together.
-Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::string>& files,
+Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
                                  ProgressBar& progress) {
   ImportReport total;
   std::set<TraceId> traces;
@@ -115,8 +160,16 @@ Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::str
     return EnvironmentError("import: stopped; what was sent so far is kept",
                             "run it again: what is there is not doubled");
   };
+  if (!files.messages.empty()) {
+    WF_ASSIGN(const std::string text, MergedMessages(files.messages));
+    Params params({{"name", files.messages.size() == 1 ? files.messages[0] : "messages"},
+                   {"model", "later"}});
+    WF_ASSIGN(const ImportReport one, send(params, text));
+    AddImportReport(one, total);
+    traces.insert(one.trace_ids.begin(), one.trace_ids.end());
+  }
   size_t done = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file : files.traces) {
     std::ifstream in(file, std::ios::binary);
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
     FileSplitter pieces(
@@ -139,7 +192,8 @@ Result<ImportReport> ImportThere(StoreAccess& access, const std::vector<std::str
       progress.Show(done);
     }
   }
-  total.files = static_cast<int64_t>(files.size());  // the server counted pieces
+  // The server counted pieces.
+  total.files = static_cast<int64_t>(files.messages.size() + files.traces.size());
   Params model_only;
   model_only.Add("model", "only");
   total.traces = static_cast<int64_t>(traces.size());
@@ -178,9 +232,10 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
   stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
   ::sigaction(SIGINT, &stop, nullptr);
   ProgressBar progress("importing", TotalBytes(files), common.format);
+  const ImportFiles sorted = Sorted(files);
   auto report = access->served()
-                    ? ImportThere(*access, files, progress)
-                    : ImportHere(access->local(), access->path(), flags, decode, files, progress);
+                    ? ImportThere(*access, sorted, progress)
+                    : ImportHere(access->local(), access->path(), flags, decode, sorted, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
   return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
@@ -193,8 +248,10 @@ Verb AddImport(CLI::App& root) {
       MakeVerb(root, "import", "Files and folders into the store; the format is found by content");
   const auto flags = std::make_shared<ImportFlags>();
   verb.app
-      ->add_option("PATH", flags->paths,
-                   "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; gzip and zstd too")
+      ->add_option(
+          "PATH", flags->paths,
+          "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; messages of black boxes: "
+          "text, captures (pcap), mail; gzip and zstd too")
       ->required();
   verb.app
       ->add_option("--attribute-rule", flags->rules,

@@ -1,4 +1,6 @@
 // `wherefore paths INPUT…`: causal paths from messages alone.
+#include "cli/paths_verb.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,13 +10,11 @@
 #include <cstring>
 
 #include "answer/assignments_file.h"
-#include "answer/convolution_json.h"
-#include "answer/convolution_text.h"
 #include "answer/paths_inference.h"
-#include "answer/paths_json.h"
-#include "answer/paths_text.h"
+#include "answer/paths_output.h"
 #include "cli/progress.h"
 #include "cli/sighting_flags.h"
+#include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "net/decoding_reader.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 struct PathsFlags {
   SightingFlags input;
-  std::string algorithm = "auto", sort = "total", assignments, truth;
+  std::string algorithm = "auto", sort = "total", assignments, truth, since, until;
   uint64_t top = 20, window = 0;
   uint32_t candidates = 0;
   bool deskew = false, raw_clocks = false;
@@ -31,6 +31,14 @@ struct PathsFlags {
   std::string skew_window, smoothing, after_reply = "1s";
   ConvolutionOptions convolution;
   std::string quantum, variance;
+
+  // Whether anything was asked that only files have.
+  bool of_files() const {
+    return !assignments.empty() || !truth.empty() || candidates != 0 || window != 0 || deskew ||
+           raw_clocks || !skew_window.empty() || !smoothing.empty() || !quantum.empty() ||
+           !variance.empty() || !input.rename.empty() || !input.nodes.empty() ||
+           !input.skew.empty() || !input.drop.empty() || input.lenient;
+  }
 };
 
 Result<std::string> ReadFile(const std::string& path) {
@@ -110,7 +118,30 @@ Result<PathsRequest> ToRequest(const PathsFlags& flags) {
   return request;
 }
 
+// Of the store's messages; only what the server's question has can be asked.
+Status AskStore(const PathsFlags& flags, const CommonFlags& common) {
+  if (flags.of_files())
+    return BadInput(
+        "paths: no INPUT, so the store's messages are meant, and this flag is for files",
+        "name the file, or leave all flags out but --since, --until, --algorithm, "
+        "--top, --sort and --format");
+  WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
+  Question question{"paths", "", {}};
+  const auto text = [&](const char* name, const std::string& value) {
+    if (!value.empty()) question.params.Add(name, value);
+  };
+  text("since", flags.since), text("until", flags.until);
+  text("algorithm", flags.algorithm), text("sort", flags.sort);
+  text("top", std::to_string(flags.top)), text("format", common.format);
+  WF_ASSIGN(const Answer answer, access->Ask(question));
+  return Print(answer.body);
+}
+
 Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
+  if (flags.input.inputs.empty()) return AskStore(flags, common);
+  if (!flags.since.empty() || !flags.until.empty())
+    return BadInput("--since, --until: of the store's messages, and an INPUT is given",
+                    "leave one of them out");
   WF_ASSIGN(PathsRequest request, ToRequest(flags));
   WF_ASSIGN(const SightingOptions options, SightingOptionsOf(flags.input));
   StringTable names;
@@ -119,33 +150,18 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   request.on_sightings = [&](uint64_t) { progress.Show(input->bytes_read()); };
   WF_ASSIGN(PathsFindings findings, InferPaths(*input, names, request));
   progress.Finish();
-
-  if (findings.convolution) {
-    PrintNotes(*input);
-    return Print(common.format == "json"
-                     ? ConvolutionJson(*findings.convolution, names, findings.why)
-                     : ConvolutionText(*findings.convolution, names, findings.why));
-  }
-
+  if (findings.convolution) PrintNotes(*input);
   if (!flags.assignments.empty()) {
     const PlaceForm form = input->inputs() == 1 ? PlaceForm::kLine : PlaceForm::kInputAndLine;
     WF_TRY(WriteAssignments(findings.rows, form, flags.candidates > 0, flags.assignments));
   }
-  PathsAnswer answer;
-  answer.algorithm = NameOf(findings.algorithm);
-  answer.why = findings.why;
-  answer.pairing = findings.pairing;
-  answer.duplicates = findings.pairing.duplicates + input->counts().duplicates;
-  answer.parallelism = findings.parallelism;
-  answer.skew_ns = std::move(findings.skew_ns);
-  answer.table = findings.patterns.get();
-  answer.names = &names;
-  answer.order = flags.sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
-  answer.top = flags.top;
-  answer.accuracy = std::move(findings.accuracy);
-  answer.notes = input->Notes();
-  answer.notes.insert(answer.notes.end(), findings.notes.begin(), findings.notes.end());
-  return Print(common.format == "json" ? PathsJson(answer) : PathsText(answer));
+  PathsOutput output;
+  output.format = common.format;
+  output.order = flags.sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
+  output.top = flags.top;
+  output.duplicates = input->counts().duplicates;
+  output.notes = input->Notes();
+  return Print(WritePaths(findings, names, output).body);
 }
 
 void AddNestingFlags(CLI::App& app, PathsFlags& flags) {
@@ -190,6 +206,12 @@ void AddConvolutionFlags(CLI::App& app, PathsFlags& flags) {
 
 }  // namespace
 
+Status PrintPathsOf(const std::vector<std::string>& inputs, const CommonFlags& common) {
+  PathsFlags flags;
+  flags.input.inputs = inputs;
+  return RunPaths(flags, common);
+}
+
 Verb AddPaths(CLI::App& root) {
   Verb verb = MakeVerb(root, "paths", "Causal paths from messages alone");
   const auto flags = std::make_shared<PathsFlags>();
@@ -212,6 +234,13 @@ Verb AddPaths(CLI::App& root) {
                      "estimate and remove the skew of the nodes' clocks for nesting too (linking "
                      "does it anyway); keeps all calls in memory");
   verb.app->add_flag("--raw-clocks", flags->raw_clocks, "take the nodes' clocks as they are");
+  verb.app->add_option("--since", flags->since,
+                       "without INPUT: of the store's messages from then on, as in 15m");
+  verb.app->add_option("--until", flags->until, "without INPUT: until then");
+  verb.app->remove_option(verb.app->get_option("--format"));
+  verb.app->add_option("--format", verb.common->format, "text, json, dot or svg")
+      ->check(CLI::IsMember({"text", "json", "dot", "svg"}))
+      ->capture_default_str();
   AddNestingFlags(*verb.app, *flags);
   AddConvolutionFlags(*verb.app, *flags);
   verb.run = [flags, common = verb.common] { return RunPaths(*flags, *common); };

@@ -1,4 +1,4 @@
-// `wherefore watch`: looks at what runs here by eBPF, without its help. `--locks --pid P`: who waits for which lock and
+// `wherefore watch`: looks at what runs here by eBPF, without its help: messages between processes (watch_messages.h). `--locks --pid P`: who waits for which lock and
 // who holds it, as events in the store. `--egress IFACE --out FILE`: packets as they come to an interface's queue.
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 
 #include "cli/store_access.h"
 #include "cli/verbs.h"
+#include "cli/watch_messages.h"
 #include "import/watch/egress_stamps.h"
 #include "import/watch/lock_events.h"
 #include "import/watch/lock_probe.h"
@@ -21,7 +22,8 @@ namespace {
 
 struct WatchFlags {
   bool locks = false;
-  int pid = 0;
+  WatchMessagesFlags messages;
+  int pid = 0;  // of --locks: the one of messages.pids
   std::string for_, at_least = "50us", service;
   std::string egress, out;
   uint32_t snap_bytes = EgressStampOptions().snap_bytes;
@@ -198,12 +200,25 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
 Status RunWatch(const WatchFlags& flags, const CommonFlags& common) {
   if (flags.locks && !flags.egress.empty())
     return BadInput("watch: --locks and --egress are two things", "watch each by its own command");
+  const bool of_messages = !flags.messages.programs.empty() || !flags.messages.ports.empty() ||
+                           flags.messages.by != "name";
+  if ((flags.locks || !flags.egress.empty()) && of_messages)
+    return BadInput("watch: --exe, --port and --by are for messages",
+                    "leave out --locks or --egress to watch those");
   if (!flags.egress.empty()) return WatchEgress(flags, common);
-  if (!flags.locks)
-    return BadInput("watch: what?", "--locks --pid P, or --egress INTERFACE --out FILE");
-  if (flags.pid <= 0)
-    return BadInput("watch --locks: --pid is missing", "pgrep -a NAME finds its number");
-  return WatchLocks(flags, common);
+  if (!flags.locks) {
+    WF_ASSIGN(const Nanos end, EndOf(flags.for_));
+    StopOnSignal();
+    WatchMessagesFlags messages = flags.messages;
+    messages.out = flags.out;
+    return WatchMessages(
+        messages, end, [] { return stopped != 0; }, common);
+  }
+  if (flags.messages.pids.size() != 1)
+    return BadInput("watch --locks: one --pid is needed", "pgrep -a NAME finds its number");
+  WatchFlags locks = flags;
+  locks.pid = flags.messages.pids[0];
+  return WatchLocks(locks, common);
 }
 
 }  // namespace
@@ -212,7 +227,14 @@ Verb AddWatch(CLI::App& root) {
   Verb verb = MakeVerb(root, "watch", "Look at what runs here by eBPF, without its help");
   const auto flags = std::make_shared<WatchFlags>();
   verb.app->add_flag("--locks", flags->locks, "who waits for which lock, and who holds it");
-  verb.app->add_option("--pid", flags->pid, "of this process");
+  verb.app->add_option("--pid", flags->messages.pids, "of these processes only");
+  verb.app->add_option(
+      "--exe", flags->messages.programs,
+      "messages of programs whose name or file matches, as in 'nginx' or '*/app-*'");
+  verb.app->add_option("--port", flags->messages.ports, "messages of connections with this port");
+  verb.app->add_option("--by", flags->messages.by, "a node is a program (name) or a process (pid)")
+      ->check(CLI::IsMember({"name", "pid"}))
+      ->capture_default_str();
   verb.app->add_option("--for", flags->for_, "so long, as in 10s; else until Ctrl-C");
   verb.app
       ->add_option("--at-least", flags->at_least,
@@ -222,7 +244,8 @@ Verb AddWatch(CLI::App& root) {
                        "what the process is called; else $OTEL_SERVICE_NAME of it, or its program");
   verb.app->add_option("--egress", flags->egress,
                        "packets as they come to the queue of this interface");
-  verb.app->add_option("--out", flags->out, "--egress: the capture file (pcap) to write");
+  verb.app->add_option("--out", flags->out,
+                       "the file to write: message text, or with --egress a capture (pcap)");
   verb.app
       ->add_option("--snap", flags->snap_bytes,
                    "--egress: keep so many bytes of each packet, from 64 on")

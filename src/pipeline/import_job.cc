@@ -102,6 +102,19 @@ Status ImportJob::AddFile(const std::string& path, const Progress& progress) {
                          Options(), [this](EventBatch&& batch) { return Take(std::move(batch)); }));
 }
 
+Status ImportJob::AddBatch(EventBatch&& batch) {
+  batch.tenant = tenant_;
+  batch.received_ns = Now();
+  return Take(std::move(batch));
+}
+
+void ImportJob::AddMessages(int64_t files, int64_t messages,
+                            const std::map<std::string, int64_t>& repairs) {
+  report_.files += files;
+  report_.messages += messages;
+  for (const auto& [name, count] : repairs) decoded_.Repair(name, count);
+}
+
 Status ImportJob::Count(const std::string& name, const Result<ImportResult>& result) {
   if (!result.ok()) return result.error();
   ++report_.files;
@@ -236,6 +249,7 @@ std::string ImportReportJson(const ImportReport& r) {
   counts("repairs", r.repairs);
   counts("reasons", r.reasons);
   json.Field("events", r.events);
+  if (r.messages != 0) json.Field("messages", r.messages);
   if (!r.first_fault.empty()) json.Field("first_fault", r.first_fault);
   json.Key("trace_ids").BeginArray();
   for (const TraceId& id : r.trace_ids) json.String(ToHex(id));
@@ -252,6 +266,7 @@ Result<ImportReport> ParseImportReport(std::string_view text) {
   r.traces = number("traces");
   r.spans = number("spans");
   r.events = number("events");
+  r.messages = number("messages");
   r.duplicates = number("duplicates");
   r.rejected = number("rejected");
   r.first_fault = root.Get("first_fault").String();
@@ -271,6 +286,7 @@ void AddImportReport(const ImportReport& one, ImportReport& total) {
   total.files += one.files;
   total.spans += one.spans;
   total.events += one.events;
+  total.messages += one.messages;
   total.duplicates += one.duplicates;
   total.rejected += one.rejected;
   if (total.first_fault.empty()) total.first_fault = one.first_fault;
@@ -281,6 +297,7 @@ void AddImportReport(const ImportReport& one, ImportReport& total) {
 std::string ImportReportText(const ImportReport& r) {
   std::string out = fmt::format("{} spans of {} traces from {} {}", r.spans, r.traces, r.files,
                                 r.files == 1 ? "file" : "files");
+  if (r.messages != 0) out += fmt::format(", inferred from {} messages", r.messages);
   if (r.events != r.spans) out += fmt::format(", {} other events", r.events - r.spans);
   if (r.duplicates != 0) out += fmt::format("; {} were there already", r.duplicates);
   if (r.rejected != 0) out += fmt::format("; {} rejected", r.rejected);

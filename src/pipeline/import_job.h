@@ -23,6 +23,7 @@ struct ImportReport {
   int64_t events = 0;      // kept, of all types
   int64_t duplicates = 0;  // there already, or twice in the input
   int64_t rejected = 0;
+  int64_t messages = 0;  // of black boxes, from whose paths traces were inferred
   std::map<std::string, int64_t> repairs;  // of decoding and of modeling
   std::map<std::string, int64_t> reasons;  // of what was rejected
   std::string first_fault;         // where the first value was that is not in the file's format
@@ -44,6 +45,10 @@ class ImportJob {
   // One file's content, as uploaded; compressed or not.
   Status AddContent(std::string_view name, std::string_view content,
                     std::optional<FileContinuation> continues = std::nullopt);
+
+  // Rows made elsewhere: paths inferred from messages.
+  Status AddBatch(EventBatch&& batch);
+  void AddMessages(int64_t files, int64_t messages, const std::map<std::string, int64_t>& repairs);
 
   // Traces imported by other jobs, to be modeled by this one's Finish.
   void AddTraces(const std::vector<TraceId>& ids) { traces_.insert(ids.begin(), ids.end()); }

@@ -110,7 +110,7 @@ def watched():
 
 def refused():
     for arguments, what in ((["--locks"], "--pid"), (["--locks", "--pid", "2147483647"], "no such process"),
-                            ([], "--locks"), (["--egress", "lo"], "--out"),
+                            (["--egress", "lo"], "--out"),
                             (["--locks", "--pid", str(os.getpid()), "--for", "soon"], "soon")):
         done = wherefore("watch", *arguments, store=folder())
         denied = "CAP_" in done.stderr  # an unprivileged user hears that first

@@ -223,8 +223,8 @@ std::optional<ImportFormat> ImportFormatOfKey(std::string_view key) {
 
 Result<ImportFormat> DetectFormat(std::string_view content, std::string_view name) {
   if (LooksLikeCapture(content)) {
-    return Refused(name, "a packet capture, which this version does not import yet",
-                   "trace the services with OpenTelemetry, or wait for `wherefore paths`");
+    return Refused(name, "a packet capture: its messages are imported whole, not in pieces",
+                   fmt::format("wherefore import {}, or wherefore paths {}", name, name));
   }
   const std::string_view window = content.substr(0, kWindow);
   size_t at = SkipSpace(window, 0);
@@ -246,8 +246,8 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
   if (LooksLikeOtlpProtobuf(content)) return ImportFormat::kOtlpProtobuf;
   if (LooksLikeFramedProtobuf(content)) return ImportFormat::kOtlpProtobufFile;
   if (LooksLikeMessageText(content)) {
-    return Refused(name, "message text, which this version does not import yet",
-                   "`wherefore paths` will read it");
+    return Refused(name, "message text: it is imported whole, not in pieces",
+                   fmt::format("wherefore import {}, or wherefore paths {}", name, name));
   }
   return Unrecognised(name);
 }

@@ -62,6 +62,7 @@ class AttachedIoProbe : public IoProbe {
   void IgnoreProcess(uint32_t process) override { maps_.IgnoreProcess(process); }
   void IgnoreDescriptor(uint32_t process, int fd) override { maps_.IgnoreDescriptor(process, fd); }
   IoCounters Counters() const override { return maps_.Counters(); }
+  void Detach() override { tracepoints_.clear(); }
 
  private:
   IoMaps maps_;

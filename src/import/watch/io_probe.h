@@ -26,6 +26,7 @@ class IoProbe {
   virtual void IgnoreProcess(uint32_t process) = 0;
   virtual void IgnoreDescriptor(uint32_t process, int fd) = 0;
   virtual IoCounters Counters() const = 0;
+  virtual void Detach() = 0;  // nothing more is seen
 };
 
 }  // namespace wf

@@ -1,0 +1,27 @@
+// What was inferred, in the form that was asked for: one writer for `wherefore paths` of files and for stored messages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "answer/answer.h"
+#include "answer/paths_answer.h"
+#include "answer/paths_inference.h"
+
+namespace wf {
+
+struct PathsOutput {
+  std::string format = "json";  // text, json, dot or svg
+  PatternOrder order = PatternOrder::kTotalLatency;
+  size_t top = 20;                 // 0: all
+  uint64_t duplicates = 0;         // sightings of one message in several inputs
+  std::vector<std::string> notes;  // of the input
+};
+
+// Takes out of `findings` what it shows. `names` is the table that the findings were made with.
+Answer WritePaths(PathsFindings& findings, const StringTable& names, const PathsOutput& output);
+
+// `GET /api/v1/paths`: of the messages that `import` kept.
+Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question);
+
+}  // namespace wf
