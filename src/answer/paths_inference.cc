@@ -211,7 +211,10 @@ class Inference {
     sightings_ = {};
     LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
-    if (request_.deskew != Deskew::kNever) options.skew_window = RemoveClockSkew();
+    if (request_.deskew != Deskew::kNever) {
+      const Nanos window = RemoveClockSkew();
+      if (!request_.linking_window_given) options.skew_window = window;
+    }
     const std::vector<Assignment> assignments = LinkCalls(calls_, options);
     if (request_.on_assigned) WF_TRY(request_.on_assigned(calls_, assignments));
     findings_.parallelism = CountCandidates(calls_, request_.nesting.skew_window).Parallelism();

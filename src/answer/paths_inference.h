@@ -39,6 +39,8 @@ struct PathsRequest {
   NestingOptions nesting;
   size_t nesting_window = 0;  // calls; 0: NestingStream::kWindow
   LinkOptions linking;
+  bool linking_window_given =
+      false;  // else the skew window is what the clocks that were set right still need
   ConvolutionOptions convolution;
   Deskew deskew = Deskew::kForLinking;
   uint32_t candidates = 0;  // parents kept beside the chosen one

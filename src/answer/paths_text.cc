@@ -10,7 +10,8 @@ namespace wf {
 namespace {
 
 constexpr size_t kWidth = 100;
-constexpr size_t kMaxIndent = 40;  // columns; deeper nodes stay there
+constexpr size_t kMaxIndent = 32;  // columns; deeper nodes stay there
+constexpr size_t kMaxName = 16;    // at the deepest; what stands behind it must be seen
 constexpr size_t kMaxNodes = 60;   // of one tree; json has the rest
 constexpr size_t kMaxListed = 10;  // rows of the lists behind the trees
 constexpr const char* kMark = " ◀ adds most";
@@ -74,7 +75,7 @@ class TreePrinter {
     const PatternNode& node = pattern_.nodes[n];
     const auto mean = [&](WideSum sum) { return FormatDuration(MeanOf(sum, pattern_.count)); };
     std::string name(std::min(2 * depth, kMaxIndent), ' ');
-    name += Printable(names_.At(node.node));
+    name = CutToWidth(name + Printable(names_.At(node.node)), kMaxIndent + kMaxName);
     if (IsAfterReply(pattern_, n)) name += " (after the reply)";
     if (n == slowest_) name += kMark;
     if (node.children > 0) {

@@ -106,6 +106,7 @@ Result<PathsRequest> ToRequest(const PathsFlags& flags) {
   WF_TRY(ReadDuration("--variance", flags.variance, request.convolution.variance_ns));
   if (!flags.skew_window.empty()) {
     request.linking.skew_window = request.nesting.skew_window;
+    request.linking_window_given = true;
     request.convolution.skew_window_ns = request.nesting.skew_window;
   }
   if (flags.truth == "path") {

@@ -116,6 +116,17 @@ TEST(PathAccuracy, TopNForgivesNearTies) {
   EXPECT_EQ(accuracy.instance_fn, 2u);
 }
 
+TEST(PathAccuracy, TopNDoesNotMindTies) {
+  Trace trace;
+  std::vector<uint64_t> parents(6, 0);
+  for (const char* node : {"X", "X", "Y", "Y", "Z", "Z"}) trace.Add("A", node, 0, 1);
+  std::vector<ParentRow> found = Rows(parents);
+  found[0].unpaired = found[2].unpaired = found[4].unpaired = true;
+  const PathAccuracy accuracy =
+      MeasureAccuracy(Rows(parents), found, NamesOf(trace.calls), trace.names);
+  for (const TopAccuracy& top : accuracy.top) EXPECT_EQ(top.missing, 0);
+}
+
 TEST(PathAccuracy, ARingInTheTruthDoesNotHang) {
   Trace trace;
   trace.Add("A", "B", 0, 9);
