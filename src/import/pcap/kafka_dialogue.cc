@@ -79,6 +79,7 @@ size_t KafkaDialogue::ParseRequest(std::string_view bytes) {
   }
   const uint16_t key = Read16(bytes, 4), version = Read16(bytes, 6);
   size_t used = kHead + std::max<int>(static_cast<int16_t>(Read16(bytes, 12)), 0);
+  if (bytes.size() < used) return 0;
   bool one_way = false;
   if (key == kProduce) {
     // The acknowledgements wanted stand behind the transaction's name, which later versions have.
