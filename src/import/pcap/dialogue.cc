@@ -146,6 +146,12 @@ void Dialogue::Gap(End from, uint32_t bytes) {
     if (s.skip == 0) Skipped(from);
     return;
   }
+  if (!s.lost && !s.held.empty()) {
+    const std::string held = std::move(s.held);
+    s.held.clear();
+    s.first_time = s.held_time;
+    Broken(from, held);
+  }
   LoseWay(from);
 }
 

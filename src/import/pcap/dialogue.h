@@ -109,6 +109,8 @@ class Dialogue {
   virtual void Skipped(End) {}
   // The place in `from`'s stream is lost.
   virtual void Lost(End from) = 0;
+  // The unit that begins with these bytes, as Parse has seen them, will not be whole: the rest is lost.
+  virtual void Broken(End, std::string_view) {}
   // Behind a loss: does a message begin here? Called with what one packet brought.
   virtual bool StartsHere(End from, std::string_view bytes) = 0;
   // Behind a loss: bytes that are part of something unknown.

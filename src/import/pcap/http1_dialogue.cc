@@ -101,6 +101,16 @@ void Http1Dialogue::ReadField(std::string_view line, Body& body) {
   }
 }
 
+bool Http1Dialogue::CanBecomeHead(End from, std::string_view bytes) const {
+  constexpr std::string_view kVersion = "HTTP/1.";
+  const bool response = bytes.substr(0, kVersion.size()) == kVersion.substr(0, bytes.size());
+  if (RoleKnown() && !IsClient(from)) return response;
+  const size_t space = std::min(bytes.find(' '), bytes.size());
+  const bool request = space <= kLongestMethod &&
+                       std::all_of(bytes.begin(), bytes.begin() + space, IsMethodCharacter);
+  return request || (!RoleKnown() && response);
+}
+
 size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
   // Some clients send an empty line behind a body (RFC 9112 §2.2).
   if (bytes[0] == '\r' || bytes[0] == '\n') {
@@ -121,7 +131,7 @@ size_t Http1Dialogue::ParseHead(End from, std::string_view bytes) {
   }
   if (size == 0) {
     // What cannot become a head is not waited for.
-    if (bytes.size() > kLongestMethod && bytes.find(' ') > kLongestMethod) {
+    if (!CanBecomeHead(from, bytes)) {
       LoseWay(from);
       return bytes.size();
     }
@@ -260,8 +270,18 @@ void Http1Dialogue::Skipped(End from) {
   }
 }
 
+// A head whose end is lost: the message has begun all the same, and lasts until the other end speaks.
+void Http1Dialogue::Broken(End from, std::string_view bytes) {
+  if (reading_[from] != Reading::kHead || !RoleKnown() || !StartsHere(from, bytes)) return;
+  if (IsClient(from)) {
+    RequestBegins();
+  } else if (bytes[9] != '1') {
+    ReplyBegins();
+    reply_.bytes = static_cast<int64_t>(bytes.size());
+  }
+}
+
 void Http1Dialogue::Lost(End from) {
-  // Of a body that ends with the connection, no place can be lost.
   reading_[from] = Reading::kHead;
   searched_[from] = 0;
   OrderedDialogue::Lost(from);

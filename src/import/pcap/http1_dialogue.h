@@ -20,6 +20,7 @@ class Http1Dialogue : public OrderedDialogue {
   size_t Parse(End from, std::string_view bytes) override;
   void Skipped(End from) override;
   void Lost(End from) override;
+  void Broken(End from, std::string_view bytes) override;
   bool StartsHere(End from, std::string_view bytes) override;
 
  private:
@@ -30,6 +31,7 @@ class Http1Dialogue : public OrderedDialogue {
     uint64_t length = 0;
   };
 
+  bool CanBecomeHead(End from, std::string_view bytes) const;
   size_t ParseHead(End from, std::string_view bytes);
   bool ParseRequest(std::string_view head, const Body& body);
   bool ParseResponse(std::string_view head, const Body& body);

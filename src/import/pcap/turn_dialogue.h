@@ -16,6 +16,7 @@ class TurnDialogue : public Dialogue {
   void Closed(End from) override;
   void TellOpenCalls(Nanos now) override;
   void Quiet() override;
+  void Finish() override { EndTurn(); }
 
  protected:
   TurnDialogue(DialogueContext& context, Protocol protocol) : Dialogue(context, protocol) {}
