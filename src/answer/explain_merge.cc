@@ -85,7 +85,7 @@ Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>
   std::vector<uint32_t> order(merged.vertices.size());
   for (uint32_t v = 0; v < order.size(); ++v) order[v] = v;
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return merged.vertices[a].members[0] < merged.vertices[b].members[0];
+    return ComesBefore(merged.vertices[a], merged.vertices[b]);
   });
   std::vector<uint32_t> position(order.size());
   std::vector<ExplanationVertex> sorted;

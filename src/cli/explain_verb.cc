@@ -1,59 +1,29 @@
 // `wherefore explain`: where the time between two events went, off-path causes included.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "answer/explain_dot.h"
 #include "answer/explain_graph.h"
 #include "answer/explain_json.h"
 #include "answer/explain_svg.h"
 #include "answer/explain_text.h"
+#include "cli/input_file.h"
+#include "cli/new_file.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
-#include "net/decoding_reader.h"
 
 namespace wf {
 namespace {
 
 struct ExplainFlags {
   std::string events, from, to, extract;
-  std::string trace, service, operation, since, until, slowest, clock, resources;  // stored traces
+  std::string trace, service, operation, since, until, slowest, clock, resources,
+      retain;  // stored traces
   bool raw = false, no_aggregate = false, stats = false, baseline = false;
   std::vector<std::string> what_if;
   std::optional<Nanos> retain_from;
 };
-
-Result<std::string> ReadEvents(const std::string& path) {
-  const int fd = path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const auto failed = [&] {
-    return EnvironmentError(fmt::format("{}: {}", path, std::strerror(errno)),
-                            "give a file of events as JSON lines");
-  };
-  if (fd < 0) return failed();
-  net::DecodingReader reader([&](char* buffer, size_t size) -> Result<size_t> {
-    const ssize_t got = ::read(fd, buffer, size);
-    if (got < 0) return failed();
-    return static_cast<size_t>(got);
-  });
-  std::string text;
-  Result<size_t> got = size_t{0};
-  do {
-    constexpr size_t kPiece = size_t{1} << 20;
-    const size_t had = text.size();
-    text.resize(had + kPiece);
-    got = reader.Read(text.data() + had, kPiece);
-    text.resize(had + (got.ok() ? *got : 0));
-  } while (got.ok() && *got > 0);
-  ::close(fd);
-  if (!got.ok()) return got.error();
-  return text;
-}
 
 Result<uint32_t> FindEvent(const Execution& execution, const ExplainFlags& flags, const char* flag,
                            const std::string& id) {
@@ -75,6 +45,37 @@ Status PrintExplanation(const Execution& execution, const Explanation& explanati
                                  : ExplainText(graph));
 }
 
+Status WriteWhole(const std::string& path, std::string_view text) {
+  NewFile file(path);
+  WF_TRY(file.Open());
+  WF_TRY(file.Write(text));
+  return file.Finish();
+}
+
+// Flags that say which stored request, or what of it, have nothing to say about a file of events.
+Status RefuseFlagsOfRequests(const ExplainFlags& flags) {
+  const struct {
+    const char* flag;
+    bool given;
+  } of_requests[] = {{"TRACE_ID", !flags.trace.empty()},
+                     {"--service", !flags.service.empty()},
+                     {"--operation", !flags.operation.empty()},
+                     {"--since", !flags.since.empty()},
+                     {"--until", !flags.until.empty()},
+                     {"--slowest", !flags.slowest.empty()},
+                     {"--clock", !flags.clock.empty()},
+                     {"--retain", !flags.retain.empty()},
+                     {"--resources", !flags.resources.empty()},
+                     {"--baseline", flags.baseline}};
+  for (const auto& [flag, given] : of_requests) {
+    if (!given) continue;
+    return BadInput(fmt::format("explain: --events, and {}, which is of stored requests", flag),
+                    flag == std::string_view("--retain") ? "--retain-from-ns is for events"
+                                                         : "leave one of them out");
+  }
+  return {};
+}
+
 Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
   ExplainOptions options;
   if (flags.raw) options.view = ExplanationView::kRaw;
@@ -83,23 +84,19 @@ Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
     WF_ASSIGN(ExplainWhatIf change, ParseExplainWhatIf(text));
     options.what_if.push_back(std::move(change));
   }
-  WF_ASSIGN(const std::string text, ReadEvents(flags.events));
+  WF_ASSIGN(const std::string text,
+            ReadInputFile(flags.events, "give a file of events as JSON lines, or - for stdin",
+                          InputCoding::kCompressed));
   WF_ASSIGN(const Execution execution, ReadExecution(text, flags.events, flags.retain_from));
   WF_ASSIGN(options.from, FindEvent(execution, flags, "--from", flags.from));
   WF_ASSIGN(options.to, FindEvent(execution, flags, "--to", flags.to));
   WF_ASSIGN(const Explanation explanation, Explain(execution, options));
-  if (!flags.extract.empty()) {
-    std::ofstream out(flags.extract, std::ios::binary | std::ios::trunc);
-    out << ExtractEvents(execution, options.to) << std::flush;
-    if (!out) return EnvironmentError(flags.extract + ": cannot be written", "is the disk full?");
-  }
+  if (!flags.extract.empty())
+    WF_TRY(WriteWhole(flags.extract, ExtractEvents(execution, options.to)));
   return PrintExplanation(execution, explanation, options.view, common.format);
 }
 
-// Requests in the store: the question goes where the store is.
-Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
-  if (!flags.extract.empty())
-    return BadInput("--extract: only of a file of events", "wherefore explain --events FILE");
+Result<Question> QuestionOf(const ExplainFlags& flags, const CommonFlags& common) {
   Question question{"explain", flags.trace, {}};
   const auto text = [&](const char* name, const std::string& value) {
     if (!value.empty()) question.params.Add(name, value);
@@ -112,6 +109,7 @@ Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
   text("until", flags.until);
   text("slowest", flags.slowest);
   text("clock", flags.clock);
+  text("retain", flags.retain);
   if (flags.raw) text("raw", "true");
   if (flags.no_aggregate) text("no_aggregate", "true");
   if (flags.stats) text("stats", "true");
@@ -119,16 +117,37 @@ Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
   for (const std::string& change : flags.what_if) text("what_if", change);
   if (flags.retain_from) text("retain_from_ns", std::to_string(*flags.retain_from));
   if (common.format != "json") text("format", common.format);
-  if (!flags.resources.empty()) {
-    std::ifstream file(flags.resources, std::ios::binary);
-    std::ostringstream read;
-    if (!file || !(read << file.rdbuf()))
-      return BadInput(flags.resources + ": cannot be read, or is empty",
-                      "docs/EXPLAIN_TRACES.md shows a file of resources");
-    question.body = read.str();
+  if (flags.resources.empty()) return question;
+  WF_ASSIGN(question.body,
+            ReadInputFile(flags.resources, "docs/EXPLAIN_TRACES.md shows a file of resources"));
+  if (question.body.empty())
+    return BadInput(flags.resources + ": is empty",
+                    "docs/EXPLAIN_TRACES.md shows a file of resources");
+  return question;
+}
+
+// The same request once more, as events.
+Question EventsOf(const Question& asked) {
+  Question question{"explain", asked.argument, {}, asked.body};
+  for (const char* name : {"from", "to", "clock", "retain", "retain_from_ns"}) {
+    if (const auto value = asked.params.Get(name)) question.params.Add(name, *value);
   }
+  question.params.Add("format", "events");
+  return question;
+}
+
+// Requests in the store: the question goes where the store is.
+Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
+  if (!flags.extract.empty() && flags.trace.empty())
+    return BadInput("--extract: of a file of events, or of one request",
+                    "wherefore explain TRACE_ID --extract FILE");
+  WF_ASSIGN(const Question question, QuestionOf(flags, common));
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
   WF_ASSIGN(const Answer answer, store->Ask(question));
+  if (!flags.extract.empty()) {
+    WF_ASSIGN(const Answer events, store->Ask(EventsOf(question)));
+    WF_TRY(WriteWhole(flags.extract, events.body));
+  }
   return Print(answer.body);
 }
 
@@ -160,7 +179,9 @@ Verb AddExplain(CLI::App& root) {
       ->take_all();
   app.add_option("--retain-from-ns", flags->retain_from,
                  "events that end before it are gone, and causes that are not there");
-  app.add_flag("--stats", flags->stats, "TRACE_ID, --service: say how large the graphs are");
+  app.add_option("--retain", flags->retain,
+                 "TRACE_ID, --service: look back so long before the request (30m)");
+  app.add_flag("--stats", flags->stats, "… say how large the graphs are");
   app.add_flag("--baseline", flags->baseline, "… beside what is normal for the operation");
   app.add_option("--clock", flags->clock, "… by clocks aligned (hosts' clocks corrected) or raw");
   app.add_option("--resources", flags->resources,
@@ -168,9 +189,7 @@ Verb AddExplain(CLI::App& root) {
   app.add_option("--extract", flags->extract, "write the events that the explanation needs here");
   verb.run = [flags, common = verb.common]() -> Status {
     if (!flags->events.empty()) {
-      const bool stored = !flags->trace.empty() || !flags->service.empty() || flags->baseline;
-      if (stored || !flags->operation.empty() || !flags->resources.empty())
-        return BadInput("explain: --events, and a request of the store", "leave one out");
+      WF_TRY(RefuseFlagsOfRequests(*flags));
       return ExplainEvents(*flags, *common);
     }
     return ExplainStored(*flags, *common);

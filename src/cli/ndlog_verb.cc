@@ -1,14 +1,10 @@
 // `ndlog run PROG --topology F --inputs F`, `ndlog replay RECORDING`: a network datalog program on a simulated network.
 // Local files only, as with `explain --events`, which reads what --trace writes.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
+#include "cli/input_file.h"
+#include "cli/new_file.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
 #include "lang/ndlog/simulation.h"
@@ -19,57 +15,6 @@ namespace {
 struct NdlogFlags {
   std::string action, file, topology, inputs, trace, record, until;
   uint64_t seed = 1;
-};
-
-Result<std::string> ReadText(const std::string& path, const char* what) {
-  std::ostringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, error))
-    return BadInput(path + ": cannot be read", std::string("give ") + what);
-  text << file.rdbuf();
-  return text.str();
-}
-
-// A file that appears when it is whole.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {}
-  ~NewFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(part_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  Status Open() {
-    file_ = std::fopen(part_.c_str(), "wb");
-    if (file_ == nullptr) return Failed(part_);
-    return {};
-  }
-  Status Write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) return Failed(part_);
-    return {};
-  }
-  Status Finish() {
-    std::FILE* file = std::exchange(file_, nullptr);
-    if (std::fclose(file) != 0) return Failed(part_);
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) return Failed(path_);
-    return {};
-  }
-
- private:
-  static Error Failed(const std::string& path) {
-    return EnvironmentError(path + ": " + std::strerror(errno),
-                            "is the folder there and writable, and is there room?");
-  }
-  std::string path_, part_;
-  std::FILE* file_ = nullptr;
 };
 
 std::string AnswerJson(const ndlog::RunResult& result) {
@@ -122,14 +67,14 @@ Status RunNdlog(const NdlogFlags& flags) {
   Result<ndlog::RunResult> result = ndlog::RunResult{};
   ndlog::Recording recording;
   if (replay) {
-    WF_ASSIGN(const std::string text, ReadText(flags.file, "a file that ndlog run --record wrote"));
+    WF_ASSIGN(const std::string text, ReadInputFile(flags.file, "give a file that ndlog run --record wrote"));
     WF_ASSIGN(recording, ndlog::ReadRecording(text, flags.file));
     result = ndlog::Replay(recording, options.provenance);
   } else {
     ndlog::RunTexts texts;
-    WF_ASSIGN(texts.program, ReadText(flags.file, "a file with a program, or - for stdin"));
-    WF_ASSIGN(texts.topology, ReadText(flags.topology, "a file with a topology in JSON lines"));
-    WF_ASSIGN(texts.inputs, ReadText(flags.inputs, "a file with inputs in JSON lines"));
+    WF_ASSIGN(texts.program, ReadInputFile(flags.file, "give a file with a program, or - for stdin"));
+    WF_ASSIGN(texts.topology, ReadInputFile(flags.topology, "give a file with a topology in JSON lines"));
+    WF_ASSIGN(texts.inputs, ReadInputFile(flags.inputs, "give a file with inputs in JSON lines"));
     texts.program_name = flags.file;
     texts.topology_name = flags.topology;
     texts.inputs_name = flags.inputs;

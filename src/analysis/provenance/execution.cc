@@ -17,6 +17,16 @@ ExecutionBuilder::ExecutionBuilder() : impl_(std::make_unique<Impl>()) {}
 ExecutionBuilder::~ExecutionBuilder() = default;
 
 Status ExecutionBuilder::Add(const ProvenanceEvent& event, std::string_view place) {
+  // The columns mark what is not told by the least of all times, so nobody may tell it.
+  bool told_marker = event.ready_ns == kNotTold;
+  if (event.holds) {
+    for (const ProvenanceHold& hold : *event.holds)
+      told_marker = told_marker || hold.since_ns == kNotTold;
+  }
+  if (told_marker || event.start_ns == kNotTold) {
+    return BadInput("event " + event.id + ": the least of all 64-bit integers is no time",
+                    "docs/EXPLAIN.md describes the format of events");
+  }
   EventView view;
   view.id = event.id;
   view.type = event.type;

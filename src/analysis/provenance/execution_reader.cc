@@ -1,6 +1,8 @@
 // JSON lines → Execution. One parser for all lines; an event's texts go straight into the columns.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "analysis/provenance/execution_rows.h"
@@ -60,7 +62,7 @@ class LineReader {
     if (key == "resource") return Text(key, value, line_.resource, &line_.has_resource);
     if (key == "holds") return Holds(value);
     if (key == "servers") {
-      line_.servers = value.Int();
+      if (value.type() == JsonType::kInt) line_.servers = value.Int();
       line_.has_servers = true;
     }
   }
@@ -77,9 +79,12 @@ class LineReader {
   }
 
   void Time(std::string_view key, const JsonValue& value, Nanos& out, bool* has = nullptr) {
+    // 1.0 and 1e3 are refused: who writes floats rounds, and nanoseconds since 1970 need all 64 bits.
+    if (value.type() == JsonType::kUint) return Fault(key, "time: it is beyond 64 bits, signed");
     const std::optional<int64_t> time = value.Int();
-    // The least of all stands for a time that is not told.
-    if (!time || *time == kNotTold) return Fault(key, "time in nanoseconds, a 64-bit integer");
+    if (!time || value.type() != JsonType::kInt)
+      return Fault(key, "time in nanoseconds, a 64-bit integer");
+    if (*time == kNotTold) return Fault(key, "time: it is the least of all 64-bit integers");
     out = *time;
     if (has != nullptr) *has = true;
   }
@@ -118,7 +123,7 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   if (!line.has_id) {
     if (!line.has_servers || !line.has_resource)
       return bad("neither an event, with an \"id\", nor a resource with \"servers\"");
-    if (!line.servers) return bad("\"servers\" is no number");
+    if (!line.servers) return bad("\"servers\" is no whole number of 64 bits");
     return rows.Add(line.resource, *line.servers, fmt::format("line {}", number));
   }
   const struct {
@@ -145,6 +150,46 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   return rows.Add(line.event, number);
 }
 
+// A number that no 64 bits hold makes a line unreadable as a whole; yet the error should name the event. So the line is
+// read again with `null` in the place of such numbers. Empty: there are none.
+struct HugeNumbers {
+  std::string without;  // the line
+  std::string first;    // of them
+};
+HugeNumbers ReplaceHugeNumbers(std::string_view line) {
+  HugeNumbers out;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size();) {
+    const char c = line[i];
+    const bool digit = c >= '0' && c <= '9';
+    if (quoted || (!digit && c != '-')) {
+      out.without += c;
+      if (c == '"') quoted = !quoted;
+      if (quoted && c == '\\' && ++i < line.size()) out.without += line[i];
+      ++i;
+      continue;
+    }
+    const size_t end = std::min(line.find_first_not_of("+-.0123456789eE", i), line.size());
+    const std::string_view number = line.substr(i, end - i);
+    int64_t as_signed = 0;
+    uint64_t as_unsigned = 0;
+    const auto fits = [&](auto& value) {
+      return std::from_chars(number.data(), number.data() + number.size(), value).ec !=
+             std::errc::result_out_of_range;
+    };
+    const bool whole = number.find_first_of(".eE") == std::string_view::npos;
+    if (whole && !fits(as_signed) && (c == '-' || !fits(as_unsigned))) {
+      if (out.first.empty()) out.first = number;
+      out.without += "null";
+    } else {
+      out.without += number;
+    }
+    i = end;
+  }
+  return out;
+}
+
+// What is wrong with a line that is no JSON, or no object.
 Error NotAnEvent(std::string_view name, uint32_t number, std::string_view text, std::string why) {
   std::string place = fmt::format("line {}", number);
   if (const auto fault = FindJsonFault(text)) {
@@ -153,6 +198,18 @@ Error NotAnEvent(std::string_view name, uint32_t number, std::string_view text, 
   }
   return BadInput(fmt::format("{}: {}: {}", name, place, why),
                   "give JSON lines, one event each; docs/EXPLAIN.md describes them");
+}
+
+Error Unreadable(std::string_view name, uint32_t number, std::string_view text, std::string why) {
+  const HugeNumbers huge = ReplaceHugeNumbers(text);
+  if (huge.first.empty()) return NotAnEvent(name, number, text, std::move(why));
+  JsonParser parser;
+  const auto value = parser.Parse(huge.without);
+  if (!value.ok() || !value->IsObject()) return NotAnEvent(name, number, text, std::move(why));
+  const std::string_view id = value->Get("id").String();
+  return BadInput(fmt::format("{}: line {}{}{}: {} is beyond 64 bits", name, number,
+                              id.empty() ? "" : ", event ", id, huge.first),
+                  "times are signed 64-bit integers, nanoseconds");
 }
 
 }  // namespace
@@ -182,7 +239,7 @@ Result<Execution> ReadExecution(std::string_view text, std::string_view name,
     if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto value = parser.Parse(one);
     if (!value.ok() || !value->IsObject())
-      return NotAnEvent(name, number, one, value.ok() ? "not an object" : value.error().message);
+      return Unreadable(name, number, one, value.ok() ? "not an object" : value.error().message);
     LineReader(line).Read(*value);
     if (const Status added = AddLine(line, number, rows); !added.ok()) return named(added.error());
   }

@@ -66,6 +66,16 @@ class ViewBuilder {
       vertices[vertex_of_[e]].members.push_back(e);
     }
     for (ExplanationVertex& vertex : vertices) Fill(vertex);
+    if (view_ == ExplanationView::kMerged) SortByTime(vertices);
+  }
+
+  // A merged vertex begins with its first member but may end with a later one, behind others that began with it.
+  void SortByTime(std::vector<ExplanationVertex>& vertices) {
+    if (std::is_sorted(vertices.begin(), vertices.end(), ComesBefore)) return;
+    std::sort(vertices.begin(), vertices.end(), ComesBefore);
+    for (uint32_t v = 0; v < vertices.size(); ++v) {
+      for (const uint32_t e : vertices[v].members) vertex_of_[e] = v;
+    }
   }
 
   void Fill(ExplanationVertex& vertex) const {
@@ -148,6 +158,11 @@ class ViewBuilder {
 };
 
 }  // namespace
+
+bool ComesBefore(const ExplanationVertex& a, const ExplanationVertex& b) {
+  return std::tie(a.start_ns, a.end_ns, a.members[0]) <
+         std::tie(b.start_ns, b.end_ns, b.members[0]);
+}
 
 Result<Explanation> Explain(const Execution& x, const ExplainOptions& options) {
   const auto id = [&](uint32_t e) { return x.str(x.id[e]); };

@@ -48,6 +48,9 @@ struct ExplanationVertex {
   bool twin = false;
 };
 
+// The order of vertices: start, then end, then the line of the first member. Of single events it is the order of events.
+bool ComesBefore(const ExplanationVertex& a, const ExplanationVertex& b);
+
 enum class ExplanationEdgeKind : uint8_t { kCausal, kSequencing };
 
 struct ExplanationEdge {

@@ -33,7 +33,10 @@ class Sweep {
                          x_.type[e] == ProvenanceType::kUnderive ||
                          x_.type[e] == ProvenanceType::kSend;
       if (!waits) continue;
-      for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h) Reach(e, h);
+      const uint32_t holds = x_.holds_begin[e + 1] - x_.holds_begin[e];
+      if (holds > 1) ListForManyHolds(e);
+      for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h)
+        Reach(e, h, holds > 1 ? Holds::kMany : Holds::kOne);
     }
     std::sort(graph_.sequencing.begin(), graph_.sequencing.end());
     graph_.sequencing.erase(std::unique(graph_.sequencing.begin(), graph_.sequencing.end()),
@@ -51,11 +54,29 @@ class Sweep {
     }
   }
 
-  void Reach(uint32_t e, uint32_t h) {
+  enum class Holds : uint8_t { kOne, kMany };
+
+  // A hold of an event that keeps thousands must not look at all the others, nor at all that the causes hold: both are
+  // sorted once for all of them.
+  void ListForManyHolds(uint32_t e) {
+    since_.clear();
+    for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h)
+      since_.push_back(x_.holds[h].since_ns);
+    std::sort(since_.begin(), since_.end());
+    left_.clear();
+    for (uint32_t i = x_.causes_begin[e]; i < x_.causes_begin[e + 1]; ++i) {
+      const uint32_t cause = x_.causes[i];
+      for (uint32_t h = x_.holds_begin[cause]; h < x_.holds_begin[cause + 1]; ++h)
+        left_.push_back({x_.lane(x_.holds[h]), x_.turn[h], x_.end_ns[cause], cause});
+    }
+    std::sort(left_.begin(), left_.end(), Left::Before);
+  }
+
+  void Reach(uint32_t e, uint32_t h, Holds holds) {
     Nanos w = x_.ready_ns[e];
-    for (uint32_t other = x_.holds_begin[e]; other < x_.holds_begin[e + 1]; ++other) {
-      if (x_.holds[other].since_ns < x_.holds[h].since_ns)
-        w = std::max(w, x_.holds[other].since_ns);
+    if (holds == Holds::kMany) {
+      const auto at = std::lower_bound(since_.begin(), since_.end(), x_.holds[h].since_ns);
+      if (at != since_.begin()) w = std::max(w, *(at - 1));
     }
     const uint32_t lane = x_.lane(x_.holds[h]);
     const auto end_of = [&](uint32_t hold) { return x_.end_ns[x_.holder[hold]]; };
@@ -73,7 +94,8 @@ class Sweep {
       }
     }
     if (first < x_.turn[h]) reach_[lane] = std::min(reach_[lane], first);
-    const uint32_t cause = NearestCause(e, lane, w);
+    const uint32_t cause =
+        holds == Holds::kMany ? NearestOfListed(lane, w) : NearestCause(e, lane, w);
     if (cause != kNoEvent) Sequence(cause, x_.holder[x_.occupants[first]]);
   }
 
@@ -93,10 +115,33 @@ class Sweep {
     return nearest;
   }
 
+  uint32_t NearestOfListed(uint32_t lane, Nanos w) const {
+    // Along a lane ends do not decrease with turns, so those that ended at w stand together.
+    const auto at = std::upper_bound(left_.begin(), left_.end(), std::make_pair(lane, w),
+                                     [](const std::pair<uint32_t, Nanos>& key, const Left& one) {
+                                       return key < std::make_pair(one.lane, one.end);
+                                     });
+    if (at == left_.begin()) return kNoEvent;
+    const Left& last = *(at - 1);
+    return last.lane == lane && last.end == w ? last.event : kNoEvent;
+  }
+
+  // What a cause held, and when it left it.
+  struct Left {
+    uint32_t lane, turn;
+    Nanos end;
+    uint32_t event;
+    static bool Before(const Left& a, const Left& b) {
+      return a.lane != b.lane ? a.lane < b.lane : a.turn < b.turn;
+    }
+  };
+
   void Sequence(uint32_t before, uint32_t after) { graph_.sequencing.emplace_back(before, after); }
 
   const Execution& x_;
   std::vector<uint32_t> reach_;  // by lane: where the farthest stretch begins; none: UINT32_MAX
+  std::vector<Nanos> since_;  // of the event at hand, if it holds several: sorted
+  std::vector<Left> left_;    // likewise, by its causes
   RawGraph graph_;
 };
 

@@ -147,11 +147,22 @@ class Reference {
     std::ostringstream out;
     out << "delay " << v_[at(to)].e.end_ns - v_[at(from)].e.start_ns << "\n";
     std::map<int, int> group_of;
+    std::vector<std::tuple<Nanos, Nanos, int>> order;  // start, end, first member
     for (const auto& [first, members] : groups) {
-      for (const int m : members) group_of[m] = first;
-      Print(first, members, walked, functional.count(first) > 0, out);
+      Nanos end = v_[at(first)].e.end_ns;
+      for (const int m : members) {
+        group_of[m] = first;
+        end = std::max(end, v_[at(m)].e.end_ns);
+      }
+      order.emplace_back(v_[at(first)].e.start_ns, end, first);
     }
-    PrintEdges(groups, group_of, walked, view, raw_sequencing, out);
+    std::sort(order.begin(), order.end());
+    std::map<int, int> rank;
+    for (const auto& [start, end, first] : order) {
+      rank.emplace(first, static_cast<int>(rank.size()));
+      Print(first, groups.at(first), walked, functional.count(first) > 0, out);
+    }
+    PrintEdges(groups, group_of, rank, walked, view, raw_sequencing, out);
     out << "sizes " << raw.size() << " " << nonzero.size() << " " << pruned.size() << " "
         << merged.size() << "\n";
     if (!what_if.empty()) PrintWhatIf(from, to, what_if, out);
@@ -388,7 +399,7 @@ class Reference {
   }
 
   void PrintEdges(const std::map<int, std::set<int>>& groups, std::map<int, int>& group_of,
-                  const Walked& walked, ExplanationView view,
+                  const std::map<int, int>& rank, const Walked& walked, ExplanationView view,
                   const std::set<std::pair<int, int>>& raw_sequencing, std::ostream& out) const {
     std::map<std::tuple<int, int, int>, Nanos> edges;  // from, to, kind
     for (const auto& [first, members] : groups) {
@@ -411,7 +422,13 @@ class Reference {
           edges[edge] += walked.pieces[p].second - walked.pieces[p].first;
       }
     }
+    std::map<std::tuple<int, int, int>, std::pair<std::tuple<int, int, int>, Nanos>> by_rank;
     for (const auto& [edge, delay] : edges) {
+      const auto& [from, to, kind] = edge;
+      by_rank[{rank.at(from), rank.at(to), kind}] = {edge, delay};
+    }
+    for (const auto& [place, weighted] : by_rank) {
+      const auto& [edge, delay] = weighted;
       const auto& [from, to, kind] = edge;
       out << v_[at(from)].e.id << (kind == 0 ? " -> " : " ~> ") << v_[at(to)].e.id;
       if (view != ExplanationView::kRaw) out << " " << delay;

@@ -65,7 +65,7 @@ Result<std::unique_ptr<CaptureReader>> CaptureReader::Open(const std::string& pa
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
     const std::string why = path + ": " + std::strerror(errno);
-    if (errno == ENOENT) return BadInput(why, "check the path");
+    if (errno == ENOENT || errno == ENOTDIR) return BadInput(why, "check the path");
     return EnvironmentError(why, "check its permissions");
   }
   auto impl = std::make_unique<Impl>();
