@@ -57,16 +57,12 @@ Status RefuseFlagsOfRequests(const ExplainFlags& flags) {
   const struct {
     const char* flag;
     bool given;
-  } of_requests[] = {{"TRACE_ID", !flags.trace.empty()},
-                     {"--service", !flags.service.empty()},
-                     {"--operation", !flags.operation.empty()},
-                     {"--since", !flags.since.empty()},
-                     {"--until", !flags.until.empty()},
-                     {"--slowest", !flags.slowest.empty()},
-                     {"--clock", !flags.clock.empty()},
-                     {"--retain", !flags.retain.empty()},
-                     {"--resources", !flags.resources.empty()},
-                     {"--baseline", flags.baseline}};
+  } of_requests[] = {
+      {"TRACE_ID", !flags.trace.empty()},        {"--service", !flags.service.empty()},
+      {"--operation", !flags.operation.empty()}, {"--since", !flags.since.empty()},
+      {"--until", !flags.until.empty()},         {"--slowest", !flags.slowest.empty()},
+      {"--clock", !flags.clock.empty()},         {"--retain", !flags.retain.empty()},
+      {"--resources", !flags.resources.empty()}, {"--baseline", flags.baseline}};
   for (const auto& [flag, given] : of_requests) {
     if (!given) continue;
     return BadInput(fmt::format("explain: --events, and {}, which is of stored requests", flag),

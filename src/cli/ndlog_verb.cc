@@ -67,13 +67,16 @@ Status RunNdlog(const NdlogFlags& flags) {
   Result<ndlog::RunResult> result = ndlog::RunResult{};
   ndlog::Recording recording;
   if (replay) {
-    WF_ASSIGN(const std::string text, ReadInputFile(flags.file, "give a file that ndlog run --record wrote"));
+    WF_ASSIGN(const std::string text,
+              ReadInputFile(flags.file, "give a file that ndlog run --record wrote"));
     WF_ASSIGN(recording, ndlog::ReadRecording(text, flags.file));
     result = ndlog::Replay(recording, options.provenance);
   } else {
     ndlog::RunTexts texts;
-    WF_ASSIGN(texts.program, ReadInputFile(flags.file, "give a file with a program, or - for stdin"));
-    WF_ASSIGN(texts.topology, ReadInputFile(flags.topology, "give a file with a topology in JSON lines"));
+    WF_ASSIGN(texts.program,
+              ReadInputFile(flags.file, "give a file with a program, or - for stdin"));
+    WF_ASSIGN(texts.topology,
+              ReadInputFile(flags.topology, "give a file with a topology in JSON lines"));
     WF_ASSIGN(texts.inputs, ReadInputFile(flags.inputs, "give a file with inputs in JSON lines"));
     texts.program_name = flags.file;
     texts.topology_name = flags.topology;

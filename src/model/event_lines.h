@@ -156,7 +156,11 @@ struct EventLines {
         PutPoint({Time(value.substr(at + 1)), batch.strings.Intern(value.substr(0, at)), {}},
                  points);
       } else if (key == "link") {
-        PutLink({{0, 1}, {words.Id(value)}, 0, 0, 0, {}}, links);
+        // link=WORD, or link=TRACE/WORD: of a trace by its number
+        const size_t slash = value.find('/');
+        const uint64_t trace = slash == std::string::npos ? 1 : std::stoull(value.substr(0, slash));
+        const std::string word = slash == std::string::npos ? value : value.substr(slash + 1);
+        PutLink({{0, trace}, {words.Id(word)}, 0, 0, 0, {}}, links);
       } else if (equals != std::string::npos) {
         PutVarint(batch.strings.Intern(key), attributes);
         PutString(value, attributes);

@@ -33,6 +33,8 @@ struct Execution {
   std::vector<Nanos> ready_ns;   // as told, else as the contract derives it
   std::vector<bool> ready_told;  // INS, DEL, RCV without it never wait for a resource
   std::vector<bool> lost_cause;  // a cause is beyond the retention
+  std::vector<bool>
+      lost_predecessor;  // there may be one; empty: nobody asked (MarkLostPredecessors)
   std::vector<uint32_t> causes_begin,
       causes;  // events; of e: causes[causes_begin[e], causes_begin[e + 1])
   std::vector<uint32_t> holds_begin;
@@ -73,6 +75,9 @@ class ExecutionBuilder {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Marks whoever may have had a predecessor among what ended before the time that was retained from.
+void MarkLostPredecessors(Execution& execution, Nanos retained_from);
 
 // JSON lines, as docs/EXPLAIN.md describes them. `name` is the file's, for errors.
 Result<Execution> ReadExecution(std::string_view text, std::string_view name,

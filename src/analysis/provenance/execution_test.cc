@@ -59,7 +59,8 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
   EXPECT_EQ(ErrorOf(R"j({"x":1})j"),
             "f: line 1: neither an event, with an \"id\", nor a resource with \"servers\"");
   EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":0})j"), "f: line 1: resource r: 0 servers");
-  EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":"2"})j"), "f: line 1: \"servers\" is no number");
+  EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":"2"})j"),
+            "f: line 1: \"servers\" is no whole number of 64 bits");
   EXPECT_EQ(ErrorOf("{\"resource\":\"r\",\"servers\":1}\n{\"resource\":\"r\",\"servers\":2}"),
             "f: line 2: resource r: 2 servers here, 1 before");
   EXPECT_EQ(ErrorOf(a + kA), "f: line 2, event a: the id is taken already, by line 1, event a");
@@ -109,6 +110,54 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
   EXPECT_EQ(
       ErrorOf(a + R"j({"id":"b","type":"INS","node":"X","tuple":"t","start_ns":4,"end_ns":7})j"),
       "f: event b: more occupants than servers: takes X at 4, held by a until 5");
+}
+
+TEST(ReadExecution, TimesAreSigned64BitIntegers) {
+  const auto at = [](const std::string& start) {
+    return ErrorOf(R"j({"id":"b","type":"INS","node":"X","tuple":"t","start_ns":)j" + start +
+                   R"j(,"end_ns":9223372036854775807})j");
+  };
+  EXPECT_EQ(at("5"), "accepted");
+  EXPECT_EQ(at("-9223372036854775807"), "accepted");
+  for (const char* number : {"1e3", "1.0", "1.5", "\"5\"", "true"}) {
+    EXPECT_EQ(at(number),
+              "f: line 1, event b: \"start_ns\" is no time in nanoseconds, a 64-bit integer")
+        << number;
+  }
+  EXPECT_EQ(at("9223372036854775808"),
+            "f: line 1, event b: \"start_ns\" is no time: it is beyond 64 bits, signed");
+  EXPECT_EQ(at("-9223372036854775808"),
+            "f: line 1, event b: \"start_ns\" is no time: it is the least of all 64-bit integers");
+  EXPECT_EQ(at("99999999999999999999"),
+            "f: line 1, event b: 99999999999999999999 is beyond 64 bits");
+  EXPECT_EQ(at("-9223372036854775809"),
+            "f: line 1, event b: -9223372036854775809 is beyond 64 bits");
+  // What a text holds is no number, and a line that is wrong for another reason says that.
+  EXPECT_EQ(ErrorOf(R"j({"id":"99999999999999999999","tuple":"\"-99999999999999999999"})j"),
+            "f: line 1, event 99999999999999999999: \"type\" is missing");
+  EXPECT_EQ(ErrorOf(R"j({"id":"b","start_ns":99999999999999999999)j").substr(0, 16),
+            "f: line 1, byte ");
+  EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":2.0})j"),
+            "f: line 1: \"servers\" is no whole number of 64 bits");
+}
+
+TEST(ExecutionBuilder, TheMarkOfATimeThatIsNotToldIsNoTime) {
+  ProvenanceEvent event;
+  event.id = "a";
+  event.node = "X";
+  event.tuple = "t";
+  const auto refused = [](const ProvenanceEvent& e) {
+    ExecutionBuilder builder;
+    const Status added = builder.Add(e);
+    return added.ok() ? "accepted" : added.error().message;
+  };
+  EXPECT_EQ(refused(event), "accepted");
+  const std::string why = "event a: the least of all 64-bit integers is no time";
+  ProvenanceEvent ready = event, since = event;
+  ready.ready_ns = INT64_MIN;
+  EXPECT_EQ(refused(ready), why);
+  since.holds = {{"r", INT64_MIN}};
+  EXPECT_EQ(refused(since), why);
 }
 
 TEST(ReadExecution, SimultaneousEventsAreInTheOrderOfLines) {

@@ -85,7 +85,8 @@ class ViewBuilder {
     vertex.functional = found_.functional[first] != 0;
     for (const uint32_t e : vertex.members) {
       vertex.end_ns = std::max(vertex.end_ns, x_.end_ns[e]);
-      vertex.expired = vertex.expired || x_.lost_cause[e];
+      vertex.expired = vertex.expired || x_.lost_cause[e] ||
+                       (!x_.lost_predecessor.empty() && x_.lost_predecessor[e]);
       Gather(found_.blame.passed, e, vertex.intervals);
       Gather(found_.blame.ended, e, vertex.self_intervals);
     }

@@ -157,6 +157,36 @@ std::string RetentionAgrees(const RandomCase& c, uint64_t seed) {
 }
 WF_PROPERTY(RetentionKeepsEveryFigure, RetentionAgrees, AnyExecution, 24)
 
+// Whoever had a predecessor that is gone says so; if nothing is gone, nobody does.
+std::string LostPredecessorsAreTold(const RandomCase& c, uint64_t seed) {
+  Dice dice(seed + 4);
+  const Reference whole(c.list.events, c.list.servers);
+  Nanos first = INT64_MAX, last = INT64_MIN;
+  for (const auto& one : whole.events()) {
+    first = std::min(first, one.e.end_ns);
+    last = std::max(last, one.e.end_ns);
+  }
+  const Nanos retain = first + dice(0, static_cast<int>(last - first));
+  auto x = Build(c.list, retain);
+  if (!x.ok()) return "refused: " + x.error().message;
+  MarkLostPredecessors(*x, retain);
+  for (int v = 0; v < static_cast<int>(whole.events().size()); ++v) {
+    const uint32_t e = x->Find(whole.events()[static_cast<size_t>(v)].e.id);
+    if (e == kNoEvent || x->lost_cause[e]) continue;
+    bool lost = false;
+    for (const auto& chain : whole.Chains(v)) {
+      for (const int u : chain)
+        lost = lost || whole.events()[static_cast<size_t>(u)].e.end_ns < retain;
+    }
+    if (lost && !x->lost_predecessor[e]) return "not told: " + std::string(x->str(x->id[e]));
+  }
+  auto all = Build(c.list);
+  MarkLostPredecessors(*all, INT64_MIN);
+  const auto& marks = all->lost_predecessor;
+  return std::count(marks.begin(), marks.end(), true) == 0 ? "" : "told though nothing is gone";
+}
+WF_PROPERTY(WhoLostAPredecessorSaysSo, LostPredecessorsAreTold, AnyExecution, 24)
+
 // ---- Lemma 1: the raw graph is acyclic. By taking away, again and again, what nothing leads to.
 
 std::string Acyclic(const RandomCase& c, uint64_t) {

@@ -42,7 +42,8 @@ struct ExplanationVertex {
   Nanos start_ns = 0, end_ns = 0;
   Nanos delay_ns = 0, self_ns = 0;
   bool functional = false;  // a causal ancestor of `to`, or itself
-  bool expired = false;     // lost a cause to the retention
+  bool expired =
+      false;  // lost a cause to the retention, or where asked may have lost who was before it
   std::vector<Interval> intervals, self_intervals;  // of a single event; touching ones joined
   // Of many requests explained together: its first event also begins a vertex of its own request's path.
   bool twin = false;

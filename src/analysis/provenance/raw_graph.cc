@@ -140,8 +140,8 @@ class Sweep {
 
   const Execution& x_;
   std::vector<uint32_t> reach_;  // by lane: where the farthest stretch begins; none: UINT32_MAX
-  std::vector<Nanos> since_;  // of the event at hand, if it holds several: sorted
-  std::vector<Left> left_;    // likewise, by its causes
+  std::vector<Nanos> since_;     // of the event at hand, if it holds several: sorted
+  std::vector<Left> left_;       // likewise, by its causes
   RawGraph graph_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/provenance/trace_links.h"
 #include "analysis/provenance/trace_pools.h"
 #include "analysis/provenance/trace_resources.h"
 #include "analysis/provenance/trace_timeline.h"
@@ -144,16 +145,22 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
   // What happened, because of what.
   std::vector<Draft> drafts;
   std::vector<uint32_t> place_drafts(options.places.size(), UINT32_MAX), which;
+  TraceLinks links(frames, by_id);
   for (const uint32_t t : by_id) {
-    auto places = PlacesIn(frames[t], options.places, which);
-    AppendTimeline(frames[t], t, places, drafts);
-    for (size_t i = 0; i < places.size(); ++i) place_drafts[which[i]] = places[i].draft;
+    TimelineNotes& notes = links.NotesOf(t);
+    const size_t of_links = notes.places.size();
+    const auto places = PlacesIn(frames[t], options.places, which);
+    notes.places.insert(notes.places.end(), places.begin(), places.end());
+    AppendTimeline(frames[t], t, notes, drafts);
+    for (size_t i = 0; i < places.size(); ++i)
+      place_drafts[which[i]] = notes.places[of_links + i].draft;
   }
+  links.Join(drafts);
 
   // What it held meanwhile.
   const HeldResources held = HoldResources(frames, options, drafts, out.assumed);
   const SettledOrder settled = SettleDrafts(drafts);
-  out.assumed.causes_dropped = settled.causes_dropped;
+  out.assumed.causes_dropped = links.dropped() + settled.causes_dropped;
   out.assumed.holds_dropped = held.dropped + FitHolds(drafts, settled.order, held.servers);
 
   const Writer writer(traces, drafts, held);

@@ -120,6 +120,14 @@ struct TraceWait {
 // All of a trace, as far as it can tell by itself: where arrivals are unknown, since the client's send.
 std::vector<TraceWait> FindWaits(const Trace& trace);
 
+// A span that names one of another trace as having to do with it.
+struct SpanLink {
+  uint32_t block = kNone;  // who names it
+  TraceId trace;
+  uint64_t span = 0;
+};
+std::vector<SpanLink> FindLinks(const Trace& trace);
+
 // For locks, those watched from outside included: their events are in traces of their own.
 struct LockWait {
   const Trace* trace = nullptr;

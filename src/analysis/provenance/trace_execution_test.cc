@@ -408,6 +408,58 @@ TEST(TraceExecution, NamedResourcesAreHeldAndMayBeConfigured) {
   EXPECT_EQ(made.servers[1].servers, 3);
 }
 
+TEST(TraceExecution, ALinkToAnotherTraceIsACause) {
+  // The batch serves what two requests asked for: one that was over, one that still ran.
+  EXPECT_EQ(EventsOf("span put 0..40 process=shop kind=producer\n"
+                     "== 2\n"
+                     "span ask 10..100 process=shop kind=producer\n"
+                     "== 3\n"
+                     "span batch 60..90 process=mill kind=consumer link=1/put link=2/ask\n"),
+            "INS shop 0..0 put#input\n"
+            "DRV shop 0..40 put#0 <-put#input\n"
+            "INS shop 10..10 ask#input\n"
+            "DRV shop 10..60 ask#0 <-ask#input\n"
+            "INS mill 60..60 batch#input\n"
+            "DRV mill 60..90 batch#0 <-put#0 <-ask#0 <-batch#input {workers of mill}\n"
+            "DRV shop 60..100 ask#1 <-ask#0\n");
+}
+
+TEST(TraceExecution, ALinkThatTimesDoNotPermitIsCounted) {
+  TraceCases cases(
+      "span late 50..80 process=shop\n"
+      "== 2\n"
+      "span batch 0..90 process=mill link=1/late link=1/nobody link=7/gone\n");
+  const TraceExecution made = MakeTraceExecution(cases.traces());
+  EXPECT_EQ(made.assumed.causes_dropped, 1);
+  EXPECT_TRUE(testing::Build(made).ok());
+}
+
+TEST(TraceExecution, LinksInACircleAreCutByTime) {
+  TraceCases cases(
+      "span a 10..50 process=shop link=2/b\n"
+      "== 2\n"
+      "span b 10..50 process=mill link=1/a\n");
+  const TraceExecution made = MakeTraceExecution(cases.traces());
+  EXPECT_TRUE(testing::Build(made).ok());
+}
+
+TEST(TraceExecution, WhoIsLinkedToIsBlamedForItsTime) {
+  // The mill answers once it was fed, by a request of somebody else's.
+  const TraceCases cases(
+      "span job 0..110 process=shop\n"
+      "span ask parent=job 5..105 process=shop kind=client\n"
+      "span get parent=ask 70..100 process=mill kind=server wherefore.arrival_ns=12 link=2/feed\n"
+      "== 2\n"
+      "span feed 20..70 process=farm\n");
+  const Explained found = ExplainRoot(cases, 0);
+  EXPECT_EQ(found.Blame(),
+            "58 farm feed of farm\n"  // 8 of them before it came
+            "30 mill get of shop\n"
+            "10 shop job of shop\n"
+            "7 mill +get of shop\n"
+            "5 shop +get reply of shop\n");
+}
+
 TEST(TraceExecution, PlacesBeginAndEndWhereAsked) {
   TraceCases cases(
       "span cart 0..100 process=shop kind=server\n"

@@ -51,9 +51,13 @@ struct Walk {
 
 class Timeline {
  public:
-  Timeline(const TraceFrames& frames, uint32_t trace_index, std::vector<TimelinePlace>& places,
+  Timeline(const TraceFrames& frames, uint32_t trace_index, TimelineNotes& notes,
            std::vector<Draft>& drafts)
-      : frames_(frames), trace_(trace_index), places_(places), drafts_(drafts) {
+      : frames_(frames),
+        trace_(trace_index),
+        places_(notes.places),
+        asked_taps_(notes.taps),
+        drafts_(drafts) {
     first_draft_ = drafts.size();
   }
 
@@ -70,6 +74,8 @@ class Timeline {
       while (!walks_.empty()) Step();
     }
     ResolveTaps();
+    for (size_t i = 0; i < asked_taps_.size(); ++i)
+      asked_taps_[i].drafts = Resolved(taps_[first_asked_tap_ + i]);
   }
 
  private:
@@ -109,6 +115,9 @@ class Timeline {
       }
       items_[edge.to].push_back({edge.received, ItemKind::kArrive, tap});
     }
+    first_asked_tap_ = taps_.size();
+    for (const TimelineTap& tap : asked_taps_)
+      items_[tap.block].push_back({tap.time, ItemKind::kTapped, AddTap()});
     for (const LockUse& use : frames_.locks) {
       if (use.waited) {
         items_[use.block].push_back({use.requested, ItemKind::kGapBegin, 0});
@@ -324,39 +333,45 @@ class Timeline {
 
   // Taps may lead to taps: a block that does nothing of its own between receiving and sending.
   void ResolveTaps() {
-    std::vector<uint32_t> todo, found;
-    std::vector<uint32_t> seen(taps_.size(), 0);
-    uint32_t round = 0;
+    seen_.assign(taps_.size(), 0);
     for (size_t d = first_draft_; d < drafts_.size(); ++d) {
       auto& causes = drafts_[d].causes;
       if (std::none_of(causes.begin(), causes.end(), [](uint32_t c) { return c & kTap; })) continue;
-      todo.assign(causes.begin(), causes.end());
-      found.clear();
-      ++round;
-      while (!todo.empty()) {
-        const uint32_t cause = todo.back();
-        todo.pop_back();
-        if (!(cause & kTap)) {
-          found.push_back(cause);
-        } else if (uint32_t& mark = seen[cause & ~kTap]; mark != round) {
-          mark = round;
-          const auto& more = taps_[cause & ~kTap];
-          todo.insert(todo.end(), more.begin(), more.end());
-        }
-      }
-      std::sort(found.begin(), found.end());
-      found.erase(std::remove(found.begin(), found.end(), static_cast<uint32_t>(d)), found.end());
-      causes = found;
+      causes = Resolved(causes);
+      causes.erase(std::remove(causes.begin(), causes.end(), static_cast<uint32_t>(d)),
+                   causes.end());
     }
+  }
+
+  std::vector<uint32_t> Resolved(const std::vector<uint32_t>& causes) {
+    std::vector<uint32_t> todo = causes, found;
+    ++round_;
+    while (!todo.empty()) {
+      const uint32_t cause = todo.back();
+      todo.pop_back();
+      if (!(cause & kTap)) {
+        found.push_back(cause);
+      } else if (uint32_t& mark = seen_[cause & ~kTap]; mark != round_) {
+        mark = round_;
+        const auto& more = taps_[cause & ~kTap];
+        todo.insert(todo.end(), more.begin(), more.end());
+      }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
   }
 
   const TraceFrames& frames_;
   const uint32_t trace_;
   std::vector<TimelinePlace>& places_;
+  std::vector<TimelineTap>& asked_taps_;
   std::vector<Draft>& drafts_;
   size_t first_draft_ = 0;
-  std::vector<std::vector<Item>> items_;         // by block, until it is walked
-  std::vector<std::vector<uint32_t>> taps_;      // what each is caused by
+  std::vector<std::vector<Item>> items_;     // by block, until it is walked
+  std::vector<std::vector<uint32_t>> taps_;  // what each is caused by
+  size_t first_asked_tap_ = 0;
+  std::vector<uint32_t> seen_;  // by tap: the last round of resolving that met it
+  uint32_t round_ = 0;
   std::map<uint32_t, uint32_t> taken_tap_;       // by block
   std::vector<uint32_t> firsts_;                 // by block: its first segment
   std::map<uint32_t, std::vector<Nanos>> cuts_;  // by head
@@ -366,9 +381,9 @@ class Timeline {
 
 }  // namespace
 
-void AppendTimeline(const TraceFrames& frames, uint32_t trace_index,
-                    std::vector<TimelinePlace>& places, std::vector<Draft>& drafts) {
-  Timeline(frames, trace_index, places, drafts).Append();
+void AppendTimeline(const TraceFrames& frames, uint32_t trace_index, TimelineNotes& notes,
+                    std::vector<Draft>& drafts) {
+  Timeline(frames, trace_index, notes, drafts).Append();
 }
 
 }  // namespace wf

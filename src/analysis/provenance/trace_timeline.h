@@ -17,7 +17,19 @@ struct TimelinePlace {
   uint32_t draft = UINT32_MAX;
 };
 
-void AppendTimeline(const TraceFrames& frames, uint32_t trace_index,
-                    std::vector<TimelinePlace>& places, std::vector<Draft>& drafts);
+// What a block had done by a time: answered by the drafts that something new is then caused by.
+struct TimelineTap {
+  uint32_t block = kNone;
+  Nanos time = 0;
+  std::vector<uint32_t> drafts;
+};
+
+struct TimelineNotes {
+  std::vector<TimelinePlace> places;
+  std::vector<TimelineTap> taps;
+};
+
+void AppendTimeline(const TraceFrames& frames, uint32_t trace_index, TimelineNotes& notes,
+                    std::vector<Draft>& drafts);
 
 }  // namespace wf
