@@ -31,7 +31,9 @@ Result<Answer> Ask(const AnswerContext& context, const Question& question) {
                     (question.argument.rfind("query/", 0) == 0 || question.argument == "sql");
   if (rows) {
     WF_TRY(question.params.Choice("format", {"text", "json", "csv", "parquet"}));
-  } else if (question.verb == "explain" || question.verb == "paths") {
+  } else if (question.verb == "explain") {
+    WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg", "events"}));
+  } else if (question.verb == "paths") {
     WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg"}));
   } else {
     WF_TRY(question.params.Choice("format", {"text", "json"}));

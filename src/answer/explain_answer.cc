@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
+#include <map>
+#include <set>
+#include <unordered_set>
 
 #include "answer/explain_config.h"
 #include "answer/explain_dot.h"
@@ -50,6 +52,10 @@ Result<ExplainQuestion> ParseQuestion(const Question& question) {
     asked.what_if.push_back(std::move(change));
   }
   WF_ASSIGN(asked.retain_from, params.Integer("retain_from_ns", INT64_MIN, INT64_MAX));
+  WF_ASSIGN(const auto retention, params.Duration("retain"));
+  if (retention && asked.retain_from)
+    return BadInput("--retain and --retain-from-ns exclude each other", "leave one out");
+  asked.retention = retention.value_or(kDefaultRetention);
   if (!question.body.empty()) {
     WF_ASSIGN(asked.config, ReadExplainConfig(question.body, "resources"));
   }
@@ -81,16 +87,13 @@ Result<ExplainPlace> ParsePlace(const Params& params, std::string_view flag, Spa
 // An explanation on its way out.
 struct Shown {
   ExplainedRequests found;
-  Explanation explanation;
+  MergedExplanations shown;
   std::optional<ExplainBaseline> baseline;
-  std::vector<TraceId> requests;  // of the form without a trace id
+  enum class Form : uint8_t { kOne, kSlowest } form = Form::kOne;
   bool stats = false;
-};
 
-// Of as many normal requests as are shown together.
-Nanos NormalTime(const Shown& shown, const ExplanationKey& key) {
-  return shown.baseline->Of(key) * static_cast<Nanos>(shown.found.each.size());
-}
+  const Explanation& explanation() const { return shown.explanation; }
+};
 
 void WriteAssumed(const TraceAssumptions& assumed, JsonWriter& json) {
   json.Key("assumed").BeginObject().Key("arrivals").BeginObject();
@@ -115,58 +118,91 @@ void WriteAssumed(const TraceAssumptions& assumed, JsonWriter& json) {
       .EndObject();
 }
 
-void WriteLoaded(const ExplainLoadCounts& loaded, JsonWriter& json) {
+void WriteLoaded(const ExplainedRequests& found, JsonWriter& json) {
+  const ExplainLoadCounts& loaded = found.loaded;
   json.Key("loaded").BeginObject().Field("traces", loaded.traces).Field("spans", loaded.spans);
   json.Field("queries", loaded.queries)
       .Field("left_out_traces", loaded.left_out)
       .Field("stretches_cut", loaded.stretches_cut)
       .Field("waits_ignored", loaded.waits_ignored)
+      .Field("left_out_queries", loaded.queries_left_out)
+      .Field("traces_refused", found.traces_refused)
+      .Field("retained_from_ns", found.retained_from)
+      .Field("events_gone", found.events_gone)
       .EndObject();
+}
+
+void WriteSkipped(const std::vector<SkippedRequest>& skipped, JsonWriter& json) {
+  json.Key("skipped").BeginArray();
+  for (const SkippedRequest& one : skipped) {
+    json.BeginObject().Field("trace_id", ToHex(one.trace));
+    json.Field("reason", SkipReasonName(one.reason)).Field("message", one.error.message);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 // Whose work a vertex is: each trace and each span once, in the order of its members.
 void WriteSources(const ExplainedRequests& found, const ExplanationVertex& vertex,
                   JsonWriter& json) {
-  std::vector<std::string> traces, spans;
-  const auto once = [](std::vector<std::string>& list, std::string id) {
-    if (std::find(list.rbegin(), list.rend(), id) == list.rend()) list.push_back(std::move(id));
-  };
-  for (const uint32_t e : vertex.members) {
-    once(traces, ToHex(found.sources[e].first));
-    once(spans, ToHex64(found.sources[e].second));
-  }
   json.Key("trace_ids").BeginArray();
-  for (const std::string& id : traces) json.String(id);
+  std::set<TraceId> traces;
+  for (const uint32_t e : vertex.members) {
+    const TraceId& id = found.sources[e].first;
+    if (traces.insert(id).second) json.String(ToHex(id));
+  }
   json.EndArray().Key("span_ids").BeginArray();
-  for (const std::string& id : spans) json.String(id);
+  std::unordered_set<uint64_t> spans;
+  for (const uint32_t e : vertex.members) {
+    const uint64_t id = found.sources[e].second;
+    if (spans.insert(id).second) json.String(ToHex64(id));
+  }
   json.EndArray();
 }
 
 std::string ShownJson(const Shown& shown, ExplanationView view) {
-  const auto keys = KeysOf(shown.found.execution, shown.explanation);
+  const auto& keys = shown.shown.keys;
   ExplanationJsonExtras extras;
   using Sizes = ExplanationJsonExtras::Sizes;
   extras.sizes = shown.stats ? Sizes::kShown : Sizes::kLeftOut;
   extras.vertex = [&](size_t v, JsonWriter& json) {
-    WriteSources(shown.found, shown.explanation.vertices[v], json);
-    if (shown.baseline) json.Field("baseline_ns", NormalTime(shown, keys[v]));
+    WriteSources(shown.found, shown.explanation().vertices[v], json);
+    if (shown.baseline) json.Field("baseline_ns", shown.baseline->Of(keys[v]));
   };
   extras.answer = [&](JsonWriter& json) {
     json.Field("sentence",
-               ExplainSentence(NamedExplanation(shown.found.execution, shown.explanation)));
-    if (!shown.requests.empty()) {
+               ExplainSentence(NamedExplanation(shown.found.execution, shown.explanation())));
+    if (shown.form == Shown::Form::kSlowest) {
       json.Key("requests").BeginArray();
-      for (const TraceId& id : shown.requests) json.String(ToHex(id));
+      for (const ExplainTarget& target : shown.found.targets) json.String(ToHex(target.trace));
       json.EndArray();
+      WriteSkipped(shown.found.skipped, json);
     }
     if (shown.baseline) {
       json.Key("baseline").BeginObject().Field("requests", shown.baseline->requests);
-      json.Field("median_ns", shown.baseline->median_ns).EndObject();
+      json.Field("median_ns", shown.baseline->median_ns);
+      json.Field("skipped", shown.baseline->skipped).EndObject();
     }
     WriteAssumed(shown.found.assumed, json);
-    WriteLoaded(shown.found.loaded, json);
+    WriteLoaded(shown.found, json);
   };
-  return ExplanationJson(shown.found.execution, shown.explanation, view, extras);
+  return ExplanationJson(shown.found.execution, shown.explanation(), view, extras);
+}
+
+std::string_view SkipReasonWords(SkipReason reason) {
+  static constexpr std::string_view kWords[] = {"gone from the store", "without such a span",
+                                                "older than what is retained",
+                                                "without a causal path", "refused"};
+  return kWords[static_cast<size_t>(reason)];
+}
+
+std::string SkippedNote(const std::vector<SkippedRequest>& skipped) {
+  std::map<SkipReason, int64_t> counts;
+  for (const SkippedRequest& one : skipped) ++counts[one.reason];
+  std::string note = "skipped:";
+  for (const auto& [reason, count] : counts)
+    note += fmt::format("{} {} {}", note.back() == ':' ? "" : ",", count, SkipReasonWords(reason));
+  return note;
 }
 
 // What a reader must know to trust the answer, in words.
@@ -174,8 +210,9 @@ std::vector<std::string> NotesOf(const Shown& shown) {
   std::vector<std::string> notes;
   const TraceAssumptions& assumed = shown.found.assumed;
   const ExplainLoadCounts& loaded = shown.found.loaded;
-  if (!shown.requests.empty())
-    notes.push_back(fmt::format("the slowest {} requests together", shown.requests.size()));
+  if (shown.form == Shown::Form::kSlowest)
+    notes.push_back(fmt::format("the slowest {} requests together", shown.found.targets.size()));
+  if (!shown.found.skipped.empty()) notes.push_back(SkippedNote(shown.found.skipped));
   if (assumed.arrivals_estimated > 0) {
     notes.push_back(fmt::format(
         "{} of {} servers did not record when a request arrived: taken for its sending plus the "
@@ -193,15 +230,29 @@ std::vector<std::string> NotesOf(const Shown& shown) {
     notes.push_back(fmt::format("left out: {} traces beyond the limit, {} stretches cut short",
                                 loaded.left_out, loaded.stretches_cut));
   }
+  if (loaded.queries_left_out > 0) {
+    notes.push_back(fmt::format("{} stretches of waiting were not looked into: too many",
+                                loaded.queries_left_out));
+  }
+  if (shown.found.traces_refused > 0) {
+    notes.push_back(fmt::format("{} traces of others left out: their events contradict each other",
+                                shown.found.traces_refused));
+  }
+  const auto& vertices = shown.explanation().vertices;
+  if (std::any_of(vertices.begin(), vertices.end(),
+                  [](const ExplanationVertex& v) { return v.expired; }))
+    notes.push_back(
+        "expired: a cause, or who was before it, may lie further back than was looked; --retain 2h "
+        "looks back two hours");
   return notes;
 }
 
 ExplainGraph GraphOf(const Shown& shown) {
-  ExplainGraph graph = NamedExplanation(shown.found.execution, shown.explanation);
+  ExplainGraph graph = NamedExplanation(shown.found.execution, shown.explanation());
   if (shown.baseline) {
-    const auto keys = KeysOf(shown.found.execution, shown.explanation);
+    const auto& keys = shown.shown.keys;
     for (size_t v = 0; v < keys.size(); ++v)
-      graph.nodes[v].baseline_ns = NormalTime(shown, keys[v]);
+      graph.nodes[v].baseline_ns = shown.baseline->Of(keys[v]);
   }
   if (!shown.stats) graph.sizes.reset();
   graph.notes = NotesOf(shown);
@@ -213,25 +264,17 @@ Answer Show(const Question& question, const Shown& shown, ExplanationView view) 
   if (format == "text") return TextAnswer(ExplainText(GraphOf(shown)));
   if (format == "dot") return {"text/vnd.graphviz", ExplainDot(GraphOf(shown))};
   if (format == "svg") return {"image/svg+xml", ExplainSvg(GraphOf(shown))};
+  if (format == "events") {
+    return {"application/x-ndjson", ExtractEvents(shown.found.execution, shown.explanation().root,
+                                                  ExtractScope::kServersAlike)};
+  }
   return JsonAnswer(ShownJson(shown, view));
-}
-
-// Adds what is normal for the targets' root operation.
-Status AddBaseline(const AnswerContext& context, const ExplainQuestion& asked,
-                   const ExplainTraces& traces, const std::vector<ExplainTarget>& targets,
-                   Shown& shown) {
-  const Trace& trace = *traces.Find(targets[0].trace);
-  const Block& root = trace.blocks[trace.main_root()];
-  WF_ASSIGN(shown.baseline,
-            FindBaseline(context, asked, std::string(trace.service(root)),
-                         std::string(trace.str(root.name)), targets, root.raw_start_ns));
-  return {};
 }
 
 Result<Answer> OneRequest(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"from", "to", "raw", "no_aggregate", "stats", "baseline", "retain_from_ns",
-                       "clock", "format", "width"},
+  WF_TRY(params.Check({"from", "to", "raw", "no_aggregate", "stats", "baseline", "retain",
+                       "retain_from_ns", "clock", "format", "width"},
                       {"what_if"}));
   ExplainTarget target;
   WF_ASSIGN(target.trace, ParseTraceId(question.argument));
@@ -241,18 +284,24 @@ Result<Answer> OneRequest(const AnswerContext& context, const Question& question
   WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
   Shown shown;
   WF_ASSIGN(shown.stats, Switch(params, "stats"));
-  ExplainTraces traces(context, asked.clock);
+  OneWaySamples one_way;
+  ExplainTraces traces(context, asked.clock, one_way);
   WF_TRY(traces.Read({target.trace}));
-  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, {target}));
-  shown.explanation = shown.found.each[0];
-  if (baseline) WF_TRY(AddBaseline(context, asked, traces, {target}, shown));
+  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, {target}, BadTargets::kFail));
+  shown.shown = MergeExplanations(shown.found.execution, shown.found.each);
+  if (baseline) {
+    WF_ASSIGN(shown.baseline, FindBaseline(context, asked, traces, {target}, one_way));
+  }
   return Show(question, shown, asked.view);
 }
 
 // The slowest spans of a service and operation, slowest first.
 Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
                                                   const TraceQuery& query, size_t slowest,
-                                                  ExplainTraces& traces) {
+                                                  ClockMode clock) {
+  // Hundreds of thousands of spans, perhaps, that nobody needs once it is known which they are.
+  OneWaySamples unused;
+  ExplainTraces traces(context, clock, unused);
   std::vector<TraceSummary> found;
   TraceQuery next = query;
   next.limit = 1000;
@@ -306,6 +355,10 @@ Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
 
 Result<Answer> SlowestRequests(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
+  if (params.Get("format") == "events") {
+    return BadInput("--extract, format=events: the events of one request",
+                    "wherefore explain ID --extract FILE");
+  }
   for (const char* flag : {"from", "to"}) {
     if (params.Get(flag).value_or("").empty()) continue;
     return BadInput("--" + std::string(flag) + ": names a span, so it needs the id of one trace",
@@ -313,7 +366,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   }
   WF_TRY(params.Check(
       {"from", "to", "service", "operation", "since", "until", "slowest", "raw", "no_aggregate",
-       "stats", "baseline", "retain_from_ns", "clock", "format", "width"},
+       "stats", "baseline", "retain", "retain_from_ns", "clock", "format", "width"},
       {"what_if"}));
   TraceQuery query;
   query.service = params.Get("service");
@@ -335,22 +388,32 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
   Shown shown;
   WF_ASSIGN(shown.stats, Switch(params, "stats"));
-  ExplainTraces searched(context, asked.clock);
   WF_ASSIGN(const std::vector<ExplainTarget> targets,
             SlowestTargets(context, query, static_cast<size_t>(slowest.value_or(kDefaultSlowest)),
-                           searched));
+                           asked.clock));
   if (targets.empty()) {
     return NotFound(
         "no request of " + *query.service + " named " + *query.operation + " in that time",
         "wherefore operations --service " + *query.service + " lists the names; " +
             "--since reaches further back");
   }
-  ExplainTraces traces(context, asked.clock);
-  for (const ExplainTarget& target : targets) shown.requests.push_back(target.trace);
-  WF_TRY(traces.Read(shown.requests));
-  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, targets));
-  shown.explanation = MergeExplanations(shown.found.execution, shown.found.each);
-  if (baseline) WF_TRY(AddBaseline(context, asked, traces, targets, shown));
+  std::vector<TraceId> ids;
+  for (const ExplainTarget& target : targets) ids.push_back(target.trace);
+  OneWaySamples one_way;
+  ExplainTraces traces(context, asked.clock, one_way);
+  WF_TRY(traces.Read(ids));
+  shown.form = Shown::Form::kSlowest;
+  WF_ASSIGN(shown.found, ExplainRequests(traces, asked, targets, BadTargets::kSkip));
+  if (shown.found.each.empty()) {
+    const Error& first = shown.found.skipped.front().error;
+    return NotFound("none of the requests can be explained; " + SkippedNote(shown.found.skipped) +
+                        "; the slowest: " + first.message,
+                    first.hint);
+  }
+  shown.shown = MergeExplanations(shown.found.execution, shown.found.each);
+  if (baseline) {
+    WF_ASSIGN(shown.baseline, FindBaseline(context, asked, traces, shown.found.targets, one_way));
+  }
   return Show(question, shown, asked.view);
 }
 

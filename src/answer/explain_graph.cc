@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "answer/text_table.h"
@@ -51,25 +52,52 @@ class FirstCauses {
 
 using Server = std::pair<uint32_t, uint32_t>;  // resource, which of its servers
 
-// The server that most of the predecessors and a waiter both took.
-std::string SharedResource(const Execution& x, const ExplanationVertex& predecessor,
-                           const ExplanationVertex& waiter) {
-  std::set<Server> taken;
-  for (const uint32_t e : waiter.members) {
-    for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h)
-      taken.insert({x.holds[h].resource, x.holds[h].server});
-  }
-  std::map<Server, size_t> shared;
-  for (const uint32_t e : predecessor.members) {
-    for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h) {
-      const Server server = {x.holds[h].resource, x.holds[h].server};
-      if (taken.count(server) != 0) ++shared[server];
+// How many of a vertex's members took each server: made once a vertex, however many edges it has.
+class ServersTaken {
+ public:
+  ServersTaken(const Execution& execution, const Explanation& explanation)
+      : x_(execution), explanation_(explanation), counts_(explanation.vertices.size()) {}
+
+  // The server that most of the predecessors and a waiter both took, as its resource is called.
+  std::string Shared(uint32_t predecessor, uint32_t waiter) {
+    const Counts &by = Of(predecessor), &of = Of(waiter);
+    const Server* most = nullptr;
+    size_t times = 0;
+    const auto consider = [&](const Server& server, size_t count) {
+      if (count > times || (count == times && (most == nullptr || server < *most)))
+        most = &server, times = count;
+    };
+    // By the shorter of the two lists.
+    if (by.size() <= of.size()) {
+      for (const auto& [server, count] : by) {
+        if (of.count(server) != 0) consider(server, count);
+      }
+    } else {
+      for (const auto& [server, taken] : of) {
+        if (const auto at = by.find(server); at != by.end()) consider(at->first, at->second);
+      }
     }
+    return most == nullptr ? "" : std::string(x_.str(x_.resource_name[most->first]));
   }
-  const auto most = std::max_element(shared.begin(), shared.end(),
-                                     [](auto& a, auto& b) { return a.second < b.second; });
-  return most == shared.end() ? "" : std::string(x.str(x.resource_name[most->first.first]));
-}
+
+ private:
+  using Counts = std::map<Server, size_t>;
+
+  const Counts& Of(uint32_t vertex) {
+    std::optional<Counts>& counts = counts_[vertex];
+    if (counts) return *counts;
+    counts.emplace();
+    for (const uint32_t e : explanation_.vertices[vertex].members) {
+      for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h)
+        ++(*counts)[{x_.holds[h].resource, x_.holds[h].server}];
+    }
+    return *counts;
+  }
+
+  const Execution& x_;
+  const Explanation& explanation_;
+  std::vector<std::optional<Counts>> counts_;
+};
 
 Nanos BeforeStart(const ExplanationVertex& vertex) {
   Nanos sum = 0;
@@ -108,13 +136,13 @@ ExplainGraph NamedExplanation(const Execution& x, const Explanation& explanation
     }
     node.requests = static_cast<int64_t>(work.size());
   }
+  ServersTaken taken(x, explanation);
   for (const ExplanationEdge& edge : explanation.edges) {
     ExplainLink& link = out.links.emplace_back();
     link.from = edge.from, link.to = edge.to, link.kind = edge.kind;
     link.delay_ns = edge.delay_ns;
     if (edge.kind == ExplanationEdgeKind::kSequencing)
-      link.resource =
-          SharedResource(x, explanation.vertices[edge.from], explanation.vertices[edge.to]);
+      link.resource = taken.Shared(edge.from, edge.to);
   }
   return out;
 }

@@ -139,14 +139,22 @@ std::vector<ExplainTraces::Stretch> ExplainTraces::NotYetAsked(const std::string
     else
       joined.push_back(stretch);
   }
-  std::vector<Stretch>& asked = asked_[place];
+  std::map<Nanos, Nanos>& asked = asked_[place];
   const auto known = [&](const Stretch& s) {
-    return std::any_of(asked.begin(), asked.end(), [&](const Stretch& a) {
-      return a.first <= s.first && s.second <= a.second;
-    });
+    const auto behind = asked.upper_bound(s.first);
+    return behind != asked.begin() && s.second <= std::prev(behind)->second;
   };
   joined.erase(std::remove_if(joined.begin(), joined.end(), known), joined.end());
-  asked.insert(asked.end(), joined.begin(), joined.end());
+  for (const Stretch& stretch : joined) {
+    Stretch whole = stretch;
+    auto at = asked.upper_bound(whole.first);
+    if (at != asked.begin() && std::prev(at)->second >= whole.first) --at;
+    while (at != asked.end() && at->first <= whole.second) {
+      whole = {std::min(whole.first, at->first), std::max(whole.second, at->second)};
+      at = asked.erase(at);
+    }
+    asked.insert(whole);
+  }
   return joined;
 }
 
@@ -205,7 +213,7 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
   Nanos first = INT64_MAX, last = INT64_MIN;
   for (const ExplainWindow& window : windows) {
     const Trace* trace = Find(window.trace);
-    if (trace == nullptr || !AddOneWayTimes(*trace, least_one_way_)) continue;
+    if (trace == nullptr || !AddOneWayTimes(*trace, one_way_.least)) continue;
     first = std::min(first, window.from_ns);
     last = std::max(last, window.until_ns);
     for (const TraceWait& wait : FindWaits(*trace)) {
@@ -215,7 +223,9 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
   }
   size_t asked = 0;
   for (const std::string& service : services) {
+    if (one_way_.sampled.count(service) != 0) continue;
     if (asked++ == kOneWayServices) break;
+    one_way_.sampled.insert(service);
     TraceQuery query;
     query.service = service;
     query.time = {SaturatingSub(first, kOneWayAround), SaturatingAdd(last, kOneWayAround)};
@@ -223,11 +233,49 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
     WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
     std::vector<TraceId> ids;
     for (const TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
-    ExplainTraces sample(context_, clock_);
+    ExplainTraces sample(context_, clock_, one_way_);
     WF_TRY(sample.Read(ids));
-    for (const Trace* trace : sample.traces()) AddOneWayTimes(*trace, least_one_way_);
+    for (const Trace* trace : sample.traces()) AddOneWayTimes(*trace, one_way_.least);
   }
   return {};
+}
+
+Status ExplainTraces::AskFor(Wants& wants, Relevant& found) {
+  for (auto& [name, wanted] : wants) {
+    for (const Stretch& stretch : NotYetAsked(name, std::move(wanted.stretches))) {
+      if (counts_.queries >= limits_.queries)
+        ++counts_.queries_left_out;
+      else
+        WF_TRY(Ask(wanted.place, stretch, wanted.offset, found));
+    }
+  }
+  return {};
+}
+
+Status ExplainTraces::ReadWithinLimits(const std::vector<TraceId>& ids) {
+  const size_t room = limits_.traces > by_id_.size() ? limits_.traces - by_id_.size() : 0;
+  size_t taken = 0;
+  // A few at a time: the last of them may go beyond the limit, not thousands.
+  while (taken < std::min(room, ids.size()) && !full()) {
+    const size_t next = std::min({taken + kReadAtOnce, room, ids.size()});
+    WF_TRY(Read(
+        {ids.begin() + static_cast<ptrdiff_t>(taken), ids.begin() + static_cast<ptrdiff_t>(next)}));
+    taken = next;
+  }
+  counts_.left_out += static_cast<int64_t>(ids.size() - taken);
+  return {};
+}
+
+std::vector<TraceId> ExplainTraces::LinkedTo(const Relevant& traces) const {
+  std::set<TraceId> named;
+  for (const auto& [id, within] : traces) {
+    const Trace* trace = Find(id);
+    if (trace == nullptr) continue;
+    for (const SpanLink& link : FindLinks(*trace)) {
+      if (by_id_.count(link.trace) == 0) named.insert(link.trace);
+    }
+  }
+  return {named.begin(), named.end()};
 }
 
 Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) {
@@ -242,6 +290,9 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
     Extend(fresh, window.trace, {window.from_ns, window.until_ns});
   }
   looked_at_ = fresh;
+  Stretch whole = {INT64_MAX, INT64_MIN};
+  for (const auto& [id, within] : fresh)
+    whole = {std::min(whole.first, within.first), std::max(whole.second, within.second)};
   for (int round = 0; !fresh.empty() && round < limits_.rounds; ++round) {
     Wants wants;
     for (const auto& [id, within] : fresh) {
@@ -257,24 +308,18 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
       }
     }
     Relevant found;
-    for (auto& [name, wanted] : wants) {
-      for (const Stretch& stretch : NotYetAsked(name, std::move(wanted.stretches)))
-        WF_TRY(Ask(wanted.place, stretch, wanted.offset, found));
-    }
+    WF_TRY(AskFor(wants, found));
     std::vector<TraceId> unread;
     for (const auto& [id, stretch] : found) {
       if (by_id_.count(id) == 0) unread.push_back(id);
     }
-    const size_t room = limits_.traces > by_id_.size() ? limits_.traces - by_id_.size() : 0;
-    size_t taken = 0;
-    // A few at a time: the last of them may go beyond the limit, not thousands.
-    while (taken < std::min(room, unread.size()) && !full()) {
-      const size_t next = std::min({taken + kReadAtOnce, room, unread.size()});
-      WF_TRY(Read({unread.begin() + static_cast<ptrdiff_t>(taken),
-                   unread.begin() + static_cast<ptrdiff_t>(next)}));
-      taken = next;
+    WF_TRY(ReadWithinLimits(unread));
+    // Whom their spans link to is a cause, whenever it was; that it waited counts within the request's time.
+    const std::vector<TraceId> linked = LinkedTo(fresh);
+    WF_TRY(ReadWithinLimits(linked));
+    for (const TraceId& id : linked) {
+      if (Find(id) != nullptr) Extend(found, id, whole);
     }
-    counts_.left_out += static_cast<int64_t>(unread.size() - taken);
     // Follow what is new: traces, or other times of traces.
     fresh.clear();
     for (const auto& [id, stretch] : found) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,14 +22,24 @@ struct ExplainLimits {
   size_t spans = 400'000;  // checked before each step: one trace may exceed it
   size_t rows_a_query = 20'000;
   int rounds = 8;  // from whom one waited for to whom that one waited for
+  // Of what ran somewhere in a stretch of time; a millisecond or two each.
+  int64_t queries = 2'000;
 };
 
 struct ExplainLoadCounts {
   int64_t traces = 0, spans = 0;
-  int64_t queries = 0;        // of what ran on a resource in a stretch of time
-  int64_t left_out = 0;       // traces that would have been read but for the limits
-  int64_t stretches_cut = 0;  // of which more ran there than is looked at
-  int64_t waits_ignored = 0;  // shorter than a thousandth of the request
+  int64_t queries = 0;           // of what ran on a resource in a stretch of time
+  int64_t left_out = 0;          // traces that would have been read but for the limits
+  int64_t stretches_cut = 0;     // of which more ran there than is looked at
+  int64_t waits_ignored = 0;     // shorter than a thousandth of the request
+  int64_t queries_left_out = 0;  // stretches that would have been asked for but for the limit
+};
+
+// The least one-way times between services, found once for a question: the requests it is about, and those that are
+// normal beside them, are of the same services. Thread safety: none.
+struct OneWaySamples {
+  OneWayTimes least;
+  std::set<std::string> sampled;  // services whose calls of other times were looked at
 };
 
 // A stretch of a trace that is to be explained, by the clock the traces are built with.
@@ -39,8 +50,10 @@ struct ExplainWindow {
 
 class ExplainTraces {
  public:
-  ExplainTraces(const AnswerContext& context, ClockMode clock, const ExplainLimits& limits = {})
-      : context_(context), clock_(clock), limits_(limits) {}
+  // The samples are borrowed, and outlive this.
+  ExplainTraces(const AnswerContext& context, ClockMode clock, OneWaySamples& one_way,
+                const ExplainLimits& limits = {})
+      : context_(context), clock_(clock), limits_(limits), one_way_(one_way) {}
   ExplainTraces(const ExplainTraces&) = delete;  // traces borrow the batches
 
   // Reads these traces; one that is not there is left out.
@@ -52,7 +65,7 @@ class ExplainTraces {
   std::vector<const Trace*> traces() const;
   const ExplainLoadCounts& counts() const { return counts_; }
   bool full() const { return counts_.spans >= static_cast<int64_t>(limits_.spans); }
-  const OneWayTimes& least_one_way() const { return least_one_way_; }
+  const OneWayTimes& least_one_way() const { return one_way_.least; }
 
  private:
   using Stretch = std::pair<Nanos, Nanos>;
@@ -72,6 +85,11 @@ class ExplainTraces {
   void Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants);
   void AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset, Wants& wants);
   std::vector<Stretch> NotYetAsked(const std::string& place, std::vector<Stretch> stretches);
+  Status AskFor(Wants& wants, Relevant& found);
+  // As many of them as there is room for; the others are counted.
+  Status ReadWithinLimits(const std::vector<TraceId>& ids);
+  // Whom their spans link to, as far as it was not read.
+  std::vector<TraceId> LinkedTo(const Relevant& traces) const;
   Status Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
   Status AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
   static std::vector<std::pair<ResourceKey, std::string>> ProcessKeys(const Trace& trace,
@@ -88,9 +106,9 @@ class ExplainTraces {
   std::deque<EventBatch> batches_;
   std::deque<Trace> traces_;
   std::map<TraceId, const Trace*> by_id_;
-  std::map<std::string, std::vector<Stretch>> asked_;
+  std::map<std::string, std::map<Nanos, Nanos>> asked_;  // by place: stretches, none touch
   Relevant looked_at_;  // up to where each trace's waits were followed
-  OneWayTimes least_one_way_;
+  OneWaySamples& one_way_;
   ExplainLoadCounts counts_;
 };
 

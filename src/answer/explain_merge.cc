@@ -24,8 +24,9 @@ std::vector<ExplanationKey> KeysOf(const Execution& x, const Explanation& explan
   return keys;
 }
 
-Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>& explanations) {
-  if (explanations.size() == 1) return explanations[0];
+MergedExplanations MergeExplanations(const Execution& x,
+                                     const std::vector<Explanation>& explanations) {
+  if (explanations.size() == 1) return {explanations[0], KeysOf(x, explanations[0])};
   Explanation merged;
   std::map<ExplanationKey, uint32_t> known;
   std::map<std::tuple<uint32_t, uint32_t, ExplanationEdgeKind>, Nanos> edges;
@@ -111,7 +112,9 @@ Explanation MergeExplanations(const Execution& x, const std::vector<Explanation>
   merged.sizes.aggregated = static_cast<int64_t>(merged.vertices.size());
   merged.from = merged.vertices[position[from]].members[0];
   merged.root = merged.vertices[position[root]].members[0];
-  return merged;
+  std::vector<ExplanationKey> keys(merged.vertices.size());
+  for (const auto& [key, vertex] : known) keys[position[vertex]] = key;
+  return {std::move(merged), std::move(keys)};
 }
 
 }  // namespace wf

@@ -16,8 +16,13 @@ namespace wf {
 using ExplanationKey = std::tuple<ProvenanceType, std::string, std::string, std::string, bool, int>;
 std::vector<ExplanationKey> KeysOf(const Execution& execution, const Explanation& explanation);
 
+struct MergedExplanations {
+  Explanation explanation;
+  std::vector<ExplanationKey> keys;  // of its vertices: what they are in each of the requests
+};
+
 // Of one execution; at least one. Times add up; `from` and `root` are those of the first.
-Explanation MergeExplanations(const Execution& execution,
-                              const std::vector<Explanation>& explanations);
+MergedExplanations MergeExplanations(const Execution& execution,
+                                     const std::vector<Explanation>& explanations);
 
 }  // namespace wf

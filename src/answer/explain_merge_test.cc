@@ -38,7 +38,7 @@ TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
   const auto x = ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok()) << x.error().message;
   const Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
-  const Explanation merged = MergeExplanations(*x, {one, other});
+  const Explanation merged = MergeExplanations(*x, {one, other}).explanation;
   EXPECT_EQ(merged.delay_ns, 130 + 150);
   Nanos self = 0;
   for (const ExplanationVertex& v : merged.vertices) self += v.self_ns;
@@ -67,7 +67,7 @@ TEST(ExplainMerge, OnesOwnWorkThatAnotherWaitsForHasTwoIds) {
   const auto x = ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok());
   const Explanation merged =
-      MergeExplanations(*x, {ExplainTo(*x, "a", "a2"), ExplainTo(*x, "b", "b2")});
+      MergeExplanations(*x, {ExplainTo(*x, "a", "a2"), ExplainTo(*x, "b", "b2")}).explanation;
   // b waited behind the reads of a.
   const std::string json = ExplanationJson(*x, merged, ExplanationView::kMerged);
   const auto times = [&](const std::string& text) {
@@ -85,7 +85,7 @@ TEST(ExplainMerge, OneStaysAsItIs) {
   const auto x = ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok());
   const Explanation one = ExplainTo(*x, "a", "a2");
-  const Explanation merged = MergeExplanations(*x, {one});
+  const Explanation merged = MergeExplanations(*x, {one}).explanation;
   EXPECT_EQ(merged.delay_ns, one.delay_ns);
   EXPECT_EQ(merged.vertices.size(), one.vertices.size());
   EXPECT_EQ(merged.edges.size(), one.edges.size());

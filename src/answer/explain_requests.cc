@@ -1,5 +1,5 @@
 // Requests → explanations: who shared resources with them is read, everything becomes one execution, each is asked
-// about. The baseline asks the same of normal requests.
+// about.
 #include <algorithm>
 #include <set>
 
@@ -7,11 +7,6 @@
 
 namespace wf {
 namespace {
-
-constexpr size_t kBaselineRequests = 200;
-constexpr size_t kBaselineCandidates = 2'000;
-constexpr size_t kBaselineAtOnce = 40;  // explained together: they share neighbours
-constexpr Nanos kBaselineAround = kHour;
 
 Result<SpanPlace> PlaceIn(const Trace& trace, const ExplainPlace& place, PlaceUse use) {
   const uint32_t root = trace.main_root();
@@ -35,134 +30,173 @@ Nanos TimeOf(const Trace& trace, const SpanPlace& place) {
   return trace.start_ns;
 }
 
-Result<uint32_t> EventAt(const Execution& execution, const TraceExecution& made, size_t place,
-                         const SpanPlace& asked, const ExplainQuestion& question) {
-  const uint32_t index = made.places[place];
-  const uint32_t event = index == UINT32_MAX ? kNoEvent : execution.Find(made.events[index].id);
-  if (event != kNoEvent) return event;
-  const std::string what = "trace " + ToHex(asked.trace) + ": span " + ToHex64(asked.span);
-  if (index != UINT32_MAX && question.retain_from)
-    return NotFound(what + " is older than --retain-from-ns", "retain from an earlier time");
-  return NotFound(what + " does no work that could be explained",
-                  "name a span that is neither the wait for a lock nor its holding");
-}
+class Requests {
+ public:
+  Requests(ExplainTraces& traces, const ExplainQuestion& asked, BadTargets bad)
+      : traces_(traces), asked_(asked), bad_(bad), options_(asked.config) {}
+
+  Result<ExplainedRequests> Explain(const std::vector<ExplainTarget>& targets) {
+    for (const ExplainTarget& target : targets) WF_TRY(Place(target));
+    if (targets_.empty()) return std::move(out_);
+    WF_TRY(traces_.ReadNeighbours(windows_));
+    options_.least_one_way = traces_.least_one_way();
+    all_ = traces_.traces();
+    WF_TRY(Build());
+    NoteSources();
+    for (size_t t = 0; t < targets_.size(); ++t) WF_TRY(ExplainOne(t));
+    out_.assumed = std::move(made_.assumed);
+    out_.loaded = traces_.counts();
+    return std::move(out_);
+  }
+
+ private:
+  Status Skip(TraceId trace, SkipReason reason, const Error& error) {
+    // What the environment fails at is nobody's fault that could be left out.
+    if (bad_ == BadTargets::kFail || error.code == ErrorCode::kEnvironment) return error;
+    out_.skipped.push_back({trace, reason, error});
+    return {};
+  }
+
+  Status Place(const ExplainTarget& target) {
+    const Trace* trace = traces_.Find(target.trace);
+    if (trace == nullptr) {
+      return Skip(target.trace, SkipReason::kGone,
+                  NotFound("trace " + ToHex(target.trace) + ": not in this store",
+                           "wherefore traces lists what is there"));
+    }
+    const auto from = PlaceIn(*trace, target.from, PlaceUse::kFrom);
+    if (!from.ok()) return Skip(target.trace, SkipReason::kNoSpan, from.error());
+    const auto to = PlaceIn(*trace, target.to, PlaceUse::kTo);
+    if (!to.ok()) return Skip(target.trace, SkipReason::kNoSpan, to.error());
+    windows_.push_back({trace->id, TimeOf(*trace, *from), TimeOf(*trace, *to)});
+    options_.places.push_back(*from);
+    options_.places.push_back(*to);
+    targets_.push_back(target);
+    return {};
+  }
+
+  // Events → execution. A trace whose events are refused is left out, and all is made again without it.
+  Status Build() {
+    while (true) {
+      made_ = MakeTraceExecution(all_, options_);
+      out_.retained_from = RetainedFrom();
+      ExecutionBuilder builder;
+      builder.RetainFrom(out_.retained_from);
+      for (const ResourceServers& servers : made_.servers) WF_TRY(builder.Add(servers));
+      size_t added = 0;
+      Status status;
+      while (added < made_.events.size() && status.ok())
+        status = builder.Add(made_.events[added++]);
+      if (!status.ok()) {
+        WF_TRY(LeaveOut(made_.sources[added - 1].trace, status.error()));
+        continue;
+      }
+      WF_ASSIGN(out_.execution, builder.Finish());
+      MarkLostPredecessors(out_.execution, out_.retained_from);
+      out_.events_gone = static_cast<int64_t>(made_.events.size() - out_.execution.size());
+      return {};
+    }
+  }
+
+  Status LeaveOut(uint32_t index, const Error& error) {
+    const TraceId id = all_[index]->id;
+    const bool target = std::any_of(targets_.begin(), targets_.end(),
+                                    [&](const ExplainTarget& t) { return t.trace == id; });
+    if (target && bad_ == BadTargets::kFail) return error;
+    if (target)
+      refused_.emplace(id, error);
+    else
+      ++out_.traces_refused;
+    all_.erase(all_.begin() + index);
+    return {};
+  }
+
+  Nanos RetainedFrom() const {
+    if (asked_.retain_from) return *asked_.retain_from;
+    Nanos first = INT64_MAX;
+    for (size_t place = 0; place < made_.places.size(); place += 2) {
+      if (made_.places[place] != UINT32_MAX)
+        first = std::min(first, made_.events[made_.places[place]].start_ns);
+    }
+    return SaturatingSub(first, asked_.retention);
+  }
+
+  void NoteSources() {
+    out_.sources.resize(out_.execution.size());
+    for (size_t i = 0; i < made_.events.size(); ++i) {
+      const uint32_t event = out_.execution.Find(made_.events[i].id);
+      if (event == kNoEvent) continue;
+      const Trace& trace = *all_[made_.sources[i].trace];
+      out_.sources[event] = {trace.id, trace.blocks[made_.sources[i].block].id};
+    }
+  }
+
+  // kNoEvent: told by a skip, and the request is done with.
+  Result<uint32_t> EventAt(size_t place) {
+    const uint32_t index = made_.places[place];
+    const uint32_t event =
+        index == UINT32_MAX ? kNoEvent : out_.execution.Find(made_.events[index].id);
+    if (event != kNoEvent) return event;
+    const SpanPlace& asked = options_.places[place];
+    const std::string what = "trace " + ToHex(asked.trace) + ": span " + ToHex64(asked.span);
+    if (index != UINT32_MAX) {
+      WF_TRY(
+          Skip(asked.trace, SkipReason::kExpired,
+               NotFound(what + " is older than --retain-from-ns", "retain from an earlier time")));
+    } else {
+      WF_TRY(Skip(asked.trace, SkipReason::kNoSpan,
+                  NotFound(what + " does no work that could be explained",
+                           "name a span that is neither the wait for a lock nor its holding")));
+    }
+    return kNoEvent;
+  }
+
+  Status ExplainOne(size_t t) {
+    const TraceId id = targets_[t].trace;
+    if (const auto refused = refused_.find(id); refused != refused_.end())
+      return Skip(id, SkipReason::kRefused, refused->second);
+    ExplainOptions explain;
+    explain.view = asked_.view;
+    explain.what_if = asked_.what_if;
+    WF_ASSIGN(explain.from, EventAt(2 * t));
+    if (explain.from == kNoEvent) return {};
+    WF_ASSIGN(explain.to, EventAt(2 * t + 1));
+    if (explain.to == kNoEvent) return {};
+    auto explanation = wf::Explain(out_.execution, explain);
+    if (!explanation.ok()) {
+      const bool unrelated = explanation.error().code == ErrorCode::kNotFound;
+      return Skip(id, unrelated ? SkipReason::kUnrelated : SkipReason::kRefused,
+                  explanation.error());
+    }
+    out_.each.push_back(std::move(*explanation));
+    out_.targets.push_back(targets_[t]);
+    return {};
+  }
+
+  ExplainTraces& traces_;
+  const ExplainQuestion& asked_;
+  const BadTargets bad_;
+  TraceExecutionOptions options_;
+  std::vector<ExplainTarget> targets_;  // that have their places: two each, in options_
+  std::vector<ExplainWindow> windows_;
+  std::vector<const Trace*> all_;
+  TraceExecution made_;
+  std::map<TraceId, Error> refused_;  // targets
+  ExplainedRequests out_;
+};
 
 }  // namespace
+
+std::string_view SkipReasonName(SkipReason reason) {
+  static constexpr std::string_view kNames[] = {"gone", "no_span", "expired", "unrelated",
+                                                "refused"};
+  return kNames[static_cast<size_t>(reason)];
+}
 
 Result<ExplainedRequests> ExplainRequests(ExplainTraces& traces, const ExplainQuestion& asked,
-                                          const std::vector<ExplainTarget>& targets) {
-  TraceExecutionOptions options = asked.config;
-  std::vector<ExplainWindow> windows;
-  for (const ExplainTarget& target : targets) {
-    const Trace* trace = traces.Find(target.trace);
-    if (trace == nullptr) {
-      return NotFound("trace " + ToHex(target.trace) + ": not in this store",
-                      "wherefore traces lists what is there");
-    }
-    WF_ASSIGN(const SpanPlace from, PlaceIn(*trace, target.from, PlaceUse::kFrom));
-    WF_ASSIGN(const SpanPlace to, PlaceIn(*trace, target.to, PlaceUse::kTo));
-    windows.push_back({trace->id, TimeOf(*trace, from), TimeOf(*trace, to)});
-    options.places.push_back(from);
-    options.places.push_back(to);
-  }
-  WF_TRY(traces.ReadNeighbours(windows));
-  options.least_one_way = traces.least_one_way();
-  const auto all = traces.traces();
-  TraceExecution made = MakeTraceExecution(all, options);
-
-  ExplainedRequests out;
-  ExecutionBuilder builder;
-  if (asked.retain_from) builder.RetainFrom(*asked.retain_from);
-  for (const ResourceServers& servers : made.servers) WF_TRY(builder.Add(servers));
-  for (const ProvenanceEvent& event : made.events) WF_TRY(builder.Add(event));
-  WF_ASSIGN(out.execution, builder.Finish());
-  out.sources.resize(out.execution.size());
-  for (size_t i = 0; i < made.events.size(); ++i) {
-    const uint32_t event = out.execution.Find(made.events[i].id);
-    if (event == kNoEvent) continue;
-    const Trace& trace = *all[made.sources[i].trace];
-    out.sources[event] = {trace.id, trace.blocks[made.sources[i].block].id};
-  }
-  for (size_t t = 0; t < targets.size(); ++t) {
-    ExplainOptions explain;
-    explain.view = asked.view;
-    explain.what_if = asked.what_if;
-    WF_ASSIGN(explain.from, EventAt(out.execution, made, 2 * t, options.places[2 * t], asked));
-    WF_ASSIGN(explain.to,
-              EventAt(out.execution, made, 2 * t + 1, options.places[2 * t + 1], asked));
-    WF_ASSIGN(Explanation explanation, Explain(out.execution, explain));
-    out.each.push_back(std::move(explanation));
-  }
-  out.assumed = std::move(made.assumed);
-  out.loaded = traces.counts();
-  return out;
-}
-
-namespace {
-
-Nanos Median(std::vector<Nanos> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
-Result<ExplainBaseline> FindBaseline(const AnswerContext& context, const ExplainQuestion& asked,
-                                     const std::string& service, const std::string& operation,
-                                     const std::vector<ExplainTarget>& targets, Nanos about) {
-  TraceQuery query;
-  query.service = service;
-  query.operation = operation;
-  query.time = {SaturatingSub(about, kBaselineAround), SaturatingAdd(about, kBaselineAround)};
-  query.limit = kBaselineCandidates;
-  WF_ASSIGN(const SearchPage page, context.store.Search(context.tenant, query));
-  std::vector<TraceSummary> alike;
-  for (const TraceSummary& trace : page.traces) {
-    if (trace.service == service && trace.name == operation) alike.push_back(trace);
-  }
-  ExplainBaseline baseline;
-  std::vector<Nanos> durations;
-  for (const TraceSummary& trace : alike) durations.push_back(trace.duration_ns);
-  baseline.median_ns = Median(durations);
-  std::vector<TraceId> normal;
-  for (const TraceSummary& trace : alike) {
-    const bool target = std::any_of(targets.begin(), targets.end(), [&](const ExplainTarget& t) {
-      return t.trace == trace.trace_id;
-    });
-    if (target || trace.duration_ns > baseline.median_ns) continue;
-    if (normal.size() < kBaselineRequests) normal.push_back(trace.trace_id);
-  }
-  ExplainQuestion plain = asked;
-  plain.view = ExplanationView::kMerged;
-  plain.what_if.clear();
-  plain.retain_from.reset();  // what is normal may be older
-  std::map<ExplanationKey, std::vector<Nanos>> times;
-  for (size_t begin = 0; begin < normal.size(); begin += kBaselineAtOnce) {
-    const size_t end = std::min(begin + kBaselineAtOnce, normal.size());
-    ExplainTraces traces(context, plain.clock);
-    WF_TRY(traces.Read({normal.begin() + static_cast<ptrdiff_t>(begin),
-                        normal.begin() + static_cast<ptrdiff_t>(end)}));
-    std::vector<ExplainTarget> some;
-    for (size_t i = begin; i < end; ++i) {
-      if (traces.Find(normal[i]) != nullptr)
-        some.push_back({normal[i], {{}, SpanSide::kStart}, {{}, SpanSide::kEnd}});
-    }
-    WF_ASSIGN(const ExplainedRequests explained, ExplainRequests(traces, plain, some));
-    for (const Explanation& one : explained.each) {
-      ++baseline.requests;
-      const auto keys = KeysOf(explained.execution, one);
-      std::map<ExplanationKey, Nanos> sums;
-      for (size_t v = 0; v < keys.size(); ++v) sums[keys[v]] += one.vertices[v].delay_ns;
-      for (const auto& [key, delay] : sums) times[key].push_back(delay);
-    }
-  }
-  for (auto& [key, seen] : times) {
-    seen.resize(static_cast<size_t>(baseline.requests), 0);  // absent: 0
-    baseline.median_of[key] = Median(seen);
-  }
-  return baseline;
+                                          const std::vector<ExplainTarget>& targets,
+                                          BadTargets bad) {
+  return Requests(traces, asked, bad).Explain(targets);
 }
 
 }  // namespace wf

@@ -196,12 +196,35 @@ Result<Explanation> Explain(const Execution& x, const ExplainOptions& options) {
   return out;
 }
 
-std::string ExtractEvents(const Execution& x, uint32_t to) {
-  const RawGraph raw = BuildRawGraph(x, to);
+namespace {
+
+// Which server a hold takes depends on all that held the resource before it began, up to the end of time: a hold may
+// begin long before its event's turn.
+void AddSharersOfServers(const Execution& x, std::vector<uint8_t>& in) {
+  std::vector<bool> several(x.resource_name.size(), false);
+  for (uint32_t e = 0; e < in.size(); ++e) {
+    if (in[e] == 0) continue;
+    for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h) {
+      const uint32_t resource = x.holds[h].resource;
+      if (x.servers[resource] > 1) several[resource] = true;
+    }
+  }
+  in.resize(x.size(), 0);
+  for (uint32_t h = 0; h < x.holds.size(); ++h) {
+    if (several[x.holds[h].resource]) in[x.holder[h]] = 1;
+  }
+  CloseUnderCauses(x, in);
+}
+
+}  // namespace
+
+std::string ExtractEvents(const Execution& x, uint32_t to, ExtractScope scope) {
+  RawGraph raw = BuildRawGraph(x, to);
+  if (scope == ExtractScope::kServersAlike) AddSharersOfServers(x, raw.in);
   std::string out;
   std::vector<bool> told(x.resource_name.size(), false);
   auto lost = x.lost_causes.begin();
-  for (uint32_t e = 0; e <= to; ++e) {
+  for (uint32_t e = 0; e < raw.in.size(); ++e) {
     if (raw.in[e] == 0) continue;
     ProvenanceEvent event;
     event.id = x.str(x.id[e]);

@@ -81,7 +81,15 @@ struct Explanation {
 // kNotFound when no causal path leads from `from` to `to`.
 Result<Explanation> Explain(const Execution& execution, const ExplainOptions& options);
 
+enum class ExtractScope : uint8_t {
+  kRawGraph,
+  // Also, of resources with several servers, everybody who held them, and what caused these: then each takes the
+  // server it took, and the answer is the same whatever the number of servers.
+  kServersAlike,
+};
+
 // JSON lines of the events of the raw graph below `to`, in order: all that explaining `to` needs.
-std::string ExtractEvents(const Execution& execution, uint32_t to);
+std::string ExtractEvents(const Execution& execution, uint32_t to,
+                          ExtractScope scope = ExtractScope::kRawGraph);
 
 }  // namespace wf
