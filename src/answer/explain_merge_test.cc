@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "answer/explain_json.h"
 
 namespace wf {
@@ -29,7 +31,7 @@ Explanation ExplainTo(const Execution& x, const char* from, const char* to) {
 
 const ExplanationVertex* Named(const Execution& x, const Explanation& e, std::string_view id) {
   for (const ExplanationVertex& v : e.vertices) {
-    if (x.str(x.id[v.members[0]]) == id) return &v;
+    if (!v.twin && x.str(x.id[v.members[0]]) == id) return &v;
   }
   return nullptr;
 }
@@ -61,6 +63,26 @@ TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
   EXPECT_EQ(merged.root, x->Find("a2"));
   EXPECT_EQ(merged.from, x->Find("a"));
   for (const ExplanationEdge& edge : merged.edges) EXPECT_NE(edge.from, edge.to);
+}
+
+TEST(ExplainMerge, KeysAreThoseOfTheRequests) {
+  const auto x = ReadExecution(kEvents, "events");
+  const Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
+  const auto merged = MergeExplanations(*x, {one, other});
+  ASSERT_EQ(merged.keys.size(), merged.explanation.vertices.size());
+  const auto keys = KeysOf(*x, one);
+  for (size_t v = 0; v < one.vertices.size(); ++v) {
+    bool found = false;
+    for (size_t m = 0; m < merged.keys.size(); ++m) {
+      if (merged.keys[m] != keys[v]) continue;
+      found = true;
+      const auto& members = merged.explanation.vertices[m].members;
+      EXPECT_EQ(std::count(members.begin(), members.end(), one.vertices[v].members[0]), 1);
+    }
+    EXPECT_TRUE(found);
+  }
+  EXPECT_TRUE(std::is_sorted(merged.explanation.vertices.begin(), merged.explanation.vertices.end(),
+                             ComesBefore));
 }
 
 TEST(ExplainMerge, OnesOwnWorkThatAnotherWaitsForHasTwoIds) {

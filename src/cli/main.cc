@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <vector>
 
 #include "answer/answer.h"
@@ -74,6 +76,19 @@ int Report(const Error& error, bool json) {
   return ExitCodeOf(error.code);
 }
 
+// Nothing of ours throws on purpose; memory that is not there, and libraries, do. The user gets words, not a core dump.
+template <typename Run>
+Status Caught(const Run& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return EnvironmentError("out of memory", "ask about less at once, or give it more memory");
+  } catch (const std::exception& error) {
+    return EnvironmentError(std::string("failed: ") + error.what(),
+                            "this is a bug of wherefore: please report it with the command");
+  }
+}
+
 Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
   for (const Verb& verb : verbs) {
     if (!verb.app->parsed()) continue;
@@ -120,7 +135,7 @@ int Main(int argc, char** argv) {
     return Report(BadInput(error.what(), "wherefore " + verb + "--help describes the flags"),
                   WantsJson(argc, argv));
   }
-  const Status status = RunChosen(root, verbs);
+  const Status status = Caught([&] { return RunChosen(root, verbs); });
   if (status.ok()) return 0;
   bool json = WantsJson(argc, argv);
   for (const Verb& verb : verbs)

@@ -33,6 +33,7 @@ void Core::Contribute(int rule_index, Match match, const Moment& moment) {
   support.value = value;
   for (Row* premise : std::set<Row*>(support.premises.begin(), support.premises.end()))
     premise->uses.push_back(&support);
+  Keep(support.premises.size() + support.value.Weight());
   group->members.emplace(std::pair(std::move(value), support.number), &support);
   Recompute(*group, moment);
 }
@@ -53,9 +54,16 @@ Value Core::Aggregated(AggregateFunction function, const std::vector<Value>& sor
     case AggregateFunction::kCount:
       return Value(static_cast<int64_t>(sorted.size()));
     case AggregateFunction::kList:
-      return Value(List(sorted));
+      break;
     case AggregateFunction::kSum:
       break;
+  }
+  if (function == AggregateFunction::kList) {
+    Expression list;
+    list.kind = Expression::Kind::kList;
+    list.place = place;
+    for (const Value& value : sorted) list.args.emplace_back().value = value;
+    return Evaluate(list, {}, evaluation_);
   }
   Expression sum;
   sum.kind = Expression::Kind::kOperator;
@@ -126,6 +134,7 @@ void Core::Recompute(Group& group, const Moment& moment) {
   current.rule = group.rule;
   current.value = value;
   current.premises = std::move(premises);
+  Keep(current.premises.size());
   current.head = RowFor(moment.node, rule.head, head, node == moment.node ? -1 : node);
   group.current = &current;
   const bool same_head = old != nullptr && old->head == current.head;

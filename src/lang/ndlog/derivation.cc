@@ -28,6 +28,7 @@ Row* Core::RowFor(int node, int predicate, const List& values, int destination) 
   row.destination = destination;
   row.values = values;
   row.hash = hash;
+  Keep(WeightOf(values));
   table.Remember(&row);
   return &row;
 }
@@ -60,6 +61,8 @@ void Core::Trigger(Row* row, const Moment& moment) {
     const CompiledRule& rule = program_.rules[static_cast<size_t>(ref.rule)];
     evaluation_.now = moment.end;
     evaluation_.joins_left = options_.most_joins;
+    evaluation_.matches_left = options_.most_matches;
+    evaluation_.weight_left = options_.most_weight;
     Joiner joiner(
         rule, rule.strands[static_cast<size_t>(ref.strand)],
         [&](int predicate) -> Table& { return TableOf(moment.node, predicate); }, evaluation_);
@@ -70,6 +73,7 @@ void Core::Trigger(Row* row, const Moment& moment) {
       continue;
     }
     for (Match& match : matches) {
+      if (failure_) return;
       // A row that stands twice in a body is found by both strands: the first one has it.
       const auto trigger =
           match.premises.begin() + rule.strands[static_cast<size_t>(ref.strand)].trigger;
@@ -112,6 +116,7 @@ void Core::Derived(const CompiledRule& rule, int rule_index, Match match, const 
   support.premises = std::move(match.premises);
   support.head = RowFor(moment.node, rule.head, match.head, node == moment.node ? -1 : node);
   support.home = support.head;
+  Keep(support.premises.size());
   for (Row* premise : std::set<Row*>(support.premises.begin(), support.premises.end()))
     premise->uses.push_back(&support);
   ScheduleDerive(&support, moment, std::move(causes));

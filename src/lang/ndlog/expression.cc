@@ -11,9 +11,6 @@
 namespace wf::ndlog {
 namespace {
 
-constexpr size_t kLongest =
-    1 << 20;  // of a text or list: a loop that doubles one must not eat the machine
-
 Value Fault(Evaluation& evaluation, std::string what) {
   if (evaluation.fault.empty()) evaluation.fault = std::move(what);
   return {};
@@ -21,13 +18,28 @@ Value Fault(Evaluation& evaluation, std::string what) {
 
 const List* ListOf(const Value& value, const char* function, Evaluation& evaluation) {
   if (const List* list = value.AsList()) return list;
-  Fault(evaluation, fmt::format("{} wants a list, not {}", function, value.Shown()));
+  Fault(evaluation, fmt::format("{} wants a list, not {}", function, value.Clipped()));
   return nullptr;
 }
 
+// A loop that doubles one must not eat the machine.
 Value MakeList(List list, Evaluation& evaluation) {
-  if (list.size() > kLongest) return Fault(evaluation, "a list grows beyond all bounds");
-  return Value(std::move(list));
+  Value made(std::move(list));
+  if (made.Weight() > kHeaviest) {
+    return Fault(evaluation,
+                 fmt::format("a list grows beyond all bounds: more than {} elements and characters",
+                             kHeaviest));
+  }
+  if (made.Depth() > kDeepestList)
+    return Fault(evaluation, fmt::format("lists are nested more than {} deep", kDeepestList));
+  return made;
+}
+
+Value MakeText(std::string text, Evaluation& evaluation) {
+  if (text.size() > kHeaviest)
+    return Fault(evaluation,
+                 fmt::format("a text grows beyond all bounds: more than {} characters", kHeaviest));
+  return Value(std::move(text));
 }
 
 Value Size(const List& args, Evaluation& evaluation) {
@@ -76,7 +88,7 @@ Value IsEmpty(const List& args, Evaluation& evaluation) {
 Value At(const List& list, int64_t index, const char* function, Evaluation& evaluation) {
   if (index < 0 || index >= static_cast<int64_t>(list.size()))
     return Fault(evaluation, fmt::format("{}: the list {} has no element {}", function,
-                                         Value(list).Shown(), index));
+                                         Value(list).Clipped(), index));
   return list[static_cast<size_t>(index)];
 }
 Value First(const List& args, Evaluation& evaluation) {
@@ -92,7 +104,7 @@ Value Item(const List& args, Evaluation& evaluation) {
   const List* list = ListOf(args[0], "f_item", evaluation);
   if (list == nullptr) return {};
   if (args[1].Int() == nullptr)
-    return Fault(evaluation, "f_item wants a number, from 0, not " + args[1].Shown());
+    return Fault(evaluation, "f_item wants a number, from 0, not " + args[1].Clipped());
   return At(*list, *args[1].Int(), "f_item", evaluation);
 }
 
@@ -127,14 +139,14 @@ Value Absolute(const List& args, Evaluation& evaluation) {
     return Value(*whole < 0 ? -*whole : *whole);
   }
   if (const auto* number = args[0].Double()) return Value(std::fabs(*number));
-  return Fault(evaluation, "f_abs wants a number, not " + args[0].Shown());
+  return Fault(evaluation, "f_abs wants a number, not " + args[0].Clipped());
 }
 
 Value HashFunction(const List& args, Evaluation&) {
   return Value(static_cast<int64_t>(args[0].Hash() >> 1));
 }
-Value ToText(const List& args, Evaluation&) {
-  return args[0].Text() != nullptr ? args[0] : Value(args[0].Shown());
+Value ToText(const List& args, Evaluation& evaluation) {
+  return args[0].Text() != nullptr ? args[0] : MakeText(args[0].Shown(), evaluation);
 }
 Value NowFunction(const List&, Evaluation& evaluation) { return Value(int64_t{evaluation.now}); }
 
@@ -207,13 +219,12 @@ Value Arithmetic(char op, const Value& a, const Value& b, Evaluation& evaluation
     return Value(out);
   }
   if (op == '+' && a.Text() != nullptr && b.Text() != nullptr) {
-    if (a.Text()->size() + b.Text()->size() > kLongest)
-      return Fault(evaluation, "a text grows beyond all bounds");
-    return Value(*a.Text() + *b.Text());
+    return MakeText(*a.Text() + *b.Text(), evaluation);
   }
   if (op == '+' && a.AsList() != nullptr && b.AsList() != nullptr)
     return Concat({a, b}, evaluation);
-  return Fault(evaluation, fmt::format("{} {} {}: cannot be computed", a.Shown(), op, b.Shown()));
+  return Fault(evaluation,
+               fmt::format("{} {} {}: cannot be computed", a.Clipped(), op, b.Clipped()));
 }
 
 // As on a ring (Chord): (8, 3] goes on behind the greatest value to 3. Between equal bounds lies everything, unless
@@ -271,7 +282,7 @@ bool Holds(const Value& value, const Place& place, Evaluation& evaluation) {
   if (!evaluation.fault.empty()) return false;
   if (value.Bool() != nullptr) return *value.Bool();
   if (value.Int() != nullptr) return *value.Int() != 0;
-  Fault(evaluation, "a condition is true or false, not " + value.Shown());
+  Fault(evaluation, "a condition is true or false, not " + value.Clipped());
   evaluation.fault_place = place;
   return false;
 }

@@ -14,9 +14,11 @@ namespace wf::ndlog {
 // zero) ends the run: the program is wrong, and going on would hide it.
 struct Evaluation {
   Nanos now = 0;
-  int64_t joins_left =
-      0;              // of the tuple at hand: a rule that multiplies large tables must not hang
-  std::string fault;  // empty: none
+  // Of the tuple at hand: a rule that multiplies large tables must neither hang nor eat the machine.
+  int64_t joins_left = 0;    // combinations of tuples that are looked at
+  int64_t matches_left = 0;  // ways the body holds
+  int64_t weight_left = 0;   // of the heads these derive
+  std::string fault;         // empty: none
   Place fault_place;
 };
 

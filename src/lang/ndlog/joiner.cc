@@ -41,7 +41,15 @@ void Joiner::From(size_t at) {
     for (const Expression& arg : rule_.head_args)
       match.head.push_back(Evaluate(arg, slots_, evaluation_));
     match.premises = premises_;
-    if (evaluation_.fault.empty()) found_.push_back(std::move(match));
+    if (!evaluation_.fault.empty()) return;
+    evaluation_.weight_left -= static_cast<int64_t>(WeightOf(match.head) + match.premises.size());
+    if (--evaluation_.matches_left < 0) {
+      evaluation_.fault = "one tuple makes its body hold in too many ways";
+    } else if (evaluation_.weight_left < 0) {
+      evaluation_.fault = "one tuple makes it derive more than can be held";
+    } else {
+      found_.push_back(std::move(match));
+    }
     return;
   }
   const Step& step = strand_.steps[at];

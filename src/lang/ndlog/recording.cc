@@ -43,7 +43,8 @@ std::string WriteRecording(const Recording& recording) {
   Nanos before = 0;  // starts are told from one event to the next: half of the bytes
   for (const RecordedEvent& event : recording.events) {
     fmt::format_to(std::back_inserter(out), "[{},{},{},{},{}", event.node,
-                   static_cast<int>(event.type), event.tuple, event.start - before, event.duration);
+                   static_cast<int>(event.type), event.tuple, SaturatingSub(event.start, before),
+                   event.duration);
     before = event.start;
     if (event.transit != 0) fmt::format_to(std::back_inserter(out), ",{}", event.transit);
     out += "]\n";
@@ -72,7 +73,9 @@ Result<Recording> ReadRecording(std::string_view text, std::string_view file) {
     const bool right = value->IsArray() && numbers.size() == value->size() &&
                        (numbers.size() == 5 || numbers.size() == 6) && numbers[0] >= 0 &&
                        numbers[0] <= UINT32_MAX && numbers[1] >= 0 &&
-                       numbers[1] < static_cast<int64_t>(std::size(kTypes)) && numbers[4] >= 0;
+                       numbers[1] < static_cast<int64_t>(std::size(kTypes)) && numbers[2] >= 0 &&
+                       numbers[2] <= UINT32_MAX && numbers[4] >= 0 &&
+                       (numbers.size() == 5 || numbers[5] >= 0);
     if (!right) return BadInput(place + ": no recorded event", "is the file whole?");
     start = SaturatingAdd(start, numbers[3]);
     out.events.push_back({static_cast<uint32_t>(numbers[0]), kTypes[numbers[1]],

@@ -51,6 +51,7 @@ Result<RunResult> Core::Run(const std::vector<Input>& inputs) {
     node.queue.erase(node.queue.begin());
     if (!item.idle) --busy_items_;
     if (IsLoss(item)) --pending_deletions_;
+    bytes_ -= kBytesOfRow + kBytesOfPart * static_cast<int64_t>(PartsOf(item));
     Process(index, start, arrival, std::move(item));
     if (!node.queue.empty()) Announce(index);
     if (static_cast<int64_t>(vertices_) > options_.most_events)
@@ -63,6 +64,20 @@ Result<RunResult> Core::Run(const std::vector<Input>& inputs) {
                         "is it the recording of this version of wherefore?");
   if (failure_) return *failure_;
   return Answer();
+}
+
+uint64_t Core::PartsOf(const Item& item) {
+  return item.causes.size() + (item.transient == nullptr ? 0 : WeightOf(item.transient->values));
+}
+
+void Core::Keep(uint64_t parts) {
+  bytes_ = SaturatingAdd(bytes_, kBytesOfRow + kBytesOfPart * static_cast<int64_t>(parts));
+  if (bytes_ <= options_.most_bytes || failure_) return;
+  failure_ = BadInput(fmt::format("the program's tuples and derivations take more than {} MiB, "
+                                  "after {} events",
+                                  options_.most_bytes >> 20, vertices_),
+                      "does some rule derive ever more, or ever larger tuples? --until stops it at "
+                      "a time");
 }
 
 bool Core::ShouldStop(Nanos next) const {
@@ -140,6 +155,7 @@ void Core::Strike(Item item, Nanos at) {
 void Core::Schedule(int node, Nanos arrival, Item item) {
   if (!item.idle) ++busy_items_;
   if (IsLoss(item)) ++pending_deletions_;
+  Keep(PartsOf(item));
   Node& at = nodes_[static_cast<size_t>(node)];
   at.queue.emplace(std::pair(arrival, ++arrivals_), std::move(item));
   Announce(node);
@@ -251,7 +267,7 @@ Nanos Core::Drawn(Nanos jitter) {
   ++draws_;
   if (jitter == 0) return 0;
   const uint64_t bits = MixBits(MixBits(options_.seed) + draws_ * 0x9E3779B97F4A7C15ull);
-  return static_cast<Nanos>(bits % static_cast<uint64_t>(jitter + 1));
+  return static_cast<Nanos>(bits % (static_cast<uint64_t>(jitter) + 1));
 }
 
 Cost Core::CostOf(ProvenanceType type, int rule) const {
@@ -281,13 +297,13 @@ Core::Happened Core::Time(ProvenanceType type, int node, const Item& item, const
     FromRecording(hash, happened);
   } else {
     const Cost cost = CostOf(type, item.rule);
-    happened.end = SaturatingAdd(start, cost.cost + Drawn(cost.jitter));
+    happened.end = SaturatingAdd(start, SaturatingAdd(cost.cost, Drawn(cost.jitter)));
     if (type == ProvenanceType::kSend) TimeOfSending(item, tuple, happened);
   }
   ++vertices_;
   if (options_.record != nullptr)
-    options_.record->push_back(
-        {static_cast<uint32_t>(node), type, hash, start, happened.end - start, happened.transit});
+    options_.record->push_back({static_cast<uint32_t>(node), type, hash, start,
+                                SaturatingSub(happened.end, start), happened.transit});
   return happened;
 }
 
@@ -311,7 +327,8 @@ void Core::TimeOfSending(const Item& item, const Row& tuple, Happened& happened)
         SaturatingAdd(happened.end, static_cast<Nanos>(std::min<__int128>(wire, INT64_MAX)));
   }
   Nanos& last = last_arrival_.emplace(std::pair(happened.node, item.peer), INT64_MIN).first->second;
-  const Nanos arrival = SaturatingAdd(happened.end, route->delay + Drawn(route->jitter));
+  const Nanos arrival =
+      SaturatingAdd(happened.end, SaturatingAdd(route->delay, Drawn(route->jitter)));
   last = std::max(last, arrival);
   happened.transit = last - happened.end;
 }

@@ -25,8 +25,11 @@ struct RunOptions {
   uint64_t seed = 1;
   // Absent: until nothing but expiries and clocks without an end is left, and the last input has come.
   std::optional<Nanos> until;
-  int64_t most_events = 20'000'000;  // more: the program does not come to an end
-  int64_t most_joins = 20'000'000;   // that one tuple may set off in a rule
+  int64_t most_events = 20'000'000;       // more: the program does not come to an end
+  int64_t most_joins = 20'000'000;        // that one tuple may set off in a rule
+  int64_t most_matches = 1'000'000;       // ways in which it may make a rule's body hold
+  int64_t most_weight = 10'000'000;       // elements and characters of what it may derive by a rule
+  int64_t most_bytes = int64_t{4} << 30;  // about, of tuples, derivations and what waits
   // Each event in the order of processing, with its causes. Without it, none is kept track of.
   std::function<Status(const ProvenanceEvent&)> provenance;
   std::vector<RecordedEvent>* record = nullptr;  // appended to

@@ -37,6 +37,10 @@ enum class Work : uint8_t {
   kPeriodic,  // INS of a clock
 };
 
+// About what a row, a derivation or an item of a queue takes in memory: itself, and an element or character of it
+// (a value is 40 bytes, a character one, a premise a pointer here and one back).
+constexpr int64_t kBytesOfRow = 300, kBytesOfPart = 12;
+
 enum class Polarity : uint8_t { kPlus, kMinus };
 
 // Something that waits in a node's queue, or is on its way there.
@@ -90,6 +94,9 @@ class Core {
   void Schedule(int node, Nanos arrival, Item item);
   void Announce(int node);
   bool ShouldStop(Nanos next) const;
+  // Counts what is kept from now on; too much of it ends the run.
+  void Keep(uint64_t parts);
+  static uint64_t PartsOf(const Item& item);
   void Process(int node, Nanos start, Nanos arrival, Item item);
   void Perform(Item item, const Happened& happened, Moment& moment);
   void Deliver(Item item, const Happened& happened, const Moment& moment);
@@ -155,6 +162,7 @@ class Core {
   // each item, a long queue would be looked through for each of its items.
   std::priority_queue<std::pair<Nanos, int>, std::vector<std::pair<Nanos, int>>, std::greater<>>
       wakes_;
+  int64_t bytes_ = 0;  // of rows and derivations, which stay until the end, and of what waits
   uint64_t arrivals_ = 0, row_orders_ = 0, support_numbers_ = 0, draws_ = 0;
   int64_t busy_items_ = 0;         // queued items that keep the run going
   int64_t pending_deletions_ = 0;  // queued losses of support; 0: every alive row is grounded

@@ -375,5 +375,94 @@ TEST(NdlogNetwork, BadLinesAreNamed) {
               HasSubstr("in:1: at_ns is missing, or no whole number"));
 }
 
+// ---- Programs that grow without end stop with a word, and soon.
+
+std::string FailureOf(const std::string& program, RunOptions options = {},
+                      const std::string& input = "x(@a,1)") {
+  const auto result =
+      RunFromTexts({program, Nodes({"a"}), Inputs({{0, "insert", input}})}, options);
+  return result.ok() ? "ran" : result.error().message;
+}
+
+TEST(NdlogLimits, AListThatDoublesAtEachStep) {
+  // The lists share their halves: 2^60 elements would fit into memory, but not into anything that looks at them.
+  EXPECT_THAT(FailureOf("r1 y(@A,[V,V]) :- x(@A,V).\nr2 y(@A,[L,L]) :- y(@A,L)."),
+              HasSubstr("a list grows beyond all bounds: more than 1048576 elements"));
+  EXPECT_THAT(FailureOf("r1 y(@A,[V,V]) :- x(@A,V).\nr2 y(@A,M) :- y(@A,L), M := f_concat(L,L)."),
+              HasSubstr("a list grows beyond all bounds"));
+  EXPECT_THAT(FailureOf("r1 y(@A,T) :- x(@A,V), T := \"ab\".\nr2 y(@A,T+T) :- y(@A,T)."),
+              HasSubstr("a text grows beyond all bounds"));
+  // A list of a few long texts counts as what it is.
+  EXPECT_THAT(FailureOf("r1 y(@A,T,[T]) :- x(@A,V), T := \"0123456789abcdef\".\n"
+                        "r2 y(@A,T,M) :- y(@A,T,L), M := f_concat(L,L)."),
+              HasSubstr("a list grows beyond all bounds"));
+}
+
+TEST(NdlogLimits, AListThatNestsAtEachStep) {
+  EXPECT_THAT(FailureOf("r1 y(@A,[V]) :- x(@A,V).\nr2 y(@A,[L]) :- y(@A,L)."),
+              HasSubstr("lists are nested more than 64 deep"));
+  const std::string deep = "x(@a," + std::string(64, '[') + "1" + std::string(64, ']') + ")";
+  EXPECT_EQ(FailureOf("r1 y(@A,V) :- x(@A,V).", {}, deep), "ran");
+  const std::string deeper = "x(@a," + std::string(65, '[') + "1" + std::string(65, ']') + ")";
+  EXPECT_THAT(FailureOf("r1 y(@A,V) :- x(@A,V).", {}, deeper), HasSubstr("lists too deep"));
+}
+
+TEST(NdlogLimits, OneTupleThatHoldsInTooManyWays) {
+  const std::string square = "r1 y(@A,I,J) :- x(@A,V), range(I,1,2000), range(J,1,2000).";
+  EXPECT_THAT(FailureOf(square), HasSubstr("one tuple makes its body hold in too many ways"));
+  EXPECT_THAT(FailureOf("r1 y(@A,I,T) :- x(@A,V), range(I,1,1000000), "
+                        "T := \"0123456789abcdef0123456789abcdef\"."),
+              HasSubstr("one tuple makes it derive more than can be held"));
+}
+
+TEST(NdlogLimits, TuplesThatFillTheMemory) {
+  RunOptions options;
+  options.most_bytes = 4 << 20;
+  // A table that grows for ever by one row an event.
+  EXPECT_THAT(FailureOf("materialize(t,infinity,infinity,keys(1,2)).\n"
+                        "r1 t(@A,V) :- x(@A,V).\nr2 t(@A,V+1) :- t(@A,V).",
+                        options),
+              HasSubstr("take more than 4 MiB, after "));
+  // A count whose every value rests on all that came before.
+  EXPECT_THAT(FailureOf("materialize(t,infinity,infinity,keys(1,2)).\n"
+                        "materialize(c,infinity,infinity,keys(1)).\n"
+                        "r1 t(@A,I) :- x(@A,V), range(I,1,100000).\n"
+                        "r2 c(@A,COUNT<V>) :- t(@A,V).",
+                        options),
+              HasSubstr("take more than 4 MiB, after "));
+}
+
+TEST(NdlogLimits, AMessageShowsTheBeginningOfALongValue) {
+  const std::string message =
+      FailureOf("r1 y(@A,L) :- x(@A,V), L := f_first(T), T := \"" + std::string(5000, 'z') + "\".");
+  EXPECT_LT(message.size(), 500u);
+}
+
+TEST(NdlogLimits, DelaysBeyondTheEndOfTimeSaturate) {
+  // A hundred hops of the longest delay there is, and jitter: more than 64 bits of nanoseconds. What would arrive at the
+  // end of time never does.
+  std::string topology;
+  for (int i = 0; i < 130; ++i) topology += "{\"node\":\"n" + std::to_string(i) + "\"}\n";
+  for (int i = 0; i + 1 < 130; ++i) {
+    topology += "{\"link\":[\"n" + std::to_string(i) + "\",\"n" + std::to_string(i + 1) +
+                "\"],\"delay_ns\":86400000000000000,\"jitter_ns\":86400000000000000}\n";
+  }
+  const auto result = RunFromTexts(
+      {"r1 y(@B,V) :- x(@A,B,V).", topology, Inputs({{0, "insert", "x(@n0,n129,1)"}})}, {});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->events, 3);  // INS, DRV, SND
+}
+
+TEST(NdlogReplay, NegativeTransitAndHashesBeyond32BitsAreRefused) {
+  const std::string header = "{\"ndlog_recording\":1,\"seed\":1,\"program\":\"p\"}\n";
+  EXPECT_TRUE(ReadRecording(header + "[0,4,7,5,1,3]\n", "f").ok());
+  for (const char* event : {"[0,4,7,5,1,-3]", "[0,4,-7,5,1,3]", "[0,4,4294967296,5,1,3]",
+                            "[0,4,7,5,-1,3]", "[-1,4,7,5,1]"}) {
+    const auto read = ReadRecording(header + event + "\n", "f");
+    ASSERT_FALSE(read.ok()) << event;
+    EXPECT_EQ(read.error().message, "f:2: no recorded event");
+  }
+}
+
 }  // namespace
 }  // namespace wf::ndlog

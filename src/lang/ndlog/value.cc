@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -113,10 +114,9 @@ class TupleReader {
   }
 
   Result<Value> ReadValue(int depth) {
-    constexpr int kDeepest = 64;
-    if (depth > kDeepest) return Wrong("lists too deep");
     SkipSpace();
     if (Take('[')) {
+      if (depth >= static_cast<int>(kDeepestList)) return Wrong("lists too deep");
       List list;
       SkipSpace();
       if (Take(']')) return Value(std::move(list));
@@ -157,6 +157,41 @@ class TupleReader {
 };
 
 }  // namespace
+
+Value::Value(List list) {
+  auto node = std::make_shared<ListNode>();
+  for (const Value& value : list) {
+    node->weight += value.Weight();
+    node->depth = std::max(node->depth, value.Depth() + 1);
+  }
+  node->items = std::move(list);
+  state_ = std::shared_ptr<const ListNode>(std::move(node));
+}
+
+uint64_t Value::Weight() const {
+  if (const auto* list = std::get_if<std::shared_ptr<const ListNode>>(&state_))
+    return (*list)->weight;
+  return Text() == nullptr ? 1 : 1 + Text()->size();
+}
+
+uint32_t Value::Depth() const {
+  const auto* list = std::get_if<std::shared_ptr<const ListNode>>(&state_);
+  return list == nullptr ? 0 : (*list)->depth;
+}
+
+uint64_t WeightOf(const List& values) {
+  uint64_t weight = 0;
+  for (const Value& value : values) weight += value.Weight();
+  return weight;
+}
+
+std::string Value::Clipped() const {
+  constexpr size_t kMost = 200;
+  std::string text = Shown();
+  if (text.size() <= kMost) return text;
+  text.resize(kMost);
+  return text + "…";
+}
 
 int Value::Rank() const {
   switch (state_.index()) {

@@ -16,6 +16,13 @@ namespace wf::ndlog {
 class Value;
 using List = std::vector<Value>;
 
+// Lists are shared, so one of a few elements may stand for more than any machine holds once it is written out, compared
+// or hashed: [L, L] doubles at every step. What counts is the size written out.
+struct ListNode;
+constexpr uint64_t kHeaviest =
+    1 << 20;  // of a text or list made by a program: elements and characters
+constexpr uint32_t kDeepestList = 64;  // lists in lists: they are walked by recursion
+
 // null, bool, int, double, text or list. Node names are texts. Copies are cheap: lists are shared and never change.
 class Value {
  public:
@@ -24,16 +31,13 @@ class Value {
   explicit Value(int64_t value) : state_(value) {}
   explicit Value(double value) : state_(value) {}
   explicit Value(std::string text) : state_(std::move(text)) {}
-  explicit Value(List list) : state_(std::make_shared<const List>(std::move(list))) {}
+  explicit Value(List list);
 
   const bool* Bool() const { return std::get_if<bool>(&state_); }
   const int64_t* Int() const { return std::get_if<int64_t>(&state_); }
   const double* Double() const { return std::get_if<double>(&state_); }
   const std::string* Text() const { return std::get_if<std::string>(&state_); }
-  const List* AsList() const {
-    const auto* list = std::get_if<std::shared_ptr<const List>>(&state_);
-    return list == nullptr ? nullptr : list->get();
-  }
+  const List* AsList() const;
   bool IsNumber() const { return Int() != nullptr || Double() != nullptr; }
   double Number() const { return Int() != nullptr ? static_cast<double>(*Int()) : *Double(); }
 
@@ -44,12 +48,28 @@ class Value {
   uint64_t Hash() const;  // equal values, equal hashes; the same on every machine
   void Append(std::string& out) const;
   std::string Shown() const;
+  std::string Clipped() const;  // for a message: its beginning, if it is long
+  uint64_t Weight() const;      // elements and characters, written out; at least 1
+  uint32_t Depth() const;       // 0: no list
 
  private:
   int Rank() const;
-  std::variant<std::monostate, bool, int64_t, double, std::string, std::shared_ptr<const List>>
+  std::variant<std::monostate, bool, int64_t, double, std::string, std::shared_ptr<const ListNode>>
       state_;
 };
+
+struct ListNode {
+  List items;
+  uint64_t weight = 1;
+  uint32_t depth = 1;
+};
+
+inline const List* Value::AsList() const {
+  const auto* list = std::get_if<std::shared_ptr<const ListNode>>(&state_);
+  return list == nullptr ? nullptr : &(*list)->items;
+}
+
+uint64_t WeightOf(const List& values);
 
 struct Tuple {
   std::string name;
