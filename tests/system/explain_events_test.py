@@ -6,6 +6,8 @@
 beside the code (src/analysis/provenance)."""
 import gzip
 import json
+import os
+import subprocess
 
 from harness import *
 
@@ -99,6 +101,11 @@ def extract():
         ids = [json.loads(line)["id"] for line in file]
     equal("the raw graph's events, in order", ids, ["req", "m1", "ask", "got", "m2", "ans"])
     equal("explaining them gives the same answer", must(explain(out, "req", "ans")).out, first)
+    equal("nothing is left beside it", os.listdir(os.path.dirname(out)), ["out.jsonl"])
+    bad = explain(path, "req", "ans", "--extract", "/nonexistent/folder/out.jsonl")
+    check("a folder that is not there", bad.code == 3 and bad.out == b"" and "/nonexistent/folder" in bad.error["message"], bad)
+    bad = explain(path, "m1", "ans", "--extract", os.path.join(os.path.dirname(out), "none.jsonl"))
+    equal("without an answer no file", (bad.code, os.listdir(os.path.dirname(out))), (1, ["out.jsonl"]))
 
 
 def refusals():
@@ -108,7 +115,10 @@ def refusals():
     refused("no causal path", 1, explain(path, "m1", "ans"), "m1", "ans")
     refused("an unknown id", 2, explain(path, "nobody", "ans"), "nobody")
     refused("no --to", 2, cli("explain", "--events", path, "--from", "req"), "--to")
-    refused("flags of stored requests", 2, explain(path, "req", "ans", "--baseline"), "--events")
+    for flags in (["abc"], ["--service", "s"], ["--operation", "o"], ["--since", "15m"], ["--until", "1m"], ["--slowest", "3"],
+                  ["--clock", "raw"], ["--resources", "/x"], ["--retain", "1h"], ["--baseline"]):
+        flag = flags[0] if flags[0].startswith("--") else "TRACE_ID"
+        refused(f"{flag}, of stored requests", 2, explain(path, "req", "ans", *flags), "--events", flag)
     refused("two views", 2, explain(path, "req", "ans", "--raw", "--no-aggregate"))
     for name, bad, words in [
             ("a duplicate id", QUEUE + [QUEUE[0]], ["req", "line 7"]),
@@ -119,10 +129,54 @@ def refusals():
             ("more occupants than servers", QUEUE + [event("x", "INS", "n", 50, 60, resource="worker")], ["x", "m2", "worker"]),
             ("a receipt of no message", QUEUE + [event("x", "RCV", "n", 50, 60, "req", tuple="+x")], ["x", "req"])]:
         refused(name, 2, explain(write("bad.jsonl", lines(*bad)), "req", "ans"), *words)
+    event_x = '{"id":"x","type":"INS","node":"n","tuple":"t","start_ns":%s,"end_ns":%s}\n'
+    for name, time, words in [("a float", "1.0", ["x", "start_ns"]), ("an exponent", "1e3", ["x", "start_ns"]),
+                              ("a time beyond 64 bits", "123456789012345678901", ["x", "64 bits"]),
+                              ("an unsigned one", "9223372036854775808", ["x", "start_ns"]),
+                              ("the least of all", "-9223372036854775808", ["x", "start_ns"])]:
+        refused(f"{name} as a time", 2, explain(write("bad.jsonl", lines(*QUEUE) + event_x % (time, time)), "req", "ans"), *words)
+    refused("a float as servers", 2, explain(write("bad.jsonl", '{"resource":"r","servers":2.0}\n'), "req", "ans"), "servers")
     two = lines({"resource": "worker", "servers": 2}, *QUEUE, event("x", "INS", "n", 50, 60, resource="worker"))
     equal("… unless it has two", must(explain(write("two.jsonl", two), "req", "ans")).json["delay_ns"], 100)
     ran = cli("import", path, store=folder())
     check("import names the verb", ran.code == 2 and "explain --events" in ran.error["hint"], ran)
 
 
-run(answer, what_if, retention, extract, refusals)
+def missing_files():
+    """One exit code and one form, whichever verb reads the file."""
+    path, folder_path = "/does/not/exist", os.path.dirname(write("queue.jsonl", lines(*QUEUE)))
+    here = write("here.jsonl", '{"node":"a"}\n')
+    store = folder()
+    commands = {"explain --events": ["explain", "--from", "a", "--to", "b", "--events"],
+                "explain --resources": ["explain", "1", "--resources"], "packets": ["packets", "--out", "/tmp/x.jsonl"],
+                "ndlog": ["ndlog", "run", "--topology", here, "--inputs", here],
+                "ndlog --topology": ["ndlog", "run", here, "--inputs", here, "--topology"],
+                "ndlog --inputs": ["ndlog", "run", here, "--topology", here, "--inputs"],
+                "ndlog replay": ["ndlog", "replay"]}
+    for name, command in commands.items():
+        ran = cli(*command, path, store=store)
+        equal(f"{name}: a file that is not there", (ran.code, ran.out, ran.error["message"]),
+              (2, b"", path + ": No such file or directory"))
+        if name == "packets":
+            continue  # a folder stands for its captures
+        ran = cli(*command, folder_path, store=store)
+        equal(f"{name}: a folder", (ran.code, ran.error["message"]), (2, folder_path + ": Is a directory"))
+
+
+def without_memory():
+    """What a library throws becomes words and an exit code."""
+    def limited(*command):
+        limit = 1_500_000  # KiB of address space
+        return subprocess.run(["sh", "-c", f'ulimit -v {limit}; exec "$@"', "sh", WHEREFORE, *command], capture_output=True,
+                              timeout=60, env=environment())
+    if limited("--version").returncode != 0:
+        return check("a build that needs more address space than that is not asked", True)
+    big = os.path.join(os.path.dirname(write("big.jsonl", "")), "big.jsonl")
+    with open(big, "wb") as file:
+        file.truncate(3 << 30)  # takes no room on the disk
+    ran = limited("explain", "--events", big, "--from", "a", "--to", "b")
+    os.remove(big)
+    check("no memory is an error, no crash", ran.returncode == 3 and ran.stdout == b"" and b"out of memory" in ran.stderr, ran)
+
+
+run(answer, what_if, retention, extract, refusals, missing_files, without_memory)

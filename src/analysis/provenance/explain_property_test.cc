@@ -341,6 +341,24 @@ std::string ExtractIsRight(const RandomCase& c, uint64_t) {
 }
 WF_PROPERTY(Theorems2To5_ExtractIsSoundCompleteValidMinimal, ExtractIsRight, PaperExecution, 30)
 
+// With all that shared the servers, whatever their number.
+std::string ExtractWithSharersExplains(const RandomCase& c, uint64_t) {
+  const auto x = Build(c.list);
+  const auto again =
+      ReadExecution(ExtractEvents(*x, x->Find(c.to), ExtractScope::kServersAlike), "extract");
+  if (!again.ok()) return again.error().message;
+  for (const auto view :
+       {ExplanationView::kRaw, ExplanationView::kPruned, ExplanationView::kMerged}) {
+    const auto whole = Explain(*x, Asked(*x, c, view)),
+               part = Explain(*again, Asked(*again, c, view));
+    if (!part.ok()) return part.error().message;
+    const std::string ours = Shown(*again, *part, view), expected = Shown(*x, *whole, view);
+    if (ours != expected) return "ours\n" + ours + "expected\n" + expected;
+  }
+  return "";
+}
+WF_PROPERTY(ExtractWithSharersGivesTheSameAnswer, ExtractWithSharersExplains, AnyExecution, 24)
+
 // Explaining the extract gives the same answer, with one server a resource.
 std::string ExtractExplains(const RandomCase& c, uint64_t) {
   RandomCase one = c;
