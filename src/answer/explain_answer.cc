@@ -242,8 +242,8 @@ std::vector<std::string> NotesOf(const Shown& shown) {
   if (std::any_of(vertices.begin(), vertices.end(),
                   [](const ExplanationVertex& v) { return v.expired; }))
     notes.push_back(
-        "expired: a cause, or who was before it, may lie further back than was looked; --retain 2h "
-        "looks back two hours");
+        fmt::format("what ended before {} is not looked at; --retain 2h looks further back",
+                    FormatInstant(shown.found.retained_from)));
   return notes;
 }
 

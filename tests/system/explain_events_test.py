@@ -166,14 +166,14 @@ def missing_files():
 def without_memory():
     """What a library throws becomes words and an exit code."""
     def limited(*command):
-        limit = 1_500_000  # KiB of address space
+        limit = 600_000  # KiB of address space
         return subprocess.run(["sh", "-c", f'ulimit -v {limit}; exec "$@"', "sh", WHEREFORE, *command], capture_output=True,
                               timeout=60, env=environment())
     if limited("--version").returncode != 0:
         return check("a build that needs more address space than that is not asked", True)
     big = os.path.join(os.path.dirname(write("big.jsonl", "")), "big.jsonl")
     with open(big, "wb") as file:
-        file.truncate(3 << 30)  # takes no room on the disk
+        file.truncate(1 << 30)  # takes no room on the disk
     ran = limited("explain", "--events", big, "--from", "a", "--to", "b")
     os.remove(big)
     check("no memory is an error, no crash", ran.returncode == 3 and ran.stdout == b"" and b"out of memory" in ran.stderr, ran)

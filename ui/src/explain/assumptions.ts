@@ -47,5 +47,7 @@ export function leftOut(loaded: unknown): string | null {
   const say = (n: number, one: string, rest: string) => n > 0 && parts.push(`${count(n, one)} ${rest}`)
   say(numberOf(l, 'left_out_traces'), 'trace', 'beyond the limit not read')
   say(numberOf(l, 'stretches_cut'), 'wait', 'looked into in part only')
+  say(numberOf(l, 'left_out_queries'), 'wait', 'not looked into: too many')
+  say(numberOf(l, 'traces_refused'), 'trace', 'left out: their events contradict each other')
   return parts.length > 0 ? parts.join(', ') : null
 }
