@@ -1,5 +1,6 @@
 #include "answer/explain_graph.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace wf {
@@ -66,6 +67,36 @@ TEST(ExplainGraph, RequestsAreWhatWasSetOff) {
   EXPECT_EQ(NamedExplanation(example.x, e).nodes[0].requests, 2);
   example.x.causes[1] = 0;  // now both come of m1
   EXPECT_EQ(NamedExplanation(example.x, e).nodes[0].requests, 1);
+}
+
+TEST(ExplainGraph, ManyMembersWithManyEdgesCostNoSquare) {
+  // A hundred thousand that waited, shown as one, behind a thousand others: looking at all of them for each edge would
+  // take minutes.
+  std::string lines = R"({"resource":"pool","servers":200000})"
+                      "\n";
+  constexpr int kWaiters = 100'000, kOthers = 1'000;
+  for (int i = 0; i < kWaiters + kOthers; ++i)
+    lines +=
+        fmt::format(R"({{"id":"e{}","type":"INS","node":"n","tuple":"t","start_ns":{},"end_ns":{},)"
+                    R"("resource":"pool"}})"
+                    "\n",
+                    i, i, i + 1);
+  const auto x = ReadExecution(lines, "f");
+  ASSERT_TRUE(x.ok()) << x.error().message;
+  Explanation e;
+  e.from = e.root = 0;
+  ExplanationVertex waiters;
+  for (uint32_t i = 0; i < kWaiters; ++i) waiters.members.push_back(i);
+  e.vertices.push_back(waiters);
+  for (uint32_t i = 0; i < kOthers; ++i) {
+    ExplanationVertex other;
+    other.members = {kWaiters + i};
+    e.vertices.push_back(other);
+    e.edges.push_back({i + 1, 0, ExplanationEdgeKind::kSequencing, 1});
+  }
+  const ExplainGraph graph = NamedExplanation(*x, e);
+  ASSERT_EQ(graph.links.size(), static_cast<size_t>(kOthers));
+  EXPECT_EQ(graph.links.back().resource, "pool");
 }
 
 TEST(ExplainGraph, TupleNames) {

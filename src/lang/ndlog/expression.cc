@@ -237,6 +237,12 @@ bool InInterval(const Value& x, const Value& low, const Value& high, const std::
   return low < high ? above && below : above || below;
 }
 
+// Sorting or comparing a long list takes as long as looking at some more tuples does, and counts as that.
+void Charge(uint64_t weight, Evaluation& evaluation) {
+  constexpr uint64_t kPartsOfAJoin = 4;
+  evaluation.joins_left -= static_cast<int64_t>(weight / kPartsOfAJoin);
+}
+
 Value Operate(const Expression& e, const List& slots, Evaluation& evaluation) {
   const Value a = Evaluate(e.args[0], slots, evaluation);
   if (!evaluation.fault.empty()) return {};
@@ -253,6 +259,7 @@ Value Operate(const Expression& e, const List& slots, Evaluation& evaluation) {
   }
   const Value b = Evaluate(e.args[1], slots, evaluation);
   if (!evaluation.fault.empty()) return {};
+  Charge(a.Weight() + b.Weight(), evaluation);
   if (e.name == "==") return Value(Same(a, b));
   if (e.name == "!=") return Value(!Same(a, b));
   if (e.name == "<") return Value(a < b);
@@ -306,6 +313,7 @@ Value Evaluate(const Expression& e, const List& slots, Evaluation& evaluation) {
       args.push_back(Evaluate(arg, slots, evaluation));
       if (!evaluation.fault.empty()) return {};
     }
+    Charge(WeightOf(args), evaluation);
     if (e.kind == Expression::Kind::kInterval) {
       out = Value(InInterval(args[0], args[1], args[2], e.name));
     } else if (e.kind == Expression::Kind::kList) {

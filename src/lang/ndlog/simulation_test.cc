@@ -1,5 +1,6 @@
 #include "lang/ndlog/simulation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -413,6 +414,19 @@ TEST(NdlogLimits, OneTupleThatHoldsInTooManyWays) {
   EXPECT_THAT(FailureOf("r1 y(@A,I,T) :- x(@A,V), range(I,1,1000000), "
                         "T := \"0123456789abcdef0123456789abcdef\"."),
               HasSubstr("one tuple makes it derive more than can be held"));
+}
+
+TEST(NdlogLimits, ALongListThatIsSortedAgainAndAgain) {
+  // Few combinations, each of which sorts half a million numbers.
+  std::string program = "r1 y(@A,[1,2,3,4]) :- x(@A,V).\n";
+  for (int i = 0; i < 17; ++i) {
+    program += fmt::format("s{} y{}(@A,M) :- y{}(@A,L), M := f_concat(L,L).\n", i, i + 1,
+                           i == 0 ? "" : std::to_string(i));
+  }
+  program += "r2 z(@A,I,F) :- y17(@A,L), range(I,1,900000), F := f_first(f_sort(L)).";
+  RunOptions options;
+  options.most_joins = 1'000'000;
+  EXPECT_THAT(FailureOf(program, options), HasSubstr("too many combinations of tuples"));
 }
 
 TEST(NdlogLimits, TuplesThatFillTheMemory) {
