@@ -1,7 +1,12 @@
 // `wherefore messages INPUT…`: any input as message text, in order of time, each sighting once.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
 
+#include "analysis/paths/call_pairing.h"
+#include "analysis/paths/clock_skew.h"
 #include "cli/sighting_flags.h"
 #include "cli/verbs.h"
 #include "import/messages/message_text.h"
@@ -12,6 +17,7 @@ namespace {
 
 struct MessagesFlags {
   SightingFlags sightings;
+  bool deskew = false;
 };
 
 // Prints in large pieces. The first is held back until it is full, so that an input which turns out malformed leaves
@@ -56,28 +62,91 @@ void AppendMessageJson(const SightingLine& line, const StringTable& nodes, JsonW
   if (out.empty() || out.back() != '\n') out += '\n';
 }
 
+// One line after another, in whichever form was asked for.
+class SightingPrinter {
+ public:
+  SightingPrinter(const StringTable& nodes, const CommonFlags& common)
+      : nodes_(nodes), json_form_(common.format == "json") {}
+
+  Status Print(const SightingLine& line) {
+    text_.clear();
+    if (json_form_) {
+      AppendMessageJson(line, nodes_, json_, text_);
+    } else {
+      AppendMessageLine(line, nodes_.At(line.sighting.sender), nodes_.At(line.sighting.receiver),
+                        text_);
+    }
+    return printer_.Print(text_);
+  }
+  Status Finish() { return printer_.Flush(); }
+
+ private:
+  const StringTable& nodes_;
+  bool json_form_;
+  JsonWriter json_;
+  std::string text_;
+  LinePrinter printer_;
+};
+
+// Whose clock it was; nobody's for plain lines.
+std::optional<NodeId> WitnessOf(const Sighting& sighting) {
+  if (sighting.by == SightedBy::kCommon) return std::nullopt;
+  return sighting.by == SightedBy::kSender ? sighting.sender : sighting.receiver;
+}
+
+// How far clocks are off shows only in the whole, so the whole is held in memory.
+Status PrintDeskewed(SightingInput& input, const StringTable& nodes, SightingPrinter& printer) {
+  std::vector<SightingLine> lines;
+  std::vector<Call> calls;
+  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  SightingLine line;
+  while (true) {
+    WF_ASSIGN(const bool more, input.Next(line));
+    if (!more) break;
+    pairing.Add(line.sighting);
+    lines.push_back(line);
+  }
+  pairing.Finish();
+  std::sort(calls.begin(), calls.end(),
+            [](const Call& a, const Call& b) { return a.place < b.place; });
+  const ClockSkew skew = EstimateSkew(calls);
+  for (SightingLine& moved : lines) {
+    const std::optional<NodeId> witness = WitnessOf(moved.sighting);
+    const auto offset = witness ? skew.offset_ns.find(*witness) : skew.offset_ns.end();
+    if (offset != skew.offset_ns.end())
+      moved.sighting.time_ns = SaturatingSub(moved.sighting.time_ns, offset->second);
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const SightingLine& a, const SightingLine& b) {
+    return a.sighting.time_ns < b.sighting.time_ns;
+  });
+  for (const SightingLine& moved : lines) WF_TRY(printer.Print(moved));
+  for (const auto& [node, offset] : skew.offset_ns) {
+    if (offset == 0) continue;
+    std::fprintf(stderr, "wherefore: the clock of %s was %s %s, which is taken away\n",
+                 std::string(nodes.At(node)).c_str(),
+                 FormatDuration(offset < 0 ? -offset : offset).c_str(),
+                 offset < 0 ? "behind" : "ahead");
+  }
+  return {};
+}
+
 Status RunMessages(const MessagesFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(SightingOptions options, SightingOptionsOf(flags.sightings));
   options.texts = SightingTexts::kKeep;
   StringTable nodes;
   WF_ASSIGN(const auto input, SightingInput::Open(flags.sightings.inputs, options, nodes));
-  LinePrinter printer;
-  SightingLine line;
-  std::string text;
-  JsonWriter json;
-  while (true) {
-    WF_ASSIGN(const bool more, input->Next(line));
-    if (!more) break;
-    text.clear();
-    if (common.format == "json") {
-      AppendMessageJson(line, nodes, json, text);
-    } else {
-      AppendMessageLine(line, nodes.At(line.sighting.sender), nodes.At(line.sighting.receiver),
-                        text);
+  SightingPrinter printer(nodes, common);
+  if (flags.deskew) {
+    WF_TRY(PrintDeskewed(*input, nodes, printer));
+  } else {
+    SightingLine line;
+    while (true) {
+      WF_ASSIGN(const bool more, input->Next(line));
+      if (!more) break;
+      WF_TRY(printer.Print(line));
     }
-    WF_TRY(printer.Print(text));
   }
-  WF_TRY(printer.Flush());
+  WF_TRY(printer.Finish());
   PrintNotes(*input);
   return {};
 }
@@ -88,6 +157,8 @@ Verb AddMessages(CLI::App& root) {
   Verb verb = MakeVerb(root, "messages", "Captures, mail and message text as message text");
   const auto flags = std::make_shared<MessagesFlags>();
   AddSightingFlags(*verb.app, flags->sightings);
+  verb.app->add_flag("--deskew", flags->deskew,
+                     "estimate how far each node's clock is off, and take it away");
   verb.run = [flags, common = verb.common] { return RunMessages(*flags, *common); };
   return verb;
 }

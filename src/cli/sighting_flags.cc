@@ -12,6 +12,8 @@ void AddSightingFlags(CLI::App& app, SightingFlags& flags) {
   app.add_option("--rename", flags.rename, "a file of lines `old new`: other names for nodes");
   app.add_option("--nodes", flags.nodes,
                  "a file of lines `address[:port] name`: names for the addresses of captures");
+  app.add_flag("--dns-names", flags.dns_names,
+               "addresses of captures get the names that DNS answers in them give");
   app.add_option("--skew", flags.skew,
                  "NODE=±DURATION: added to what the node sighted by its own clock (_SENT, _RCVD); "
                  "may be given again")
@@ -47,6 +49,7 @@ Result<SightingOptions> SightingOptionsOf(const SightingFlags& flags) {
   options.reorder = *reorder;
   options.rename_file = flags.rename;
   options.nodes_file = flags.nodes;
+  options.dns_names = flags.dns_names;
   for (const std::string& text : flags.skew) {
     WF_ASSIGN(const auto skew, ParseSkew(text));
     if (!options.skew.insert(skew).second) {

@@ -17,7 +17,7 @@ struct SightingFlags {
   std::vector<std::string> inputs;
   std::string rename, nodes, reorder = "10s", drop;
   std::vector<std::string> skew;
-  bool lenient = false;
+  bool lenient = false, dns_names = false;
 };
 
 void AddSightingFlags(CLI::App& app, SightingFlags& flags);

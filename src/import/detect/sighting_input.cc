@@ -1,5 +1,6 @@
 #include "import/detect/sighting_input.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <unordered_map>
@@ -13,6 +14,8 @@
 #include "import/messages/node_changes.h"
 #include "import/messages/sighting_sorter.h"
 #include "import/messages/sniffer.h"
+#include "import/pcap/capture_sightings.h"
+#include "import/pcap/node_names.h"
 
 namespace wf {
 namespace {
@@ -22,11 +25,41 @@ struct Run {
   SightingOptions options;
   StringTable& nodes;
   NodeChanges changes;
+  NodeNames node_names;  // of captures
 };
 
-// A mailbox is in no order of time at all: the first hop of a mail may be days before the last of the one in front.
+// A mailbox is in no order of time at all: the first hop of a mail may be days before the last of the one in front. The
+// messages of a capture are told when their end was seen, up to 8 s behind their time.
 Nanos WindowOf(const SightingFile& file, const SightingOptions& options) {
-  return file.kind() == SightingFileKind::kMail ? INT64_MAX : options.reorder;
+  switch (file.kind()) {
+    case SightingFileKind::kMail:
+      return INT64_MAX;
+    case SightingFileKind::kCapture:
+      return std::max(options.reorder, 10 * kSecond);
+    case SightingFileKind::kText:
+      break;
+  }
+  return options.reorder;
+}
+
+// An error about a temporary copy speaks of the file that the user knows.
+Error Renamed(Error error, const std::string& from, const std::string& to) {
+  const size_t at = error.message.find(from);
+  if (from != to && at != std::string::npos) error.message.replace(at, from.size(), to);
+  return error;
+}
+
+// Of what a capture counts, that which says that something was missed or guessed.
+bool IsLoss(std::string_view name) {
+  static constexpr std::string_view kLosses[] = {
+      "truncated_files",   "corrupt_bytes",      "unread_links",
+      "without_time",      "dropped_by_capture", "truncated_packets",
+      "malformed_packets", "cut_packets",        "doubles",
+      "mid_stream",        "forgotten",          "gaps",
+      "gap_bytes",         "resynchronised",     "tls",
+      "unknown",           "not_as_begun",       "hpack_mid_stream",
+      "role_unknown",      "unmatched_returns",  "cancelled"};
+  return std::find(std::begin(kLosses), std::end(kLosses), name) != std::end(kLosses);
 }
 
 void Note(uint64_t count, const char* what, const std::string& name,
@@ -59,6 +92,7 @@ class FileSightings : public SightingSource {
   std::unique_ptr<SightingSource> source_;
   MessageTextReader* text_ = nullptr;  // source_, if it is one
   MailReader* mail_ = nullptr;         // the same
+  CaptureSightings* capture_ = nullptr;
   SightingSorter sorter_;
   SightingLine read_;
   bool ended_ = false;
@@ -81,8 +115,19 @@ Result<std::unique_ptr<FileSightings>> FileSightings::Open(const std::string& pa
       out->source_ = std::move(reader);
       break;
     }
-    case SightingFileKind::kCapture:
-      return BadInput(out->file_->name() + ": captures are not read yet", "");
+    case SightingFileKind::kCapture: {
+      CaptureSightingOptions options;
+      options.names = run.node_names;
+      options.dns_names = run.options.dns_names ? CaptureSightingOptions::DnsNames::kUse
+                                                : CaptureSightingOptions::DnsNames::kIgnore;
+      options.input = input;
+      WF_ASSIGN(const std::string capture, out->file_->Path());
+      auto reader = CaptureSightings::Open(capture, options, run.nodes);
+      if (!reader.ok()) return Renamed(reader.error(), capture, out->file_->name());
+      out->capture_ = reader->get();
+      out->source_ = std::move(*reader);
+      break;
+    }
     case SightingFileKind::kMail: {
       auto reader =
           std::make_unique<MailReader>(out->file_->Bytes(), out->file_->name(), input, run.nodes);
@@ -133,6 +178,14 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
     Note(mail.no_time, " Received headers whose date cannot be read left out", file_->name(),
          notes);
     Note(mail.overlong, " endless lines cut", file_->name(), notes);
+  }
+  if (capture_ != nullptr) {
+    ++counts.captures;
+    for (const CaptureCount& count : capture_->Counts()) {
+      if (notes == nullptr || count.value == 0 || !IsLoss(count.name)) continue;
+      notes->push_back(file_->name() + ": " + std::to_string(count.value) + " " +
+                       std::string(count.meaning));
+    }
   }
   Note(sorter_.late(), " lines are later than --reorder allows, and stand out of order",
        file_->name(), notes);
@@ -199,15 +252,19 @@ Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std
   if (!options.rename_file.empty()) {
     WF_ASSIGN(renames, ReadRenames(options.rename_file));
   }
-  auto impl = std::unique_ptr<Impl>(
-      new Impl{{options, nodes, NodeChanges(std::move(renames), options.skew, nodes)},
-               {},
-               nullptr,
-               DuplicateFilter(options.reorder),
-               {},
-               0,
-               0,
-               {}});
+  NodeNames node_names;
+  if (!options.nodes_file.empty()) {
+    WF_ASSIGN(node_names, NodeNames::Load(options.nodes_file));
+  }
+  auto impl = std::unique_ptr<Impl>(new Impl{
+      {options, nodes, NodeChanges(std::move(renames), options.skew, nodes), std::move(node_names)},
+      {},
+      nullptr,
+      DuplicateFilter(options.reorder),
+      {},
+      0,
+      0,
+      {}});
   if (options.drop) impl->sniffer.emplace(options.drop->per_second, options.drop->queue);
   bool standard_input = false;
   std::vector<SightingSource*> sources;

@@ -42,6 +42,7 @@ struct SightingOptions {
   Nanos reorder = 10 * kSecond;
   std::string rename_file;  // lines `old new`; empty: none
   std::string nodes_file;   // of captures: lines `address[:port] name`; empty: addresses
+  bool dns_names = false;   // of captures: addresses without a name get that of DNS answers in them
   // Added to what a node sighted by its own clock. Lines without _SENT or _RCVD are by a common clock, which is no
   // node's: they are not moved. Names are those after renaming.
   std::map<std::string, Nanos> skew;

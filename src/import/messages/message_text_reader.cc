@@ -71,6 +71,8 @@ Result<bool> MessageTextReader::Next(SightingLine& out) {
     WF_ASSIGN(const bool more, NextLine(line));
     if (!more && !overlong_) return false;
     ++lines_;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (lines_ == 1 && line.substr(0, 3) == kByteOrderMark) line.remove_prefix(3);
     LineKind kind = LineKind::kMalformed;
     if (overlong_) {
       overlong_ = false;

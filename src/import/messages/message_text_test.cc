@@ -142,6 +142,16 @@ TEST(MessageTextReader, LinesKeysAndNumbers) {
   EXPECT_EQ(read.lines[2].sighting.place.line, 6u);  // no line feed at the end
 }
 
+TEST(MessageTextReader, AByteOrderMarkIsPassedOver) {
+  ReadBack read;
+  ReadAll(
+      "\xEF\xBB\xBF"
+      "1 CALL a b 1\n",
+      1000, OnMalformed::kFail, read);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.lines.size(), 1u);
+}
+
 TEST(MessageTextReader, ErrorsNameFileAndLine) {
   ReadBack read;
   ReadAll("1 CALL a b 1\n#\n2 CALLED a b 1\n3 RET b a 1\n", 1000, OnMalformed::kFail, read);
