@@ -4,8 +4,10 @@
 """`wherefore messages`: text, compressed text, mail and folders become one text in order of time, which reads back as
 itself; renames, skew, drops and doubles; errors name file and line."""
 import gzip
+import struct
 
 from harness import *
+from packet_bytes import capture
 
 
 def messages(*arguments, stdin=None):
@@ -152,6 +154,68 @@ def errors():
         check(f"messages.refuses_{name}", code == want and out == "" and err != "", (code, err))
 
 
+def tcp(source, destination, sequence, flags, payload=b""):
+    """An IPv4 packet; flags: 2 SYN, 16 ACK, 24 data."""
+    header = struct.pack(">HHIIBBHHH", source[1], destination[1], sequence, 0, 5 << 4, flags, 65535, 0, 0) + payload
+    return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(header), 0, 0, 64, 6, 0, socket.inet_aton(source[0]),
+                       socket.inet_aton(destination[0])) + header
+
+
+def http_exchange(at_ns, request=b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):
+    client, server = ("10.0.0.1", 40000), ("10.0.0.2", 80)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+    return [(at_ns, tcp(client, server, 100, 2)), (at_ns + 1000, tcp(server, client, 500, 18)),
+            (at_ns + 2000, tcp(client, server, 101, 24, request)),
+            (at_ns + 9000, tcp(server, client, 501, 24, answer))]
+
+
+def captures():
+    packets = http_exchange(20 * SECOND)
+    path = write("web.pcap", capture(packets))
+    lines = [line.split() for line in printed(path).splitlines()]
+    equal("messages.capture", [line[:4] for line in lines],
+          [["20.000002", "CALL", "10.0.0.1", "10.0.0.2"], ["20.000009", "RET", "10.0.0.2", "10.0.0.1"]])
+    check("messages.capture_ids_pair", len({line[4] for line in lines}) == 1, lines)
+    equal("messages.capture_reads_back", printed("-", stdin=printed(path).encode()), printed(path))
+    with open(path, "rb") as file:
+        content = file.read()
+    equal("messages.capture_from_a_pipe", printed("-", stdin=content), printed(path))
+    equal("messages.capture_compressed", printed(write("web.pcap.zst", zstd(content))), printed(path))
+    names = write("names", "10.0.0.2:80 web\n10.0.0.1 client\n")
+    equal("messages.capture_names", [line.split()[2:4] for line in printed(path, "--nodes", names).splitlines()],
+          [["client", "web"], ["web", "client"]])
+    # One sniffer at each end, both by clocks that agree: each message once.
+    other = write("other.pcap", capture([(at + 300, data) for at, data in packets]))
+    code, out, err = messages(path, other)
+    equal("messages.both_ends_captured", (code, out), (0, printed(path)))
+    check("messages.both_ends_captured_said", "2 sightings were there twice" in err, err)
+    mixed = printed(path, write("mixed.txt", "20.000005 MSG a b -\n"))
+    equal("messages.captures_and_text", [line.split()[1] for line in mixed.splitlines()], ["CALL", "MSG", "RET"])
+    code, out, err = messages(write("cut.pcap", content[:-20]))
+    check("messages.cut_capture", code == 0 and " CALL " in out and "middle of a packet" in err, (code, out, err))
+    check("messages.bad_names", messages(path, "--nodes", write("names", "nonsense\n"))[0] == 2)
+
+
+def clocks():
+    """A node whose clock is 40 ms ahead is set right from the calls alone; what is in order stays so."""
+    lines, rng = [], random.Random(7)
+    for i in range(400):
+        at = 100 + i * 0.01
+        there, done = at + 0.0005 + rng.random() * 0.001, at + 0.004 + rng.random() * 0.001
+        back = done + 0.0005 + rng.random() * 0.001
+        lines += [(at, f"CALL_SENT a b {i}"), (there + 0.04, f"CALL_RCVD a b {i}"),
+                  (done + 0.04, f"RET_SENT b a {i}"), (back, f"RET_RCVD b a {i}")]
+    text = "".join(f"{at:.6f} {rest}\n" for at, rest in sorted(lines))
+    code, out, err = messages("-", "--deskew", stdin=text.encode())
+    times = {" ".join(line.split()[1:]): float(line.split()[0]) for line in out.splitlines()}
+    orderly = all(times[f"CALL_SENT a b {i}"] <= times[f"CALL_RCVD a b {i}"] <= times[f"RET_SENT b a {i}"] <=
+                  times[f"RET_RCVD b a {i}"] for i in range(400))
+    check("messages.deskew", code == 0 and len(times) == 1600 and orderly, err)
+    check("messages.deskew_is_said", "the clock of b was 4" in err or "the clock of b was 3" in err, err)
+    in_order = [float(line.split()[0]) for line in out.splitlines()]
+    check("messages.deskew_sorts", in_order == sorted(in_order))
+
+
 def streams():
     """What is in order and old enough comes out while more is coming: memory does not hold the whole."""
     lines = "".join(f"{i}.000000 MSG node-a node-b {i}\n" for i in range(200_000))
@@ -159,4 +223,4 @@ def streams():
     check("messages.long_stream", out == lines, f"{len(out)} of {len(lines)}")
 
 
-run(reading, folders_and_doubles, changes, losses, order, mail, errors, streams)
+run(reading, folders_and_doubles, changes, losses, order, mail, errors, captures, clocks, streams)
