@@ -123,6 +123,9 @@ def measures_agree():
         check(f"{algorithm}: instances agree", close(a["instances"]["false_positive_rate"], fp) and
               close(a["instances"]["false_negative_rate"], fn), (a["instances"], fp, fn))
         for top in a["top"]:
+            border = sorted(true.counts.values(), reverse=True)[top["n"] - 1:top["n"] + 1]
+            if len(set(border)) == 1 and len(border) == 2:
+                continue  # a tie: which of the two is the true N-th, nobody can say
             wanted = [path_metrics.top_missing(true.counts, found.counts, top["n"], t) for t in (0, 0.02, 0.06)]
             got_top = [top["false_negative_rate"], top["within_2_percent"], top["within_6_percent"]]
             if not all(close(x, y) for x, y in zip(wanted, got_top)):
@@ -247,10 +250,12 @@ def choice():
 
 def truth_by_path():
     sightings = []
+    random.seed(9)
     for i in range(100):
         at = SECOND + i * 10 * MILLI
+        begin = at + random.randrange(1, 22 * MILLI)
         call(sightings, at, at + 25 * MILLI, "client", "web", i, f"path=p{i}")
-        call(sightings, at + 12 * MILLI + (i * 7 % 5) * MILLI, at + 20 * MILLI, "web", "db", i, f"path=p{i}")
+        call(sightings, begin, begin + 2 * MILLI, "web", "db", i, f"path=p{i}")
     truth = write("truth.jsonl", "")
     lines = text_of(sightings).splitlines()
     opened = {}

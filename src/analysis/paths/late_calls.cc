@@ -5,8 +5,8 @@
 namespace wf {
 namespace {
 
-// Fewer calls than this say nothing about a spread; then it is enough that each has a candidate.
-constexpr uint64_t kFew = 16;
+// Fewer calls than this are no habit, however they lie.
+constexpr uint64_t kFew = 5;
 // Lost messages leave a few calls of a pair without their parent. Calls after the reply are a habit.
 constexpr double kHabit = 0.2;
 // Delays are gathered if half of the calls have one in a range that holds twice what an even spread would put there.
@@ -57,7 +57,7 @@ bool LateCalls::Caused(NodeId b, NodeId c) const {
   if (static_cast<double>(pair.with_candidates) <
       kHabit * static_cast<double>(pair.nested + pair.alone))
     return false;
-  if (pair.alone < kFew) return pair.with_candidates == pair.alone;
+  if (pair.alone < kFew) return false;
   return 2 * pair.with_candidates >= pair.alone && Gathered(pair);
 }
 

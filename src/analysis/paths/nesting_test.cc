@@ -57,7 +57,6 @@ TEST(Nesting, ComparisonsAreInclusive) {
   trace.Add("B", "C", 9, 12);
   trace.Add("B", "C", 12, 21);
   NestingOptions options;
-  options.after_reply = 0;
   EXPECT_EQ(Parents(trace, options), (std::vector<uint32_t>{kRoot, 0, kRoot, kRoot}));
   options.skew_window = 1;
   EXPECT_EQ(Parents(trace, options), (std::vector<uint32_t>{kRoot, 0, 0, 0}));
