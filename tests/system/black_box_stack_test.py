@@ -80,7 +80,7 @@ def of_a_real_stack():
         accuracy = answer["accuracy"]
         print(f"# delay {delay}: {accuracy['edges']} {accuracy['traces']} parallelism {answer['parallelism']:.2f}")
         equal(f"delay {delay}: linked, since calls have returns", answer["algorithm"], "linking")
-        check(f"delay {delay}: nearly all requests come out whole", accuracy["traces"]["share"] >= 0.9, accuracy)
+        check(f"delay {delay}: most requests come out whole", accuracy["traces"]["share"] >= 0.8, accuracy)
         named = json.loads(wherefore("paths", path, "--nodes", names(home), "--top", "0", "--format", "json").stdout)
         equal(f"delay {delay}: nodes have names", named["patterns"][0]["client"], "client")
         found[delay] = latencies(named)
