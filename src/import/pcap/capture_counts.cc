@@ -22,6 +22,8 @@ std::vector<CaptureCount> NamedCounts(const CaptureCounts& c) {
       {"mid_stream", "connections whose beginning was not captured", c.mid_stream},
       {"ports_reused", "connections over the ports of an earlier one", c.ports_reused},
       {"forgotten", "idle connections forgotten for want of room", c.forgotten},
+      {"dropped_held", "times that incomplete messages were given up for want of memory",
+       c.dropped_held},
       {"retransmitted", "packets whose bytes had been seen", c.retransmitted},
       {"out_of_order", "packets that came behind later ones", c.out_of_order},
       {"gaps", "places where bytes of a connection are missing", c.gaps},

@@ -15,7 +15,7 @@ struct CaptureCounts {
   int64_t not_ip = 0, truncated_packets = 0, malformed_packets = 0, fragments = 0;
   int64_t other_protocols = 0, cut_packets = 0, doubles = 0;
   // Connections.
-  int64_t connections = 0, mid_stream = 0, ports_reused = 0, forgotten = 0;
+  int64_t connections = 0, mid_stream = 0, ports_reused = 0, forgotten = 0, dropped_held = 0;
   int64_t retransmitted = 0, out_of_order = 0, gaps = 0, gap_bytes = 0, resynchronised = 0;
   // Protocols, by connection or, without one, by datagram.
   int64_t http1 = 0, http2 = 0, grpc = 0, redis = 0, postgresql = 0, mysql = 0, kafka = 0, dns = 0;

@@ -19,6 +19,9 @@ std::optional<LinkType> LinkTypeOf(int dlt) {
       return LinkType::kRawIp;
     case DLT_LINUX_SLL:
       return LinkType::kLinuxCooked;
+    case DLT_NULL:
+    case DLT_LOOP:
+      return LinkType::kLoopback;
     case DLT_LINUX_SLL2:
       return LinkType::kLinuxCooked2;
     default:

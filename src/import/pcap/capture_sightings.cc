@@ -79,6 +79,7 @@ class CaptureSightings::Impl {
         names_(options.names),
         input_(options.input),
         most_connections_(std::max<size_t>(options.most_connections, 1)),
+        most_held_(options.most_held_bytes),
         nodes_(nodes) {}
 
   NodeNames& names() { return names_; }
@@ -137,6 +138,11 @@ class CaptureSightings::Impl {
     retired_.emplace_back(slot, connections_.At(slot).number);
   }
   void RemoveRetired();
+  void Remove(uint32_t slot) {
+    held_ -= connections_.At(slot).held;
+    connections_.Remove(slot);
+  }
+  void CountHeld(Connection& connection);
   void End();
   void Tell(const WireMessage& message, SightingLine& line);
   void TellDatagram(const WireMessage& message, SightingLine& line);
@@ -145,7 +151,8 @@ class CaptureSightings::Impl {
   std::unique_ptr<CaptureStream> packets_;
   NodeNames names_;
   uint32_t input_;
-  size_t most_connections_;
+  size_t most_connections_, most_held_;
+  size_t held_ = 0;  // by all connections
   StringTable& nodes_;
 
   PacketHeaders headers_;
@@ -267,6 +274,19 @@ void CaptureSightings::Impl::ReceiveTcp(Nanos time_ns) {
   if (connection.tcp.conversation().untold_since() < time_ns - kDialoguePatience)
     connection.tcp.conversation().TellOpenCalls(time_ns);
   connection.tcp.Receive(from, segment);
+  CountHeld(connection);
+}
+
+void CaptureSightings::Impl::CountHeld(Connection& connection) {
+  const size_t held = connection.tcp.held_bytes();
+  if (held == connection.held) return;
+  held_ += held - connection.held;
+  connection.held = held;
+  if (held_ <= most_held_) return;
+  ++counts_.dropped_held;
+  connection.tcp.DropHeld();
+  held_ += connection.tcp.held_bytes() - connection.held;
+  connection.held = connection.tcp.held_bytes();
 }
 
 void CaptureSightings::Impl::ReceiveUdp(Nanos time_ns) {
@@ -336,6 +356,7 @@ void CaptureSightings::Impl::LetSleep() {
     Connection& connection = connections_.At(slot);
     if (now_ - connection.heard < kDialoguePatience) return;
     connection.tcp.Quiet();
+    CountHeld(connection);
     connections_.Sleep(slot);
     if (connection.tcp.closed()) Retire(slot);
   }
@@ -345,8 +366,7 @@ void CaptureSightings::Impl::RemoveRetired() {
   for (const auto& [slot, number] : retired_) {
     // Unless it was heard of again meanwhile, or has been removed.
     const Connection* connection = connections_.Get(slot);
-    if (connection != nullptr && connection->number == number && connection->asleep)
-      connections_.Remove(slot);
+    if (connection != nullptr && connection->number == number && connection->asleep) Remove(slot);
   }
   retired_.clear();
 }

@@ -28,6 +28,7 @@ struct CaptureSightingOptions {
   // Addresses without a name get that which DNS answers in the capture give them. The capture is read twice.
   enum class DnsNames : uint8_t { kIgnore, kUse } dns_names = DnsNames::kIgnore;
   uint32_t input = 1;                 // place on the command line, for Place
+  size_t most_held_bytes = 64 << 20;  // of all connections, waiting for what is missing
   size_t most_connections = 1 << 17;  // about 200 MB if all are open
 };
 

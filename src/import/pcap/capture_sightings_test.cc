@@ -272,7 +272,17 @@ TEST(CaptureSightings, OneWayCapturesTellTheirHalf) {
   for (const BuiltPacket& packet : talk.packets())
     (Read16(packet.bytes, 22) == 80 ? forth : back).push_back(packet);
   EXPECT_EQ(ReadBytes(CaptureFile(forth)).bare, (Lines{"CALL 1 36", "CALL 2 36"}));
-  EXPECT_EQ(ReadBytes(CaptureFile(back)).bare, (Lines{"RET 1 49 unmatched", "RET 2 59 unmatched"}));
+  const ReadCapture server = ReadBytes(CaptureFile(back));
+  EXPECT_EQ(server.bare, (Lines{"RET 1 49", "RET 2 59"}));
+  EXPECT_EQ(server.counts.unmatched_returns, 2);
+  // Two files with a half each, as of two interfaces: the ids agree.
+  const auto id = [](const std::string& line) {
+    const size_t at = line.find("40000.80.");
+    return line.substr(at, line.find(' ', at) - at);
+  };
+  const ReadCapture client = ReadBytes(CaptureFile(forth));
+  EXPECT_EQ(id(client.full[0]), id(server.full[0]));
+  EXPECT_EQ(id(client.full[1]), id(server.full[1]));
 }
 
 TEST(CaptureSightings, RolesBySynByPortOrNone) {
@@ -345,6 +355,21 @@ TEST(CaptureSightings, TooManyConnectionsAreForgottenAndCounted) {
   EXPECT_EQ(read.counts.calls, 50);
   EXPECT_EQ(read.counts.forgotten, 42);
   EXPECT_EQ(read.counts.connections, 50);
+}
+
+TEST(CaptureSightings, HeldBytesOfAllConnectionsAreBounded) {
+  std::vector<BuiltPacket> packets;
+  for (uint16_t i = 0; i < 40; ++i) {
+    TalkBuilder talk(80, static_cast<uint16_t>(40000 + i));
+    // A head that never ends, and a hole.
+    talk.Open().Client("GET /" + std::string(900, 'x')).Miss(0, 10).Client(std::string(1000, 'y'));
+    packets.insert(packets.end(), talk.packets().begin(), talk.packets().end());
+  }
+  CaptureSightingOptions options;
+  options.most_held_bytes = 10'000;
+  const ReadCapture read = ReadBytes(CaptureFile(packets), options);
+  EXPECT_GT(read.counts.dropped_held, 20);
+  EXPECT_EQ(ReadBytes(CaptureFile(packets)).counts.dropped_held, 0);
 }
 
 TEST(CaptureSightings, NamesFromAFile) {

@@ -38,8 +38,8 @@ std::string BigEndianCapture(uint32_t link, const std::string& packet) {
 TEST(Capture, NanosecondsAndLengthsSurviveTheFile) {
   const std::string path = TempFile("whole.pcap");
   const Nanos time = 1'794'643'200'123'456'789;
-  for (const LinkType link :
-       {LinkType::kEthernet, LinkType::kRawIp, LinkType::kLinuxCooked, LinkType::kLinuxCooked2}) {
+  for (const LinkType link : {LinkType::kEthernet, LinkType::kRawIp, LinkType::kLinuxCooked,
+                              LinkType::kLinuxCooked2, LinkType::kLoopback}) {
     auto writer = CaptureWriter::Create(path, link, 8);
     ASSERT_TRUE(writer.ok());
     (*writer)->Write(time, "12345");

@@ -19,6 +19,8 @@ int DltOf(LinkType link) {
       return DLT_LINUX_SLL;
     case LinkType::kLinuxCooked2:
       return DLT_LINUX_SLL2;
+    case LinkType::kLoopback:
+      return DLT_NULL;
   }
   return DLT_RAW;
 }

@@ -119,6 +119,9 @@ std::optional<LinkType> LinkTypeOfFile(uint32_t number) {
       return LinkType::kRawIp;
     case 113:
       return LinkType::kLinuxCooked;
+    case 0:
+    case 108:
+      return LinkType::kLoopback;
     case 276:
       return LinkType::kLinuxCooked2;
     default:

@@ -62,6 +62,7 @@ void ConnectionTable::Renew(uint32_t slot) {
   Connection& renewed = *slots_[slot];
   renewed.hash = old->hash;
   renewed.number = ++added_;
+  renewed.held = old->held;
   renewed.heard = old->heard;
   renewed.asleep = old->asleep;
   renewed.newer = old->newer;

@@ -32,6 +32,7 @@ struct Connection {
   IpAddress addresses[2];
   NodeId nodes[2] = {0, 0};
   uint32_t datagrams[2] = {0, 0};  // stand for sequence numbers where there are none
+  size_t held = 0;                 // bytes, as last counted
   Nanos heard = 0;                 // last, roughly
   bool asleep = false;
   uint32_t newer = 0, older = 0;  // neighbours in the list it is in; slots

@@ -105,6 +105,7 @@ void Conversation::Undecided(End from, std::string_view bytes, Nanos time_ns, ui
     // What came before it has no beginning in this protocol.
     if (found != Protocol::kBlind && found != Protocol::kUndecided) {
       pieces_.clear();
+      kept_ = 0;
       gap_[0] = gap_[1] = 0;
     }
   }
@@ -158,6 +159,11 @@ void Conversation::Change(End from, std::string_view rest, Nanos time_ns, uint32
   if (next != Protocol::kUndecided) Decide(next);
   if (!ahead.empty()) Data(other, ahead, ahead_time, ahead_sequence);
   if (!kept.empty()) Data(from, kept, time_ns, sequence);
+}
+
+void Conversation::DropHeld() {
+  Settle();
+  if (dialogue_ != nullptr) dialogue_->DropHeld();
 }
 
 void Conversation::Gap(End from, uint32_t bytes) {

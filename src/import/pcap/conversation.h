@@ -40,6 +40,9 @@ class Conversation {
     return dialogue_ != nullptr ? dialogue_->untold_since() : std::numeric_limits<Nanos>::max();
   }
   void TellOpenCalls(Nanos now) { dialogue_->TellOpenCalls(now); }
+  size_t held_bytes() const { return kept_ + (dialogue_ != nullptr ? dialogue_->HeldBytes() : 0); }
+  // Gives up what is held of messages that are not complete.
+  void DropHeld();
   Protocol protocol() const {
     return dialogue_ != nullptr ? dialogue_->protocol() : Protocol::kUndecided;
   }

@@ -138,6 +138,12 @@ size_t Dialogue::Data(End from, std::string_view bytes, Nanos time_ns, uint32_t 
   return bytes.size();
 }
 
+void Dialogue::DropHeld() {
+  for (const End end : {End{0}, End{1}}) {
+    if (!streams_[end].held.empty()) LoseWay(end);
+  }
+}
+
 void Dialogue::Gap(End from, uint32_t bytes) {
   Stream& s = streams_[from];
   if (!s.lost && s.held.empty() && s.skip >= bytes) {

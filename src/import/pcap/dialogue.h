@@ -63,6 +63,10 @@ struct DialogueContext {
   bool client_guessed = false;          // by the ports: contents know better
   bool from_start[2] = {false, false};  // the end's first byte was captured
   uint16_t ports[2] = {0, 0};
+  // Of a capture that shows only what this end sends: the sequence number of the other's first byte that its latest data
+  // answers, by acknowledgements. Another file may hold the other half; the ids then agree.
+  bool one_way[2] = {false, false};
+  uint32_t answers_from[2] = {0, 0};
 };
 
 // A message that is still not complete after this long is told without its size, so that lines come no later than the
@@ -99,6 +103,8 @@ class Dialogue {
   std::string TakeHeld(End end) { return std::move(streams_[end].held); }
   uint32_t UnreadSequence(End end) const { return streams_[end].sequence; }
   Nanos HeldTime(End end) const { return streams_[end].held_time; }
+  // Gives up the beginnings of units that are held.
+  void DropHeld();
   size_t HeldBytes() const { return streams_[0].held.size() + streams_[1].held.size(); }
 
  protected:
@@ -149,6 +155,11 @@ class Dialogue {
   }
   static constexpr Nanos kNothingUntold = std::numeric_limits<Nanos>::max();
   void set_untold_since(Nanos time_ns) { untold_since_ = time_ns; }
+  // Told without a call, but with the id that the call has where it was captured.
+  void EmitHalf(uint32_t id, Nanos time_ns, int64_t bytes) {
+    ++counts().unmatched_returns;
+    EmitReturn(id, time_ns, bytes);
+  }
   CaptureCounts& counts() { return *context_.counts; }
   DialogueContext& context() { return context_; }
   void set_protocol(Protocol protocol) { protocol_ = protocol; }

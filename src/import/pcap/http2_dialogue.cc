@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kHead = 9;
 constexpr uint32_t kLongestFrame = 1 << 20;  // allowed: 16 MB; seen: 16 KiB, gRPC up to 1 MB
-constexpr size_t kMostStreams = 16384;
+constexpr size_t kMostStreams = 4096;
 constexpr uint8_t kData = 0, kHeaders = 1, kPriority = 2, kReset = 3, kSettings = 4,
                   kPushPromise = 5, kPing = 6, kGoAway = 7, kWindowUpdate = 8, kContinuation = 9;
 constexpr uint8_t kEndStream = 0x1, kEndHeaders = 0x4, kPadded = 0x8, kHasPriority = 0x20;

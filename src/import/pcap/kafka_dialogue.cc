@@ -13,7 +13,7 @@ constexpr uint16_t kProduce = 0;
 constexpr uint16_t kFlexibleProduce = 9;  // from this version on, fields are compact and tagged
 constexpr size_t kHead = 14;  // size, key, version, correlation id, length of the client's name
 constexpr size_t kLongestName = 1024;
-constexpr size_t kMostOpen = 65536;
+constexpr size_t kMostOpen = 4096;
 
 }  // namespace
 

@@ -51,7 +51,9 @@ void OrderedDialogue::ReplyBegins() {
   }
   const bool unsure = pipelined_ && (replies_lost_ || requests_lost_);
   if (unsure || exchanges_.empty()) {
-    reply_.exchange.id = FirstSequence(OtherEnd(context().client));
+    const End server = OtherEnd(context().client);
+    reply_.other_half = context().one_way[server];
+    reply_.exchange.id = reply_.other_half ? context().answers_from[server] : FirstSequence(server);
     return;
   }
   reply_.matched = true;
@@ -67,6 +69,8 @@ void OrderedDialogue::ReplyEnds() {
   if (request_.open && reply_.matched && reply_.exchange.id == request_.id) TellRequest(-1);
   if (reply_.matched) {
     EmitReturn(reply_.exchange.id, time_ns, reply_.bytes);
+  } else if (reply_.other_half) {
+    EmitHalf(reply_.exchange.id, time_ns, reply_.bytes);
   } else {
     EmitStrayReturn(reply_.exchange.id, time_ns, reply_.bytes);
   }

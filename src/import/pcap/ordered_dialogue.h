@@ -34,6 +34,7 @@ class OrderedDialogue : public Dialogue {
   };
   struct Reply {
     bool open = false, matched = false, until_turn = false;
+    bool other_half = false;  // the request was captured elsewhere, if at all
     Exchange exchange;
     int64_t bytes = 0;
   };

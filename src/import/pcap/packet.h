@@ -17,6 +17,7 @@ enum class LinkType : uint8_t {
   kRawIp,         // LINKTYPE_RAW (101), LINKTYPE_IPV4 (228), LINKTYPE_IPV6 (229)
   kLinuxCooked,   // LINKTYPE_LINUX_SLL (113): captures of "any" interface
   kLinuxCooked2,  // LINKTYPE_LINUX_SLL2 (276): the same, with the interface's number
+  kLoopback,      // LINKTYPE_NULL (0), LINKTYPE_LOOP (108): of BSD and macOS, four bytes before IP
 };
 
 // As seen by the machine that captured. Only Linux cooked captures tell.

@@ -39,6 +39,10 @@ PacketFault SkipLink(LinkType link, std::string_view bytes, PacketHeaders& out, 
     case LinkType::kRawIp:
       at = 0;
       return PacketFault::kNone;
+    case LinkType::kLoopback:
+      if (bytes.size() < 4) return PacketFault::kTruncated;
+      at = 4;
+      return PacketFault::kNone;
     case LinkType::kEthernet:
       if (bytes.size() < 14) return PacketFault::kTruncated;
       type = Read16(bytes, 12);

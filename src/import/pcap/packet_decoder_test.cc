@@ -73,6 +73,13 @@ TEST(PacketDecoder, LinuxCookedTellsDirectionAndInterface) {
             Hex("0800 0000 00000007 0001 04 00 0000000000000000"));
 }
 
+TEST(PacketDecoder, LoopbackOfBsdHasFourBytesBeforeIp) {
+  PacketHeaders h;
+  ASSERT_EQ(DecodePacket(LinkType::kLoopback, Hex("02000000") + Hex(kUdp4), h), PacketFault::kNone);
+  EXPECT_EQ(h.payload, "hi!");
+  EXPECT_EQ(DecodePacket(LinkType::kLoopback, "abc", h), PacketFault::kTruncated);
+}
+
 TEST(PacketDecoder, TcpOverIpv6BehindExtensionHeaders) {
   PacketHeaders h;
   const std::string bytes =

@@ -26,8 +26,9 @@ void Decode(wf::LinkType link, std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  for (const wf::LinkType link : {wf::LinkType::kEthernet, wf::LinkType::kRawIp,
-                                  wf::LinkType::kLinuxCooked, wf::LinkType::kLinuxCooked2}) {
+  for (const wf::LinkType link :
+       {wf::LinkType::kEthernet, wf::LinkType::kRawIp, wf::LinkType::kLinuxCooked,
+        wf::LinkType::kLinuxCooked2, wf::LinkType::kLoopback}) {
     Decode(link, input);
   }
   const auto reader = wf::CaptureReader::OpenBytes(input, "fuzz");

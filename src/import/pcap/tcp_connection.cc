@@ -38,6 +38,7 @@ void TcpConnection::Synchronise(End from, const TcpSegment& segment) {
   stream.started = stream.synchronised = true;
   stream.initial = segment.sequence;
   stream.next = segment.sequence + 1;
+  stream.acknowledged = segment.acknowledgement;
   context_.from_start[from] = true;
   context_.client = (segment.flags & kTcpAck) != 0 ? OtherEnd(from) : from;
   context_.client_guessed = false;
@@ -77,6 +78,7 @@ void TcpConnection::Receive(End from, const TcpSegment& captured) {
   } else if (!me.started) {
     me.started = true;
     me.next = segment.sequence;
+    me.acknowledged = segment.acknowledgement;
   }
   const uint32_t fin = (segment.flags & kTcpFin) != 0 ? 1 : 0;
   if ((segment.flags & kTcpRst) != 0) {
@@ -159,6 +161,11 @@ void TcpConnection::Deliver(End from, const TcpSegment& segment) {
   if (me.closed) return;  // nothing is sent behind a FIN
   if (!segment.payload.empty()) {
     const uint32_t sequence = me.next;
+    context_.one_way[from] = !ends_[OtherEnd(from)].started;
+    if (segment.acknowledgement != me.acknowledged) {
+      context_.answers_from[from] = me.acknowledged;
+      me.acknowledged = segment.acknowledgement;
+    }
     me.next += static_cast<uint32_t>(segment.payload.size());
     conversation_.Data(from, segment.payload, segment.time_ns, sequence);
   }
@@ -246,6 +253,11 @@ void TcpConnection::GiveUpOne() {
   }
   while (DeliverHeld(0) || DeliverHeld(1)) {
   }
+}
+
+void TcpConnection::DropHeld() {
+  while (EarliestHeld() != kNoEnd) GiveUpOne();
+  conversation_.DropHeld();
 }
 
 void TcpConnection::Quiet() {

@@ -42,7 +42,10 @@ class TcpConnection {
   void Finish();
 
   bool closed() const { return reset_ || (ends_[0].closed && ends_[1].closed); }
-  size_t held_bytes() const { return held_bytes_; }
+  // Of segments, and of messages that are not complete.
+  size_t held_bytes() const { return held_bytes_ + conversation_.held_bytes(); }
+  // Gives up what is held, and the place in the streams with it.
+  void DropHeld();
   Conversation& conversation() { return conversation_; }
 
  private:
@@ -58,8 +61,9 @@ class TcpConnection {
   };
   struct Stream {
     bool started = false, synchronised = false, closed = false;
-    uint32_t initial = 0;  // sequence number of the SYN
-    uint32_t next = 0;     // of the first byte that was not handed on
+    uint32_t initial = 0;       // sequence number of the SYN
+    uint32_t next = 0;          // of the first byte that was not handed on
+    uint32_t acknowledged = 0;  // of the other end, with the latest data
     uint32_t recent_at = 0;
     std::array<Recent, 8> recent;
     std::vector<Held> held;  // by sequence number
