@@ -189,6 +189,8 @@ def captures():
     code, out, err = messages(path, other)
     equal("messages.both_ends_captured", (code, out), (0, printed(path)))
     check("messages.both_ends_captured_said", "2 sightings were there twice" in err, err)
+    other = write("other.pcap", capture([(at + 50_000_000, data) for at, data in packets]))
+    equal("messages.both_ends_captured_by_clocks_that_differ", printed(path, other), printed(path))
     mixed = printed(path, write("mixed.txt", "20.000005 MSG a b -\n"))
     equal("messages.captures_and_text", [line.split()[1] for line in mixed.splitlines()], ["CALL", "MSG", "RET"])
     code, out, err = messages(write("cut.pcap", content[:-20]))

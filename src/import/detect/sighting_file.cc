@@ -25,15 +25,22 @@ bool IsCapture(std::string_view bytes) {
                      [&](std::string_view magic) { return bytes.substr(0, 4) == magic; });
 }
 
-// mbox begins with `From `; a single mail with a header.
+// mbox begins with `From `; a single mail with a header that mails begin with.
 bool IsMail(std::string_view bytes) {
   while (!bytes.empty() && (bytes[0] == '\n' || bytes[0] == '\r')) bytes.remove_prefix(1);
   if (bytes.substr(0, 5) == "From ") return true;
-  size_t at = 0;
-  const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-  if (bytes.empty() || !letter(bytes[0])) return false;
-  while (at < bytes.size() && (letter(bytes[at]) || bytes[at] == '-')) ++at;
-  return at < bytes.size() && bytes[at] == ':';
+  static constexpr std::string_view kHeaders[] = {
+      "received",     "return-path", "delivered-to", "envelope-to", "from",
+      "to",           "subject",     "date",         "message-id",  "reply-to",
+      "mime-version", "x-",          "arc-",         "dkim-",       "authentication-results",
+      "received-spf"};
+  const size_t colon = bytes.find_first_of(": \n");
+  if (colon == std::string_view::npos || bytes[colon] != ':') return false;
+  std::string name(bytes.substr(0, colon));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::any_of(std::begin(kHeaders), std::end(kHeaders), [&](std::string_view header) {
+    return header.back() == '-' ? name.compare(0, header.size(), header) == 0 : name == header;
+  });
 }
 
 Result<SightingFileKind> KindOf(std::string_view bytes, const std::string& name) {

@@ -110,6 +110,15 @@ TEST_F(SightingInputTest, MailIsNumberedAsItIsPrinted) {
   EXPECT_EQ(counts_.mailboxes, 1u);
 }
 
+TEST_F(SightingInputTest, ASingleMailIsMailAndALineWithAColonIsNot) {
+  const std::string mail = "Received: from a by b; 2 Jun 2003 17:30:05 +0000\n\n";
+  EXPECT_EQ(Read({Write("1", "Return-Path: <x>\n" + mail)}), Lines{"1:1 1054575005 a"});
+  EXPECT_EQ(Read({Write("2", "X-Mailer: x\n" + mail)}), Lines{"1:1 1054575005 a"});
+  const std::string text = Write("3", "note: not a mail\n");
+  EXPECT_TRUE(Read({text}).empty());
+  EXPECT_EQ(error_.substr(0, text.size() + 3), text + ":1:");
+}
+
 TEST_F(SightingInputTest, ErrorsNameFileAndLine) {
   const std::string path = Write("a", "1 CALL a b 1\n2 HELLO a b 1\n");
   Read({path});
@@ -127,8 +136,7 @@ TEST_F(SightingInputTest, ErrorsNameFileAndLine) {
 TEST_F(SightingInputTest, WhatIsNoInput) {
   StringTable nodes;
   EXPECT_EQ(SightingInput::Open({}, {}, nodes).error().code, ErrorCode::kBadInput);
-  EXPECT_EQ(SightingInput::Open({folder_ + "/none"}, {}, nodes).error().code,
-            ErrorCode::kBadInput);
+  EXPECT_EQ(SightingInput::Open({folder_ + "/none"}, {}, nodes).error().code, ErrorCode::kBadInput);
   EXPECT_EQ(SightingInput::Open({folder_}, {}, nodes).error().code, ErrorCode::kBadInput);
   const std::string json = Write("a.json", "{\"data\": []}");
   EXPECT_NE(SightingInput::Open({json}, {}, nodes).error().hint.find("import"), std::string::npos);

@@ -61,11 +61,23 @@ bool DuplicateFilter::Judge(Record& record, const Sighting& s, uint32_t file) {
   uint32_t& first = record.file[kind][by];
   const Nanos last = record.last_ns;
   record.last_ns = s.time_ns;
+  const uint64_t bit = uint64_t{1} << (file % 64);
   if (s.kind == MessageKind::kCall && first != 0) {
     const uint32_t(&returns)[3] = record.file[static_cast<size_t>(MessageKind::kReturn)];
-    if ((returns[0] | returns[1] | returns[2]) != 0) {  // the id is used again
+    const bool returned = (returns[0] | returns[1] | returns[2]) != 0;
+    const bool again = s.conn == 0 || s.conn != record.conn || (record.askers & bit) != 0 ||
+                       SaturatingSub(s.time_ns, record.asked_ns) > window_;
+    if (returned && again) {  // the id is used again
       std::fill(&record.file[0][0], &record.file[0][0] + 9, 0u);
+      record.askers = 0;
     }
+  }
+  if (s.kind == MessageKind::kCall) {
+    if (first == 0) {
+      record.conn = s.conn;
+      record.asked_ns = s.time_ns;
+    }
+    record.askers |= bit;
   }
   if (s.kind == MessageKind::kMessage &&
       (first == file || SaturatingSub(s.time_ns, last) > window_))

@@ -2,7 +2,8 @@
 // port, is let through once.
 //
 // Same: kind, clock, sender, receiver and id. A request is a double until its return has been seen, a return until the
-// next request, one-way messages within the window of time. With unknown ids nothing tells two messages apart but their
+// next request, one-way messages within the window of time. Where both lines name one connection (captures do), a request
+// is a double within the window even behind the return: the clocks of two sniffers may differ by more than a call lasts. With unknown ids nothing tells two messages apart but their
 // time, so only exactly equal lines are doubles. Sightings again in the same file are let through: those are
 // retransmissions, which pairing counts.
 //
@@ -34,7 +35,9 @@ class DuplicateFilter {
     uint64_t id = 0;
     NodeId from = 0, to = 0;  // caller and callee; of one-way messages sender and receiver
     uint32_t file[3][3] = {};
-    Nanos last_ns = 0;
+    Nanos last_ns = 0, asked_ns = 0;  // the last sighting; the request
+    uint64_t conn = 0;                // of the request
+    uint64_t askers = 0;              // files that showed the request, by bit of their number
     bool used = false;
   };
   Record& Find(uint64_t id, NodeId from, NodeId to);

@@ -149,6 +149,23 @@ TEST(DuplicateFilter, EachEndsSightingsAreNotTheSame) {
   EXPECT_FALSE(filter.IsDuplicate(Of(4, kReturn, 2, 1, 7, SightedBy::kReceiver), 1));
 }
 
+TEST(DuplicateFilter, SniffersWhoseClocksDifferByMoreThanACall) {
+  DuplicateFilter filter(100);
+  const auto on = [](uint64_t conn, Sighting s) {
+    s.conn = conn;
+    return s;
+  };
+  EXPECT_FALSE(filter.IsDuplicate(on(5, Of(1, kCall, 1, 2, 7)), 1));
+  EXPECT_FALSE(filter.IsDuplicate(on(5, Of(2, kReturn, 2, 1, 7)), 1));
+  EXPECT_TRUE(filter.IsDuplicate(on(5, Of(50, kCall, 1, 2, 7)), 2));
+  EXPECT_TRUE(filter.IsDuplicate(on(5, Of(51, kReturn, 2, 1, 7)), 2));
+  EXPECT_FALSE(filter.IsDuplicate(on(5, Of(60, kCall, 1, 2, 7)), 2));  // used again
+  EXPECT_FALSE(filter.IsDuplicate(on(5, Of(61, kReturn, 2, 1, 7)), 2));
+  EXPECT_FALSE(filter.IsDuplicate(on(6, Of(62, kCall, 1, 2, 7)), 3));  // another connection
+  EXPECT_FALSE(filter.IsDuplicate(on(6, Of(63, kReturn, 2, 1, 7)), 3));
+  EXPECT_FALSE(filter.IsDuplicate(on(6, Of(300, kCall, 1, 2, 7)), 1));  // long ago
+}
+
 TEST(DuplicateFilter, OneWayMessagesWithinTheWindow) {
   DuplicateFilter filter(100);
   EXPECT_FALSE(filter.IsDuplicate(Of(1, kMessage, 1, 2, 7), 1));
