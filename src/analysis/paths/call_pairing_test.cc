@@ -276,6 +276,26 @@ TEST(CallPairing, GivesUpAfterTwoHours) {
   EXPECT_FALSE(paired.calls.at(1).returned);
 }
 
+TEST(CallPairing, WhatWaitsIsBounded) {
+  PairingOptions options;
+  options.settle = 100;
+  options.settle_calls = 5;
+  size_t calls = 0, most = 0;
+  CallPairing pairing(options, [&](const Call& call) { calls += call.returned ? 1 : 0; });
+  for (int i = 0; i < 2000; ++i) {  // senders only: the other end could always show more
+    for (Sighting s : Read(std::to_string(10 * i) + " CALL_SENT A B " + std::to_string(i) + "; " +
+                           std::to_string(10 * i + 3) + " RET_SENT B A " + std::to_string(i))) {
+      pairing.Add(s);
+      most = std::max(most, pairing.waiting());
+      EXPECT_LE(pairing.horizon(), s.time_ns);
+      EXPECT_GE(pairing.horizon(), s.time_ns - 130);
+    }
+  }
+  EXPECT_LE(most, 13u);
+  pairing.Finish();
+  EXPECT_EQ(calls, 2000u);
+}
+
 // What is there to find: calls of four nodes with their own clocks.
 struct TrueCall {
   NodeId caller, callee;

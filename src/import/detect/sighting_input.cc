@@ -194,10 +194,10 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
 // One INPUT: its files merged, and numbered where they have no line numbers of their own.
 class InputSightings : public SightingSource {
  public:
-  InputSightings(std::vector<std::unique_ptr<FileSightings>> files, Nanos window)
-      : files_(std::move(files)), filter_(window), merge_(Sources(files_)) {
-    numbered_ = files_.size() > 1 || !files_[0]->is_text();
-  }
+  enum class Numbers { kOwn, kAsPrinted };
+
+  InputSightings(std::vector<std::unique_ptr<FileSightings>> files, Numbers numbers, Nanos window)
+      : files_(std::move(files)), numbers_(numbers), filter_(window), merge_(Sources(files_)) {}
 
   Result<bool> Next(SightingLine& line) override {
     size_t file = 0;
@@ -206,7 +206,7 @@ class InputSightings : public SightingSource {
       if (!more) return false;
     } while (files_.size() > 1 &&
              filter_.IsDuplicate(line.sighting, static_cast<uint32_t>(file + 1)));
-    if (numbered_) line.sighting.place.line = ++given_;
+    if (numbers_ == Numbers::kAsPrinted) line.sighting.place.line = ++given_;
     return true;
   }
 
@@ -222,9 +222,9 @@ class InputSightings : public SightingSource {
   }
 
   std::vector<std::unique_ptr<FileSightings>> files_;
+  Numbers numbers_;
   DuplicateFilter filter_;
   MergedSightings merge_;
-  bool numbered_;
   uint64_t given_ = 0;
 };
 
@@ -278,7 +278,11 @@ Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std
       WF_ASSIGN(auto file, FileSightings::Open(path, static_cast<uint32_t>(i + 1), impl->run));
       files.push_back(std::move(file));
     }
-    impl->inputs.push_back(std::make_unique<InputSightings>(std::move(files), options.reorder));
+    const bool one_text = paths.size() == 1 && paths[0] == inputs[i] && files[0]->is_text();
+    impl->inputs.push_back(std::make_unique<InputSightings>(
+        std::move(files),
+        one_text ? InputSightings::Numbers::kOwn : InputSightings::Numbers::kAsPrinted,
+        options.reorder));
     sources.push_back(impl->inputs.back().get());
   }
   impl->merge = std::make_unique<MergedSightings>(std::move(sources));

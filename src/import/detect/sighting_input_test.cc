@@ -94,6 +94,11 @@ TEST_F(SightingInputTest, AFolderIsOneInputNumberedAsItIsPrinted) {
   EXPECT_EQ(Read({other, folder_ + "/d"}), (Lines{"2:1 1 a", "2:2 2 b", "1:1 3 c", "2:3 4 a"}));
 }
 
+TEST_F(SightingInputTest, AFolderOfOneFileIsStillAFolder) {
+  Write("d/1", "#\n2 CALL a x 1\n1 CALL b x 1\n");
+  EXPECT_EQ(Read({folder_ + "/d"}), (Lines{"1:1 1 b", "1:2 2 a"}));
+}
+
 TEST_F(SightingInputTest, NumbersOfAFolderDoNotDependOnOtherInputs) {
   Write("d/1", "1 CALL a x 1\n2 CALL a x 2\n");
   const std::string same = Write("same", "1 CALL a x 1\n");

@@ -64,6 +64,15 @@ Result<bool> MessageTextReader::NextLine(std::string_view& line) {
   }
 }
 
+NodeId MessageTextReader::NodeOf(std::string_view name) {
+  const size_t slot = (name.size() * 131 + static_cast<unsigned char>(name.front()) * 31 +
+                       static_cast<unsigned char>(name.back()) * 7 +
+                       static_cast<unsigned char>(name[name.size() / 2])) %
+                      recent_.size();
+  if (nodes_.At(recent_[slot]) != name) recent_[slot] = nodes_.Intern(name);  // 0 is the empty name
+  return recent_[slot];
+}
+
 Result<bool> MessageTextReader::Next(SightingLine& out) {
   MessageFields fields;
   while (true) {
@@ -93,8 +102,8 @@ Result<bool> MessageTextReader::Next(SightingLine& out) {
   Sighting& s = out.sighting;
   s.time_ns = fields.time_ns;
   s.place = {options_.input, lines_};
-  s.sender = nodes_.Intern(fields.sender);
-  s.receiver = nodes_.Intern(fields.receiver);
+  s.sender = NodeOf(fields.sender);
+  s.receiver = NodeOf(fields.receiver);
   s.kind = fields.kind;
   s.by = fields.by;
   s.id = fields.id == "-" ? 0 : KeyOf(fields.id);

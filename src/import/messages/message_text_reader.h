@@ -3,6 +3,7 @@
 // No memory is taken per line: words are read where they lie in the buffer, ids become keys (KeyOf). Thread safety: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@ class MessageTextReader : public SightingSource {
  private:
   Result<bool> NextLine(std::string_view& line);
   Status Fill();
+  NodeId NodeOf(std::string_view name);
 
   net::ChunkSource source_;
   std::string name_;
@@ -47,6 +49,7 @@ class MessageTextReader : public SightingSource {
   size_t begin_ = 0, end_ = 0;  // what is read and not yet given
   bool ended_ = false, overlong_ = false;
   uint64_t lines_ = 0, malformed_ = 0;
+  std::array<NodeId, 256> recent_{};  // names are few, and compared faster than they are hashed
 };
 
 }  // namespace wf
