@@ -148,9 +148,18 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   StringTable names;
   WF_ASSIGN(const auto input, SightingInput::Open(flags.input.inputs, options, names));
   ProgressBar progress("reading", static_cast<int64_t>(input->bytes_total()), common.format);
-  request.on_sightings = [&](uint64_t) { progress.Show(input->bytes_read()); };
+  ProgressCount count("reading", common.format, "messages");
+  request.on_sightings = [&](uint64_t sightings) {
+    if (input->bytes_total() > 0)
+      progress.Show(input->bytes_read());
+    else
+      count.Show(static_cast<int64_t>(sightings));
+  };
   WF_ASSIGN(PathsFindings findings, InferPaths(*input, names, request));
-  progress.Finish();
+  if (input->bytes_total() > 0)
+    progress.Finish();
+  else
+    count.Finish();
   if (findings.convolution) PrintNotes(*input);
   if (!flags.assignments.empty()) {
     const PlaceForm form = input->inputs() == 1 ? PlaceForm::kLine : PlaceForm::kInputAndLine;
