@@ -41,6 +41,12 @@ bool IsAfterReply(const Pattern& pattern, uint32_t node) {
   return 2 * pattern.nodes[node].after_reply > pattern.count;
 }
 
+Nanos LinkThatMatters(const Pattern& pattern, uint32_t node) {
+  const WideSum link = pattern.nodes[node].link;
+  const WideSum whole = pattern.total_latency + std::max<WideSum>(pattern.nodes[0].link, 0);
+  return link > 0 && link * 20 >= whole ? MeanOf(link, pattern.count) : 0;
+}
+
 std::string PatternIdText(uint64_t id) { return fmt::format("{:016x}", id); }
 
 uint64_t ShapeOf(const Pattern& pattern) {

@@ -40,6 +40,8 @@ std::vector<uint32_t> ChildrenInOrder(const Pattern& pattern, uint32_t node,
                                       const StringTable& names);
 // A node is called after the reply if most of its instances were.
 bool IsAfterReply(const Pattern& pattern, uint32_t node);
+// The link to a node, if it matters: at least 5% of the pattern's latency as its client sees it. Mean; else 0.
+Nanos LinkThatMatters(const Pattern& pattern, uint32_t node);
 // 16 hexadecimal digits.
 std::string PatternIdText(uint64_t id);
 // Of the tree without its names: equal for patterns that differ only in which nodes play the parts.

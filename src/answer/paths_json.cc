@@ -95,6 +95,7 @@ class PatternsWriter {
     for (uint32_t s = 0; s <= node.children; ++s)
       json_.Int(MeanOf(pattern.steps[node.first_step + s], pattern.count));
     json_.EndArray();
+    if (node.link > 0) json_.Field("link_ns", MeanOf(node.link, pattern.count));
     if (IsAfterReply(pattern, n)) json_.Field("after_reply", true);
     json_.Key("children").BeginArray();
   }

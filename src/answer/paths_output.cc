@@ -10,6 +10,7 @@
 #include "answer/paths_json.h"
 #include "answer/paths_svg.h"
 #include "answer/paths_text.h"
+#include "answer/pattern_drawing.h"
 #include "import/messages/message_text.h"
 
 namespace wf {
@@ -80,6 +81,7 @@ Answer WritePaths(PathsFindings& findings, const StringTable& names, const Paths
   answer.accuracy = std::move(findings.accuracy);
   answer.notes = output.notes;
   answer.notes.insert(answer.notes.end(), findings.notes.begin(), findings.notes.end());
+  if (draws) return Drawn(DrawPatterns(answer), output.format);
   return output.format == "text" ? TextAnswer(PathsText(answer))
                                  : Answer{"application/json", PathsJson(answer)};
 }

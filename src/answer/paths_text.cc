@@ -76,6 +76,8 @@ class TreePrinter {
     const auto mean = [&](WideSum sum) { return FormatDuration(MeanOf(sum, pattern_.count)); };
     std::string name(std::min(2 * depth, kMaxIndent), ' ');
     name = CutToWidth(name + Printable(names_.At(node.node)), kMaxIndent + kMaxName);
+    if (const Nanos link = LinkThatMatters(pattern_, n); link > 0)
+      name += " (link " + FormatDuration(link) + ")";
     if (IsAfterReply(pattern_, n)) name += " (after the reply)";
     if (n == slowest_) name += kMark;
     if (node.children > 0) {

@@ -284,6 +284,14 @@ def window():
     equal("the most frequent pattern is the same", small["patterns"][0]["id"], whole["patterns"][0]["id"])
 
 
+def pictures():
+    file = write("figure2.txt", FIGURE_2)
+    code, out, err = paths(file, "--algorithm", "nesting", "--format", "dot")
+    check("dot draws nodes, delays and counts", code == 0 and out.startswith("digraph") and "10.0 s" in out and "6.00 s" in out, out + err)
+    code, out, err = paths(file, "--algorithm", "nesting", "--format", "svg")
+    check("svg is one", code == 0 and "<svg" in out and "</svg>" in out and ">D</text>" in out, out[-500:] + err)
+
+
 def refusals():
     code, out, err = paths(write("bad.txt", "1 CALL A B x\n2 SHOUT A B x\n"), "--algorithm", "nesting")
     check("a malformed line is refused with its place", code == 2 and out == "" and "bad.txt:2" in err, err)
@@ -316,4 +324,4 @@ def width():
 
 if __name__ == "__main__":
     run(figure_2, paper_metrics, measures_agree, rare_and_slow, phases, after_reply, several_inputs, candidates, choice,
-        truth_by_path, window, refusals, width)
+        truth_by_path, window, pictures, refusals, width)

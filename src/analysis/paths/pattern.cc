@@ -90,6 +90,15 @@ Pattern& PatternTable::Find(std::span<const Call> calls, const PathForest& fores
   return pattern;
 }
 
+namespace {
+
+Nanos LinkTime(const Call& call) {
+  if (!call.own_sent || !call.own_returned || !call.own_received || !call.own_replied) return 0;
+  return (call.returned_ns - call.sent_ns) - (call.replied_ns - call.received_ns);
+}
+
+}  // namespace
+
 // Breadth first over the instance, beside the pattern's nodes, which are in the same order.
 void PatternTable::CountInstance(Pattern& pattern, std::span<const Call> calls,
                                  const PathForest& forest, uint32_t root) {
@@ -117,6 +126,7 @@ void PatternTable::CountInstance(Pattern& pattern, std::span<const Call> calls,
     PatternNode& node = pattern.nodes[i];
     const auto kids = forest.KidsOf(at);
     node.latency += call.replied_ns - call.received_ns;
+    node.link += LinkTime(call);
     const Nanos* steps = steps_.data() + forest.first[at] + at;
     for (size_t s = 0; s <= kids.size(); ++s) pattern.steps[node.first_step + s] += steps[s];
     for (size_t k = 0; k < kids.size(); ++k) {

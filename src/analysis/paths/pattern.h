@@ -36,6 +36,9 @@ struct PatternNode {
   uint32_t first_child = 0, children = 0;  // in Pattern::nodes, which is in breadth-first order
   uint32_t first_step = 0;                 // in Pattern::steps; children + 1 of them
   WideSum latency = 0, call_delay = 0;     // sums over the instances
+  // What a call to it takes longer at its caller than at itself: the link, there and back. Only where both ends were
+  // sighted; each difference is by one clock, so skew does not matter.
+  WideSum link = 0;
   uint64_t after_reply = 0;  // instances in which it was called after its parent had replied
 };
 

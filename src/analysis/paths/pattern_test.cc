@@ -82,6 +82,20 @@ TEST(Pattern, ACallAfterTheReplyTakesNoStep) {
   EXPECT_EQ(pattern.steps[1], 0);
 }
 
+TEST(Pattern, TheLinkIsBookedOnNoNode) {
+  Trace trace;
+  trace.Add("A", "B", 0, 100);
+  Call& call = trace.Add("B", "C", 10, 60);
+  call.received_ns = 1010, call.replied_ns = 1020;  // C's clock is 990 ns ahead
+  const PatternTable table = Patterns(trace, {kRoot, 0});
+  const Pattern& pattern = table.patterns().front();
+  EXPECT_EQ(HeldToNanos(pattern.nodes[1].link), 40);
+  EXPECT_EQ(HeldToNanos(pattern.nodes[1].latency), 10);
+  EXPECT_EQ(HeldToNanos(OwnTime(pattern, 0)), 50);
+  EXPECT_EQ(HeldToNanos(OwnTime(pattern, 1)), 10);
+  EXPECT_EQ(HeldToNanos(pattern.nodes[0].link), 0);
+}
+
 TEST(Pattern, LikeSiblingsAlignByTime) {
   Trace trace;
   for (Nanos i = 0; i < 2; ++i) {
