@@ -30,8 +30,11 @@ void DelayHistogram::Smooth(double bins) {
   smooth_.assign(static_cast<size_t>(smooth_last - smooth_first_ + 1), 0.0);
   for (int bin = first_; bin <= last; ++bin) {
     for (int i = -reach; i <= reach; ++i) {
-      // What would leave the range stays at its end, so that no weight is lost.
-      const int to = std::clamp(bin + i, 0, DelayBins::kCount - 1);
+      // What leaves the range is gone. Were it kept at the end, the first bin, in which a skew window gathers all delays
+      // below zero, would be spread least of all and win over every true peak: multi-tier with a window of 30 ms lost
+      // 63% of its instances that way, and 18% without (bench/paths-accuracy, figure 22).
+      const int to = bin + i;
+      if (to < smooth_first_ || to > smooth_last) continue;
       smooth_[static_cast<size_t>(to - smooth_first_)] +=
           weights_[static_cast<size_t>(bin - first_)] * curve[static_cast<size_t>(i + reach)];
     }
