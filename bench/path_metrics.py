@@ -1,4 +1,4 @@
-"""How right a file of assignments is against the truth (issue text of docs/PATHS.md, "Accuracy"; Aguilera et al. §7.5.1).
+"""How right a file of assignments is against the truth (docs/PATHS.md, "Accuracy"; Aguilera et al. §7.5.1).
 
 A second implementation, beside the one in `wherefore paths --truth`: a benchmark does not let the program mark its own work.
 """
@@ -8,13 +8,13 @@ import re
 ROW = re.compile(r'"call":(\d+),"parent":(\d+|null)')
 
 
-def read_rows(path):
-    """{line: parent's line, or 0}, without the requests that did not pair."""
+def read_rows(path, unpaired=False):
+    """{line: parent's line, or 0}. Requests that did not pair have rows, but are in no path that was found."""
     rows = {}
     with open(path) as file:
         for line in file:
             found = ROW.search(line)
-            if found and '"unpaired":true' not in line:
+            if found and (unpaired or '"unpaired":true' not in line):
                 rows[int(found[1])] = 0 if found[2] == "null" else int(found[2])
     return rows
 
