@@ -83,12 +83,13 @@ class Requests {
       ExecutionBuilder builder;
       builder.RetainFrom(out_.retained_from);
       for (const ResourceServers& servers : made_.servers) WF_TRY(builder.Add(servers));
-      size_t added = 0;
-      Status status;
-      while (added < made_.events.size() && status.ok())
-        status = builder.Add(made_.events[added++]);
-      if (!status.ok()) {
-        WF_TRY(LeaveOut(made_.sources[added - 1].trace, status.error()));
+      std::map<uint32_t, Error> refused;  // by trace: the first of its events
+      for (size_t i = 0; i < made_.events.size(); ++i) {
+        const Status added = builder.Add(made_.events[i]);
+        if (!added.ok()) refused.emplace(made_.sources[i].trace, added.error());
+      }
+      if (!refused.empty()) {
+        WF_TRY(LeaveOut(refused));
         continue;
       }
       WF_ASSIGN(out_.execution, builder.Finish());
@@ -98,16 +99,22 @@ class Requests {
     }
   }
 
-  Status LeaveOut(uint32_t index, const Error& error) {
-    const TraceId id = all_[index]->id;
-    const bool target = std::any_of(targets_.begin(), targets_.end(),
-                                    [&](const ExplainTarget& t) { return t.trace == id; });
-    if (target && bad_ == BadTargets::kFail) return error;
-    if (target)
-      refused_.emplace(id, error);
-    else
-      ++out_.traces_refused;
-    all_.erase(all_.begin() + index);
+  Status LeaveOut(const std::map<uint32_t, Error>& refused) {
+    for (const auto& [index, error] : refused) {
+      const TraceId id = all_[index]->id;
+      const bool target = std::any_of(targets_.begin(), targets_.end(),
+                                      [&](const ExplainTarget& t) { return t.trace == id; });
+      if (target && bad_ == BadTargets::kFail) return error;
+      if (target)
+        refused_.emplace(id, error);
+      else
+        ++out_.traces_refused;
+    }
+    std::vector<const Trace*> left;
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (refused.count(i) == 0) left.push_back(all_[i]);
+    }
+    all_ = std::move(left);
     return {};
   }
 
