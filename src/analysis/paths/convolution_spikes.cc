@@ -11,6 +11,7 @@ namespace {
 // Gaussian delays, and each hop loses the rest.
 constexpr int64_t kNeighbourhood = 48;
 constexpr double kFoot = 0.1;
+constexpr int64_t kWidest = 64;  // quanta each side: a spread beyond is for a coarser quantum
 // Where the background is noisy, a foot below its own fluctuation would let a spike run into its neighbours.
 constexpr double kNoisyFoot = 2.5;
 
@@ -20,12 +21,14 @@ constexpr double kByChance = 1e-4;
 // Whether one of `lags` points with this mean reaches `value` by chance: Chernoff's bound for Poisson counts.
 bool ByChance(double value, double mean, double lags) {
   if (value <= mean) return true;
+  if (mean <= 0) return false;
   const double exponent = value * std::log(value / mean) - value + mean;
   return std::log(lags) - exponent > std::log(kByChance);
 }
 
 struct Background {
-  double level = 0, noise = 0;
+  double level = 0, noise = 0;  // median and, as a standard deviation, the median distance from it
+  double usual = 0;             // mean of the lower nine tenths: other spikes are not among them
 };
 
 double Median(std::vector<double>& values) {
@@ -104,7 +107,10 @@ class Finder {
       if (!own) return;
       peak = *own;
     }
-    if (ByChance(c_[peak], mean, static_cast<double>(c_.size()))) {
+    // Load that rises and falls, by the hour or the day, lifts whole regions of lags: a spike stands above its own.
+    const auto lags = static_cast<double>(c_.size());
+    const auto chance = [&](double usual) { return ByChance(c_[peak], usual, lags); };
+    if (chance(mean) || chance(Around(peak, kNeighbourhood).usual)) {
       ++out.chance;
       return;
     }
@@ -119,6 +125,10 @@ class Finder {
       if (i != at) values.push_back(c_[static_cast<size_t>(i)]);
     Background out;
     out.level = Median(values);
+    const size_t most = values.size() * 9 / 10;
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(most),
+                     values.end());
+    for (size_t i = 0; i < most; ++i) out.usual += values[i] / static_cast<double>(most);
     for (double& value : values) value = std::abs(value - out.level);
     out.noise = 1.4826 * Median(values);
     return out;
@@ -128,7 +138,8 @@ class Finder {
     Spike spike;
     spike.lag = Lag(peak);
     // A delay that varies by more than half of itself is not one delay.
-    const int64_t most = options_.variance >= 0 ? options_.variance : spike.lag / 2 + 2;
+    const int64_t most =
+        options_.variance >= 0 ? options_.variance : std::min(kWidest, spike.lag / 2 + 2);
     const Background background = Around(peak, kNeighbourhood + 2 * std::max<int64_t>(0, most));
     spike.level = background.level;
     const double height = c_[peak] - background.level;
