@@ -229,6 +229,40 @@ TEST(CaptureSightings, PortsUsedAgainAreAnotherConnection) {
   EXPECT_EQ(read.counts.unmatched_returns, 0);
 }
 
+// Made-up captures begin every connection with the same number.
+TEST(CaptureSightings, ASynBehindTheEndBeginsAnother) {
+  TalkBuilder first(80), second(80);
+  first.Open().Client(Get(1)).Server(Answer(5)).Close();
+  second.Wait(kSecond).Open().Client(Get(2)).Server(Answer(5)).Close();
+  std::vector<BuiltPacket> packets = first.packets();
+  packets.insert(packets.end(), second.packets().begin(), second.packets().end());
+  const ReadCapture read = ReadBytes(CaptureFile(packets));
+  EXPECT_EQ(read.counts.calls, 2);
+  EXPECT_EQ(read.counts.returns, 2);
+  EXPECT_EQ(read.counts.ports_reused, 1);
+}
+
+TEST(CaptureSightings, Ipv6AndEthernetWithATag) {
+  IpAddress client, server;
+  ASSERT_TRUE(ParseIpAddress("fd00::1", client));
+  ASSERT_TRUE(ParseIpAddress("fd00::2", server));
+  const FiveTuple forth{client, server, 40000, 80, kProtocolTcp};
+  const FiveTuple back{server, client, 80, 40000, kProtocolTcp};
+  std::vector<BuiltPacket> packets = {
+      {kTestStart, EncodeTcpPacket(forth, 10, 20, kTcpAck, Get(1)), true, 0},
+      {kTestStart + 1, EncodeTcpPacket(back, 20, 46, kTcpAck, Answer(5)), true, 0}};
+  for (BuiltPacket& packet : packets)
+    packet.bytes = FromHex("020202020202 010101010101 8100 0007 86dd") + packet.bytes;
+  std::string file = CaptureFile(packets);
+  file[20] = 1;  // Ethernet
+  const ReadCapture read = ReadBytes(file);
+  EXPECT_EQ(read.full,
+            (Lines{"CALL fd00::1 fd00::2 40000.80.10 conn=tcp:[fd00::1]:40000-[fd00::2]:80 "
+                   "proto=http bytes=36",
+                   "RET fd00::2 fd00::1 40000.80.10 conn=tcp:[fd00::1]:40000-[fd00::2]:80 "
+                   "proto=http bytes=43"}));
+}
+
 TEST(CaptureSightings, APacketShownTwiceIsADouble) {
   TalkBuilder talk(80);
   talk.Open().Client(Get(1)).Server(Answer(10)).Close();
@@ -495,6 +529,7 @@ TEST(CaptureSightings, Tls13HidesItsHandshake) {
       .Server(TlsRecord(22, hello) + TlsRecord(20, "\1") + TlsRecord(23, std::string(900, 'x')))
       .Client(TlsRecord(20, "\1") + TlsRecord(23, std::string(53, 'f')) + TlsRecord(23, "question"))
       .Server(TlsRecord(23, "ticket") + TlsRecord(23, "answer"))
+      .Client(TlsRecord(23, std::string(19, 'a')))  // close_notify
       .Close();
   EXPECT_EQ(Read(talk).bare, (Lines{"CALL 1 13", "RET 1 22"}));
 }

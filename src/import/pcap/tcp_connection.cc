@@ -23,6 +23,7 @@ int32_t Difference(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b);
 
 bool TcpConnection::IsAnother(End from, const TcpSegment& syn) const {
   const Stream& stream = ends_[from];
+  if (closed()) return true;
   if (!stream.started) {
     // The answer to the SYN that was seen acknowledges it.
     const Stream& peer = ends_[OtherEnd(from)];

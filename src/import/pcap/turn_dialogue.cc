@@ -8,6 +8,7 @@ namespace {
 constexpr uint8_t kChangeCipherSpec = 20, kHandshake = 22, kApplicationData = 23, kHeartbeat = 24;
 constexpr size_t kRecordHead = 5;
 constexpr size_t kLongestRecord = (16 << 10) + 2048;  // RFC 5246 §6.2.3
+constexpr size_t kEncryptedAlert = 2 + 1 + 16;
 constexpr uint8_t kServerHello = 2;
 constexpr size_t kMostHello = 512;  // of a ServerHello; only its extensions are long, and few
 
@@ -127,6 +128,11 @@ size_t TlsDialogue::Parse(End from, std::string_view bytes) {
     return kRecordHead;
   }
   if (hidden_handshake && !IsClient(from) && !asked_) {
+    ++counts().control;
+    return kRecordHead;
+  }
+  // A farewell: an alert of two bytes, its type and the tag. Data as short is not worth a record.
+  if (version_1_3_ && length == kEncryptedAlert) {
     ++counts().control;
     return kRecordHead;
   }
