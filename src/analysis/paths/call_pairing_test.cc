@@ -13,7 +13,7 @@
 namespace wf {
 namespace {
 
-constexpr NodeId kA = 1, kB = 2, kC = 3, kD = 4;
+constexpr NodeId kA = 1, kB = 2;
 
 NodeId NodeOf(const std::string& name) { return static_cast<NodeId>(name[0] - 'A' + 1); }
 
