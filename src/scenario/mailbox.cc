@@ -21,7 +21,7 @@ enum MailDraw : uint64_t {
   kRoute,
   kHost,
   kArrival,
-  kHour,
+  kHourOfDay,
   kForward,
   kHeld,
   kCopy,
