@@ -6,6 +6,7 @@
 #include "cli/incident_scenario.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
+#include "scenario/mailbox.h"
 #include "scenario/network_congestion.h"
 #include "scenario/scenario.h"
 
@@ -21,6 +22,7 @@ std::vector<ScenarioDescription> AllScenarios() {
   std::vector<ScenarioDescription> all = Scenarios();
   all.insert(all.end(), IncidentScenarios().begin(), IncidentScenarios().end());
   all.push_back(kNetworkCongestion);
+  all.push_back(kMailboxScenario);
   return all;
 }
 
@@ -44,6 +46,19 @@ Status PrintList(const CommonFlags& common) {
 // M1 and Z1 to Z4 are run, the others are generated.
 Result<ScenarioFiles> Write(const ScenarioOptions& options, const std::string& folder) {
   if (IsIncidentScenario(options.name)) return RunIncidentScenario(options, folder);
+  if (options.name == kMailboxScenario.name) {
+    MailboxOptions mailbox;
+    mailbox.seed = options.seed;
+    mailbox.start = options.start;
+    if (options.size) {
+      if (*options.size < 1 || *options.size > 10'000'000)
+        return BadInput("scenario: --size of a mailbox is from 1 to 10,000,000 messages");
+      // As many headers a message as in the paper's.
+      mailbox.headers = *options.size * mailbox.headers / mailbox.messages;
+      mailbox.messages = *options.size;
+    }
+    return WriteMailbox(mailbox, folder);
+  }
   if (options.name != kNetworkCongestion.name) return WriteScenario(options, folder);
   NetworkCongestionOptions network;
   network.seed = options.seed;
@@ -72,6 +87,10 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
     json.EndArray().EndObject();
     return Print(json.Take() + "\n");
   }
+  if (options.name == kMailboxScenario.name) {
+    return Print(fmt::format("{} headers in {}\nthe true paths in {}\n", files.event_lines,
+                             files.events, files.query));
+  }
   if (files.traces == 0) {
     return Print(fmt::format("{} events in {}\nthe question in {}\nthe recording in {}\n",
                              files.event_lines, files.events, files.query, files.recording));
@@ -91,7 +110,8 @@ Verb AddScenario(CLI::App& root) {
   verb.app->add_option("--seed", flags->options.seed, "the same seed gives the same bytes")
       ->capture_default_str();
   verb.app->add_option("--size", flags->options.size,
-                       "requests in each population (150); R1 to R4: servers; M1: hosts (16)");
+                       "requests in each population (150); R1 to R4: servers; M1: hosts (16); "
+                       "mailbox: messages (11,683)");
   verb.app->add_option("--start", flags->start,
                        "time of the first request: 3h back from now, RFC 3339, or Unix ns");
   verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")
