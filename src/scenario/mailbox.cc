@@ -166,8 +166,11 @@ class Generator {
   // What a host takes before it passes a message on.
   Nanos Delay(int host, const Draws& draws, size_t hop) const {
     for (const Holder& holder : kHolders) {
-      if (host == first_[holder.row] + holder.host && draws.Chance(holder.permille, kHeld, hop))
-        return holder.held + draws.Below(2, kForward, hop) * kSecond;
+      if (host != first_[holder.row] + holder.host) continue;
+      // What it does not hold back, such a host passes on within the second.
+      return draws.Chance(holder.permille, kHeld, hop)
+                 ? holder.held + draws.Below(2, kForward, hop) * kSecond
+                 : 0;
     }
     return draws.From(kAtOnce, kForward, hop) * kSecond;
   }
