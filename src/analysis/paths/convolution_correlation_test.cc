@@ -142,6 +142,14 @@ TEST(ConvolutionSpikes, CoincidencesInAnEmptyTraceAreChance) {
   EXPECT_THAT(Lags(FindSpikes(c, 0, {})), ElementsAre(7'000));
 }
 
+TEST(ConvolutionSpikes, ASmallSpikeDoesNotReachIntoALargerOne) {
+  const Spikes found =
+      FindSpikes(Noise({{100, 900}, {101, 20}, {102, 90}}), 0, {.high = 2, .low = 1});
+  ASSERT_THAT(Lags(found), ElementsAre(100, 102));
+  EXPECT_EQ(found.spikes[0].last, 100);
+  EXPECT_GE(found.spikes[1].first, 101);
+}
+
 TEST(ConvolutionSpikes, AWideSpikeHasItsLags) {
   std::vector<double> c = Noise({});
   for (int i = -40; i <= 40; ++i)

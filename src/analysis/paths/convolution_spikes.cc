@@ -149,7 +149,9 @@ class Finder {
       const int64_t i = lag - first_;
       if (lag < 0 || i < 0 || i >= static_cast<int64_t>(c_.size())) return false;
       if (std::abs(lag - spike.lag) > most) return false;
-      return options_.variance >= 0 || c_[static_cast<size_t>(i)] > foot;
+      // What is higher is another spike's.
+      const double value = c_[static_cast<size_t>(i)];
+      return options_.variance >= 0 || (value > foot && value <= c_[peak]);
     };
     spike.first = spike.last = spike.lag;
     while (belongs(spike.first - 1)) --spike.first;
