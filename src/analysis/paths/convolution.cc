@@ -12,7 +12,7 @@ constexpr int64_t kFewestLags = 1024;  // mean and deviation need points that ar
 constexpr int64_t kMostLags = int64_t{1} << 20;  // unless asked for; a correlation of 8 MB
 constexpr int64_t kMostLagsAsked = int64_t{1} << 26;
 // Delays of more than this part of the trace are seen too seldom in it to stand out.
-constexpr int64_t kPartOfTrace = 4;
+constexpr int64_t kPartOfTrace = 8;
 constexpr int64_t kMostQuanta = int64_t{1} << 40;
 
 Status Check(const ConvolutionOptions& options) {
