@@ -43,7 +43,7 @@ TEST(ConvolutionText, IsATreeWithDelaysByFallingCount) {
   const Found found;
   const std::string text = ConvolutionText(found.result, found.nodes, "asked for");
   EXPECT_THAT(text, HasSubstr("└ box"));
-  EXPECT_THAT(text, HasSubstr("×300, 10 s ×100"));
+  EXPECT_THAT(text, HasSubstr("×300, 10.0 s ×100"));
 }
 
 TEST(PathsDot, HasDelaysAndCountOnTheArrow) {
@@ -52,7 +52,7 @@ TEST(PathsDot, HasDelaysAndCountOnTheArrow) {
   EXPECT_THAT(dot, StartsWith("digraph paths {\n"));
   EXPECT_THAT(dot, HasSubstr("v1 [label=\"a \\\"relay\\\" <1>\"]"));
   EXPECT_THAT(dot, HasSubstr("v0 -> v1 [label=\"500×\""));
-  EXPECT_THAT(dot, HasSubstr(", 10 s\\n400×\""));
+  EXPECT_THAT(dot, HasSubstr(", 10.0 s\\n400×\""));
 }
 
 TEST(PathsSvg, NeedsNothingElseAndEscapes) {

@@ -11,7 +11,7 @@ namespace wf {
 std::string ConvolutionText(const ConvolutionResult& result, const StringTable& nodes,
                             std::string_view why);
 
-// "50 ms" or, of several, "0 ns ×9100, 10 s ×512": by falling count.
+// "50 ms" or, of several, "0 ns ×9100, 10.0 s ×512": by falling count.
 std::string DelaysText(const ConvolutionEdge& edge);
 
 }  // namespace wf
