@@ -13,7 +13,7 @@ namespace wf {
 namespace {
 
 constexpr size_t kMaxNodes = 400;
-constexpr double kBoxWidth = 150, kBoxHeight = 44, kLayerGap = 62, kMargin = 24, kHead = 36,
+constexpr double kBoxWidth = 172, kBoxHeight = 44, kLayerGap = 62, kMargin = 24, kHead = 36,
                  kFoot = 34, kLabelLine = 14;
 constexpr double kThinnest = 1, kThickest = 9;
 constexpr size_t kNameColumns = 20, kLabelColumns = 24, kMostLabels = 3;
