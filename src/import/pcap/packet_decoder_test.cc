@@ -75,7 +75,8 @@ TEST(PacketDecoder, LinuxCookedTellsDirectionAndInterface) {
 
 TEST(PacketDecoder, LoopbackOfBsdHasFourBytesBeforeIp) {
   PacketHeaders h;
-  ASSERT_EQ(DecodePacket(LinkType::kLoopback, Hex("02000000") + Hex(kUdp4), h), PacketFault::kNone);
+  const std::string bytes = Hex("02000000") + Hex(kUdp4);
+  ASSERT_EQ(DecodePacket(LinkType::kLoopback, bytes, h), PacketFault::kNone);
   EXPECT_EQ(h.payload, "hi!");
   EXPECT_EQ(DecodePacket(LinkType::kLoopback, "abc", h), PacketFault::kTruncated);
 }
