@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,7 +17,8 @@ constexpr size_t kMostMessages = 4000;  // of one pair of nodes; more do not sha
 constexpr size_t kMostLags = 2'000'000;
 constexpr double kLeastDeviations = 8;  // a pile lower than that may be chance
 constexpr size_t kLeastMessages = 5;
-constexpr double kShortest = 0.01;  // the shortest delay is this quantile: one wrong time must not decide
+constexpr double kShortest =
+    0.01;  // the shortest delay is this quantile: one wrong time must not decide
 // What is left after removal, at least: times of the other end lack the time on the wire, which varies.
 constexpr Nanos kLeastWindow = kMilli;
 constexpr Nanos kMostWindow = 50 * kMilli;
@@ -41,7 +40,8 @@ struct Cause {
 // Where the times of `effects` pile up behind those of `causes`: the near edge of the pile.
 std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector<Nanos>& effects) {
   if (causes.size() < kLeastMessages || effects.size() < kLeastMessages) return std::nullopt;
-  std::sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.time < b.time; });
+  std::sort(causes.begin(), causes.end(),
+            [](const Cause& a, const Cause& b) { return a.time < b.time; });
   std::vector<uint32_t> histogram(kBins, 0);
   std::vector<Nanos> lags;
   const size_t stride = std::max<size_t>(1, causes.size() / kMostMessages);
@@ -82,9 +82,9 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
     }
   }
   if (best_width == 0) return std::nullopt;
-  if (getenv("LOUD")) fprintf(stderr, "   pile at %.2f..%.2f dev %.1f\n", best_from*0.25-500, (best_from+best_width)*.25-500, best);
   // Its near edge, in the lags themselves: behind it lies a twentieth of what stands out.
-  const Nanos from = static_cast<Nanos>(best_from) * kBin - kFarthest - static_cast<Nanos>(best_width) * kBin;
+  const Nanos from =
+      static_cast<Nanos>(best_from) * kBin - kFarthest - static_cast<Nanos>(best_width) * kBin;
   const Nanos to = static_cast<Nanos>(best_from + best_width) * kBin - kFarthest;
   std::vector<Nanos> near;
   for (Nanos lag : lags) {
@@ -104,15 +104,16 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
 struct Difference {
   NodeId caller = 0, callee = 0;
   Nanos offset = 0, uncertainty = 0;
-  bool both_ends = false;
+  bool both_ends = false;  // of single messages
+  bool one_sided = false;  // one bound only: nothing is known of the uncertainty
   size_t messages = 0;
 };
 
 struct Link {
-  std::vector<Nanos> there, back;           // by both ends: received - sent, returned - replied
-  std::vector<Nanos> round;                 // replied by the callee - sent by the caller
-  std::vector<Cause> sent, replied;         // by the caller's clock, by the callee's
-  size_t order = 0;                         // of first appearance
+  std::vector<Nanos> there, back;    // by both ends: received - sent, returned - replied
+  std::vector<Nanos> round;          // replied by the callee - sent by the caller
+  std::vector<Cause> sent, replied;  // by the caller's clock, by the callee's
+  size_t order = 0;                  // of first appearance
 };
 
 struct Node {
@@ -143,13 +144,12 @@ std::optional<Difference> Compare(Link& link, const Node& caller, const Node& ca
     const auto edge = NearEdgeOfPile(link.replied, caller.acts);
     if (edge) least = -*edge;
   }
-  if (getenv("LOUD")) fprintf(stderr, "  round %s pile-there %s most %.2f least %.2f\n", "", "", most ? *most/1e6 : -999, least ? *least/1e6 : -999);
   if (!most && !least) return std::nullopt;
   difference.messages = link.sent.size();
   // Clocks are taken to agree unless the messages show otherwise.
   if (!most || !least) {
     difference.offset = most ? std::min<Nanos>(0, *most) : std::max<Nanos>(0, *least);
-    difference.uncertainty = kMostWindow;
+    difference.one_sided = true;
     return difference;
   }
   const bool may_agree = *least <= 0 && *most >= 0;
@@ -198,7 +198,6 @@ ClockSkew EstimateSkew(std::span<const Call> calls) {
   for (auto& [ends, link] : links) {
     const auto caller = nodes.find(ends.first), callee = nodes.find(ends.second);
     if (caller == nodes.end() || callee == nodes.end()) continue;
-    if (getenv("LOUD")) fprintf(stderr, "%u -> %u\n", ends.first, ends.second);
     if (auto difference = Compare(link, caller->second, callee->second)) {
       difference->caller = ends.first;
       difference->callee = ends.second;
@@ -208,14 +207,17 @@ ClockSkew EstimateSkew(std::span<const Call> calls) {
   // The surest comparisons make a tree.
   std::sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) {
     if (a.second.both_ends != b.second.both_ends) return a.second.both_ends;
-    if (a.second.uncertainty != b.second.uncertainty) return a.second.uncertainty < b.second.uncertainty;
+    if (a.second.one_sided != b.second.one_sided) return b.second.one_sided;
+    if (a.second.uncertainty != b.second.uncertainty)
+      return a.second.uncertainty < b.second.uncertainty;
     return a.first < b.first;
   });
   ClockSkew skew;
   Nanos window = 0;
   bool taken_over = false;
   for (const Call& call : calls) {
-    taken_over |= !call.own_sent || !call.own_received || (call.returned && (!call.own_replied || !call.own_returned));
+    taken_over |= !call.own_sent || !call.own_received ||
+                  (call.returned && (!call.own_replied || !call.own_returned));
   }
   std::map<NodeId, std::vector<std::pair<NodeId, Nanos>>> tree;
   std::map<NodeId, NodeId> component;
@@ -225,8 +227,8 @@ ClockSkew EstimateSkew(std::span<const Call> calls) {
   };
   for (const auto& [appearance, difference] : differences) {
     const NodeId a = find(difference.caller), b = find(difference.callee);
-    if (!difference.both_ends) window = std::max(window, 2 * difference.uncertainty);
     if (a == b) continue;
+    if (!difference.both_ends) window = std::max(window, 2 * difference.uncertainty);
     component[a] = b;
     tree[difference.caller].emplace_back(difference.callee, difference.offset);
     tree[difference.callee].emplace_back(difference.caller, -difference.offset);
@@ -238,7 +240,8 @@ ClockSkew EstimateSkew(std::span<const Call> calls) {
       const NodeId at = open.back();
       open.pop_back();
       for (const auto& [next, offset] : tree[at]) {
-        if (skew.offset_ns.try_emplace(next, skew.offset_ns[at] + offset).second) open.push_back(next);
+        if (skew.offset_ns.try_emplace(next, skew.offset_ns[at] + offset).second)
+          open.push_back(next);
       }
     }
   }

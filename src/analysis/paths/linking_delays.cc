@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace wf {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 constexpr double kFinestNs = 500;
 constexpr double kFinestShare = 0.002;
 constexpr size_t kMostBins = 64;
-const double kMul = getenv("MUL") ? atof(getenv("MUL")) : 1.2, kPow = getenv("POW") ? atof(getenv("POW")) : 0.5;
+constexpr double kBinsPerRoot = 1.2;
 
 // The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
 constexpr double kUnseenNorm = 45.4;
@@ -32,9 +31,9 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
   // Bins of equal weight. Their number grows with the root of the samples', which keeps the noise of each near that of
   // the shape between them.
   const auto bins = static_cast<size_t>(
-      std::clamp(kMul * std::pow(effective, kPow), 2.0, static_cast<double>(kMostBins)));
+      std::clamp(kBinsPerRoot * std::sqrt(effective), 2.0, static_cast<double>(kMostBins)));
   const double share = total / static_cast<double>(bins);
-  std::vector<double> mass;
+  std::vector<double> widths;
   double from = samples.front().delay, filled = 0;
   double last = from;
   const auto close = [&](double to) {
@@ -42,7 +41,7 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
     const double width = std::max(to - from, finest);
     at_.push_back(from + (to - from) / 2);
     density_.push_back(filled / (total * width));
-    mass.push_back(width);
+    widths.push_back(width);
     from = to;
     filled = 0;
   };
@@ -64,8 +63,8 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
     }
     density_ = std::move(smooth);
   }
-  left_scale_ = std::max(mass.front(), kFinestNs);
-  right_scale_ = std::max(mass.back(), kFinestNs);
+  left_scale_ = std::max(widths.front(), kFinestNs);
+  right_scale_ = std::max(widths.back(), kFinestNs);
 }
 
 double DelayDensity::At(double delay) const {

@@ -6,9 +6,14 @@
 namespace wf {
 namespace {
 
-// A child chooses among so many open parents at most: the latest and the longest open. More are never told apart by
-// delays, and a node that never answers must not make the work grow with the square of the trace.
-constexpr size_t kMostCandidates = 64;
+// A child chooses among so many parents at most: the latest and the longest open. More are never told apart by delays,
+// and a node that never answers must not make the work grow with the square of the trace.
+constexpr size_t kMostCandidates = 48;
+constexpr size_t kMostOpen = 1024;  // of which candidates are picked
+
+// If more than this share of the calls to a callee leave while no parent is open, its calls may follow the reply.
+constexpr double kLateShare = 0.02;
+constexpr size_t kLeastLate = 5;
 
 // Kinds are numbered as they first appear, so that how nodes are numbered changes nothing.
 class Kinds {
@@ -22,43 +27,97 @@ class Kinds {
   std::unordered_map<NodeId, uint32_t> by_node_;
 };
 
+void KeepEnds(std::vector<uint32_t>& open, size_t most) {
+  const auto half = static_cast<std::ptrdiff_t>(most / 2);
+  open.erase(open.begin() + half, open.end() - half);
+}
+
 void FindCandidates(NodeProblem& problem) {
-  std::vector<uint32_t> open;  // by rising arrival
+  problem.candidates.clear();
+  std::vector<uint32_t> open, in_question;  // by rising arrival
   size_t next = 0;
-  for (LinkChild& child : problem.children) {
+  for (uint32_t i = 0; i < problem.children.size(); ++i) {
+    LinkChild& child = problem.children[i];
     while (next < problem.parents.size() &&
            problem.parents[next].opened <= child.sent + problem.slack) {
       open.push_back(static_cast<uint32_t>(next++));
     }
-    std::erase_if(open, [&](uint32_t i) {
-      const LinkParent& parent = problem.parents[i];
-      return parent.returned && parent.replied + problem.slack < child.sent;
+    std::erase_if(open, [&](uint32_t parent) {
+      return problem.ClosesAt(problem.parents[parent]) + problem.latest < child.sent;
     });
-    child.first_candidate = static_cast<uint32_t>(problem.candidates.size());
-    if (open.size() <= kMostCandidates) {
-      problem.candidates.insert(problem.candidates.end(), open.begin(), open.end());
-    } else {
-      constexpr auto kHalf = static_cast<std::ptrdiff_t>(kMostCandidates / 2);
-      problem.candidates.insert(problem.candidates.end(), open.begin(), open.begin() + kHalf);
-      problem.candidates.insert(problem.candidates.end(), open.end() - kHalf, open.end());
-      problem.cut += open.size() - kMostCandidates;
+    if (open.size() > kMostOpen) {
+      problem.cut += open.size() - kMostOpen;
+      KeepEnds(open, kMostOpen);
     }
-    child.candidate_count =
-        static_cast<uint32_t>(problem.candidates.size()) - child.first_candidate;
+    in_question.clear();
+    for (uint32_t parent : open) {
+      if (problem.Allows(parent, i)) in_question.push_back(parent);
+    }
+    if (in_question.size() > kMostCandidates) {
+      problem.cut += in_question.size() - kMostCandidates;
+      KeepEnds(in_question, kMostCandidates);
+    }
+    child.first_candidate = problem.candidates.size();
+    child.candidate_count = static_cast<uint32_t>(in_question.size());
+    problem.candidates.insert(problem.candidates.end(), in_question.begin(), in_question.end());
+  }
+}
+
+// Which callees are called after the reply, and how long after it: seen where no parent at all is open.
+void FindLateKinds(NodeProblem& problem) {
+  std::vector<std::vector<Nanos>> behind(problem.child_kinds);
+  std::vector<size_t> total(problem.child_kinds, 0);
+  std::vector<Nanos> replies;
+  for (const LinkParent& parent : problem.parents) {
+    if (parent.returned) replies.push_back(parent.replied);
+  }
+  std::sort(replies.begin(), replies.end());
+  for (const LinkChild& child : problem.children) {
+    ++total[child.kind];
+    if (child.candidate_count > 0) continue;
+    const auto it = std::upper_bound(replies.begin(), replies.end(), child.sent);
+    if (it != replies.begin()) behind[child.kind].push_back(child.sent - *(it - 1));
+  }
+  for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
+    auto& delays = behind[kind];
+    if (delays.size() < kLeastLate ||
+        static_cast<double>(delays.size()) < kLateShare * static_cast<double>(total[kind])) {
+      continue;
+    }
+    // The latest reply is not always the one that was followed, but most often it is; the rest is margin.
+    const auto most = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() * 9 / 10);
+    std::nth_element(delays.begin(), most, delays.end());
+    problem.late[kind] = 3 * *most;
+    problem.latest = std::max(problem.latest, problem.late[kind]);
   }
 }
 
 }  // namespace
 
+std::pair<uint32_t, uint32_t> NodeProblem::ChildrenOf(uint32_t parent) const {
+  const LinkParent& p = parents[parent];
+  const auto first = std::lower_bound(children.begin(), children.end(), p.opened - slack,
+                                      [](const LinkChild& c, Nanos time) { return c.sent < time; });
+  const auto last = std::upper_bound(first, children.end(), ClosesAt(p) + latest,
+                                     [](Nanos time, const LinkChild& c) { return time < c.sent; });
+  return {static_cast<uint32_t>(first - children.begin()),
+          static_cast<uint32_t>(last - children.begin())};
+}
+
 NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_t> incoming,
                             std::span<const uint32_t> outgoing, Nanos skew_window) {
   NodeProblem problem;
   Kinds callers, callees;
+  problem.parents.reserve(incoming.size());
+  problem.children.reserve(outgoing.size());
   for (uint32_t index : incoming) {
     const Call& call = calls[index];
     problem.parents.push_back({index, callers.Of(call.caller), call.received_ns, call.replied_ns,
                                call.returned, call.received_thread, call.conn, 0, 0, 0});
     if (!call.own_received || (call.returned && !call.own_replied)) problem.slack = skew_window;
+    if (call.returned) {
+      problem.longest = std::max(problem.longest, call.replied_ns - call.received_ns);
+    }
   }
   for (uint32_t index : outgoing) {
     const Call& call = calls[index];
@@ -66,18 +125,84 @@ NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_
                                 call.returned, call.sent_thread, call.conn, 0, 0});
     if (!call.own_sent || (call.returned && !call.own_returned)) problem.slack = skew_window;
   }
+  if (problem.longest == 0) problem.longest = kHour;  // nothing ever returned: all stay open
   problem.parent_kinds = callers.size();
   problem.child_kinds = callees.size();
+  problem.late.assign(problem.child_kinds, 0);
   std::stable_sort(problem.parents.begin(), problem.parents.end(),
                    [](const LinkParent& a, const LinkParent& b) { return a.opened < b.opened; });
   std::stable_sort(problem.children.begin(), problem.children.end(),
                    [](const LinkChild& a, const LinkChild& b) { return a.sent < b.sent; });
-  if (!problem.children.empty()) {
-    problem.first = problem.children.front().sent;
-    problem.last = problem.children.back().sent;
-  }
   FindCandidates(problem);
+  FindLateKinds(problem);
+  if (problem.latest > 0) {
+    problem.cut = 0;
+    FindCandidates(problem);
+  }
   return problem;
+}
+
+void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of) {
+  problem.siblings.clear();
+  std::vector<uint32_t> order(problem.parents.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto request = [&](uint32_t i) { return request_of[problem.parents[i].call]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return request(a) < request(b); });
+  for (size_t from = 0, to = 0; from < order.size(); from = to) {
+    while (to < order.size() && request(order[to]) == request(order[from])) ++to;
+    if (to - from < 2) continue;
+    const auto first = static_cast<uint32_t>(problem.siblings.size());
+    uint32_t first_reply = order[from], last_reply = order[from];
+    for (size_t i = from; i < to; ++i) {
+      LinkParent& parent = problem.parents[order[i]];
+      parent.first_sibling = first;
+      parent.sibling_count = static_cast<uint32_t>(to - from);
+      problem.siblings.push_back(order[i]);
+      if (parent.replied < problem.parents[first_reply].replied) first_reply = order[i];
+      if (parent.replied >= problem.parents[last_reply].replied) last_reply = order[i];
+    }
+    problem.parents[order[from]].standing |= kFirstToArrive;
+    problem.parents[order[to - 1]].standing |= kLastToArrive;
+    problem.parents[first_reply].standing |= kFirstToReply;
+    problem.parents[last_reply].standing |= kLastToReply;
+  }
+}
+
+NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretches) {
+  NodeProblem sample;
+  sample.parent_kinds = problem.parent_kinds;
+  sample.child_kinds = problem.child_kinds;
+  sample.slack = problem.slack;
+  sample.late = problem.late;
+  sample.latest = problem.latest;
+  sample.longest = problem.longest;
+  const size_t each = children / stretches, all = problem.children.size();
+  std::vector<uint32_t> new_index(problem.parents.size(), kNoParent);
+  size_t next = 0;  // parent
+  for (size_t s = 0; s < stretches; ++s) {
+    const size_t from = all * (2 * s + 1) / (2 * stretches) - each / 2;
+    const Nanos begin = problem.children[from].sent;
+    const Nanos end = problem.children[from + each - 1].sent;
+    for (size_t i = from; i < from + each; ++i) sample.children.push_back(problem.children[i]);
+    for (; next < problem.parents.size() && problem.parents[next].opened <= end; ++next) {
+      if (problem.ClosesAt(problem.parents[next]) < begin) continue;
+      new_index[next] = static_cast<uint32_t>(sample.parents.size());
+      sample.parents.push_back(problem.parents[next]);
+    }
+  }
+  for (LinkParent& parent : sample.parents) {
+    const auto first = static_cast<uint32_t>(sample.siblings.size());
+    for (uint32_t i = 0; i < parent.sibling_count; ++i) {
+      const uint32_t sibling = new_index[problem.siblings[parent.first_sibling + i]];
+      if (sibling != kNoParent) sample.siblings.push_back(sibling);
+    }
+    parent.first_sibling = first;
+    parent.sibling_count = static_cast<uint32_t>(sample.siblings.size()) - first;
+  }
+  FindCandidates(sample);
+  sample.cut = 0;
+  return sample;
 }
 
 }  // namespace wf

@@ -10,7 +10,13 @@
 
 namespace wf {
 
-enum Standing : uint8_t { kFirstToArrive = 1, kLastToArrive = 2, kFirstToReply = 4, kLastToReply = 8 };
+// Where a call stands among those that one request makes to a node.
+enum Standing : uint8_t {
+  kFirstToArrive = 1,
+  kLastToArrive = 2,
+  kFirstToReply = 4,
+  kLastToReply = 8
+};
 
 struct LinkParent {
   uint32_t call = 0;
@@ -18,8 +24,7 @@ struct LinkParent {
   Nanos opened = 0, replied = 0;
   bool returned = true;
   uint64_t thread = 0, conn = 0;
-  // Where it stands among the calls that its request makes to this node: a bit per Standing; 0 if there is no other.
-  uint8_t standing = 0;
+  uint8_t standing = 0;  // a bit per Standing; 0: the request makes no other call here
   uint32_t first_sibling = 0, sibling_count = 0;  // in NodeProblem::siblings; itself included
 };
 
@@ -29,7 +34,8 @@ struct LinkChild {
   Nanos sent = 0, ended = 0;
   bool returned = true;
   uint64_t thread = 0, conn = 0;
-  uint32_t first_candidate = 0, candidate_count = 0;  // in NodeProblem::candidates, by rising arrival
+  uint64_t first_candidate = 0;  // in NodeProblem::candidates, by rising arrival
+  uint32_t candidate_count = 0;
 };
 
 struct NodeProblem {
@@ -38,9 +44,11 @@ struct NodeProblem {
   std::vector<uint32_t> candidates;  // indices of parents
   std::vector<uint32_t> siblings;    // parents of one request, where it has several here
   uint32_t parent_kinds = 0, child_kinds = 0;
-  Nanos slack = 0;  // times may be off by so much
-  Nanos first = 0, last = 0;
-  uint64_t cut = 0;
+  Nanos slack = 0;          // times may be off by so much
+  std::vector<Nanos> late;  // per child kind: how long after its parent's reply a child may be sent
+  Nanos latest = 0;         // the greatest of these
+  Nanos longest = 0;        // a parent without a return is given up after the longest one seen
+  uint64_t cut = 0;         // candidates left out
 
   std::span<const uint32_t> CandidatesOf(uint32_t child) const {
     return {candidates.data() + children[child].first_candidate, children[child].candidate_count};
@@ -48,16 +56,28 @@ struct NodeProblem {
   std::span<const uint32_t> SiblingsOf(uint32_t parent) const {
     return {siblings.data() + parents[parent].first_sibling, parents[parent].sibling_count};
   }
-  // Whether the child may have been sent by the parent: sent while the parent was open.
+  Nanos ClosesAt(const LinkParent& parent) const {
+    return (parent.returned ? parent.replied : parent.opened + longest) + slack;
+  }
+  // Whether the parent may have sent the child.
   bool Allows(uint32_t parent, uint32_t child) const {
     const LinkParent& p = parents[parent];
-    const Nanos sent = children[child].sent;
-    return p.opened <= sent + slack && (!p.returned || sent <= p.replied + slack);
+    const LinkChild& c = children[child];
+    return p.call != c.call && p.opened <= c.sent + slack && c.sent <= ClosesAt(p) + late[c.kind];
   }
+  // The children in question for a parent are among [first, second).
+  std::pair<uint32_t, uint32_t> ChildrenOf(uint32_t parent) const;
 };
 
 // `incoming` and `outgoing` are indices of calls into and out of one node, in line order.
 NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_t> incoming,
                             std::span<const uint32_t> outgoing, Nanos skew_window);
+
+// Tells each parent which others belong to the same request: `request_of` is by call.
+void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of);
+
+// Some stretches of the problem, spread over it, with about so many children: enough to learn from. Kinds keep their
+// numbers.
+NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretches);
 
 }  // namespace wf

@@ -1,5 +1,11 @@
-// The best assignment under a model, found by moves that never make it worse: a child goes to another parent, two
-// children of a kind change places, two parents change everything from some call on.
+// A better assignment under a model, by moves: a child goes to another parent, two children change places, two parents
+// change everything from some call on, or two parents that fit badly deal out all they have anew.
+//
+// Improve takes only moves that raise the likelihood, Shake draws moves by their likelihood. Learning needs the second:
+// what is learnt from the best assignment alone is too sure of itself, because the best one always looks tidier than
+// the true one.
+//
+// Thread safety: none. The problem and the model are borrowed for the solver's life, the state too.
 #pragma once
 
 #include <cstdint>
@@ -7,53 +13,53 @@
 
 #include "analysis/paths/linking_model.h"
 #include "analysis/paths/linking_problem.h"
+#include "analysis/paths/linking_state.h"
 
 namespace wf {
 
 class LinkSolver {
  public:
-  LinkSolver(const NodeProblem& problem, const LinkModel& model, LinkState& state);
+  LinkSolver(const NodeProblem& problem, const LinkModel& model, LinkState& state, uint64_t seed);
 
-  // Sweeps over the children until nothing moves, at most so often. Returns the total log likelihood.
-  double Improve(int most_sweeps);
-  // Random moves, the likelier the better they are.
-  void Shake(double temperature, int sweeps);
-  double total() const;
+  void Improve();
+  void Shake();
+  double Total() const;  // log likelihood
 
-  // Probability of each candidate given where all others stand, best first; the chosen one included.
+  // Probability of each candidate given where all others stand: the chosen one first, the others by falling p.
   std::vector<Candidate> Weigh(uint32_t child);
 
  private:
+  using Kids = std::vector<uint32_t>;
+  enum class MoveKind : uint8_t { kStay, kRelocate, kSwap, kTails };
   struct Move {
-    enum Kind : uint8_t { kStay, kRelocate, kSwap, kTails } kind = kStay;
-    uint32_t to = kNoParent;    // parent
-    uint32_t with = 0;          // child that changes places
+    MoveKind kind = MoveKind::kStay;
+    uint32_t to = kNoParent;
+    uint32_t with = 0;  // the child of `to` that changes places, or from which on
     double gain = 0;
   };
-  void ImproveChildren(int most_sweeps);
-  size_t ImprovePairs();
-  size_t Split(uint32_t i, uint32_t j, const std::vector<uint32_t>& others);
-  // The best way to bring the child to `to`.
-  Move Best(uint32_t child, uint32_t to);
+
+  Move Best(uint32_t child, uint32_t to);  // the best way to bring the child to `to`
   void Apply(uint32_t child, const Move& move);
-  double ScoreWithout(uint32_t parent, uint32_t child);
-  bool MakeTails(uint32_t child, uint32_t to, uint32_t with);
-  double ScoreOf(uint32_t parent, const std::vector<uint32_t>& kids) const { return model_->Score(parent, kids); }
-  void Set(uint32_t parent, const std::vector<uint32_t>& kids);
-  void Touch(uint32_t parent);
+  bool DealTails(uint32_t child, uint32_t to, uint32_t with);
+  size_t ImproveChildren();
+  size_t ImprovePairs();
+  size_t Split(uint32_t i, uint32_t j, const Kids& others);
+
+  bool IsMany(uint32_t parent) const;
+  void Near(uint32_t parent, uint32_t child, Kids& near) const;
+  double Score(uint32_t parent, const Kids& kids) const {
+    return model_->Score(*problem_, parent, kids);
+  }
+  double Orphan(uint32_t child) const { return model_->OrphanScore(*problem_, child); }
+  void Set(uint32_t parent, const Kids& kids, uint32_t around);
 
   const NodeProblem* problem_;
   const LinkModel* model_;
   LinkState* state_;
-  std::vector<double> score_;   // per parent
-  std::vector<uint8_t> dirty_;  // per child
-  uint64_t random_ = 1;
-  std::vector<uint32_t> from_, to_, pool_, mine_, theirs_;  // scratch
+  uint64_t random_;
+  std::vector<double> score_;   // per parent; not kept for those with many kids
+  std::vector<uint8_t> dirty_;  // per child: something near it changed
+  Kids from_near_, to_near_, from_, to_, pool_, mine_, theirs_;  // scratch
 };
-
-// Ways to begin.
-LinkState FirstComeFirstServed(const NodeProblem& problem);
-LinkState LatestFirst(const NodeProblem& problem);
-LinkState ByVotes(const NodeProblem& problem);
 
 }  // namespace wf

@@ -1,0 +1,31 @@
+// Threads and connections as evidence, where they are told. How much they are worth is learnt: on a server with a
+// thread per request the same thread says nearly everything, in an event loop nothing.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "analysis/paths/linking_problem.h"
+#include "analysis/paths/linking_state.h"
+
+namespace wf {
+
+class Evidence {
+ public:
+  Evidence() = default;
+  Evidence(const NodeProblem& problem, const LinkState& state);
+
+  // By how much the child's thread and connection make this parent likelier than any other: a log ratio.
+  double Score(const LinkParent& parent, const LinkChild& child) const;
+
+ private:
+  void LearnThreads(const NodeProblem& problem, const LinkState& state);
+  void LearnConnections(const NodeProblem& problem);
+
+  double same_thread_ = 0, other_thread_ = 0;
+  // Calls out on a connection after calls in on another, where there was only one parent in question.
+  std::unordered_map<uint64_t, double> together_, from_, to_;
+  double all_ = 0;
+};
+
+}  // namespace wf

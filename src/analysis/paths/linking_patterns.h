@@ -1,0 +1,34 @@
+// Which calls parents of one kind make: multisets of callees, by how often they were seen.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/paths/linking_problem.h"
+
+namespace wf {
+
+class Patterns {
+ public:
+  void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
+  void Finish();  // no Add afterwards
+  double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
+
+ private:
+  static uint64_t SignatureOf(const NodeProblem& problem, std::span<const uint32_t> kids);
+  double ScoreApart(std::span<const uint32_t> counts) const;
+
+  struct Seen {
+    double log_share = 0;          // while adding: how often
+    std::vector<uint32_t> counts;  // per child kind
+  };
+  std::unordered_map<uint64_t, Seen> seen_;
+  // For multisets that were not seen as a whole, each callee's number by itself.
+  std::vector<std::vector<double>> numbers_;
+  double parents_ = 0;
+  double unseen_ = 0;
+};
+
+}  // namespace wf

@@ -1,0 +1,160 @@
+#include "analysis/paths/linking_triggers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace wf {
+namespace {
+
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
+constexpr size_t kLookBack = 12;  // earlier calls of the same parent that can set one off
+constexpr int kRounds = 8;
+constexpr int kFreeRounds = 3;         // before components are dropped
+constexpr double kLeastWeight = 0.02;  // components that explain less are dropped
+constexpr double kImpossible = 1e-18;  // per ns: once in thirty years
+
+double DelaySince(Nanos at, Nanos time) {
+  return time == kNever ? kAbsent : static_cast<double>(at - time);
+}
+
+Nanos LatestOfSiblings(const NodeProblem& problem, Trigger trigger, const Moment& moment) {
+  Nanos latest = kNever;
+  for (uint32_t sibling : problem.SiblingsOf(moment.parent)) {
+    if (sibling == moment.parent) continue;
+    const LinkParent& s = problem.parents[sibling];
+    if (trigger == Trigger::kSiblingReply && !s.returned) continue;
+    const Nanos time = trigger == Trigger::kSiblingReply ? s.replied : s.opened;
+    if (time <= moment.at) latest = std::max(latest, time);
+  }
+  return latest;
+}
+
+Nanos LatestOfKids(const NodeProblem& problem, Trigger trigger, uint32_t kind,
+                   const Moment& moment) {
+  const bool send = trigger == Trigger::kAnySend || trigger == Trigger::kSendOf;
+  const bool any = trigger == Trigger::kAnySend || trigger == Trigger::kAnyReturn;
+  const size_t first = moment.before > kLookBack ? moment.before - kLookBack : 0;
+  Nanos latest = kNever;
+  for (size_t i = moment.before; i-- > first;) {
+    const LinkChild& kid = problem.children[moment.kids[i]];
+    if (!any && kid.kind != kind) continue;
+    if (send) return kid.sent;
+    if (kid.returned && kid.ended <= moment.at + problem.slack)
+      latest = std::max(latest, kid.ended);
+  }
+  return latest;
+}
+
+double DelayBehind(const NodeProblem& problem, Trigger trigger, uint32_t kind,
+                   const Moment& moment) {
+  const LinkParent& parent = problem.parents[moment.parent];
+  switch (trigger) {
+    case Trigger::kArrival:
+      return static_cast<double>(moment.at - parent.opened);
+    case Trigger::kReply:
+      return parent.returned && moment.at > parent.replied ? DelaySince(moment.at, parent.replied)
+                                                           : kAbsent;
+    case Trigger::kSiblingArrival:
+    case Trigger::kSiblingReply:
+      return DelaySince(moment.at, LatestOfSiblings(problem, trigger, moment));
+    default:
+      return DelaySince(moment.at, LatestOfKids(problem, trigger, kind, moment));
+  }
+}
+
+}  // namespace
+
+TriggerRows::TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent)
+    : columns_{{Trigger::kArrival, 0}, {Trigger::kAnyReturn, 0}, {Trigger::kAnySend, 0}} {
+  if (frequent.size() > 1) {
+    for (uint32_t kind : frequent) {
+      columns_.push_back({Trigger::kReturnOf, kind});
+      columns_.push_back({Trigger::kSendOf, kind});
+    }
+  }
+  columns_.push_back({Trigger::kReply, 0});
+  if (!problem.siblings.empty()) {
+    columns_.push_back({Trigger::kSiblingArrival, 0});
+    columns_.push_back({Trigger::kSiblingReply, 0});
+  }
+}
+
+void TriggerRows::Add(const NodeProblem& problem, const Moment& moment) {
+  for (const Column& column : columns_) {
+    delays_.push_back(DelayBehind(problem, column.trigger, column.kind, moment));
+  }
+}
+
+TriggerMixture::TriggerMixture(const TriggerRows& rows) {
+  const size_t width = rows.columns_.size();
+  const size_t n = rows.delays_.size() / width;
+  if (n == 0) {
+    components_.push_back({Trigger::kArrival, 0, 1, DelayDensity()});
+    return;
+  }
+  for (const auto& column : rows.columns_)
+    components_.push_back({column.trigger, column.kind, 0, {}});
+  // How likely each trigger is for each row: at first all that had happened alike.
+  std::vector<double> belief(n * width, 0);
+  std::vector<std::vector<uint32_t>> order(width);
+  for (size_t r = 0; r < n; ++r) {
+    double present = 0;
+    for (size_t c = 0; c < width; ++c) present += std::isnan(rows.delays_[r * width + c]) ? 0 : 1;
+    for (size_t c = 0; c < width; ++c) {
+      if (std::isnan(rows.delays_[r * width + c])) continue;
+      belief[r * width + c] = 1 / present;
+      order[c].push_back(static_cast<uint32_t>(r));
+    }
+  }
+  for (size_t c = 0; c < width; ++c) {
+    std::sort(order[c].begin(), order[c].end(), [&](uint32_t a, uint32_t b) {
+      const double x = rows.delays_[a * width + c], y = rows.delays_[b * width + c];
+      return x != y ? x < y : a < b;
+    });
+  }
+  std::vector<WeightedDelay> samples;
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t c = 0; c < width; ++c) {
+      Component& component = components_[c];
+      if (round > 0 && component.weight == 0) continue;
+      samples.clear();
+      double weight = 0;
+      for (uint32_t r : order[c]) {
+        samples.push_back({rows.delays_[r * width + c], belief[r * width + c]});
+        weight += samples.back().weight;
+      }
+      component.weight = weight / static_cast<double>(n);
+      if (round >= kFreeRounds && component.weight < kLeastWeight) component.weight = 0;
+      component.density = component.weight > 0 ? DelayDensity(samples) : DelayDensity();
+    }
+    if (round + 1 == kRounds) break;
+    for (size_t r = 0; r < n; ++r) {
+      double sum = 0;
+      for (size_t c = 0; c < width; ++c) {
+        const Component& component = components_[c];
+        double& b = belief[r * width + c];
+        const double delay = rows.delays_[r * width + c];
+        b = std::isnan(delay) || component.weight == 0
+                ? 0
+                : component.weight * component.density.At(delay);
+        sum += b;
+      }
+      if (sum <= 0) continue;
+      for (size_t c = 0; c < width; ++c) belief[r * width + c] /= sum;
+    }
+  }
+  std::erase_if(components_, [](const Component& c) { return c.weight == 0; });
+}
+
+double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) const {
+  double density = kImpossible;
+  for (const Component& component : components_) {
+    const double delay = DelayBehind(problem, component.trigger, component.kind, moment);
+    if (!std::isnan(delay)) density += component.weight * component.density.At(delay);
+  }
+  return density;
+}
+
+}  // namespace wf

@@ -1,0 +1,66 @@
+// What sets an event of a parent off, and how long after.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/paths/linking_delays.h"
+#include "analysis/paths/linking_problem.h"
+
+namespace wf {
+
+enum class Trigger : uint8_t {
+  kArrival,    // of the parent
+  kReply,      // of the parent
+  kAnyReturn,  // the latest, of the parent's calls
+  kAnySend,
+  kReturnOf,  // the latest, to one callee
+  kSendOf,
+  kSiblingArrival,  // the latest, of other calls of the same request to this node
+  kSiblingReply,
+};
+
+// An event of a parent to be explained: what came before it.
+struct Moment {
+  uint32_t parent = 0;
+  std::span<const uint32_t> kids;  // all of the parent's
+  size_t before = 0;               // of which so many were sent earlier
+  Nanos at = 0;
+};
+
+// Delays of like events, a row per event and a column per possible trigger.
+class TriggerRows {
+ public:
+  // `frequent`: child kinds that may be triggers of their own.
+  TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent);
+  void Add(const NodeProblem& problem, const Moment& moment);
+
+ private:
+  friend class TriggerMixture;
+  struct Column {
+    Trigger trigger = Trigger::kArrival;
+    uint32_t kind = 0;
+  };
+  std::vector<Column> columns_;
+  std::vector<double> delays_;  // row-major; NaN: that trigger had not happened
+};
+
+class TriggerMixture {
+ public:
+  TriggerMixture() = default;
+  explicit TriggerMixture(const TriggerRows& rows);
+  // Density of the event happening when it did, per ns.
+  double At(const NodeProblem& problem, const Moment& moment) const;
+
+ private:
+  struct Component {
+    Trigger trigger = Trigger::kArrival;
+    uint32_t kind = 0;
+    double weight = 0;
+    DelayDensity density;
+  };
+  std::vector<Component> components_;
+};
+
+}  // namespace wf
