@@ -30,14 +30,14 @@ struct PathsFlags {
   NestingOptions nesting;
   std::string skew_window, smoothing, after_reply = "1s";
   ConvolutionOptions convolution;
-  std::string quantum, variance;
+  std::string quantum, variance, max_delay;
 
   // Whether anything was asked that only files have.
   bool of_files() const {
     return !assignments.empty() || !truth.empty() || candidates != 0 || window != 0 || deskew ||
            raw_clocks || !skew_window.empty() || !smoothing.empty() || !quantum.empty() ||
-           !variance.empty() || !input.rename.empty() || !input.nodes.empty() ||
-           !input.skew.empty() || !input.drop.empty() || input.lenient;
+           !variance.empty() || !max_delay.empty() || !input.rename.empty() ||
+           !input.nodes.empty() || !input.skew.empty() || !input.drop.empty() || input.lenient;
   }
 };
 
@@ -104,6 +104,7 @@ Result<PathsRequest> ToRequest(const PathsFlags& flags) {
   }
   WF_TRY(ReadDuration("--quantum", flags.quantum, request.convolution.quantum_ns));
   WF_TRY(ReadDuration("--variance", flags.variance, request.convolution.variance_ns));
+  WF_TRY(ReadDuration("--max-delay", flags.max_delay, request.convolution.max_delay_ns));
   if (!flags.skew_window.empty()) {
     request.linking.skew_window = request.nesting.skew_window;
     request.linking_window_given = true;
@@ -202,6 +203,11 @@ void AddConvolutionFlags(CLI::App& app, PathsFlags& flags) {
                  "convolution: the unit of time (default: by the data)");
   app.add_option("--variance", flags.variance,
                  "convolution: delays that differ by no more match (default: by the spike)");
+  app.add_option("--max-delay", flags.max_delay,
+                 "convolution: the longest delay looked for (default: by the data)");
+  app.add_option("--noise", flags.convolution.noise,
+                 "convolution: the part of a node's messages that a spike must hold")
+      ->capture_default_str();
   app.add_option("--root", flags.convolution.roots,
                  "convolution: a node where paths begin; may be given again")
       ->allow_extra_args(false)
