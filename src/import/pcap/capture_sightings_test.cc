@@ -81,8 +81,8 @@ TEST(CaptureSightings, LossLosesOnlyWhatItTouched) {
     std::vector<std::string> ids;
     for (int i = 0; i < exchanges; ++i) {
       ids.push_back("40000.80." + std::to_string(talk.sequence(0)));
-      talk.Client(Get(i), *rc::gen::inRange<size_t>(5, 60));
-      talk.Server(Answer(*rc::gen::inRange<size_t>(0, 500)), *rc::gen::inRange<size_t>(5, 200));
+      talk.Client(Get(i), *rc::gen::inRange<size_t>(12, 60));
+      talk.Server(Answer(*rc::gen::inRange<size_t>(0, 500)), *rc::gen::inRange<size_t>(12, 200));
     }
     talk.Close();
     std::vector<BuiltPacket> packets = talk.packets();

@@ -82,12 +82,12 @@ void Conversation::Undecided(End from, std::string_view bytes, Nanos time_ns, ui
   const bool first = pieces_.empty();
   Protocol found = Protocol::kUndecided;
   if (!first && pieces_.back().from != from && context_.from_start[pieces_.back().from]) {
-    // The other end answers: what the first one said is all there is to go by.
-    Settle();
-    if (dialogue_ != nullptr) {
-      Data(from, bytes, time_ns, sequence);
-      return;
-    }
+    // The other end answers: what the first one said is all there is to go by, and what this one says.
+    Settle(DetectProtocol(from, bytes, DetectionEffort::kFinal, context_));
+    if (gap_[from] != 0) dialogue_->Gap(from, gap_[from]);
+    gap_[0] = gap_[1] = 0;
+    Data(from, bytes, time_ns, sequence);
+    return;
   }
   if (from_start && gap_[from] == 0) {
     // All this end said, from its first byte.
@@ -133,8 +133,8 @@ void Conversation::Replay() {
   }
 }
 
-// Decides with what is there.
-void Conversation::Settle() {
+// Decides with what is there; if that tells nothing, it is `otherwise`.
+void Conversation::Settle(Protocol otherwise) {
   if (dialogue_ != nullptr || pieces_.empty()) return;
   const End from = pieces_.front().from;
   std::string said;
@@ -142,6 +142,7 @@ void Conversation::Settle() {
     if (piece.from == from) said += piece.bytes;
   }
   Protocol found = DetectProtocol(from, said, DetectionEffort::kFinal, context_);
+  if (found == Protocol::kUndecided || found == Protocol::kBlind) found = otherwise;
   if (found == Protocol::kUndecided) found = Protocol::kBlind;
   Decide(found);
   Replay();
@@ -167,11 +168,16 @@ void Conversation::DropHeld() {
 }
 
 void Conversation::Gap(End from, uint32_t bytes) {
+  // An answer that was not captured is an answer.
+  if (dialogue_ == nullptr && !pieces_.empty() && pieces_.back().from != from &&
+      context_.from_start[pieces_.back().from])
+    Settle();
   if (dialogue_ != nullptr) {
     dialogue_->Gap(from, bytes);
   } else {
+    // What was lost may have been the beginning that the other end answers.
     gap_[from] += bytes;
-    context_.from_start[from] = false;
+    context_.from_start[0] = context_.from_start[1] = false;
   }
 }
 

@@ -58,7 +58,7 @@ class Conversation {
   void Undecided(End from, std::string_view bytes, Nanos time_ns, uint32_t sequence);
   void Change(End from, std::string_view rest, Nanos time_ns, uint32_t sequence);
   void Decide(Protocol protocol);
-  void Settle();
+  void Settle(Protocol otherwise = Protocol::kBlind);
   void Replay();
 
   DialogueContext& context_;

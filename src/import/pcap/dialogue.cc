@@ -152,6 +152,7 @@ void Dialogue::Gap(End from, uint32_t bytes) {
     if (s.skip == 0) Skipped(from);
     return;
   }
+  Missed(from);
   if (!s.lost && !s.held.empty()) {
     const std::string held = std::move(s.held);
     s.held.clear();

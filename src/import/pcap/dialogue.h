@@ -115,6 +115,8 @@ class Dialogue {
   virtual void Skipped(End) {}
   // The place in `from`'s stream is lost.
   virtual void Lost(End from) = 0;
+  // `from` said something that was not captured, beyond what was passed over anyway.
+  virtual void Missed(End) {}
   // The unit that begins with these bytes, as Parse has seen them, will not be whole: the rest is lost.
   virtual void Broken(End, std::string_view) {}
   // Behind a loss: does a message begin here? Called with what one packet brought.

@@ -16,7 +16,14 @@ bool LooksLikeDnsStream(std::string_view bytes) {
          ReadDnsHeader(bytes.substr(2), DnsPort::kWellKnown, header);
 }
 
-bool DnsDialogue::StartsHere(End, std::string_view bytes) { return LooksLikeDnsStream(bytes); }
+bool DnsDialogue::StartsHere(End from, std::string_view bytes) {
+  if (!RoleKnown() || !LooksLikeDnsStream(bytes)) return false;
+  DnsHeader header;
+  const bool read = ReadDnsHeader(bytes.substr(2), DnsPort::kWellKnown, header);
+  // The middle of an answer may look like a head; that it answers a question asked is no accident.
+  return read &&
+         (IsClient(from) ? !header.response : header.response && ids_.count(header.id) != 0);
+}
 
 size_t DnsDialogue::Parse(End from, std::string_view bytes) {
   if (bytes.size() < kHead) return 0;

@@ -61,7 +61,7 @@ bool LooksLikeHttp1Request(std::string_view bytes) {
 }
 
 bool LooksLikeHttp1Response(std::string_view bytes) {
-  return bytes.size() >= 12 && bytes.substr(0, 7) == "HTTP/1." && bytes[8] == ' ' &&
+  return bytes.size() >= 10 && bytes.substr(0, 7) == "HTTP/1." && bytes[8] == ' ' &&
          bytes[9] >= '1' && bytes[9] <= '9';
 }
 
@@ -168,6 +168,7 @@ bool Http1Dialogue::ParseRequest(std::string_view head, const Body& body) {
 
 bool Http1Dialogue::ParseResponse(std::string_view head, const Body& body) {
   int status = 0;
+  if (head.size() < 12) return false;
   const auto parsed = std::from_chars(head.data() + 9, head.data() + 12, status);
   if (parsed.ptr != head.data() + 12) return false;
   const End server = OtherEnd(context().client);

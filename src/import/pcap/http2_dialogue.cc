@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kHead = 9;
 constexpr uint32_t kLongestFrame = 1 << 20;  // allowed: 16 MB; seen: 16 KiB, gRPC up to 1 MB
+constexpr uint32_t kUsualFrame = 16384;      // unless settings allow more
 constexpr size_t kMostStreams = 4096;
 constexpr uint8_t kData = 0, kHeaders = 1, kPriority = 2, kReset = 3, kSettings = 4,
                   kPushPromise = 5, kPing = 6, kGoAway = 7, kWindowUpdate = 8, kContinuation = 9;
@@ -71,6 +72,10 @@ std::string_view HeaderBlock(uint8_t type, uint8_t flags, std::string_view paylo
 
 bool LooksLikeHttp2Frames(std::string_view bytes) {
   int frames = 0;
+  // At a beginning stands neither a block that goes on, nor what hardly anybody sends.
+  if (bytes.size() >= kHead &&
+      (Read8(bytes, 3) >= kContinuation || Read32(bytes, 0) >> 8 > kUsualFrame))
+    return false;
   while (bytes.size() >= kHead) {
     if (!PlausibleFrame(bytes)) return false;
     ++frames;

@@ -78,10 +78,15 @@ MysqlDialogue::MysqlDialogue(DialogueContext& context)
 
 bool MysqlDialogue::StartsHere(End from, std::string_view bytes) {
   if (!RoleKnown()) return false;
-  if (IsClient(from)) return LooksLikeMysqlCommand(bytes);
-  // A reply's first packet follows the command's.
-  return Waiting() && !reply_.open && bytes.size() > kHead && Read8(bytes, 3) == 1 &&
-         LengthAt(bytes) > 0;
+  // Commands are numbered 0, what belongs to an exchange under way is not.
+  if (IsClient(from))
+    return bytes.size() > kHead && Read8(bytes, 3) == 0 && Read8(bytes, 4) < kMostCommands &&
+           LengthAt(bytes) > 0 && LengthAt(bytes) + kHead >= bytes.size();
+  // A reply's first packet follows the command's; it is short, and the next one follows it.
+  if (!Waiting() || reply_.open || bytes.size() <= kHead || Read8(bytes, 3) != 1) return false;
+  const size_t size = LengthAt(bytes) + kHead;
+  return size > kHead && size <= bytes.size() &&
+         (bytes.size() < size + kHead || Read8(bytes, size + 3) == 2);
 }
 
 void MysqlDialogue::Lost(End from) {

@@ -56,7 +56,7 @@ bool IsPrefix(std::string_view bytes, std::string_view of) {
 
 // A first line that goes on, of letters as a method has.
 bool CouldBecomeHttp1(std::string_view bytes) {
-  if (IsPrefix(bytes, "HTTP/1.") && bytes.size() < 12) return true;
+  if (IsPrefix(bytes, "HTTP/1.") && bytes.size() < 10) return true;
   if (bytes.size() > kLongestFirstLine || bytes.find('\n') != std::string_view::npos) return false;
   size_t at = 0;
   while (at < bytes.size() && bytes[at] >= 'A' && bytes[at] <= 'Z') ++at;
@@ -154,7 +154,11 @@ Protocol DetectByPort(End from, std::string_view bytes, DialogueContext& context
       return Protocol::kMysql;
   }
   // In the middle of a connection, or a server that was quicker than the client's preface.
-  if (LooksLikeHttp2Frames(bytes) && (!context.from_start[from] || Read8(bytes, 3) == 4))
+  const bool elsewhere = OnPortOf(Protocol::kKafka, context) ||
+                         OnPortOf(Protocol::kPostgres, context) ||
+                         OnPortOf(Protocol::kMysql, context) || OnPortOf(Protocol::kDns, context);
+  if (!elsewhere && LooksLikeHttp2Frames(bytes) &&
+      (!context.from_start[from] || Read8(bytes, 3) == 4))
     return Protocol::kHttp2;
   return Protocol::kBlind;
 }

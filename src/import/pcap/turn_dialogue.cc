@@ -40,13 +40,18 @@ bool LooksLikeTls(std::string_view bytes) {
 
 void TurnDialogue::EndTurn() {
   if (turn_.speaker == kNoEnd) return;
-  if (!RoleKnown()) {
+  if (turn_.missed) {
+    // Nothing to tell: when it was, nobody knows.
+  } else if (!RoleKnown()) {
     if (!turn_.told) EmitMessage(turn_.speaker, turn_.id, turn_.start, turn_.bytes);
   } else if (IsClient(turn_.speaker)) {
     if (!turn_.told) EmitCall(turn_.id, turn_.start, turn_.bytes);
   } else if (call_open_) {
     EmitReturn(call_id_, LastTime(turn_.speaker), turn_.bytes);
     call_open_ = false;
+  } else if (call_missed_) {
+    EmitStrayReturn(turn_.id, LastTime(turn_.speaker), turn_.bytes);
+    call_missed_ = false;
   } else {
     EmitMessage(turn_.speaker, turn_.id, turn_.start, turn_.bytes);
   }
@@ -54,14 +59,28 @@ void TurnDialogue::EndTurn() {
   turn_ = {};
 }
 
+// A turn of which nothing was captured is a turn all the same.
+void TurnDialogue::Missed(End from) {
+  if (turn_.speaker == from) return;
+  EndTurn();
+  turn_.speaker = from;
+  turn_.missed = true;
+  if (RoleKnown() && IsClient(from)) {
+    call_open_ = false;
+    call_missed_ = true;
+  }
+}
+
 void TurnDialogue::Say(End from, uint64_t bytes, Nanos first, uint32_t sequence) {
-  if (turn_.speaker != from) {
-    EndTurn();
+  if (turn_.speaker != from || turn_.missed) {
+    if (turn_.speaker != from) EndTurn();
+    turn_ = {};
     turn_.speaker = from;
     turn_.id = sequence;
     turn_.start = first;
     if (RoleKnown() && IsClient(from)) {
       call_open_ = true;
+      call_missed_ = false;
       call_id_ = sequence;
     }
     if (!RoleKnown() || IsClient(from)) set_untold_since(first);
@@ -76,7 +95,7 @@ size_t TurnDialogue::Parse(End from, std::string_view bytes) {
 
 void TurnDialogue::TellOpenCalls(Nanos) {
   set_untold_since(kNothingUntold);
-  if (turn_.speaker == kNoEnd || turn_.told) return;
+  if (turn_.speaker == kNoEnd || turn_.told || turn_.missed) return;
   turn_.told = true;
   if (!RoleKnown()) {
     EmitMessage(turn_.speaker, turn_.id, turn_.start, -1);

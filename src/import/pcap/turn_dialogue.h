@@ -22,6 +22,7 @@ class TurnDialogue : public Dialogue {
   TurnDialogue(DialogueContext& context, Protocol protocol) : Dialogue(context, protocol) {}
   size_t Parse(End from, std::string_view bytes) override;
   void Lost(End) override {}
+  void Missed(End from) override;
   bool StartsHere(End, std::string_view) override { return true; }
   // `from` says `bytes` more; `first` and `sequence` are of the first of them.
   void Say(End from, uint64_t bytes, Nanos first, uint32_t sequence);
@@ -31,12 +32,14 @@ class TurnDialogue : public Dialogue {
   struct Turn {
     End speaker = kNoEnd;
     bool told = false;
+    bool missed = false;  // it began with bytes that were not captured, and nothing else was heard
     uint32_t id = 0;
     Nanos start = 0;
     int64_t bytes = 0;
   };
   Turn turn_;
-  bool call_open_ = false;  // the client has asked and nobody answered
+  bool call_open_ = false;    // the client has asked and nobody answered
+  bool call_missed_ = false;  // the client has asked something that was not captured
   uint32_t call_id_ = 0;
 };
 
