@@ -1,4 +1,4 @@
-// bench/paths: what nesting costs at the sizes of the paper's table 1, from sightings in memory to patterns, on one core.
+// bench/paths: what nesting, and linking beside it, costs at the sizes of the paper's table 1, from sightings in memory to patterns, on one core.
 // Seconds are of CPU, best of three rounds.
 // bench/paths --write N [RATE]: N messages of the same system as message text on standard output, RATE paths a second.
 // bench/paths --pipe N: these through a pipe into `wherefore paths - --algorithm nesting`, with its memory.
@@ -16,6 +16,7 @@
 #include <string>
 
 #include "analysis/paths/call_pairing.h"
+#include "analysis/paths/linking.h"
 #include "analysis/paths/nesting_stream.h"
 #include "analysis/paths/pattern.h"
 #include "base/check.h"
@@ -38,7 +39,7 @@ constexpr Row kRows[] = {
 };
 
 struct Cost {
-  double pair_s = 0, nest_s = 0, parallelism = 0;
+  double pair_s = 0, nest_s = 0, link_s = 0, parallelism = 0;
   uint64_t paths = 0, patterns = 0;
 };
 
@@ -47,6 +48,23 @@ Nanos CpuNow() {
   struct timespec now {};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+// Seconds for the first kLinked messages, on one thread, without patterns. It is much slower than nesting, and its time
+// is linear in the messages too.
+constexpr size_t kLinked = 40'000;
+double MeasureLinking(const std::vector<Sighting>& sightings) {
+  std::vector<Call> calls;
+  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  for (size_t i = 0; i < std::min(kLinked, sightings.size()); ++i) pairing.Add(sightings[i]);
+  pairing.Finish();
+  std::sort(calls.begin(), calls.end(),
+            [](const Call& a, const Call& b) { return a.place < b.place; });
+  LinkOptions options;
+  options.threads = 1;
+  const Nanos begin = CpuNow();
+  WF_CHECK(LinkCalls(calls, options).size() == calls.size());
+  return static_cast<double>(CpuNow() - begin) / 1e9;
 }
 
 Cost Measure(const std::vector<Sighting>& sightings, const StringTable& names) {
@@ -101,18 +119,24 @@ int MeasureRow(const Row& row) {
     if (round == 0) memory = PeakMegabytes() - before;
     if (round == 0 || cost.pair_s + cost.nest_s < best.pair_s + best.nest_s) best = cost;
   }
+  // At a parallelism of 45 linking is not what one would use, nor wait for.
+  if (best.parallelism < 10) best.link_s = MeasureLinking(sightings);
   const double messages = static_cast<double>(row.messages);
-  fmt::print("{:<20} {:>10} {:>11.2f} {:>8} {:>7.0f} {:>9.3f} {:>9.3f} {:>10.2f} {:>10.2f}\n",
+  fmt::print("{:<20} {:>10} {:>11.2f} {:>8} {:>5.0f} {:>9.3f} {:>9.3f} {:>11.2f} {:>8.2f} {:>11}\n",
              row.name, row.messages, best.parallelism, best.patterns, memory, best.pair_s,
              best.nest_s, messages / best.nest_s / 1e6,
-             messages / (best.nest_s + best.pair_s) / 1e6);
+             messages / (best.nest_s + best.pair_s) / 1e6,
+             best.link_s > 0
+                 ? fmt::format("{:.3f}", std::min<double>(messages, kLinked) / best.link_s / 1e6)
+                 : "-");
   std::fflush(stdout);
   return 0;
 }
 
 int MeasureTable() {
-  fmt::print("{:<20} {:>10} {:>11} {:>8} {:>7} {:>9} {:>9} {:>10} {:>10}\n", "trace", "messages",
-             "parallelism", "patterns", "MB", "pairing s", "nesting s", "nesting M/s", "both M/s");
+  fmt::print("{:<20} {:>10} {:>11} {:>8} {:>5} {:>9} {:>9} {:>11} {:>8} {:>11}\n", "trace",
+             "messages", "parallelism", "patterns", "MB", "pairing s", "nesting s", "nesting M/s",
+             "both M/s", "linking M/s");
   std::fflush(stdout);
   for (const Row& row : kRows) {
     const pid_t child = ::fork();
