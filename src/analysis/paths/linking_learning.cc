@@ -5,11 +5,13 @@
 namespace wf {
 namespace {
 
-// Turns until two ways to begin are compared, and then with the better one. Measured on generated systems: after ten
-// turns nothing changes but at a parallelism of ten with delays that vary by 20%.
+// Turns until two ways to begin are compared, and then with the better one.
 constexpr int kTrialTurns = 4;
 constexpr int kFurtherTurns = 6;
 constexpr int kApartTurns = 6;
+// Where much overlaps, learning is slow: it goes on as long as everything gets likelier by this (log).
+constexpr int kMostBlocks = 5;
+constexpr double kLeastGainPerBlock = 10;
 
 // Parents that stand apart are worth kinds of their own if that makes everything likelier by more than this per kind:
 // about what the extra freedom explains by chance.
@@ -51,7 +53,12 @@ Learnt LearnNode(NodeProblem& problem, const Votes& votes) {
   Learnt best = Turns(problem, kTrialTurns, FirstComeFirstServed(problem));
   Learnt other = Turns(problem, kTrialTurns, votes.Begin(problem));
   if (other.total > best.total) best = std::move(other);
-  best = Turns(problem, kFurtherTurns, std::move(best.state));
+  for (int block = 0; block < kMostBlocks; ++block) {
+    Learnt further = Turns(problem, kFurtherTurns, best.state);
+    const bool better = further.total > best.total + kLeastGainPerBlock;
+    if (further.total > best.total || block == 0) best = std::move(further);
+    if (!better) break;
+  }
   if (problem.siblings.empty()) return best;
 
   // Told apart, parents begin afresh: an assignment that did without would stick.
