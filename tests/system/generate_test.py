@@ -130,6 +130,13 @@ def capture():
             messages.append((f"{seconds}.{nanos:09}", "CALL" if payload.startswith(b"GET ") else "RET", *ends, check_path))
     wanted = [tuple(line.split()[:4]) + (True,) for line in lines_of(plain)]
     equal("its packets are the text's messages, at the same times, and name no path", messages, wanted)
+    for name, config in (("", small()), (" and what was lost is missing there", small(drop=(60, 16)))):
+        out, truth, _ = generate(config, "--seed", "7", "--as", "pcap")
+        plain, same_truth, _ = generate(config, "--seed", "7")
+        read = must(cli("messages", out, "--nodes", out + ".nodes", text=True)).out.decode().splitlines()
+        ends = [[float(x.split()[0]), *x.split()[1:4]] for x in read]
+        equal(f"`messages` prints the text's lines of it{name}", ends, [[float(x.split()[0]), *x.split()[1:4]] for x in lines_of(plain)])
+        equal(f"so that the truth fits both{name}", truth, same_truth)
 
 
 def spans():
