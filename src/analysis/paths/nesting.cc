@@ -12,6 +12,9 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+// Sums of equal shares differ in their last digits with the order they were added in; such scores are a tie.
+constexpr double kMoreThanRounding = 1 + 1e-9;
+
 // A call as the callee sees it, and as the caller does.
 struct Arrival {
   Nanos received, replied;
@@ -290,7 +293,8 @@ struct Nesting::Impl {
           (smooth ? histogram->Smoothed(bin) : histogram->At(bin)) * PenaltyOf(candidate, child);
       scores.push_back(score);
       sum += score;
-      if (score > max_score) {  // candidates are in order of time: a tie stays with the earliest
+      if (score >
+          max_score * kMoreThanRounding) {  // in order of time: a tie stays with the earliest
         max_score = score;
         best = i;
       }

@@ -120,6 +120,30 @@ TEST(Nesting, ParallelismCountsCandidatesOfThoseThatHaveAny) {
   EXPECT_DOUBLE_EQ(counts.Parallelism(), 5.0 / 3);
 }
 
+// 1/2 + 1/3 + 1/7 and 1/3 + 1/7 + 1/2 are not the same number to a machine, and still a tie.
+TEST(Nesting, ScoresThatDifferByRoundingAreATie) {
+  Trace trace;
+  Nanos now = 0;
+  // A child that has `candidates` parents, one of them `delay` before it and the others at delays nothing else has.
+  Nanos filler = kMinute;
+  const auto add = [&](int candidates, Nanos delay) {
+    now += 3 * kHour;
+    trace.Add("A", "B", now - delay, now + kSecond);
+    for (int i = 1; i < candidates; ++i, filler += filler / 10)
+      trace.Add("A", "B", now - filler, now + kSecond);
+    trace.Add("B", "C", now, now + kSecond);
+  };
+  const Nanos early = 2 * kSecond, late = kSecond;
+  for (const int candidates : {2, 3, 7}) add(candidates, early);
+  for (const int candidates : {3, 7, 2}) add(candidates, late);
+  now += 3 * kHour;
+  trace.Add("A", "B", now - early, now + kSecond);
+  trace.Add("A", "B", now - late, now + kSecond);
+  trace.Add("B", "C", now, now + kSecond);
+  const uint32_t child = static_cast<uint32_t>(trace.calls.size() - 1);
+  EXPECT_EQ(Parents(trace)[child], child - 2);
+}
+
 TEST(Nesting, CallsThatLieInEachOtherAreCut) {
   Trace trace;
   trace.Add("A", "B", 10, 20);
@@ -256,7 +280,7 @@ std::vector<uint32_t> NestNaively(const std::vector<Call>& calls, const NestingO
       double score = board[key(p, c)] * std::pow(1 + overlap, -o.overlap_penalty);
       if (o.same_penalty != 0) score *= std::pow(1 + same, -o.same_penalty);
       if (o.any_penalty != 0) score *= std::pow(1 + any, -o.any_penalty);
-      if (score > max_score) {
+      if (score > max_score * (1 + 1e-9)) {
         max_score = score;
         chosen[c] = p;
       }
