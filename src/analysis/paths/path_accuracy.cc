@@ -72,8 +72,9 @@ PatternCounts CountPatterns(const std::vector<ParentRow>& rows, const Trees& tre
     for (const uint64_t kid : kids) hash.AddChild(kid);
     kids = {};
     if (rows[at].unpaired) continue;  // found paths are of calls with a return
-    if (trees.parent[at] != kNone)
-      kid_hashes[trees.parent[at]].push_back(hash.Finish());
+    const uint32_t parent = trees.parent[at];
+    if (parent != kNone && !rows[parent].unpaired)
+      kid_hashes[parent].push_back(hash.Finish());
     else
       ++counts[PathHash(named == kNone ? 0 : name_of(names[named].caller), hash.Finish())];
   }

@@ -9,8 +9,10 @@ PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> pa
   PathForest forest;
   const size_t size = calls.size();
   forest.first.assign(size + 1, 0);
+  // A call whose cause has no return heads a path of its own: it must not vanish with it.
   const auto child_of = [&](uint32_t i) {
-    return calls[i].returned && parents[i] < size && parents[i] != undecided;
+    return calls[i].returned && parents[i] < size && parents[i] != undecided &&
+           calls[parents[i]].returned;
   };
   for (uint32_t i = 0; i < size; ++i)
     if (child_of(i)) ++forest.first[parents[i] + 1];

@@ -24,8 +24,8 @@ struct PathForest {
   }
 };
 
-// A parent that is no index of a call (kNoParent) makes a root; calls without a return, and those whose parent is
-// `undecided`, stand in no tree. Parents must not form a cycle.
+// A parent that is no index of a call (kNoParent), or has no return, makes a root; calls without a return, and those
+// whose parent is `undecided`, stand in no tree. Parents must not form a cycle.
 PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> parents,
                        uint32_t undecided);
 

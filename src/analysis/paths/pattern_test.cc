@@ -57,6 +57,20 @@ TEST(Pattern, StepsInsideANodeAreToldApart) {
   }
 }
 
+// Linking may find the cause of a call in one whose return was lost.
+TEST(Pattern, ACallWhoseCauseHasNoReturnHeadsItsOwnPath) {
+  Trace trace;
+  trace.Add("A", "B", 1, 1).returned = false;
+  trace.Add("B", "C", 2, 9);
+  trace.Add("C", "D", 3, 5);
+  trace.Add("C", "E", 6, 6).returned = false;
+  const PatternTable table = Patterns(trace, {kRoot, 0, 1, 1});
+  ASSERT_EQ(table.patterns().size(), 1u);
+  const Pattern& pattern = table.patterns().front();
+  EXPECT_EQ(trace.names.At(pattern.client), "B");
+  EXPECT_EQ(TreeOf(trace, pattern, 0), "C(D)");
+}
+
 TEST(Pattern, OverlappingCallsHaveNoStepBetweenThem) {
   Trace trace;
   trace.Add("A", "B", 0, 100);
