@@ -73,6 +73,17 @@ bool AnsweredBefore(const Item& item, int clock, Nanos time) {
   return (item.reply & Bit(clock)) != 0 && item.answered[clock] < time;
 }
 
+// A return that was there first, and by a clock that showed the request too: it is held for want of a better one, and
+// most likely is another call's. It says nothing of which requests are of this call.
+bool HeldForWantOfBetter(const Item& item) {
+  if (!item.early) return false;
+  for (int clock = 0; clock < pairing::kClocks; ++clock) {
+    if ((item.request & Bit(clock)) != 0 && AnsweredBefore(item, clock, item.asked[clock]))
+      return true;
+  }
+  return false;
+}
+
 Call MakeCall(const Item& item) {
   Call call;
   call.place = item.place;
@@ -183,7 +194,9 @@ ItemNumber CallPairing::Impl::FindJoin(const Entry& entry, int clock, const Sigh
   for (ItemNumber n = entry.last_call; n != 0; n = open.At(n).previous) {
     const Item& item = open.At(n);
     if ((item.request & Bit(clock)) != 0) continue;
-    if (AnsweredBefore(item, clock, s.time_ns) && item.third == kNobody) continue;
+    if (AnsweredBefore(item, clock, s.time_ns) && item.third == kNobody &&
+        !HeldForWantOfBetter(item))
+      continue;
     const Nanos distance = Distance(item.created, s.time_ns);
     if (found == 0 || distance < nearest) {
       found = n;

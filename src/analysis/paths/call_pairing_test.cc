@@ -159,6 +159,20 @@ TEST(CallPairing, RepeatedIdsAfterTheReturnAreNewCalls) {
   EXPECT_EQ(Pair(Read(text)).counts.retransmissions, 0u);
 }
 
+TEST(CallPairing, AReturnSentTwiceDoesNotSplitTheNextCallOfItsId) {
+  const Paired paired =
+      Pair(Read("1 CALL_SENT A B 1; 2 CALL_RCVD A B 1; 3 RET_SENT B A 1; 4 RET_RCVD B A 1;"
+                "5 RET_SENT B A 1; 6 RET_RCVD B A 1;"
+                "11 CALL_SENT A B 1; 12 CALL_RCVD A B 1; 13 RET_SENT B A 1; 14 RET_RCVD B A 1"));
+  ASSERT_EQ(paired.calls.size(), 2u);
+  EXPECT_EQ(paired.calls[1].sent_ns, 11);
+  EXPECT_EQ(paired.calls[1].received_ns, 12);
+  EXPECT_EQ(paired.calls[1].replied_ns, 13);
+  EXPECT_EQ(paired.calls[1].returned_ns, 14);
+  EXPECT_EQ(paired.counts.messages, 5u);
+  EXPECT_EQ(paired.counts.unpaired_returns, 1u);
+}
+
 TEST(CallPairing, AgainBeforeTheReturnInTheSameFileIsARetransmission) {
   const Paired paired = Pair(Read("1 CALL A B 1; 2 CALL A B 1; 3 RET B A 1"));
   ASSERT_EQ(paired.calls.size(), 1u);
