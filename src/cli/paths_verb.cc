@@ -235,7 +235,9 @@ Verb AddPaths(CLI::App& root) {
   verb.app->add_option("--algorithm", flags->algorithm, "auto, nesting, convolution or linking")
       ->check(CLI::IsMember({"auto", "nesting", "convolution", "linking"}))
       ->capture_default_str();
-  verb.app->add_option("--top", flags->top, "so many patterns; 0: all")->capture_default_str();
+  verb.app->add_option("--top", flags->top, "so many patterns; 0: all")
+      ->check(CLI::NonNegativeNumber)  // an unsigned option takes -1 for the largest number
+      ->capture_default_str();
   verb.app->add_option("--sort", flags->sort, "patterns by total latency or by count")
       ->check(CLI::IsMember({"total", "count"}))
       ->capture_default_str();
