@@ -167,7 +167,6 @@ void ExplainTraces::Extend(Relevant& found, TraceId id, Stretch stretch) {
 }
 
 Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found) {
-  if (place.keys.empty()) return AskByService(place, stretch, offset, found);
   ResourceQuery query;
   query.keys = place.keys;
   query.time = {stretch.first, stretch.second};
@@ -189,22 +188,61 @@ Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Rel
   return {};
 }
 
-// Spans that tell neither of an instance nor of a host: whatever the service did about that time.
-Status ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offset,
-                                   Relevant& found) {
-  TraceQuery query;
-  query.service = place.service;
-  query.time = {SaturatingSub(stretch.first, kSearchBack), stretch.second};
-  query.limit = std::min(limits_.traces, limits_.rows_a_query);
-  WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
-  ++counts_.queries;
-  if (page.next) ++counts_.stretches_cut;
-  for (const TraceSummary& trace : page.traces) {
-    if (SaturatingAdd(trace.start_ns, trace.duration_ns) < stretch.first) continue;
+Status ExplainTraces::SearchService(const std::string& service,
+                                    const std::vector<Stretch>& stretches) {
+  std::vector<ServiceTraces> groups;
+  for (const Stretch& stretch : stretches) {
+    const Nanos from = SaturatingSub(stretch.first, kSearchBack);
+    if (groups.empty() || from > groups.back().until)
+      groups.push_back({from, stretch.second, from, {}});
+    else
+      groups.back().until = std::max(groups.back().until, stretch.second);
+  }
+  std::vector<ServiceTraces>& known = services_[service];
+  for (ServiceTraces& group : groups) {
+    const bool searched = std::any_of(known.begin(), known.end(), [&](const ServiceTraces& k) {
+      return k.from <= group.from && group.until <= k.until;
+    });
+    if (searched || counts_.queries >= limits_.queries) continue;
+    TraceQuery query;
+    query.service = service;
+    query.time = {group.from, group.until};
+    query.limit = std::min(limits_.traces, limits_.rows_a_query);
+    bool more = true;
+    while (more && counts_.queries < limits_.queries) {
+      WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
+      ++counts_.queries;
+      group.traces.insert(group.traces.end(), page.traces.begin(), page.traces.end());
+      query.cursor = page.next;
+      more = page.next.has_value();
+      if (group.traces.size() >= limits_.rows_a_query) break;
+    }
+    // Newest first: what is missing is older than the last.
+    if (more) group.known_from = group.traces.empty() ? group.until : group.traces.back().start_ns;
+    known.push_back(std::move(group));
+  }
+  return {};
+}
+
+void ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offset,
+                                 Relevant& found) {
+  const Nanos from = SaturatingSub(stretch.first, kSearchBack);
+  const auto& known = services_[place.service];
+  const auto at = std::find_if(known.begin(), known.end(), [&](const ServiceTraces& k) {
+    return k.from <= from && stretch.second <= k.until;
+  });
+  if (at == known.end()) {
+    ++counts_.queries_left_out;
+    return;
+  }
+  if (at->known_from > from) ++counts_.stretches_cut;
+  for (const TraceSummary& trace : at->traces) {
+    if (trace.start_ns < from || trace.start_ns >= stretch.second ||
+        SaturatingAdd(trace.start_ns, trace.duration_ns) < stretch.first)
+      continue;
     Extend(found, trace.trace_id,
            {SaturatingSub(stretch.first, offset), SaturatingSub(stretch.second, offset)});
   }
-  return {};
 }
 
 // Where arrivals are not recorded, the quickest calls of other times tell how long the way takes.
@@ -242,8 +280,13 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
 
 Status ExplainTraces::AskFor(Wants& wants, Relevant& found) {
   for (auto& [name, wanted] : wants) {
-    for (const Stretch& stretch : NotYetAsked(name, std::move(wanted.stretches))) {
-      if (counts_.queries >= limits_.queries)
+    const std::vector<Stretch> stretches = NotYetAsked(name, std::move(wanted.stretches));
+    const bool by_service = wanted.place.keys.empty();
+    if (by_service) WF_TRY(SearchService(wanted.place.service, stretches));
+    for (const Stretch& stretch : stretches) {
+      if (by_service)
+        AskByService(wanted.place, stretch, wanted.offset, found);
+      else if (counts_.queries >= limits_.queries)
         ++counts_.queries_left_out;
       else
         WF_TRY(Ask(wanted.place, stretch, wanted.offset, found));

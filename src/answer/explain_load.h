@@ -80,6 +80,12 @@ class ExplainTraces {
     Nanos offset = 0;                // of its host's clock
   };
   using Wants = std::map<std::string, Wanted>;
+  // What a service did in a stretch of time: traces that began in it.
+  struct ServiceTraces {
+    Nanos from = 0, until = 0;
+    Nanos known_from = 0;  // earlier ones are beyond the limit
+    std::vector<TraceSummary> traces;
+  };
   using Relevant = std::map<TraceId, Stretch>;
 
   void Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants);
@@ -91,7 +97,10 @@ class ExplainTraces {
   // Whom their spans link to, as far as it was not read.
   std::vector<TraceId> LinkedTo(const Relevant& traces) const;
   Status Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
-  Status AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
+  // Spans that tell neither of an instance nor of a host: whatever their service did about that time. Stretches near to
+  // each other are searched for at once.
+  Status SearchService(const std::string& service, const std::vector<Stretch>& stretches);
+  void AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
   static std::vector<std::pair<ResourceKey, std::string>> ProcessKeys(const Trace& trace,
                                                                       const Block& block);
   void WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants);
@@ -109,6 +118,7 @@ class ExplainTraces {
   std::map<std::string, std::map<Nanos, Nanos>> asked_;  // by place: stretches, none touch
   Relevant looked_at_;  // up to where each trace's waits were followed
   OneWaySamples& one_way_;
+  std::map<std::string, std::vector<ServiceTraces>> services_;
   ExplainLoadCounts counts_;
 };
 

@@ -44,6 +44,19 @@ class ExplainRequestsTest : public ::testing::Test {
     EXPECT_TRUE(traces.Read(ids).ok());
     return ExplainRequests(traces, asked_, targets, bad);
   }
+  // Six requests that wait for 700 ms, each so long after the one before.
+  std::vector<ExplainTarget> PutWaits(Nanos apart) {
+    std::vector<ExplainTarget> targets;
+    for (uint64_t i = 1; i <= 6; ++i) {
+      const Nanos at = static_cast<Nanos>(i) * apart;
+      const auto time = [&](Nanos t) { return std::to_string(at + t * kMilli); };
+      targets.push_back(
+          Whole(Put(i, "span page " + time(0) + ".." + time(900) +
+                           " process=front kind=client\nspan get parent=page " + time(700) + ".." +
+                           time(800) + " process=db kind=server\n")));
+    }
+    return targets;
+  }
   static std::vector<std::string> Reasons(const ExplainedRequests& found) {
     std::vector<std::string> out;
     for (const SkippedRequest& one : found.skipped)
@@ -134,15 +147,7 @@ TEST_F(ExplainRequestsTest, RetentionIsHalfAnHourBeforeTheFirstPlaceAskedFrom) {
 
 TEST_F(ExplainRequestsTest, QueriesAreBoundedAndCounted) {
   // Each of the requests waits at another time at a server that tells nothing of itself.
-  std::vector<ExplainTarget> targets;
-  for (uint64_t i = 1; i <= 6; ++i) {
-    const Nanos at = static_cast<Nanos>(i) * 10 * kMinute;
-    const auto time = [&](Nanos t) { return std::to_string(at + t * kMilli); };
-    targets.push_back(
-        Whole(Put(i, "span page " + time(0) + ".." + time(900) +
-                         " process=front kind=client\nspan get parent=page " + time(700) + ".." +
-                         time(800) + " process=db kind=server\n")));
-  }
+  const std::vector<ExplainTarget> targets = PutWaits(10 * kMinute);
   ExplainLimits limits;
   limits.queries = 4;
   const auto found = ExplainAll(targets, BadTargets::kFail, limits);
@@ -150,6 +155,23 @@ TEST_F(ExplainRequestsTest, QueriesAreBoundedAndCounted) {
   EXPECT_EQ(found->loaded.queries, 4);
   EXPECT_EQ(found->loaded.queries_left_out, 2);
   EXPECT_EQ(ExplainAll(targets, BadTargets::kFail)->loaded.queries_left_out, 0);
+}
+
+TEST_F(ExplainRequestsTest, WhatAServiceDidIsSearchedForOnce) {
+  const std::vector<ExplainTarget> targets = PutWaits(30 * kSecond);
+  const auto found = ExplainAll(targets, BadTargets::kFail);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->loaded.queries, 1);
+  EXPECT_EQ(found->loaded.queries_left_out, 0);
+  // Page by page, and what is beyond the limit is told: the six began after the one that is known no more.
+  ExplainLimits limits;
+  limits.traces = 2;
+  limits.rows_a_query = 4;
+  const auto cut = ExplainAll(targets, BadTargets::kFail, limits);
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  EXPECT_EQ(cut->loaded.queries, 2);
+  EXPECT_GT(cut->loaded.stretches_cut, 0);
+  EXPECT_LT(cut->loaded.stretches_cut, 6);
 }
 
 TEST_F(ExplainRequestsTest, OneWayTimesAreSampledOnceForAQuestion) {
