@@ -24,6 +24,8 @@ struct PathsAnswer {
   const StringTable* names = nullptr;
   PatternOrder order = PatternOrder::kTotalLatency;
   size_t top = 20;  // 0: all
+  KeepDistributions distributions =
+      KeepDistributions::kNo;  // kYes: the table has them, and they are written
   std::optional<PathAccuracy> accuracy;
   std::vector<std::string> notes;  // what was skipped or cut, a sentence each
 };

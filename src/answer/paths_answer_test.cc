@@ -42,6 +42,8 @@ class Calls : public SightingSource {
     return true;
   }
 
+  void Rewind() { next_ = 0; }
+
   StringTable names;
 
  private:
@@ -50,8 +52,10 @@ class Calls : public SightingSource {
   size_t next_ = 0;
 };
 
-PathsFindings Infer(Calls& calls, PathAlgorithm algorithm) {
+PathsFindings Infer(Calls& calls, PathAlgorithm algorithm,
+                    KeepDistributions distributions = KeepDistributions::kNo) {
   PathsRequest request;
+  request.distributions = distributions;
   request.algorithm = algorithm;
   auto findings = InferPaths(calls, calls.names, request);
   EXPECT_TRUE(findings.ok());
@@ -86,6 +90,28 @@ TEST(PathsAnswer, JsonIsAsAgreed) {
       R"("parallelism":1.0,"unassigned":{"calls":0,"returns":0,"msgs":0},"duplicates":0,"retransmissions":0,)"
       R"("skew_ns":{},"patterns":[)";
   EXPECT_EQ(json.substr(0, head.size()), head);
+}
+
+TEST(PathsAnswer, DistributionsAreWrittenWhereTheyWereAskedForOnly) {
+  Calls calls;
+  for (const Nanos at : {Nanos{0}, kSecond}) {
+    calls.Add("A", "B", at, at + 10 * kMilli);
+    calls.Add("B", "C", at + 4 * kMilli, at + 6 * kMilli);
+  }
+  const PathsFindings without = Infer(calls, PathAlgorithm::kNesting);
+  EXPECT_EQ(PathsJson(AnswerOf(without, calls)).find("histogram"), std::string::npos);
+  calls.Rewind();
+  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting, KeepDistributions::kYes);
+  PathsAnswer answer = AnswerOf(findings, calls);
+  answer.distributions = KeepDistributions::kYes;
+  const std::string json = PathsJson(answer);
+  // Both instances of the root in one bin; nobody called it, so there is no delay of that.
+  const size_t root = json.find(R"("histogram":{"latency_ns":[[)");
+  ASSERT_NE(root, std::string::npos) << json;
+  const std::string rest = json.substr(root, json.find("children", root) - root);
+  EXPECT_NE(rest.find(R"(,2]],"call_delay_ns":[],"own_ns":[[)"), std::string::npos) << rest;
+  EXPECT_NE(json.find(R"("first_ns":0,"last_ns":1000000000,"timeline":[1,0,)"), std::string::npos);
+  EXPECT_NE(json.find(R"("spans":[{"count":1,"latency_ns":10000000},)"), std::string::npos) << json;
 }
 
 TEST(PathsAnswer, ChildrenStandByDelayThenName) {

@@ -21,7 +21,7 @@ class Inference {
  public:
   Inference(const StringTable& nodes, const PathsRequest& request)
       : nodes_(nodes), request_(request) {
-    findings_.patterns = std::make_unique<PatternTable>(nodes);
+    findings_.patterns = std::make_unique<PatternTable>(nodes, request.distributions);
   }
 
   Result<PathsFindings> Run(SightingSource& source) {

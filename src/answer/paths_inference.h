@@ -43,8 +43,9 @@ struct PathsRequest {
       false;  // else the skew window is what the clocks that were set right still need
   ConvolutionOptions convolution;
   Deskew deskew = Deskew::kForLinking;
-  uint32_t candidates = 0;  // parents kept beside the chosen one
-  bool keep_rows = false;   // for --assignments
+  KeepDistributions distributions = KeepDistributions::kNo;  // of delays in patterns
+  uint32_t candidates = 0;                                   // parents kept beside the chosen one
+  bool keep_rows = false;                                    // for --assignments
   TruthSource truth_source = TruthSource::kNone;
   std::vector<ParentRow> truth;                // of TruthSource::kRows
   std::function<void(uint64_t)> on_sightings;  // now and then, with how many were read

@@ -19,10 +19,29 @@ class PatternsWriter {
     json_.Key("adds_most").BeginObject();
     json_.Field("node", NameOf(pattern.nodes[slowest].node));
     json_.Field("own_ns", MeanOf(OwnTime(pattern, slowest), pattern.count)).EndObject();
+    if (Distributions()) {
+      json_.Field("first_ns", pattern.first_ns).Field("last_ns", pattern.last_ns);
+      json_.Key("timeline").BeginArray();
+      for (const uint32_t count : pattern.timeline.counts) json_.Int(count);
+      json_.EndArray();
+    }
     json_.Field("client", NameOf(pattern.client));
     json_.Key("root");
     WriteTree(pattern);
     json_.EndObject();
+  }
+
+  // All paths by when they began, which the patterns' timelines are parts of.
+  void WriteTimeline() {
+    if (!Distributions()) return;
+    const PatternTable& table = *answer_.table;
+    json_.Key("timeline").BeginObject().Field("start_ns", table.timeline_start());
+    json_.Field("span_ns", table.timeline_span()).Key("spans").BeginArray();
+    for (const PatternTable::TimeSpan& span : table.timeline()) {
+      json_.BeginObject().Field("count", span.count);
+      json_.Field("latency_ns", span.count == 0 ? 0 : MeanOf(span.latency, span.count)).EndObject();
+    }
+    json_.EndArray().EndObject();
   }
 
   void WriteRareSlow() {
@@ -76,6 +95,16 @@ class PatternsWriter {
   }
 
  private:
+  bool Distributions() const { return answer_.distributions == KeepDistributions::kYes; }
+
+  void Bins(const char* key, const DelayHistogram& histogram) {
+    json_.Key(key).BeginArray();
+    for (const DelayHistogram::Bin& bin : histogram.Bins()) {
+      json_.BeginArray().Int(bin.from_ns).Int(bin.until_ns).Int(bin.count).EndArray();
+    }
+    json_.EndArray();
+  }
+
   std::string_view NameOf(NodeId node) const { return answer_.names->At(node); }
 
   void Summary(const Pattern& pattern) {
@@ -97,6 +126,14 @@ class PatternsWriter {
     json_.EndArray();
     if (node.link > 0) json_.Field("link_ns", MeanOf(node.link, pattern.count));
     if (IsAfterReply(pattern, n)) json_.Field("after_reply", true);
+    if (Distributions()) {
+      const NodeDistribution& spread = pattern.distributions[n];
+      json_.Key("histogram").BeginObject();
+      Bins("latency_ns", spread.latency);
+      Bins("call_delay_ns", spread.call_delay);
+      Bins("own_ns", spread.own);
+      json_.EndObject();
+    }
     json_.Key("children").BeginArray();
   }
 
@@ -174,6 +211,7 @@ std::string PathsJson(const PathsAnswer& answer) {
   for (const Pattern* pattern : shown.patterns) writer.WritePattern(*pattern);
   json.EndArray().Key("omitted").BeginObject().Field("patterns", shown.omitted_patterns);
   json.Field("count", shown.omitted_count).EndObject();
+  writer.WriteTimeline();
   writer.WriteRareSlow();
   writer.WritePhases();
   writer.WriteGraph();

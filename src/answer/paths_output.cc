@@ -78,6 +78,7 @@ Answer WritePaths(PathsFindings& findings, const StringTable& names, const Paths
   answer.names = &names;
   answer.order = output.order;
   answer.top = output.top;
+  answer.distributions = output.distributions;
   answer.accuracy = std::move(findings.accuracy);
   answer.notes = output.notes;
   answer.notes.insert(answer.notes.end(), findings.notes.begin(), findings.notes.end());
@@ -88,16 +89,18 @@ Answer WritePaths(PathsFindings& findings, const StringTable& names, const Paths
 
 Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"since", "until", "algorithm", "top", "sort", "format"}));
+  WF_TRY(params.Check({"since", "until", "algorithm", "top", "sort", "histogram", "format"}));
   WF_ASSIGN(const TimeRange time, ParseTimeRange(params, context.now));
   WF_ASSIGN(const auto algorithm,
             params.Choice("algorithm", {"auto", "nesting", "convolution", "linking"}));
   WF_ASSIGN(const auto sort, params.Choice("sort", {"total", "count"}));
   WF_ASSIGN(const auto top, params.Integer("top", 0, INT32_MAX));
+  WF_ASSIGN(const auto histogram, params.Choice("histogram", {"true", "false"}));
   PathsRequest request;
   for (const PathAlgorithm one :
        {PathAlgorithm::kNesting, PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
     if (algorithm == NameOf(one)) request.algorithm = one;
+  if (histogram == "true") request.distributions = KeepDistributions::kYes;
   WF_ASSIGN(std::vector<Message> messages, context.store.ReadMessages(context.tenant, time));
   if (messages.empty())
     return NotFound("there are no messages of that time",
@@ -108,6 +111,7 @@ Result<Answer> AnswerPaths(const AnswerContext& context, const Question& questio
   PathsOutput output;
   output.format = params.Get("format").value_or("json");
   output.order = sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
+  output.distributions = request.distributions;
   if (top) output.top = static_cast<size_t>(*top);
   return WritePaths(findings, names, output);
 }

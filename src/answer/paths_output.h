@@ -13,7 +13,8 @@ namespace wf {
 struct PathsOutput {
   std::string format = "json";  // text, json, dot or svg
   PatternOrder order = PatternOrder::kTotalLatency;
-  size_t top = 20;                 // 0: all
+  size_t top = 20;                                           // 0: all
+  KeepDistributions distributions = KeepDistributions::kNo;  // as they were asked of InferPaths
   uint64_t duplicates = 0;         // sightings of one message in several inputs
   std::vector<std::string> notes;  // of the input
 };

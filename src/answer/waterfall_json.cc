@@ -10,7 +10,7 @@ namespace wf {
 namespace {
 
 // Bits of blocks.flags.
-constexpr int kRepaired = 1, kStandIn = 2, kAsync = 4, kLargestOwn = 8;
+constexpr int kRepaired = 1, kStandIn = 2, kAsync = 4, kLargestOwn = 8, kInferred = 16;
 
 // The answer's own string table: only what the waterfall names.
 class Strings {
@@ -158,8 +158,9 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   });
   Column(json, "flags", order.blocks, [&](uint32_t b) {
     return ((block(b).marks & kBlockRepaired) ? kRepaired : 0) |
-           (block(b).stand_in() || block(b).source == Source::kInferred ? kStandIn : 0) |
-           (block(b).async() ? kAsync : 0) | (b == largest_own ? kLargestOwn : 0);
+           (block(b).stand_in() ? kStandIn : 0) | (block(b).async() ? kAsync : 0) |
+           (b == largest_own ? kLargestOwn : 0) |
+           (block(b).source == Source::kInferred ? kInferred : 0);
   });
   Column(json, "own", order.blocks, [&](uint32_t b) { return own[b]; });
   Column(json, "unit", order.blocks, [&](uint32_t b) { return block(b).unit; });

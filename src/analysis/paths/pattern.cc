@@ -120,6 +120,8 @@ void PatternTable::CountInstance(Pattern& pattern, std::span<const Call> calls,
   }
   walk_.assign(1, root);
   WF_CHECK(!pattern.nodes.empty());
+  const bool keep = keep_ == KeepDistributions::kYes;
+  if (keep) pattern.distributions.resize(pattern.nodes.size());
   for (size_t i = 0; i < walk_.size(); ++i) {
     const uint32_t at = walk_[i];
     const Call& call = calls[at];
@@ -128,18 +130,29 @@ void PatternTable::CountInstance(Pattern& pattern, std::span<const Call> calls,
     node.latency += call.replied_ns - call.received_ns;
     node.link += LinkTime(call);
     const Nanos* steps = steps_.data() + forest.first[at] + at;
-    for (size_t s = 0; s <= kids.size(); ++s) pattern.steps[node.first_step + s] += steps[s];
+    Nanos own = 0;
+    for (size_t s = 0; s <= kids.size(); ++s) {
+      pattern.steps[node.first_step + s] += steps[s];
+      own += steps[s];
+    }
+    if (keep) {
+      pattern.distributions[i].latency.Add(call.replied_ns - call.received_ns);
+      pattern.distributions[i].own.Add(own);
+    }
     for (size_t k = 0; k < kids.size(); ++k) {
       PatternNode& child = pattern.nodes[node.first_child + k];
       child.call_delay += calls[kids[k]].sent_ns - call.received_ns;
       child.after_reply += after_reply_[kids[k]];
+      if (keep)
+        pattern.distributions[node.first_child + k].call_delay.Add(calls[kids[k]].sent_ns -
+                                                                   call.received_ns);
       walk_.push_back(kids[k]);
     }
   }
-  CountTime(pattern, first.received_ns);
+  CountTime(pattern, first.received_ns, latency);
 }
 
-void PatternTable::CountTime(Pattern& pattern, Nanos began) {
+void PatternTable::CountTime(Pattern& pattern, Nanos began, Nanos latency) {
   if (pattern.count == 1) pattern.first_ns = pattern.last_ns = began;
   pattern.first_ns = std::min(pattern.first_ns, began);
   pattern.last_ns = std::max(pattern.last_ns, began);
@@ -153,8 +166,19 @@ void PatternTable::CountTime(Pattern& pattern, Nanos began) {
       for (size_t i = 0; i < counts.size(); ++i)
         counts[i] = 2 * i < counts.size() ? counts[2 * i] + counts[2 * i + 1] : 0;
     }
+    for (size_t i = 0; i < timeline_.size(); ++i) {
+      TimeSpan sum;
+      for (size_t k = 2 * i; k < std::min(2 * i + 2, timeline_.size()); ++k) {
+        sum.count += timeline_[k].count;
+        sum.latency += timeline_[k].latency;
+      }
+      timeline_[i] = sum;
+    }
   }
-  ++pattern.timeline.counts[static_cast<size_t>(offset / timeline_span_)];
+  const size_t at = static_cast<size_t>(offset / timeline_span_);
+  ++pattern.timeline.counts[at];
+  ++timeline_[at].count;
+  timeline_[at].latency += latency;
 }
 
 void PatternTable::ForgetRarest() {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/paths/call.h"
+#include "analysis/paths/delay_histogram.h"
 #include "analysis/paths/latency_sample.h"
 #include "analysis/paths/path_forest.h"
 #include "model/string_table.h"
@@ -48,6 +49,11 @@ struct PatternTimeline {
   std::array<uint32_t, kSpans> counts{};
 };
 
+// How the delays of one node of a pattern are spread.
+struct NodeDistribution {
+  DelayHistogram latency, call_delay, own;
+};
+
 struct Pattern {
   uint64_t id = 0;  // of names and shape: the same in every run
   NodeId client = 0;
@@ -58,10 +64,14 @@ struct Pattern {
   std::vector<WideSum> steps;
   Nanos first_ns = 0, last_ns = 0;  // when the earliest and the latest instance began
   PatternTimeline timeline;
+  std::vector<NodeDistribution> distributions;  // by node; none unless they are kept
 
   const PatternNode& root() const { return nodes.front(); }
   Nanos MeanLatency() const { return MeanOf(total_latency, count); }
 };
+
+// Distributions take about ten times the room of the means.
+enum class KeepDistributions : uint8_t { kNo, kYes };
 
 class PatternTable {
  public:
@@ -70,7 +80,8 @@ class PatternTable {
   static constexpr size_t kMaxExactValues = 32'000'000;
 
   // `names` is borrowed and may grow.
-  explicit PatternTable(const StringTable& names) : names_(names) {}
+  explicit PatternTable(const StringTable& names, KeepDistributions keep = KeepDistributions::kNo)
+      : names_(names), keep_(keep) {}
 
   // The paths of `roots`. Reorders the children in `forest`.
   void Add(std::span<const Call> calls, PathForest& forest, std::span<const uint32_t> roots);
@@ -80,6 +91,12 @@ class PatternTable {
   // Rare patterns given up for lack of room, and how many instances they had.
   uint64_t forgotten_patterns() const { return forgotten_patterns_; }
   uint64_t forgotten_paths() const { return forgotten_paths_; }
+  // All paths by when they began; latencies are sums.
+  struct TimeSpan {
+    uint64_t count = 0;
+    WideSum latency = 0;
+  };
+  const std::array<TimeSpan, PatternTimeline::kSpans>& timeline() const { return timeline_; }
   // Of all patterns' timelines.
   Nanos timeline_start() const { return timeline_start_; }
   Nanos timeline_span() const { return timeline_span_; }
@@ -93,10 +110,11 @@ class PatternTable {
                 uint32_t root);
   void CountInstance(Pattern& pattern, std::span<const Call> calls, const PathForest& forest,
                      uint32_t root);
-  void CountTime(Pattern& pattern, Nanos began);
+  void CountTime(Pattern& pattern, Nanos began, Nanos latency);
   void ForgetRarest();
 
   const StringTable& names_;
+  const KeepDistributions keep_;
   std::vector<uint64_t> name_hashes_;
   std::deque<Pattern> patterns_;
   std::unordered_map<uint64_t, Pattern*> by_id_;
@@ -104,6 +122,7 @@ class PatternTable {
   size_t exact_values_ = 0;
   Nanos timeline_start_ = 0, timeline_span_ = kMilli;
   bool timeline_started_ = false;
+  std::array<TimeSpan, PatternTimeline::kSpans> timeline_{};
 
   // Of the calls at hand.
   std::vector<uint64_t> hashes_;
