@@ -30,6 +30,7 @@ const { compareOperations } = await load('two_traces/operation_differences.ts')
 const { ticks } = await load('trace/waterfall_painter.ts')
 const { decodeExplanation, drawnPart, explainWhatIfProblem, unfold } = await load('explain/explain_model.ts')
 const { layOutLayers } = await load('explain/layered_layout.ts')
+const { bestSplit, binQuantile, clusters, compareNodes, decodePattern, pathText } = await load('patterns/patterns_model.ts')
 const { commandFor, explainQuery } = await load('explain/explain_query.ts')
 
 let failed = 0
@@ -317,6 +318,47 @@ test('a change to try, a question and its command', () => {
   equal(q.toString(), 'service=a+b&operation=it%27s&since=0')
   equal(commandFor('', q), "wherefore explain --service 'a b' --operation 'it'\\''s' --since 0")
   equal(commandFor('ab', new URLSearchParams('baseline=true&what_if=x=2x')), 'wherefore explain ab --baseline --what-if x=2x')
+})
+
+const node = (name, callDelay, latency, own, children = []) => ({ node: name, latency_ns: latency, call_delay_ns: callDelay, steps_ns: [own], children })
+const pattern = (id, shape, count, root) => decodePattern({ id, count, shape, total_latency_ns: count * root.latency_ns, latency_ns: { mean: root.latency_ns, p50: root.latency_ns, p99: root.latency_ns }, client: 'U', root })
+
+test('a path reads as one line, and its places lie where they are called', () => {
+  const p = pattern('a', 's', 1, node('W', 0, 100, 30, [node('A', 10, 40, 20, [node('D', 5, 20, 20)]), node('P', 60, 30, 30)]))
+  equal(pathText(p.nodes), 'W → A (→ D), P')
+  equal(p.nodes.map((n) => n.start), [0, 10, 15, 60])
+  equal(p.nodes.map((n) => n.end), [4, 3, 3, 4])
+  equal(p.most, 0, 'the first of the largest own times')
+  equal(pathText(pattern('b', 's', 1, node('W', 0, 9, 9)).nodes), 'W')
+})
+
+test('patterns of one shape are a cluster, with the names of each place', () => {
+  const tree = (web, app) => node(web, 0, 100, 10, [node('AUTH', 10, 20, 20), node(app, 40, 30, 10, [node('DB', 5, 5, 5)])])
+  const list = clusters([pattern('a', 's', 2, tree('W1', 'P1')), pattern('b', 't', 9, node('X', 0, 30, 30)), pattern('c', 's', 1, tree('W2', 'P1')), pattern('d', 's', 1, tree('W1', 'P2'))], 'total')
+  equal(list.map((c) => [c.shape, c.count, c.total]), [['s', 4, 400], ['t', 9, 270]])
+  // Children stand by shape here: the leaf and the larger subtree each meet their like.
+  equal(list[0].names, 'W1|W2 → AUTH, P1|P2 → DB')
+  equal(clusters([pattern('a', 's', 2, tree('W1', 'P1')), pattern('b', 't', 9, node('X', 0, 30, 30))], 'count').map((c) => c.shape), ['t', 's'])
+})
+
+test('the node that grew most, although its place among siblings moved', () => {
+  const before = pattern('a', 's', 1, node('W', 0, 100, 50, [node('A', 10, 20, 20), node('B', 40, 30, 30)]))
+  const after = pattern('a', 's', 1, node('W', 0, 160, 52, [node('B', 10, 88, 88), node('A', 110, 20, 20)]))
+  const { others, grewMost } = compareNodes(before, after)
+  equal(others.map((n) => n.node), ['W', 'B', 'A'])
+  equal(after.nodes[grewMost].node, 'B')
+  equal(compareNodes(before, before).grewMost, -1, 'nothing grew')
+  equal(compareNodes(null, after).others, [null, null, null])
+})
+
+test('time is split where latency changes, and at a pause if that is nearly as good', () => {
+  const spans = (values) => values.map((v, i) => ({ fromNs: BigInt(i), untilNs: BigInt(i + 1), count: v === null ? 0 : 10, latency: v ?? 0 }))
+  equal(bestSplit(spans([10, 11, 10, 30, 31, 30])), 3)
+  equal(bestSplit(spans([10, 11, null, null, 24, 30, 31])), 4)
+  equal(bestSplit(spans([10, null, 10, 10, 10, 30, 30, 30])), 5, 'a pause far from the change')
+  equal(bestSplit(spans([10, 30, 30])), null)
+  equal(binQuantile([[0, 10, 5], [10, 20, 4], [20, 30, 1]], 0.5), 10)
+  equal(binQuantile([[0, 10, 5], [10, 20, 4], [20, 30, 1]], 0.99), 30)
 })
 
 process.exit(failed ? 1 : 0)

@@ -214,6 +214,9 @@ const questions = [
   }],
   ['/api/v1/explain', 404, `/api/v1/explain${q({ service, operation: 'nothing' })}`],
   ['/api/v1/explain', 400, `/api/v1/explain${q({ service })}`],
+  ['/api/v1/paths', 404, '/api/v1/paths'],
+  ['/api/v1/paths', 400, '/api/v1/paths?algorithm=guessing'],
+  ['/api/v1/paths', 400, '/api/v1/paths?histogram=yes'],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks | Bogus' })}`, (body, assert) => assert.equal(body.diagnostics.length, 1)],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/check${q({ program: 'Blocks', format: 'text' })}`],
   ['/api/v1/feature/{action}', 200, `/api/v1/feature/run${q({ trace: traceId, program: 'Blocks | Count | RecordAs("n")' })}`, (body, assert) => assert.ok(body.rows[0].n >= 6)],
@@ -311,6 +314,22 @@ await check('openapi: 200 POST /api/v1/import, and again', async (assert) => {
   assert.deepEqual([first.files, first.traces, first.spans, first.duplicates], [1, 1, 6, 0]);
   const again = checkAnswer('/api/v1/import', 'POST', 200, await post('/api/v1/import?name=sample.json', { body: other }), assert);
   assert.deepEqual([again.spans, again.duplicates], [0, 6]);
+});
+await check('openapi: messages are imported, and GET /api/v1/paths tells their paths', async (assert) => {
+  const lines = ['1 CALL A B 1', '3 CALL B C 2', '5 RET C B 2', '7 CALL B D 3', '9 RET D B 3', '11 RET B A 1'];
+  const report = checkAnswer('/api/v1/import', 'POST', 200, await post('/api/v1/import?name=messages.txt', { body: `${lines.join('\n')}\n` }), assert);
+  assert.deepEqual([report.messages, report.traces], [6, 1]);
+  const ask = async (query, status = 200) => checkAnswer('/api/v1/paths', 'GET', status, await get(`/api/v1/paths${q(query)}`), assert);
+  const plain = await ask({});
+  assert.deepEqual(plain.patterns[0].root.children.map((child) => child.node), ['C', 'D']);
+  assert.equal(plain.patterns[0].root.histogram, undefined);
+  assert.equal(plain.timeline, undefined);
+  const spread = await ask({ histogram: 'true', algorithm: 'nesting', sort: 'count', top: '1' });
+  assert.deepEqual(spread.patterns[0].root.histogram.latency_ns.map((bin) => bin[2]), [1]);
+  assert.deepEqual(spread.patterns[0].root.histogram.call_delay_ns, []);
+  assert.equal(spread.timeline.spans.reduce((sum, span) => sum + span.count, 0), 1);
+  assert.equal((await ask({ algorithm: 'convolution' })).algorithm, 'convolution');
+  for (const format of ['text', 'dot', 'svg']) await ask({ format });
 });
 await check('openapi: 400 POST /api/v1/import of something else', async (assert) => {
   checkAnswer('/api/v1/import', 'POST', 400, await post('/api/v1/import', { body: 'a poem' }), assert);

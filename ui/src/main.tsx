@@ -8,6 +8,7 @@ import './styles/trace.css'
 import './styles/analysis.css'
 import './styles/data.css'
 import './styles/explain.css'
+import './styles/paths.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

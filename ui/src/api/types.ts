@@ -168,6 +168,7 @@ export interface ImportAnswer {
   duplicates: number
   rejected: number
   repairs: Record<string, number>
+  messages?: number
   trace_ids?: string[]
 }
 

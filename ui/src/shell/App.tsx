@@ -13,7 +13,7 @@ import { followInPage, navigate, useRoute } from './router'
 import { toggleTheme, useTheme } from './theme'
 import { traceIdOf } from './trace_id'
 
-const PathsView = lazy(() => import('../path/PathsView').then((m) => ({ default: m.PathsView })))
+const CriticalPathsView = lazy(() => import('../path/PathsView').then((m) => ({ default: m.PathsView })))
 const lazyView = <P,>(load: () => Promise<React.ComponentType<P>>) => lazy(async () => ({ default: await load() }))
 const CompareView = lazyView(() => import('../compare/CompareView').then((m) => m.CompareView))
 const DashboardsView = lazyView(() => import('../dashboards/DashboardsView').then((m) => m.DashboardsView))
@@ -22,6 +22,7 @@ const DatasetsView = lazyView(() => import('../data/DatasetsView').then((m) => m
 const DatasetView = lazyView(() => import('../data/DatasetView').then((m) => m.DatasetView))
 const ExplainView = lazyView(() => import('../explain/ExplainView').then((m) => m.ExplainView))
 const MapView = lazyView(() => import('../map/MapView').then((m) => m.MapView))
+const PathsView = lazyView(() => import('../patterns/PathsView').then((m) => m.PathsView))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
 
@@ -33,6 +34,7 @@ const VIEWS = [
   { path: '/datasets', name: 'Datasets', icon: 'table' },
   { path: '/compare', name: 'Compare', icon: 'compare' },
   { path: '/dashboards', name: 'Boards', icon: 'board' },
+  { path: '/paths', name: 'Paths', icon: 'messages' },
   { path: '/map', name: 'Map', icon: 'map' },
   { path: '/status', name: 'Status', icon: 'status' },
 ] as const
@@ -58,6 +60,8 @@ export function App() {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
   useEffect(() => {
+    // On a phone the rail is wider than the screen.
+    document.querySelector('.rail-item[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     if (route.path === '/') navigate('/search' + location.search, 'replace')
   }, [route.path])
   return (
@@ -107,7 +111,8 @@ const isTracePair = (params: URLSearchParams) => ['a', 'b'].every((key) => trace
 function View({ path, params }: { path: string; params: URLSearchParams }) {
   if (path === '/' || path === '/search') return <SearchView />
   if (path === '/trace' || path === '/trace/') return <TraceHome />
-  if (path === '/critical-path') return <PathsView />
+  if (path === '/critical-path') return <CriticalPathsView />
+  if (path === '/paths') return <PathsView />
   if (path === '/compare/traces' || (path === '/compare' && isTracePair(params))) return <TwoTracesView />
   if (path === '/status') return <StatusView />
   if (path === '/datasets') return <DatasetsView />

@@ -38,6 +38,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Datasets', note: 'view', run: go('/datasets') },
       { label: 'Compare', note: 'view', run: go('/compare') },
       { label: 'Dashboards', note: 'view', run: go('/dashboards') },
+      { label: 'Paths (black boxes)', note: 'view', run: go('/paths') },
       { label: 'Map', note: 'view', run: go('/map') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },

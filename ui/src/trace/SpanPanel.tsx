@@ -15,7 +15,7 @@ import { AttributeTable, Value } from './AttributeTable'
 import { timeOnPath, type PathModel } from './path_model'
 import { propertiesOf } from './property_groups'
 import { PropertyGroups } from './PropertyGroups'
-import { Asynchronous, StandIn, type Clock, type Waterfall } from './waterfall_model'
+import { Asynchronous, Inferred, StandIn, type Clock, type Waterfall } from './waterfall_model'
 
 interface Props {
   w: Waterfall
@@ -67,6 +67,7 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
           </Fact>
         </div>
         {(flags & StandIn) !== 0 && <p className="note">This span never arrived: it stands in for what its children name as parent.</p>}
+        {(flags & Inferred) !== 0 && <p className="note">Inferred from messages alone, no program told of it{data?.blocks[0]?.probability !== undefined && <>; that its caller is this one is <strong>{probable(data.blocks[0].probability)}</strong> probable</>}.</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
         <OnPath w={w} path={path} block={block} />
         {error && !data && <ErrorState error={error} />}
@@ -92,6 +93,8 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
     </section>
   )
 }
+
+const probable = (p: number): string => (p >= 0.995 ? (p === 1 ? '100 %' : 'over 99 %') : percent(p, 1))
 
 // What this span has to do with the critical path, and the path between it and the rest.
 function OnPath({ w, path, block }: { w: Waterfall; path: PathModel | null; block: number }) {

@@ -1,5 +1,5 @@
 import { count, duration } from '../parts/format'
-import { StandIn, type Waterfall } from './waterfall_model'
+import { Inferred, StandIn, type Waterfall } from './waterfall_model'
 
 // The first thing on the page: what it was and how long it took; then where the time went.
 
@@ -20,7 +20,8 @@ export function whatItWas(w: Waterfall): { service: string; name: string; took: 
 }
 
 export function howLarge(w: Waterfall): string {
-  return `${count(w.count - w.standIns, 'span')} in ${count(w.services.length, 'service')}`
+  const inferred = w.flags.some((f) => (f & Inferred) !== 0)
+  return `${count(w.count - w.standIns, 'span')} in ${count(w.services.length, 'service')}${inferred ? ', inferred from messages' : ''}`
 }
 
 export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: boolean } | null {

@@ -8,6 +8,7 @@ export const Repaired = 1
 export const StandIn = 2
 export const Asynchronous = 4
 export const MostOwn = 8
+export const Inferred = 16
 
 export type Clock = 'aligned' | 'raw'
 

@@ -4,7 +4,7 @@ import { VerdictFills } from '../parts/verdict'
 import type { PathModel } from './path_model'
 import { TextFitter } from './text_fitter'
 import { busyParts } from './unit_rows'
-import { Asynchronous, canFold, depthAt, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
+import { Asynchronous, canFold, depthAt, Inferred, ownParts, Repaired, StandIn, type Clock, type Rows, type Waterfall } from './waterfall_model'
 import { paintMarkers, paintParts, paintPath, shiftOf } from './waterfall_overlays'
 
 // Draws the visible rows of a waterfall. The budget is one frame at 60 Hz on one software-rendered core, so:
@@ -239,8 +239,9 @@ export class WaterfallPainter {
       ctx.fillRect(a, top, b - a, BAR_HEIGHT)
       ctx.globalAlpha = 1
       if (!standIn) this.paintOwnParts(ctx, scene, block, left, right, top, scale)
-      if (standIn || (flags & Repaired) !== 0) {
-        ctx.strokeStyle = standIn ? colours.muted : colours.warn
+      const inferred = (flags & Inferred) !== 0
+      if (standIn || inferred || (flags & Repaired) !== 0) {
+        ctx.strokeStyle = standIn ? colours.muted : inferred ? colours.text : colours.warn
         ctx.setLineDash([3, 2])
         ctx.strokeRect(a + 0.5, top + 0.5, Math.max(b - a - 1, 1), BAR_HEIGHT - 1)
         ctx.setLineDash([])

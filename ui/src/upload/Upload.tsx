@@ -20,6 +20,13 @@ interface Job {
 let openChooser = () => undefined as void
 export const chooseFiles = (): void => openChooser()
 
+// For views that show what files brought in: they ask again. Returns what ends it.
+const imported = new Set<() => void>()
+export const whenImported = (listener: () => void): (() => void) => {
+  imported.add(listener)
+  return () => void imported.delete(listener)
+}
+
 // Files dropped anywhere (or chosen) go to the server's import, one after the other; counts and links come back.
 export function Upload() {
   const input = useRef<HTMLInputElement>(null)
@@ -37,6 +44,7 @@ export function Upload() {
         if (job.abort.signal.aborted) return update(job.key, { cancelled: true })
         try {
           update(job.key, { answer: await importFile(file, (sent) => update(job.key, { sent }), job.abort.signal) })
+          imported.forEach((listener) => listener())
         } catch (cause) {
           if (cause instanceof ApiError) update(job.key, { error: cause })
           else update(job.key, { cancelled: true })
@@ -89,7 +97,7 @@ export function Upload() {
       <input ref={input} type="file" multiple hidden aria-label="Trace files" onChange={(event) => { if (event.target.files) start(event.target.files); event.target.value = '' }} />
       {over && (
         <div className="drop" aria-hidden="true">
-          <div><Icon name="upload" size={32} /><p>Drop trace files to import them</p><p className="muted">OTLP JSON or protobuf, Zipkin, Jaeger, HTrace; gzip and zstd too</p></div>
+          <div><Icon name="upload" size={32} /><p>Drop trace files to import them</p><p className="muted">OTLP JSON or protobuf, Zipkin, Jaeger, HTrace; captures, mail and message text; gzip and zstd too</p></div>
         </div>
       )}
       {jobs.length > 0 && (
@@ -124,6 +132,7 @@ function JobView({ job, onLeave }: { job: Job; onLeave: () => void }) {
       {answer && (
         <>
           <p>
+            {(answer.messages ?? 0) > 0 && <><strong>{count(answer.messages!, 'message')}</strong> kept (<a href="/paths" onClick={(event) => { event.preventDefault(); onLeave(); navigate('/paths') }}>Their paths</a>); inferred: </>}
             <strong>{count(answer.spans, 'span')} in {count(answer.traces, 'trace')}</strong> imported
             {answer.duplicates > 0 && `, ${count(answer.duplicates, 'duplicate')} left out`}
             {answer.rejected > 0 && <span className="bad">, {grouped(answer.rejected)} rejected</span>}

@@ -1,0 +1,33 @@
+import { useState } from 'react'
+import { instantMs, type TimeRange } from '../search/time_range'
+
+interface Props {
+  slow: TimeRange
+  normal: TimeRange
+  onApply: (slow: TimeRange, normal: TimeRange) => void
+  onStop: () => void
+}
+
+const local = (text: string | null, otherwise: number) => {
+  const ms = (text && text !== 'all' ? instantMs(text) : null) ?? otherwise
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}
+
+// The two windows of time, to be typed; the strip sets them too.
+export function WindowForm({ slow, normal, onApply, onStop }: Props) {
+  const now = Date.now()
+  const [texts, setTexts] = useState([local(normal.since, now), local(normal.until, now), local(slow.since, now), local(slow.until, now)])
+  const field = (i: number, label: string) => (
+    <input type="datetime-local" step="1" aria-label={label} required value={texts[i]} onChange={(event) => setTexts(texts.map((t, k) => (k === i ? event.target.value : t)))} />
+  )
+  const range = (i: number): TimeRange => ({ since: new Date(texts[i]!).toISOString(), until: new Date(texts[i + 1]!).toISOString() })
+  return (
+    <form className="window-form" onSubmit={(event) => { event.preventDefault(); onApply(range(2), range(0)) }}>
+      <span className="window-key"><span className="window-swatch usual" /> normal</span> {field(0, 'Normal from')} – {field(1, 'Normal until')}
+      <span className="window-key"><span className="window-swatch" /> against</span> {field(2, 'Compared from')} – {field(3, 'Compared until')}
+      <button type="submit" className="button">Apply</button>
+      <button type="button" className="button quiet" onClick={() => onApply(normal, slow)}>Swap</button>
+      <button type="button" className="button quiet" onClick={onStop}>Stop comparing</button>
+    </form>
+  )
+}

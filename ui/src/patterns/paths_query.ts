@@ -1,0 +1,18 @@
+import type { TimeRange } from '../search/time_range'
+import { DEFAULT_TOP } from './paths_state'
+
+// What the API is asked for a window of time.
+export function pathsQuery(params: URLSearchParams, range: TimeRange): URLSearchParams {
+  const query = new URLSearchParams()
+  if (range.since !== 'all') query.set('since', range.since)
+  if (range.until) query.set('until', range.until)
+  for (const key of ['algorithm', 'sort']) if (params.get(key)) query.set(key, params.get(key)!)
+  query.set('top', params.get('top') ?? String(DEFAULT_TOP))
+  return query
+}
+
+// The same question at the command line.
+export function commandFor(query: URLSearchParams): string {
+  const flags = [...query].map(([key, value]) => `--${key} ${/^[\w.:+-]+$/.test(value) ? value : `'${value.replace(/'/g, "'\\''")}'`}`)
+  return ['wherefore paths', ...flags].join(' ')
+}
