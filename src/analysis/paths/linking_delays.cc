@@ -10,6 +10,8 @@ namespace {
 constexpr double kFinestNs = 500;
 constexpr double kFinestShare = 0.002;
 constexpr size_t kMostBins = 64;
+constexpr double kLeastForCurve = 8;
+constexpr double kOneByRootOfTwoPi = 0.3989422804014327;
 constexpr double kBinsPerRoot = 1.2;
 
 // The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
@@ -18,7 +20,7 @@ constexpr double kUnseenFinestNs = 1000;
 
 }  // namespace
 
-DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
+DelayDensity::DelayDensity(std::span<const WeightedDelay> samples, Fit fit) {
   double total = 0, squares = 0;
   for (const WeightedDelay& sample : samples) {
     total += sample.weight;
@@ -65,11 +67,62 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples) {
   }
   left_scale_ = std::max(widths.front(), kFinestNs);
   right_scale_ = std::max(widths.back(), kFinestNs);
+  if (fit == Fit::kBest) ChooseShape(samples, total, effective);
+}
+
+// By minimum description length: each parameter costs half the logarithm of the number of samples.
+void DelayDensity::ChooseShape(std::span<const WeightedDelay> samples, double total,
+                               double effective) {
+  if (effective < kLeastForCurve) return;
+  const double scale = effective / total;
+  double sum[2] = {0, 0}, squares[2] = {0, 0};
+  bool positive = true;
+  for (const WeightedDelay& sample : samples) {
+    if (sample.weight <= 0) continue;
+    positive &= sample.delay > 0;
+    const double values[2] = {sample.delay, positive ? std::log(sample.delay) : 0};
+    for (int i = 0; i < 2; ++i) {
+      sum[i] += sample.weight * values[i];
+      squares[i] += sample.weight * values[i] * values[i];
+    }
+  }
+  double bins_fit = 0;
+  for (const WeightedDelay& sample : samples) {
+    if (sample.weight > 0) bins_fit += scale * sample.weight * std::log(At(sample.delay));
+  }
+  double best = bins_fit - 0.5 * static_cast<double>(at_.size()) * std::log(effective);
+  Shape chosen = Shape::kBins;
+  double chosen_mean = 0, chosen_deviation = 1;
+  for (int i = 0; i < (positive ? 2 : 1); ++i) {
+    shape_ = i == 0 ? Shape::kNormal : Shape::kLogNormal;
+    mean_ = sum[i] / total;
+    const double finest = i == 0 ? kFinestNs : kFinestShare;
+    deviation_ = std::sqrt(std::max(squares[i] / total - mean_ * mean_, finest * finest));
+    double fit = -std::log(effective);
+    for (const WeightedDelay& sample : samples) {
+      if (sample.weight > 0) fit += scale * sample.weight * std::log(At(sample.delay));
+    }
+    if (fit <= best) continue;
+    best = fit;
+    chosen = shape_;
+    chosen_mean = mean_;
+    chosen_deviation = deviation_;
+  }
+  shape_ = chosen;
+  mean_ = chosen_mean;
+  deviation_ = chosen_deviation;
 }
 
 double DelayDensity::At(double delay) const {
   const double unseen = unseen_ / (kUnseenNorm * (std::abs(delay) + kUnseenFinestNs));
   if (at_.empty()) return unseen;
+  if (shape_ != Shape::kBins) {
+    const bool log = shape_ == Shape::kLogNormal;
+    if (log && delay <= 0) return unseen;
+    const double off = ((log ? std::log(delay) : delay) - mean_) / deviation_;
+    return unseen +
+           kOneByRootOfTwoPi * std::exp(-0.5 * off * off) / (deviation_ * (log ? delay : 1));
+  }
   if (delay <= at_.front()) {
     return unseen + density_.front() * std::exp((delay - at_.front()) / left_scale_);
   }

@@ -116,10 +116,10 @@ Votes::Votes(const NodeProblem& problem) {
         samples.push_back({pairs[i].before, pairs[i].weight});
         share_[k] += pairs[i].weight;
       }
-      before_[k] = DelayDensity(samples);
+      before_[k] = DelayDensity(samples, DelayDensity::Fit::kBins);
       samples.clear();
       for (uint32_t i : by_after[k]) samples.push_back({pairs[i].after, pairs[i].weight});
-      after_[k] = DelayDensity(samples);
+      after_[k] = DelayDensity(samples, DelayDensity::Fit::kBins);
     }
     if (round + 1 == kRounds) break;
     each_child([&](size_t from, size_t to) {

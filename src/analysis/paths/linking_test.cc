@@ -321,13 +321,18 @@ TEST(DelayDensity, FollowsItsSamplesAndIntegratesToOne) {
   for (int i = 0; i < 2000; ++i) samples.push_back({normal(random), 1});
   std::sort(samples.begin(), samples.end(),
             [](const WeightedDelay& a, const WeightedDelay& b) { return a.delay < b.delay; });
-  const DelayDensity density(samples);
+  const DelayDensity density(samples, DelayDensity::Fit::kBins);
   double sum = 0;
   for (double at = 40e6; at < 60e6; at += 1e4) sum += density.At(at) * 1e4;
   EXPECT_NEAR(sum, 1, 0.1);
   EXPECT_NEAR(density.At(50e6) * 1e6, 0.399, 0.1);  // the normal density at its middle
   EXPECT_LT(density.At(60e6), density.At(50e6) / 1000);
   EXPECT_GT(density.At(-1e9), 0);
+  // A curve that fits needs fewer numbers, and is taken; two modes are no normal curve.
+  EXPECT_NEAR(DelayDensity(samples, DelayDensity::Fit::kBest).At(50e6) * 1e6, 0.399, 0.02);
+  for (size_t i = 0; i < samples.size() / 2; ++i) samples[i].delay -= 40e6;
+  const DelayDensity modes(samples, DelayDensity::Fit::kBest);
+  EXPECT_LT(modes.At(30e6), modes.At(50.5e6) / 100);
 }
 
 TEST(DelayDensity, OfNothingIsNowhereZero) { EXPECT_GT(DelayDensity().At(1e6), 0); }

@@ -116,6 +116,7 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
   }
   std::vector<WeightedDelay> samples;
   for (int round = 0; round < kRounds; ++round) {
+    const auto fit = round + 1 == kRounds ? DelayDensity::Fit::kBest : DelayDensity::Fit::kBins;
     for (size_t c = 0; c < width; ++c) {
       Component& component = components_[c];
       if (round > 0 && component.weight == 0) continue;
@@ -127,7 +128,7 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
       }
       component.weight = weight / static_cast<double>(n);
       if (round >= kFreeRounds && component.weight < kLeastWeight) component.weight = 0;
-      component.density = component.weight > 0 ? DelayDensity(samples) : DelayDensity();
+      component.density = component.weight > 0 ? DelayDensity(samples, fit) : DelayDensity();
     }
     if (round + 1 == kRounds) break;
     for (size_t r = 0; r < n; ++r) {
