@@ -236,7 +236,9 @@ Verb AddPaths(CLI::App& root) {
       ->check(CLI::IsMember({"auto", "nesting", "convolution", "linking"}))
       ->capture_default_str();
   verb.app->add_option("--top", flags->top, "so many patterns; 0: all")
-      ->check(CLI::NonNegativeNumber)  // an unsigned option takes -1 for the largest number
+      ->check([](const std::string& text) {  // else -1 is the largest number there is
+        return text.rfind('-', 0) == 0 ? text + " is below 0" : std::string();
+      })
       ->capture_default_str();
   verb.app->add_option("--sort", flags->sort, "patterns by total latency or by count")
       ->check(CLI::IsMember({"total", "count"}))
