@@ -84,10 +84,12 @@ struct ImportFiles {
 ImportFiles Sorted(const std::vector<std::string>& files) {
   ImportFiles sorted;
   for (const std::string& file : files) {
-    // JSON is what most files are, and never messages: those need not be opened twice.
+    // JSON is what most files are, and never messages: those need not be opened twice. An empty file is neither.
     std::ifstream in(file, std::ios::binary);
     const int first = (in >> std::ws).peek();
-    const bool messages = first != '{' && first != '[' && SightingFile::Open(file).ok();
+    const bool messages = first != '{' && first != '[' &&
+                          first != std::ifstream::traits_type::eof() &&
+                          SightingFile::Open(file).ok();
     (messages ? sorted.messages : sorted.traces).push_back(file);
   }
   return sorted;

@@ -117,9 +117,9 @@ TEST(Import, FilesOfOtherVerbsAreRefusedByName) {
             "f: tracepoint events, which import does not read | wherefore query --events f 'From … "
             "Select …'");
   EXPECT_EQ(ImportText(std::string("\xd4\xc3\xb2\xa1\x02\x00\x04\x00", 8)).result.error().message,
-            "f: a packet capture, which this version does not import yet");
+            "f: a packet capture: its messages are imported whole, not in pieces");
   EXPECT_EQ(ImportText("1655759356.535256 CALL_RCVD frontend search 1\n").result.error().message,
-            "f: message text, which this version does not import yet");
+            "f: message text: it is imported whole, not in pieces");
   EXPECT_EQ(ImportText(R"([{"traceId":"1","id":"2","annotations":[{"endpoint":{},"value":"sr"}]}])")
                 .result.error()
                 .message,
