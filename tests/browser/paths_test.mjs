@@ -179,6 +179,22 @@ only('nothing kept yet: how messages get in, and they can be uploaded', async ({
   equal(await page.locator('.tree-button').allInnerTexts().then((t) => t.join(' ')), 'B → C, D B C D', 'the pattern and its tree')
 })
 
+only('a rare slow pattern has its own list', async ({ open }) => {
+  const lines = []
+  for (let i = 0; i < 150; i++) {
+    lines.push(`${100 + i}.0 CALL U V ${3 * i}`, `${100 + i}.01 CALL V X ${3 * i + 1}`, `${100 + i}.02 RET X V ${3 * i + 1}`)
+    if (i === 70) lines.push(`${100 + i}.03 CALL V archive ${3 * i + 2}`, `${100 + i}.83 RET archive V ${3 * i + 2}`)
+    lines.push(`${100 + i}.${i === 70 ? '84' : '03'} RET V U ${3 * i}`)
+  }
+  await bare.importText('rare.txt', `${lines.join('\n')}\n`)
+  const page = await open({ url: `${bare.url}/paths?since=${100e9}` })
+  await page.getByRole('button', { name: '1 rare and slow' }).click()
+  await eventually(() => param(page, 'rare') === '1', 'the list is not in the URL')
+  await drawn(page)
+  equal(await page.locator('.patterns-scroll .tree-button').allInnerTexts().then((t) => t.join()), 'V → X, archive', 'the rare pattern')
+  check((await page.locator('.tree-row', { hasText: 'adds most' }).innerText()).startsWith('archive'), 'archive is not marked')
+})
+
 only('waiting is told, a failure can be tried again', async ({ open }) => {
   const page = await open({ url: `${server.url}/status`, expectFailures: true })
   const answered = gate()

@@ -17,7 +17,7 @@ import { convolutionGraph, mergedGraph } from './path_graph'
 import { commandFor, pathsQuery } from './paths_query'
 import { DEFAULT_TOP, instant, normalRange, STANDARD_RANGE } from './paths_state'
 import { PatternDetail } from './PatternDetail'
-import { bestSplit, clusters, decodePatterns, nodeDifferences, timeSpans, type Population, type Sort } from './patterns_model'
+import { bestSplit, clusters, decodePattern, decodePatterns, nodeDifferences, timeSpans, type Population, type Sort } from './patterns_model'
 import { PatternTable } from './PatternTable'
 import { WindowForm } from './WindowForm'
 import { WindowStrip } from './WindowStrip'
@@ -167,8 +167,12 @@ interface PatternsProps {
 function Patterns({ population, before, params, range, normal, query }: PatternsProps) {
   const view = params.get('view') ?? 'patterns'
   const sort: Sort = params.get('sort') === 'count' ? 'count' : 'total'
-  const list = useMemo(() => clusters(population.patterns, sort), [population, sort])
-  const chosen = population.patterns.find((p) => p.id === params.get('pattern')) ?? list[0]?.patterns[0] ?? null
+  // Rare patterns that take long are few among all: they have their own list, the costliest beyond the usual first.
+  const rare = useMemo(() => (population.answer.rare_slow ?? []).map(decodePattern), [population])
+  const onlyRare = params.get('rare') === '1' && rare.length > 0
+  const patterns = onlyRare ? rare : population.patterns
+  const list = useMemo(() => clusters(patterns, sort), [patterns, sort])
+  const chosen = patterns.find((p) => p.id === params.get('pattern')) ?? list[0]?.patterns[0] ?? null
   const openText = params.get('open') ?? chosen?.shape ?? ''
   const open = useMemo(() => new Set(openText.split(',')), [openText])
   const usual = useMemo(() => before && new Map(before.patterns.map((p) => [p.id, p])), [before])
@@ -196,6 +200,11 @@ function Patterns({ population, before, params, range, normal, query }: Patterns
       )}
       <WindowStrip spans={spans} normal={usualSpans} onOnly={(from, until) => setParams({ since: instant(from), until: instant(until), normal: null, node: null }, 'push')} onCompare={(from, until) => compare([from, until])} />
       <Toolbar view={view} sort={sort} params={params} query={query} population={population}>
+        {rare.length > 0 && view === 'patterns' && (
+          <button type="button" className="button" aria-pressed={onlyRare} title="At most 1 in 100 of the requests from one client into one node, and at least twice as long as those usually take" onClick={() => setParams({ rare: onlyRare ? null : '1', pattern: null, node: null, open: null })}>
+            {onlyRare && <Icon name="check" size={14} />} {grouped(rare.length)} rare and slow
+          </button>
+        )}
         {!normal && (
           <button type="button" className="button" disabled={!split} title={split ? 'The slower part of this time against the rest; or drag over the bars above' : 'Too little time to be split'} onClick={() => split && compare(split)}>
             <Icon name="compare" size={14} /> Compare slow with normal
