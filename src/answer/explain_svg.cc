@@ -22,29 +22,6 @@ constexpr Nanos kTriflePart = 100;  // what is less than this part of the whole 
 constexpr Nanos kSlimPart = 50;     // a step of the request's own with less of its own is one line
 constexpr size_t kBoxColumns = 36;  // characters of 12 px that fit a box
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 constexpr std::string_view kStyle = R"(<style>
 svg{--bg:#fff;--box:#fff;--text:#181d25;--muted:#566171;--line:#b8c1cd;--own:#0f7b6c;--path:#9fd3cb;--other:#b3541e;--wait:#e9b48f;background:var(--bg)}
 @media (prefers-color-scheme:dark){svg{--bg:#151920;--box:#1f252e;--text:#e6eaf0;--muted:#9aa6b6;--line:#4b5666;--own:#4fc3b0;--path:#22564f;--other:#f08c55;--wait:#6b4228}}
@@ -75,15 +52,15 @@ class Picture {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
         "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n",
-        width, height, Escaped(ExplainSentence(g_)), kStyle);
+        width, height, XmlText(ExplainSentence(g_)), kStyle);
     for (size_t i = 0; i < say.size(); ++i) {
       out += fmt::format("<text class=\"say\" x=\"{}\" y=\"{:.0f}\">{}</text>\n", kMargin,
-                         kMargin + 14 + kLineHeight * static_cast<double>(i), Escaped(say[i]));
+                         kMargin + 14 + kLineHeight * static_cast<double>(i), XmlText(say[i]));
     }
     for (size_t i = 0; i < links_.size(); ++i) out += Link(i);
     for (size_t i = 0; i < shown_.size(); ++i) out += Box(i);
     out += fmt::format("<text class=\"muted\" x=\"{}\" y=\"{:.0f}\">{}</text>\n", kMargin,
-                       height - 14, Escaped(Foot()));
+                       height - 14, XmlText(Foot()));
     return out + "</svg>\n";
   }
 
@@ -191,14 +168,14 @@ class Picture {
     if (behind) title += ", waiting for " + WaitedOn(g_, link);
     std::string out =
         fmt::format("<g><title>{}</title><path class=\"link{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>",
-                    Escaped(title), behind ? " behind" : "", thick, way);
+                    XmlText(title), behind ? " behind" : "", thick, way);
     if (behind) {
       const uint32_t lower = place_[link.from];
       out += fmt::format(
           "<path class=\"edge\" d=\"{}\"/><text class=\"muted\" x=\"{:.1f}\" "
           "y=\"{:.1f}\">{}</text>",
           way, X(lower) + kThickest / 2 + 6, Y(layout_.layer[lower]) - 8,
-          Escaped(
+          XmlText(
               CutToWidth(link.resource.empty() ? "behind" : "behind, on " + link.resource, 24)));
     }
     return out + "</g>\n";
@@ -223,8 +200,8 @@ class Picture {
           "<rect class=\"box\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"5\"/>"
           "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
           "<text class=\"muted\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-          Escaped(node.id), x, y, kBoxWidth, kSlimHeight, x + 8, y + 17,
-          Escaped(CutToWidth(name + " · " + node.node, kBoxColumns - 10)), x + kBoxWidth - 8,
+          XmlText(node.id), x, y, kBoxWidth, kSlimHeight, x + 8, y + 17,
+          XmlText(CutToWidth(name + " · " + node.node, kBoxColumns - 10)), x + kBoxWidth - 8,
           y + 17, FormatDuration(node.delay_ns));
     }
     return fmt::format(
@@ -235,11 +212,11 @@ class Picture {
         "<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
         "<text class=\"muted\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-        node.functional ? "on" : "off", Escaped(node.id), x, y, kBoxWidth, kBoxHeight, x + 1,
+        node.functional ? "on" : "off", XmlText(node.id), x, y, kBoxWidth, kBoxHeight, x + 1,
         y + kBoxHeight - 6, inner * Share(node.delay_ns), x + 1, y + kBoxHeight - 6,
-        inner * Share(node.self_ns), x + 8, y + 17, Escaped(CutToWidth(name, kBoxColumns)), x + 8,
-        y + 32, Escaped(CutToWidth(where, kBoxColumns + 2)), x + 8, y + 48,
-        Escaped(CutToWidth(time, kBoxColumns)));
+        inner * Share(node.self_ns), x + 8, y + 17, XmlText(CutToWidth(name, kBoxColumns)), x + 8,
+        y + 32, XmlText(CutToWidth(where, kBoxColumns + 2)), x + 8, y + 48,
+        XmlText(CutToWidth(time, kBoxColumns)));
   }
 
   std::string Foot() const {

@@ -20,21 +20,6 @@ constexpr Nanos kSmallPart =
     1000;  // what is less than this part of the whole gets no row of its own
 constexpr size_t kMaxIndent = 12;  // side branches of side branches; deeper ones stay at this depth
 
-std::string Wrapped(std::string_view text) {
-  std::string out, line;
-  while (!text.empty()) {
-    const size_t space = std::min(text.find(' '), text.size());
-    const std::string word = CutToWidth(text.substr(0, space), kWidth);
-    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > kWidth) {
-      out += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return out + line + "\n";
-}
-
 class TreeWriter {
  public:
   explicit TreeWriter(const ExplainGraph& graph)

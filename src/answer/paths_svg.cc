@@ -18,29 +18,6 @@ constexpr double kBoxWidth = 172, kBoxHeight = 44, kLayerGap = 62, kMargin = 24,
 constexpr double kThinnest = 1, kThickest = 9;
 constexpr size_t kNameColumns = 20, kLabelColumns = 24, kMostLabels = 3;
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 constexpr std::string_view kStyle = R"(<style>
 svg{--bg:#fff;--box:#fff;--text:#181d25;--muted:#566171;--own:#0f7b6c;--path:#9fd3cb;--mark:#b3541e;--hot:#fbe9dd;background:var(--bg)}
 @media (prefers-color-scheme:dark){svg{--bg:#151920;--box:#1f252e;--text:#e6eaf0;--muted:#9aa6b6;--own:#4fc3b0;--path:#22564f;--mark:#f08c55;--hot:#4a3022}}
@@ -73,7 +50,7 @@ class Picture {
         "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
         "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n"
         "<text class=\"say\" x=\"{4}\" y=\"{5}\">{2}</text>\n",
-        width, height, Escaped(d_.title), kStyle, kMargin, kMargin + 14);
+        width, height, XmlText(d_.title), kStyle, kMargin, kMargin + 14);
     for (size_t i = 0; i < arrows_.size(); ++i) out += Arrow(i);
     for (size_t i = 0; i < arrows_.size(); ++i) out += Label(*arrows_[i]);
     for (uint32_t v = 0; v < shown_; ++v) out += Box(v);
@@ -81,7 +58,7 @@ class Picture {
     if (shown_ < d_.nodes.size())
       foot += fmt::format(" Not drawn: {} more.", d_.nodes.size() - shown_);
     out += fmt::format("<text class=\"muted\" x=\"{}\" y=\"{:.0f}\">{}</text>\n", kMargin,
-                       height - 14, Escaped(foot));
+                       height - 14, XmlText(foot));
     return out + "</svg>\n";
   }
 
@@ -125,10 +102,10 @@ class Picture {
     double y = Y(layout_.layer[arrow.to]) - 12 - kLabelLine * static_cast<double>(lines - 1);
     std::string title;
     for (const std::string& line : arrow.labels) title += (title.empty() ? "" : "; ") + line;
-    std::string out = fmt::format("<g><title>{}</title>", Escaped(title));
+    std::string out = fmt::format("<g><title>{}</title>", XmlText(title));
     for (size_t i = 0; i < lines; ++i, y += kLabelLine) {
       out += fmt::format("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-                         X(arrow.to) + 9, y, Escaped(CutToWidth(arrow.labels[i], kLabelColumns)));
+                         X(arrow.to) + 9, y, XmlText(CutToWidth(arrow.labels[i], kLabelColumns)));
     }
     return lines == 0 ? "" : out + "</g>\n";
   }
@@ -141,11 +118,11 @@ class Picture {
         "<g class=\"{}\"><title>{}</title><rect class=\"box\" x=\"{:.1f}\" y=\"{:.1f}\" "
         "width=\"{}\" height=\"{}\" rx=\"22\"/>"
         "<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-        node.marked ? "most" : "node", Escaped(node.name), x - kBoxWidth / 2, y, kBoxWidth,
-        kBoxHeight, x, y + (noted ? 19 : 26), Escaped(CutToWidth(node.name, kNameColumns)));
+        node.marked ? "most" : "node", XmlText(node.name), x - kBoxWidth / 2, y, kBoxWidth,
+        kBoxHeight, x, y + (noted ? 19 : 26), XmlText(CutToWidth(node.name, kNameColumns)));
     if (noted) {
       out += fmt::format("<text class=\"note\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x, y + 35,
-                         Escaped(CutToWidth(node.note, kNameColumns)));
+                         XmlText(CutToWidth(node.note, kNameColumns)));
     }
     return out + "</g>\n";
   }

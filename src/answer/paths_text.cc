@@ -24,21 +24,6 @@ std::string Grouped(uint64_t number) {
 
 std::string Percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
-std::string Wrapped(std::string_view text) {
-  std::string out, line;
-  while (!text.empty()) {
-    const size_t space = std::min(text.find(' '), text.size());
-    const std::string word = CutToWidth(text.substr(0, space), kWidth);
-    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > kWidth) {
-      out += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return out + line + "\n";
-}
-
 class TreePrinter {
  public:
   TreePrinter(const Pattern& pattern, const StringTable& names)

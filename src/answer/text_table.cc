@@ -42,6 +42,44 @@ std::string CutToWidth(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes)) + (width > 0 ? "…" : "");
 }
 
+std::string Wrapped(std::string_view text, size_t width) {
+  std::string out, line;
+  while (!text.empty()) {
+    const size_t space = std::min(text.find(' '), text.size());
+    const std::string word = CutToWidth(text.substr(0, space), width);
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  return out + line + "\n";
+}
+
+std::string XmlText(std::string_view text) {
+  std::string out;
+  for (const char c : Printable(text)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 TextTable::TextTable(std::vector<std::string> heads, std::vector<size_t> right_aligned)
     : right_(heads.size(), false) {
   for (size_t column : right_aligned) right_[column] = true;

@@ -14,6 +14,11 @@ size_t DisplayWidth(std::string_view text);
 // The text cut to `width` columns, the last of them … when something was cut.
 std::string CutToWidth(std::string_view text, size_t width);
 
+// Lines of at most `width` columns, broken at blanks, each with its line feed.
+std::string Wrapped(std::string_view text, size_t width = 100);
+// Printable, and safe inside XML.
+std::string XmlText(std::string_view text);
+
 class TextTable {
  public:
   TextTable(std::vector<std::string> heads, std::vector<size_t> right_aligned);

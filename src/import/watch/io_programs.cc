@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "bpf/assembler.h"
+#include "import/watch/map_program.h"
 
 namespace wf {
 namespace {
@@ -86,10 +86,10 @@ constexpr int16_t At(int16_t place, size_t offset) {
   return static_cast<int16_t>(place + static_cast<int16_t>(offset));
 }
 
-class Program {
+class Program : private MapProgram {
  public:
   Program(const IoMaps& maps, const IoProgramSettings& settings)
-      : maps_(maps), settings_(settings), out_(a_.NewLabel()) {}
+      : MapProgram(maps.counters, kTableFull), maps_(maps), settings_(settings) {}
 
   std::vector<bpf_insn> Enter() {
     const auto chosen = a_.NewLabel(), known = a_.NewLabel(), keep = a_.NewLabel(),
@@ -272,11 +272,6 @@ class Program {
   }
 
  private:
-  std::vector<bpf_insn> End() {
-    a_.Bind(out_);
-    a_.Return(0);
-    return a_.Finish();
-  }
   void Identify() {
     if (settings_.pid_namespace_inode == 0) {
       a_.Call(BPF_FUNC_get_current_pid_tgid);  // the process above, the thread below
@@ -306,41 +301,9 @@ class Program {
     a_.Load(W::k4, R::r1, R::r10, kProcess);
     a_.Store(W::k4, R::r10, At(kKey, offsetof(DescriptorKey, process)), R::r1);
   }
-  void FrameAddress(R to, int16_t place) {
-    a_.Move(to, R::r10);
-    a_.Add(to, place);
-  }
-  void Lookup(const BpfMap& map, int16_t key) {
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    a_.Call(BPF_FUNC_map_lookup_elem);
-  }
-  void Delete(const BpfMap& map, int16_t key) {
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    a_.Call(BPF_FUNC_map_delete_elem);
-  }
-  void Update(const BpfMap& map, int16_t key, int16_t value) {
-    const auto done = a_.NewLabel();
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    FrameAddress(R::r3, value);
-    a_.Move(R::r4, BPF_ANY);
-    a_.Call(BPF_FUNC_map_update_elem);
-    a_.JumpIf(R::r0, C::kEqual, 0, done);
-    Count(kTableFull);
-    a_.Bind(done);
-  }
-  void Count(CounterSlot slot) {
-    a_.MapValue(R::r1, maps_.counters.fd(), slot * 8);
-    a_.Move(R::r2, 1);
-    a_.AtomicAdd(R::r1, 0, R::r2);
-  }
 
   const IoMaps& maps_;
   const IoProgramSettings& settings_;
-  BpfAssembler a_;
-  const BpfAssembler::Label out_;
 };
 
 }  // namespace

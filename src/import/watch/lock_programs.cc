@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "bpf/assembler.h"
 #include "bpf/ring_submit.h"
+#include "import/watch/map_program.h"
 
 namespace wf {
 namespace {
@@ -54,10 +54,10 @@ constexpr int16_t InFrame(int16_t place, size_t offset) {
 static_assert(sizeof(HeldKey) == 16 && sizeof(Held) == 32 && sizeof(Asking) == 24);
 static_assert(sizeof(LockRecord) == 40);
 
-class Program {
+class Program : private MapProgram {
  public:
   Program(const LockMaps& maps, const LockProgramSettings& settings)
-      : maps_(maps), settings_(settings), out_(a_.NewLabel()) {}
+      : MapProgram(maps.counters, kTableFull), maps_(maps), settings_(settings) {}
 
   std::vector<bpf_insn> Ask(LockMode mode) {
     Begin();
@@ -170,11 +170,6 @@ class Program {
  private:
   // r6: the probed thread's registers. r7–r9 are the program's own.
   void Begin() { a_.Move(R::r6, R::r1); }
-  std::vector<bpf_insn> End() {
-    a_.Bind(out_);
-    a_.Return(0);
-    return a_.Finish();
-  }
   void Time() { a_.Call(BPF_FUNC_ktime_get_ns); }
   void ReadThread() {
     a_.Constant(R::r1, settings_.pid_namespace_device);
@@ -191,41 +186,9 @@ class Program {
     a_.Store(W::k4, R::r10, InFrame(kKey, offsetof(HeldKey, thread)), R::r1);
     a_.Store(W::k4, R::r10, InFrame(kKey, offsetof(HeldKey, zero)), 0);
   }
-  void FrameAddress(R to, int16_t place) {
-    a_.Move(to, R::r10);
-    a_.Add(to, place);
-  }
-  void Lookup(const BpfMap& map, int16_t key) {
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    a_.Call(BPF_FUNC_map_lookup_elem);
-  }
-  void Delete(const BpfMap& map, int16_t key) {
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    a_.Call(BPF_FUNC_map_delete_elem);
-  }
-  void Update(const BpfMap& map, int16_t key, int16_t value) {
-    const auto done = a_.NewLabel();
-    a_.Map(R::r1, map.fd());
-    FrameAddress(R::r2, key);
-    FrameAddress(R::r3, value);
-    a_.Move(R::r4, BPF_ANY);
-    a_.Call(BPF_FUNC_map_update_elem);
-    a_.JumpIf(R::r0, C::kEqual, 0, done);
-    Count(kTableFull);
-    a_.Bind(done);
-  }
-  void Count(CounterSlot slot) {
-    a_.MapValue(R::r1, maps_.counters.fd(), slot * 8);
-    a_.Move(R::r2, 1);
-    a_.AtomicAdd(R::r1, 0, R::r2);
-  }
 
   const LockMaps& maps_;
   const LockProgramSettings& settings_;
-  BpfAssembler a_;
-  const BpfAssembler::Label out_;
 };
 
 }  // namespace
