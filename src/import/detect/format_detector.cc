@@ -85,9 +85,9 @@ Error Refused(std::string_view name, std::string_view what, std::string hint) {
 
 Error Unrecognised(std::string_view name) {
   return Refused(name, "not a format that import knows (byte 0)",
-                 "import reads OTLP JSON and protobuf, Zipkin v2, Jaeger JSON, HTrace JSON and "
-                 "wherefore events, each "
-                 "plain or compressed with gzip or zstd");
+                 "import reads OTLP JSON and protobuf, Zipkin v2, Jaeger JSON, HTrace JSON, "
+                 "wherefore events, message text, captures and mail, each plain or compressed with "
+                 "gzip or zstd");
 }
 
 Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::string_view name) {
