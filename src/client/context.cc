@@ -332,7 +332,7 @@ RequestContext RequestContext::WithBaggage(std::string_view key, std::string_vie
   std::string_view text = baggage_;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const std::string_view member = text.substr(0, comma);
+    const std::string_view member = Trim(text.substr(0, comma));
     std::string_view name, old;
     if (!SplitBaggage(member, name, old) || name != key) {
       entries.append(entries.empty() ? "" : ",").append(member);
