@@ -1,0 +1,56 @@
+// The state of one aggregate: mergeable in any order with the same result, so that it may be computed where the tuples
+// are, travel in baggage, and be combined elsewhere. "Weight" is the multiplicity of a tuple: joins are bags.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "advice/value.h"
+
+namespace wf::advice {
+
+enum class AggregateKind : uint8_t {
+  kCount,  // tuples, or those whose argument is not null
+  kSum,    // exact: integers in 128 bits, doubles as an expansion, rounded once at the end
+  kMin,
+  kMax,
+  kAverage,     // travels as (sum, count)
+  kPercentile,  // exact for few values, then buckets of relative width under 1 %
+  kDistinct,    // exact to 1,000 values, then a sketch within 2 %
+  kHistogram,   // powers of two
+};
+
+struct Aggregate {
+  AggregateKind kind = AggregateKind::kCount;
+  double parameter = 0;  // PERCENTILE's p, 0 to 100
+};
+
+class AggregateState {
+ public:
+  explicit AggregateState(AggregateKind kind);
+  AggregateState(const AggregateState& other);
+  AggregateState& operator=(const AggregateState& other);
+  AggregateState(AggregateState&&) noexcept;
+  AggregateState& operator=(AggregateState&&) noexcept;
+  ~AggregateState();
+
+  AggregateKind kind() const { return kind_; }
+  // COUNT of tuples adds any value that is not null: give it `true`.
+  void Add(const Value& value, uint64_t weight);
+  // As if every value of `other` (of the same kind) had been added `weight` times as often as it was there.
+  void Merge(const AggregateState& other, uint64_t weight);
+  Value Finish(const Aggregate& aggregate) const;
+
+  void Encode(std::string& out) const;
+  // Takes one state from the front of `bytes`; false if they are not one. Bounded by the size of `bytes`.
+  static bool Decode(AggregateKind kind, std::string_view& bytes, AggregateState& out);
+
+ private:
+  struct Body;
+  AggregateKind kind_;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace wf::advice

@@ -1,0 +1,52 @@
+// Runs a query's advice at one event.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "advice/packed_tuples.h"
+#include "advice/program.h"
+
+namespace wf::advice {
+
+// What happened at a tracepoint. `variable` answers defaults ("time", "host", …) and exports alike; null if missing;
+// a List gives one tuple per element if the advice observes it.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual Value Variable(std::string_view name) const = 0;
+  virtual int64_t time_ns() const = 0;
+  virtual std::string_view id() const = 0;
+};
+
+// The request's baggage as one query's advice sees it.
+class Baggage {
+ public:
+  virtual ~Baggage() = default;
+  // Everything packed in `slot` by events that happened before this one, all branches merged.
+  virtual PackedTuples Unpack(const Program& program, uint32_t slot) = 0;
+  // Adds to the active instance of this branch.
+  virtual void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
+                    std::vector<PackedTuple> tuples) = 0;
+};
+
+struct EmittedTuple {  // the columns and inputs of Emit's grouping; Results folds them
+  Tuple columns;
+  uint64_t weight = 1;
+  std::vector<AggregateState> states;
+};
+
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  virtual void EmitTuples(const Program& program, std::vector<EmittedTuple> tuples) = 0;
+};
+
+// Runs every advice of `program` that names `tracepoint`. All unpack before any packs, so an event never joins itself.
+// Past kMaxTuplesPerEvent tuples it stops and returns false (the event is counted as overflowed).
+inline constexpr size_t kMaxTuplesPerEvent = 100'000;
+bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
+               Baggage& baggage, Emitter& emitter);
+
+}  // namespace wf::advice
