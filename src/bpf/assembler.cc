@@ -51,6 +51,9 @@ void BpfAssembler::Add(BpfReg to, int32_t constant) {
 void BpfAssembler::Subtract(BpfReg to, BpfReg what) {
   Emit(BPF_ALU64 | BPF_SUB | BPF_X, N(to), N(what), 0, 0);
 }
+void BpfAssembler::And(BpfReg to, int32_t constant) {
+  Emit(BPF_ALU64 | BPF_AND | BPF_K, N(to), 0, 0, constant);
+}
 void BpfAssembler::Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset) {
   Emit(BPF_LDX | BPF_MEM | static_cast<uint8_t>(width), N(to), N(base), offset, 0);
 }

@@ -36,6 +36,7 @@ class BpfAssembler {
   void Constant(BpfReg to, uint64_t constant);
   void Add(BpfReg to, int32_t constant);
   void Subtract(BpfReg to, BpfReg what);
+  void And(BpfReg to, int32_t constant);
   void Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset);
   void Store(BpfWidth width, BpfReg base, int16_t offset, BpfReg from);
   void Store(BpfWidth width, BpfReg base, int16_t offset, int32_t constant);

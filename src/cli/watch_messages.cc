@@ -42,7 +42,7 @@ class MessageFile {
     if (file_ != nullptr) std::fclose(file_);
     if (temporary_) ::unlink(path_.c_str());
   }
-  void Write(const std::string& line) {
+  void Write(std::string_view line) {
     failed_ = failed_ || std::fwrite(line.data(), 1, line.size(), file_) != line.size();
   }
   Status Flush() {
@@ -68,6 +68,8 @@ std::vector<std::string> Notes(const WatchCounts& counts, const IoCounters& prob
   };
   note(probe.dropped_ring_full, "calls LOST: they came faster than they could be read");
   note(probe.dropped_table_full, "calls LOST: too many threads at once");
+  note(probe.late_sends,
+       "messages sent are told by the end of their call: too many threads at once");
   note(counts.unresolved, "connections not told: closed before they could be looked at");
   note(counts.mid_stream, "pieces of returns not told: their requests were before the watch");
   note(counts.tls, "connections are encrypted (TLS): whose turn it was is seen, not what was said");
@@ -99,14 +101,14 @@ Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
   }
   const auto host = WatchedHost::ThisOne();
   std::unique_ptr<IoProbe> probe;
-  WatchedMessages messages(
-      *host, filter,
-      {[&](uint32_t process) { probe->IgnoreProcess(process); },
-       [&](uint32_t process, int fd) { probe->IgnoreDescriptor(process, fd); }});
+  WatchedMessages messages(*host, filter,
+                           {[&](uint32_t process) { probe->IgnoreProcess(process); },
+                            [&](uint32_t process, int fd) { probe->IgnoreDescriptor(process, fd); },
+                            [&](uint32_t process, int fd) { probe->KnowDescriptor(process, fd); }});
   WF_ASSIGN(probe, IoProbe::Attach(only, [&](const IoRecord& record) { messages.Add(record); }));
   WF_ASSIGN(const auto file, MessageFile::Create(flags.out));
   std::fprintf(stderr, "watching messages; Ctrl-C ends it\n");
-  const auto write = [&](const std::string& line) { file->Write(line); };
+  const auto write = [&](std::string_view line) { file->Write(line); };
   while (!stopped() && MonotonicNow() < end) {
     WF_TRY(probe->Poll(kPollMilliseconds));
     const Nanos now = MonotonicNow();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "bpf/raw_tracepoint.h"
 
@@ -20,8 +21,8 @@ class AttachedIoProbe : public IoProbe {
 
   Status Attach(const std::vector<uint32_t>& only) {
     const auto keep = [this](std::string_view bytes) {
-      if (bytes.size() < sizeof(IoRecord)) return;
-      std::memcpy(&batch_.emplace_back(), bytes.data(), sizeof(IoRecord));
+      if (bytes.size() < kShortIoRecord) return;
+      std::memcpy(&batch_.emplace_back(), bytes.data(), std::min(bytes.size(), sizeof(IoRecord)));
     };
     for (const BpfMap* ring : {&maps_.opened, &maps_.ring}) {
       WF_ASSIGN(BpfRingReader reader, BpfRingReader::Open(*ring, keep));
@@ -53,14 +54,16 @@ class AttachedIoProbe : public IoProbe {
   Status Poll(int milliseconds) override {
     WF_TRY(readers_[0].Poll(milliseconds));
     WF_TRY(readers_[1].Poll(0));
-    std::stable_sort(batch_.begin(), batch_.end(),
-                     [](const IoRecord& a, const IoRecord& b) { return a.time < b.time; });
-    for (const IoRecord& record : batch_) take_(record);
+    order_.clear();
+    for (uint32_t i = 0; i < batch_.size(); ++i) order_.emplace_back(batch_[i].time, i);
+    std::sort(order_.begin(), order_.end());
+    for (const auto& [time, i] : order_) take_(batch_[i]);
     batch_.clear();
     return {};
   }
   void IgnoreProcess(uint32_t process) override { maps_.IgnoreProcess(process); }
   void IgnoreDescriptor(uint32_t process, int fd) override { maps_.IgnoreDescriptor(process, fd); }
+  void KnowDescriptor(uint32_t process, int fd) override { maps_.KnowDescriptor(process, fd); }
   IoCounters Counters() const override { return maps_.Counters(); }
   void Detach() override { tracepoints_.clear(); }
 
@@ -69,7 +72,8 @@ class AttachedIoProbe : public IoProbe {
   const Take take_;
   std::vector<BpfRingReader> readers_;  // of what opens, and of the rest
   std::vector<IoRecord> batch_;
-  std::vector<RawTracepoint> tracepoints_;  // detached first
+  std::vector<std::pair<uint64_t, uint32_t>> order_;  // of the batch: time and place
+  std::vector<RawTracepoint> tracepoints_;            // detached first
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ class IoProbe {
   virtual Status Poll(int milliseconds) = 0;
   virtual void IgnoreProcess(uint32_t process) = 0;
   virtual void IgnoreDescriptor(uint32_t process, int fd) = 0;
+  // Its records come without `name` and `prefix` from now on.
+  virtual void KnowDescriptor(uint32_t process, int fd) = 0;
   virtual IoCounters Counters() const = 0;
   virtual void Detach() = 0;  // nothing more is seen
 };

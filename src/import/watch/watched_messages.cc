@@ -1,12 +1,12 @@
 #include "import/watch/watched_messages.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -17,6 +17,8 @@ namespace {
 constexpr Nanos kGrace = 500 * kMilli;
 // A return that has not grown for so long is whole. Less than the reordering that readers of message text allow.
 constexpr Nanos kQuiet = 5 * kSecond;
+// Messages are told so often, many at a time.
+constexpr Nanos kTurn = 250 * kMilli;
 
 // What we know of a process since its first record.
 struct Watched {
@@ -49,11 +51,13 @@ struct Exchange {
 struct End {
   std::shared_ptr<Connection> connection;
   bool client = false;
+  bool known = false;  // to the probe
   SightedBy sent_by = SightedBy::kSender, received_by = SightedBy::kReceiver;
   std::optional<Exchange> exchange;
 };
 
 struct Pending {
+  Nanos time = 0;
   std::shared_ptr<Connection> connection;
   MessageKind kind = MessageKind::kCall;
   SightedBy by = SightedBy::kCommon;
@@ -94,8 +98,8 @@ const char* OpName(MessageKind kind, SightedBy by) {
 }  // namespace
 
 struct WatchedMessages::Impl {
-  Impl(WatchedHost& h, WatchFilter f, Uninteresting u)
-      : host(h), filter(std::move(f)), uninteresting(std::move(u)) {}
+  Impl(WatchedHost& h, WatchFilter f, Verdicts v)
+      : host(h), filter(std::move(f)), verdicts(std::move(v)) {}
 
   Watched& ProcessOf(const IoRecord& record) {
     const auto [it, fresh] = processes.try_emplace(record.process);
@@ -103,7 +107,7 @@ struct WatchedMessages::Impl {
     std::string name = host.ProcessName(record.process);
     if (name.empty()) name.assign(record.name, ::strnlen(record.name, sizeof record.name));
     it->second = Decide(record.process, std::move(name));
-    if (!it->second.wanted) uninteresting.process(record.process);
+    if (!it->second.wanted) verdicts.ignore_process(record.process);
     return it->second;
   }
   Watched Decide(uint32_t process, std::string name) {
@@ -155,6 +159,10 @@ struct WatchedMessages::Impl {
     End* const found = known != ends.end() ? &known->second : Open(record, process, key);
     if (found == nullptr) return;
     End& end = *found;
+    if (!end.known) {  // its first bytes have been seen
+      end.known = true;
+      verdicts.know_descriptor(record.process, record.fd);
+    }
     if (!end.connection->looked) {
       end.connection->looked = true;
       counts.tls += BeginsLikeTls(record);
@@ -169,7 +177,7 @@ struct WatchedMessages::Impl {
     const std::optional<SocketFacts> facts = host.Socket(record.process, record.fd);
     if (facts) return Begin(record, process, key, *facts);
     counts.unresolved += roles.count(key);
-    uninteresting.descriptor(record.process, record.fd);
+    verdicts.ignore_descriptor(record.process, record.fd);
     return nullptr;
   }
   End* Begin(const IoRecord& record, const Watched& process, uint64_t key,
@@ -177,7 +185,7 @@ struct WatchedMessages::Impl {
     const auto role = roles.find(key);
     if (facts.kind == SocketFacts::Kind::kTcp && !filter.ports.empty() &&
         filter.ports.count(facts.local_port) + filter.ports.count(facts.peer_port) == 0) {
-      uninteresting.descriptor(record.process, record.fd);
+      verdicts.ignore_descriptor(record.process, record.fd);
       return nullptr;
     }
     End end;
@@ -187,7 +195,7 @@ struct WatchedMessages::Impl {
     } else {
       if (!filter.ports.empty() || (!end.client && IsWanted(facts.peer_process))) {
         // The other end tells of it.
-        uninteresting.descriptor(record.process, record.fd);
+        verdicts.ignore_descriptor(record.process, record.fd);
         return nullptr;
       }
       end.connection = NewConnection();
@@ -236,7 +244,8 @@ struct WatchedMessages::Impl {
     Complete(end);
     end.exchange = Exchange{};
     end.exchange->thread = record.thread;
-    Pending call;
+    Pending& call = pending.emplace_back();
+    call.time = time;
     call.connection = end.connection;
     call.kind = MessageKind::kCall;
     call.by = end.client ? end.sent_by : end.received_by;
@@ -249,7 +258,6 @@ struct WatchedMessages::Impl {
       end.connection->sent.push_back({time, call.exchange});
     }
     end.exchange->asked = end.exchange->last = time;
-    pending.emplace(time, std::move(call));
   }
   // The server sends, the client receives.
   void Reply(End& end, const IoRecord& record) {
@@ -266,7 +274,8 @@ struct WatchedMessages::Impl {
   void Complete(End& end) {
     if (!end.exchange) return;
     if (end.exchange->replied) {
-      Pending reply;
+      Pending& reply = pending.emplace_back();
+      reply.time = end.exchange->last;
       reply.connection = end.connection;
       reply.kind = MessageKind::kReturn;
       reply.by = end.client ? end.received_by : end.sent_by;
@@ -275,7 +284,6 @@ struct WatchedMessages::Impl {
       reply.asked = end.exchange->asked;
       reply.thread = end.exchange->thread;
       reply.bytes = end.exchange->bytes;
-      pending.emplace(end.exchange->last, std::move(reply));
     }
     end.exchange.reset();
   }
@@ -289,32 +297,43 @@ struct WatchedMessages::Impl {
 
   void Take(Nanos now, Nanos clock, const Sink& sink) {
     const bool last = now == kForever;
+    if (!last && now < next_turn) return;
+    next_turn = last ? 0 : now + kTurn;
     for (auto& [key, end] : ends) {
       if (end.exchange && end.exchange->replied && (last || end.exchange->last < now - kQuiet))
         Complete(end);
     }
-    while (!pending.empty() && (last || pending.begin()->first < now - kGrace)) {
-      Tell(pending.begin()->first, pending.begin()->second, clock, sink);
-      pending.erase(pending.begin());
-    }
-    if (!last && ++turns % 64 == 0) Forget(now);
+    // They come about in order of time: what is certain stands in front, and is not much out of order.
+    std::stable_sort(pending.begin(), pending.end(),
+                     [](const Pending& a, const Pending& b) { return a.time < b.time; });
+    size_t told = 0;
+    for (; told < pending.size() && (last || pending[told].time < now - kGrace); ++told)
+      Tell(pending[told], clock, sink);
+    pending.erase(pending.begin(), pending.begin() + static_cast<ptrdiff_t>(told));
+    if (!last && ++turns % 16 == 0) Forget(now);
   }
-  void Tell(Nanos time, const Pending& message, Nanos clock, const Sink& sink) {
+  void Tell(const Pending& message, Nanos clock, const Sink& sink) {
     const Connection& c = *message.connection;
     const std::string& client = c.client.empty() ? c.client_address : c.client;
     const std::string& server = c.server.empty() ? c.server_address : c.server;
     const bool call = message.kind == MessageKind::kCall;
-    std::string exchange = std::to_string(message.exchange);
-    if (!message.at_client) {
-      const uint64_t number = ClientsExchange(c, message.asked);
-      exchange = number != 0 ? std::to_string(number) : fmt::format("s{}", message.asked);
-    }
-    const Nanos unix_time = time + clock;
+    uint64_t exchange = message.exchange;
+    if (!message.at_client) exchange = ClientsExchange(c, message.asked);
+    const Nanos unix_time = message.time + clock;
     ++counts.messages;
-    sink(fmt::format("{}.{:09} {} {} {} {}.{} thread={} conn={} bytes={}\n", unix_time / kSecond,
-                     unix_time % kSecond, OpName(message.kind, message.by), call ? client : server,
-                     call ? server : client, c.number, exchange, message.thread, c.number,
-                     message.bytes));
+    line.clear();
+    const auto out = fmt::appender(line);
+    fmt::format_to(out, FMT_COMPILE("{}.{:09} {} {} {} {}."), unix_time / kSecond,
+                   unix_time % kSecond, OpName(message.kind, message.by), call ? client : server,
+                   call ? server : client, c.number);
+    if (exchange != 0) {
+      fmt::format_to(out, FMT_COMPILE("{}"), exchange);
+    } else {  // the server's own, where the client's was not seen
+      fmt::format_to(out, FMT_COMPILE("s{}"), message.asked);
+    }
+    fmt::format_to(out, FMT_COMPILE(" thread={} conn={} bytes={}\n"), message.thread, c.number,
+                   message.bytes);
+    sink(std::string_view(line.data(), line.size()));
   }
   // The client's latest that was sent by then; 0: none was seen.
   static uint64_t ClientsExchange(const Connection& c, Nanos received) {
@@ -339,18 +358,20 @@ struct WatchedMessages::Impl {
 
   WatchedHost& host;
   const WatchFilter filter;
-  const Uninteresting uninteresting;
+  const Verdicts verdicts;
   WatchCounts counts;
   std::unordered_map<uint32_t, Watched> processes;
   std::unordered_map<uint64_t, bool> roles;  // of descriptors connected (true) or accepted here
   std::unordered_map<uint64_t, End> ends;
   std::unordered_map<std::string, std::weak_ptr<Connection>> connections;
-  std::multimap<Nanos, Pending> pending;
+  std::vector<Pending> pending;
+  fmt::memory_buffer line;
+  Nanos next_turn = 0;
   uint64_t turns = 0;
 };
 
-WatchedMessages::WatchedMessages(WatchedHost& host, WatchFilter filter, Uninteresting uninteresting)
-    : impl_(std::make_unique<Impl>(host, std::move(filter), std::move(uninteresting))) {}
+WatchedMessages::WatchedMessages(WatchedHost& host, WatchFilter filter, Verdicts verdicts)
+    : impl_(std::make_unique<Impl>(host, std::move(filter), std::move(verdicts))) {}
 WatchedMessages::~WatchedMessages() = default;
 void WatchedMessages::Add(const IoRecord& record) { impl_->Add(record); }
 void WatchedMessages::Take(Nanos now, Nanos clock, const Sink& sink) {

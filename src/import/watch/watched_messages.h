@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nanos.h"
@@ -41,18 +42,18 @@ struct WatchCounts {
 
 class WatchedMessages {
  public:
-  // What the probe need not tell any more.
-  struct Uninteresting {
-    std::function<void(uint32_t process)> process;
-    std::function<void(uint32_t process, int fd)> descriptor;
+  // What the probe need not tell any more, or not as much of.
+  struct Verdicts {
+    std::function<void(uint32_t process)> ignore_process;
+    std::function<void(uint32_t process, int fd)> ignore_descriptor, know_descriptor;
   };
-  WatchedMessages(WatchedHost& host, WatchFilter filter, Uninteresting uninteresting);
+  WatchedMessages(WatchedHost& host, WatchFilter filter, Verdicts verdicts);
   ~WatchedMessages();
 
   void Add(const IoRecord& record);
   // Sightings that are certain by `now` (monotonic), about in order of time; their times are Unix times, `clock` later
   // than monotonic ones. Called every now and then; kForever gives the rest.
-  using Sink = std::function<void(const std::string& line)>;
+  using Sink = std::function<void(std::string_view line)>;
   void Take(Nanos now, Nanos clock, const Sink& sink);
   static constexpr Nanos kForever = INT64_MAX;
 

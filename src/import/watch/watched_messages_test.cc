@@ -48,10 +48,13 @@ class WatchedMessagesTest : public ::testing::Test {
     if (messages_ == nullptr) {
       messages_ = std::make_unique<WatchedMessages>(
           host_, filter_,
-          WatchedMessages::Uninteresting{
+          WatchedMessages::Verdicts{
               [this](uint32_t process) { ignored_.push_back(std::to_string(process)); },
               [this](uint32_t process, int fd) {
                 ignored_.push_back(std::to_string(process) + ":" + std::to_string(fd));
+              },
+              [this](uint32_t process, int fd) {
+                known_.push_back(std::to_string(process) + ":" + std::to_string(fd));
               }});
     }
     return *messages_;
@@ -71,7 +74,8 @@ class WatchedMessagesTest : public ::testing::Test {
   // Times in milliseconds, keys left out.
   std::vector<std::string> Lines(Nanos now = WatchedMessages::kForever) {
     std::vector<std::string> lines;
-    Messages().Take(now, 0, [&](const std::string& line) {
+    Messages().Take(now, 0, [&](std::string_view told) {
+      const std::string line(told);
       const size_t blank = line.find(' ');
       const auto ms = std::llround(std::stod(line.substr(0, blank)) * 1000);
       lines.push_back(std::to_string(ms) + line.substr(blank, line.find(" thread=") - blank));
@@ -82,7 +86,7 @@ class WatchedMessagesTest : public ::testing::Test {
 
   FakeHost host_;
   WatchFilter filter_;
-  std::vector<std::string> ignored_;
+  std::vector<std::string> ignored_, known_;
   std::string last_;
   std::unique_ptr<WatchedMessages> messages_;
 };
@@ -107,6 +111,7 @@ TEST_F(WatchedMessagesTest, BothEndsOfAnExchangeBearOneId) {
                           "60 RET_SENT data_base web 1.2", "61 RET_RCVD data_base web 1.2"));
   EXPECT_EQ(last_, "0.061000000 RET_RCVD data_base web 1.2 thread=11 conn=1 bytes=200\n");
   EXPECT_EQ(Messages().counts().messages, 8u);
+  EXPECT_THAT(known_, ElementsAre("10:5", "20:7"));  // at their first bytes, and once
 }
 
 TEST_F(WatchedMessagesTest, AConnectionOlderThanTheWatchIsTakenUpAtItsNextRequest) {
