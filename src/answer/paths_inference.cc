@@ -299,6 +299,10 @@ PathAlgorithm ChooseAlgorithm(const PairingCounts& counts, std::string& why) {
                       Percent(paired, counts.calls));
     return PathAlgorithm::kConvolution;
   }
+  if (counts.messages == 0) {
+    why = "there are no messages to choose by";
+    return PathAlgorithm::kLinking;
+  }
   why = fmt::format("{} of the calls have a return, and {} of the messages are one-way",
                     Percent(paired, counts.calls), Percent(counts.msgs, counts.messages));
   return PathAlgorithm::kLinking;

@@ -102,10 +102,12 @@ std::string Head(const PathsAnswer& answer) {
   if (!left.empty()) text += Wrapped("Left out: " + left + ".");
   if (!answer.skew_ns.empty()) {
     std::string skew;
-    for (const auto& [node, ns] : answer.skew_ns)
+    for (const auto& [node, ns] : answer.skew_ns) {
+      if (ns == 0) continue;
       skew += (skew.empty() ? "" : ", ") + Printable(node) + " " + (ns < 0 ? "−" : "+") +
               FormatDuration(ns < 0 ? -ns : ns);
-    text += Wrapped("Clocks were off, and set right: " + skew + ".");
+    }
+    if (!skew.empty()) text += Wrapped("Clocks were off, and set right: " + skew + ".");
   }
   for (const std::string& note : answer.notes) text += Wrapped(Printable(note));
   return text;

@@ -41,11 +41,17 @@ struct PathsFlags {
   }
 };
 
+// Else -1 is the largest number there is.
+std::string NotBelowZero(const std::string& text) {
+  return text.rfind('-', 0) == 0 ? text + " is below 0" : std::string();
+}
+
 Result<std::string> ReadFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const auto failed = [&] {
-    return EnvironmentError(fmt::format("{}: {}", path, std::strerror(errno)),
-                            "--truth takes a file of assignments, or the word path");
+    const std::string why = fmt::format("{}: {}", path, std::strerror(errno));
+    const char* const next = "--truth takes a file of assignments, or the word path";
+    return errno == ENOENT ? BadInput(why, next) : EnvironmentError(why, next);
   };
   if (fd < 0) return failed();
   net::DecodingReader reader([&](char* buffer, size_t size) -> Result<size_t> {
@@ -194,8 +200,9 @@ void AddNestingFlags(CLI::App& app, PathsFlags& flags) {
                  "nesting: how long after the reply a call may belong to it (0s: never)")
       ->capture_default_str();
   app.add_option(
-      "--window", flags.window,
-      "nesting: calls in memory at a time (0: 1,048,576); a shorter trace is taken whole");
+         "--window", flags.window,
+         "nesting: calls in memory at a time (0: 1,048,576); a shorter trace is taken whole")
+      ->check(NotBelowZero);
 }
 
 void AddConvolutionFlags(CLI::App& app, PathsFlags& flags) {
@@ -236,17 +243,17 @@ Verb AddPaths(CLI::App& root) {
       ->check(CLI::IsMember({"auto", "nesting", "convolution", "linking"}))
       ->capture_default_str();
   verb.app->add_option("--top", flags->top, "so many patterns; 0: all")
-      ->check([](const std::string& text) {  // else -1 is the largest number there is
-        return text.rfind('-', 0) == 0 ? text + " is below 0" : std::string();
-      })
+      ->check(NotBelowZero)
       ->capture_default_str();
   verb.app->add_option("--sort", flags->sort, "patterns by total latency or by count")
       ->check(CLI::IsMember({"total", "count"}))
       ->capture_default_str();
   verb.app->add_option("--assignments", flags->assignments,
                        "a file to write each request's parent to, as JSON lines");
-  verb.app->add_option("--candidates", flags->candidates,
-                       "so many other parents of each request beside the chosen one");
+  verb.app
+      ->add_option("--candidates", flags->candidates,
+                   "so many other parents of each request beside the chosen one")
+      ->check(NotBelowZero);
   verb.app->add_option("--truth", flags->truth,
                        "a file of true parents, or `path`: the key path= of the messages; says how "
                        "right the paths are");

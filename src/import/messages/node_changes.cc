@@ -11,7 +11,9 @@ namespace wf {
 Result<std::unordered_map<std::string, std::string>> ReadRenames(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
-    return EnvironmentError(path + ": " + std::strerror(errno), "the file that --rename names");
+    const std::string why = path + ": " + std::strerror(errno);
+    const char* const next = "--rename names a file of lines OLD NEW";
+    return errno == ENOENT ? BadInput(why, next) : EnvironmentError(why, next);
   }
   std::unordered_map<std::string, std::string> renames;
   std::string line;
