@@ -41,6 +41,9 @@ class AggregateState {
   void Add(const Value& value, uint64_t weight);
   // As if every value of `other` (of the same kind) had been added `weight` times as often as it was there.
   void Merge(const AggregateState& other, uint64_t weight);
+  // What was added up elsewhere (a kernel map): as if `count` numbers that sum up to `sum` had been added. For COUNT,
+  // SUM and AVERAGE; nothing happens if `count` is 0.
+  void AddSum(int64_t sum, uint64_t count);
   Value Finish(const Aggregate& aggregate) const;
 
   void Encode(std::string& out) const;
@@ -49,8 +52,24 @@ class AggregateState {
 
  private:
   struct Body;
+  __extension__ using Int128 = __int128;
+
+  Body& body();
+  void AddNumber(const Value& value, uint64_t weight);
+  void TakeExtreme(const Value& value);
+  Value FinishSum() const;
+
+  // COUNT, integer SUM and AVERAGE, MIN and MAX live here without an allocation; doubles and sketches need a body.
   AggregateKind kind_;
+  bool real_ = false;    // MIN, MAX: extreme_ holds the bits of a double
+  uint64_t count_ = 0;   // COUNT, AVERAGE: how many; SUM, MIN, MAX: 1 if there was anything
+  Int128 integers_ = 0;  // SUM, AVERAGE: the integers' part
+  int64_t extreme_ = 0;  // MIN, MAX
   std::unique_ptr<Body> body_;
 };
+
+// Counts do not wrap: they stay at the greatest.
+uint64_t AddCounts(uint64_t a, uint64_t b);
+uint64_t MultiplyCounts(uint64_t a, uint64_t b);
 
 }  // namespace wf::advice

@@ -2,6 +2,7 @@
 // only the tuple and writes nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -51,7 +52,12 @@ inline constexpr size_t kMaxExpressionDepth = 64;
 
 using Tuple = std::vector<Value>;
 
-Value Evaluate(const Expression& expression, const Tuple& tuple);
+Value Evaluate(const Expression& expression, const Value* columns, size_t count);
+inline Value Evaluate(const Expression& expression, const Tuple& tuple) {
+  return Evaluate(expression, tuple.data(), tuple.size());
+}
+// Whether it evaluates to true: what a filter asks, without building a Value.
+bool IsTrue(const Expression& expression, const Value* columns, size_t count);
 // Every operand in range for a tuple of `columns`, the stack never empty nor too deep, one value left.
 bool Valid(const Expression& expression, size_t columns);
 

@@ -7,6 +7,7 @@
 
 #include "advice/packed_tuples.h"
 #include "advice/program.h"
+#include "advice/rows.h"
 
 namespace wf::advice {
 
@@ -26,27 +27,27 @@ class Baggage {
   virtual ~Baggage() = default;
   // Everything packed in `slot` by events that happened before this one, all branches merged.
   virtual PackedTuples Unpack(const Program& program, uint32_t slot) = 0;
-  // Adds to the active instance of this branch.
+  // Adds to the active instance of this branch. For kFirst and kMostRecent `rows` are the tuples of one event, perhaps
+  // none: PackedTuples::AdjustedTime of everything that happened before, then AddEventAt; otherwise PackedTuples::Add.
   virtual void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
-                    std::vector<PackedTuple> tuples) = 0;
-};
-
-struct EmittedTuple {  // the columns and inputs of Emit's grouping; Results folds them
-  Tuple columns;
-  uint64_t weight = 1;
-  std::vector<AggregateState> states;
+                    Rows rows) = 0;
 };
 
 class Emitter {
  public:
   virtual ~Emitter() = default;
-  virtual void EmitTuples(const Program& program, std::vector<EmittedTuple> tuples) = 0;
+  // `rows` have the columns and the states of Emit's grouping; Results folds them.
+  virtual void EmitTuples(const Program& program, Rows rows) = 0;
 };
 
 // Runs every advice of `program` that names `tracepoint`. All unpack before any packs, so an event never joins itself.
-// Past kMaxTuplesPerEvent tuples it stops and returns false (the event is counted as overflowed).
+// Past kMaxTuplesPerEvent tuples it stops and returns false (the event is counted as overflowed): nothing is packed
+// and nothing emitted then.
 inline constexpr size_t kMaxTuplesPerEvent = 100'000;
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
                Baggage& baggage, Emitter& emitter);
+
+// What an Unpack step makes of a slot: its rows, or, of an aggregated sub-query, its groups finished.
+Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples packed);
 
 }  // namespace wf::advice

@@ -3,45 +3,65 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "advice/program.h"
+#include "advice/rows.h"
 
 namespace wf::advice {
 
-struct PackedTuple {
-  Tuple columns;
-  uint64_t weight = 1;
-  std::vector<AggregateState> states;
-};
-
-// One kept event of First or MostRecent. For kAll there is a single one, with time 0 and no id.
+// One kept event of First or MostRecent: rows [begin, end) of the slot. It may have none: an event is picked first,
+// what Where leaves of it comes after.
 struct PackedEvent {
   int64_t adjusted_time = 0;
   std::string id;  // breaks ties by bytes; live: 8 bytes
-  std::vector<PackedTuple> tuples;
+  uint32_t begin = 0, end = 0;
 };
 
 class PackedTuples {
  public:
-  // kAll: adds tuples, equal columns become one.
-  void Add(const Slot& slot, std::vector<PackedTuple> tuples);
+  PackedTuples() = default;
+  explicit PackedTuples(const Slot& slot) : rows_(slot.columns, slot.aggregates.size()) {}
+
+  // kAll: adds rows, identical columns become one.
+  void Add(const Slot& slot, const Rows& rows);
+  // ... one row that the caller has at hand; `columns` and `states` are moved from.
+  void AddRow(const Slot& slot, Value* columns, uint64_t weight, AggregateState* states);
+
   // kFirst, kMostRecent: one event at `time`; its adjusted time follows from what is here already.
-  void AddEvent(const Slot& slot, int64_t time, std::string_view id,
-                std::vector<PackedTuple> tuples);
+  void AddEvent(const Slot& slot, int64_t time, std::string_view id, const Rows& rows);
+  // The same in two halves, for baggage of several instances: the adjusted time follows from all that happened before
+  // (ask the merged tuples), the event goes into the active one. Nothing: no later event can pick this one (First is
+  // full of earlier ones), so it need not be packed.
+  std::optional<int64_t> AdjustedTime(const Slot& slot, int64_t time) const;
+  void AddEventAt(const Slot& slot, int64_t adjusted_time, std::string_view id, const Rows& rows);
+
   void Merge(const Slot& slot, const PackedTuples& other);
 
-  const std::vector<PackedEvent>& events() const { return events_; }
-  bool empty() const { return events_.empty(); }
-  size_t tuple_count() const;
+  const Rows& rows() const {
+    return rows_;
+  }  // kAll: the bag; else all rows of all events, in the order of events()
+  const std::vector<PackedEvent>& events() const { return events_; }  // ascending; kAll: none
+  bool empty() const { return rows_.empty() && events_.empty(); }
+  size_t tuple_count() const { return rows_.size(); }
 
   void Encode(const Slot& slot, std::string& out) const;
+  // False if `bytes`, all of them, are not a slot of this shape. Work and memory are bounded by their size.
   static bool Decode(const Slot& slot, std::string_view bytes, PackedTuples& out);
 
  private:
+  void Fold(const Rows& rows, size_t row);
+  bool PrepareIndex();
+  void InsertEvent(const Slot& slot, int64_t adjusted_time, std::string_view id, const Rows& rows,
+                   size_t begin, size_t end);
+  void Shape(const Slot& slot);
+
+  Rows rows_;
   std::vector<PackedEvent> events_;
+  RowIndex index_;  // kAll only; of the first index_.size() rows
 };
 
 }  // namespace wf::advice

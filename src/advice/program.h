@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "advice/aggregate.h"
@@ -95,9 +97,14 @@ struct Program {
 
 // The same in bytes, for agents and linked processes. Decoding accepts only programs that are valid throughout:
 // columns and slots in range, sizes bounded.
+inline constexpr size_t kMaxProgramBytes = 1 << 20;
 std::string Encode(const Program& program);
 bool Decode(std::string_view bytes, Program& out);
 bool Valid(const Program& program);
+// The slot that a Pack step fills.
+Slot SlotOf(const Pack& pack);
+// The step that emits, or null.
+const Emit* EmitOf(const Program& program);
 
 // FNV-1a 64 finished by MurmurHash3's 64-bit finaliser, over 2^64: whether `Sample p` keeps the request.
 bool Sampled(std::string_view request_id, double p);

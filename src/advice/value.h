@@ -26,6 +26,11 @@ int Compare(const Value& a, const Value& b);
 // Whether two keys are the same group: integers and doubles of equal value are.
 bool SameKey(const Value& a, const Value& b);
 uint64_t HashKey(const Value& value);
+// Of two keys of one group the one to show, whichever came first: the integer.
+const Value& ShownKey(const Value& a, const Value& b);
+// The same type and the same value: what baggage may count as one tuple (1 and 1.0 differ there: 1 + 1 is not 2.0).
+bool Identical(const Value& a, const Value& b);
+uint64_t HashIdentity(const Value& value);
 
 // 64-bit arithmetic of queries: an integer result outside 64 bits becomes a double; x / 0, what is not finite and
 // anything on non-numbers is null; `/` gives a double.

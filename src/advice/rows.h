@@ -1,0 +1,98 @@
+// Tuples of one width, flat: the columns of all in one array, so that packing and reading many small tuples takes no
+// allocation per tuple. A row is its columns, a weight (how many equal tuples of the bag it stands for) and aggregate
+// states that cover that weight.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "advice/aggregate.h"
+#include "advice/value.h"
+#include "advice/wire.h"
+
+namespace wf::advice {
+
+class Rows {
+ public:
+  Rows() = default;
+  Rows(size_t columns, size_t states) : width_(columns), state_width_(states) {}
+
+  size_t width() const { return width_; }
+  size_t state_width() const { return state_width_; }
+  size_t size() const { return weights_.size(); }
+  bool empty() const { return weights_.empty(); }
+
+  const Value* columns(size_t row) const { return values_.data() + row * width_; }
+  Value* columns(size_t row) { return values_.data() + row * width_; }
+  uint64_t weight(size_t row) const { return weights_[row]; }
+  const AggregateState* states(size_t row) const { return states_.data() + row * state_width_; }
+  AggregateState* states(size_t row) { return states_.data() + row * state_width_; }
+
+  // One row, built from left to right: width() values, then state_width() states, then EndRow.
+  void AddColumn(Value value) { values_.push_back(std::move(value)); }
+  void AddState(AggregateState state) { states_.push_back(std::move(state)); }
+  void EndRow(uint64_t weight) { weights_.push_back(weight); }
+  void AddRow(const Rows& from, size_t row);
+  void MoveRow(Rows& from, size_t row);  // leaves nulls there
+
+  // `b`'s row `j` is one with row `i` here: weights add up, states merge.
+  void FoldInto(size_t i, const Rows& b, size_t j);
+  void AddWeight(size_t row, uint64_t weight) { weights_[row] = AddCounts(weights_[row], weight); }
+
+  bool IdenticalColumns(size_t i, const Rows& b, size_t j) const;
+  uint64_t HashColumns(size_t row) const;
+
+  void Reserve(size_t rows);
+  void Clear();
+  // Keeps the first `rows`.
+  void Truncate(size_t rows);
+
+  // Rows [begin, end): number, weights unless all are 1, columns, states. `strings` spares repeated ones.
+  void Encode(size_t begin, size_t end, Writer& out, StringTable& strings) const;
+  // Appends what Encode wrote, of states of these kinds; false, with rows left half added, if it is not that.
+  bool Decode(Reader& in, StringReferences& strings, const std::vector<Aggregate>& aggregates);
+
+ private:
+  size_t width_ = 0, state_width_ = 0;
+  std::vector<Value> values_;
+  std::vector<uint64_t> weights_;
+  std::vector<AggregateState> states_;
+};
+
+// Finds rows by their columns; the caller says what equal means. Built when first needed, and only for more rows than
+// are quicker looked through.
+class RowIndex {
+ public:
+  static constexpr size_t kLinear = 8;
+  void Clear() { buckets_.clear(); }
+  // The first row that hashes to `hash` for which `same(row)` is true, or npos.
+  template <class Same>
+  size_t Find(uint64_t hash, const Same& same) const {
+    if (buckets_.empty()) return npos;
+    const size_t mask = buckets_.size() - 1;
+    for (size_t i = hash & mask; buckets_[i].row != 0; i = (i + 1) & mask) {
+      if (buckets_[i].hash == static_cast<uint32_t>(hash >> 32) && same(buckets_[i].row - 1))
+        return buckets_[i].row - 1;
+    }
+    return npos;
+  }
+  void Insert(uint64_t hash, size_t row);
+  size_t size() const { return used_; }
+
+  static constexpr size_t npos = static_cast<size_t>(-1);
+
+ private:
+  struct Bucket {
+    uint32_t hash = 0;  // the upper half; the lower one chose the bucket
+    uint32_t low = 0;   // ... and is kept for when the table grows
+    uint32_t row = 0;   // row + 1; 0: free
+  };
+  void Place(const Bucket& bucket);
+  std::vector<Bucket> buckets_;
+  size_t used_ = 0;
+};
+
+}  // namespace wf::advice
