@@ -11,6 +11,9 @@
 
 namespace wf::advice {
 
+class Writer;
+class Reader;
+
 enum class AggregateKind : uint8_t {
   kCount,  // tuples, or those whose argument is not null
   kSum,    // exact: integers in 128 bits, doubles as an expansion, rounded once at the end
@@ -47,8 +50,10 @@ class AggregateState {
   Value Finish(const Aggregate& aggregate) const;
 
   void Encode(std::string& out) const;
+  void Encode(Writer& out) const;
   // Takes one state from the front of `bytes`; false if they are not one. Bounded by the size of `bytes`.
   static bool Decode(AggregateKind kind, std::string_view& bytes, AggregateState& out);
+  static bool Decode(AggregateKind kind, Reader& in, AggregateState& out);
 
  private:
   struct Body;

@@ -44,6 +44,7 @@ class PackedTuples {
   const Rows& rows() const {
     return rows_;
   }  // kAll: the bag; else all rows of all events, in the order of events()
+  Rows TakeRows() { return std::move(rows_); }                        // leaves none
   const std::vector<PackedEvent>& events() const { return events_; }  // ascending; kAll: none
   bool empty() const { return rows_.empty() && events_.empty(); }
   size_t tuple_count() const { return rows_.size(); }
@@ -53,8 +54,8 @@ class PackedTuples {
   static bool Decode(const Slot& slot, std::string_view bytes, PackedTuples& out);
 
  private:
-  void Fold(const Rows& rows, size_t row);
-  bool PrepareIndex();
+  // The row of these columns, or npos.
+  size_t Find(const Value* columns, uint64_t& hash);
   void InsertEvent(const Slot& slot, int64_t adjusted_time, std::string_view id, const Rows& rows,
                    size_t begin, size_t end);
   void Shape(const Slot& slot);

@@ -38,12 +38,8 @@ class Rows {
   void AddRow(const Rows& from, size_t row);
   void MoveRow(Rows& from, size_t row);  // leaves nulls there
 
-  // `b`'s row `j` is one with row `i` here: weights add up, states merge.
-  void FoldInto(size_t i, const Rows& b, size_t j);
-  void AddWeight(size_t row, uint64_t weight) { weights_[row] = AddCounts(weights_[row], weight); }
-
-  bool IdenticalColumns(size_t i, const Rows& b, size_t j) const;
-  uint64_t HashColumns(size_t row) const;
+  // What was found equal to `row` becomes one with it: weights add up, states merge.
+  void FoldInto(size_t row, uint64_t weight, const AggregateState* states);
 
   void Reserve(size_t rows);
   void Clear();
@@ -62,18 +58,24 @@ class Rows {
   std::vector<AggregateState> states_;
 };
 
+bool IdenticalColumns(const Value* a, const Value* b, size_t count);
+uint64_t HashColumns(const Value* columns, size_t count);
+
 // Finds rows by their columns; the caller says what equal means. Built when first needed, and only for more rows than
 // are quicker looked through.
 class RowIndex {
  public:
   static constexpr size_t kLinear = 8;
-  void Clear() { buckets_.clear(); }
+  void Clear() {
+    buckets_.clear();
+    used_ = 0;
+  }
   // The first row that hashes to `hash` for which `same(row)` is true, or npos.
   template <class Same>
   size_t Find(uint64_t hash, const Same& same) const {
     if (buckets_.empty()) return npos;
     const size_t mask = buckets_.size() - 1;
-    for (size_t i = hash & mask; buckets_[i].row != 0; i = (i + 1) & mask) {
+    for (size_t i = static_cast<uint32_t>(hash) & mask; buckets_[i].row != 0; i = (i + 1) & mask) {
       if (buckets_[i].hash == static_cast<uint32_t>(hash >> 32) && same(buckets_[i].row - 1))
         return buckets_[i].row - 1;
     }

@@ -1,0 +1,171 @@
+#include "advice/packed_tuples.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wf::advice {
+namespace {
+
+// The order of First and MostRecent.
+bool Before(int64_t time, std::string_view id, const PackedEvent& event) {
+  return time != event.adjusted_time ? time < event.adjusted_time : id < std::string_view(event.id);
+}
+
+}  // namespace
+
+void PackedTuples::Shape(const Slot& slot) {
+  if (empty() && (rows_.width() != slot.columns || rows_.state_width() != slot.aggregates.size()))
+    rows_ = Rows(slot.columns, slot.aggregates.size());
+}
+
+size_t PackedTuples::Find(const Value* columns, uint64_t& hash) {
+  const size_t width = rows_.width();
+  if (rows_.size() <= RowIndex::kLinear) {
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (IdenticalColumns(rows_.columns(row), columns, width)) return row;
+    }
+    return RowIndex::npos;
+  }
+  for (size_t row = index_.size(); row < rows_.size(); ++row)
+    index_.Insert(HashColumns(rows_.columns(row), width), row);
+  hash = HashColumns(columns, width);
+  return index_.Find(
+      hash, [&](size_t row) { return IdenticalColumns(rows_.columns(row), columns, width); });
+}
+
+void PackedTuples::Add(const Slot& slot, const Rows& rows) {
+  Shape(slot);
+  if (rows.width() != rows_.width() || rows.state_width() != rows_.state_width()) return;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    uint64_t hash = 0;
+    const size_t same = Find(rows.columns(row), hash);
+    if (same != RowIndex::npos) {
+      rows_.FoldInto(same, rows.weight(row), rows.states(row));
+    } else {
+      if (rows_.size() > RowIndex::kLinear) index_.Insert(hash, rows_.size());
+      rows_.AddRow(rows, row);
+    }
+  }
+}
+
+void PackedTuples::AddRow(const Slot& slot, Value* columns, uint64_t weight,
+                          AggregateState* states) {
+  Shape(slot);
+  uint64_t hash = 0;
+  const size_t same = Find(columns, hash);
+  if (same != RowIndex::npos) return rows_.FoldInto(same, weight, states);
+  if (rows_.size() > RowIndex::kLinear) index_.Insert(hash, rows_.size());
+  for (size_t i = 0; i < rows_.width(); ++i) rows_.AddColumn(std::move(columns[i]));
+  for (size_t i = 0; i < rows_.state_width(); ++i) rows_.AddState(std::move(states[i]));
+  rows_.EndRow(weight);
+}
+
+std::optional<int64_t> PackedTuples::AdjustedTime(const Slot& slot, int64_t time) const {
+  // Each of them happened before this one and has a lesser adjusted time, so every later event picks them first.
+  if (slot.keep == Keep::kFirst && events_.size() >= slot.limit) return std::nullopt;
+  if (events_.empty()) return time;
+  const int64_t last = events_.back().adjusted_time;
+  return std::max(time, last == INT64_MAX ? last : last + 1);
+}
+
+void PackedTuples::AddEvent(const Slot& slot, int64_t time, std::string_view id, const Rows& rows) {
+  if (const auto adjusted = AdjustedTime(slot, time)) AddEventAt(slot, *adjusted, id, rows);
+}
+
+void PackedTuples::AddEventAt(const Slot& slot, int64_t adjusted_time, std::string_view id,
+                              const Rows& rows) {
+  InsertEvent(slot, adjusted_time, id, rows, 0, rows.size());
+}
+
+// Rows stay in the order of their events. An event that comes last, as on a straight path, is appended; otherwise the
+// rows are moved over, which few do: N of FirstN and MostRecentN is small.
+void PackedTuples::InsertEvent(const Slot& slot, int64_t adjusted_time, std::string_view id,
+                               const Rows& rows, size_t begin, size_t end) {
+  Shape(slot);
+  if (rows.width() != rows_.width() || rows.state_width() != rows_.state_width()) return;
+  size_t at = events_.size();
+  while (at > 0 && Before(adjusted_time, id, events_[at - 1])) --at;
+  if (at > 0 && events_[at - 1].adjusted_time == adjusted_time && events_[at - 1].id == id) return;
+  if (slot.limit == 0) return;
+  const bool full = events_.size() >= slot.limit;
+  if (full && at == (slot.keep == Keep::kFirst ? events_.size() : 0)) return;
+
+  if (full || at != events_.size()) {
+    // The one that gives way: the last of First, the first of MostRecent.
+    if (full) {
+      const size_t out = slot.keep == Keep::kFirst ? events_.size() - 1 : 0;
+      events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(out));
+      if (out < at) --at;
+    }
+    Rows old(rows_.width(), rows_.state_width());
+    std::swap(old, rows_);
+    events_.insert(events_.begin() + static_cast<std::ptrdiff_t>(at), PackedEvent());
+    for (size_t i = 0; i < events_.size(); ++i) {
+      PackedEvent& event = events_[i];
+      const auto first = static_cast<uint32_t>(rows_.size());
+      if (i == at) {
+        for (size_t row = begin; row < end; ++row) rows_.AddRow(rows, row);
+      } else {
+        for (size_t row = event.begin; row < event.end; ++row) rows_.MoveRow(old, row);
+      }
+      event.begin = first;
+      event.end = static_cast<uint32_t>(rows_.size());
+    }
+  } else {
+    events_.emplace_back();
+    events_.back().begin = static_cast<uint32_t>(rows_.size());
+    for (size_t row = begin; row < end; ++row) rows_.AddRow(rows, row);
+    events_.back().end = static_cast<uint32_t>(rows_.size());
+  }
+  events_[at].adjusted_time = adjusted_time;
+  events_[at].id = id;
+}
+
+void PackedTuples::Merge(const Slot& slot, const PackedTuples& other) {
+  if (slot.keep == Keep::kAll) return Add(slot, other.rows_);
+  for (const PackedEvent& event : other.events_)
+    InsertEvent(slot, event.adjusted_time, event.id, other.rows_, event.begin, event.end);
+}
+
+void PackedTuples::Encode(const Slot& slot, std::string& bytes) const {
+  Writer out(bytes);
+  StringTable strings;
+  if (slot.keep == Keep::kAll) return rows_.Encode(0, rows_.size(), out, strings);
+  out.Varint(events_.size());
+  uint64_t last = 0;
+  for (const PackedEvent& event : events_) {
+    const auto time = static_cast<uint64_t>(event.adjusted_time);
+    out.Signed(static_cast<int64_t>(time - last));
+    last = time;
+    out.Text(event.id);
+    rows_.Encode(event.begin, event.end, out, strings);
+  }
+}
+
+bool PackedTuples::Decode(const Slot& slot, std::string_view bytes, PackedTuples& out) {
+  try {
+    out = PackedTuples(slot);
+    Reader in(bytes);
+    StringReferences strings;
+    if (slot.keep == Keep::kAll) return out.rows_.Decode(in, strings, slot.aggregates) && in.Done();
+    const size_t events = in.Count();
+    if (events > slot.limit) return false;
+    uint64_t last = 0;
+    for (size_t i = 0; i < events; ++i) {
+      PackedEvent event;
+      last += static_cast<uint64_t>(in.Signed());
+      event.adjusted_time = static_cast<int64_t>(last);
+      event.id = in.Text();
+      if (i != 0 && Before(event.adjusted_time, event.id, out.events_.back())) return false;
+      event.begin = static_cast<uint32_t>(out.rows_.size());
+      if (!out.rows_.Decode(in, strings, slot.aggregates)) return false;
+      event.end = static_cast<uint32_t>(out.rows_.size());
+      out.events_.push_back(std::move(event));
+    }
+    return in.Done();
+  } catch (...) {  // out of memory, in someone else's process
+    return false;
+  }
+}
+
+}  // namespace wf::advice
