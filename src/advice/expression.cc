@@ -56,12 +56,12 @@ Value Bucket(const Value& value, const Value& width) {
   const auto* w = std::get_if<int64_t>(&width);
   if (x != nullptr && w != nullptr) {
     if (*w == 0) return Null();
-    if (*w == -1) return *x;  // INT64_MIN % -1 traps
-    const int64_t rest = *x % *w;
-    if (rest >= 0) return *x - rest;
-    // rest is in (-|w|, 0): go on down by |w| + rest
-    const Value down = Add(Value(rest), *w < 0 ? Negate(Value(*w)) : Value(*w));
-    return Subtract(Value(*x), down);
+    __extension__ using Wide = __int128;  // the multiple below may lie outside 64 bits
+    const Wide width_wide = *w < 0 ? -static_cast<Wide>(*w) : static_cast<Wide>(*w);
+    const Wide rest = *x % width_wide;
+    const Wide down = *x - rest - (rest < 0 ? width_wide : 0);
+    if (down >= INT64_MIN) return static_cast<int64_t>(down);
+    return static_cast<double>(down);
   }
   const Value ratio = Divide(value, width);
   const auto* quotient = std::get_if<double>(&ratio);

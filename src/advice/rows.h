@@ -32,7 +32,10 @@ class Rows {
   AggregateState* states(size_t row) { return states_.data() + row * state_width_; }
 
   // One row, built from left to right: width() values, then state_width() states, then EndRow.
-  void AddColumn(Value value) { values_.push_back(std::move(value)); }
+  template <class T>
+  void AddColumn(T&& value) {
+    values_.emplace_back(std::forward<T>(value));
+  }
   void AddState(AggregateState state) { states_.push_back(std::move(state)); }
   void EndRow(uint64_t weight) { weights_.push_back(weight); }
   void AddRow(const Rows& from, size_t row);
