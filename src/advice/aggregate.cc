@@ -90,8 +90,14 @@ Value FromCount(uint64_t count) {
 Value Powers::Finish() const {
   if (counts_.empty()) return Null();
   List list;
-  for (const Count& count : counts_)
-    list.push_back(List{Low(count.bucket), FromCount(count.weight)});
+  list.reserve(counts_.size());
+  for (const Count& count : counts_) {
+    List bucket;
+    bucket.reserve(2);
+    bucket.push_back(Low(count.bucket));
+    bucket.push_back(FromCount(count.weight));
+    list.emplace_back(std::move(bucket));
+  }
   return list;
 }
 

@@ -21,6 +21,7 @@ void PackedTuples::Shape(const Slot& slot) {
 size_t PackedTuples::Find(const Value* columns, uint64_t& hash) {
   const size_t width = rows_.width();
   if (rows_.size() <= RowIndex::kLinear) {
+    if (rows_.empty()) rows_.Reserve(4);
     for (size_t row = 0; row < rows_.size(); ++row) {
       if (IdenticalColumns(rows_.columns(row), columns, width)) return row;
     }

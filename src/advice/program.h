@@ -19,14 +19,18 @@
 
 namespace wf::advice {
 
+// The n-th unpack of an advice, its m-th state.
+struct CarriedState {
+  uint32_t unpack = 0, state = 0;
+};
+
 // Where an aggregate gets what it adds: an expression over the tuple, or a state that an unpacked slot carries (then
 // it is merged with the weight of everything else in the tuple).
 struct AggregateInput {
+  using Carried = CarriedState;  // by itself, because clang has no default constructor for one nested here
+
   Aggregate aggregate;
   Expression argument;  // unless `carried`; COUNT of tuples: a constant true
-  struct Carried {
-    uint32_t unpack = 0, state = 0;
-  };  // the n-th unpack of this advice, its m-th state
   std::optional<Carried> carried;
 };
 

@@ -6,16 +6,24 @@
 
 namespace wf::advice {
 
+// Integers are most of what is packed, so they take no call.
 bool IdenticalColumns(const Value* a, const Value* b, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (!Identical(a[i], b[i])) return false;
+    const auto* x = std::get_if<int64_t>(&a[i]);
+    const auto* y = std::get_if<int64_t>(&b[i]);
+    if (x != nullptr && y != nullptr ? *x != *y : !Identical(a[i], b[i])) return false;
   }
   return true;
 }
 
 uint64_t HashColumns(const Value* columns, size_t count) {
-  uint64_t hash = 0;
-  for (size_t i = 0; i < count; ++i) hash = MixBits(hash ^ HashIdentity(columns[i])) + i;
+  uint64_t hash = count;
+  for (size_t i = 0; i < count; ++i) {
+    const auto* integer = std::get_if<int64_t>(&columns[i]);
+    const uint64_t part =
+        integer != nullptr ? static_cast<uint64_t>(*integer) : HashIdentity(columns[i]);
+    hash = MixBits((hash + part) * 0x9E3779B97F4A7C15ull);
+  }
   return hash;
 }
 
@@ -59,10 +67,17 @@ void Rows::Encode(size_t begin, size_t end, Writer& out, StringTable& strings) c
   bool weighted = false;
   for (size_t row = begin; row < end; ++row) weighted = weighted || weights_[row] != 1;
   out.Varint((end - begin) << 1 | (weighted ? 1 : 0));
+  out.Room((end - begin) * width_ * 9);  // enough for integers
   const Value* value = values_.data() + begin * width_;
   for (size_t row = begin; row < end; ++row) {
     if (weighted) out.Varint(weights_[row]);
-    for (size_t i = 0; i < width_; ++i) WriteValue(*value++, out, strings);
+    for (size_t i = 0; i < width_; ++i, ++value) {
+      if (const auto* integer = std::get_if<int64_t>(value)) {
+        out.Integer(*integer);
+      } else {
+        WriteValue(*value, out, strings);
+      }
+    }
     for (size_t i = 0; i < state_width_; ++i) states(row)[i].Encode(out);
   }
 }
@@ -80,7 +95,13 @@ bool Rows::Decode(Reader& in, StringReferences& strings, const std::vector<Aggre
   Reserve(size() + static_cast<size_t>(rows));
   for (uint64_t row = 0; row < rows; ++row) {
     const uint64_t weight = weighted ? in.Varint() : 1;
-    for (size_t i = 0; i < width_; ++i) values_.push_back(ReadValue(in, strings));
+    for (size_t i = 0; i < width_; ++i) {
+      if (const unsigned bytes = in.PeekIntegerBytes(); bytes != 0) {
+        values_.emplace_back(in.TaggedInteger(bytes));
+      } else {
+        values_.push_back(ReadValue(in, strings));
+      }
+    }
     for (size_t i = 0; i < state_width_; ++i) {
       states_.emplace_back(aggregates[i].kind);
       if (!AggregateState::Decode(aggregates[i].kind, in, states_.back())) return false;

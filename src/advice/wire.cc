@@ -1,5 +1,6 @@
 #include "advice/wire.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/hash.h"
@@ -132,6 +133,13 @@ void WriteNested(const Value& value, Writer& out, StringTable& strings, int dept
 }
 
 }  // namespace
+
+void Writer::Grow(size_t bytes) {
+  const auto used = static_cast<size_t>(at_ - out_.data());
+  out_.resize(used + std::max(bytes, used + 48));
+  at_ = out_.data() + used;
+  end_ = out_.data() + out_.size();
+}
 
 size_t StringTable::FindOrAdd(std::string_view text) {
   constexpr size_t kLinear = 8;

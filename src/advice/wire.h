@@ -31,30 +31,30 @@ inline constexpr int kMaxListDepth = 2;
 // Appends to `out`, which is longer than what was written until Finish (or the destructor) cuts it.
 class Writer {
  public:
-  explicit Writer(std::string& out) : out_(out), used_(out.size()) {}
+  explicit Writer(std::string& out) : out_(out), at_(out.data() + out.size()), end_(at_) {}
   ~Writer() { Finish(); }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   void Byte(uint8_t byte) {
-    Room(1)[0] = static_cast<char>(byte);
-    ++used_;
+    Room(1);
+    *at_++ = static_cast<char>(byte);
   }
   void Varint(uint64_t value) {
-    char* p = Room(10);
+    Room(10);
     while (value >= 0x80) {
-      *p++ = static_cast<char>(value | 0x80);
+      *at_++ = static_cast<char>(value | 0x80);
       value >>= 7;
     }
-    *p++ = static_cast<char>(value);
-    used_ = static_cast<size_t>(p - out_.data());
+    *at_++ = static_cast<char>(value);
   }
   void Signed(int64_t value) {  // zigzag
     Varint((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
   }
   void Fixed64(uint64_t value) {
-    std::memcpy(Room(8), &value, 8);
-    used_ += 8;
+    Room(8);
+    std::memcpy(at_, &value, 8);
+    at_ += 8;
   }
   void Double(double value) {
     uint64_t bits;
@@ -63,8 +63,9 @@ class Writer {
   }
   void Bytes(std::string_view bytes) {
     if (bytes.empty()) return;
-    std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
-    used_ += bytes.size();
+    Room(bytes.size());
+    std::memcpy(at_, bytes.data(), bytes.size());
+    at_ += bytes.size();
   }
   void Text(std::string_view bytes) {
     Varint(bytes.size());
@@ -72,30 +73,33 @@ class Writer {
   }
   // Tag and as many bytes as the value needs.
   void Integer(int64_t value) {
-    char* p = Room(9);
+    Room(9);
     if (value >= 0 && value < 64) {
-      p[0] = static_cast<char>(0x10 + value);
-      ++used_;
+      *at_++ = static_cast<char>(0x10 + value);
       return;
     }
-    const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
-    const auto bits =
-        static_cast<unsigned>(64 - __builtin_clzll(magnitude | 1)) + 1;  // and the sign
-    const unsigned bytes = (bits + 7) / 8;
-    p[0] = static_cast<char>(0x08 + bytes - 1);
-    std::memcpy(p + 1, &value, 8);
-    used_ += 1 + bytes;
+    const auto magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
+    // With the sign: bits + 1, rounded up to bytes.
+    const unsigned bytes = (64u - static_cast<unsigned>(__builtin_clzll(magnitude | 1))) / 8 + 1;
+    *at_ = static_cast<char>(0x08 + bytes - 1);
+    std::memcpy(at_ + 1, &value, 8);
+    at_ += 1 + bytes;
   }
-  size_t size() const { return used_; }
-  void Finish() { out_.resize(used_); }
+  // Makes room at once for what will be written piece by piece.
+  void Room(size_t bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes) Grow(bytes);
+  }
+  void Finish() {
+    out_.resize(static_cast<size_t>(at_ - out_.data()));
+    end_ = at_ = out_.data() + out_.size();
+  }
 
  private:
-  char* Room(size_t bytes) {
-    if (out_.size() - used_ < bytes) out_.resize(out_.size() * 2 + bytes + 64);
-    return out_.data() + used_;
-  }
+  void Grow(size_t bytes);
+
   std::string& out_;
-  size_t used_;
+  char* at_;
+  char* end_;
 };
 
 // Strings written so far. Borrows their bytes.
@@ -182,7 +186,16 @@ class Reader {
     const unsigned shift = 64 - 8 * size;
     return static_cast<int64_t>(value << shift) >> shift;
   }
-  void Skip(size_t size) { (void)Bytes(size); }
+  // The size of the integer whose tag comes next, if one does and there is no need to look at where the input ends.
+  unsigned PeekIntegerBytes() const {
+    if (left() < 9) return 0;
+    const unsigned size = static_cast<uint8_t>(*at_) - 0x08u + 1;
+    return size <= 8 ? size : 0;
+  }
+  int64_t TaggedInteger(unsigned size) {
+    ++at_;
+    return Integer(size);
+  }
 
  private:
   const char* at_;
