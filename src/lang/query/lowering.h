@@ -1,0 +1,14 @@
+// An expression of the query as advice: postfix over the columns of a tuple.
+#pragma once
+
+#include <functional>
+
+#include "advice/expression.h"
+#include "lang/query/ast.h"
+
+namespace wf::query {
+
+// `column` says where in the tuple a kRead, kKey or kAggregate is found.
+advice::Expression Lower(const Expr& expr, const std::function<uint32_t(const Expr&)>& column);
+
+}  // namespace wf::query

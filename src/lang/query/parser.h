@@ -1,0 +1,26 @@
+// The text of a query → what it says, resolved and checked.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "lang/query/ast.h"
+
+namespace wf::query {
+
+// Longer texts are refused; so are expressions and sub-queries nested deeper than a person writes.
+inline constexpr size_t kMaxQueryBytes = 1 << 16;
+
+struct Parsed {
+  std::shared_ptr<const Query> query;  // the last one; null if there are diagnostics
+  std::vector<Diagnostic> diagnostics;
+};
+
+Parsed Parse(std::string_view text);
+
+// The same for whoever shows one message: BadInput with every diagnostic, its line of the text and a caret.
+Result<std::shared_ptr<const Query>> ParseQuery(std::string_view text);
+
+}  // namespace wf::query
