@@ -23,6 +23,8 @@ inline Diagnostic At(const Place& place, std::string message, std::string hint =
   return {place.line, place.column, place.length, std::move(message), std::move(hint)};
 }
 
+inline constexpr uint32_t kMaxExprDepth = 1000;
+
 struct Expr {
   enum class Kind : uint8_t {
     kConstant,   // `constant`
@@ -40,6 +42,8 @@ struct Expr {
   uint32_t aggregate = 0;
   uint32_t key = 0;
   std::vector<Expr> args;
+  uint32_t depth =
+      1;  // levels of `args`, held to kMaxExprDepth by the parser: walking an Expr may recurse
 
   // As written; the analysis turns these into the above. kRead: `name` is the alias, `variable` what stands behind its
   // first dot ("" if nothing does). kAggregate: `call` and `args` (COUNT: none or one, PERCENTILE: two).
