@@ -52,6 +52,7 @@ Verb AddPaths(CLI::App& root);
 Verb AddMessages(CLI::App& root);
 Verb AddWatch(CLI::App& root);
 Verb AddPolicy(CLI::App& root);
+Verb AddQuery(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

@@ -31,28 +31,134 @@ struct RowLess {
   }
 };
 
-class Evaluator {
- public:
-  explicit Evaluator(const Execution& execution) : execution_(execution) {}
+using Keeps = std::function<bool(uint32_t event)>;
 
-  std::vector<Columns> Answer(const Query& query) {
-    const auto kept = [&](uint32_t event) {
-      return !query.sample ||
-             advice::Sampled(execution_.request_ids[execution_.request[event]], *query.sample);
+// Where in a combined tuple, the columns of all aliases one behind the other, an expression finds what it reads.
+std::function<uint32_t(const Expr&)> ColumnsOf(const Query& query) {
+  std::vector<uint32_t> first;
+  uint32_t width = 0;
+  for (const Alias& alias : query.aliases) {
+    first.push_back(width);
+    width += static_cast<uint32_t>(alias.columns.size());
+  }
+  return [first](const Expr& expr) { return first[expr.alias] + expr.column; };
+}
+
+// From's time rounded down (rule 13).
+Value WindowOf(const Query& query, int64_t time) {
+  const advice::Expression bucket{
+      {{advice::Op::kConstant, 0}, {advice::Op::kConstant, 1}, {advice::Op::kBucket, 0}},
+      {time, *query.window_ns}};
+  return advice::Evaluate(bucket, {});
+}
+
+// One row per group (rules 9 and 11). The window is the first key.
+class Groups {
+ public:
+  explicit Groups(const Query& query) : query_(query) {
+    for (const Expr& key : query.keys) keys_.push_back(Lower(key, ColumnsOf(query)));
+    for (const AggregateCall& call : query.aggregates)
+      arguments_.push_back(call.argument ? Lower(*call.argument, ColumnsOf(query))
+                                         : advice::Constant(true));
+  }
+
+  void Add(int64_t time, const Columns& columns) {
+    Columns key;
+    if (query_.window_ns) key.push_back(WindowOf(query_, time));
+    for (const advice::Expression& expression : keys_)
+      key.push_back(advice::Evaluate(expression, columns));
+    auto [group, fresh] = groups_.try_emplace(std::move(key));
+    if (fresh)
+      for (const AggregateCall& call : query_.aggregates)
+        group->second.emplace_back(call.aggregate.kind);
+    for (size_t i = 0; i < arguments_.size(); ++i)
+      group->second[i].Add(advice::Evaluate(arguments_[i], columns), 1);
+  }
+
+  std::vector<Columns> Rows() const {
+    const uint32_t window = query_.window_ns ? 1 : 0;
+    const auto key_count = static_cast<uint32_t>(query_.keys.size());
+    const auto column = [&](const Expr& expr) {
+      return expr.kind == Expr::Kind::kKey ? window + expr.key
+                                           : window + key_count + expr.aggregate;
     };
+    std::vector<advice::Expression> select;
+    for (const SelectItem& item : query_.select) select.push_back(Lower(item.expr, column));
     std::vector<Columns> rows;
-    if (query.grouped) {
-      rows = Groups(query, kept);
-    } else {
-      for (Located& tuple : Tuples(query, kept)) rows.push_back(std::move(tuple.columns));
+    for (const auto& [key, states] : groups_) {
+      Columns columns = key;
+      for (size_t i = 0; i < states.size(); ++i)
+        columns.push_back(states[i].Finish(query_.aggregates[i].aggregate));
+      Columns row(key.begin(), key.begin() + window);
+      for (const advice::Expression& expression : select)
+        row.push_back(advice::Evaluate(expression, columns));
+      rows.push_back(std::move(row));
     }
-    SortRows(rows);
     return rows;
   }
 
  private:
-  using Keeps = std::function<bool(uint32_t event)>;
+  const Query& query_;
+  std::vector<advice::Expression> keys_, arguments_;
+  std::map<Columns, std::vector<advice::AggregateState>, RowLess> groups_;
+};
 
+// One request: events of different requests never join, so only the outermost groups reach across them.
+class Evaluator {
+ public:
+  explicit Evaluator(const Execution& execution) : execution_(execution) {}
+
+  // Calls `sink` with every combined tuple whose From event is kept and for which all Wheres are true.
+  void Combined(const Query& query, const Keeps& keeps,
+                const std::function<void(uint32_t event, const Columns&)>& sink) {
+    const auto column = ColumnsOf(query);
+    std::vector<advice::Expression> where;
+    for (const Expr& expr : query.where) where.push_back(Lower(expr, column));
+    std::vector<uint32_t> events(query.aliases.size());
+    const std::function<void(size_t, const Columns&)> extend = [&](size_t next,
+                                                                   const Columns& columns) {
+      if (next == query.aliases.size()) {
+        for (const advice::Expression& condition : where) {
+          const Value value = advice::Evaluate(condition, columns);
+          const bool* truth = std::get_if<bool>(&value);
+          if (truth == nullptr || !*truth) return;
+        }
+        return sink(events[0], columns);
+      }
+      const Alias& alias = query.aliases[next];
+      for (const Located& tuple : Joined(alias, events[alias.on])) {
+        events[next] = tuple.event;
+        Columns wider = columns;
+        wider.insert(wider.end(), tuple.columns.begin(), tuple.columns.end());
+        extend(next + 1, wider);
+      }
+    };
+    for (const Located& tuple : SourceTuples(query.aliases[0])) {
+      if (!keeps(tuple.event)) continue;
+      events[0] = tuple.event;
+      extend(1, tuple.columns);
+    }
+  }
+
+  // Of a query without groups: its rows, each with its From event (rule 7).
+  std::vector<Located> Tuples(const Query& query) {
+    std::vector<advice::Expression> select;
+    for (const SelectItem& item : query.select)
+      select.push_back(Lower(item.expr, ColumnsOf(query)));
+    std::vector<Located> out;
+    const auto all = [](uint32_t) { return true; };
+    Combined(query, all, [&](uint32_t event, const Columns& columns) {
+      Located tuple{event, {}};
+      if (query.window_ns)
+        tuple.columns.push_back(WindowOf(query, execution_.events[event].time_ns));
+      for (const advice::Expression& expression : select)
+        tuple.columns.push_back(advice::Evaluate(expression, columns));
+      out.push_back(std::move(tuple));
+    });
+    return out;
+  }
+
+ private:
   // ---- what happened before an event (rule 3)
   const std::vector<bool>& Before(uint32_t event) {
     auto [entry, fresh] = before_.emplace(event, std::vector<bool>());
@@ -79,7 +185,7 @@ class Evaluator {
     if (!fresh) return entry->second;
     std::vector<Located> tuples;
     if (alias.source.subquery != nullptr) {
-      tuples = Tuples(*alias.source.subquery, [](uint32_t) { return true; });
+      tuples = Tuples(*alias.source.subquery);
     } else {
       for (const uint32_t event : SourceEvents(alias)) AddEventTuples(alias, event, tuples);
     }
@@ -162,7 +268,13 @@ class Evaluator {
     std::vector<Located> tuples;
     const Query* const subquery = alias.source.subquery.get();
     if (subquery != nullptr && subquery->grouped) {
-      for (Columns& row : Groups(*subquery, [&](uint32_t event) { return before[event]; }))
+      Groups groups(*subquery);
+      Combined(
+          *subquery, [&](uint32_t event) { return before[event]; },
+          [&](uint32_t event, const Columns& columns) {
+            groups.Add(execution_.events[event].time_ns, columns);
+          });
+      for (Columns& row : groups.Rows())
         tuples.push_back({0, std::move(row)});  // never right of ->, so it needs no event
     } else {
       const std::vector<bool> keeps =
@@ -173,120 +285,6 @@ class Evaluator {
     return joined_[{&alias, y}] = std::move(tuples);
   }
 
-  // Calls `sink` with every combined tuple whose From event is kept and for which all Wheres are true: the event, and
-  // the columns of all aliases one behind the other.
-  void Combined(const Query& query, const Keeps& keeps,
-                const std::function<void(uint32_t, const Columns&)>& sink) {
-    const auto column = ColumnsOf(query);
-    std::vector<advice::Expression> where;
-    for (const Expr& expr : query.where) where.push_back(Lower(expr, column));
-    std::vector<uint32_t> events(query.aliases.size());
-    const std::function<void(size_t, const Columns&)> extend = [&](size_t next,
-                                                                   const Columns& columns) {
-      if (next == query.aliases.size()) {
-        for (const advice::Expression& condition : where) {
-          const Value value = advice::Evaluate(condition, columns);
-          const bool* truth = std::get_if<bool>(&value);
-          if (truth == nullptr || !*truth) return;
-        }
-        return sink(events[0], columns);
-      }
-      const Alias& alias = query.aliases[next];
-      for (const Located& tuple : Joined(alias, events[alias.on])) {
-        events[next] = tuple.event;
-        Columns wider = columns;
-        wider.insert(wider.end(), tuple.columns.begin(), tuple.columns.end());
-        extend(next + 1, wider);
-      }
-    };
-    for (const Located& tuple : SourceTuples(query.aliases[0])) {
-      if (!keeps(tuple.event)) continue;
-      events[0] = tuple.event;
-      extend(1, tuple.columns);
-    }
-  }
-
-  static std::function<uint32_t(const Expr&)> ColumnsOf(const Query& query) {
-    std::vector<uint32_t> first;
-    uint32_t width = 0;
-    for (const Alias& alias : query.aliases) {
-      first.push_back(width);
-      width += static_cast<uint32_t>(alias.columns.size());
-    }
-    return [first](const Expr& expr) { return first[expr.alias] + expr.column; };
-  }
-
-  // ---- rows (rules 7, 9, 11 and 13)
-  Value WindowOf(const Query& query, uint32_t event) const {
-    const advice::Expression bucket{
-        {{advice::Op::kConstant, 0}, {advice::Op::kConstant, 1}, {advice::Op::kBucket, 0}},
-        {execution_.events[event].time_ns, *query.window_ns}};
-    return advice::Evaluate(bucket, {});
-  }
-
-  std::vector<Located> Tuples(const Query& query, const Keeps& keeps) {
-    std::vector<advice::Expression> select;
-    for (const SelectItem& item : query.select)
-      select.push_back(Lower(item.expr, ColumnsOf(query)));
-    std::vector<Located> out;
-    Combined(query, keeps, [&](uint32_t event, const Columns& columns) {
-      Located tuple{event, {}};
-      if (query.window_ns) tuple.columns.push_back(WindowOf(query, event));
-      for (const advice::Expression& expression : select)
-        tuple.columns.push_back(advice::Evaluate(expression, columns));
-      out.push_back(std::move(tuple));
-    });
-    return out;
-  }
-
-  std::vector<Columns> Groups(const Query& query, const Keeps& keeps) {
-    std::vector<advice::Expression> keys;
-    for (const Expr& key : query.keys) keys.push_back(Lower(key, ColumnsOf(query)));
-    std::vector<advice::Expression> arguments;
-    for (const AggregateCall& call : query.aggregates)
-      arguments.push_back(call.argument ? Lower(*call.argument, ColumnsOf(query))
-                                        : advice::Constant(true));
-    // The window is the first key.
-    std::map<Columns, std::vector<advice::AggregateState>, RowLess> groups;
-    Combined(query, keeps, [&](uint32_t event, const Columns& columns) {
-      Columns key;
-      if (query.window_ns) key.push_back(WindowOf(query, event));
-      for (const advice::Expression& expression : keys)
-        key.push_back(advice::Evaluate(expression, columns));
-      auto [group, fresh] = groups.try_emplace(std::move(key));
-      if (fresh)
-        for (const AggregateCall& call : query.aggregates)
-          group->second.emplace_back(call.aggregate.kind);
-      for (size_t i = 0; i < arguments.size(); ++i)
-        group->second[i].Add(advice::Evaluate(arguments[i], columns), 1);
-    });
-    return Finished(query, groups);
-  }
-
-  static std::vector<Columns> Finished(
-      const Query& query,
-      const std::map<Columns, std::vector<advice::AggregateState>, RowLess>& groups) {
-    const uint32_t window = query.window_ns ? 1 : 0;
-    const auto key_count = static_cast<uint32_t>(query.keys.size());
-    const auto column = [&](const Expr& expr) {
-      return expr.kind == Expr::Kind::kKey ? window + expr.key
-                                           : window + key_count + expr.aggregate;
-    };
-    std::vector<advice::Expression> select;
-    for (const SelectItem& item : query.select) select.push_back(Lower(item.expr, column));
-    std::vector<Columns> rows;
-    for (const auto& [key, states] : groups) {
-      Columns columns = key;
-      for (size_t i = 0; i < states.size(); ++i)
-        columns.push_back(states[i].Finish(query.aggregates[i].aggregate));
-      Columns row(key.begin(), key.begin() + window);
-      for (const advice::Expression& expression : select)
-        row.push_back(advice::Evaluate(expression, columns));
-      rows.push_back(std::move(row));
-    }
-    return rows;
-  }
-
   const Execution& execution_;
   std::map<uint32_t, std::vector<bool>> before_;
   std::map<const Alias*, std::vector<Located>> source_tuples_;
@@ -294,10 +292,43 @@ class Evaluator {
   std::map<std::pair<const Alias*, uint32_t>, std::vector<Located>> joined_;
 };
 
+// The execution request by request.
+std::vector<Execution> Requests(const Execution& execution) {
+  std::vector<Execution> out(execution.request_ids.size());
+  std::vector<uint32_t> place(execution.events.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i].request_ids = {execution.request_ids[i]};
+  for (const uint32_t event : execution.order) {  // so all before it have their place
+    Execution& request = out[execution.request[event]];
+    place[event] = static_cast<uint32_t>(request.events.size());
+    request.order.push_back(place[event]);
+    request.request.push_back(0);
+    request.events.push_back(execution.events[event]);
+    for (uint32_t& before : request.events.back().after) before = place[before];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<advice::Tuple> EvaluateReference(const Query& query, const Execution& execution) {
-  return Evaluator(execution).Answer(query);
+  Groups groups(query);
+  std::vector<Columns> rows;
+  for (const Execution& request : Requests(execution)) {
+    if (query.sample && !advice::Sampled(request.request_ids.front(), *query.sample)) continue;
+    Evaluator evaluator(request);
+    if (query.grouped) {
+      evaluator.Combined(
+          query, [](uint32_t) { return true; },
+          [&](uint32_t event, const Columns& columns) {
+            groups.Add(request.events[event].time_ns, columns);
+          });
+    } else {
+      for (Located& tuple : evaluator.Tuples(query)) rows.push_back(std::move(tuple.columns));
+    }
+  }
+  if (query.grouped) rows = groups.Rows();
+  SortRows(rows);
+  return rows;
 }
 
 }  // namespace wf::query

@@ -1,0 +1,26 @@
+// Queries joined by happened-before, over a file of events or over stored traces: rows out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advice/expression.h"
+#include "lang/query/rows_json.h"
+
+namespace wf {
+
+struct QueryRows {
+  std::vector<std::string> columns;
+  std::vector<advice::Tuple> rows;
+  query::Cost cost;
+  uint64_t events = 0, unknown_after = 0;  // of the input
+};
+
+// {"columns","rows","cost","input"}
+std::string QueryRowsJson(const QueryRows& answer);
+// A table for a terminal.
+std::string QueryRowsText(const QueryRows& answer);
+
+}  // namespace wf

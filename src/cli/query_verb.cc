@@ -1,0 +1,101 @@
+// `wherefore query 'Q'`: what happened, joined by what happened before it. Over a file of events, or stored traces.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "answer/query_answer.h"
+#include "cli/input_file.h"
+#include "cli/store_access.h"
+#include "cli/verbs.h"
+#include "lang/query/events_file.h"
+#include "lang/query/parser.h"
+#include "lang/query/plans.h"
+
+namespace wf {
+namespace {
+
+struct QueryFlags {
+  std::string query, events, plan, since, until;
+  bool stored = false;
+};
+
+// What is not an error, but hardly meant.
+void TellOfEvents(const query::Query& query, const query::EventsFile& file,
+                  const std::string& name) {
+  for (const std::string& tracepoint : query::Tracepoints(query)) {
+    const auto& events = file.execution.events;
+    const bool known = std::any_of(events.begin(), events.end(), [&](const query::Event& event) {
+      return event.tracepoint == tracepoint;
+    });
+    if (!known)
+      std::fprintf(stderr, "wherefore: %s: no event of tracepoint %s\n", name.c_str(),
+                   tracepoint.c_str());
+  }
+  for (const auto& [member, count] : file.ignored_members)
+    std::fprintf(stderr, "wherefore: %s: \"%s\" means nothing in an event; %llu were ignored\n",
+                 name.c_str(), member.c_str(), static_cast<unsigned long long>(count));
+}
+
+Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
+  if (!flags.since.empty() || !flags.until.empty())
+    return BadInput("query: --events, and --since or --until, which are of stored traces",
+                    "leave one of them out");
+  WF_ASSIGN(const auto parsed, query::ParseQuery(flags.query));
+  WF_ASSIGN(const query::Plan plan, query::PlanByName(flags.plan));
+  WF_ASSIGN(const std::string text,
+            ReadInputFile(flags.events, "give a file of events as JSON lines, or - for stdin",
+                          InputCoding::kCompressed));
+  WF_ASSIGN(const query::EventsFile file, query::ReadEvents(text, flags.events));
+  WF_ASSIGN(query::PlanRun run, query::RunPlan(plan, *parsed, file.execution));
+  TellOfEvents(*parsed, file, flags.events);
+  QueryRows answer;
+  answer.columns = query::ColumnNames(*parsed);
+  answer.rows = std::move(run.rows);
+  answer.cost = run.cost;
+  answer.events = file.execution.events.size();
+  answer.unknown_after = file.execution.unknown_after;
+  return Print(common.format == "json" ? QueryRowsJson(answer) + "\n" : QueryRowsText(answer));
+}
+
+Status QueryStored(const QueryFlags& flags, const CommonFlags& common) {
+  if (!flags.plan.empty())
+    return BadInput("query: --plan is of --events", "stored traces have one plan");
+  Question question{"query", "", {}};
+  question.params.Add("q", flags.query);
+  if (!flags.since.empty()) question.params.Add("since", flags.since);
+  if (!flags.until.empty()) question.params.Add("until", flags.until);
+  if (common.format == "text") question.params.Add("format", "text");
+  WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
+  WF_ASSIGN(const Answer answer, store->Ask(question));
+  return Print(answer.body);
+}
+
+}  // namespace
+
+Verb AddQuery(CLI::App& root) {
+  Verb verb = MakeVerb(root, "query", "Ask what happened, joined by what happened before it");
+  CLI::App& app = *verb.app;
+  const auto flags = std::make_shared<QueryFlags>();
+  app.add_option("QUERY", flags->query,
+                 "as 'From x In tracepoint GroupBy x.host Select x.host, COUNT'")
+      ->required();
+  CLI::Option* events = app.add_option("--events", flags->events,
+                                       "a file of events, JSON lines; - is standard input");
+  app.add_option("--plan", flags->plan,
+                 "--events: reference, advice, rewritten (the default) or emit; all give the same")
+      ->check(CLI::IsMember({"reference", "advice", "rewritten", "emit"}));
+  app.add_flag("--stored", flags->stored, "over the stored traces")->excludes(events);
+  app.add_option("--since", flags->since,
+                 "--stored: From events from this time on: 1h back from now, RFC 3339, or Unix ns");
+  app.add_option("--until", flags->until, "--stored: … before this time");
+  verb.run = [flags, common = verb.common]() -> Status {
+    if (!flags->events.empty()) return QueryEvents(*flags, *common);
+    if (flags->stored) return QueryStored(*flags, *common);
+    return BadInput("query: over what?", "give --events FILE or --stored");
+  };
+  return verb;
+}
+
+}  // namespace wf

@@ -1,0 +1,32 @@
+// The ways to answer a query over a complete execution. All give the same rows; they differ in what travels.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "advice/expression.h"
+#include "base/result.h"
+#include "lang/query/ast.h"
+#include "lang/query/execution.h"
+#include "lang/query/rows_json.h"
+
+namespace wf::query {
+
+enum class Plan : uint8_t {
+  kReference,  // reference.h
+  kAdvice,     // advice as the query is written
+  kRewritten,  // … rewritten so that the fewest tuples travel
+  kEmit,       // every tuple is emitted and joined behind; only a causal id travels
+};
+
+// "" is the default: rewritten.
+Result<Plan> PlanByName(std::string_view name);
+
+struct PlanRun {
+  std::vector<advice::Tuple> rows;  // in the order of answers
+  Cost cost;
+};
+
+Result<PlanRun> RunPlan(Plan plan, const Query& query, const Execution& execution);
+
+}  // namespace wf::query
