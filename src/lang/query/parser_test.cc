@@ -89,10 +89,11 @@ TEST(QueryParser, BindsAsTheGrammarSays) {
 
 TEST(QueryParser, ReadsTextsAndNumbers) {
   const Execution events = testing::Events(R"({"id":"1","tracepoint":"A","time_ns":0})");
-  EXPECT_EQ(testing::Rows(R"(From x In A Select 'it\'s "1"\n', "a\t\\\"'", 9223372036854775807,
+  EXPECT_EQ(
+      testing::Rows(R"(From x In A Select 'it\'s "1"\n', "a\t\\\"'", 9223372036854775807,
                              9223372036854775808, 1.5e3, 0.1)",
-                          events),
-            R"([["it's \"1\"\n","a\t\\\"'",9223372036854775807,9.223372036854776e+18,1500.0,0.1]])");
+                    events),
+      R"([["it's \"1\"\n","a\t\\\"'",9223372036854775807,9.223372036854776e+18,1500.0,0.1]])");
 }
 
 TEST(QueryParser, SubQueriesAreReadByTheirColumns) {
@@ -197,10 +198,12 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
   } cases[] = {
       {"", "1:1 expected From instead of the end | a query is From ALIAS In TRACEPOINT … Select …"},
       {"Form x In A Select x.a", "1:1 expected From instead of \"Form\" | did you mean From?"},
-      {"From x In A\nSelect x.a,", "2:12 expected an expression instead of the end | as "
-                                   "incr.delta, 5ms, 'text' or SUM(…)"},
-      {"From x In A", "1:12 expected Select or another clause instead of the end | the order is "
-                      "From, Join, Where, Sample, Window, GroupBy, Select"},
+      {"From x In A\nSelect x.a,",
+       "2:12 expected an expression instead of the end | as "
+       "incr.delta, 5ms, 'text' or SUM(…)"},
+      {"From x In A",
+       "1:12 expected Select or another clause instead of the end | the order is "
+       "From, Join, Where, Sample, Window, GroupBy, Select"},
       {"From x In A GroupBy x.a Where x.b Select x.a",
        "1:25 Where cannot stand here | the order is From, Join, Where, Sample, Window, GroupBy, "
        "Select"},
@@ -243,8 +246,9 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
       {"From x In A Select (From y In B Select COUNT)",
        "1:21 a sub-query cannot stand in an expression | Join it under an alias, and read "
        "x.COLUMN"},
-      {"From x.y In A Select 1", "1:7 an alias has no dots | as in From incr In "
-                                 "DataNodeMetrics.incrBytesRead"},
+      {"From x.y In A Select 1",
+       "1:7 an alias has no dots | as in From incr In "
+       "DataNodeMetrics.incrBytesRead"},
   };
   for (const auto& [text, complaint] : cases) EXPECT_EQ(Complaint(text), complaint) << text;
 }

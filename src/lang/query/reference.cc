@@ -46,10 +46,12 @@ std::function<uint32_t(const Expr&)> ColumnsOf(const Query& query) {
 
 // From's time rounded down (rule 13).
 Value WindowOf(const Query& query, int64_t time) {
-  const advice::Expression bucket{
-      {{advice::Op::kConstant, 0}, {advice::Op::kConstant, 1}, {advice::Op::kBucket, 0}},
-      {time, *query.window_ns}};
-  return advice::Evaluate(bucket, {});
+  advice::Expression bucket;
+  bucket.code = {{advice::Op::kColumn, 0}, {advice::Op::kColumn, 1}, {advice::Op::kBucket, 0}};
+  Columns columns;
+  columns.emplace_back(time);
+  columns.emplace_back(*query.window_ns);
+  return advice::Evaluate(bucket, columns);
 }
 
 // One row per group (rules 9 and 11). The window is the first key.
