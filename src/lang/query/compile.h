@@ -1,0 +1,37 @@
+// A query → advice, the plain plan of Pivot Tracing §3: one advice per alias, which observes what the query reads
+// through it, unpacks what is joined to it and packs all of that, or emits if it is From's. Where stands in the advice
+// of its query's From. rewrite.h makes the plan that carries the fewest tuples.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advice/program.h"
+#include "base/result.h"
+#include "lang/query/ast.h"
+
+namespace wf::query {
+
+struct Compiled {
+  // Advice that packs comes before the advice that unpacks it; the last one emits. Program::query is left 0: whoever
+  // installs the program gives it its id.
+  advice::Program program;
+  std::vector<std::string> aliases;  // of each advice: the alias it runs for, as explain.h shows it
+};
+
+// Sub-queries written into the outer query multiply; past this many advice a query is refused.
+inline constexpr size_t kMaxAdvice = 128;
+// Instructions of one expression, after the columns of sub-queries have been written out.
+inline constexpr size_t kMaxExpressionSize = 1000;
+
+// BadInput if the query would become larger than advice may be.
+Result<Compiled> Compile(const Query& query);
+
+// What a program reads where: one entry per tracepoint, in the order of the advice; variables in order of first use.
+struct TracepointReads {
+  std::string tracepoint;
+  std::vector<std::string> variables;  // exports and defaults alike
+};
+std::vector<TracepointReads> ReadsOf(const advice::Program& program);
+
+}  // namespace wf::query
