@@ -20,9 +20,9 @@ struct Compiled {
 };
 
 // Sub-queries written into the outer query multiply; past this many advice a query is refused.
-inline constexpr size_t kMaxAdvice = 128;
+inline constexpr size_t kMaxAdvice = 100;
 // Instructions of one expression, after the columns of sub-queries have been written out.
-inline constexpr size_t kMaxExpressionSize = 1000;
+inline constexpr size_t kMaxExpressionSize = 4096;
 
 // BadInput if the query would become larger than advice may be.
 Result<Compiled> Compile(const Query& query);
