@@ -37,9 +37,15 @@ std::string ReadLink(const std::string& path) {
   return size > 0 ? std::string(target.data(), static_cast<size_t>(size)) : std::string();
 }
 
-bool SameInode(const std::string& path, uint64_t inode) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && status.st_ino == inode;
+enum class Seen : uint8_t { kNothing, kAnother, kSame };
+
+// Whether a path leads to the same file from here as it does through the process's root.
+Seen Compare(const std::string& here, const std::string& there) {
+  struct stat a {
+  }, b{};
+  if (stat(there.c_str(), &b) != 0) return Seen::kNothing;
+  const bool same = stat(here.c_str(), &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return same ? Seen::kSame : Seen::kAnother;
 }
 
 }  // namespace
@@ -112,9 +118,10 @@ Result<LoadedObjects> FindLoadedObjects(pid_t pid) {
     LoadedObject object;
     object.seen_as = file.path;
     object.executable = file.path == exe_path;
-    if (!file.deleted && SameInode(file.path, file.inode)) {
+    const Seen seen = file.deleted ? Seen::kNothing : Compare(file.path, root + file.path);
+    if (seen == Seen::kSame) {
       object.file = file.path;
-    } else if (!file.deleted && SameInode(root + file.path, file.inode)) {
+    } else if (seen == Seen::kAnother) {
       object.file = root + file.path;
     } else if (object.executable) {
       object.file = base + "/exe";  // works even when the file was deleted
