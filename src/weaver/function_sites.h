@@ -1,0 +1,48 @@
+// Where a function begins and ends, for probes.
+//
+// The entry need not be probed at its first instruction. Everything up to the first branch, call or branch target runs
+// exactly once per call, so any instruction there will do, if what is to be read is still there; the kernel does some
+// instructions itself (CostClass), and one of these is twenty times cheaper than the rest.
+//
+// The ends are its `ret`s and the jumps out of it. Return probes of the kernel (uretprobes) would be simpler, but they
+// put a return address of their own on the stack; an exception that passes finds no way on there and ends the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weaver/elf_image.h"
+#include "weaver/instruction.h"
+#include "weaver/probe_site.h"
+
+namespace wf::weaver {
+
+// Instructions that an entry probe may stand on, in order; the first is the function's own first. `written` has the
+// registers that were written since the entry.
+struct EntryCandidate {
+  const Instruction* instruction = nullptr;  // in the Code
+  uint32_t written = 0;
+  uint64_t pushed = 0;  // bytes that the stack has grown by; only if `pushed_known`
+  bool pushed_known = true;
+};
+std::vector<EntryCandidate> EntryCandidates(const Code& code);
+
+struct FunctionEnd {
+  const Instruction* instruction = nullptr;
+  SiteKind kind = SiteKind::kReturn;  // or kTailJump
+};
+struct FunctionEnds {
+  std::vector<FunctionEnd> ends;
+  std::vector<std::string> notes;
+};
+// `tail_calls`: addresses of jumps that the debug information knows to be calls.
+FunctionEnds FindEnds(const ElfImage& image, const Code& code,
+                      const std::vector<uint64_t>& tail_calls);
+
+// The parts of the function that begins at a symbol: its own bytes, and those the compiler put elsewhere (".cold").
+// `ranges` of the debug information, if there is any, are taken instead.
+std::vector<AddressRange> FunctionRanges(const ElfImage& image, const FunctionSymbol& symbol,
+                                         std::vector<AddressRange> ranges);
+
+}  // namespace wf::weaver
