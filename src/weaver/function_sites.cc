@@ -93,7 +93,6 @@ std::vector<EntryCandidate> EntryCandidates(const Code& code) {
     candidate.written |= instruction.writes;
     if (instruction.kind == InstructionKind::kPush) {
       candidate.pushed += 8;
-      candidate.written &= ~(uint32_t{1} << static_cast<int>(Register::kRsp));
     } else if (MovesStack(instruction)) {
       candidate.pushed_known = false;
     }

@@ -69,7 +69,7 @@ std::string Format(const ZydisDecodedInstruction& decoded, const ZydisDecodedOpe
   std::array<char, 128> text{};
   if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&kFormatter, &decoded, operands,
                                                     decoded.operand_count_visible, text.data(),
-                                                    text.size(), address)))
+                                                    text.size(), address, nullptr)))
     return ZydisMnemonicGetString(decoded.mnemonic);
   return text.data();
 }
@@ -188,8 +188,16 @@ std::optional<Instruction> Decode(std::string_view bytes, uint64_t address) {
   ReadOperands(decoded, operands.data(), out);
   out.cost = CostOf(out, bytes);
   out.five_byte_nop = out.kind == InstructionKind::kNop && out.length == 5;
-  out.text = Format(decoded, operands.data(), address);
   return out;
+}
+
+std::string Describe(std::string_view bytes, uint64_t address) {
+  ZydisDecodedInstruction decoded;
+  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&Decoder(), bytes.data(), bytes.size(), &decoded,
+                                           operands.data())))
+    return "(no instruction)";
+  return Format(decoded, operands.data(), address);
 }
 
 bool Code::Contains(uint64_t address) const {

@@ -40,11 +40,13 @@ struct Instruction {
   bool adds = false;                // it adds to a register
   // The kernel turns a probe on this one into a call, which writes below the stack pointer: into the red zone.
   bool five_byte_nop = false;
-  std::string text;  // "push rbp"
 };
 
 // One instruction, `bytes` being what stands at `address`. None: not an instruction.
 std::optional<Instruction> Decode(std::string_view bytes, uint64_t address);
+
+// In words: "push rbp".
+std::string Describe(std::string_view bytes, uint64_t address);
 
 // The instructions of the ranges, in order, by walking from the first to the last: compilers for x86-64 put no data
 // between them. Bytes that are none are passed over and counted.

@@ -1,0 +1,151 @@
+#include "weaver/dwarf_function.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "weaver/dwarf_types.h"
+#include "weaver/function_name.h"
+
+namespace wf::weaver {
+namespace {
+
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxDies = 50'000'000;  // of one walk: a gigabyte of debug information
+// Inlined places are told as a help; nobody waits long for it.
+constexpr std::chrono::milliseconds kInlinedBudget{400};
+
+bool HoldsOthers(int tag) {
+  switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_module:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Walk(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& visit, int depth,
+          size_t& budget) {
+  Dwarf_Die copy = die, child;
+  if (depth > kMaxDepth || dwarf_child(&copy, &child) != 0) return true;
+  do {
+    if (budget-- == 0) return false;
+    if (!visit(child)) return false;
+    if (HoldsOthers(TagOf(child)) && !Walk(child, visit, depth + 1, budget)) return false;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return true;
+}
+
+std::vector<AddressRange> RangesOf(const Dwarf_Die& die) {
+  std::vector<AddressRange> out;
+  Dwarf_Die copy = die;
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(&copy, at, &base, &begin, &end)) > 0;) {
+    if (end > begin && out.size() < 1000) out.push_back({begin, end});
+  }
+  return out;
+}
+
+std::vector<uint64_t> TailCalls(const Dwarf_Die& function) {
+  std::vector<uint64_t> out;
+  WalkDies(function, [&](const Dwarf_Die& die) {
+    const int tag = TagOf(die);
+    if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site) return true;
+    if (!HasFlag(die, DW_AT_call_tail_call) && !HasFlag(die, DW_AT_GNU_tail_call)) return true;
+    Dwarf_Die copy = die;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr address = 0;
+    // Only the address of the jump itself serves; the address behind it does not tell where it begins.
+    if (dwarf_attr(&copy, DW_AT_call_pc, &attribute) != nullptr &&
+        dwarf_formaddr(&attribute, &address) == 0)
+      out.push_back(address);
+    return true;
+  });
+  return out;
+}
+
+std::optional<DwarfFunction> Find(
+    const ElfImage& image, uint64_t address,
+    const std::function<bool(const std::vector<AddressRange>&)>& fits) {
+  const auto unit = image.UnitAt(address);
+  if (!unit) return std::nullopt;
+  std::optional<DwarfFunction> out;
+  WalkDies(*unit, [&](const Dwarf_Die& die) {
+    if (TagOf(die) != DW_TAG_subprogram) return true;
+    auto ranges = RangesOf(die);
+    if (!fits(ranges)) return true;
+    out = DwarfFunction{die, *unit, std::move(ranges), {}};
+    return false;
+  });
+  if (out) out->tail_calls = TailCalls(out->die);
+  return out;
+}
+
+}  // namespace
+
+bool WalkDies(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& visit) {
+  size_t budget = kMaxDies;
+  return Walk(die, visit, 0, budget);
+}
+
+std::optional<DwarfFunction> FindDwarfFunction(const ElfImage& image, uint64_t address) {
+  return Find(image, address, [&](const std::vector<AddressRange>& ranges) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const AddressRange& range) { return range.begin == address; });
+  });
+}
+
+std::optional<DwarfFunction> DwarfFunctionAround(const ElfImage& image, uint64_t address) {
+  return Find(image, address, [&](const std::vector<AddressRange>& ranges) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const AddressRange& range) { return range.Contains(address); });
+  });
+}
+
+std::string LinkageName(const Dwarf_Die& function) {
+  Dwarf_Die copy = function;
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (dwarf_attr_integrate(&copy, name, &attribute) == nullptr) continue;
+    const char* text = dwarf_formstring(&attribute);
+    if (text != nullptr) return text;
+  }
+  return DieName(function);
+}
+
+InlinedPlaces FindInlinedPlaces(const ElfImage& image,
+                                const std::function<bool(const Dwarf_Die& function)>& is_it) {
+  InlinedPlaces out;
+  const auto until = std::chrono::steady_clock::now() + kInlinedBudget;
+  size_t visited = 0;
+  for (const Dwarf_Die& unit : image.Units()) {
+    Dwarf_Die function{};
+    const bool whole = WalkDies(unit, [&](const Dwarf_Die& die) {
+      if (++visited % 1024 == 0 && std::chrono::steady_clock::now() > until) return false;
+      const int tag = TagOf(die);
+      if (tag == DW_TAG_subprogram) function = die;
+      if (tag != DW_TAG_inlined_subroutine || !is_it(die)) return true;
+      ++out.count;
+      const std::string caller = ParseFunctionName(LinkageName(function)).qualified;
+      if (out.callers.size() < 5 &&
+          std::find(out.callers.begin(), out.callers.end(), caller) == out.callers.end())
+        out.callers.push_back(caller);
+      return true;
+    });
+    if (!whole) {
+      out.complete = false;
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace wf::weaver

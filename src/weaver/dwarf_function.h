@@ -1,0 +1,42 @@
+// Functions as the debug information has them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weaver/elf_image.h"
+
+namespace wf::weaver {
+
+struct DwarfFunction {
+  Dwarf_Die die;
+  Dwarf_Die unit;
+  std::vector<AddressRange> ranges;
+  std::vector<uint64_t> tail_calls;  // addresses of jumps that call
+};
+
+// The function that begins at `address`. None: no debug information about it.
+std::optional<DwarfFunction> FindDwarfFunction(const ElfImage& image, uint64_t address);
+// The function that holds `address`.
+std::optional<DwarfFunction> DwarfFunctionAround(const ElfImage& image, uint64_t address);
+
+// Calls `visit` for every entry below `die` down to functions, types and blocks, until it returns false. A bounded walk:
+// false if it was cut off by its bound or by `visit`.
+bool WalkDies(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& visit);
+
+// Where calls of the function were replaced by its body.
+struct InlinedPlaces {
+  size_t count = 0;
+  std::vector<std::string> callers;  // the functions they are in, some of them
+  bool complete = true;              // false: looking further would have taken too long
+};
+InlinedPlaces FindInlinedPlaces(const ElfImage& image,
+                                const std::function<bool(const Dwarf_Die& function)>& is_it);
+
+std::string LinkageName(const Dwarf_Die& function);
+
+}  // namespace wf::weaver
