@@ -531,6 +531,8 @@ Result<ValueRead> AsString(const ExportExpression& expression, const Typed& from
 Result<Typed> Source(const ExportExpression& expression, const ReadPlace& place) {
   switch (expression.source) {
     case ExportSource::kArgument:
+      // At a line the innermost function counts, which may be one that was inlined there.
+      if (place.at == ReadAt::kLine) return Local(expression.name, place);
       return Argument(expression.name, place);
     case ExportSource::kLocal:
       return Local(expression.name, place);

@@ -267,7 +267,7 @@ void WriteTracepoint(const TracepointDefinition& definition, JsonWriter& writer)
     if (!location.function.empty()) {
       writer.Field("function", location.function);
       if (location.has_signature) writer.Field("signature", location.signature);
-      if (location.overriders) writer.Field("overriders", true);
+      if (!location.overriders) writer.Field("overriders", false);
       writer.Field("at", Name(location.at));
     } else {
       writer.Field("file", location.file).Field("line", int64_t{location.line});

@@ -35,8 +35,8 @@ struct Location {
   std::string file;  // path or its last parts
   uint32_t line = 0;
   At at = At::kEntry;
-  // Also the functions that override it, if `function` is a virtual method.
-  bool overriders = false;
+  // Also the methods that override it, if `function` names a virtual one (no glob).
+  bool overriders = true;
 
   bool operator==(const Location&) const = default;
 };

@@ -1,0 +1,22 @@
+// Which methods override a virtual one, by the class hierarchy in the debug information.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weaver/elf_image.h"
+
+namespace wf::weaver {
+
+struct Overriders {
+  bool is_virtual = false;           // there is a virtual method of this name
+  std::vector<std::string> symbols;  // mangled; without the method itself
+  bool complete = true;              // false: looking further would have taken too long
+};
+
+// `method` as written: "ns::Base::method". Overloads are told apart by `signature`, if `has_signature`.
+Overriders FindOverriders(const ElfImage& image, std::string_view method,
+                          const std::string* signature);
+
+}  // namespace wf::weaver

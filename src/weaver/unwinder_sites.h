@@ -1,0 +1,22 @@
+// Where an unwinder resumes the program it unwinds: the only places that see an exception leave a function which has
+// nothing to clean up.
+//
+// libgcc's _Unwind_RaiseException, _Unwind_Resume, _Unwind_Resume_or_Rethrow and _Unwind_ForcedUnwind end by setting the
+// stack pointer of the frame that goes on and jumping there ("mov rsp, rcx; pop rcx; jmp rcx"); LLVM's libunwind does it
+// in one function of its own. Their ordinary `ret`s are probed too: there the new stack pointer is that of their caller,
+// which lies below every open activation, so nothing ends.
+#pragma once
+
+#include <vector>
+
+#include "weaver/elf_image.h"
+#include "weaver/probe_site.h"
+
+namespace wf::weaver {
+
+// kUnwinder sites of one file; none if it holds no unwinder that has a name.
+std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image);
+// Whether a library of this path may hold one.
+bool MayHoldUnwinder(std::string_view path);
+
+}  // namespace wf::weaver
