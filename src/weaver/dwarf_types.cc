@@ -18,10 +18,12 @@ std::optional<Dwarf_Attribute> Attribute(const Dwarf_Die& die, unsigned name) {
   return out;
 }
 
-std::string TypeNameAt(std::optional<Dwarf_Die> type, size_t depth) {
+enum class Typedefs : uint8_t { kNamed, kResolved };
+
+std::string TypeNameAt(std::optional<Dwarf_Die> type, Typedefs typedefs, size_t depth) {
   if (!type) return "void";
   if (depth > kMaxNameDepth) return "…";
-  const auto inner = [&] { return TypeNameAt(TypeOf(*type), depth + 1); };
+  const auto inner = [&] { return TypeNameAt(TypeOf(*type), typedefs, depth + 1); };
   switch (TagOf(*type)) {
     case DW_TAG_pointer_type:
       return inner() + " *";
@@ -38,6 +40,7 @@ std::string TypeNameAt(std::optional<Dwarf_Die> type, size_t depth) {
     case DW_TAG_subroutine_type:
       return "function";
     default: {
+      if (typedefs == Typedefs::kResolved && TagOf(*type) == DW_TAG_typedef) return inner();
       std::string name = DieName(*type);
       return name.empty() ? "unnamed type" : name;
     }
@@ -106,13 +109,23 @@ std::optional<Dwarf_Die> Peel(std::optional<Dwarf_Die> type) {
   return std::nullopt;
 }
 
-std::string TypeName(std::optional<Dwarf_Die> type) {
-  std::string name = TypeNameAt(type, 0);
-  for (const std::string_view ugly : {" *", " &"}) {
-    for (size_t at = 0; (at = name.find(std::string(ugly) + " ", at)) != std::string::npos;)
-      name.erase(at + ugly.size(), 1);
+namespace {
+// "char * *" is "char **".
+std::string Tight(std::string name) {
+  for (const std::string_view mark : {" *", " &"}) {
+    for (size_t at = 0; (at = name.find(mark, at)) != std::string::npos; ++at) {
+      if (at > 0 && (name[at - 1] == '*' || name[at - 1] == '&')) name.erase(at, 1);
+    }
   }
   return name;
+}
+}  // namespace
+
+std::string TypeName(std::optional<Dwarf_Die> type) {
+  return Tight(TypeNameAt(type, Typedefs::kNamed, 0));
+}
+std::string ResolvedTypeName(std::optional<Dwarf_Die> type) {
+  return Tight(TypeNameAt(type, Typedefs::kResolved, 0));
 }
 
 std::optional<uint64_t> ByteSize(const Dwarf_Die& type) {

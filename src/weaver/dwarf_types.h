@@ -20,6 +20,8 @@ std::optional<Dwarf_Die> TypeOf(const Dwarf_Die& die);
 // Without typedefs, const, volatile and the like.
 std::optional<Dwarf_Die> Peel(std::optional<Dwarf_Die> type);
 std::string TypeName(std::optional<Dwarf_Die> type);
+// With typedefs replaced by what they stand for.
+std::string ResolvedTypeName(std::optional<Dwarf_Die> type);
 std::string DieName(const Dwarf_Die& die);
 std::optional<uint64_t> ByteSize(const Dwarf_Die& type);
 std::optional<uint64_t> UnsignedAttribute(const Dwarf_Die& die, unsigned attribute);

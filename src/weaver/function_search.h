@@ -1,0 +1,28 @@
+// The functions of one file that a location names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "weaver/elf_image.h"
+#include "weaver/function_name.h"
+#include "weaver/tracepoint_file.h"
+
+namespace wf::weaver {
+
+struct FoundFunction {
+  FunctionSymbol symbol;
+  FunctionName name;
+  bool altered_copy = false;  // the compiler may have changed its parameters
+};
+
+struct FoundFunctions {
+  std::vector<FoundFunction> functions;  // by address, each address once
+  std::vector<std::string> notes;
+};
+
+// NotFound if there is none; it says whether all its calls were inlined, or what similar names there are.
+Result<FoundFunctions> FindFunctions(const ElfImage& image, const Location& location);
+
+}  // namespace wf::weaver

@@ -1,0 +1,22 @@
+// From a function or a line to its probe sites.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "weaver/elf_image.h"
+#include "weaver/function_search.h"
+#include "weaver/probe_site.h"
+#include "weaver/tracepoint_file.h"
+
+namespace wf::weaver {
+
+// Sites, notes, name of one function. BadInput: an export can never be read in it.
+Result<LocatedFunction> BuildFunction(const ElfImage& image, const FoundFunction& found, At at,
+                                      const std::vector<Export>& exports);
+Result<LocatedFunction> BuildLine(const ElfImage& image, uint64_t address,
+                                  const std::vector<Export>& exports);
+// What the exports are where an exception ends an activation.
+std::vector<ValueRead> ValuesOfUnwinding(const std::vector<Export>& exports);
+
+}  // namespace wf::weaver
