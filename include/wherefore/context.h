@@ -6,10 +6,12 @@
 // belongs to its thread.
 //
 // Between processes it travels in W3C headers: traceparent, tracestate (other vendors' members and our own, `wf`) and
-// baggage. docs/CLIENT.md describes `wf`.
+// baggage (everybody's members, and ours, which hold the tuples of queries). docs/CLIENT.md describes `wf` of
+// tracestate, docs/BAGGAGE.md the baggage.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,11 @@
 #include "wherefore/thread_state.h"
 
 namespace wherefore {
+
+namespace client {
+class BaggageSnapshot;
+class BaggageLine;
+}  // namespace client
 
 struct TraceId {
   uint64_t hi = 0;
@@ -57,6 +64,9 @@ class WHEREFORE_API RequestContext {
 
   // A copy of this thread's context: hand it to another thread, and attach it there with ContextScope.
   static RequestContext Current();
+  // The same for work that goes on beside this thread's, wherever it runs: what either packs into its baggage from now
+  // on the other does not see. (Attaching Current() to the thread it was taken from is no branch.)
+  static RequestContext Fork();
   // For executors and coroutines, where a scope would not nest: makes `context` this thread's and returns the one
   // before. Blocks begun before and not yet ended belong to the context before.
   static RequestContext Exchange(RequestContext context);
@@ -78,14 +88,16 @@ class WHEREFORE_API RequestContext {
   std::string Traceparent() const;  // empty when there is no request
   std::string tracestate()
       const;  // other vendors' members, behind ours when there is something to say
-  const std::string& baggage() const { return baggage_; }
+  // The whole header: other people's entries, then our members if they fit. Tuples of the request as it was when this
+  // context was made.
+  std::string baggage() const;
   std::string TraceHex() const;  // 32 digits
   std::string BlockHex() const;  // 16 digits
 
   // One entry of the baggage, decoded. Nothing if it is not there.
   std::optional<std::string> BaggageEntry(std::string_view key) const;
-  // The same context with one entry added or replaced. An invalid key, or an entry that would make the baggage longer
-  // than the recommendation's 8,192 bytes, changes nothing.
+  // The same context with one entry added or replaced. An invalid key, one of our own members, or an entry that would
+  // make the baggage longer than the recommendation's 8,192 bytes, changes nothing.
   RequestContext WithBaggage(std::string_view key, std::string_view value) const;
 
   // The answer's `traceresponse` header (W3C Trace Context, level 2 draft): this trace and block, and whether it is
@@ -96,7 +108,13 @@ class WHEREFORE_API RequestContext {
   friend class ContextScope;
   friend class Block;
   friend class RpcCall;
-  void Attach() &&;  // makes this the thread's context
+  friend class RpcHandler;
+  friend class Branch;
+  friend class ReachedPath;
+  static RequestContext Peek();  // Current() without the baggage, which stays where it is
+  bool OnThisLine() const;       // attaching it leaves the thread's baggage alone
+  void Attach() &&;              // makes this the thread's context, all but the baggage
+  void DropBaggage();            // ours, not other people's
   static internal::Hold HoldOf(const RequestContext& context) { return context.hold_; }
 
   TraceId trace_;
@@ -108,7 +126,9 @@ class WHEREFORE_API RequestContext {
   Origin origin_ = Origin::kLocal;
   bool awaits_decision_ = false;
   std::string tracestate_;  // without our own member
-  std::string baggage_;
+  std::string baggage_;     // without our own members
+  std::shared_ptr<const client::BaggageSnapshot> tuples_;
+  uint64_t line_ = 0;  // where it was captured; 0: nowhere that matters
 };
 
 // Makes `context` this thread's context until the scope ends; scopes nest. Destroy it on the thread that made it.
@@ -123,6 +143,8 @@ class WHEREFORE_API ContextScope {
   RequestContext previous_;
   uint64_t previous_unit_;
   void* previous_draft_;
+  client::BaggageLine* previous_baggage_ = nullptr;
+  bool entered_;  // another line of execution than the one before
 };
 
 }  // namespace wherefore

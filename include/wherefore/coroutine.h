@@ -3,7 +3,8 @@
 //   co_await wherefore::KeepContext(socket.Read());
 //
 // It puts the request back when the coroutine goes on; what the thread works on while the coroutine is suspended is the
-// scheduler's affair. Blocks that are not detached must end before a suspension that may resume elsewhere.
+// scheduler's affair. Blocks that are not detached must end before a suspension that may resume elsewhere. Of baggage
+// the coroutine has what it had when it was suspended; if it waits for another that packs, use a Branch (baggage.h).
 #pragma once
 
 #if defined(__cpp_impl_coroutine) || defined(__cpp_coroutines)
@@ -26,7 +27,7 @@ class KeepContext {
   template <typename Promise>
   auto await_suspend(std::coroutine_handle<Promise> handle) {
     // Before the inner one: it may resume us on another thread before it returns.
-    context_ = RequestContext::Current();
+    context_ = RequestContext::Fork();
     suspended_ = true;
     return awaiter_.await_suspend(handle);
   }

@@ -21,6 +21,7 @@
 
 #include "wherefore/annotation.h"
 #include "wherefore/api.h"
+#include "wherefore/baggage.h"
 #include "wherefore/context.h"
 #include "wherefore/event.h"
 #include "wherefore/thread_state.h"
@@ -202,7 +203,8 @@ auto continuation(std::string_view name, Function function) {
 
 // --- Threads
 
-// std::thread that works for the request of the thread that made it. join() tells that its result was waited for.
+// std::thread that works for the request of the thread that made it. join() tells that its result was waited for, and
+// joins its baggage.
 class WHEREFORE_API TracedThread {
  public:
   template <typename Function>
@@ -220,6 +222,7 @@ class WHEREFORE_API TracedThread {
   void Start(std::string_view name, std::function<void()> body);
 
   Edge joined_;
+  Branch branch_;
   std::thread thread_;
 };
 

@@ -3,13 +3,18 @@
 //   RpcCall call(tracer, "GET /cart");                   the caller
 //   for (auto& [name, value] : call.Send()) request.Add(name, value);
 //   … wait …
-//   call.Received(response.Get("traceresponse"));
+//   call.Received(response.Get("traceresponse"), response.Get("baggage"));
 //
 //   RpcHandler handler(tracer, "GET /cart", *RequestContext::FromHeaders(traceparent, tracestate, baggage));
 //   … work …                                             the callee
-//   response.Add("traceresponse", handler.Respond());
+//   for (auto& [name, value] : handler.ResponseHeaders()) response.Add(name, value);
+//
+// The response brings back what the callee packed (baggage.h). Where a protocol has trailers, as gRPC has, send the
+// response's headers there: then what was packed while the body was made comes too.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +28,9 @@ namespace wherefore {
 
 using RpcHeaders = std::vector<std::pair<std::string, std::string>>;
 
+// kOutside: an edge. Tuples of queries are neither sent there nor taken from there.
+enum class Peer : uint8_t { kInside, kOutside };
+
 // A CLIENT block from construction to End or destruction.
 class WHEREFORE_API RpcCall {
  public:
@@ -30,12 +38,12 @@ class WHEREFORE_API RpcCall {
   RpcCall(Tracer& tracer, std::string_view name, BlockOptions options);
 
   // The request leaves now, with these headers: traceparent, and tracestate and baggage unless empty.
-  RpcHeaders Send();
+  RpcHeaders Send(Peer peer = Peer::kInside);
   // The response was read, and waits to be handled (Canopy figure 11 c, d). Optional.
   void Queued();
   // The response is handled from now on. Of an opportunistic trace that this call's block started, `traceresponse` is
-  // the decision.
-  void Received(std::string_view traceresponse = {});
+  // the decision; what is in its `baggage` joins this thread's.
+  void Received(std::string_view traceresponse = {}, std::string_view baggage = {});
 
   Block& block() { return block_; }
 
@@ -43,6 +51,7 @@ class WHEREFORE_API RpcCall {
   Tracer& tracer_;
   Block block_;
   BlockId callee_ = 0;
+  Peer peer_ = Peer::kInside;
 };
 
 // A SERVER block from construction to destruction.
@@ -50,17 +59,23 @@ class WHEREFORE_API RpcHandler {
  public:
   // `caller`: an invalid one starts a trace.
   RpcHandler(Tracer& tracer, std::string_view name, const RequestContext& caller,
-             std::vector<Label> properties = {});
+             std::vector<Label> properties = {}, Peer peer = Peer::kInside);
   ~RpcHandler() { Respond(); }
 
   // The response leaves now: its `traceresponse` header. Only the first call is recorded.
   std::string Respond();
+  // The same as headers: traceresponse, and baggage if anything was packed that the caller does not have.
+  RpcHeaders ResponseHeaders();
 
   Block& block() { return block_; }
 
  private:
+  static RequestContext Accepted(const RequestContext& caller, Peer peer);
+
   Tracer& tracer_;
   const BlockId rpc_;
+  const Peer peer_;
+  const std::shared_ptr<const client::BaggageSnapshot> received_;
   Block block_;
   bool responded_ = false;
 };

@@ -43,6 +43,18 @@ WHEREFORE_C_API void wherefore_detach(wherefore_scope* scope);
 /* The header to send on, zero-terminated; returns its length, or 0 when there is no request. `size` >= 56. */
 WHEREFORE_C_API size_t wherefore_traceparent(char* out, size_t size);
 WHEREFORE_C_API size_t wherefore_tracestate(char* out, size_t size);
+/* With the tuples of queries; `size` of 8193 always suffices. Send it with the response too, and join what comes with
+ * one. */
+WHEREFORE_C_API size_t wherefore_baggage(char* out, size_t size);
+WHEREFORE_C_API void wherefore_join_baggage(const char* header);
+
+/* Work for this thread's request that is done on another thread and waited for (Branch in baggage.h). Attached and
+ * done on that thread, then joined, which ends it, where it was waited for. */
+typedef struct wherefore_branch wherefore_branch;
+WHEREFORE_C_API wherefore_branch* wherefore_branch_begin(void);
+WHEREFORE_C_API wherefore_scope* wherefore_branch_attach(wherefore_branch* branch);
+WHEREFORE_C_API void wherefore_branch_done(wherefore_branch* branch);
+WHEREFORE_C_API void wherefore_branch_join(wherefore_branch* branch);
 
 /* --- Blocks */
 

@@ -110,7 +110,9 @@ void Block::Begin(Tracer& tracer, std::string_view name, BlockOptions options) {
   kind_ = options.kind;
   detached_ = options.activation == BlockOptions::Activation::kDetached;
   const bool given = options.parent.has_value();
-  const RequestContext parent = given ? std::move(*options.parent) : RequestContext::Current();
+  const RequestContext parent = given       ? std::move(*options.parent)
+                                : detached_ ? RequestContext::Fork()
+                                            : RequestContext::Peek();
   RequestContext own = parent;
   own.callee_ = 0;
   own.awaits_decision_ = false;
@@ -243,7 +245,18 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
 }
 
 RequestContext Block::context() const {
-  if (phase_ != Phase::kInert && extra_ != nullptr) return extra_->own;
+  const auto here = [](const TraceId& trace) {
+    return trace == TraceId{thread_state.trace_hi, thread_state.trace_lo};
+  };
+  if (phase_ != Phase::kInert && extra_ != nullptr) {
+    RequestContext context = extra_->own;
+    if (!detached_ && here(context.trace_)) {  // with what has been packed meanwhile
+      RequestContext now = RequestContext::Current();
+      context.tuples_ = std::move(now.tuples_);
+      context.line_ = now.line_;
+    }
+    return context;
+  }
   RequestContext context = RequestContext::Current();
   if (phase_ == Phase::kRecording && context.trace_ == TraceId{trace_hi_, trace_lo_})
     context.block_ = id_;

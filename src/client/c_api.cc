@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/tracer_core.h"
+#include "wherefore/baggage.h"
 #include "wherefore/instrument.h"
 #include "wherefore/wherefore.h"
 
@@ -12,6 +13,9 @@ using namespace wherefore;  // NOLINT: this file is the other side of the langua
 
 struct wherefore_scope {
   ContextScope scope;
+};
+struct wherefore_branch {
+  Branch branch;
 };
 struct wherefore_block {
   Block block;
@@ -130,6 +134,37 @@ size_t wherefore_tracestate(char* out, size_t size) {
   size_t length = 0;
   Guarded([&] { length = CopyOut(RequestContext::Current().tracestate(), out, size); });
   return length;
+}
+
+size_t wherefore_baggage(char* out, size_t size) {
+  size_t length = 0;
+  Guarded([&] { length = CopyOut(RequestContext::Current().baggage(), out, size); });
+  return length;
+}
+void wherefore_join_baggage(const char* header) { join_baggage_header(Text(header)); }
+
+wherefore_branch* wherefore_branch_begin(void) {
+  wherefore_branch* branch = nullptr;
+  Guarded([&] { branch = new wherefore_branch; });
+  return branch;
+}
+wherefore_scope* wherefore_branch_attach(wherefore_branch* branch) {
+  wherefore_scope* scope = nullptr;
+  Guarded([&] {
+    if (branch != nullptr) scope = new wherefore_scope{ContextScope(branch->branch.context())};
+  });
+  return scope;
+}
+void wherefore_branch_done(wherefore_branch* branch) {
+  Guarded([&] {
+    if (branch != nullptr) branch->branch.Done();
+  });
+}
+void wherefore_branch_join(wherefore_branch* branch) {
+  Guarded([&] {
+    if (branch != nullptr) branch->branch.Join();
+  });
+  delete branch;
 }
 
 wherefore_block* wherefore_block_begin(const char* name, int kind) {

@@ -3,8 +3,18 @@
 
 #include <utility>
 
+#include "client/baggage_header.h"
+#include "client/thread_baggage.h"
+
 namespace wherefore {
 namespace {
+
+using client::PercentDecode;
+using client::PercentEncode;
+using client::SplitBaggage;
+using client::TokenChar;
+using client::Trim;
+using client::ValidBaggage;
 
 // What of this thread's context is not in thread_state.
 struct Carried {
@@ -20,8 +30,6 @@ thread_local Carried carried;
 constexpr size_t kVersion00Length = 55;  // 2 + 1 + 32 + 1 + 16 + 1 + 2
 constexpr size_t kTracestateLimit = 512;
 constexpr int kTracestateMembers = 32;
-constexpr size_t kBaggageLimit = 8192;
-constexpr int kBaggageMembers = 180;
 constexpr std::string_view kOwnMember = "wf=";
 constexpr uint8_t kKnownFlags = 0x03;  // sampled, random; unknown ones must not travel on
 
@@ -46,12 +54,6 @@ void AppendHex(uint64_t value, int digits, std::string& out) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
     out.push_back("0123456789abcdef"[value >> shift & 15]);
   }
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 bool ValidMember(std::string_view member) {
@@ -97,82 +99,6 @@ std::string_view TakeOwnMember(std::string_view text, std::string& others) {
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
   return own;
-}
-
-bool TokenChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
-// baggage-octet of the recommendation.
-bool ValueChar(char c) {
-  return c > 0x20 && c < 0x7F && c != '"' && c != ',' && c != ';' && c != '\\';
-}
-
-// key=value[;properties]; the parts around "=" without blanks.
-bool SplitBaggage(std::string_view member, std::string_view& key, std::string_view& value) {
-  const std::string_view entry = member.substr(0, member.find(';'));
-  const size_t equals = entry.find('=');
-  if (equals == std::string_view::npos) return false;
-  key = Trim(entry.substr(0, equals));
-  value = Trim(entry.substr(equals + 1));
-  if (key.empty()) return false;
-  for (char c : key) {
-    if (!TokenChar(c)) return false;
-  }
-  for (char c : value) {
-    if (!ValueChar(c)) return false;
-  }
-  return true;
-}
-
-bool ValidBaggage(std::string_view text) {
-  if (text.size() > kBaggageLimit) return false;
-  int members = 0;
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view member = text.substr(0, comma);
-    std::string_view key, value;
-    if (!SplitBaggage(member, key, value) || ++members > kBaggageMembers) return false;
-    for (char c : member) {  // properties travel on as they are, but must not end the header
-      if ((c < 0x20 && c != '\t') || c == 0x7F) return false;
-    }
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-  }
-  return true;
-}
-
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [](char c) {
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
-    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
-        digit(text[i + 2]) >= 0) {
-      out.push_back(static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2])));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
-}
-
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (ValueChar(c) && c != '%') {
-      out.push_back(c);
-    } else {
-      out.push_back('%');
-      out.push_back("0123456789ABCDEF"[static_cast<unsigned char>(c) >> 4]);
-      out.push_back("0123456789ABCDEF"[static_cast<unsigned char>(c) & 15]);
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -231,11 +157,33 @@ std::optional<RequestContext> RequestContext::FromHeaders(std::string_view trace
     }
   }
   const std::string_view entries = Trim(baggage);
-  if (ValidBaggage(entries)) context.baggage_ = std::string(entries);
+  if (ValidBaggage(entries)) {
+    context.baggage_ = std::string(entries);
+    context.tuples_ = client::TakeOwnMembers(context.baggage_);
+  }
   return context;
 }
 
 RequestContext RequestContext::Current() {
+  RequestContext context = Peek();
+  if (context.line_ != 0) context.tuples_ = client::FreezeCurrent();
+  return context;
+}
+
+RequestContext RequestContext::Fork() {
+  RequestContext context = Current();
+  context.line_ = 0;
+  return context;
+}
+
+bool RequestContext::OnThisLine() const { return line_ != 0 && line_ == client::CurrentLine(); }
+
+void RequestContext::DropBaggage() {
+  tuples_.reset();
+  line_ = 0;
+}
+
+RequestContext RequestContext::Peek() {
   const internal::ThreadState& state = internal::thread_state;
   RequestContext context;
   if ((state.trace_hi | state.trace_lo) == 0) return context;
@@ -249,6 +197,7 @@ RequestContext RequestContext::Current() {
   context.callee_ = carried.callee;
   context.tracestate_ = carried.tracestate;
   context.baggage_ = carried.baggage;
+  context.line_ = client::CurrentLine();
   return context;
 }
 
@@ -280,6 +229,10 @@ void RequestContext::Attach() && {
 
 RequestContext RequestContext::Exchange(RequestContext context) {
   RequestContext previous = Current();
+  if (!context.OnThisLine()) {
+    const auto whose = context.valid() ? client::LineOf::kRequest : client::LineOf::kNobody;
+    delete client::EnterLine(whose, std::move(context.tuples_)).baggage;  // `previous` has it all
+  }
   std::move(context).Attach();
   return previous;
 }
@@ -322,9 +275,14 @@ std::optional<std::string> RequestContext::BaggageEntry(std::string_view key) co
   return std::nullopt;
 }
 
+std::string RequestContext::baggage() const {
+  return client::WithOwnMembers(baggage_, tuples_.get());
+}
+
 RequestContext RequestContext::WithBaggage(std::string_view key, std::string_view value) const {
   RequestContext changed = *this;
-  if (key.empty()) return changed;
+  if (key.empty() || key == client::kBaggageMember || key == client::kBaggageMember2)
+    return changed;
   for (char c : key) {
     if (!TokenChar(c)) return changed;
   }
@@ -372,13 +330,22 @@ std::string RequestContext::BlockHex() const {
 }
 
 ContextScope::ContextScope(RequestContext context)
-    : previous_(RequestContext::Current()),
+    : previous_(RequestContext::Peek()),
       previous_unit_(internal::thread_state.unit),
-      previous_draft_(internal::thread_state.draft) {
+      previous_draft_(internal::thread_state.draft),
+      entered_(!context.OnThisLine()) {
+  if (entered_) {
+    const auto whose = context.valid() ? client::LineOf::kRequest : client::LineOf::kNobody;
+    const client::SavedLine saved = client::EnterLine(whose, std::move(context.tuples_));
+    previous_baggage_ = saved.baggage;
+    previous_.line_ = saved.line;
+  }
   std::move(context).Attach();
 }
 
 ContextScope::~ContextScope() {
+  // What was packed inside on the same line stays; what another line packed goes with it.
+  if (entered_) client::RestoreLine({previous_.line_, previous_baggage_});
   std::move(previous_).Attach();
   internal::thread_state.unit = previous_unit_;
   internal::thread_state.draft = previous_draft_;

@@ -124,7 +124,7 @@ Tracer* DefaultTracer() { return client::DefaultTracer(); }
 
 QueueTicket enqueue(std::string_view queue, Detail detail) {
   QueueTicket ticket;
-  ticket.context = RequestContext::Current();
+  ticket.context = RequestContext::Fork();
   if (!internal::Recording(internal::Level(detail))) return ticket;
   ticket.item = client::NewBlockId();
   const Annotation annotations[] = {{AnnotationKind::kLabel, "queue", queue}};
@@ -154,7 +154,7 @@ void Dequeued::Complete() {
 
 Continuation create_continuation(std::string_view name, Detail detail) {
   Continuation created;
-  created.context = RequestContext::Current();
+  created.context = RequestContext::Fork();
   if (!internal::Recording(internal::Level(detail))) return created;
   created.task = client::NewBlockId();
   const Annotation annotations[] = {{AnnotationKind::kName, {}, name}};
@@ -173,16 +173,16 @@ Resumed::Resumed(const Continuation& continuation, std::string_view name)
 }
 
 void TracedThread::Start(std::string_view name, std::function<void()> body) {
-  RequestContext context = RequestContext::Current();
   if (internal::Recording(internal::Level(Detail::kDefault))) joined_.id = client::NewBlockId();
-  thread_ = std::thread([context = std::move(context), name = std::string(name),
-                         body = std::move(body), joined = joined_]() mutable {
+  thread_ = std::thread([branch = branch_, name = std::string(name), body = std::move(body),
+                         joined = joined_]() mutable {
     BlockOptions options;
-    options.parent = std::move(context);
+    options.parent = branch.context();
     if (!options.parent->valid())
       return body();  // no request: nothing to tell, and no trace to start
     Block block(*internal::DefaultTracer(), name, std::move(options));
     body();
+    branch.Done();
     if (joined.id == 0 || !block.recording()) return;
     const Annotation annotations[] = {{AnnotationKind::kLabel, "type", "join"}};
     WithCore([&](TracerCore& core) {
@@ -193,6 +193,7 @@ void TracedThread::Start(std::string_view name, std::function<void()> body) {
 
 void TracedThread::join() {
   thread_.join();
+  branch_.Join();
   if (joined_.id != 0) edge_end(std::exchange(joined_, Edge()), "join");
 }
 
@@ -205,7 +206,7 @@ ReachedPath::ReachedPath(std::string_view path, std::vector<Label> properties) {
     point("reached", {{"path", path}});
     return;
   }
-  const RequestContext current = RequestContext::Current();
+  const RequestContext current = RequestContext::Peek();
   // Only inside a request: without one there is nothing whose trace could start.
   if (!current.valid() || current.sampled()) return;
   BlockOptions options;

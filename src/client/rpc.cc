@@ -1,7 +1,9 @@
 #include "wherefore/rpc.h"
 
 #include "client/block_id.h"
+#include "client/thread_baggage.h"
 #include "client/tracer_core.h"
+#include "wherefore/baggage.h"
 
 namespace wherefore {
 namespace {
@@ -14,12 +16,12 @@ BlockOptions AsClient(BlockOptions options) {
   return options;
 }
 
-BlockOptions AsServer(const RequestContext& caller, std::vector<Label> properties) {
+BlockOptions AsServer(RequestContext caller, std::vector<Label> properties) {
   BlockOptions options;
   options.kind = BlockKind::kServer;
-  options.parent = caller;
   options.properties = std::move(properties);
   options.id = caller.callee();  // known to both sides; 0 when the caller did not name one
+  options.parent = std::move(caller);
   return options;
 }
 
@@ -36,10 +38,12 @@ RpcCall::RpcCall(Tracer& tracer, std::string_view name)
 RpcCall::RpcCall(Tracer& tracer, std::string_view name, BlockOptions options)
     : tracer_(tracer), block_(tracer, name, AsClient(std::move(options))) {}
 
-RpcHeaders RpcCall::Send() {
+RpcHeaders RpcCall::Send(Peer peer) {
+  peer_ = peer;
   RequestContext context = block_.context();
   RpcHeaders headers;
   if (!context.valid()) return headers;
+  if (peer == Peer::kOutside) context.DropBaggage();
   if (block_.recording() && !tracer_.core()->otlp()) {
     callee_ = client::NewBlockId();
     context.callee_ = callee_;
@@ -49,7 +53,9 @@ RpcHeaders RpcCall::Send() {
   if (std::string state = context.tracestate(); !state.empty()) {
     headers.emplace_back("tracestate", std::move(state));
   }
-  if (!context.baggage().empty()) headers.emplace_back("baggage", context.baggage());
+  if (std::string baggage = context.baggage(); !baggage.empty()) {
+    headers.emplace_back("baggage", std::move(baggage));
+  }
   return headers;
 }
 
@@ -57,18 +63,34 @@ void RpcCall::Queued() {
   if (block_.recording()) EmitRpc(tracer_, EventType::kRpcClientQueue, callee_, block_.id());
 }
 
-void RpcCall::Received(std::string_view traceresponse) {
+void RpcCall::Received(std::string_view traceresponse, std::string_view baggage) {
+  if (!baggage.empty() && peer_ == Peer::kInside) {
+    // Requests never mix: whoever handles the response elsewhere attaches the call's context there first.
+    const bool here = block_.context().trace() == RequestContext::Peek().trace();
+    if (here) join_baggage_header(baggage);
+  }
   if (!block_.recording()) return;
   EmitRpc(tracer_, EventType::kRpcClientReceive, callee_, block_.id());
   block_.Resolve(traceresponse);
 }
 
 RpcHandler::RpcHandler(Tracer& tracer, std::string_view name, const RequestContext& caller,
-                       std::vector<Label> properties)
+                       std::vector<Label> properties, Peer peer)
     : tracer_(tracer),
       rpc_(caller.callee()),
-      block_(tracer, name, AsServer(caller, std::move(properties))) {
+      peer_(peer),
+      received_(peer == Peer::kInside ? caller.tuples_ : nullptr),
+      block_(tracer, name, AsServer(Accepted(caller, peer), std::move(properties))) {
   if (block_.recording()) EmitRpc(tracer_, EventType::kRpcServerReceive, rpc_, block_.id());
+}
+
+RequestContext RpcHandler::Accepted(const RequestContext& caller, Peer peer) {
+  RequestContext accepted = caller;
+  if (peer == Peer::kOutside) {
+    if (accepted.tuples_ != nullptr) client::CountRefused();
+    accepted.DropBaggage();
+  }
+  return accepted;
 }
 
 std::string RpcHandler::Respond() {
@@ -77,6 +99,22 @@ std::string RpcHandler::Respond() {
   }
   responded_ = true;
   return block_.context().Traceresponse();
+}
+
+RpcHeaders RpcHandler::ResponseHeaders() {
+  RpcHeaders headers;
+  std::string traceresponse = Respond();
+  if (traceresponse.empty()) return headers;
+  headers.emplace_back("traceresponse", std::move(traceresponse));
+  client::BaggageLine* const line = client::CurrentBaggage();
+  if (peer_ == Peer::kOutside || line == nullptr || !client::ExchangesBaggage()) return headers;
+  // The rest of the context is the caller's already.
+  RequestContext packed;
+  packed.tuples_ = line->FreezeSince(received_);
+  if (std::string baggage = packed.baggage(); !baggage.empty()) {
+    headers.emplace_back("baggage", std::move(baggage));
+  }
+  return headers;
 }
 
 }  // namespace wherefore

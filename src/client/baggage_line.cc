@@ -1,0 +1,564 @@
+#include "client/baggage_line.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wherefore::client {
+
+using wf::advice::Keep;
+using wf::advice::PackedEvent;
+using wf::advice::PackedTuples;
+using wf::advice::Rows;
+using wf::advice::Slot;
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+struct OverflowMarks {
+  std::mutex mutex;
+  std::vector<std::pair<uint64_t, uint64_t>> by_query;
+};
+OverflowMarks& Marks() {
+  static auto* marks = new OverflowMarks;  // used by threads that outlive static destruction
+  return *marks;
+}
+// More queries than a process runs at a time; beyond that marks are only counted in total.
+constexpr size_t kMostMarked = 256;
+
+void NoteOverflow(uint64_t query) {
+  OverflowMarks& marks = Marks();
+  const std::lock_guard lock(marks.mutex);
+  for (auto& [id, count] : marks.by_query) {
+    if (id == query) {
+      ++count;
+      return;
+    }
+  }
+  if (marks.by_query.size() < kMostMarked) marks.by_query.emplace_back(query, 1);
+}
+
+// No more than this; what holds states of aggregates is told by encoding it.
+size_t BytesAtMost(const Rows& rows) {
+  size_t bytes = 16;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    bytes += 2 + 64 * rows.state_width();
+    for (size_t i = 0; i < rows.width(); ++i) {
+      const auto* text = std::get_if<std::string>(&rows.columns(row)[i]);
+      bytes += text != nullptr ? 4 + text->size() : 9;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+BaggageCounts& Counts() {
+  static auto* counts = new BaggageCounts;
+  return *counts;
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> TakeOverflowMarks() {
+  OverflowMarks& marks = Marks();
+  const std::lock_guard lock(marks.mutex);
+  return std::exchange(marks.by_query, {});
+}
+
+// --- Snapshots
+
+std::shared_ptr<const BaggageSnapshot> BaggageSnapshot::FromTexts(HeaderTexts texts) {
+  if (texts.empty()) return nullptr;
+  auto snapshot = std::make_shared<BaggageSnapshot>();
+  snapshot->form_ = Form::kTexts;
+  snapshot->texts_ = std::move(texts);
+  return snapshot;
+}
+
+std::shared_ptr<const BaggageSnapshot> BaggageSnapshot::FromBytes(std::string bytes) {
+  if (bytes.empty()) return nullptr;
+  auto snapshot = std::make_shared<BaggageSnapshot>();
+  snapshot->form_ = Form::kBytes;
+  snapshot->bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  return snapshot;
+}
+
+std::shared_ptr<const BaggageSnapshot> BaggageSnapshot::Of(InstanceList instances,
+                                                           Overflow overflow) {
+  if (instances.empty() && !overflow.any()) return nullptr;
+  auto snapshot = std::make_shared<BaggageSnapshot>();
+  snapshot->instances_ = std::move(instances);
+  snapshot->overflow_ = std::move(overflow);
+  return snapshot;
+}
+
+std::shared_ptr<const std::string> BaggageSnapshot::Bytes() const {
+  const std::lock_guard lock(mutex_);
+  if (bytes_ == nullptr) {
+    std::string bytes;
+    if (form_ == Form::kTexts) {
+      if (!FromHeader(texts_, bytes)) bytes.clear();
+    } else {
+      bytes = EncodeBaggage(instances_, overflow_);
+    }
+    bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  }
+  return bytes_;
+}
+
+HeaderTexts BaggageSnapshot::Header(size_t room, int members) const {
+  if (form_ == Form::kTexts && texts_.size() <= room && texts_.members() <= members) return texts_;
+  const auto bytes = Bytes();
+  if (bytes->size() <= BytesThatFit(room, members)) return ToHeader(*bytes);
+  return Shrunk(room, members);
+}
+
+// Leaves out the query that takes the most until the rest fits: half a query's tuples would be a wrong answer, none and
+// a mark are an honest one.
+HeaderTexts BaggageSnapshot::Shrunk(size_t room, int members) const {
+  InstanceList instances = instances_;
+  Overflow overflow = overflow_;
+  if (form_ != Form::kInstances && !DecodeBaggage(Bytes(), instances, overflow)) return {};
+  const size_t fit = BytesThatFit(room, members);
+  while (true) {
+    std::vector<std::pair<uint64_t, size_t>> sizes;
+    for (const auto& instance : instances) {
+      for (const PackedSlot& slot : instance->slots) {
+        auto at = std::find_if(sizes.begin(), sizes.end(),
+                               [&](const auto& entry) { return entry.first == slot.query; });
+        if (at == sizes.end()) at = sizes.insert(at, {slot.query, 0});
+        at->second += slot.payload.size();
+      }
+    }
+    if (sizes.empty()) break;
+    const uint64_t largest =
+        std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
+    InstanceList rest;
+    for (const auto& instance : instances) {
+      auto smaller = std::make_shared<Instance>();
+      smaller->id.store(instance->WireId(), kRelaxed);
+      smaller->memory = instance->memory;
+      for (const PackedSlot& slot : instance->slots) {
+        if (slot.query != largest) smaller->slots.push_back(slot);
+      }
+      if (!smaller->slots.empty()) rest.push_back(std::move(smaller));
+    }
+    instances = std::move(rest);
+    if (overflow.Add(largest)) {
+      Counts().unfitting.fetch_add(1, kRelaxed);
+      NoteOverflow(largest);
+    }
+    const std::string bytes = EncodeBaggage(instances, overflow);
+    if (bytes.size() <= fit) return ToHeader(bytes);
+  }
+  // Not even the names of what was lost.
+  Overflow lost;
+  lost.unknown = true;
+  const std::string bytes = EncodeBaggage({}, lost);
+  return bytes.size() <= fit ? ToHeader(bytes) : HeaderTexts();
+}
+
+// --- Lines
+
+BaggageLine::BaggageLine(std::shared_ptr<const BaggageSnapshot> base) : base_(std::move(base)) {
+  if (base_ == nullptr) return;
+  const std::lock_guard lock(base_->mutex_);
+  name_ = std::exchange(base_->unclaimed_, BranchName());
+}
+
+// From here on the base has instances. What cannot be read is as if it had not come.
+void BaggageLine::Parse() {
+  if (base_ == nullptr || base_->form_ == BaggageSnapshot::Form::kInstances) return;
+  auto parsed = std::make_shared<BaggageSnapshot>();
+  const auto bytes = base_->Bytes();
+  if (!DecodeBaggage(bytes, parsed->instances_, parsed->overflow_)) {
+    Counts().rejected.fetch_add(1, kRelaxed);
+    base_ = nullptr;
+    return;
+  }
+  if (parsed->instances_.empty() && parsed->overflow_.unknown) Counts().cut.fetch_add(1, kRelaxed);
+  parsed->bytes_ = bytes;
+  base_ = std::move(parsed);
+}
+
+BaggageLine::ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule) {
+  for (ActiveSlot& active : active_) {
+    if (active.query == query && active.slot == slot) return active;
+  }
+  ActiveSlot& active = active_.emplace_back();
+  active.query = query;
+  active.slot = slot;
+  active.rule = rule;
+  return active;
+}
+
+BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot& except) const {
+  Held held;
+  if (base_ != nullptr) {
+    for (const auto& instance : base_->instances_) {
+      for (const PackedSlot& slot : instance->slots) {
+        if (slot.query != query) continue;
+        held.tuples += slot.tuples;
+        held.bytes += slot.payload.size();
+      }
+    }
+  }
+  for (const ActiveSlot& active : active_) {
+    if (active.query != query || &active == &except) continue;
+    held.tuples += static_cast<uint32_t>(active.tuples.tuple_count());
+    held.bytes += active.bytes_at_most;
+  }
+  return held;
+}
+
+BaggageLine::Held BaggageLine::HeldBy(uint64_t query) {
+  Parse();
+  static const ActiveSlot none;
+  return HeldByOthers(query, none);
+}
+
+size_t BaggageLine::instances() {
+  Parse();
+  return base_ == nullptr ? 0 : base_->instances_.size();
+}
+
+bool BaggageLine::Overflowed(uint64_t query) {
+  if (empty()) return false;
+  Parse();
+  return overflow_.unknown || overflow_.Has(query) ||
+         (base_ != nullptr && (base_->overflow_.unknown || base_->overflow_.Has(query)));
+}
+
+void BaggageLine::MarkOverflowed(uint64_t query) {
+  if (!overflow_.Add(query)) return;
+  Counts().overflowed.fetch_add(1, kRelaxed);
+  NoteOverflow(query);
+}
+
+PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
+                             const PackLimits& limits, int64_t time, std::string_view id,
+                             const Rows& rows) {
+  if (rule.keep == Keep::kAll && rows.empty()) return PackResult::kPacked;
+  Parse();
+  // Unknown losses are no reason: what is packed from here on may be all that this query has.
+  if (overflow_.Has(query) || (base_ != nullptr && base_->overflow_.Has(query)))
+    return PackResult::kOverflowed;
+  ActiveSlot& active = Active(query, slot, rule);
+  const bool packed = rule.keep == Keep::kAll ? PackBag(active, limits, rows)
+                                              : PackEvent(active, limits, time, id, rows);
+  if (packed) {
+    Counts().packed.fetch_add(rows.size(), kRelaxed);
+    return PackResult::kPacked;
+  }
+  MarkOverflowed(query);
+  return PackResult::kOverflowed;
+}
+
+// Whether `tuples` may take the place of the active slot's. Bounds on bytes are replaced by their number if they alone
+// would forbid it.
+bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
+                       const PackedTuples& tuples, size_t& bytes_at_most) {
+  Held others = HeldByOthers(active.query, active);
+  if (others.tuples + tuples.tuple_count() > limits.tuples) return false;
+  if (others.bytes + bytes_at_most <= limits.bytes) return true;
+  const auto exact = [](const PackedTuples& packed, const Slot& rule) {
+    std::string encoded;
+    packed.Encode(rule, encoded);
+    return encoded.size();
+  };
+  for (ActiveSlot& other : active_) {
+    if (other.query == active.query && &other != &active)
+      other.bytes_at_most = exact(other.tuples, other.rule);
+  }
+  others = HeldByOthers(active.query, active);
+  bytes_at_most = exact(tuples, active.rule);
+  return others.bytes + bytes_at_most <= limits.bytes;
+}
+
+bool BaggageLine::PackBag(ActiveSlot& active, const PackLimits& limits, const Rows& rows) {
+  const Slot& rule = active.rule;
+  const Held others = HeldByOthers(active.query, active);
+  size_t bytes_at_most = active.bytes_at_most + BytesAtMost(rows);
+  if (others.tuples + active.tuples.tuple_count() + rows.size() <= limits.tuples &&
+      others.bytes + bytes_at_most <= limits.bytes) {
+    active.tuples.Add(rule, rows);
+    active.bytes_at_most = bytes_at_most;
+    return true;
+  }
+  PackedTuples changed = active.tuples;
+  changed.Add(rule, rows);
+  if (!Fits(active, limits, changed, bytes_at_most)) return false;
+  active.tuples = std::move(changed);
+  active.bytes_at_most = bytes_at_most;
+  return true;
+}
+
+bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time,
+                            std::string_view id, const Rows& rows) {
+  const Slot& rule = active.rule;
+  // An event's adjusted time follows from all that happened before it, wherever that was packed.
+  PackedTuples all = Unpack(active.query, active.slot, rule);
+  const std::optional<int64_t> adjusted = all.AdjustedTime(rule, time);
+  if (!adjusted) return true;  // First has its events
+  PackedTuples changed = active.tuples;
+  changed.AddEventAt(rule, *adjusted, id, rows);
+  size_t bytes_at_most = active.bytes_at_most + 12 + id.size() + BytesAtMost(rows);
+  if (!Fits(active, limits, changed, bytes_at_most)) return false;
+  active.tuples = std::move(changed);
+  active.bytes_at_most = bytes_at_most;
+  if (rule.keep == Keep::kMostRecent) {
+    all.AddEventAt(rule, *adjusted, id, rows);
+    DropOutdated(active, all);
+  }
+  return true;
+}
+
+// MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
+// drops it again.
+void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kept) {
+  if (base_ == nullptr || kept.events().size() < active.rule.limit) return;
+  const auto outdated = [&](const PackedSlot& slot) {
+    if (slot.query != active.query || slot.slot != active.slot) return false;
+    PackedTuples held;
+    if (!PackedTuples::Decode(active.rule, slot.payload, held)) return false;
+    for (const PackedEvent& event : held.events()) {
+      for (const PackedEvent& keeps : kept.events()) {
+        if (event.id == keeps.id) return false;
+      }
+    }
+    return true;
+  };
+  InstanceList instances;
+  size_t dropped = 0;
+  for (const auto& instance : base_->instances_) {
+    std::vector<PackedSlot> slots;
+    for (const PackedSlot& slot : instance->slots) {
+      if (!outdated(slot)) slots.push_back(slot);
+    }
+    if (slots.size() == instance->slots.size()) {
+      instances.push_back(instance);
+      continue;
+    }
+    ++dropped;
+    if (slots.empty()) continue;
+    auto smaller = std::make_shared<Instance>();
+    smaller->id.store(instance->WireId(), kRelaxed);  // it is the same one to everybody else
+    smaller->origin = instance->origin;
+    smaller->stamp = instance->stamp;
+    smaller->memory = instance->memory;
+    smaller->slots = std::move(slots);
+    instances.push_back(std::move(smaller));
+  }
+  if (dropped != 0) base_ = BaggageSnapshot::Of(std::move(instances), base_->overflow_);
+}
+
+PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
+  PackedTuples all;
+  if (empty()) return all;
+  Parse();
+  bool first = true;
+  const auto add = [&](PackedTuples tuples) {
+    if (first) {
+      all = std::move(tuples);
+    } else {
+      all.Merge(rule, tuples);
+    }
+    first = false;
+  };
+  if (base_ != nullptr) {
+    for (const auto& instance : base_->instances_) {
+      for (const PackedSlot& packed : instance->slots) {
+        if (packed.query != query || packed.slot != slot) continue;
+        PackedTuples tuples;
+        if (PackedTuples::Decode(rule, packed.payload, tuples)) {
+          add(std::move(tuples));
+        } else {
+          Counts().rejected.fetch_add(1, kRelaxed);
+        }
+      }
+    }
+  }
+  for (const ActiveSlot& active : active_) {
+    if (active.query == query && active.slot == slot) add(active.tuples);
+  }
+  return all;
+}
+
+// The active instance as it will be for ever; null if nothing was packed.
+std::shared_ptr<const Instance> BaggageLine::EndActive() {
+  auto instance = std::make_shared<Instance>();
+  std::string memory;
+  std::vector<size_t> ends;
+  for (ActiveSlot& active : active_) {
+    PackedSlot packed;
+    packed.query = active.query;
+    packed.slot = active.slot;
+    if (active.tuples.empty()) continue;
+    packed.tuples = static_cast<uint32_t>(active.tuples.tuple_count());
+    active.tuples.Encode(active.rule, memory);
+    packed.has_rule = true;
+    packed.rule = std::move(active.rule);
+    ends.push_back(memory.size());
+    instance->slots.push_back(std::move(packed));
+  }
+  active_.clear();
+  if (instance->slots.empty()) return nullptr;
+  instance->memory = std::make_shared<const std::string>(std::move(memory));
+  size_t begin = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    instance->slots[i].payload = std::string_view(*instance->memory).substr(begin, ends[i] - begin);
+    begin = ends[i];
+  }
+  if (name_.origin == 0 || name_.stamp.depth() > Stamp::kDeep) name_ = {RandomId(), Stamp()};
+  name_.stamp.Event();
+  instance->origin = name_.origin;
+  instance->stamp = name_.stamp;
+  return instance;
+}
+
+std::shared_ptr<const BaggageSnapshot> BaggageLine::Freeze() {
+  if (active_.empty() && !overflow_.any()) return base_;
+  std::shared_ptr<const Instance> ended = EndActive();
+  if (ended == nullptr && !overflow_.any()) return base_;
+  InstanceList instances;
+  Overflow overflow;
+  if (base_ != nullptr) {
+    Parse();
+    instances.reserve(base_->instances_.size() + 1);
+    instances = base_->instances_;
+    overflow = base_->overflow_;
+  }
+  if (ended != nullptr) instances.push_back(std::move(ended));
+  overflow.Add(std::exchange(overflow_, Overflow()));
+  base_ = BaggageSnapshot::Of(std::move(instances), std::move(overflow));
+  if (base_ != nullptr && name_.origin != 0) {
+    // For the first that goes on from it.
+    const std::lock_guard lock(base_->mutex_);
+    base_->unclaimed_ = {name_.origin, name_.stamp.Fork()};
+  }
+  return base_;
+}
+
+std::shared_ptr<const BaggageSnapshot> BaggageLine::Finish() {
+  auto all = Freeze();
+  const BranchName name = std::exchange(name_, BranchName());
+  if (all == nullptr || name.origin == 0) return all;
+  const std::lock_guard lock(all->mutex_);
+  if (all->unclaimed_.origin == 0) {
+    all->unclaimed_ = name;
+  } else if (all->unclaimed_.origin == name.origin) {
+    all->unclaimed_.stamp.Join(name.stamp);
+  }
+  return all;
+}
+
+std::shared_ptr<const BaggageSnapshot> BaggageLine::FreezeSince(
+    std::shared_ptr<const BaggageSnapshot> received) {
+  auto all = Freeze();
+  if (all == received || all == nullptr || received == nullptr) {
+    return all == received ? nullptr : all;
+  }
+  BaggageLine before;
+  before.base_ = std::move(received);
+  before.Parse();
+  if (before.base_ == nullptr) return all;
+  Parse();
+  InstanceList fresh;
+  for (const auto& instance : base_->instances_) {
+    const uint64_t id = instance->id.load(std::memory_order_acquire);
+    const auto same = [&](const std::shared_ptr<const Instance>& other) {
+      return other == instance || (id != 0 && other->id.load(std::memory_order_acquire) == id);
+    };
+    const InstanceList& known = before.base_->instances_;
+    if (std::none_of(known.begin(), known.end(), same)) fresh.push_back(instance);
+  }
+  Overflow overflow;
+  for (const uint64_t query : base_->overflow_.queries) {
+    if (!before.base_->overflow_.Has(query)) overflow.Add(query);
+  }
+  overflow.unknown = base_->overflow_.unknown && !before.base_->overflow_.unknown;
+  return BaggageSnapshot::Of(std::move(fresh), std::move(overflow));
+}
+
+bool BaggageLine::WhollyOurs(const std::shared_ptr<const Instance>& instance, long holders,
+                             const BranchName& other) const {
+  if (instance->origin == 0 || instance->id.load(std::memory_order_acquire) != 0) return false;
+  if (instance.use_count() > holders) return false;
+  const IntervalId& share = instance->stamp.id;
+  return (instance->origin == name_.origin && name_.stamp.id.Contains(share)) ||
+         (instance->origin == other.origin && other.stamp.id.Contains(share));
+}
+
+void BaggageLine::Fold(const Instance& instance) {
+  for (const PackedSlot& packed : instance.slots) {
+    ActiveSlot& active = Active(packed.query, packed.slot, packed.rule);
+    PackedTuples tuples;
+    if (PackedTuples::Decode(packed.rule, packed.payload, tuples))
+      active.tuples.Merge(active.rule, tuples);
+    active.bytes_at_most += packed.payload.size();
+  }
+}
+
+void BaggageLine::Join(std::shared_ptr<const BaggageSnapshot> other) {
+  if (other == nullptr || other == base_) return;
+  BaggageLine theirs(std::move(other));  // claims the name, if nobody went on from it
+  theirs.Parse();
+  if (theirs.base_ == nullptr) return;
+  Parse();
+  if (base_ == nullptr && active_.empty()) {
+    overflow_.Add(theirs.overflow_);
+    base_ = std::move(theirs.base_);
+    if (name_.origin == 0) name_ = std::move(theirs.name_);
+    return;
+  }
+  // A base that only this line holds is nobody's starting point any more: its half of the share comes back.
+  if (base_ != nullptr && base_.use_count() == 1) {
+    const std::lock_guard lock(base_->mutex_);
+    BranchName unclaimed = std::exchange(base_->unclaimed_, BranchName());
+    if (unclaimed.origin != 0 && unclaimed.origin == name_.origin)
+      name_.stamp.Join(unclaimed.stamp);
+  }
+  BranchName merged = theirs.name_;
+  if (name_.origin == 0) name_ = merged;
+  if (merged.origin == name_.origin && merged.origin != 0) name_.stamp.Join(merged.stamp);
+
+  const bool sole = base_ == nullptr || base_.use_count() == 1;
+  const bool sole_theirs = theirs.base_.use_count() == 1;
+  InstanceList all;
+  Overflow overflow = overflow_;
+  if (base_ != nullptr) {
+    all = base_->instances_;
+    overflow.Add(base_->overflow_);
+  }
+  overflow.Add(theirs.base_->overflow_);
+  std::vector<int> lists(all.size(), 1);  // in how many of the two lists it stands
+  for (const auto& instance : theirs.base_->instances_) {
+    const uint64_t id = instance->id.load(std::memory_order_acquire);
+    size_t at = 0;
+    while (at < all.size() && all[at] != instance &&
+           (id == 0 || all[at]->id.load(std::memory_order_acquire) != id)) {
+      ++at;
+    }
+    if (at == all.size()) {
+      all.push_back(instance);
+      lists.push_back(1);
+    } else {
+      ++lists[at];
+    }
+  }
+  InstanceList kept;
+  for (size_t i = 0; i < all.size(); ++i) {
+    // Held by `all`, and by the lists that nobody else holds.
+    const long holders = sole && sole_theirs ? 1 + lists[i] : 0;
+    if (WhollyOurs(all[i], holders, merged)) {
+      Fold(*all[i]);
+    } else {
+      kept.push_back(std::move(all[i]));
+    }
+  }
+  overflow_ = Overflow();
+  base_ = BaggageSnapshot::Of(std::move(kept), std::move(overflow));
+}
+
+}  // namespace wherefore::client

@@ -1,0 +1,152 @@
+// The baggage of one line of execution: of a request, on one thread at a time, between two places where it branches.
+//
+//   BaggageLine ── Freeze ─→ BaggageSnapshot ── travels (thread, process) ─→ BaggageLine of the receiver
+//
+// A line packs into its active instance. Freezing ends that instance: the snapshot holds it and all it was packed
+// upon, and whoever goes on from the snapshot, the line itself included, packs into another. So what one branch packs
+// is in no snapshot another branch came from, and merging two branches is the union of their instances.
+//
+// Names. Inside the process an instance is named by an interval tree clock (Pivot Tracing §5): the line's stamp when
+// it was packed. When lines rejoin, instances whose share of the interval lies in the joined share, that nobody else
+// holds and that never left the process, are folded into one. When an instance leaves the process it gets a random
+// 64-bit id, which is its name everywhere: copies made by hops that know nothing of this are the same instance.
+//
+// Nothing is decoded before a tuple is packed, unpacked or joined: a snapshot that only passes through keeps the text
+// it came as.
+//
+// A line is of one thread at a time. A snapshot is immutable to its holders, of which there may be many on any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "advice/packed_tuples.h"
+#include "client/baggage_wire.h"
+
+namespace wherefore::client {
+
+// Where a line's instances get their names: a stamp of the clock that began at `origin`.
+struct BranchName {
+  uint64_t origin = 0;  // 0: none yet
+  Stamp stamp;
+};
+
+class BaggageSnapshot {
+ public:
+  // As received; looked at when somebody needs to know.
+  static std::shared_ptr<const BaggageSnapshot> FromTexts(HeaderTexts texts);
+  static std::shared_ptr<const BaggageSnapshot> FromBytes(std::string bytes);
+  static std::shared_ptr<const BaggageSnapshot> Of(InstanceList instances, Overflow overflow);
+
+  // The bytes to travel. The same object every time, so that fan-out encodes once.
+  std::shared_ptr<const std::string> Bytes() const;
+  // Our members, in `room` bytes and so many members; queries that do not fit are left out, marked and counted.
+  HeaderTexts Header(size_t room, int members) const;
+
+ private:
+  friend class BaggageLine;
+  enum class Form : uint8_t { kTexts, kBytes, kInstances };
+
+  HeaderTexts Shrunk(size_t room, int members) const;
+
+  Form form_ = Form::kInstances;
+  HeaderTexts texts_;  // kTexts
+  InstanceList instances_;
+  Overflow overflow_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::shared_ptr<const std::string> bytes_;
+  mutable BranchName unclaimed_;  // for the first that goes on from here
+};
+
+// How much a query may pack, in one request.
+struct PackLimits {
+  uint32_t tuples = 256;
+  uint32_t bytes = 3000;
+};
+enum class PackResult : uint8_t { kPacked, kOverflowed };
+
+class BaggageLine {
+ public:
+  BaggageLine() = default;
+  explicit BaggageLine(std::shared_ptr<const BaggageSnapshot> base);
+
+  bool empty() const { return base_ == nullptr && active_.empty() && !overflow_.any(); }
+
+  // kOverflowed: the query is past its limits in this request: it is marked, and packs no more. Only the first mark is
+  // counted.
+  PackResult Pack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+                  const PackLimits& limits, int64_t time, std::string_view id,
+                  const wf::advice::Rows& rows);
+  // What was packed before, by this line and by all it has joined, merged.
+  wf::advice::PackedTuples Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
+  bool Overflowed(uint64_t query);
+
+  // Null when empty.
+  std::shared_ptr<const BaggageSnapshot> Freeze();
+  // The same for a line that ends here: its share of the clock goes with the snapshot.
+  std::shared_ptr<const BaggageSnapshot> Finish();
+  // The same without what was in `received`, which whoever sent that has anyway.
+  std::shared_ptr<const BaggageSnapshot> FreezeSince(
+      std::shared_ptr<const BaggageSnapshot> received);
+  void Join(std::shared_ptr<const BaggageSnapshot> other);
+
+  // For limits and reports: what the query holds here.
+  struct Held {
+    uint32_t tuples = 0;
+    size_t bytes = 0;
+  };
+  Held HeldBy(uint64_t query);
+  size_t instances();  // frozen ones
+
+ private:
+  struct ActiveSlot {
+    uint64_t query = 0;
+    uint32_t slot = 0;
+    wf::advice::Slot rule;
+    wf::advice::PackedTuples tuples;
+    size_t bytes_at_most = 0;  // encoded
+  };
+
+  void Parse();
+  ActiveSlot& Active(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
+  Held HeldByOthers(uint64_t query, const ActiveSlot& except) const;
+  bool PackBag(ActiveSlot& active, const PackLimits& limits, const wf::advice::Rows& rows);
+  bool PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time, std::string_view id,
+                 const wf::advice::Rows& rows);
+  bool Fits(const ActiveSlot& active, const PackLimits& limits,
+            const wf::advice::PackedTuples& tuples, size_t& bytes_at_most);
+  void DropOutdated(const ActiveSlot& active, const wf::advice::PackedTuples& kept);
+  void MarkOverflowed(uint64_t query);
+  std::shared_ptr<const Instance> EndActive();
+  void Fold(const Instance& instance);
+  bool WhollyOurs(const std::shared_ptr<const Instance>& instance, long holders,
+                  const BranchName& other) const;
+
+  std::shared_ptr<const BaggageSnapshot> base_;  // parsed once there is anything active
+  std::vector<ActiveSlot> active_;
+  Overflow overflow_;  // beyond the base's
+  BranchName name_;
+};
+
+// What happened to baggage in this process, since it started.
+struct BaggageCounts {
+  std::atomic<uint64_t> packed{0};      // tuples
+  std::atomic<uint64_t> rejected{0};    // received, and malformed
+  std::atomic<uint64_t> cut{0};         // received without its second member
+  std::atomic<uint64_t> overflowed{0};  // queries marked, in a request, because of their limits
+  std::atomic<uint64_t> unfitting{0};   // queries marked because the header had no room
+};
+BaggageCounts& Counts();
+
+// Marks of overflow by query since the last call, for whoever reports them.
+std::vector<std::pair<uint64_t, uint64_t>> TakeOverflowMarks();
+
+}  // namespace wherefore::client
