@@ -1,6 +1,6 @@
 #include "lang/query/events_file.h"
 
-#include "lang/query/query_testing.h"
+#include "lang/query/query_lab_test.h"
 
 namespace wf::query {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "lang/query/query_testing.h"
+#include "lang/query/query_lab_test.h"
 #include "lang/query/reference.h"
 
 namespace wf::query {

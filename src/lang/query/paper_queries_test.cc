@@ -1,5 +1,5 @@
 // Q1 to Q9 of the Pivot Tracing paper, verbatim, on an execution whose answers are known.
-#include "lang/query/query_testing.h"
+#include "lang/query/query_lab_test.h"
 
 namespace wf::query {
 namespace {

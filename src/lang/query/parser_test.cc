@@ -1,7 +1,7 @@
 // The grammar, and what is said about texts that are not in it.
 #include "lang/query/parser.h"
 
-#include "lang/query/query_testing.h"
+#include "lang/query/query_lab_test.h"
 
 namespace wf::query {
 namespace {

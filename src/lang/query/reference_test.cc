@@ -2,7 +2,7 @@
 #include "lang/query/reference.h"
 
 #include "advice/program.h"
-#include "lang/query/query_testing.h"
+#include "lang/query/query_lab_test.h"
 
 namespace wf::query {
 namespace {
