@@ -21,6 +21,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"resource", ArgumentUse::kNone, AnswerResource},
       {"feature", ArgumentUse::kRequired, AnswerFeature, BodyUse::kOptional},
       {"policies", ArgumentUse::kNone, AnswerPolicies},
+      {"query", ArgumentUse::kNone, AnswerQuery, BodyUse::kOptional},
   };
   return kinds;
 }

@@ -16,9 +16,12 @@ struct QueryRows {
   std::vector<advice::Tuple> rows;
   query::Cost cost;
   uint64_t events = 0, unknown_after = 0;  // of the input
+  // Of stored traces: how many were read whole and modeled, and edges of theirs that went in a circle.
+  std::optional<uint64_t> traces_modeled;
+  uint64_t dropped_edges = 0;
 };
 
-// {"columns","rows","cost","input"}
+// {"columns","rows","cost","input"}; of stored traces "input" also says how many traces were modeled.
 std::string QueryRowsJson(const QueryRows& answer);
 // A table for a terminal.
 std::string QueryRowsText(const QueryRows& answer);

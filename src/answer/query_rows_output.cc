@@ -29,7 +29,11 @@ std::string QueryRowsJson(const QueryRows& answer) {
   json.Field("baggage_bytes_max", answer.cost.baggage_bytes_max);
   json.Field("emitted", answer.cost.emitted).EndObject();
   json.Key("input").BeginObject().Field("events", answer.events);
-  json.Field("unknown_after", answer.unknown_after).EndObject().EndObject();
+  json.Field("unknown_after", answer.unknown_after);
+  if (answer.traces_modeled)
+    json.Field("traces_modeled", *answer.traces_modeled)
+        .Field("dropped_edges", answer.dropped_edges);
+  json.EndObject().EndObject();
   return json.Take();
 }
 

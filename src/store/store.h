@@ -99,10 +99,21 @@ struct ResourcePage {
   std::optional<ResourceCursor> next;  // set when there is more
 };
 
+// For a scan of columns instead of whole rows: what somebody wants to see. An engine leaves out what else it can, but
+// need not: other rows and attributes may come. Events that are no spans come whatever their names (`overlaps` is of
+// their time); spans without start or end always come.
+struct EventSelection {
+  std::vector<std::string> names;       // of spans, or of points in them
+  std::vector<std::string> attributes;  // keys, of the spans themselves
+  TimeRange overlaps;                   // some instant of the span lies in it
+};
+
 struct ScanOptions {
   TimeRange time;            // of the event's start
   TimeRange received;        // of its receipt
   size_t batch_rows = 4096;  // rows of one trace are never split over two batches
+  // Then only what it says is certain to be in a row; parents and links are not.
+  std::optional<EventSelection> select = std::nullopt;
 };
 
 // An engine's facts for `status` and /metrics.
@@ -197,7 +208,7 @@ class Store {
   virtual Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) = 0;
   virtual Result<ResourcePage> OnResource(const std::string& tenant,
                                           const ResourceQuery& query) = 0;
-  // Every distinct event, trace by trace within a batch; stops when `take` returns false.
+  // Every distinct event (of the selection), trace by trace within a batch; stops when `take` returns false.
   using Take = std::function<bool(EventBatch)>;
   virtual Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) = 0;
 

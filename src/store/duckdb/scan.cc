@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "store/duckdb/scan_columns.h"
 #include "store/duckdb/store_impl.h"
 #include "store/summary.h"
 
@@ -111,12 +112,14 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
       continue;
     WF_ASSIGN(auto connection, Borrow());
     WF_ASSIGN(auto dictionary, DictionaryOf(*segment));
-    RowDecoder decoder(*segment, std::move(dictionary));
+    const ScanColumns columns = ChooseColumns(*segment, *dictionary, options);
+    if (columns.nothing) continue;
+    RowDecoder decoder(*segment, std::move(dictionary), columns.columns);
     for (uint64_t row = 0; row < segment->rows; row += kRowsPerRead) {
-      WF_ASSIGN(auto result,
-                connection->Query(fmt::format("SELECT {} FROM {} WHERE rowid >= {} AND rowid < {}",
-                                              segment->select_list(), segment->table(), row,
-                                              row + kRowsPerRead)));
+      WF_ASSIGN(auto result, connection->Query(fmt::format(
+                                 "SELECT {} FROM {} WHERE rowid >= {} AND rowid < {}{}",
+                                 segment->select_list(columns.columns), segment->table(), row,
+                                 row + kRowsPerRead, columns.condition)));
       while (duck::Chunk chunk = result.Next())
         WF_TRY(decoder.Add(chunk, [](TraceId) { return true; }));
       if (const auto whole = decoder.TakeWholeTraces()) {

@@ -1,0 +1,24 @@
+// `query --stored` and GET /api/v1/query: a query over stored traces.
+#include "answer/query_answer.h"
+
+#include "answer/answer.h"
+#include "answer/dataset_answer.h"
+#include "answer/stored_query.h"
+#include "lang/query/parser.h"
+
+namespace wf {
+
+Result<Answer> AnswerQuery(const AnswerContext& context, const Question& question) {
+  const Params& params = question.params;
+  WF_TRY(params.Check({"q", "since", "until", "format"}));
+  const std::string text = question.body.empty() ? params.Get("q").value_or("") : question.body;
+  if (text.empty())
+    return BadInput("query: there is no query",
+                    "q=From x In TRACEPOINT Select COUNT; docs/QUERY.md describes the language");
+  WF_ASSIGN(const auto query, query::ParseQuery(text));
+  WF_ASSIGN(const TimeRange from, ParseTimeRange(params, context.now));
+  WF_ASSIGN(const QueryRows rows, RunStoredQuery(context.store, context.tenant, *query, from));
+  return WantsText(question) ? TextAnswer(QueryRowsText(rows)) : JsonAnswer(QueryRowsJson(rows));
+}
+
+}  // namespace wf

@@ -1,0 +1,31 @@
+// A query without Join, sub-queries included: every event is answered by itself, whatever happened before it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lang/query/row_builder.h"
+
+namespace wf::query {
+
+class LocalQuery {
+ public:
+  static bool Possible(const Query& query);
+  LocalQuery(const Query& query,
+             RowBuilder& rows);  // both borrowed; Possible; `rows` of this query
+
+  // What the innermost From reads: of which tracepoints, which variables.
+  const std::vector<std::string>& tracepoints() const { return from_->source.tracepoints; }
+  const std::vector<std::string>& variables() const { return from_->columns; }
+
+  // One event of these tracepoints, by the values of the variables.
+  void Add(int64_t time, const advice::Tuple& values);
+
+ private:
+  const Alias* from_ = nullptr;
+  std::vector<RowBuilder> inner_;  // of the sub-queries, the innermost first
+  RowBuilder& rows_;
+};
+
+}  // namespace wf::query
