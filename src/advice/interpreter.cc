@@ -19,6 +19,7 @@ Value Clean(Value value) {
 
 class Flight {
  public:
+  explicit Flight(size_t max_tuples) : max_tuples_(max_tuples) {}
   size_t size() const { return count_; }
   const Value* tuple(size_t i) const { return values_.data() + i * width_; }
   size_t width() const { return width_; }
@@ -58,7 +59,7 @@ class Flight {
 
   bool Unpack(Rows rows) {
     const size_t joined = count_ * rows.size();
-    if (rows.size() != 0 && count_ > kMaxTuplesPerEvent / rows.size()) return false;
+    if (rows.size() != 0 && count_ > max_tuples_ / rows.size()) return false;
     std::vector<Value> values;
     std::vector<uint32_t> origins;
     values.reserve(joined * (width_ + rows.width()));
@@ -112,7 +113,7 @@ class Flight {
 
   // Every tuple so far with every element.
   bool AddList(const List& list) {
-    if (!list.empty() && count_ > kMaxTuplesPerEvent / list.size()) return false;
+    if (!list.empty() && count_ > max_tuples_ / list.size()) return false;
     std::vector<Value> values;
     values.reserve(count_ * list.size() * (width_ + 1));
     for (size_t i = 0; i < count_; ++i) {
@@ -143,6 +144,7 @@ class Flight {
     return rows.states(origins_[i * slots_.size() + carried.unpack]) + carried.state;
   }
 
+  size_t max_tuples_;
   size_t width_ = 0, count_ = 0;
   std::vector<Value> values_;
   std::vector<Rows> slots_;
@@ -172,8 +174,8 @@ bool Names(const Advice& advice, std::string_view tracepoint) {
 
 // False: too many tuples.
 bool Run(const Program& program, const Advice& advice, const Event& event, Baggage& baggage,
-         std::vector<Ending>& endings) {
-  Flight flight;
+         size_t max_tuples, std::vector<Ending>& endings) {
+  Flight flight(max_tuples);
   for (const Step& step : advice.steps) {
     if (const auto* observe = std::get_if<Observe>(&step)) {
       if (!flight.Observe(observe->variables, event)) return false;
@@ -215,11 +217,12 @@ Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples pac
 }
 
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
-               Baggage& baggage, Emitter& emitter) {
+               Baggage& baggage, Emitter& emitter, size_t max_tuples) {
   try {
     std::vector<Ending> endings;
     for (const Advice& advice : program.advice) {
-      if (Names(advice, tracepoint) && !Run(program, advice, event, baggage, endings)) return false;
+      if (Names(advice, tracepoint) && !Run(program, advice, event, baggage, max_tuples, endings))
+        return false;
     }
     for (Ending& ending : endings) {
       if (const auto* pack = std::get_if<Pack>(ending.step)) {

@@ -41,11 +41,13 @@ class Emitter {
 };
 
 // Runs every advice of `program` that names `tracepoint`. All unpack before any packs, so an event never joins itself.
-// Past kMaxTuplesPerEvent tuples it stops and returns false (the event is counted as overflowed): nothing is packed
+// Past `max_tuples` tuples in flight it stops and returns false (the event is counted as overflowed): nothing is packed
 // and nothing emitted then.
 inline constexpr size_t kMaxTuplesPerEvent = 100'000;
+inline constexpr size_t kUnlimitedTuples =
+    static_cast<size_t>(-1);  // where the host's process is our own
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
-               Baggage& baggage, Emitter& emitter);
+               Baggage& baggage, Emitter& emitter, size_t max_tuples = kMaxTuplesPerEvent);
 
 // What an Unpack step makes of a slot: its rows, or, of an aggregated sub-query, its groups finished.
 Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples packed);

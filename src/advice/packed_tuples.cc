@@ -34,6 +34,11 @@ size_t PackedTuples::Find(const Value* columns, uint64_t& hash) {
       hash, [&](size_t row) { return IdenticalColumns(rows_.columns(row), columns, width); });
 }
 
+bool PackedTuples::Contains(const Value* columns) {
+  uint64_t hash = 0;
+  return Find(columns, hash) != RowIndex::npos;
+}
+
 void PackedTuples::Add(const Slot& slot, const Rows& rows) {
   Shape(slot);
   if (rows.width() != rows_.width() || rows.state_width() != rows_.state_width()) return;

@@ -41,6 +41,9 @@ class PackedTuples {
 
   void Merge(const Slot& slot, const PackedTuples& other);
 
+  // kAll: whether there is a row of these columns. (Not const: it may build the index.)
+  bool Contains(const Value* columns);
+
   const Rows& rows() const {
     return rows_;
   }  // kAll: the bag; else all rows of all events, in the order of events()
