@@ -1,6 +1,9 @@
 #include "lang/query/plans.h"
 
+#include "lang/query/compile.h"
+#include "lang/query/plan_emit.h"
 #include "lang/query/reference.h"
+#include "lang/query/rewrite.h"
 
 namespace wf::query {
 
@@ -14,11 +17,19 @@ Result<Plan> PlanByName(std::string_view name) {
 }
 
 Result<PlanRun> RunPlan(Plan plan, const Query& query, const Execution& execution) {
-  (void)plan;
-  PlanRun run;
-  run.rows = EvaluateReference(query, execution);
-  run.cost.emitted = run.rows.size();
-  return run;
+  if (plan == Plan::kReference) {
+    PlanRun run;
+    run.rows = EvaluateReference(query, execution);
+    run.cost.emitted = run.rows.size();
+    return run;
+  }
+  if (plan == Plan::kAdvice) {
+    WF_ASSIGN(const Compiled compiled, Compile(query));
+    return RunAdvicePlan(compiled.program, execution);
+  }
+  WF_ASSIGN(const Compiled compiled, Rewrite(query));
+  return plan == Plan::kEmit ? RunEmitPlan(compiled.program, execution)
+                             : RunAdvicePlan(compiled.program, execution);
 }
 
 }  // namespace wf::query

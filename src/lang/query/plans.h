@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "lang/query/ast.h"
 #include "lang/query/execution.h"
-#include "lang/query/rows_json.h"
+#include "lang/query/plan_advice.h"
 
 namespace wf::query {
 
@@ -21,11 +21,6 @@ enum class Plan : uint8_t {
 
 // "" is the default: rewritten.
 Result<Plan> PlanByName(std::string_view name);
-
-struct PlanRun {
-  std::vector<advice::Tuple> rows;  // in the order of answers
-  Cost cost;
-};
 
 Result<PlanRun> RunPlan(Plan plan, const Query& query, const Execution& execution);
 
