@@ -84,8 +84,21 @@ class BlockWriter {
 
 void BlockWriter::WriteFilters(uint32_t id, size_t unpacked, const Layout& layout,
                                advice::Advice& to) {
-  for (const TermId term : plan_.nodes[id].filters[unpacked])
-    to.steps.emplace_back(advice::Filter{LowerTerm(block_.terms, term, layout.Find())});
+  // One step each, as a reader expects; of very many the rest are joined, because an advice has only so many steps.
+  constexpr size_t kSeparate = 16;
+  const std::vector<TermId>& filters = plan_.nodes[id].filters[unpacked];
+  Expression joined;
+  for (size_t i = 0; i < filters.size(); ++i) {
+    Expression condition;
+    const bool fits = i >= kSeparate && !joined.code.empty() &&
+                      joined.code.size() + block_.terms[filters[i]].size + 1 <= kMaxExpressionSize;
+    if (fits) condition = std::move(joined);
+    AppendTerm(block_.terms, filters[i], layout.Find(), condition);
+    if (fits) condition.code.push_back({advice::Op::kAnd, 0});
+    if (fits) to.steps.pop_back();
+    joined = condition;
+    to.steps.emplace_back(advice::Filter{std::move(condition)});
+  }
 }
 
 // Observes, unpacks and filters; children's advice is written first.
