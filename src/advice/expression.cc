@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "advice/wire.h"
+
 namespace wf::advice {
 namespace {
 
@@ -20,6 +22,7 @@ int Arity(Op op) {
     case Op::kUpper:
     case Op::kLength:
     case Op::kHas:
+    case Op::kSize:
       return 1;
     default:
       return 2;
@@ -135,6 +138,14 @@ Value Compute(Op op, const Value& a) {
     }
     case Op::kHas:
       return !a.null();
+    case Op::kSize: {
+      std::string bytes;
+      StringTable strings;
+      Writer out(bytes);
+      WriteValue(a, out, strings);
+      out.Finish();
+      return static_cast<int64_t>(bytes.size());
+    }
     default:
       return Null();
   }
@@ -212,7 +223,7 @@ bool IsTrue(const Expression& expression, const Value* columns, size_t count) {
 bool Valid(const Expression& expression, size_t columns) {
   size_t depth = 0;
   for (const Instruction& step : expression.code) {
-    if (step.op > Op::kHas) return false;
+    if (step.op > Op::kSize) return false;
     if (step.op == Op::kColumn && step.operand >= columns) return false;
     if (step.op == Op::kConstant && step.operand >= expression.constants.size()) return false;
     const auto arity = static_cast<size_t>(Arity(step.op));

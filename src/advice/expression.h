@@ -35,6 +35,7 @@ enum class Op : uint8_t {
   kEndsWith,
   kBucket,
   kHas,
+  kSize,  // bytes the value takes in baggage; only the counting form of a query asks
 };
 
 struct Instruction {

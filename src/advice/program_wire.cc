@@ -169,7 +169,7 @@ class ProgramReader {
     Repeat([&] {
       Instruction step;
       const uint8_t op = in_.Byte();
-      if (op > static_cast<uint8_t>(Op::kHas)) return in_.Fail();
+      if (op > static_cast<uint8_t>(Op::kSize)) return in_.Fail();
       step.op = static_cast<Op>(op);
       if (step.op == Op::kConstant || step.op == Op::kColumn) step.operand = Number();
       expression.code.push_back(step);

@@ -107,6 +107,8 @@ TEST(Expression, Functions) {
   EXPECT_TRUE(Call(Op::kEndsWith, {S("c"), I(1)}).null());
   EXPECT_TRUE(Is(Call(Op::kHas, {Value()}), false));
   EXPECT_TRUE(Is(Call(Op::kHas, {Value(false)}), true));
+  EXPECT_TRUE(Is(Call(Op::kSize, {Value()}), int64_t{1}));
+  EXPECT_TRUE(Is(Call(Op::kSize, {Value(std::string("data-node"))}), int64_t{10}));
 }
 
 TEST(Expression, BucketRoundsDown) {
