@@ -242,6 +242,12 @@ void BlockWriter::WriteEmitting() {
 
 }  // namespace
 
+Expression LowerOwn(const Block& block, uint32_t node, TermId term) {
+  Layout layout;
+  for (const TermId variable : block.nodes[node].terms) layout.Append(variable);
+  return LowerTerm(block.terms, term, layout.Find());
+}
+
 Result<Compiled> BuildAdvice(const Query& query, const Block& block, const BlockPlan& plan) {
   Compiled compiled;
   BlockWriter(block, plan, compiled).WriteEmitting();

@@ -8,6 +8,9 @@
 
 namespace wf::query {
 
+// A term that reads nothing but what `node` observes, over those variables.
+advice::Expression LowerOwn(const Block& block, uint32_t node, TermId term);
+
 Result<Compiled> BuildAdvice(const Query& query, const Block& block, const BlockPlan& plan);
 
 }  // namespace wf::query

@@ -37,4 +37,7 @@ struct BlockPlan {
   std::vector<std::unique_ptr<BlockPlan>> groups;  // of each node that has a block
 };
 
+// The plan that rewrite.h promises. Conditions on the keys of aggregated sub-queries are moved into their blocks.
+BlockPlan PlanRewritten(Block& block);
+
 }  // namespace wf::query

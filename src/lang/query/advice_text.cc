@@ -71,6 +71,8 @@ OpText Describe(Op op) {
       return {"Bucket", kAtom, 2};
     case Op::kHas:
       return {"Has", kAtom, 1};
+    case Op::kSize:
+      return {"Size", kAtom, 1};
     case Op::kConstant:
     case Op::kColumn:
       break;

@@ -24,6 +24,11 @@ inline constexpr size_t kMaxAdvice = 100;
 // Instructions of one expression, after the columns of sub-queries have been written out.
 inline constexpr size_t kMaxExpressionSize = 4096;
 
+// About what surrounds a query's slots in baggage: version, instance id, query id, counts and lengths.
+inline constexpr size_t kBaggageFrameBytes = 24;
+// … and one slot of it.
+inline constexpr size_t kSlotFrameBytes = 2;
+
 // BadInput if the query would become larger than advice may be.
 Result<Compiled> Compile(const Query& query);
 

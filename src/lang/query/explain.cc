@@ -12,9 +12,6 @@
 namespace wf::query {
 namespace {
 
-// What surrounds the slots of a query in baggage: version, instance id, query id, counts and lengths.
-constexpr size_t kFrameBytes = 24;
-
 // Different from tuple to tuple, as the columns of different groups are.
 void AddExample(const advice::Slot& slot, size_t number, advice::Rows& rows) {
   for (uint32_t i = 0; i < slot.columns; ++i)
@@ -110,7 +107,7 @@ ExplainedPlan ExplainPlan(const Compiled& compiled) {
     one.bytes = EncodedSize(slot, one.tuples);
     one.bytes_per_tuple = EncodedSize(slot, one.tuples + 1) - one.bytes;
     plan.tuples += one.tuples;
-    plan.bytes += one.bytes + (plan.slots.empty() ? kFrameBytes : 2);
+    plan.bytes += one.bytes + kSlotFrameBytes + (plan.slots.empty() ? kBaggageFrameBytes : 0);
     plan.slots.push_back(std::move(one));
   }
   return plan;

@@ -49,6 +49,9 @@ class IdealRun : private advice::Baggage, private advice::Emitter {
   std::vector<advice::Tuple> Rows() const { return results_.Rows(); }
   size_t tuples_max() const { return tuples_max_; }  // the most that was in baggage after any event
   size_t tuples_max(uint32_t slot) const { return slot_max_.at(slot); }
+  size_t arriving_max() const {
+    return arriving_max_;
+  }  // … that an event which emitted found there
   bool complete() const { return complete_; }
 
  private:
@@ -96,7 +99,13 @@ class IdealRun : private advice::Baggage, private advice::Emitter {
     }
     packed_[now_].push_back(std::move(packed));
   }
-  void EmitTuples(const advice::Program&, advice::Rows rows) override { results_.Add(rows); }
+  void EmitTuples(const advice::Program&, advice::Rows rows) override {
+    results_.Add(rows);
+    size_t tuples = 0;
+    for (uint32_t slot = 0; slot < program_.slots.size(); ++slot)
+      tuples += Visible(slot, now_, false).tuple_count();
+    if (!rows.empty()) arriving_max_ = std::max(arriving_max_, tuples);
+  }
 
   const advice::Program& program_;
   const Execution& execution_;
@@ -105,7 +114,7 @@ class IdealRun : private advice::Baggage, private advice::Emitter {
   std::map<uint32_t, std::vector<Packed>> packed_;
   std::map<uint32_t, size_t> slot_max_;
   uint32_t now_ = 0;
-  size_t tuples_max_ = 0;
+  size_t tuples_max_ = 0, arriving_max_ = 0;
   bool complete_ = true;
 };
 

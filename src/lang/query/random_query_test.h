@@ -145,7 +145,8 @@ class RandomQuery {
       made.text += " Join " + name + " In " + source.text + " On " + name + " -> " + on.name;
       aliases.push_back({name, source.columns, !source.grouped});
     }
-    for (int wheres = Pick(4) - 1; wheres > 0; --wheres) made.text += " Where " + Condition(aliases, 2);
+    for (int wheres = Pick(4) - 1; wheres > 0; --wheres)
+      made.text += " Where " + Condition(aliases, 2);
     if (rank == Rank::kOuter && Pick(6) == 0) made.text += " Window 5ns";
     const std::string expression_key = Expr(aliases, 1);
     std::vector<std::string> items;

@@ -258,10 +258,14 @@ BlockPlan Rewriter::Run() {
 
 }  // namespace
 
+BlockPlan PlanRewritten(Block& block) {
+  const std::vector<bool> all(block.select.size(), true);
+  return Rewriter(block, all).Run();
+}
+
 Result<Compiled> Rewrite(const Query& query) {
   WF_ASSIGN(const auto block, BuildJoinTree(query));
-  const std::vector<bool> all(block->select.size(), true);
-  return BuildAdvice(query, *block, Rewriter(*block, all).Run());
+  return BuildAdvice(query, *block, PlanRewritten(*block));
 }
 
 }  // namespace wf::query
