@@ -96,23 +96,28 @@ void RowBuilder::Add(int64_t time, const advice::Tuple& combined) {
   if (query_.window_ns) key.push_back(WindowOf(query_, time));
   for (const advice::Expression& expression : keys_)
     key.push_back(advice::Evaluate(expression, combined));
-  auto [group, fresh] = groups_.try_emplace(std::move(key));
-  if (fresh)
+  auto [at, fresh] = groups_.try_emplace(key);
+  Group& group = at->second;
+  if (fresh) {
+    group.shown = key;
     for (const AggregateCall& call : query_.aggregates)
-      group->second.emplace_back(call.aggregate.kind);
+      group.states.emplace_back(call.aggregate.kind);
+  }
+  for (size_t i = 0; i < key.size(); ++i)
+    group.shown[i] = advice::Value(advice::ShownKey(group.shown[i], key[i]));
   for (size_t i = 0; i < arguments_.size(); ++i)
-    group->second[i].Add(advice::Evaluate(arguments_[i], combined), 1);
+    group.states[i].Add(advice::Evaluate(arguments_[i], combined), 1);
 }
 
 std::vector<advice::Tuple> RowBuilder::Rows() const {
   if (!query_.grouped) return rows_;
   std::vector<advice::Tuple> rows;
-  for (const auto& [key, states] : groups_) {
-    advice::Tuple columns = key;
-    for (size_t i = 0; i < states.size(); ++i)
-      columns.push_back(states[i].Finish(query_.aggregates[i].aggregate));
+  for (const auto& [key, group] : groups_) {
+    advice::Tuple columns = group.shown;
+    for (size_t i = 0; i < group.states.size(); ++i)
+      columns.push_back(group.states[i].Finish(query_.aggregates[i].aggregate));
     advice::Tuple row;
-    if (query_.window_ns) row.push_back(key.front());
+    if (query_.window_ns) row.push_back(group.shown.front());
     for (const advice::Expression& expression : select_)
       row.push_back(advice::Evaluate(expression, columns));
     rows.push_back(std::move(row));

@@ -40,12 +40,17 @@ class RowBuilder {
     bool operator()(const advice::Tuple& a, const advice::Tuple& b) const;
   };
 
+  struct Group {
+    advice::Tuple shown;  // 1 and 1.0 are one key: which is shown must not depend on which came first
+    std::vector<advice::AggregateState> states;
+  };
+
   const Query& query_;
   std::vector<advice::Expression> where_, select_, keys_, arguments_;
   uint64_t tuples_ = 0;
   std::vector<advice::Tuple> rows_;
   // The window is the first key.
-  std::map<advice::Tuple, std::vector<advice::AggregateState>, Less> groups_;
+  std::map<advice::Tuple, Group, Less> groups_;
 };
 
 }  // namespace wf::query
