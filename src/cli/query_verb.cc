@@ -10,6 +10,7 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/query/events_file.h"
+#include "lang/query/explain.h"
 #include "lang/query/parser.h"
 #include "lang/query/plans.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 struct QueryFlags {
   std::string query, events, plan, since, until;
-  bool stored = false;
+  bool stored = false, explain = false;
 };
 
 // What is not an error, but hardly meant.
@@ -72,6 +73,14 @@ Status QueryStored(const QueryFlags& flags, const CommonFlags& common) {
   return Print(answer.body);
 }
 
+// Nothing is run: what the query would do, and what it would make requests carry.
+Status ExplainQuery(const QueryFlags& flags, const CommonFlags& common) {
+  WF_ASSIGN(const auto parsed, query::ParseQuery(flags.query));
+  WF_ASSIGN(const query::Explanation explanation, query::Explain(*parsed));
+  return Print(common.format == "json" ? query::ExplanationJson(explanation) + "\n"
+                                       : query::ExplanationText(explanation));
+}
+
 }  // namespace
 
 Verb AddQuery(CLI::App& root) {
@@ -90,7 +99,11 @@ Verb AddQuery(CLI::App& root) {
   app.add_option("--since", flags->since,
                  "--stored: From events from this time on: 1h back from now, RFC 3339, or Unix ns");
   app.add_option("--until", flags->until, "--stored: … before this time");
+  app.add_flag("--explain", flags->explain,
+               "run nothing: print the advice before and after rewriting, and about how many bytes "
+               "of baggage a request will carry");
   verb.run = [flags, common = verb.common]() -> Status {
+    if (flags->explain) return ExplainQuery(*flags, *common);
     if (!flags->events.empty()) return QueryEvents(*flags, *common);
     if (flags->stored) return QueryStored(*flags, *common);
     return BadInput("query: over what?", "give --events FILE or --stored");
