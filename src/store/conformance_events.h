@@ -311,6 +311,71 @@ TEST_P(StoreConformance, ScanGivesEachEventOnceAndWholeTraces) {
                   .ok());
 }
 
+// A scan of columns may give more than it was asked for, never less: every row and attribute of the selection.
+TEST_P(StoreConformance, ScanOfASelectionHasAllOfIt) {
+  std::mt19937_64 random(11);
+  const std::vector<std::string> names = {"buy", "load", "idle", "pay"};
+  std::set<std::pair<uint64_t, uint64_t>> want, overlapping;
+  const TimeRange time{kT0 + 400, kT0 + 600};
+  for (int part = 0; part < 3; ++part) {
+    BatchBuilder b;
+    for (uint64_t t = 0; t < 40; ++t) {
+      if (t % 5 != 0 && static_cast<int>(t % 3) != part) continue;
+      for (uint64_t s = 0; s < 4; ++s) {
+        const uint64_t id = static_cast<uint64_t>(part) * 100 + s + 1;
+        const std::string& name = names[random() % names.size()];
+        const Nanos start = kT0 + static_cast<Nanos>(random() % 1000);
+        const auto duration = static_cast<Nanos>(random() % 200);
+        b.Span(T(t), id, s == 0 ? 0 : id - 1, start, duration, name);
+        b.Text("user", "u" + std::to_string(id)).Int("size", static_cast<int64_t>(id));
+        for (uint64_t n = 0; n < random() % 12; ++n) b.Text("k" + std::to_string(n), "v");
+        bool wanted = name == "buy";
+        if (random() % 6 == 0) {
+          EventBatch& batch = b.batch();
+          PackedPoint point;
+          point.time_ns = start;
+          point.name = batch.strings.Intern("miss");
+          PutPoint(point, batch.bytes);
+          batch.EndPoints();
+          wanted = true;
+        }
+        if (random() % 10 == 0) {
+          b.batch().marks.back() = kHasStart;
+          b.batch().end_ns.back() = 0;
+          wanted = true;
+          overlapping.insert({t, id});
+        } else if (wanted && start < time.until && start + duration >= time.from) {
+          overlapping.insert({t, id});
+        }
+        if (wanted) want.insert({t, id});
+      }
+    }
+    Append(b.Take());
+    if (part < 2) Flush();
+  }
+  for (const bool narrow : {false, true}) {
+    ScanOptions options;
+    options.select = EventSelection{{"buy", "miss", "nowhere"}, {"user", "size", "none"}, {}};
+    if (narrow) options.select->overlaps = time;
+    std::set<std::pair<uint64_t, uint64_t>> missing = narrow ? overlapping : want;
+    const Status status = store_->Scan("default", options, [&](const EventBatch& batch) {
+      for (size_t row = 0; row < batch.size(); ++row) {
+        if (missing.erase({batch.trace_lo[row], batch.id1[row]}) == 0) continue;
+        std::map<std::string, std::string> attributes;
+        AttributeReader reader(batch.attrs(row));
+        uint32_t key = 0;
+        for (Value value; reader.Next(key, value);)
+          attributes[std::string(batch.str(key))] = ValueText(value);
+        EXPECT_EQ(attributes["user"], "u" + std::to_string(batch.id1[row]));
+        EXPECT_EQ(attributes["size"], std::to_string(batch.id1[row]));
+      }
+      return true;
+    });
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_TRUE(missing.empty()) << missing.size() << " rows did not come";
+  }
+}
+
 TEST_P(StoreConformance, MessagesAndAttachmentsAreKeptOnce) {
   const std::vector<Message> messages = {{5, "CALL", "a", "b", "1", "thread=7 conn=x"},
                                          {7, "RET", "b", "a", "1"},
