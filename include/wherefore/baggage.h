@@ -43,7 +43,6 @@ WHEREFORE_API void join_baggage(std::string_view bytes);
 WHEREFORE_API void join_baggage_header(std::string_view header);
 
 struct BaggageStats {
-  uint64_t packed = 0;      // tuples
   uint64_t rejected = 0;    // received, and malformed
   uint64_t cut = 0;         // received without its second member: lost on the way
   uint64_t overflowed = 0;  // queries that passed their limits in a request

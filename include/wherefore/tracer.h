@@ -240,6 +240,8 @@ class WHEREFORE_API Block {
   void EndAt(int64_t unix_ns);
 
  private:
+  friend class RpcCall;
+  friend class RpcHandler;
   enum class Outcome : uint8_t { kUnset = 0, kOk = 1, kError = 2 };  // OTLP's numbers
   enum class Phase : uint8_t {
     kInert,
@@ -247,6 +249,8 @@ class WHEREFORE_API Block {
     kRecording
   };  // kAttached: only the context is ours
 
+  // context() but for the baggage of this thread; `here`: that is the block's.
+  RequestContext PeekContext(bool& here) const;
   void Begin(Tracer& tracer, std::string_view name, BlockKind kind);
   void Begin(Tracer& tracer, std::string_view name, BlockOptions options);
   void BeginRecorded(std::string_view name, const BlockOptions& options, RequestContext own,

@@ -16,8 +16,8 @@ void set_baggage_exchange(BaggageExchange exchange) {
 std::string serialize_baggage() {
   if (!client::ExchangesBaggage()) return {};
   try {
-    const auto snapshot = client::FreezeCurrent();
-    return snapshot == nullptr ? std::string() : *snapshot->Bytes();
+    client::BaggageLine* const line = client::CurrentBaggageIfAny();
+    return line == nullptr ? std::string() : line->Serialize();
   } catch (...) {  // out of memory: the request goes without
     return {};
   }
@@ -44,7 +44,6 @@ void join_baggage_header(std::string_view header) {
 BaggageStats baggage_stats() {
   const client::BaggageCounts& counts = client::Counts();
   BaggageStats stats;
-  stats.packed = counts.packed.load(std::memory_order_relaxed);
   stats.rejected = counts.rejected.load(std::memory_order_relaxed);
   stats.cut = counts.cut.load(std::memory_order_relaxed);
   stats.overflowed = counts.overflowed.load(std::memory_order_relaxed);

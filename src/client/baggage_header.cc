@@ -121,7 +121,10 @@ std::shared_ptr<const BaggageSnapshot> TakeOwnMembers(std::string& header) {
   return BaggageSnapshot::FromTexts(std::move(texts));
 }
 
-std::string WithOwnMembers(const std::string& others, const BaggageSnapshot* baggage) {
+namespace {
+
+template <typename Baggage>
+std::string Compose(const std::string& others, Baggage* baggage) {
   if (baggage == nullptr || !ExchangesBaggage()) return others;
   int members = others.empty() ? 0 : 1;
   for (const char c : others) members += c == ',';
@@ -136,6 +139,15 @@ std::string WithOwnMembers(const std::string& others, const BaggageSnapshot* bag
   if (!own.second.empty())
     header.append(",").append(kBaggageMember2).append("=").append(own.second);
   return header;
+}
+
+}  // namespace
+
+std::string WithOwnMembers(const std::string& others, const BaggageSnapshot* baggage) {
+  return Compose(others, baggage);
+}
+std::string WithOwnMembers(const std::string& others, BaggageLine* baggage) {
+  return Compose(others, baggage);
 }
 
 }  // namespace wherefore::client

@@ -21,5 +21,6 @@ std::string PercentEncode(std::string_view text);
 std::shared_ptr<const BaggageSnapshot> TakeOwnMembers(std::string& header);
 // Puts them behind everybody else's, as far as there is room. `baggage` may be null.
 std::string WithOwnMembers(const std::string& others, const BaggageSnapshot* baggage);
+std::string WithOwnMembers(const std::string& others, BaggageLine* baggage);
 
 }  // namespace wherefore::client

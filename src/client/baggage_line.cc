@@ -1,6 +1,7 @@
 #include "client/baggage_line.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace wherefore::client {
@@ -38,6 +39,7 @@ void NoteOverflow(uint64_t query) {
   if (marks.by_query.size() < kMostMarked) marks.by_query.emplace_back(query, 1);
 }
 
+constexpr size_t kHeadAtMost = 5;  // of a bag
 // No more than this; what holds states of aggregates is told by encoding it.
 size_t BytesAtMost(const Rows& rows) {
   size_t bytes = 16;
@@ -117,7 +119,13 @@ HeaderTexts BaggageSnapshot::Header(size_t room, int members) const {
 HeaderTexts BaggageSnapshot::Shrunk(size_t room, int members) const {
   InstanceList instances = instances_;
   Overflow overflow = overflow_;
-  if (form_ != Form::kInstances && !DecodeBaggage(Bytes(), instances, overflow)) return {};
+  if (form_ != Form::kInstances) {
+    const auto bytes = Bytes();
+    BaggageView view;
+    if (ReadBaggage(*bytes, view) != BaggageRead::kWhole) return {};
+    instances = ToInstances(view, bytes);
+    overflow = OverflowOf(view);
+  }
   const size_t fit = BytesThatFit(room, members);
   while (true) {
     std::vector<std::pair<uint64_t, size_t>> sizes;
@@ -167,19 +175,74 @@ BaggageLine::BaggageLine(std::shared_ptr<const BaggageSnapshot> base) : base_(st
   name_ = std::exchange(base_->unclaimed_, BranchName());
 }
 
-// From here on the base has instances. What cannot be read is as if it had not come.
-void BaggageLine::Parse() {
-  if (base_ == nullptr || base_->form_ == BaggageSnapshot::Form::kInstances) return;
-  auto parsed = std::make_shared<BaggageSnapshot>();
-  const auto bytes = base_->Bytes();
-  if (!DecodeBaggage(bytes, parsed->instances_, parsed->overflow_)) {
+// From here on the base can be looked into. What cannot be read is as if it had not come.
+void BaggageLine::Read() {
+  if (read_ || base_ == nullptr) return;
+  read_ = true;
+  if (base_->form_ == BaggageSnapshot::Form::kInstances) return;
+  bytes_ = base_->Bytes();
+  const BaggageRead read = ReadBaggage(*bytes_, view_);
+  if (read == BaggageRead::kWhole) return;
+  base_ = nullptr;
+  bytes_ = nullptr;
+  if (read == BaggageRead::kCut) {
+    overflow_.unknown = true;
+    Counts().cut.fetch_add(1, kRelaxed);
+  } else {
     Counts().rejected.fetch_add(1, kRelaxed);
-    base_ = nullptr;
+  }
+}
+
+// From here on the base has instances, or there is none.
+void BaggageLine::MakeInstances() {
+  Read();
+  if (base_ == nullptr || bytes_ == nullptr) return;
+  auto made = std::make_shared<BaggageSnapshot>();
+  made->instances_ = ToInstances(view_, bytes_);
+  made->overflow_ = OverflowOf(view_);
+  made->bytes_ = std::move(bytes_);
+  base_ = std::move(made);
+  bytes_ = nullptr;
+}
+
+template <typename Use>
+void BaggageLine::ForEachFrozenSlot(Use use) const {
+  if (base_ == nullptr) return;
+  if (bytes_ != nullptr && view_.slots <= BaggageView::kNoted) {
+    for (size_t i = 0; i < view_.slots; ++i) {
+      const SlotView& slot = view_.noted[i];
+      use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+    }
     return;
   }
-  if (parsed->instances_.empty() && parsed->overflow_.unknown) Counts().cut.fetch_add(1, kRelaxed);
-  parsed->bytes_ = bytes;
-  base_ = std::move(parsed);
+  if (bytes_ != nullptr) {
+    SlotCursor cursor(view_);
+    SlotView slot;
+    while (cursor.Next(slot)) use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+    return;
+  }
+  for (const auto& instance : base_->instances_) {
+    for (const PackedSlot& slot : instance->slots)
+      use(slot.query, slot.slot, slot.tuples, slot.payload);
+  }
+}
+
+bool BaggageLine::FrozenOverflow(uint64_t query) const {
+  if (base_ == nullptr) return false;
+  if (bytes_ == nullptr) return base_->overflow_.Has(query);
+  const size_t index = view_.Find(query);
+  return index < view_.queries() && view_.overflowed(index);
+}
+
+bool BaggageLine::FrozenLost() const {
+  return base_ != nullptr && (bytes_ != nullptr ? view_.lost : base_->overflow_.unknown);
+}
+
+void BaggageLine::ActiveSlot::OnlyPacked() {
+  if (numbers.empty()) return;
+  packed_bytes_at_most = numbers.EncodedSize();
+  packed = numbers.ToPackedTuples(rule);
+  numbers = NumberLog();
 }
 
 BaggageLine::ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule) {
@@ -193,41 +256,41 @@ BaggageLine::ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, cons
   return active;
 }
 
-BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot& except) const {
+BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot* except) const {
   Held held;
-  if (base_ != nullptr) {
-    for (const auto& instance : base_->instances_) {
-      for (const PackedSlot& slot : instance->slots) {
-        if (slot.query != query) continue;
-        held.tuples += slot.tuples;
-        held.bytes += slot.payload.size();
-      }
-    }
-  }
+  ForEachFrozenSlot([&](uint64_t of, uint32_t, uint32_t tuples, std::string_view payload) {
+    if (of != query) return;
+    held.tuples += tuples;
+    held.bytes += payload.size();
+  });
   for (const ActiveSlot& active : active_) {
-    if (active.query != query || &active == &except) continue;
-    held.tuples += static_cast<uint32_t>(active.tuples.tuple_count());
-    held.bytes += active.bytes_at_most;
+    if (active.query != query || &active == except) continue;
+    held.tuples += active.tuples();
+    held.bytes += active.bytes_at_most();
   }
   return held;
 }
 
 BaggageLine::Held BaggageLine::HeldBy(uint64_t query) {
-  Parse();
-  static const ActiveSlot none;
-  return HeldByOthers(query, none);
+  Read();
+  return HeldByOthers(query, nullptr);
 }
 
 size_t BaggageLine::instances() {
-  Parse();
-  return base_ == nullptr ? 0 : base_->instances_.size();
+  Read();
+  if (base_ == nullptr) return 0;
+  if (bytes_ == nullptr) return base_->instances_.size();
+  size_t count = 0;
+  SlotCursor cursor(view_);
+  SlotView slot;
+  for (uint64_t last = 0; cursor.Next(slot); last = slot.instance) count += slot.instance != last;
+  return count;
 }
 
 bool BaggageLine::Overflowed(uint64_t query) {
   if (empty()) return false;
-  Parse();
-  return overflow_.unknown || overflow_.Has(query) ||
-         (base_ != nullptr && (base_->overflow_.unknown || base_->overflow_.Has(query)));
+  Read();
+  return overflow_.unknown || overflow_.Has(query) || FrozenLost() || FrozenOverflow(query);
 }
 
 void BaggageLine::MarkOverflowed(uint64_t query) {
@@ -239,18 +302,25 @@ void BaggageLine::MarkOverflowed(uint64_t query) {
 PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
                              const PackLimits& limits, int64_t time, std::string_view id,
                              const Rows& rows) {
+  // Another number for the only query of a request that began here: nothing else has to be asked.
+  if (base_ == nullptr && active_.size() == 1 && sealed_ == 0 && !overflow_.any()) {
+    ActiveSlot& only = active_.front();
+    if (only.query == query && only.slot == slot && !only.numbers.empty() &&
+        only.tuples() < limits.tuples &&
+        only.numbers.bytes() + kHeadAtMost + 9 * rows.width() <= limits.bytes &&
+        only.numbers.Add(rows) == NumberLog::Added::kAdded) {
+      return PackResult::kPacked;
+    }
+  }
   if (rule.keep == Keep::kAll && rows.empty()) return PackResult::kPacked;
-  Parse();
+  Read();
   // Unknown losses are no reason: what is packed from here on may be all that this query has.
-  if (overflow_.Has(query) || (base_ != nullptr && base_->overflow_.Has(query)))
-    return PackResult::kOverflowed;
+  if (overflow_.Has(query) || FrozenOverflow(query)) return PackResult::kOverflowed;
+  if (sealed_ != 0) Freeze();  // what was sent stays as it is
   ActiveSlot& active = Active(query, slot, rule);
   const bool packed = rule.keep == Keep::kAll ? PackBag(active, limits, rows)
                                               : PackEvent(active, limits, time, id, rows);
-  if (packed) {
-    Counts().packed.fetch_add(rows.size(), kRelaxed);
-    return PackResult::kPacked;
-  }
+  if (packed) return PackResult::kPacked;
   MarkOverflowed(query);
   return PackResult::kOverflowed;
 }
@@ -259,7 +329,7 @@ PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
 // would forbid it.
 bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
                        const PackedTuples& tuples, size_t& bytes_at_most) {
-  Held others = HeldByOthers(active.query, active);
+  Held others = HeldByOthers(active.query, &active);
   if (others.tuples + tuples.tuple_count() > limits.tuples) return false;
   if (others.bytes + bytes_at_most <= limits.bytes) return true;
   const auto exact = [](const PackedTuples& packed, const Slot& rule) {
@@ -268,29 +338,33 @@ bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
     return encoded.size();
   };
   for (ActiveSlot& other : active_) {
-    if (other.query == active.query && &other != &active)
-      other.bytes_at_most = exact(other.tuples, other.rule);
+    if (other.query == active.query && &other != &active && other.numbers.empty())
+      other.packed_bytes_at_most = exact(other.packed, other.rule);
   }
-  others = HeldByOthers(active.query, active);
+  others = HeldByOthers(active.query, &active);
   bytes_at_most = exact(tuples, active.rule);
   return others.bytes + bytes_at_most <= limits.bytes;
 }
 
 bool BaggageLine::PackBag(ActiveSlot& active, const PackLimits& limits, const Rows& rows) {
   const Slot& rule = active.rule;
-  const Held others = HeldByOthers(active.query, active);
-  size_t bytes_at_most = active.bytes_at_most + BytesAtMost(rows);
-  if (others.tuples + active.tuples.tuple_count() + rows.size() <= limits.tuples &&
-      others.bytes + bytes_at_most <= limits.bytes) {
-    active.tuples.Add(rule, rows);
-    active.bytes_at_most = bytes_at_most;
+  const Held others = HeldByOthers(active.query, &active);
+  size_t bytes_at_most = active.bytes_at_most() + BytesAtMost(rows);
+  const bool surely_fits = others.tuples + active.tuples() + rows.size() <= limits.tuples &&
+                           others.bytes + bytes_at_most <= limits.bytes;
+  if (surely_fits && active.packed.empty() && active.numbers.Add(rows) == NumberLog::Added::kAdded)
+    return true;
+  active.OnlyPacked();
+  if (surely_fits) {
+    active.packed.Add(rule, rows);
+    active.packed_bytes_at_most = bytes_at_most;
     return true;
   }
-  PackedTuples changed = active.tuples;
+  PackedTuples changed = active.packed;
   changed.Add(rule, rows);
   if (!Fits(active, limits, changed, bytes_at_most)) return false;
-  active.tuples = std::move(changed);
-  active.bytes_at_most = bytes_at_most;
+  active.packed = std::move(changed);
+  active.packed_bytes_at_most = bytes_at_most;
   return true;
 }
 
@@ -301,12 +375,12 @@ bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_
   PackedTuples all = Unpack(active.query, active.slot, rule);
   const std::optional<int64_t> adjusted = all.AdjustedTime(rule, time);
   if (!adjusted) return true;  // First has its events
-  PackedTuples changed = active.tuples;
+  PackedTuples changed = active.packed;
   changed.AddEventAt(rule, *adjusted, id, rows);
-  size_t bytes_at_most = active.bytes_at_most + 12 + id.size() + BytesAtMost(rows);
+  size_t bytes_at_most = active.packed_bytes_at_most + 12 + id.size() + BytesAtMost(rows);
   if (!Fits(active, limits, changed, bytes_at_most)) return false;
-  active.tuples = std::move(changed);
-  active.bytes_at_most = bytes_at_most;
+  active.packed = std::move(changed);
+  active.packed_bytes_at_most = bytes_at_most;
   if (rule.keep == Keep::kMostRecent) {
     all.AddEventAt(rule, *adjusted, id, rows);
     DropOutdated(active, all);
@@ -317,6 +391,7 @@ bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_
 // MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
 // drops it again.
 void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kept) {
+  MakeInstances();
   if (base_ == nullptr || kept.events().size() < active.rule.limit) return;
   const auto outdated = [&](const PackedSlot& slot) {
     if (slot.query != active.query || slot.slot != active.slot) return false;
@@ -354,33 +429,38 @@ void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kep
 }
 
 PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
-  PackedTuples all;
+  PackedTuples all(rule);
   if (empty()) return all;
-  Parse();
+  Read();
   bool first = true;
-  const auto add = [&](PackedTuples tuples) {
+  const auto add = [&](const PackedTuples& tuples) {
     if (first) {
-      all = std::move(tuples);
+      all = tuples;
     } else {
       all.Merge(rule, tuples);
     }
     first = false;
   };
-  if (base_ != nullptr) {
-    for (const auto& instance : base_->instances_) {
-      for (const PackedSlot& packed : instance->slots) {
-        if (packed.query != query || packed.slot != slot) continue;
-        PackedTuples tuples;
-        if (PackedTuples::Decode(rule, packed.payload, tuples)) {
-          add(std::move(tuples));
-        } else {
-          Counts().rejected.fetch_add(1, kRelaxed);
-        }
-      }
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
+    if (of != query || number != slot) return;
+    PackedTuples more;
+    // Straight to its place, if it is alone, as it nearly always is.
+    PackedTuples& tuples = first ? all : more;
+    if (!PackedTuples::Decode(rule, payload, tuples)) {
+      Counts().rejected.fetch_add(1, kRelaxed);
+      tuples = PackedTuples(rule);
+      return;
     }
-  }
+    if (!first) add(more);
+    first = false;
+  });
   for (const ActiveSlot& active : active_) {
-    if (active.query == query && active.slot == slot) add(active.tuples);
+    if (active.query != query || active.slot != slot) continue;
+    if (active.numbers.empty()) {
+      add(active.packed);
+    } else {
+      add(active.numbers.ToPackedTuples(rule));
+    }
   }
   return all;
 }
@@ -394,16 +474,24 @@ std::shared_ptr<const Instance> BaggageLine::EndActive() {
     PackedSlot packed;
     packed.query = active.query;
     packed.slot = active.slot;
-    if (active.tuples.empty()) continue;
-    packed.tuples = static_cast<uint32_t>(active.tuples.tuple_count());
-    active.tuples.Encode(active.rule, memory);
+    if (active.empty()) continue;
+    packed.tuples = active.tuples();
+    if (active.numbers.empty()) {
+      active.packed.Encode(active.rule, memory);
+    } else {
+      const size_t begin = memory.size();
+      memory.resize(begin + active.numbers.EncodedSize());
+      active.numbers.Encode(memory.data() + begin);
+    }
     packed.has_rule = true;
     packed.rule = std::move(active.rule);
     ends.push_back(memory.size());
     instance->slots.push_back(std::move(packed));
   }
   active_.clear();
+  const uint64_t sealed = std::exchange(sealed_, 0);
   if (instance->slots.empty()) return nullptr;
+  instance->id.store(sealed, kRelaxed);
   instance->memory = std::make_shared<const std::string>(std::move(memory));
   size_t begin = 0;
   for (size_t i = 0; i < ends.size(); ++i) {
@@ -417,14 +505,82 @@ std::shared_ptr<const Instance> BaggageLine::EndActive() {
   return instance;
 }
 
+// Sending seals the active instance, and leaves it where it is: most requests that send pack no more, and then nothing
+// has to be made of it.
+std::string BaggageLine::Serialize() {
+  size_t slots = 0;
+  for (const ActiveSlot& active : active_) slots += active.empty() ? 0 : 1;
+  if (slots == 0 && !overflow_.any()) return base_ == nullptr ? std::string() : *base_->Bytes();
+  Read();
+  BaggageWriter writer(base_ != nullptr && bytes_ != nullptr ? &view_ : nullptr);
+  const InstanceList* const frozen =
+      base_ != nullptr && bytes_ == nullptr ? &base_->instances_ : nullptr;
+  if (frozen != nullptr) {
+    writer.NoteOverflow(base_->overflow_);
+    for (const auto& instance : *frozen) {
+      writer.SizeInstance(instance->slots.size());
+      for (const PackedSlot& slot : instance->slots)
+        writer.SizeSlot(slot.query, slot.slot, slot.tuples, slot.payload.size());
+    }
+  }
+  writer.NoteOverflow(overflow_);
+  std::vector<std::string> encoded;  // of what is not kept encoded
+  if (slots != 0) writer.SizeInstance(slots);
+  for (const ActiveSlot& active : active_) {
+    if (active.empty()) continue;
+    size_t size = active.numbers.EncodedSize();
+    if (active.numbers.empty()) {
+      active.packed.Encode(active.rule, encoded.emplace_back());
+      size = encoded.back().size();
+    }
+    writer.SizeSlot(active.query, active.slot, active.tuples(), size);
+  }
+  writer.Begin();
+  if (frozen != nullptr) {
+    for (const auto& instance : *frozen) {
+      writer.PutInstance(instance->WireId(), instance->slots.size());
+      for (const PackedSlot& slot : instance->slots) {
+        char* const place = writer.PutSlot(slot.query, slot.slot, slot.tuples, slot.payload.size());
+        std::memcpy(place, slot.payload.data(), slot.payload.size());
+      }
+    }
+  } else if (base_ != nullptr) {
+    writer.PutBytes(view_.instances);
+  }
+  if (slots == 0) return writer.Finish();
+  if (sealed_ == 0) sealed_ = RandomId();
+  writer.PutInstance(sealed_, slots);
+  size_t next = 0;
+  for (const ActiveSlot& active : active_) {
+    if (active.empty()) continue;
+    if (active.numbers.empty()) {
+      const std::string& bytes = encoded[next++];
+      std::memcpy(writer.PutSlot(active.query, active.slot, active.tuples(), bytes.size()),
+                  bytes.data(), bytes.size());
+    } else {
+      active.numbers.Encode(
+          writer.PutSlot(active.query, active.slot, active.tuples(), active.numbers.EncodedSize()));
+    }
+  }
+  return writer.Finish();
+}
+
+HeaderTexts BaggageLine::Header(size_t room, int members) {
+  if (active_.empty() && !overflow_.any())
+    return base_ == nullptr ? HeaderTexts() : base_->Header(room, members);
+  const std::string bytes = Serialize();
+  if (bytes.size() <= BytesThatFit(room, members)) return ToHeader(bytes);
+  return Freeze()->Header(room, members);
+}
+
 std::shared_ptr<const BaggageSnapshot> BaggageLine::Freeze() {
   if (active_.empty() && !overflow_.any()) return base_;
   std::shared_ptr<const Instance> ended = EndActive();
   if (ended == nullptr && !overflow_.any()) return base_;
   InstanceList instances;
   Overflow overflow;
+  MakeInstances();
   if (base_ != nullptr) {
-    Parse();
     instances.reserve(base_->instances_.size() + 1);
     instances = base_->instances_;
     overflow = base_->overflow_;
@@ -432,6 +588,7 @@ std::shared_ptr<const BaggageSnapshot> BaggageLine::Freeze() {
   if (ended != nullptr) instances.push_back(std::move(ended));
   overflow.Add(std::exchange(overflow_, Overflow()));
   base_ = BaggageSnapshot::Of(std::move(instances), std::move(overflow));
+  read_ = true;
   if (base_ != nullptr && name_.origin != 0) {
     // For the first that goes on from it.
     const std::lock_guard lock(base_->mutex_);
@@ -461,9 +618,10 @@ std::shared_ptr<const BaggageSnapshot> BaggageLine::FreezeSince(
   }
   BaggageLine before;
   before.base_ = std::move(received);
-  before.Parse();
+  before.MakeInstances();
   if (before.base_ == nullptr) return all;
-  Parse();
+  MakeInstances();
+  if (base_ == nullptr) return nullptr;
   InstanceList fresh;
   for (const auto& instance : base_->instances_) {
     const uint64_t id = instance->id.load(std::memory_order_acquire);
@@ -491,27 +649,34 @@ bool BaggageLine::WhollyOurs(const std::shared_ptr<const Instance>& instance, lo
 }
 
 void BaggageLine::Fold(const Instance& instance) {
-  for (const PackedSlot& packed : instance.slots) {
-    ActiveSlot& active = Active(packed.query, packed.slot, packed.rule);
+  for (const PackedSlot& frozen : instance.slots) {
+    ActiveSlot& active = Active(frozen.query, frozen.slot, frozen.rule);
+    active.OnlyPacked();
     PackedTuples tuples;
-    if (PackedTuples::Decode(packed.rule, packed.payload, tuples))
-      active.tuples.Merge(active.rule, tuples);
-    active.bytes_at_most += packed.payload.size();
+    if (PackedTuples::Decode(frozen.rule, frozen.payload, tuples))
+      active.packed.Merge(active.rule, tuples);
+    active.packed_bytes_at_most += frozen.payload.size();
   }
 }
 
 void BaggageLine::Join(std::shared_ptr<const BaggageSnapshot> other) {
   if (other == nullptr || other == base_) return;
   BaggageLine theirs(std::move(other));  // claims the name, if nobody went on from it
-  theirs.Parse();
+  theirs.Read();
+  overflow_.Add(theirs.overflow_);
   if (theirs.base_ == nullptr) return;
-  Parse();
+  Read();
   if (base_ == nullptr && active_.empty()) {
-    overflow_.Add(theirs.overflow_);
     base_ = std::move(theirs.base_);
+    read_ = true;
+    bytes_ = std::move(theirs.bytes_);
+    view_ = theirs.view_;
     if (name_.origin == 0) name_ = std::move(theirs.name_);
     return;
   }
+  if (sealed_ != 0) Freeze();  // what was sent stays by itself
+  theirs.MakeInstances();
+  MakeInstances();
   // A base that only this line holds is nobody's starting point any more: its half of the share comes back.
   if (base_ != nullptr && base_.use_count() == 1) {
     const std::lock_guard lock(base_->mutex_);
@@ -559,6 +724,7 @@ void BaggageLine::Join(std::shared_ptr<const BaggageSnapshot> other) {
   }
   overflow_ = Overflow();
   base_ = BaggageSnapshot::Of(std::move(kept), std::move(overflow));
+  read_ = true;
 }
 
 }  // namespace wherefore::client

@@ -12,7 +12,8 @@
 // 64-bit id, which is its name everywhere: copies made by hops that know nothing of this are the same instance.
 //
 // Nothing is decoded before a tuple is packed, unpacked or joined: a snapshot that only passes through keeps the text
-// it came as.
+// it came as. Then the bytes are looked over and read where they are; objects are made of them when branches have to be
+// told apart.
 //
 // A line is of one thread at a time. A snapshot is immutable to its holders, of which there may be many on any thread.
 #pragma once
@@ -29,6 +30,7 @@
 
 #include "advice/packed_tuples.h"
 #include "client/baggage_wire.h"
+#include "client/number_log.h"
 
 namespace wherefore::client {
 
@@ -77,6 +79,8 @@ class BaggageLine {
  public:
   BaggageLine() = default;
   explicit BaggageLine(std::shared_ptr<const BaggageSnapshot> base);
+  BaggageLine(BaggageLine&&) = default;
+  BaggageLine& operator=(BaggageLine&&) = default;
 
   bool empty() const { return base_ == nullptr && active_.empty() && !overflow_.any(); }
 
@@ -89,7 +93,11 @@ class BaggageLine {
   wf::advice::PackedTuples Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
   bool Overflowed(uint64_t query);
 
-  // Null when empty.
+  // To another process, as bytes; empty when empty.
+  std::string Serialize();
+  // ... as our members of the header; see BaggageSnapshot::Header.
+  HeaderTexts Header(size_t room, int members);
+  // To another branch in this process. Null when empty.
   std::shared_ptr<const BaggageSnapshot> Freeze();
   // The same for a line that ends here: its share of the clock goes with the snapshot.
   std::shared_ptr<const BaggageSnapshot> Finish();
@@ -98,26 +106,44 @@ class BaggageLine {
       std::shared_ptr<const BaggageSnapshot> received);
   void Join(std::shared_ptr<const BaggageSnapshot> other);
 
-  // For limits and reports: what the query holds here.
+  // What the query has here. Bytes may be less than this, while they are not encoded.
   struct Held {
     uint32_t tuples = 0;
     size_t bytes = 0;
   };
   Held HeldBy(uint64_t query);
-  size_t instances();  // frozen ones
+  // Looks the bytes over that it was made of, if nobody has; how many frozen instances there are.
+  size_t instances();
 
  private:
   struct ActiveSlot {
     uint64_t query = 0;
     uint32_t slot = 0;
     wf::advice::Slot rule;
-    wf::advice::PackedTuples tuples;
-    size_t bytes_at_most = 0;  // encoded
+    // One of the two: numbers as long as they will do.
+    NumberLog numbers;
+    wf::advice::PackedTuples packed;
+    size_t packed_bytes_at_most = 0;
+
+    uint32_t tuples() const {
+      return numbers.tuples() + static_cast<uint32_t>(packed.tuple_count());
+    }
+    size_t bytes_at_most() const {
+      return numbers.empty() ? packed_bytes_at_most : numbers.EncodedSize();
+    }
+    bool empty() const { return numbers.empty() && packed.empty(); }
+    void OnlyPacked();  // numbers become packed tuples
   };
 
-  void Parse();
+  void Read();
+  void MakeInstances();
+  template <typename Use>  // use(query, slot, tuples, payload)
+  void ForEachFrozenSlot(Use use) const;
+  bool FrozenOverflow(uint64_t query) const;
+  bool FrozenLost() const;
+
   ActiveSlot& Active(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
-  Held HeldByOthers(uint64_t query, const ActiveSlot& except) const;
+  Held HeldByOthers(uint64_t query, const ActiveSlot* except) const;
   bool PackBag(ActiveSlot& active, const PackLimits& limits, const wf::advice::Rows& rows);
   bool PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time, std::string_view id,
                  const wf::advice::Rows& rows);
@@ -130,15 +156,18 @@ class BaggageLine {
   bool WhollyOurs(const std::shared_ptr<const Instance>& instance, long holders,
                   const BranchName& other) const;
 
-  std::shared_ptr<const BaggageSnapshot> base_;  // parsed once there is anything active
+  std::shared_ptr<const BaggageSnapshot> base_;
+  bool read_ = false;                         // the base has instances, or:
+  std::shared_ptr<const std::string> bytes_;  // ... these, which are sound
+  BaggageView view_;
   std::vector<ActiveSlot> active_;
-  Overflow overflow_;  // beyond the base's
+  uint64_t sealed_ = 0;  // the id under which the active instance has been sent: it is frozen
+  Overflow overflow_;    // beyond the base's
   BranchName name_;
 };
 
 // What happened to baggage in this process, since it started.
 struct BaggageCounts {
-  std::atomic<uint64_t> packed{0};      // tuples
   std::atomic<uint64_t> rejected{0};    // received, and malformed
   std::atomic<uint64_t> cut{0};         // received without its second member
   std::atomic<uint64_t> overflowed{0};  // queries marked, in a request, because of their limits

@@ -28,40 +28,18 @@ bool TakeId(std::string_view& from, uint64_t& id) {
   return true;
 }
 
-// The queries of some instances, each once, in the order of their first slot.
-class QueryTable {
- public:
-  size_t IndexOf(uint64_t query) {
-    for (size_t i = 0; i < queries_.size(); ++i) {
-      if (queries_[i] == query) return i;
-    }
-    queries_.push_back(query);
-    return queries_.size() - 1;
-  }
-  const std::vector<uint64_t>& queries() const { return queries_; }
-
- private:
-  std::vector<uint64_t> queries_;
-};
-
-bool TakeSlot(std::string_view& from, const std::vector<uint64_t>& queries, Instance& instance) {
+bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
   uint64_t query, slot, tuples, size;
   if (!TakeVarint(from, query) || !TakeVarint(from, slot) || !TakeVarint(from, tuples) ||
       !TakeVarint(from, size)) {
     return false;
   }
-  if (query >= queries.size() || slot >= kMaxBaggageSlots || tuples > kMaxTuples ||
-      size > from.size()) {
+  if (query >= queries || slot >= kMaxBaggageSlots || tuples > kMaxTuples || size > from.size())
     return false;
-  }
-  for (const PackedSlot& other : instance.slots) {
-    if (other.query == queries[query] && other.slot == slot) return false;
-  }
-  PackedSlot& packed = instance.slots.emplace_back();
-  packed.query = queries[query];
-  packed.slot = static_cast<uint32_t>(slot);
-  packed.tuples = static_cast<uint32_t>(tuples);
-  packed.payload = from.substr(0, size);
+  view.query = query;
+  view.slot = static_cast<uint32_t>(slot);
+  view.tuples = static_cast<uint32_t>(tuples);
+  view.payload = from.substr(0, size);
   from.remove_prefix(size);
   return true;
 }
@@ -139,94 +117,202 @@ void Overflow::Add(const Overflow& other) {
   unknown = unknown || other.unknown;
 }
 
-std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflow) {
-  std::string bytes;
-  if (instances.empty() && !overflow.any()) return bytes;
-  QueryTable table;
-  size_t size = 0;
-  for (const auto& instance : instances) {
-    size += kIdBytes + VarintSize(instance->slots.size());
-    for (const PackedSlot& slot : instance->slots) {
-      size += VarintSize(table.IndexOf(slot.query)) + VarintSize(slot.slot) +
-              VarintSize(slot.tuples) + VarintSize(slot.payload.size()) + slot.payload.size();
-    }
-  }
-  for (const uint64_t query : overflow.queries) table.IndexOf(query);
-  const size_t queries = table.queries().size();
-  size += VarintSize(queries) + queries * (kIdBytes + 1);
-  bytes.resize(2 + VarintSize(size) + size);
-  char* at = bytes.data();
-  *at++ = kVersion;
-  *at++ = static_cast<char>(overflow.unknown ? kLost : 0);
-  at = PutVarint(size, at);
-  at = PutVarint(queries, at);
-  for (const uint64_t query : table.queries()) {
-    at = PutId(query, at);
-    *at++ = static_cast<char>(overflow.Has(query) ? kOverflowed : 0);
-  }
-  for (const auto& instance : instances) {
-    at = PutId(instance->WireId(), at);
-    at = PutVarint(instance->slots.size(), at);
-    for (const PackedSlot& slot : instance->slots) {
-      at = PutVarint(table.IndexOf(slot.query), at);
-      at = PutVarint(slot.slot, at);
-      at = PutVarint(slot.tuples, at);
-      at = PutVarint(slot.payload.size(), at);
-      std::memcpy(at, slot.payload.data(), slot.payload.size());
-      at += slot.payload.size();
-    }
-  }
-  return bytes;
+// --- Reading
+
+uint64_t BaggageView::query(size_t index) const {
+  uint64_t id;
+  std::memcpy(&id, table.data() + index * kTableEntry, kIdBytes);
+  return id;
 }
 
-bool DecodeBaggage(std::shared_ptr<const std::string> memory, InstanceList& instances,
-                   Overflow& overflow) {
-  std::string_view from = *memory;
-  uint64_t size, queries;
-  if (from.size() < 3 || from.size() > kMaxBaggageBytes || from[0] != kVersion) return false;
-  Overflow lost;
-  lost.unknown = (static_cast<uint8_t>(from[1]) & kLost) != 0;
-  from.remove_prefix(2);
-  if (!TakeVarint(from, size) || size < from.size()) return false;
-  if (size > from.size()) {  // somebody on the way has left our second member out
-    instances.clear();
-    overflow = Overflow();
-    overflow.unknown = true;
-    return true;
-  }
-  if (!TakeVarint(from, queries) || queries > kMaxBaggageQueries) return false;
-  std::vector<uint64_t> table;
-  table.reserve(queries);
-  for (uint64_t i = 0; i < queries; ++i) {
-    uint64_t query;
-    if (!TakeId(from, query) || from.empty()) return false;
-    if (std::find(table.begin(), table.end(), query) != table.end()) return false;
-    table.push_back(query);
-    if ((static_cast<uint8_t>(from.front()) & kOverflowed) != 0) lost.Add(query);
-    from.remove_prefix(1);
-  }
-  InstanceList decoded;
-  while (!from.empty()) {
-    if (decoded.size() == kMaxBaggageInstances) return false;
-    auto instance = std::make_shared<Instance>();
-    uint64_t id, slots;
-    if (!TakeId(from, id) || id == 0 || !TakeVarint(from, slots)) return false;
-    for (const auto& other : decoded) {
-      if (other->id.load(std::memory_order_relaxed) == id) return false;
-    }
-    instance->id.store(id, std::memory_order_relaxed);
-    if (slots > from.size()) return false;
-    instance->slots.reserve(slots);
-    for (uint64_t i = 0; i < slots; ++i) {
-      if (!TakeSlot(from, table, *instance)) return false;
-    }
-    instance->memory = memory;
-    decoded.push_back(std::move(instance));
-  }
-  instances = std::move(decoded);
-  overflow = std::move(lost);
-  return true;
+bool BaggageView::overflowed(size_t index) const {
+  return (static_cast<uint8_t>(table[index * kTableEntry + kIdBytes]) & kOverflowed) != 0;
 }
+
+size_t BaggageView::Find(uint64_t id) const {
+  size_t index = 0;
+  while (index < queries() && query(index) != id) ++index;
+  return index;
+}
+
+BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
+  std::string_view from = bytes;
+  uint64_t size, queries;
+  if (from.size() < 3 || from.size() > kMaxBaggageBytes || from[0] != kVersion)
+    return BaggageRead::kMalformed;
+  view.lost = (static_cast<uint8_t>(from[1]) & kLost) != 0;
+  from.remove_prefix(2);
+  if (!TakeVarint(from, size) || size < from.size()) return BaggageRead::kMalformed;
+  if (size > from.size()) return BaggageRead::kCut;
+  if (!TakeVarint(from, queries) || queries > kMaxBaggageQueries ||
+      queries * BaggageView::kTableEntry > from.size()) {
+    return BaggageRead::kMalformed;
+  }
+  view.table = from.substr(0, queries * BaggageView::kTableEntry);
+  from.remove_prefix(view.table.size());
+  view.instances = from;
+  view.slots = 0;
+  for (size_t i = 1; i < queries; ++i) {
+    if (view.Find(view.query(i)) != i) return BaggageRead::kMalformed;
+  }
+  uint64_t ids[kMaxBaggageInstances];
+  for (size_t instances = 0; !from.empty(); ++instances) {
+    uint64_t id, slots;
+    if (instances == kMaxBaggageInstances || !TakeId(from, id) || id == 0 ||
+        !TakeVarint(from, slots) || std::find(ids, ids + instances, id) != ids + instances) {
+      return BaggageRead::kMalformed;
+    }
+    ids[instances] = id;
+    for (uint64_t i = 0; i < slots; ++i) {
+      SlotView spare;
+      SlotView& slot = view.slots < BaggageView::kNoted ? view.noted[view.slots] : spare;
+      if (!TakeSlot(from, queries, slot)) return BaggageRead::kMalformed;
+      slot.instance = id;
+      ++view.slots;
+    }
+  }
+  return BaggageRead::kWhole;
+}
+
+bool SlotCursor::Next(SlotView& slot) {
+  while (left_ == 0) {
+    if (!TakeId(rest_, instance_) || !TakeVarint(rest_, left_)) return false;
+  }
+  --left_;
+  slot.instance = instance_;
+  return TakeSlot(rest_, kMaxBaggageQueries, slot);
+}
+
+InstanceList ToInstances(const BaggageView& view,
+                         const std::shared_ptr<const std::string>& memory) {
+  InstanceList instances;
+  std::shared_ptr<Instance> instance;
+  SlotCursor cursor(view);
+  SlotView slot;
+  while (cursor.Next(slot)) {
+    if (instance == nullptr || instance->id.load(std::memory_order_relaxed) != slot.instance) {
+      instance = std::make_shared<Instance>();
+      instance->id.store(slot.instance, std::memory_order_relaxed);
+      instance->memory = memory;
+      instances.push_back(instance);
+    }
+    PackedSlot packed;
+    packed.query = view.query(slot.query);
+    packed.slot = slot.slot;
+    packed.tuples = slot.tuples;
+    packed.payload = slot.payload;
+    instance->slots.push_back(std::move(packed));
+  }
+  return instances;
+}
+
+Overflow OverflowOf(const BaggageView& view) {
+  Overflow overflow;
+  overflow.unknown = view.lost;
+  for (size_t i = 0; i < view.queries(); ++i) {
+    if (view.overflowed(i)) overflow.Add(view.query(i));
+  }
+  return overflow;
+}
+
+// --- Writing
+
+BaggageWriter::BaggageWriter(const BaggageView* known) {
+  if (known == nullptr) return;
+  for (size_t i = 0; i < known->queries(); ++i) {
+    IndexOf(known->query(i));
+    if (known->overflowed(i)) overflow_.Add(known->query(i));
+  }
+  overflow_.unknown = known->lost;
+  SizeBytes(known->instances.size());
+}
+
+size_t BaggageWriter::IndexOf(uint64_t query) {
+  constexpr size_t kFirst = sizeof first_ / sizeof first_[0];
+  const size_t near = std::min(queries_, kFirst);
+  for (size_t i = 0; i < near; ++i) {
+    if (first_[i] == query) return i;
+  }
+  for (size_t i = 0; i < more_.size(); ++i) {
+    if (more_[i] == query) return kFirst + i;
+  }
+  if (queries_ < kFirst) {
+    first_[queries_] = query;
+  } else {
+    more_.push_back(query);
+  }
+  return queries_++;
+}
+
+void BaggageWriter::NoteOverflow(const Overflow& overflow) {
+  overflow_.Add(overflow);
+  for (const uint64_t query : overflow.queries) IndexOf(query);
+}
+
+void BaggageWriter::SizeInstance(size_t slots) { size_ += kIdBytes + VarintSize(slots); }
+
+void BaggageWriter::SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload) {
+  size_ += VarintSize(IndexOf(query)) + VarintSize(slot) + VarintSize(tuples) +
+           VarintSize(payload) + payload;
+}
+
+void BaggageWriter::Begin() {
+  const size_t size = size_ + VarintSize(queries_) + queries_ * BaggageView::kTableEntry;
+  bytes_.resize(2 + VarintSize(size) + size);
+  at_ = bytes_.data();
+  *at_++ = kVersion;
+  *at_++ = static_cast<char>(overflow_.unknown ? kLost : 0);
+  at_ = PutVarint(size, at_);
+  at_ = PutVarint(queries_, at_);
+  constexpr size_t kFirst = sizeof first_ / sizeof first_[0];
+  for (size_t i = 0; i < queries_; ++i) {
+    const uint64_t query = i < kFirst ? first_[i] : more_[i - kFirst];
+    at_ = PutId(query, at_);
+    *at_++ = static_cast<char>(overflow_.Has(query) ? kOverflowed : 0);
+  }
+}
+
+void BaggageWriter::PutBytes(std::string_view bytes) {
+  if (!bytes.empty()) std::memcpy(at_, bytes.data(), bytes.size());
+  at_ += bytes.size();
+}
+
+void BaggageWriter::PutInstance(uint64_t id, size_t slots) {
+  at_ = PutId(id, at_);
+  at_ = PutVarint(slots, at_);
+}
+
+char* BaggageWriter::PutSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload) {
+  at_ = PutVarint(IndexOf(query), at_);
+  at_ = PutVarint(slot, at_);
+  at_ = PutVarint(tuples, at_);
+  at_ = PutVarint(payload, at_);
+  char* const place = at_;
+  at_ += payload;
+  return place;
+}
+
+std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflow) {
+  if (instances.empty() && !overflow.any()) return {};
+  BaggageWriter writer;
+  writer.NoteOverflow(overflow);
+  for (const auto& instance : instances) {
+    writer.SizeInstance(instance->slots.size());
+    for (const PackedSlot& slot : instance->slots)
+      writer.SizeSlot(slot.query, slot.slot, slot.tuples, slot.payload.size());
+  }
+  writer.Begin();
+  for (const auto& instance : instances) {
+    writer.PutInstance(instance->WireId(), instance->slots.size());
+    for (const PackedSlot& slot : instance->slots) {
+      char* const place = writer.PutSlot(slot.query, slot.slot, slot.tuples, slot.payload.size());
+      std::memcpy(place, slot.payload.data(), slot.payload.size());
+    }
+  }
+  return writer.Finish();
+}
+
+// --- Header
 
 size_t HeaderTexts::size() const {
   if (first.empty()) return 0;

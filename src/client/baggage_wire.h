@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "advice/program.h"
@@ -57,12 +58,89 @@ struct Overflow {
 
 uint64_t RandomId();  // never 0
 
+struct SlotView {
+  uint64_t instance = 0;
+  size_t query = 0;  // in the table
+  uint32_t slot = 0;
+  uint32_t tuples = 0;
+  std::string_view payload;
+};
+// Bytes that have been found to be baggage, read where they are.
+struct BaggageView {
+  bool lost = false;
+  std::string_view table;      // of queries: an id and a flag each
+  std::string_view instances;  // one behind the other
+
+  // The first slots, found already; if that is all of them nobody has to look again.
+  static constexpr size_t kNoted = 4;
+  size_t slots = 0;
+  SlotView noted[kNoted];
+
+  static constexpr size_t kTableEntry = 9;
+  size_t queries() const { return table.size() / kTableEntry; }
+  uint64_t query(size_t index) const;
+  bool overflowed(size_t index) const;
+  // The number of `query` in the table; queries() if it is not there.
+  size_t Find(uint64_t query) const;
+};
+enum class BaggageRead : uint8_t {
+  kWhole,
+  kCut,        // of a length that it has lost: somebody on the way left our second member out
+  kMalformed,  // not baggage of a version we know, or past a bound
+};
+// Looks at all of it but the payloads of slots.
+BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view);
+
+// One slot after another, of bytes that ReadBaggage has accepted.
+class SlotCursor {
+ public:
+  explicit SlotCursor(const BaggageView& view) : rest_(view.instances) {}
+  bool Next(SlotView& slot);
+
+ private:
+  std::string_view rest_;
+  uint64_t instance_ = 0, left_ = 0;
+};
+
+// The instances themselves; `memory` is what `view` was read from.
+InstanceList ToInstances(const BaggageView& view, const std::shared_ptr<const std::string>& memory);
+Overflow OverflowOf(const BaggageView& view);
+
+// Writes baggage front to back, once it is known how large it is and which queries it has.
+class BaggageWriter {
+ public:
+  // Begins with the queries of `known`, in their order, so that what was encoded with them can be copied.
+  explicit BaggageWriter(const BaggageView* known = nullptr);
+  BaggageWriter(const BaggageWriter&) = delete;
+  BaggageWriter& operator=(const BaggageWriter&) = delete;
+
+  // First all of these, in any order …
+  void NoteOverflow(const Overflow& overflow);
+  void SizeBytes(size_t size) { size_ += size; }
+  void SizeInstance(size_t slots);
+  void SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
+  // … then the same in the same order.
+  void Begin();
+  void PutBytes(std::string_view bytes);
+  void PutInstance(uint64_t id, size_t slots);
+  // Returns where `payload` bytes are to be written, all of them, before the next call.
+  char* PutSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
+  std::string Finish() { return std::move(bytes_); }
+
+ private:
+  size_t IndexOf(uint64_t query);
+
+  // Few: a vector would be an allocation for nearly everybody.
+  uint64_t first_[4];
+  size_t queries_ = 0;
+  std::vector<uint64_t> more_;
+  Overflow overflow_;
+  size_t size_ = 0;
+  std::string bytes_;
+  char* at_ = nullptr;
+};
 // Empty when there is nothing to say.
 std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflow);
-// False, and nothing is kept, if the bytes are not baggage of a version we know, or pass a bound. Bytes that were cut
-// off decode to the mark that something was lost.
-bool DecodeBaggage(std::shared_ptr<const std::string> memory, InstanceList& instances,
-                   Overflow& overflow);
 
 // --- Header
 

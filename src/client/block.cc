@@ -244,22 +244,29 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
   if (!detached_) core_->Publish();
 }
 
-RequestContext Block::context() const {
-  const auto here = [](const TraceId& trace) {
+RequestContext Block::PeekContext(bool& here) const {
+  const auto is_here = [](const TraceId& trace) {
     return trace == TraceId{thread_state.trace_hi, thread_state.trace_lo};
   };
   if (phase_ != Phase::kInert && extra_ != nullptr) {
-    RequestContext context = extra_->own;
-    if (!detached_ && here(context.trace_)) {  // with what has been packed meanwhile
-      RequestContext now = RequestContext::Current();
-      context.tuples_ = std::move(now.tuples_);
-      context.line_ = now.line_;
-    }
-    return context;
+    here = !detached_ && is_here(extra_->own.trace_);
+    return extra_->own;
   }
-  RequestContext context = RequestContext::Current();
+  here = true;
+  RequestContext context = RequestContext::Peek();
   if (phase_ == Phase::kRecording && context.trace_ == TraceId{trace_hi_, trace_lo_})
     context.block_ = id_;
+  return context;
+}
+
+RequestContext Block::context() const {
+  bool here = false;
+  RequestContext context = PeekContext(here);
+  if (here) {  // with what has been packed meanwhile
+    RequestContext now = RequestContext::Current();
+    context.tuples_ = std::move(now.tuples_);
+    context.line_ = now.line_;
+  }
   return context;
 }
 

@@ -1,5 +1,6 @@
 #include "wherefore/rpc.h"
 
+#include "client/baggage_header.h"
 #include "client/block_id.h"
 #include "client/thread_baggage.h"
 #include "client/tracer_core.h"
@@ -40,10 +41,10 @@ RpcCall::RpcCall(Tracer& tracer, std::string_view name, BlockOptions options)
 
 RpcHeaders RpcCall::Send(Peer peer) {
   peer_ = peer;
-  RequestContext context = block_.context();
+  bool here = false;
+  RequestContext context = block_.PeekContext(here);
   RpcHeaders headers;
   if (!context.valid()) return headers;
-  if (peer == Peer::kOutside) context.DropBaggage();
   if (block_.recording() && !tracer_.core()->otlp()) {
     callee_ = client::NewBlockId();
     context.callee_ = callee_;
@@ -53,9 +54,11 @@ RpcHeaders RpcCall::Send(Peer peer) {
   if (std::string state = context.tracestate(); !state.empty()) {
     headers.emplace_back("tracestate", std::move(state));
   }
-  if (std::string baggage = context.baggage(); !baggage.empty()) {
-    headers.emplace_back("baggage", std::move(baggage));
-  }
+  std::string baggage =
+      peer == Peer::kOutside ? context.baggage_
+      : here ? client::WithOwnMembers(context.baggage_, client::CurrentBaggageIfAny())
+             : context.baggage();
+  if (!baggage.empty()) headers.emplace_back("baggage", std::move(baggage));
   return headers;
 }
 
@@ -66,7 +69,8 @@ void RpcCall::Queued() {
 void RpcCall::Received(std::string_view traceresponse, std::string_view baggage) {
   if (!baggage.empty() && peer_ == Peer::kInside) {
     // Requests never mix: whoever handles the response elsewhere attaches the call's context there first.
-    const bool here = block_.context().trace() == RequestContext::Peek().trace();
+    bool unused = false;
+    const bool here = block_.PeekContext(unused).trace() == RequestContext::Peek().trace();
     if (here) join_baggage_header(baggage);
   }
   if (!block_.recording()) return;
@@ -98,7 +102,8 @@ std::string RpcHandler::Respond() {
     EmitRpc(tracer_, EventType::kRpcServerSend, rpc_, block_.id());
   }
   responded_ = true;
-  return block_.context().Traceresponse();
+  bool here = false;
+  return block_.PeekContext(here).Traceresponse();
 }
 
 RpcHeaders RpcHandler::ResponseHeaders() {
@@ -106,7 +111,7 @@ RpcHeaders RpcHandler::ResponseHeaders() {
   std::string traceresponse = Respond();
   if (traceresponse.empty()) return headers;
   headers.emplace_back("traceresponse", std::move(traceresponse));
-  client::BaggageLine* const line = client::CurrentBaggage();
+  client::BaggageLine* const line = client::CurrentBaggageIfAny();
   if (peer_ == Peer::kOutside || line == nullptr || !client::ExchangesBaggage()) return headers;
   // The rest of the context is the caller's already.
   RequestContext packed;

@@ -60,6 +60,8 @@ BaggageLine* CurrentBaggage() {
   return current_baggage;
 }
 
+BaggageLine* CurrentBaggageIfAny() { return current_baggage; }
+
 std::shared_ptr<const BaggageSnapshot> FreezeCurrent() {
   return current_baggage == nullptr ? nullptr : current_baggage->Freeze();
 }

@@ -14,6 +14,8 @@ namespace wherefore::client {
 uint64_t CurrentLine();
 // Null when there is no request, or memory.
 BaggageLine* CurrentBaggage();
+// The same, and null when nothing was packed or received yet.
+BaggageLine* CurrentBaggageIfAny();
 // Null when empty.
 std::shared_ptr<const BaggageSnapshot> FreezeCurrent();
 // The same at the end of the line: its name goes with it.
