@@ -245,7 +245,7 @@ Member MakeMember(const Dwarf_Die& die, uint64_t offset) {
 }
 
 std::optional<Member> FindMemberAt(const ElfImage& image, const Dwarf_Die& type,
-                                   std::string_view name, int depth) {
+                                   std::string_view name, MemberKind kind, int depth) {
   if (depth > kMaxDepth) return std::nullopt;
   const Dwarf_Die complete = CompleteType(image, type);
   const std::vector<Dwarf_Die> children = Children(complete);
@@ -253,7 +253,10 @@ std::optional<Member> FindMemberAt(const ElfImage& image, const Dwarf_Die& type,
     if (TagOf(child) != DW_TAG_member || DieName(child) != name) continue;
     if (HasFlag(child, DW_AT_external) || HasFlag(child, DW_AT_declaration)) continue;  // static
     const auto offset = MemberOffset(child);
-    if (offset) return MakeMember(child, *offset);
+    if (!offset) continue;
+    const Member member = MakeMember(child, *offset);
+    const auto own = Peel(member.type);
+    if (kind == MemberKind::kAny || (own && IsPointer(*own))) return member;
   }
   // Then what the class has without saying so: unnamed members, and base classes.
   for (const Dwarf_Die& child : children) {
@@ -265,7 +268,7 @@ std::optional<Member> FindMemberAt(const ElfImage& image, const Dwarf_Die& type,
     const auto offset = MemberOffset(child);
     const auto inner = Peel(TypeOf(child));
     if (!offset || !inner || !IsClass(*inner)) continue;
-    auto found = FindMemberAt(image, *inner, name, depth + 1);
+    auto found = FindMemberAt(image, *inner, name, kind, depth + 1);
     if (!found) continue;
     found->offset += *offset;
     return found;
@@ -284,9 +287,9 @@ std::vector<std::string> MemberNames(const ElfImage& image, const Dwarf_Die& typ
 
 }  // namespace
 
-std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type,
-                                std::string_view name) {
-  return FindMemberAt(image, type, name, 0);
+std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name,
+                                MemberKind kind) {
+  return FindMemberAt(image, type, name, kind, 0);
 }
 
 Result<Member> FindMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name) {
@@ -299,6 +302,56 @@ Result<Member> FindMember(const ElfImage& image, const Dwarf_Die& type, std::str
   return BadInput(
       fmt::format("{} has no member '{}' at a fixed place", TypeName(type), name),
       names.empty() ? std::string() : fmt::format("it has: {}", fmt::join(names, ", ")));
+}
+
+bool IsText(const Dwarf_Die& type) {
+  if (!IsClass(type)) return false;
+  const std::string name = DieName(type);
+  return name.starts_with("basic_string<char,") || name.starts_with("basic_string_view<char,");
+}
+
+std::optional<TextLayout> TextLayoutOf(const ElfImage& image, const Dwarf_Die& type) {
+  if (!IsText(type)) return std::nullopt;
+  const Dwarf_Die complete = CompleteType(image, type);
+  const bool view = DieName(type).starts_with("basic_string_view");
+  const std::vector<std::string> scopes = QualifiedName(type);
+  const auto within = [&](std::string_view name) {
+    return std::find(scopes.begin(), scopes.end(), name) != scopes.end();
+  };
+  if (HasFlag(complete, DW_AT_declaration)) {
+    if (within("__1")) return view ? std::optional(TextLayout{0, 8, 0}) : std::nullopt;
+    if (!within("std")) return std::nullopt;
+    if (view) return TextLayout{8, 0, 0};
+    return within("__cxx11") ? TextLayout{0, 8, 0} : TextLayout{0, 0, 24};
+  }
+  const auto place = [&](std::initializer_list<std::string_view> path) -> std::optional<uint64_t> {
+    uint64_t offset = 0;
+    std::optional<Dwarf_Die> at = complete;
+    for (const std::string_view name : path) {
+      const auto own = Peel(at);
+      const auto member = own && IsClass(*own) ? TryMember(image, *own, name) : std::nullopt;
+      if (!member) return std::nullopt;
+      offset += member->offset;
+      at = member->type;
+    }
+    return offset;
+  };
+  const auto first =
+      [](std::initializer_list<std::optional<uint64_t>> places) -> std::optional<uint64_t> {
+    for (const auto& one : places) {
+      if (one) return one;
+    }
+    return std::nullopt;
+  };
+  const auto pointer =
+      view ? first({place({"_M_str"}), place({"__data_"}), place({"__data"})})
+           // The holder of the pointer, which is its first member, may be only declared.
+           : first({place({"_M_dataplus", "_M_p"}), place({"_M_dataplus"})});
+  const auto length = view ? first({place({"_M_len"}), place({"__size_"}), place({"__size"})})
+                           : place({"_M_string_length"});
+  if (pointer && length) return TextLayout{*pointer, *length, 0};
+  if (pointer && !view) return TextLayout{*pointer, 0, 24};
+  return std::nullopt;
 }
 
 namespace {
@@ -390,6 +443,14 @@ Passing HowPassed(const ElfImage& image, std::optional<Dwarf_Die> type) {
   auto peeled = Peel(type);
   if (!peeled) return out;
   const Dwarf_Die complete = CompleteType(image, *peeled);
+  if (TextLayoutOf(image, complete)) {
+    // Known even where it is only declared.
+    const bool view = DieName(complete).starts_with("basic_string_view");
+    out.size = 16;
+    out.in = view ? PassedIn::kRegisters : PassedIn::kReference;
+    if (view) out.eightbytes = {EightByte::kInteger, EightByte::kInteger};
+    return out;
+  }
   const auto size = ByteSize(complete);
   if (!size) return out;
   out.size = *size;

@@ -46,8 +46,19 @@ struct Member {
 };
 // Also in base classes and unnamed members. NotFound lists the members there are.
 Result<Member> FindMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name);
-std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type,
-                                std::string_view name);
+enum class MemberKind : uint8_t { kAny, kPointer };
+std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name,
+                                MemberKind kind = MemberKind::kAny);
+
+// std::string and std::string_view, also where the file only declares them: their layouts are part of the ABI that
+// their namespaces name.
+struct TextLayout {
+  uint64_t pointer = 0, length = 0;  // places in the object
+  // The length stands so many bytes before what is pointed to (strings before C++11); 0: it does not.
+  uint64_t length_before_text = 0;
+};
+std::optional<TextLayout> TextLayoutOf(const ElfImage& image, const Dwarf_Die& type);
+bool IsText(const Dwarf_Die& type);  // of char
 
 // How a value of the type is passed or returned (System V ABI for x86-64, and the C++ ABI for what cannot be copied bit
 // by bit).

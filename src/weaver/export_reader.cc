@@ -247,8 +247,8 @@ Result<Typed> Pointee(const Typed& from, const Dwarf_Die& pointer) {
 }
 
 std::optional<Typed> MemberOf(const ElfImage& image, const Typed& from, const Dwarf_Die& type,
-                              std::string_view name) {
-  const auto member = TryMember(image, type, name);
+                              std::string_view name, MemberKind kind = MemberKind::kAny) {
+  const auto member = TryMember(image, type, name, kind);
   if (!member) return std::nullopt;
   return Typed{from.place.At(member->offset), member->type, member->bits, member->first_bit};
 }
@@ -264,7 +264,9 @@ std::optional<Typed> RawPointer(const ElfImage& image, const Typed& from, const 
   for (const std::string_view name : path) {
     own = Peel(own);
     if (!own || !IsClass(*own)) return std::nullopt;
-    auto next = MemberOf(image, at, *own, name);
+    // The deleter is kept under the same name as the pointer.
+    auto next = MemberOf(image, at, *own, name,
+                         name == path.back() ? MemberKind::kPointer : MemberKind::kAny);
     if (!next) return std::nullopt;
     at = std::move(*next);
     own = at.type;
@@ -354,50 +356,32 @@ Result<ValueRead> Number(const Typed& from, uint64_t size, ReadOp extension, Val
   return out;
 }
 
-std::optional<Result<ValueRead>> StandardString(const ElfImage& image, const Typed& from,
-                                                const Dwarf_Die& type) {
-  struct Layout {
-    std::string_view type, pointer_in, pointer, length;
-  };
-  static constexpr std::array<Layout, 4> kLayouts{{
-      {"basic_string<char,", "_M_dataplus", "_M_p", "_M_string_length"},
-      {"basic_string_view<char,", "", "_M_str", "_M_len"},
-      {"basic_string_view<char,", "", "__data_", "__size_"},
-      {"basic_string_view<char,", "", "__data", "__size"},
-  }};
-  const bool text = NameStartsWith(type, "basic_string");
-  if (!text || DieName(type).find("<char,") == std::string::npos) return std::nullopt;
-  for (const Layout& layout : kLayouts) {
-    if (!NameStartsWith(type, layout.type)) continue;
-    std::optional<Typed> holder = from;
-    std::optional<Dwarf_Die> own = type;
-    if (!layout.pointer_in.empty()) {
-      holder = MemberOf(image, from, type, layout.pointer_in);
-      own = holder ? Peel(holder->type) : std::nullopt;
-    }
-    const auto pointer = own ? MemberOf(image, *holder, *own, layout.pointer) : std::nullopt;
-    const auto length = MemberOf(image, from, type, layout.length);
-    if (!pointer || !length) continue;
-    auto read = [&]() -> Result<ValueRead> {
-      ValueRead out;
-      out.form = ValueForm::kBytes;
-      WF_ASSIGN(out.value, pointer->place.Read(8));
-      WF_ASSIGN(out.length, length->place.Read(8));
-      return out;
-    };
-    return read();
+Result<ValueRead> StandardText(const ElfImage& image, const Typed& from, const Dwarf_Die& type) {
+  const auto layout = TextLayoutOf(image, type);
+  if (!layout) {
+    return BadInput(
+        fmt::format("{} of this standard library has a layout that probes cannot follow",
+                    DieName(type)),
+        "export a char pointer and its length instead: as string(arg n)");
   }
-  return Result<ValueRead>(
-      BadInput(fmt::format("{} of this standard library has a layout that probes cannot follow",
-                           DieName(type)),
-               "export a char pointer and its length instead: as string(arg n)"));
+  ValueRead out;
+  out.form = ValueForm::kBytes;
+  WF_ASSIGN(out.value, from.place.At(layout->pointer).Read(8));
+  if (layout->length_before_text == 0) {
+    WF_ASSIGN(out.length, from.place.At(layout->length).Read(8));
+    return out;
+  }
+  out.length = out.value;
+  AppendAdd(out.length, -static_cast<int64_t>(layout->length_before_text));
+  out.length.push_back({ReadOp::kLoad, Register::kRax, 8, 0});
+  return out;
 }
 
 Result<ValueRead> ByType(const ElfImage& image, Typed from);
 
 Result<ValueRead> ClassValue(const ElfImage& image, const Typed& from, const Dwarf_Die& type) {
   const Dwarf_Die complete = CompleteType(image, type);
-  if (auto text = StandardString(image, from, complete)) return std::move(*text);
+  if (IsText(complete)) return StandardText(image, from, complete);
   if (auto raw = RawPointer(image, from, complete)) return ByType(image, std::move(*raw));
   if (NameStartsWith(complete, "atomic<") || NameStartsWith(complete, "__atomic_base<")) {
     if (auto inner = MemberOf(image, from, complete, "_M_i"))

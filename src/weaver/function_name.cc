@@ -177,8 +177,9 @@ bool GlobMatches(std::string_view pattern, std::string_view text) {
 
 NamePattern::NamePattern(std::string_view pattern)
     : pattern_(WithoutBlanks(pattern)),
-      glob_(pattern.find_first_of("*?") != std::string_view::npos &&
-            pattern.find("operator") == std::string_view::npos),
+      // Behind "operator" a star is a multiplication.
+      glob_(pattern.substr(0, pattern.rfind("operator")).find_first_of("*?") !=
+            std::string_view::npos),
       templates_(pattern.find('<') != std::string_view::npos &&
                  pattern.find("operator<") == std::string_view::npos) {
   // The longest run of name characters that the mangled name must hold as well. Operators and destructors are mangled
@@ -362,6 +363,18 @@ std::string CanonicalType(std::string_view type) {
   // What every string and container carries, and nobody writes.
   ReplaceAll(out, "basic_string<char,char_traits<char>,allocator<char>>", "basic_string<char>");
   ReplaceAll(out, "basic_string_view<char,char_traits<char>>", "basic_string_view<char>");
+  return out;
+}
+
+std::string Unqualified(std::string_view type) {
+  std::string out;
+  for (const char c : type) {
+    if (c != ':') {
+      out += c;
+      continue;
+    }
+    while (!out.empty() && IsNamePart(out.back())) out.pop_back();
+  }
   return out;
 }
 

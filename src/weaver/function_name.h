@@ -44,6 +44,8 @@ std::vector<std::string> SplitParameters(std::string_view parameters);
 // A type in one spelling: "const std::string &" and "std::__cxx11::basic_string<char, …> const&" become equal, so do
 // "unsigned long int", "unsigned long", "size_t" and "uint64_t".
 std::string CanonicalType(std::string_view type);
+// Without "ns::" anywhere, to compare with names that lack it.
+std::string Unqualified(std::string_view type);
 // Whether the parameters are those that `signature` asks for; its brackets are optional.
 bool SignatureMatches(std::string_view signature, std::string_view parameters);
 

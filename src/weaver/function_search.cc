@@ -47,11 +47,11 @@ std::optional<bool> DwarfSignatureMatches(const ElfImage& image, uint64_t addres
   for (const Dwarf_Die& child : Children(function->die)) {
     if (TagOf(child) != DW_TAG_formal_parameter || HasFlag(child, DW_AT_artificial)) continue;
     if (at == wanted.size()) return false;
-    const std::string canonical = CanonicalType(wanted[at++]);
+    // The names of types in debug information lack their namespaces.
+    const auto plain = [](std::string_view text) { return Unqualified(CanonicalType(text)); };
+    const std::string own = plain(wanted[at++]);
     const auto type = TypeOf(child);
-    if (canonical != CanonicalType(TypeName(type)) &&
-        canonical != CanonicalType(ResolvedTypeName(type)))
-      return false;
+    if (own != plain(TypeName(type)) && own != plain(ResolvedTypeName(type))) return false;
   }
   return at == wanted.size();
 }

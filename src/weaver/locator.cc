@@ -170,7 +170,8 @@ class Locating {
           const ValueRead& value = site.values[i];
           // kAtEntry only repeats what the entry could read.
           somewhere |= value.form != ValueForm::kUnknown && value.form != ValueForm::kAtEntry;
-          if (value.form == ValueForm::kUnknown && why.empty()) why = value.note;
+          // What the tracepoint itself meets says more than its partner at the entry.
+          if (value.form == ValueForm::kUnknown && (why.empty() || site.happens)) why = value.note;
         }
       }
       if (somewhere) continue;

@@ -37,11 +37,17 @@ const void* InnermostScope(const Dwarf_Die& scope, uint64_t address, int depth) 
   return own;
 }
 
+// Of a run of instructions for one column of the line.
+struct Beginning {
+  uint64_t address;
+  int column;
+};
+
 struct Search {
   std::string_view file;
   uint32_t line;
   bool file_known = false;
-  std::vector<uint64_t> addresses;
+  std::vector<Beginning> addresses;
   std::optional<uint32_t> before, after;  // nearest lines with code
 };
 
@@ -61,20 +67,24 @@ void SearchUnit(Dwarf_Die unit, Search& search) {
   Dwarf_Lines* lines = nullptr;
   size_t count = 0;
   if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
+  Beginning last{0, -1};  // the row before, if it was of the same line
   for (size_t i = 0; i < count; ++i) {
     Dwarf_Line* row = dwarf_onesrcline(lines, i);
-    int number = 0;
+    int number = 0, column = 0;
     Dwarf_Addr address = 0;
     bool statement = false, end = false;
     if (row == nullptr || dwarf_lineno(row, &number) != 0 || dwarf_lineaddr(row, &address) != 0 ||
         dwarf_linebeginstatement(row, &statement) != 0 || dwarf_lineendsequence(row, &end) != 0)
       continue;
+    if (end) last.column = -1;
     if (end || !statement || number <= 0) continue;
+    dwarf_linecol(row, &column);
     const char* name = dwarf_linesrc(row, nullptr, nullptr);
     if (name == nullptr || !PathEndsWith(name, search.file)) continue;
     const auto own = static_cast<uint32_t>(number);
-    if (own == search.line && search.addresses.size() < kMaxPlaces * 16)
-      search.addresses.push_back(address);
+    if (own == search.line && last.column != column && search.addresses.size() < kMaxPlaces * 16)
+      search.addresses.push_back({address, column});
+    last.column = own == search.line ? column : -1;
     if (own < search.line && own > search.before.value_or(0)) search.before = own;
     if (own > search.line && own < search.after.value_or(UINT32_MAX)) search.after = own;
   }
@@ -102,18 +112,24 @@ Result<std::vector<uint64_t>> FindLine(const ElfImage& image, std::string_view f
         fmt::format("{}: {}:{} has no code", image.file(), file, line),
         nearest.empty() ? "no line of this file has" : "nearest lines with code: " + nearest);
   }
-  std::map<std::pair<uint64_t, const void*>, uint64_t> first;  // by function and copy
-  for (const uint64_t address : search.addresses) {
-    if (!image.OffsetOf(address)) continue;  // a function that the linker dropped
-    const auto function = DwarfFunctionAround(image, address);
+  std::map<std::pair<uint64_t, const void*>, std::vector<Beginning>> copies;
+  for (const Beginning& beginning : search.addresses) {
+    if (!image.OffsetOf(beginning.address)) continue;  // a function that the linker dropped
+    const auto function = DwarfFunctionAround(image, beginning.address);
     if (!function) continue;
-    const std::pair key{function->ranges.empty() ? 0 : function->ranges[0].begin,
-                        InnermostScope(function->die, address, 0)};
-    auto [it, is_new] = first.try_emplace(key, address);
-    if (!is_new) it->second = std::min(it->second, address);
+    copies[{function->ranges.empty() ? 0 : function->ranges[0].begin,
+            InnermostScope(function->die, beginning.address, 0)}]
+        .push_back(beginning);
   }
   std::vector<uint64_t> out;
-  for (const auto& [key, address] : first) out.push_back(address);
+  for (auto& [scope, beginnings] : copies) {
+    const auto first = std::min_element(
+        beginnings.begin(), beginnings.end(),
+        [](const Beginning& a, const Beginning& b) { return a.address < b.address; });
+    for (const Beginning& one : beginnings) {
+      if (one.column == first->column) out.push_back(one.address);
+    }
+  }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   if (out.empty())

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "weaver/dwarf_types.h"
+
 namespace wf::weaver {
 namespace {
 
@@ -166,6 +168,9 @@ class Expression {
         if (stack_.size() < 2) return Fail("its location is not well formed");
         std::swap(stack_[stack_.size() - 1], stack_[stack_.size() - 2]);
         return true;
+      case DW_OP_convert:
+      case DW_OP_GNU_convert:
+        return Convert(op);
       case DW_OP_plus:
       case DW_OP_minus:
       case DW_OP_and:
@@ -201,6 +206,23 @@ class Expression {
                       static_cast<uint8_t>(64 - __builtin_clzll(mask)), 0});
     }
     return Bounded(left);
+  }
+
+  // To a narrower type: cut, then extended as that type is. To 64 bits: it is there already.
+  bool Convert(const Dwarf_Op& op) {
+    if (op.number == 0) return true;  // to the machine's own word
+    Dwarf_Die type;
+    if (attribute_ == nullptr || dwarf_getlocation_die(attribute_, &op, &type) != 0)
+      return Fail("its location converts to a type that is not known");
+    const auto size = ByteSize(type).value_or(0);
+    const auto encoding = UnsignedAttribute(type, DW_AT_encoding);
+    const bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+    if (IsFloating(type) || size == 0 || size > 8)
+      return Fail("its location converts to a type of floats");
+    if (size == 8) return true;
+    stack_.back().push_back({is_signed ? ReadOp::kSignExtend : ReadOp::kZeroExtend, Register::kRax,
+                             static_cast<uint8_t>(size * 8), 0});
+    return Bounded(stack_.back());
   }
 
   bool Bounded(const Recipe& recipe) {
