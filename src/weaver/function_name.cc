@@ -185,15 +185,15 @@ NamePattern::NamePattern(std::string_view pattern)
   // The longest run of name characters that the mangled name must hold as well. Operators and destructors are mangled
   // differently, "std::string" and other abbreviations too.
   if (pattern_.find("operator") != std::string::npos || pattern_.starts_with("std::")) return;
-  size_t begin = 0;
-  const size_t until = std::min(pattern_.find('<'), pattern_.size());
-  for (size_t i = 0; i <= until; ++i) {
-    if (i < until && IsNamePart(pattern_[i])) continue;
-    if (i - begin > identifier_.size()) identifier_ = pattern_.substr(begin, i - begin);
+  std::string text = pattern_;
+  ReplaceAll(text, "(anonymousnamespace)::", "::");
+  const size_t until = std::min(text.find_first_of("<(["), text.size());
+  for (size_t i = 0, begin = 0; i <= until; ++i) {
+    if (i < until && IsNamePart(text[i])) continue;
+    const std::string word = text.substr(begin, i - begin);
+    if (word.size() > identifier_.size() && word != "lambda") identifier_ = word;
     begin = i + 1;
   }
-  if (identifier_ == "namespace" || identifier_ == "anonymous" || identifier_ == "lambda")
-    identifier_.clear();
 }
 
 bool NamePattern::MayMatch(std::string_view symbol) const {
@@ -319,52 +319,83 @@ std::string WithoutStd(std::string word) {
 
 }  // namespace
 
-std::string CanonicalType(std::string_view type) {
-  // "const" in front of a type means the same as behind its first word: put it there.
+namespace {
+
+// Arguments that templates of the standard library have by default, which nobody writes.
+bool IsDefaultArgument(std::string_view argument) {
+  for (const std::string_view name :
+       {"allocator<", "char_traits<", "less<", "hash<", "equal_to<", "default_delete<"}) {
+    if (argument.starts_with(name)) return true;
+  }
+  return false;
+}
+
+constexpr int kMaxTypeDepth = 32;
+
+std::string CanonicalTypeAt(std::string_view type, int depth);
+
+// "<…>" from tokens[at] on, which is "<"; `at` moves to the bracket that closes it.
+std::string CanonicalArguments(const std::vector<std::string>& tokens, size_t& at, int depth) {
+  std::string inside;
+  int open = 0;
+  for (; at < tokens.size(); ++at) {
+    if (tokens[at] == "<" && open++ == 0) continue;
+    if (tokens[at] == ">" && --open == 0) break;
+    inside += (inside.empty() ? "" : " ") + tokens[at];
+  }
+  std::string out = "<";
+  bool first = true;
+  for (const std::string& argument : SplitParameters(inside)) {
+    const std::string canonical = CanonicalTypeAt(argument, depth + 1);
+    if (!first && IsDefaultArgument(canonical)) continue;
+    out += (first ? "" : ",") + canonical;
+    first = false;
+  }
+  return out + ">";
+}
+
+// "const" in front of a type means the same as behind its first word; there it is put.
+std::string CanonicalTypeAt(std::string_view type, int depth) {
+  if (depth > kMaxTypeDepth) return std::string(type);
   std::string out;
-  bool pending_const = false;
+  bool leading_const = false;
   const std::vector<std::string> tokens = Tokens(type);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] == "const" || tokens[i] == "volatile") {
-      const bool leading =
-          out.empty() || out.back() == '<' || out.back() == ',' || out.back() == '(';
-      if (leading) {
-        pending_const |= tokens[i] == "const";
-      } else if (tokens[i] == "const") {
+    if (tokens[i] == "volatile") continue;
+    if (tokens[i] == "const") {
+      if (out.empty()) {
+        leading_const = true;
+      } else if (!out.ends_with(" const")) {
         out += " const";
       }
       continue;
     }
-    std::string word;
+    const bool base = out.empty();
     if (IsArithmeticWord(tokens[i])) {
       std::vector<std::string> words;
-      while (i < tokens.size() && (IsArithmeticWord(tokens[i]) || tokens[i] == "const")) {
-        if (tokens[i] == "const") pending_const = true;
+      for (; i < tokens.size() && (IsArithmeticWord(tokens[i]) || tokens[i] == "const"); ++i) {
+        if (tokens[i] == "const") leading_const |= base;
         if (tokens[i] != "const") words.push_back(tokens[i]);
-        ++i;
       }
       --i;
-      word = ArithmeticName(words);
+      out += ArithmeticName(words);
+    } else if (tokens[i] == "<") {
+      out += CanonicalArguments(tokens, i, depth);
     } else {
-      word = WithoutStd(tokens[i]);
+      out += WithoutStd(tokens[i]);
     }
-    out += word;
-    const bool opens_template = i + 1 < tokens.size() && tokens[i + 1] == "<";
-    if (!opens_template && pending_const && !word.empty()) {
+    const bool goes_on = i + 1 < tokens.size() && (tokens[i + 1] == "<" || tokens[i + 1] == ":");
+    if (leading_const && !goes_on && !out.empty() && out.back() != ':') {
       out += " const";
-      pending_const = false;
+      leading_const = false;
     }
   }
-  if (pending_const) {
-    // It stood before a template: behind the bracket that closes it.
-    const size_t close = out.rfind('>');
-    out.insert(close == std::string::npos ? out.size() : close + 1, " const");
-  }
-  // What every string and container carries, and nobody writes.
-  ReplaceAll(out, "basic_string<char,char_traits<char>,allocator<char>>", "basic_string<char>");
-  ReplaceAll(out, "basic_string_view<char,char_traits<char>>", "basic_string_view<char>");
   return out;
 }
+
+}  // namespace
+
+std::string CanonicalType(std::string_view type) { return CanonicalTypeAt(type, 0); }
 
 std::string Unqualified(std::string_view type) {
   std::string out;
