@@ -51,9 +51,14 @@ void BpfAssembler::Add(BpfReg to, int32_t constant) {
 void BpfAssembler::Subtract(BpfReg to, BpfReg what) {
   Emit(BPF_ALU64 | BPF_SUB | BPF_X, N(to), N(what), 0, 0);
 }
-void BpfAssembler::And(BpfReg to, int32_t constant) {
-  Emit(BPF_ALU64 | BPF_AND | BPF_K, N(to), 0, 0, constant);
+void BpfAssembler::Math(BpfMath what, BpfReg to, BpfReg by) {
+  Emit(BPF_ALU64 | BPF_X | static_cast<uint8_t>(what), N(to), N(by), 0, 0);
 }
+void BpfAssembler::Math(BpfMath what, BpfReg to, int32_t by) {
+  Emit(BPF_ALU64 | BPF_K | static_cast<uint8_t>(what), N(to), 0, 0, by);
+}
+void BpfAssembler::Negate(BpfReg to) { Emit(BPF_ALU64 | BPF_NEG, N(to), 0, 0, 0); }
+void BpfAssembler::BigEndian(BpfReg to) { Emit(BPF_ALU | BPF_END | BPF_TO_BE, N(to), 0, 0, 64); }
 void BpfAssembler::Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset) {
   Emit(BPF_LDX | BPF_MEM | static_cast<uint8_t>(width), N(to), N(base), offset, 0);
 }
@@ -65,6 +70,12 @@ void BpfAssembler::Store(BpfWidth width, BpfReg base, int16_t offset, int32_t co
 }
 void BpfAssembler::AtomicAdd(BpfReg base, int16_t offset, BpfReg what) {
   Emit(BPF_STX | BPF_ATOMIC | BPF_DW, N(base), N(what), offset, BPF_ADD);
+}
+void BpfAssembler::CompareExchange(BpfReg base, int16_t offset, BpfReg what) {
+  Emit(BPF_STX | BPF_ATOMIC | BPF_DW, N(base), N(what), offset, BPF_CMPXCHG);
+}
+void BpfAssembler::Exchange(BpfReg base, int16_t offset, BpfReg what) {
+  Emit(BPF_STX | BPF_ATOMIC | BPF_DW, N(base), N(what), offset, BPF_XCHG);
 }
 void BpfAssembler::Map(BpfReg to, int map_fd) {
   EmitWide(to, BPF_PSEUDO_MAP_FD, static_cast<uint32_t>(map_fd), 0);

@@ -15,12 +15,33 @@ namespace wf {
 
 // r0: results; r1–r5: arguments, lost by every call; r6–r9: kept; r10: the frame, which grows down from it.
 enum class BpfReg : uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10 };
-enum class BpfWidth : uint8_t { k4 = BPF_W, k8 = BPF_DW };
+enum class BpfWidth : uint8_t { k1 = BPF_B, k2 = BPF_H, k4 = BPF_W, k8 = BPF_DW };
 enum class BpfCondition : uint8_t {
   kEqual = BPF_JEQ,
   kNotEqual = BPF_JNE,
   kLess = BPF_JLT,  // unsigned
+  kLessEqual = BPF_JLE,
   kGreater = BPF_JGT,
+  kGreaterEqual = BPF_JGE,
+  kLessSigned = BPF_JSLT,
+  kLessEqualSigned = BPF_JSLE,
+  kGreaterSigned = BPF_JSGT,
+  kGreaterEqualSigned = BPF_JSGE,
+  kAnyBitOf = BPF_JSET,
+};
+// 64 bits, wrapping. Divisions are unsigned.
+enum class BpfMath : uint8_t {
+  kAdd = BPF_ADD,
+  kSubtract = BPF_SUB,
+  kMultiply = BPF_MUL,
+  kDivide = BPF_DIV,
+  kRemainder = BPF_MOD,
+  kAnd = BPF_AND,
+  kOr = BPF_OR,
+  kXor = BPF_XOR,
+  kShiftLeft = BPF_LSH,
+  kShiftRight = BPF_RSH,
+  kShiftRightSigned = BPF_ARSH,
 };
 
 class BpfAssembler {
@@ -36,11 +57,19 @@ class BpfAssembler {
   void Constant(BpfReg to, uint64_t constant);
   void Add(BpfReg to, int32_t constant);
   void Subtract(BpfReg to, BpfReg what);
-  void And(BpfReg to, int32_t constant);
+  void Math(BpfMath what, BpfReg to, BpfReg by);
+  void Math(BpfMath what, BpfReg to, int32_t by);
+  void Negate(BpfReg to);
+  void BigEndian(
+      BpfReg to);  // the eight bytes in the order of memory, so that they compare as strings do
   void Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset);
   void Store(BpfWidth width, BpfReg base, int16_t offset, BpfReg from);
   void Store(BpfWidth width, BpfReg base, int16_t offset, int32_t constant);
   void AtomicAdd(BpfReg base, int16_t offset, BpfReg what);  // 8 bytes
+  // If the eight bytes there equal r0, they become `what`; r0 is what they were.
+  void CompareExchange(BpfReg base, int16_t offset, BpfReg what);
+  // The eight bytes become `what`, which becomes what they were.
+  void Exchange(BpfReg base, int16_t offset, BpfReg what);
   void Map(BpfReg to, int map_fd);
   // The address of a byte in the first value of an array.
   void MapValue(BpfReg to, int map_fd, uint32_t offset);

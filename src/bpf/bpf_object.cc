@@ -25,6 +25,12 @@ bpf_map_type KernelType(BpfMapType type) {
       return BPF_MAP_TYPE_ARRAY;
     case BpfMapType::kRing:
       return BPF_MAP_TYPE_RINGBUF;
+    case BpfMapType::kCpuHash:
+      return BPF_MAP_TYPE_PERCPU_HASH;
+    case BpfMapType::kCpuArray:
+      return BPF_MAP_TYPE_PERCPU_ARRAY;
+    case BpfMapType::kRecentHash:
+      return BPF_MAP_TYPE_LRU_HASH;
     case BpfMapType::kHash:
       break;
   }
@@ -34,7 +40,7 @@ bpf_map_type KernelType(BpfMapType type) {
 bpf_prog_load_opts LoadOptions(BpfProgramType type) {
   bpf_prog_load_opts options{};
   options.sz = sizeof options;
-  if (type == BpfProgramType::kProbe && HasUprobeMulti())
+  if ((type == BpfProgramType::kProbe || type == BpfProgramType::kReadingProbe) && HasUprobeMulti())
     options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMultiAttachType);
   return options;
 }
@@ -42,8 +48,21 @@ bpf_prog_load_opts LoadOptions(BpfProgramType type) {
 // What a reader's callback answers when it has taken enough: libbpf stops behind that record and passes the value on.
 constexpr int kEnough = -ECANCELED;
 
-// The kernel lets only some helpers be called by programs whose licence is not the GPL's. Ours call none of those.
-constexpr char kLicence[] = "Apache-2.0", kTracepointLicence[] = "Dual BSD/GPL";
+// The kernel lets only some helpers be called by programs whose licence is not the GPL's. Those under Apache-2.0 call
+// none of those.
+const char* Licence(BpfProgramType type) {
+  switch (type) {
+    case BpfProgramType::kTracepoint:
+      return "Dual BSD/GPL";
+    case BpfProgramType::kReadingProbe:
+    case BpfProgramType::kReadingProbeOneByOne:
+      return "Dual MIT/GPL";
+    case BpfProgramType::kProbe:
+    case BpfProgramType::kPacket:
+      break;
+  }
+  return "Apache-2.0";
+}
 
 bpf_prog_type KernelType(BpfProgramType type) {
   switch (type) {
@@ -52,6 +71,8 @@ bpf_prog_type KernelType(BpfProgramType type) {
     case BpfProgramType::kTracepoint:
       return BPF_PROG_TYPE_RAW_TRACEPOINT;
     case BpfProgramType::kProbe:
+    case BpfProgramType::kReadingProbe:
+    case BpfProgramType::kReadingProbeOneByOne:
       break;
   }
   return BPF_PROG_TYPE_KPROBE;
@@ -101,8 +122,8 @@ bool HasUprobeMulti() {
     bpf_prog_load_opts options{};
     options.sz = sizeof options;
     options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMultiAttachType);
-    const FileDescriptor program(
-        bpf_prog_load(BPF_PROG_TYPE_KPROBE, "wf_try", kLicence, text, 2, &options));
+    const FileDescriptor program(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "wf_try",
+                                               Licence(BpfProgramType::kProbe), text, 2, &options));
     return program.valid();
   }();
   return has;
@@ -117,6 +138,40 @@ Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape) {
   map.fd_ = FileDescriptor(fd);
   map.shape_ = shape;
   return map;
+}
+
+size_t BpfMap::value_size() const {
+  const bool per_cpu = shape_.type == BpfMapType::kCpuHash || shape_.type == BpfMapType::kCpuArray;
+  return per_cpu ? BpfCpus() * ((size_t{shape_.value_bytes} + 7) / 8 * 8) : shape_.value_bytes;
+}
+
+size_t BpfCpus() {
+  static const size_t cpus = [] {
+    const int told = libbpf_num_possible_cpus();
+    return told > 0 ? static_cast<size_t>(told) : size_t{1};
+  }();
+  return cpus;
+}
+
+Status WaitForRunningPrograms() {
+  // The kernel waits so after a map in a map of maps was replaced (maybe_wait_bpf_programs); membarrier() would do too,
+  // but not on machines with one processor nor with nohz_full.
+  static const auto maps = [] {
+    SilenceLibbpf();
+    const int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "wf_inner", 4, 8, 1, nullptr);
+    bpf_map_create_opts options{};
+    options.sz = sizeof options;
+    options.inner_map_fd = static_cast<uint32_t>(inner);
+    const int outer =
+        inner < 0 ? inner
+                  : bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "wf_outer", 4, 4, 1, &options);
+    return std::pair(inner, outer);
+  }();
+  if (maps.second < 0) return BpfError("BPF map wf_outer", -maps.second);
+  const uint32_t first = 0;
+  const int code = bpf_map_update_elem(maps.second, &first, &maps.first, BPF_ANY);
+  if (code != 0) return BpfError("BPF map wf_outer", -code);
+  return {};
 }
 
 bool BpfMap::Lookup(const void* key, void* value) const {
@@ -135,7 +190,7 @@ Result<BpfProgram> BpfProgram::Load(const char* name, BpfProgramType type,
                                     const std::vector<bpf_insn>& text) {
   SilenceLibbpf();
   const bpf_prog_type kernel_type = KernelType(type);
-  const char* licence = type == BpfProgramType::kTracepoint ? kTracepointLicence : kLicence;
+  const char* licence = Licence(type);
   bpf_prog_load_opts options = LoadOptions(type);
   int fd = bpf_prog_load(kernel_type, name, licence, text.data(), text.size(), &options);
   if (fd < 0) {

@@ -23,7 +23,8 @@ namespace wf {
 // "WHAT: REASON", and the next step for this errno.
 Error BpfError(std::string_view what, int code);
 
-enum class BpfMapType : uint8_t { kHash, kArray, kRing };
+// kCpu…: every processor has values of its own. kRecentHash forgets what was not used for longest when it is full.
+enum class BpfMapType : uint8_t { kHash, kArray, kRing, kCpuHash, kCpuArray, kRecentHash };
 
 class BpfMap {
  public:
@@ -36,6 +37,8 @@ class BpfMap {
 
   int fd() const { return fd_.get(); }
   const Shape& shape() const { return shape_; }
+  // How many bytes one value takes in the calls below: of kCpu…, one value for every processor, in multiples of eight.
+  size_t value_size() const;
   // False if there is none of this key. The buffers have the shape's sizes.
   bool Lookup(const void* key, void* value) const;
   // `key` becomes the key after it, or the first one for a null `after`. False at the end.
@@ -53,9 +56,24 @@ class BpfMap {
 bool HasUprobeMulti();
 constexpr uint32_t kUprobeMultiAttachType = 48;  // BPF_TRACE_UPROBE_MULTI, of Linux 6.6
 
-// kTracepoint reads memory of the kernel and of processes, which the kernel allows only to programs under a licence it
-// knows to be compatible with its own: those are ours under BSD or GPL, at the user's choice (docs/decisions/0008).
-enum class BpfProgramType : uint8_t { kProbe, kPacket, kTracepoint };
+// Returns when every program that ran at the call has ended, so that what it was still writing is there. Programs at
+// uprobes and tracepoints run in the kernel's read sections; some ten milliseconds.
+Status WaitForRunningPrograms();
+
+// How many processors per-processor values are of.
+size_t BpfCpus();
+
+// kTracepoint and kReadingProbe read memory of the kernel and of processes, which the kernel allows only to programs
+// under a licence it knows to be compatible with its own: those are ours under BSD or MIT or GPL, at the user's choice
+// (docs/decisions/0008). kProbe and kReadingProbe are attached to uprobes: many at once where the kernel can, unless the
+// type says one by one.
+enum class BpfProgramType : uint8_t {
+  kProbe,
+  kPacket,
+  kTracepoint,
+  kReadingProbe,
+  kReadingProbeOneByOne
+};
 
 class BpfProgram {
  public:

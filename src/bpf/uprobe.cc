@@ -35,6 +35,10 @@ struct LinkCreate {
 static_assert(sizeof(LinkCreate) == 64);
 constexpr uint32_t kReturnFlag = 1;  // BPF_F_UPROBE_MULTI_RETURN
 
+std::string Whose(const UprobePlaces& places) {
+  return places.pid == 0 ? "all processes" : fmt::format("process {}", places.pid);
+}
+
 Result<FileDescriptor> AttachLink(const BpfProgram& program, const UprobePlaces& places,
                                   ProbeSite site) {
   LinkCreate attr{};
@@ -47,7 +51,7 @@ Result<FileDescriptor> AttachLink(const BpfProgram& program, const UprobePlaces&
   attr.pid = static_cast<uint32_t>(places.pid);
   const auto fd = static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr));
   if (fd < 0)
-    return BpfError(fmt::format("uprobes in {} of process {}", places.file, places.pid), errno);
+    return BpfError(fmt::format("uprobes in {} of {}", places.file, Whose(places)), errno);
   return FileDescriptor(fd);
 }
 
@@ -61,15 +65,17 @@ Result<FileDescriptor> AttachEvent(const BpfProgram& program, const UprobePlaces
                             "mounted");
   }
   const std::string what =
-      fmt::format("uprobe at {}+{:#x} of process {}", places.file, offset, places.pid);
+      fmt::format("uprobe at {}+{:#x} of {}", places.file, offset, Whose(places));
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = *type;
   attr.config = site == ProbeSite::kReturn ? uint64_t{1} << *return_bit : 0;
   attr.config1 = reinterpret_cast<uint64_t>(places.file.c_str());
   attr.config2 = offset;
-  FileDescriptor event(static_cast<int>(
-      syscall(SYS_perf_event_open, &attr, places.pid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  // Of all processes: the event must name a processor, but the program runs on every one.
+  const pid_t pid = places.pid == 0 ? -1 : places.pid;
+  FileDescriptor event(static_cast<int>(syscall(
+      SYS_perf_event_open, &attr, pid, places.pid == 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!event.valid()) return BpfError(what, errno);
   if (ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program.fd()) != 0) return BpfError(what, errno);
   if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return BpfError(what, errno);
@@ -80,12 +86,16 @@ Result<FileDescriptor> AttachEvent(const BpfProgram& program, const UprobePlaces
 
 Result<Uprobe> Uprobe::Attach(const BpfProgram& program, const UprobePlaces& places,
                               ProbeSite site) {
+  if (!HasUprobeMulti()) return AttachOneByOne(program, places, site);
   Uprobe probe;
-  if (HasUprobeMulti()) {
-    WF_ASSIGN(FileDescriptor link, AttachLink(program, places, site));
-    probe.attachments_.push_back(std::move(link));
-    return probe;
-  }
+  WF_ASSIGN(FileDescriptor link, AttachLink(program, places, site));
+  probe.attachments_.push_back(std::move(link));
+  return probe;
+}
+
+Result<Uprobe> Uprobe::AttachOneByOne(const BpfProgram& program, const UprobePlaces& places,
+                                      ProbeSite site) {
+  Uprobe probe;
   for (const uint64_t offset : places.offsets) {
     WF_ASSIGN(FileDescriptor event, AttachEvent(program, places, offset, site));
     probe.attachments_.push_back(std::move(event));

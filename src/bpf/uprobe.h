@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,13 +26,18 @@ enum class ProbeSite : uint8_t { kEntry, kReturn };
 struct UprobePlaces {
   std::string file;               // the code's file, as this process sees it
   std::vector<uint64_t> offsets;  // in it
-  pid_t pid = 0;                  // all threads of this process
+  pid_t pid = 0;  // all threads of this process; 0: of every process that maps the file
 };
 
 class Uprobe {
  public:
   static Result<Uprobe> Attach(const BpfProgram& program, const UprobePlaces& places,
                                ProbeSite site);
+  // A perf event each, whatever the kernel can. The program is not one of those that are attached many at once.
+  static Result<Uprobe> AttachOneByOne(const BpfProgram& program, const UprobePlaces& places,
+                                       ProbeSite site);
+  // What holds the probe: whoever has many closes them side by side, for the kernel waits at each.
+  std::vector<FileDescriptor> Release() && { return std::move(attachments_); }
 
  private:
   std::vector<FileDescriptor> attachments_;

@@ -244,7 +244,7 @@ class Program : private MapProgram {
     a_.Store(W::k8, R::r10, kPointer, R::r0);
     a_.Load(W::k4, R::r8, R::r10, kPointer);
     a_.Move(R::r1, R::r8);
-    a_.And(R::r1, kSendingPlaces - 1);
+    a_.Math(BpfMath::kAnd, R::r1, kSendingPlaces - 1);
     a_.Store(W::k4, R::r10, kPlace, R::r1);
     Lookup(maps_.sends, kPlace);
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
