@@ -1,0 +1,71 @@
+// The eBPF program of one kind of place: it observes, keeps what has to be kept between a function's entry and its end,
+// filters, and adds to a group in the kernel, or sends the event to user space.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "advice/program.h"
+#include "bpf/assembler.h"
+#include "bpf/bpf_object.h"
+#include "weaver/event_record.h"
+#include "weaver/expression_code.h"
+#include "weaver/group_shape.h"
+#include "weaver/probe_site.h"
+#include "weaver/woven_maps.h"
+
+namespace wf::weaver {
+
+// Calls that were entered and have not ended. Key: CallKey; value: a record from RecordHeader::entered on.
+struct CallKey {
+  uint64_t thread = 0, frame = 0;
+};
+struct CallMaps {
+  BpfMap calls;
+  // thread → frame of its innermost call; only there if exceptions are to be told.
+  std::optional<BpfMap> innermost;
+
+  static Result<CallMaps> Create(const RecordLayout& layout, bool exceptions);
+};
+
+// Groups of one Emit at one kind of place. Programs add to one of the two maps while user space reads the other.
+struct GroupMaps {
+  GroupShape shape;
+  BpfMap maps[2];
+  BpfMap zeros;  // a new value
+
+  static Result<GroupMaps> Create(const GroupShape& shape, uint32_t groups);
+};
+
+// What the kernel does of an advice at places of this layout.
+struct KernelPlan {
+  std::vector<size_t> filters;      // steps that it can do; user space does them again for what is sent
+  std::optional<GroupShape> groups;  // unless every tuple is sent
+};
+// Null columns stand for what is not observed in `layout`. `advice` is the only one at its tracepoints.
+KernelPlan PlanKernel(const advice::Advice& advice, const RecordLayout& layout,
+                      std::string_view tracepoint);
+
+struct ProgramSpec {
+  const WovenMaps* maps = nullptr;
+  const RecordLayout* layout = nullptr;
+  std::string_view tracepoint;
+  uint32_t place = 0;
+  SiteKind kind = SiteKind::kEntry;
+  bool happens = true;
+  const Recipe* frame = nullptr;
+  const std::vector<ValueRead>* values = nullptr;
+  const CallMaps* calls = nullptr;       // null: entry and end are not matched
+  const advice::Advice* advice = nullptr;  // null: user space does everything
+  const KernelPlan* plan = nullptr;
+  const GroupMaps* groups = nullptr;
+  std::optional<uint32_t> filter;  // of processes
+  uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
+};
+
+std::vector<bpf_insn> EventProgram(const ProgramSpec& spec);
+
+}  // namespace wf::weaver

@@ -1,0 +1,75 @@
+// What a woven program knows of one event while it runs, and what it sends when the kernel cannot finish the advice: a
+// header, then one slot for each variable that advice observes. Programs have it in their frame, or in the ring at once
+// if that is too small.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weaver/probe_site.h"
+
+namespace wf::weaver {
+
+// What a record in the ring tells.
+enum class RecordKind : uint32_t {
+  kEvent,
+  kUnknownProcess,  // an event, of a process that user space has not judged yet
+};
+
+// From `entered` on, it is also what is kept of a call between its entry and its end.
+struct RecordHeader {
+  uint64_t time = 0;     // Unix ns
+  uint64_t process = 0;  // in our namespace
+  uint64_t thread = 0;   // the kernel's own number
+  uint32_t place = 0;    // of Places
+  uint32_t kind = 0;
+  uint64_t context = 0;   // the request, as the kernel follows it; 0: none
+  uint64_t entered = 0;   // monotonic ns
+  uint64_t previous = 0;  // frame of the call around it that is also watched
+  uint64_t nulls = 0;     // bit i: variable i is null
+};
+static_assert(sizeof(RecordHeader) == 64);
+constexpr size_t kMaxVariables = 60;
+
+enum class SlotForm : uint8_t {
+  kInteger,
+  kBool,
+  kDouble,
+  kFloat,
+  kString,  // eight bytes of length, then the bytes, padded with zeros
+  kText,    // the same for every event: not in the record
+  kNull,    // cannot be read here
+};
+
+struct VariableSlot {
+  std::string name;
+  uint32_t export_index = 0;  // of the definition
+  SlotForm form = SlotForm::kNull;
+  int16_t offset = 0;  // from the record's beginning
+  bool maybe_null = true;
+  bool narrow = false;  // kInteger: within 32 bits with its sign
+  std::string text;
+
+  bool operator==(const VariableSlot&) const = default;
+};
+
+struct RecordLayout {
+  std::vector<VariableSlot> variables;
+  uint32_t string_bytes = 64;  // a multiple of eight
+  uint32_t bytes = sizeof(RecordHeader);
+
+  bool operator==(const RecordLayout&) const = default;
+};
+
+// A variable that advice observes, and how it is read where the event happens (kAtEntry: how it was at the entry).
+struct WantedVariable {
+  std::string name;
+  uint32_t export_index = 0;
+  ValueRead read;
+  bool from_entry = false;
+};
+RecordLayout LayOut(const std::vector<WantedVariable>& wanted, uint32_t string_bytes);
+
+}  // namespace wf::weaver

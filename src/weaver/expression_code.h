@@ -1,0 +1,86 @@
+// Expressions of advice as eBPF. Only what the kernel can do exactly is compiled: integers, booleans, strings. What is
+// not of that kind (doubles, divisions, Lower, …) is refused when the program is made; what turns out inexact for one
+// event (an overflow) jumps to `inexact`, and user space does that event.
+//
+// Thread safety: none. Lives no longer than the assembler.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advice/expression.h"
+#include "bpf/assembler.h"
+
+namespace wf::weaver {
+
+// r6: the probed thread's registers; r7: the record; r8 and r9: free between steps.
+inline constexpr BpfReg kRegisters = BpfReg::r6, kRecord = BpfReg::r7;
+
+struct Operand {
+  enum class Type : uint8_t {
+    kNull,
+    kBool,
+    kInteger,
+    kString,
+    kOpaque,       // the kernel carries it only: a double
+    kProcessName,  // user space finds it by the process
+    kHost,
+  };
+  Type type = Type::kNull;
+  int16_t at = 0;  // in the record: eight bytes, or a string's slot
+  bool narrow = false;  // kInteger: within 32 bits with its sign
+  int null_bit = -1;     // of RecordHeader::nulls; -1: not there
+  int16_t null_at = -1;  // eight bytes that are not zero if it is null; -1: none
+  bool constant = false;
+  int64_t number = 0;  // constant
+  std::string text;    // constant
+
+  bool nullable() const { return null_bit >= 0 || null_at >= 0; }
+};
+
+class ExpressionCode {
+ public:
+  // `slots` is free memory in the record: bytes_for(expression) of it.
+  ExpressionCode(BpfAssembler& a, int16_t slots, uint32_t string_bytes,
+                 BpfAssembler::Label inexact)
+      : a_(a), slots_(slots), string_bytes_(string_bytes), inexact_(inexact) {}
+
+  // The value stays good until the next call. Nothing: the kernel cannot do it; what was assembled is to be dropped.
+  std::optional<Operand> Compile(const advice::Expression& expression,
+                                 const std::vector<Operand>& columns);
+
+  static size_t BytesFor(const advice::Expression& expression);
+
+  void JumpIfNull(const Operand& value, BpfAssembler::Label to);
+  void LoadNumber(BpfReg to, const Operand& value);
+  // Jumps unless the value is true: what is not a true boolean counts as false.
+  void JumpUnlessTrue(const Operand& value, BpfAssembler::Label to);
+
+ private:
+  Operand Slot(size_t depth, Operand::Type type);
+  std::optional<Operand> Unary(advice::Op op, const Operand& a, size_t depth);
+  std::optional<Operand> Binary(advice::Op op, const Operand& a, const Operand& b, size_t depth);
+  std::optional<Operand> Arithmetic(advice::Op op, const Operand& a, const Operand& b,
+                                    size_t depth);
+  std::optional<Operand> Bucket(const Operand& a, const Operand& b, size_t depth);
+  Operand Comparison(advice::Op op, const Operand& a, const Operand& b, size_t depth);
+  Operand Logic(advice::Op op, const Operand& a, const Operand& b, size_t depth);
+  std::optional<Operand> StartsWith(const Operand& a, const Operand& b, size_t depth);
+  void CompareStrings(advice::Op op, const Operand& a, const Operand& b, BpfAssembler::Label holds,
+                      BpfAssembler::Label fails);
+  void LoadLength(BpfReg to, const Operand& text);
+  void LoadWord(BpfReg to, const Operand& text, size_t word);
+  void MayBeNull(Operand& slot, BpfAssembler::Label null, BpfAssembler::Label done);
+  void Go(BpfAssembler::Label to);
+  // Stores what a truth jumped to, and goes on.
+  Operand Truth(size_t depth, BpfAssembler::Label holds, BpfAssembler::Label fails);
+
+  BpfAssembler& a_;
+  const int16_t slots_;
+  const uint32_t string_bytes_;
+  const BpfAssembler::Label inexact_;
+};
+
+}  // namespace wf::weaver

@@ -1,0 +1,46 @@
+// Reading what a tracepoint exports, by the recipes of its site, into the record.
+#pragma once
+
+#include <string_view>
+
+#include "bpf/assembler.h"
+#include "weaver/event_record.h"
+#include "weaver/expression_code.h"
+#include "weaver/probe_site.h"
+
+namespace wf::weaver {
+
+class ProgramFrame;
+struct ProgramSpec;
+
+// How expressions see a variable: null if the layout has none of that name.
+Operand VariableOperand(const RecordLayout& layout, std::string_view name);
+
+class ObserveCode {
+ public:
+  ObserveCode(BpfAssembler& a, ProgramFrame& frame, const ProgramSpec& spec)
+      : a_(a), frame_(frame), spec_(spec) {}
+
+  // What the site itself can read.
+  void ReadValues();
+  // What the call's entry kept: `call` (one of r6–r9) points to it.
+  void TakeFromEntry(BpfReg call);
+  // The entry was not seen.
+  void NothingFromEntry();
+
+  // The recipe's value in r8. Returns whether it can fail, by a jump.
+  bool Follow(const Recipe& recipe, BpfAssembler::Label otherwise);
+
+ private:
+  void ReadNumber(size_t variable, const ValueRead& read);
+  void ReadCString(size_t variable, const ValueRead& read);
+  void ReadBytes(size_t variable, const ValueRead& read);
+  void SetNull(size_t variable);
+  bool FromEntry(size_t variable) const;
+
+  BpfAssembler& a_;
+  ProgramFrame& frame_;
+  const ProgramSpec& spec_;
+};
+
+}  // namespace wf::weaver
