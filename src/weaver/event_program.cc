@@ -313,14 +313,14 @@ class Builder {
 
 }  // namespace
 
-Result<CallMaps> CallMaps::Create(const RecordLayout& layout, bool exceptions) {
+Result<CallMaps> CallMaps::Create(const RecordLayout& layout, CallExceptions exceptions) {
   CallMaps maps;
   // As many calls as a large program has threads, some deep in recursion; what is not touched for longest goes first.
   constexpr uint32_t kMostCalls = 1 << 14;
   const auto bytes = static_cast<uint32_t>(layout.bytes - offsetof(RecordHeader, entered));
   WF_ASSIGN(maps.calls, BpfMap::Create("wf_calls", {BpfMapType::kRecentHash, sizeof(CallKey), bytes,
                                                     kMostCalls}));
-  if (exceptions) {
+  if (exceptions == CallExceptions::kTold) {
     WF_ASSIGN(maps.innermost,
               BpfMap::Create("wf_innermost", {BpfMapType::kRecentHash, 8, 8, kMostCalls}));
   }

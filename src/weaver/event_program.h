@@ -23,12 +23,13 @@ namespace wf::weaver {
 struct CallKey {
   uint64_t thread = 0, frame = 0;
 };
+enum class CallExceptions : uint8_t { kTold, kNotTold };
 struct CallMaps {
   BpfMap calls;
   // thread → frame of its innermost call; only there if exceptions are to be told.
   std::optional<BpfMap> innermost;
 
-  static Result<CallMaps> Create(const RecordLayout& layout, bool exceptions);
+  static Result<CallMaps> Create(const RecordLayout& layout, CallExceptions exceptions);
 };
 
 // Groups of one Emit at one kind of place. Programs add to one of the two maps while user space reads the other.

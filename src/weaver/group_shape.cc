@@ -1,5 +1,6 @@
 #include "weaver/group_shape.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wf::weaver {
@@ -7,6 +8,7 @@ namespace {
 
 using advice::AggregateKind;
 using T = Operand::Type;
+__extension__ using Int128 = __int128;
 
 uint64_t CellAt(std::string_view bytes, uint32_t offset) {
   uint64_t cell = 0;
@@ -118,10 +120,10 @@ advice::Value ReadColumn(const KeyColumn& column, std::string_view key, const Gr
 }
 
 // `count` numbers whose sum is `sum`: of two neighbouring values, so that sum and count are both exact.
-void AddSum(advice::AggregateState& state, __int128 sum, uint64_t count) {
+void AddSum(advice::AggregateState& state, Int128 sum, uint64_t count) {
   if (count == 0) return;
-  __int128 low = sum / static_cast<__int128>(count);
-  __int128 rest = sum % static_cast<__int128>(count);
+  Int128 low = sum / static_cast<Int128>(count);
+  Int128 rest = sum % static_cast<Int128>(count);
   if (rest < 0) {
     rest += count;
     --low;
@@ -153,10 +155,10 @@ advice::AggregateState ReadAggregate(const AggregateCells& cells, std::string_vi
       break;
     case AggregateKind::kSum:
     case AggregateKind::kAverage: {
-      __int128 sum = static_cast<int64_t>(CellAt(value, at));
+      Int128 sum = static_cast<int64_t>(CellAt(value, at));
       if (!cells.narrow) {
         sum = CellAt(value, at);  // of numbers from 0 to 2^32 - 1
-        sum += static_cast<__int128>(static_cast<int64_t>(CellAt(value, at + 8))) << 32;
+        sum += static_cast<Int128>(static_cast<int64_t>(CellAt(value, at + 8))) << 32;
       }
       AddSum(state, sum, count);
       break;
@@ -194,15 +196,14 @@ bool ShapeGroups(const advice::Grouping& grouping, const std::vector<Operand>& c
   return nulls <= 64;
 }
 
-advice::EmittedTuple ReadGroup(const GroupShape& shape, const advice::Grouping& grouping,
-                               std::string_view key, std::string_view value, ProcessNames& names) {
-  advice::EmittedTuple tuple;
-  tuple.weight = CellAt(value, 0);
-  for (const KeyColumn& column : shape.key)
-    tuple.columns.push_back(ReadColumn(column, key, shape, names));
-  for (size_t i = 0; i < grouping.aggregates.size(); ++i)
-    tuple.states.push_back(ReadAggregate(shape.cells[i], value));
-  return tuple;
+uint64_t ReadGroup(const GroupShape& shape, std::string_view key, std::string_view value,
+                   ProcessNames& names, advice::Rows& rows) {
+  const uint64_t tuples = CellAt(value, 0);
+  if (tuples == 0) return 0;
+  for (const KeyColumn& column : shape.key) rows.AddColumn(ReadColumn(column, key, shape, names));
+  for (const AggregateCells& cells : shape.cells) rows.AddState(ReadAggregate(cells, value));
+  rows.EndRow(tuples);
+  return tuples;
 }
 
 }  // namespace wf::weaver

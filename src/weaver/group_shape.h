@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "advice/interpreter.h"
 #include "advice/program.h"
+#include "advice/rows.h"
 #include "weaver/expression_code.h"
 
 namespace wf::weaver {
@@ -54,8 +54,8 @@ class ProcessNames {
   virtual advice::Value Host(uint32_t process) = 0;
 };
 
-// One processor's value of one group.
-advice::EmittedTuple ReadGroup(const GroupShape& shape, const advice::Grouping& grouping,
-                               std::string_view key, std::string_view value, ProcessNames& names);
+// Appends one processor's value of one group; returns how many tuples it stands for (0: nothing is appended).
+uint64_t ReadGroup(const GroupShape& shape, std::string_view key, std::string_view value,
+                   ProcessNames& names, advice::Rows& rows);
 
 }  // namespace wf::weaver

@@ -1,0 +1,57 @@
+// What /proc tells of processes: which program they run, what they are called, and on which host they think they are.
+// Kept, because a process that counted something may be gone when its groups are read.
+//
+// Thread safety: none.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weaver/group_shape.h"
+
+namespace wf::weaver {
+
+// The path of what a process runs, as it sees it; empty if it is gone, or not ours to see.
+std::string ExecutableOf(pid_t pid);
+// Name, path or glob: one with a slash is held against the whole path, another against its last part.
+bool ExecutableMatches(std::string_view pattern, std::string_view path);
+// All processes there are.
+std::vector<pid_t> AllProcesses();
+
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  auto operator<=>(const FileIdentity&) const = default;
+};
+std::optional<FileIdentity> IdentityOf(const std::string& path);
+
+class ProcessFacts : public ProcessNames {
+ public:
+  // The name of its first thread (comm); where the kernel cut that off at 15 bytes, its executable's if that begins so.
+  advice::Value Name(uint32_t process) override;
+  // WHEREFORE_HOST of its environment, else the nodename of its UTS namespace.
+  advice::Value Host(uint32_t process) override;
+  // Another process may have the number now.
+  void ForgetReused();
+  // What the kernel saw of a process that is gone.
+  void Remember(uint32_t process, std::string_view name);
+
+ private:
+  struct Facts {
+    uint64_t started = 0;
+    advice::Value name, host;
+  };
+  const Facts& Of(uint32_t process);
+  std::string NodeName(uint32_t process);
+
+  std::map<uint32_t, Facts> facts_;
+  std::map<uint32_t, std::string> remembered_;
+  std::map<uint64_t, std::string> node_names_;  // by the namespace's inode
+};
+
+}  // namespace wf::weaver

@@ -1,0 +1,347 @@
+#include "weaver/woven_query.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <thread>
+
+#include "weaver/record_event.h"
+
+namespace wf::weaver {
+namespace {
+
+// Of the machine's first process, as the kernel numbers it (linux/proc_ns.h); there is one such namespace.
+constexpr uint64_t kFirstPidNamespace = 0xEFFFFFFCu;
+// Ringfuls that one Collect takes at most: programs that fill it faster than it is read would keep us here for ever.
+constexpr int kMostRingfuls = 8;
+
+uint64_t NanosOf(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Error WithAlternative(Error error) {
+  if (error.code == ErrorCode::kDenied) {
+    error.hint =
+        "weaving needs root, or CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for others' "
+        "processes); tracepoints compiled in with libwherefore need no privilege";
+  }
+  return error;
+}
+
+// Queries whose advice joins need the request's tuples.
+class NoBaggage : public advice::Baggage {
+ public:
+  advice::PackedTuples Unpack(const advice::Program& program, uint32_t slot) override {
+    return advice::PackedTuples(program.slots[slot]);
+  }
+  void Pack(const advice::Program&, uint32_t, int64_t, std::string_view, advice::Rows) override {}
+};
+
+// The kernel waits some ten milliseconds at each: side by side that is once.
+void CloseSideBySide(std::vector<FileDescriptor> links) {
+  constexpr size_t kThreads = 16;
+  std::vector<std::thread> threads;
+  const size_t count = std::min(kThreads, links.size());
+  for (size_t first = 1; first < count; ++first) {
+    threads.emplace_back([&links, first, count] {
+      for (size_t i = first; i < links.size(); i += count) links[i].Close();
+    });
+  }
+  for (size_t i = 0; i < links.size(); i += std::max<size_t>(count, 1)) links[i].Close();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+class WovenQuery::Emission : public advice::Emitter {
+ public:
+  explicit Emission(advice::Results& results) : results_(results) {}
+  void EmitTuples(const advice::Program&, advice::Rows rows) override { results_.Add(rows); }
+
+ private:
+  advice::Results& results_;
+};
+
+WovenQuery::WovenQuery(const advice::Program& program, const WeaveOptions& options)
+    : program_(program),
+      options_(options),
+      pending_(program_),
+      counted_(static_cast<size_t>(Counter::kCount)) {}
+
+WovenQuery::~WovenQuery() { CloseSideBySide(std::move(links_)); }
+
+Result<std::unique_ptr<WovenQuery>> WovenQuery::Create(const advice::Program& program,
+                                                       const WeaveOptions& options) {
+  std::unique_ptr<WovenQuery> woven(new WovenQuery(program, options));
+  const Status started = woven->Start();
+  if (!started.ok()) return WithAlternative(started.error());
+  return woven;
+}
+
+Status WovenQuery::Start() {
+  WF_ASSIGN(maps_, WovenMaps::Create(options_.ring_bytes));
+  WF_ASSIGN(BpfRingReader reader,
+            BpfRingReader::Open(maps_.ring, [this](std::string_view record) { Take(record); }));
+  reader_.emplace(std::move(reader));
+  multi_ = options_.link != LinkChoice::kPerf && HasUprobeMulti();
+  if (options_.link == LinkChoice::kMulti && !multi_) {
+    return EnvironmentError("--link multi: this kernel has no multi-uprobe links (Linux 6.10)",
+                            "--link perf, or auto");
+  }
+  struct stat own {};
+  if (::stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kFirstPidNamespace) {
+    pid_namespace_device_ = own.st_dev;
+    pid_namespace_inode_ = own.st_ino;
+  }
+  SetControl();
+  return {};
+}
+
+void WovenQuery::SetControl() {
+  control_.clock_offset = NanosOf(CLOCK_REALTIME) - NanosOf(CLOCK_MONOTONIC);
+  const uint32_t first = 0;
+  maps_.control.Put(&first, &control_);
+}
+
+uint32_t WovenQuery::AddFilter(std::vector<std::string> executables) {
+  const auto known = std::find(filters_.begin(), filters_.end(), executables);
+  if (known != filters_.end()) return static_cast<uint32_t>(known - filters_.begin());
+  filters_.push_back(std::move(executables));
+  return static_cast<uint32_t>(filters_.size() - 1);
+}
+
+const advice::Advice* WovenQuery::OnlyAdvice(const std::string& tracepoint) const {
+  const advice::Advice* only = nullptr;
+  for (const advice::Advice& advice : program_.advice) {
+    const auto& names = advice.tracepoints;
+    if (std::find(names.begin(), names.end(), tracepoint) == names.end()) continue;
+    if (only != nullptr) return nullptr;
+    only = &advice;
+  }
+  // Whether a request is sampled is for user space to find out.
+  return program_.sample ? nullptr : only;
+}
+
+Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid,
+                          const ProcessFilter& filter) {
+  // Sites that are woven already for another process of the same file.
+  LocatedTracepoint fresh = located;
+  const auto is_new = [&](const LocatedFunction& function, const ProbeSite& site) {
+    const auto file = IdentityOf(function.file).value_or(FileIdentity{});
+    return attached_
+        .insert(fmt::format("{}:{}:{:x}:{}:{}", file.device, file.inode, site.offset, pid,
+                            located.name))
+        .second;
+  };
+  for (LocatedFunction& function : fresh.functions)
+    std::erase_if(function.sites,
+                  [&](const ProbeSite& site) { return !is_new(function, site); });
+  std::erase_if(fresh.functions, [](const LocatedFunction& f) { return f.sites.empty(); });
+  if (fresh.functions.empty()) return {};
+
+  std::vector<std::string> wanted;
+  for (const advice::Advice& advice : program_.advice) {
+    const auto& names = advice.tracepoints;
+    if (std::find(names.begin(), names.end(), located.name) == names.end()) continue;
+    for (const advice::Step& step : advice.steps) {
+      if (const auto* observe = std::get_if<advice::Observe>(&step))
+        wanted.insert(wanted.end(), observe->variables.begin(), observe->variables.end());
+    }
+  }
+  for (SiteGroup& group : PlanSites(fresh, wanted, options_.string_bytes, filter)) {
+    const Status attached = AttachGroup(fresh, std::move(group), pid);
+    if (!attached.ok()) return WithAlternative(attached.error());
+  }
+  return {};
+}
+
+Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid) {
+  auto shared = std::make_unique<Shared>();
+  shared->advice = OnlyAdvice(located.name);
+  if (shared->advice != nullptr)
+    shared->plan = PlanKernel(*shared->advice, group.layout, located.name);
+  if (shared->plan.groups) {
+    WF_ASSIGN(shared->groups, GroupMaps::Create(*shared->plan.groups, options_.groups));
+  }
+  if (group.calls) {
+    const CallExceptions exceptions =
+        group.exceptions ? CallExceptions::kTold : CallExceptions::kNotTold;
+    WF_ASSIGN(shared->calls, CallMaps::Create(group.layout, exceptions));
+  }
+  // Ends before entries: a call that is seen to begin is seen to end.
+  std::stable_sort(group.programs.begin(), group.programs.end(),
+                   [](const SiteProgram& a, const SiteProgram& b) {
+                     return (a.kind == SiteKind::kEntry) < (b.kind == SiteKind::kEntry);
+                   });
+  for (const SiteProgram& program : group.programs)
+    WF_TRY(AttachProgram(located.name, program, group, *shared, pid));
+  shared_.push_back(std::move(shared));
+  return {};
+}
+
+Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgram& program,
+                                 const SiteGroup& group, const Shared& shared, pid_t pid) {
+  auto source = std::make_unique<Source>(Source{tracepoint, group.layout, program.filter});
+  ProgramSpec spec;
+  spec.maps = &maps_;
+  spec.layout = &source->layout;
+  spec.tracepoint = source->tracepoint;
+  spec.place = static_cast<uint32_t>(sources_.size());
+  spec.kind = program.kind;
+  spec.happens = program.happens;
+  spec.frame = &program.frame;
+  spec.values = &program.values;
+  spec.calls = shared.calls ? &*shared.calls : nullptr;
+  spec.advice = shared.advice;
+  spec.plan = shared.advice != nullptr ? &shared.plan : nullptr;
+  spec.groups = shared.groups ? &*shared.groups : nullptr;
+  spec.filter = program.filter;
+  spec.pid_namespace_device = pid_namespace_device_;
+  spec.pid_namespace_inode = pid_namespace_inode_;
+  WF_ASSIGN(const BpfProgram loaded,
+            BpfProgram::Load("wf_advice",
+                             multi_ ? BpfProgramType::kReadingProbe
+                                    : BpfProgramType::kReadingProbeOneByOne,
+                             EventProgram(spec)));
+  std::map<std::string, UprobePlaces> files;
+  for (const SitePlace& place : program.places) {
+    UprobePlaces& places = files[place.file];
+    places.file = place.file;
+    places.pid = pid;
+    places.offsets.push_back(place.offset);
+    places_.push_back({tracepoint, place.file, place.function, place.instruction, place.offset,
+                       PredictedNanos(place.cost)});
+  }
+  sources_.push_back(std::move(source));
+  for (const auto& [file, places] : files) {
+    WF_ASSIGN(Uprobe probe, multi_ ? Uprobe::Attach(loaded, places, wf::ProbeSite::kEntry)
+                                   : Uprobe::AttachOneByOne(loaded, places, wf::ProbeSite::kEntry));
+    for (FileDescriptor& link : std::move(probe).Release()) links_.push_back(std::move(link));
+  }
+  return {};
+}
+
+Status WovenQuery::Detach() {
+  CloseSideBySide(std::move(links_));
+  links_.clear();
+  return WaitForRunningPrograms();
+}
+
+Status WovenQuery::Poll(int milliseconds) {
+  WF_TRY(reader_->Poll(milliseconds));
+  return {};
+}
+
+bool WovenQuery::Wanted(const Source& source, uint32_t process) {
+  if (!source.filter) return true;
+  const std::string executable = ExecutableOf(static_cast<pid_t>(process));
+  if (executable.empty()) {
+    ++unjudged_;
+    return false;
+  }
+  const auto& patterns = filters_[*source.filter];
+  const bool wanted = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) {
+    return ExecutableMatches(p, executable);
+  });
+  const VerdictKey key{process, *source.filter};
+  const uint32_t verdict = wanted ? kWanted : kUnwanted;
+  maps_.verdicts.Put(&key, &verdict);
+  return wanted;
+}
+
+void WovenQuery::Take(std::string_view record) {
+  RecordHeader header;
+  if (record.size() < sizeof header) return;
+  std::memcpy(&header, record.data(), sizeof header);
+  if (header.place >= sources_.size()) return;
+  const Source& source = *sources_[header.place];
+  if (record.size() < source.layout.bytes) return;
+  if (header.kind == static_cast<uint32_t>(RecordKind::kUnknownProcess) &&
+      !Wanted(source, static_cast<uint32_t>(header.process)))
+    return;
+  const RecordEvent event(record, source.layout, source.tracepoint, processes_, ++events_);
+  if (program_.sample && !advice::Sampled(event.id(), *program_.sample)) return;
+  NoBaggage baggage;
+  Emission emission(pending_);
+  if (!advice::RunAdvice(program_, source.tracepoint, event, baggage, emission)) ++overflowed_;
+}
+
+void WovenQuery::ReadGroups(const Shared& shared, size_t which, advice::Results& results) {
+  if (!shared.groups) return;
+  const GroupMaps& groups = *shared.groups;
+  const BpfMap& map = groups.maps[which];
+  const bool keyed = groups.shape.key_bytes != 0;
+  std::vector<std::string> keys;
+  std::string key(map.shape().key_bytes, '\0'), next = key;
+  for (bool more = map.NextKey(nullptr, next.data()); more;
+       more = map.NextKey(key.data(), next.data())) {
+    keys.push_back(next);
+    key = next;
+  }
+  const size_t stride = (map.shape().value_bytes + 7) / 8 * 8;
+  std::string values(map.value_size(), '\0');
+  const std::string zeros(map.value_size(), '\0');
+  advice::Rows rows(groups.shape.key.size(), groups.shape.cells.size());
+  for (const std::string& each : keys) {
+    if (!map.Lookup(each.data(), values.data())) continue;
+    for (size_t at = 0; at + stride <= values.size(); at += stride)
+      grouped_ += ReadGroup(groups.shape, each, std::string_view(values).substr(at, stride),
+                            processes_, rows);
+    if (keyed) {
+      map.Erase(each.data());
+    } else {
+      map.Put(each.data(), zeros.data());
+    }
+  }
+  if (!rows.empty()) results.Add(rows);
+}
+
+WeaveCounters WovenQuery::TakeCounters() {
+  const uint32_t first = 0;
+  std::vector<uint64_t> now(counted_.size());
+  maps_.counters.Lookup(&first, now.data());
+  const auto since = [&](Counter counter) {
+    const auto i = static_cast<size_t>(counter);
+    return now[i] - counted_[i];
+  };
+  WeaveCounters counters;
+  counters.lost = since(Counter::kLost) + std::exchange(unjudged_, 0);
+  counters.singly = since(Counter::kSingly);
+  counters.inexact = since(Counter::kInexact);
+  counters.cut_strings = since(Counter::kCutStrings);
+  counters.unread = since(Counter::kUnread);
+  counters.unpaired = since(Counter::kUnpaired);
+  counters.hits = since(Counter::kFiltered) + counters.singly + counters.inexact +
+                  std::exchange(grouped_, 0);
+  counters.overflowed = std::exchange(overflowed_, 0);
+  counted_ = std::move(now);
+  return counters;
+}
+
+Result<WeaveCounters> WovenQuery::Collect(advice::Results& results) {
+  processes_.ForgetReused();
+  const size_t which = control_.active;
+  control_.active = 1 - which;
+  SetControl();
+  // Whoever read the old value is done: nobody writes to what is read now, and what was sent is in the ring.
+  WF_TRY(WaitForRunningPrograms());
+  for (int i = 0; i < kMostRingfuls; ++i) {
+    WF_ASSIGN(const int taken, reader_->Poll(0));
+    if (taken == 0) break;
+  }
+  for (const auto& shared : shared_) ReadGroups(*shared, which, results);
+  if (!pending_.empty()) {
+    results.Merge(pending_.Encode());
+    pending_.Clear();
+  }
+  return TakeCounters();
+}
+
+}  // namespace wf::weaver

@@ -1,0 +1,92 @@
+// One query, woven: its maps, programs and links, and the reading of what they count. Knows places that were located
+// already; who they are looked for in is weaver.cc's business.
+//
+// Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "advice/interpreter.h"
+#include "advice/results.h"
+#include "bpf/bpf_object.h"
+#include "bpf/uprobe.h"
+#include "weaver/event_program.h"
+#include "weaver/probe_site.h"
+#include "weaver/process_facts.h"
+#include "weaver/site_programs.h"
+#include "weaver/weaver.h"
+#include "weaver/woven_maps.h"
+
+namespace wf::weaver {
+
+class WovenQuery {
+ public:
+  static Result<std::unique_ptr<WovenQuery>> Create(const advice::Program& program,
+                                                    const WeaveOptions& options);
+  ~WovenQuery();
+  WovenQuery(const WovenQuery&) = delete;
+  WovenQuery& operator=(const WovenQuery&) = delete;
+
+  // Probes for every site that is not woven yet. `pid` 0: whoever runs the file, as far as `filter` lets it.
+  Status Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter);
+  // Patterns of executables, one of which a process must match; returns the filter's number.
+  uint32_t AddFilter(std::vector<std::string> executables);
+
+  Status Poll(int milliseconds);
+  Result<WeaveCounters> Collect(advice::Results& results);
+  Status Detach();
+
+  const advice::Program& program() const { return program_; }
+  const std::vector<WovenPlace>& places() const { return places_; }
+
+ private:
+  // What a record's `place` stands for.
+  struct Source {
+    std::string tracepoint;
+    RecordLayout layout;
+    std::optional<uint32_t> filter;
+  };
+  // What the programs of one SiteGroup share.
+  struct Shared {
+    const advice::Advice* advice = nullptr;  // null: user space does everything
+    KernelPlan plan;
+    std::optional<CallMaps> calls;
+    std::optional<GroupMaps> groups;
+  };
+  class Emission;
+
+  WovenQuery(const advice::Program& program, const WeaveOptions& options);
+  Status Start();
+  Status AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid);
+  Status AttachProgram(const std::string& tracepoint, const SiteProgram& program,
+                       const SiteGroup& group, const Shared& shared, pid_t pid);
+  const advice::Advice* OnlyAdvice(const std::string& tracepoint) const;
+  void Take(std::string_view record);
+  bool Wanted(const Source& source, uint32_t process);
+  void SetControl();
+  void ReadGroups(const Shared& shared, size_t which, advice::Results& results);
+  WeaveCounters TakeCounters();
+
+  const advice::Program program_;
+  const WeaveOptions options_;
+  bool multi_ = false;
+  uint64_t pid_namespace_device_ = 0, pid_namespace_inode_ = 0;
+  WovenMaps maps_;
+  Control control_;
+  std::optional<BpfRingReader> reader_;
+  std::vector<std::unique_ptr<Shared>> shared_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<std::vector<std::string>> filters_;
+  std::set<std::string> attached_;  // sites, so that none is woven twice
+  std::vector<FileDescriptor> links_;
+  std::vector<WovenPlace> places_;
+  ProcessFacts processes_;
+  advice::Results pending_;
+  uint64_t events_ = 0, overflowed_ = 0, unjudged_ = 0, grouped_ = 0;
+  std::vector<uint64_t> counted_;  // by Counter, what Collect has told already
+};
+
+}  // namespace wf::weaver
