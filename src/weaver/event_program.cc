@@ -335,8 +335,7 @@ Result<GroupMaps> GroupMaps::Create(const GroupShape& shape, uint32_t groups) {
   for (BpfMap& each : maps.maps) {
     WF_ASSIGN(each, BpfMap::Create("wf_groups", map));
   }
-  WF_ASSIGN(maps.zeros,
-            BpfMap::Create("wf_zeros", {BpfMapType::kArray, 4, shape.value_bytes, 1}));
+  WF_ASSIGN(maps.zeros, BpfMap::Create("wf_zeros", {BpfMapType::kArray, 4, shape.value_bytes, 1}));
   return maps;
 }
 

@@ -43,7 +43,7 @@ struct GroupMaps {
 
 // What the kernel does of an advice at places of this layout.
 struct KernelPlan {
-  std::vector<size_t> filters;      // steps that it can do; user space does them again for what is sent
+  std::vector<size_t> filters;  // steps that it can do; user space does them again for what is sent
   std::optional<GroupShape> groups;  // unless every tuple is sent
 };
 // Null columns stand for what is not observed in `layout`. `advice` is the only one at its tracepoints.
@@ -59,11 +59,11 @@ struct ProgramSpec {
   bool happens = true;
   const Recipe* frame = nullptr;
   const std::vector<ValueRead>* values = nullptr;
-  const CallMaps* calls = nullptr;       // null: entry and end are not matched
+  const CallMaps* calls = nullptr;         // null: entry and end are not matched
   const advice::Advice* advice = nullptr;  // null: user space does everything
   const KernelPlan* plan = nullptr;
   const GroupMaps* groups = nullptr;
-  std::optional<uint32_t> filter;  // of processes
+  std::optional<uint32_t> filter;                              // of processes
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 };
 

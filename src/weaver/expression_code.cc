@@ -18,9 +18,7 @@ using T = Operand::Type;
 
 constexpr int16_t kSlotBytes = 16;  // the value, and whether it is null
 
-bool Carried(T type) {
-  return type == T::kOpaque || type == T::kProcessName || type == T::kHost;
-}
+bool Carried(T type) { return type == T::kOpaque || type == T::kProcessName || type == T::kHost; }
 
 // The eight bytes of a constant that stand at `word`, as they lie in memory; zeros behind its end.
 uint64_t WordOf(std::string_view text, size_t word) {

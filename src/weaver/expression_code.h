@@ -29,8 +29,8 @@ struct Operand {
     kHost,
   };
   Type type = Type::kNull;
-  int16_t at = 0;  // in the record: eight bytes, or a string's slot
-  bool narrow = false;  // kInteger: within 32 bits with its sign
+  int16_t at = 0;        // in the record: eight bytes, or a string's slot
+  bool narrow = false;   // kInteger: within 32 bits with its sign
   int null_bit = -1;     // of RecordHeader::nulls; -1: not there
   int16_t null_at = -1;  // eight bytes that are not zero if it is null; -1: none
   bool constant = false;
@@ -43,8 +43,7 @@ struct Operand {
 class ExpressionCode {
  public:
   // `slots` is free memory in the record: bytes_for(expression) of it.
-  ExpressionCode(BpfAssembler& a, int16_t slots, uint32_t string_bytes,
-                 BpfAssembler::Label inexact)
+  ExpressionCode(BpfAssembler& a, int16_t slots, uint32_t string_bytes, BpfAssembler::Label inexact)
       : a_(a), slots_(slots), string_bytes_(string_bytes), inexact_(inexact) {}
 
   // The value stays good until the next call. Nothing: the kernel cannot do it; what was assembled is to be dropped.

@@ -99,8 +99,7 @@ void GroupCode::FindValue(const BpfMap& map) {
       frame_.Address(R::r2, kZeroAt);
     } else {
       a_.Move(R::r2, kRecord);
-      a_.Add(R::r2,
-             memory_ + static_cast<int32_t>(maps_.shape.cells.size() * kArgumentBytes));
+      a_.Add(R::r2, memory_ + static_cast<int32_t>(maps_.shape.cells.size() * kArgumentBytes));
     }
   };
   lookup();

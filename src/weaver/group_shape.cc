@@ -145,8 +145,8 @@ void AddHistogram(advice::AggregateState& state, std::string_view value, uint32_
 advice::AggregateState ReadAggregate(const AggregateCells& cells, std::string_view value) {
   advice::AggregateState state(cells.kind);
   if (cells.never) return state;
-  const uint64_t count = CellAt(value, cells.count_at >= 0 ? static_cast<uint32_t>(cells.count_at)
-                                                           : 0);
+  const uint64_t count =
+      CellAt(value, cells.count_at >= 0 ? static_cast<uint32_t>(cells.count_at) : 0);
   if (count == 0) return state;
   const auto at = static_cast<uint32_t>(cells.at);
   switch (cells.kind) {

@@ -25,7 +25,7 @@ struct KeyColumn {
 
 struct AggregateCells {
   advice::AggregateKind kind = advice::AggregateKind::kCount;
-  bool never = false;    // its argument is never of a kind that it takes
+  bool never = false;     // its argument is never of a kind that it takes
   int32_t count_at = -1;  // how many were added; -1: as many as there are tuples
   // SUM, AVERAGE: the sum, or that of the low 32 bits, then that of the others; MIN, MAX: the extreme, so turned that
   // zero is less than any; HISTOGRAM: its buckets.

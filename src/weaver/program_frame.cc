@@ -62,8 +62,7 @@ void ProgramFrame::Begin() {
   if (!spec_.filter) return;
   const auto known = a_.NewLabel(), wanted = a_.NewLabel();
   a_.Store(W::k4, R::r10, kVerdictAt, R::r8);
-  a_.Store(W::k4, R::r10, kVerdictAt + 4,
-           static_cast<int32_t>(*spec_.filter));
+  a_.Store(W::k4, R::r10, kVerdictAt + 4, static_cast<int32_t>(*spec_.filter));
   a_.Map(R::r1, spec_.maps->verdicts.fd());
   Address(R::r2, kVerdictAt);
   a_.Call(BPF_FUNC_map_lookup_elem);

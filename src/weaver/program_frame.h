@@ -16,10 +16,10 @@ namespace wf::weaver {
 struct ProgramSpec;
 
 // Places in a program's frame.
-inline constexpr int16_t kReadAt = -8;      // what was just read
-inline constexpr int16_t kThreadAt = -16;   // eight bytes each
+inline constexpr int16_t kReadAt = -8;     // what was just read
+inline constexpr int16_t kThreadAt = -16;  // eight bytes each
 inline constexpr int16_t kProcessAt = -24;
-inline constexpr int16_t kLimitAt = -32;    // of frames
+inline constexpr int16_t kLimitAt = -32;  // of frames
 inline constexpr int16_t kLimit2At = -40;
 inline constexpr int16_t kCallKeyAt = -56;  // CallKey
 inline constexpr int16_t kTurnAt = -64;

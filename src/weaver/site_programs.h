@@ -22,7 +22,7 @@ struct SiteProgram {
   SiteKind kind = SiteKind::kEntry;
   bool happens = true;
   Recipe frame;
-  std::vector<ValueRead> values;  // by export; those that nobody observes are kUnknown
+  std::vector<ValueRead> values;   // by export; those that nobody observes are kUnknown
   std::optional<uint32_t> filter;  // of processes
   std::vector<SitePlace> places;
 };

@@ -141,8 +141,7 @@ Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid,
         .second;
   };
   for (LocatedFunction& function : fresh.functions)
-    std::erase_if(function.sites,
-                  [&](const ProbeSite& site) { return !is_new(function, site); });
+    std::erase_if(function.sites, [&](const ProbeSite& site) { return !is_new(function, site); });
   std::erase_if(fresh.functions, [](const LocatedFunction& f) { return f.sites.empty(); });
   if (fresh.functions.empty()) return {};
 
@@ -206,10 +205,10 @@ Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgra
   spec.pid_namespace_device = pid_namespace_device_;
   spec.pid_namespace_inode = pid_namespace_inode_;
   WF_ASSIGN(const BpfProgram loaded,
-            BpfProgram::Load("wf_advice",
-                             multi_ ? BpfProgramType::kReadingProbe
-                                    : BpfProgramType::kReadingProbeOneByOne,
-                             EventProgram(spec)));
+            BpfProgram::Load(
+                "wf_advice",
+                multi_ ? BpfProgramType::kReadingProbe : BpfProgramType::kReadingProbeOneByOne,
+                EventProgram(spec)));
   std::map<std::string, UprobePlaces> files;
   for (const SitePlace& place : program.places) {
     UprobePlaces& places = files[place.file];
@@ -318,8 +317,8 @@ WeaveCounters WovenQuery::TakeCounters() {
   counters.cut_strings = since(Counter::kCutStrings);
   counters.unread = since(Counter::kUnread);
   counters.unpaired = since(Counter::kUnpaired);
-  counters.hits = since(Counter::kFiltered) + counters.singly + counters.inexact +
-                  std::exchange(grouped_, 0);
+  counters.hits =
+      since(Counter::kFiltered) + counters.singly + counters.inexact + std::exchange(grouped_, 0);
   counters.overflowed = std::exchange(overflowed_, 0);
   counted_ = std::move(now);
   return counters;
