@@ -163,4 +163,54 @@ Result<HttpClientResponse> HttpClient::State::ReadAnswer(std::string_view method
   return response;
 }
 
+Result<HttpClientResponse> HttpClient::Stream(std::string_view target, const Headers& headers,
+                                              Nanos tick, const TakePiece& take) {
+  State& state = *state_;
+  WF_TRY(state.Connect());
+  WF_TRY(state.stream->Write(state.Head("GET", target, headers, {})));
+  http::response_parser<http::string_body> parser;
+  parser.eager(true);
+  parser.header_limit(64 * 1024);
+  parser.body_limit(boost::none);
+  const auto streams = [&] { return parser.is_header_done() && parser.get().result_int() == 200; };
+  std::string& body = parser.get().body();
+  bool ended = false;
+  while (!ended && !parser.is_done()) {
+    WF_ASSIGN(const bool readable, state.stream->AwaitReadable(tick));
+    if (!readable) {
+      if (!take({})) break;
+      continue;
+    }
+    auto space = state.buffer.prepare(64 * 1024);
+    WF_ASSIGN(const size_t got, state.stream->Read(static_cast<char*>(space.data()), space.size()));
+    state.buffer.commit(got);
+    boost::system::error_code ec;
+    if (got == 0) parser.put_eof(ec);
+    while (!ec && state.buffer.size() > 0 && !parser.is_done()) {
+      const size_t used = parser.put(state.buffer.data(), ec);
+      state.buffer.consume(used);
+      if (used == 0) break;
+    }
+    if (ec && ec != http::error::need_more) {
+      state.stream.reset();
+      return state.Malformed(got == 0 ? "it ended in the middle" : ec.message());
+    }
+    if (streams() && !body.empty()) {
+      ended = !take(body);
+      body.clear();
+    } else if (body.size() > state.options.max_body_bytes) {
+      ended = true;
+    }
+  }
+  state.stream.reset();
+  HttpClientResponse response;
+  if (!parser.is_header_done()) return state.Malformed("it was given up before it began");
+  response.status = static_cast<int>(parser.get().result_int());
+  for (const auto& field : parser.get()) {
+    response.headers.Add(std::string(field.name_string()), std::string(field.value()));
+  }
+  response.body = std::move(body);
+  return response;
+}
+
 }  // namespace wf::net

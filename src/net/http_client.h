@@ -2,6 +2,7 @@
 // generators. One thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,13 @@ class HttpClient {
     headers.emplace_back("Content-Type", content_type);
     return Send("POST", target, headers, body);
   }
+
+  // For an answer that goes on (server-sent events): `take` gets the pieces of a 200's body as they come, and an empty
+  // one when nothing came for `tick` or a signal did; it says whether to go on. Returns when the answer or `take` ends;
+  // the connection ends with it. Any other status is returned with its body (make the client with accept_gzip false).
+  using TakePiece = std::function<bool(std::string_view piece)>;
+  Result<HttpClientResponse> Stream(std::string_view target, const Headers& headers, Nanos tick,
+                                    const TakePiece& take);
 
  private:
   struct State;

@@ -1,6 +1,9 @@
 #include "net/http_connection.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <array>
@@ -305,14 +308,20 @@ HttpResponder HttpServerConnection::MakeResponder() {
                         charge = std::move(charge)](HttpResponse response) {
     charge->Clear();
     if (gzip) MaybeCompress(remote, &response);  // on the answering thread: io threads stay free
-    io->PostTo(weak, [response = std::move(response)](HttpServerConnection& self) mutable {
-      self.Answer(std::move(response));
-    });
+    const std::shared_ptr<HttpBodyStream> stream = response.stream;
+    const bool posted =
+        io->PostTo(weak, [response = std::move(response)](HttpServerConnection& self) mutable {
+          self.Answer(std::move(response));
+        });
+    if (!posted && stream) stream->Close();
   });
 }
 
 void HttpServerConnection::Answer(HttpResponse response) {
-  if (closed_) return;
+  if (closed_) {
+    if (response.stream) response.stream->Close();
+    return;
+  }
   if (server_->stopping.load()) keep_alive_ = false;
   body_out_ = std::move(response.body);
   body_written_ = 0;
@@ -326,7 +335,12 @@ void HttpServerConnection::Answer(HttpResponse response) {
     AppendHeader(&head_out_, name, value);
   }
   bool bodiless = status == 204 || status == 304 || status < 200;
-  if (!bodiless) {
+  if (response.stream) {
+    stream_out_ = std::move(response.stream);
+    keep_alive_ = false;
+    if (!http10_)
+      head_out_ += "Transfer-Encoding: chunked\r\n";  // else its end is the connection's
+  } else if (!bodiless) {
     fmt::format_to(std::back_inserter(head_out_), "Content-Length: {}\r\n", body_out_.size());
   }
   if (!keep_alive_) {
@@ -336,6 +350,7 @@ void HttpServerConnection::Answer(HttpResponse response) {
   }
   head_out_ += "\r\n";
   if (bodiless || head_only_) body_out_.clear();
+  if (stream_out_ && !head_only_) return BeginStream();
 
   size_t slice = std::min(kSlice, body_out_.size());
   std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_out_),
@@ -358,6 +373,64 @@ void HttpServerConnection::WriteSlice() {
                       self->body_written_ += slice;
                       self->WriteSlice();
                     });
+}
+
+void HttpServerConnection::BeginStream() {
+  if (const Nanos patience = stream_out_->options().lost_after; patience > 0) {
+    const auto milliseconds = static_cast<unsigned>(std::max<Nanos>(1, patience / kMilli));
+    setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+               sizeof milliseconds);
+  }
+  stream_.expires_never();  // of the read below: a client that reads has nothing to say
+  AwaitLeave();
+  pumping_ = true;
+  ExpireIn(options().body_timeout);  // of the write alone, as the read is under way
+  asio::async_write(
+      stream_, asio::buffer(head_out_), [self = shared_from_this()](ErrorCode ec, size_t) {
+        self->pumping_ = false;
+        if (ec) return self->Close();
+        self->stream_out_->Attach([io = self->server_->io, weak = self->weak_from_this()] {
+          io->PostTo(weak, [](HttpServerConnection& to) { to.PumpStream(); });
+        });
+        self->PumpStream();
+      });
+}
+
+// One piece at a time: what is written meanwhile waits in the stream, where it is bounded.
+void HttpServerConnection::PumpStream() {
+  if (closed_ || pumping_) return;
+  body_out_.clear();
+  const HttpBodyStream::Took took = stream_out_->Take(&body_out_);
+  if (took == HttpBodyStream::Took::kNothing) return;
+  const bool last = took == HttpBodyStream::Took::kEnd;
+  head_out_.clear();
+  std::string_view tail;
+  if (!http10_) {
+    head_out_ = last ? "0\r\n\r\n" : fmt::format("{:x}\r\n", body_out_.size());
+    if (!last) tail = "\r\n";
+  }
+  pumping_ = true;
+  std::array<asio::const_buffer, 3> buffers = {asio::buffer(head_out_), asio::buffer(body_out_),
+                                               asio::buffer(tail.data(), tail.size())};
+  ExpireIn(options().body_timeout);
+  asio::async_write(stream_, buffers, [self = shared_from_this(), last](ErrorCode ec, size_t) {
+    self->pumping_ = false;
+    if (ec) return self->Close();
+    if (!last) return self->PumpStream();
+    ErrorCode ignored;
+    self->stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    self->Close();
+  });
+}
+
+void HttpServerConnection::AwaitLeave() {
+  buffer_
+      .clear();  // a further request on this connection would not be answered: it ends with the stream
+  stream_.async_read_some(buffer_.prepare(kFirstRead),
+                          [self = shared_from_this()](ErrorCode ec, size_t) {
+                            if (ec) return self->Close();
+                            self->AwaitLeave();
+                          });
 }
 
 void HttpServerConnection::AfterAnswer() {
@@ -419,6 +492,7 @@ void HttpServerConnection::Close() {
   closed_ = true;
   charge_.Clear();
   stream_.close();
+  if (stream_out_) stream_out_->Close();
   server_->connections.Remove(this);
 }
 

@@ -4,6 +4,9 @@
 //                                                     … handler, any thread … → Answer → WriteSlice
 //                                                     → AwaitRequest
 //
+// An answer whose body is a stream goes out in chunks as they are written (PumpStream); meanwhile the connection is read,
+// to notice when the client leaves, and it is closed at the end.
+//
 // A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so it ends
 // the connection, lingering: a close with unread input makes the kernel send RST, which can destroy
 // the answer on its way.
@@ -19,6 +22,7 @@
 
 #include "net/compression.h"
 #include "net/connection_set.h"
+#include "net/http_body_stream.h"
 #include "net/http_server.h"
 #include "net/io_context.h"
 #include "net/tcp_acceptor.h"
@@ -71,6 +75,9 @@ class HttpServerConnection : public std::enable_shared_from_this<HttpServerConne
   void Dispatch();
   HttpResponder MakeResponder();
   void WriteSlice();
+  void BeginStream();
+  void PumpStream();
+  void AwaitLeave();
   void AfterAnswer();
   void Linger();
   void Refuse(int status, std::string_view code, std::string_view message, std::string_view hint);
@@ -99,6 +106,8 @@ class HttpServerConnection : public std::enable_shared_from_this<HttpServerConne
   std::string head_out_;
   std::string body_out_;
   size_t body_written_ = 0;
+  std::shared_ptr<HttpBodyStream> stream_out_;  // instead of body_out_
+  bool pumping_ = false;                        // a piece of stream_out_ is being written
 };
 
 }  // namespace wf::net

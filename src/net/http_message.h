@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "base/result.h"
 
 namespace wf::net {
+
+class HttpBodyStream;
 
 // In order of arrival; names compare without case.
 class HttpHeaders {
@@ -49,6 +52,8 @@ struct HttpResponse {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  // Instead of `body`: written while the answer is under way (net/http_body_stream.h). The connection ends with it.
+  std::shared_ptr<HttpBodyStream> stream = nullptr;
 };
 
 // Answers one request, from any thread, once. Move-only; dropped without a call, it answers 500, so

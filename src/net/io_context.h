@@ -23,17 +23,18 @@ namespace wf::net {
 struct IoThreads::Impl {
   explicit Impl(int threads) : context(threads), work(context.get_executor()) {}
 
-  // Runs f(connection) on the connection's executor, if both it and the threads still exist.
+  // Runs f(connection) on the connection's executor, if both it and the threads still exist; false when not.
   template <typename Connection, typename F>
-  void PostTo(const std::weak_ptr<Connection>& weak, F f) {
+  bool PostTo(const std::weak_ptr<Connection>& weak, F f) {
     std::lock_guard lock(mutex);
-    if (stopped) return;
+    if (stopped) return false;
     std::shared_ptr<Connection> connection = weak.lock();
-    if (!connection) return;
+    if (!connection) return false;
     auto executor = connection->executor();
     boost::asio::post(executor, [connection = std::move(connection), f = std::move(f)]() mutable {
       f(*connection);
     });
+    return true;
   }
 
   boost::asio::io_context context;

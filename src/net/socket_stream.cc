@@ -233,6 +233,14 @@ Result<size_t> SocketStream::Read(char* buffer, size_t size) {
   }
 }
 
+Result<bool> SocketStream::AwaitReadable(Nanos wait) {
+  if (state_->ssl != nullptr && SSL_has_pending(state_->ssl) == 1) return true;
+  pollfd waiting{state_->fd, POLLIN, 0};
+  const int ready = poll(&waiting, 1, static_cast<int>(wait / kMilli));
+  if (ready < 0 && errno != EINTR) return state_->Failed("cannot receive");
+  return ready > 0;
+}
+
 void SocketStream::ShutdownWrite() { shutdown(state_->fd, SHUT_WR); }
 
 }  // namespace wf::net

@@ -30,6 +30,8 @@ class SocketStream {
   Status Write(std::string_view first, std::string_view second = {});
   // At least one byte; 0 at the end of the stream.
   Result<size_t> Read(char* buffer, size_t size);
+  // Whether Read would return at once; waits for it so long, or until a signal comes.
+  Result<bool> AwaitReadable(Nanos wait);
   void ShutdownWrite();
 
  private:
