@@ -1,5 +1,7 @@
 #include "server/control_hub.h"
 
+#include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -12,16 +14,33 @@ namespace {
 
 // Long enough to be rare, short enough for any proxy in between (most give up after a minute).
 constexpr Nanos kLongestWait = 20 * kSecond;
+constexpr Nanos kShortestWait = 10 * kMilli;
 constexpr size_t kMostWaiting = 10'000;
+// Versions of which we still know when they were told; a client that comes with an older one is told the newest.
+constexpr size_t kMostGenerations = 1'000;
 
 net::HttpResponse Tell(const std::string& body) {
   return {200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}, body};
 }
 
+Nanos WaitOf(const net::HttpRequest& request) {
+  const std::string* text = request.Query("wait_ms");
+  int64_t milliseconds = 0;
+  if (text == nullptr) return kLongestWait;
+  const char* end = text->data() + text->size();
+  if (const auto read = std::from_chars(text->data(), end, milliseconds);
+      read.ec != std::errc() || read.ptr != end || milliseconds > kLongestWait / kMilli)
+    return kLongestWait;
+  return std::max(kShortestWait, milliseconds * kMilli);
+}
+
 }  // namespace
 
-ControlHub::ControlHub(ReadPoliciesJson read, Counters& counters)
-    : read_(std::move(read)), counters_(counters), expirer_([this] { Expire(); }) {}
+ControlHub::ControlHub(ReadMembers read, Asked asked, Counters& counters)
+    : read_(std::move(read)),
+      asked_(std::move(asked)),
+      counters_(counters),
+      expirer_([this] { Expire(); }) {}
 
 ControlHub::~ControlHub() {
   Stop();
@@ -29,11 +48,18 @@ ControlHub::~ControlHub() {
 }
 
 Result<const ControlHub::State*> ControlHub::StateOf(const std::string& tenant) {
-  if (const auto known = states_.find(tenant); known != states_.end()) return &known->second;
-  WF_ASSIGN(const std::string policies, read_(tenant));
   State& state = states_[tenant];
-  state.version = ToHex64(HashBytes(policies));
-  state.body = "{\"version\":\"" + state.version + "\",\"policies\":" + policies + "}\n";
+  if (state.current) return &state;
+  WF_ASSIGN(const std::string members, read_(tenant));
+  state.version = ToHex64(HashBytes(members));
+  state.body = "{\"version\":\"" + state.version + "\"," + members + "}\n";
+  state.current = true;
+  if (state.generations.size() >= kMostGenerations) {
+    const uint64_t oldest = generation_ - kMostGenerations / 2;
+    for (auto at = state.generations.begin(); at != state.generations.end();)
+      at = at->second < oldest ? state.generations.erase(at) : std::next(at);
+  }
+  state.generations[state.version] = ++generation_;
   return &state;
 }
 
@@ -48,6 +74,13 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
                     ErrorJson(state.error())});
   }
   const std::string* version = request.Query("version");
+  if (asked_) {
+    const std::string *service = request.Query("service"), *instance = request.Query("instance");
+    const auto& told = (*state)->generations;
+    const auto taken = version == nullptr ? told.end() : told.find(*version);
+    asked_({tenant, service == nullptr ? "" : *service, instance == nullptr ? "" : *instance,
+            taken == told.end() ? 0 : taken->second});
+  }
   if (version == nullptr || *version != (*state)->version || stopping_ ||
       waiting_.size() >= kMostWaiting) {
     net::HttpResponse answer = Tell((*state)->body);
@@ -55,20 +88,27 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
     return respond(std::move(answer));
   }
   counters_.Add("control_waits", 1);
-  waiting_.push_back({tenant, Now() + kLongestWait, std::move(respond)});
+  const Nanos until = MonotonicNow() + WaitOf(request);
+  auto before = waiting_.end();
+  while (before != waiting_.begin() && std::prev(before)->until > until) --before;
+  waiting_.insert(before, Waiting{tenant, until, std::move(respond)});
   wake_.notify_one();
 }
 
-void ControlHub::Refresh(const std::string& tenant) {
+uint64_t ControlHub::Refresh(const std::string& tenant) {
   std::list<Waiting> told;
   std::string body;
+  uint64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
-    const auto before = states_.find(tenant);
-    const std::string version = before == states_.end() ? std::string() : before->second.version;
-    states_.erase(tenant);
+    State& before = states_[tenant];
+    const std::string version = before.version;
+    const uint64_t had = version.empty() ? 0 : before.generations[version];
+    before.current = false;
     const auto state = StateOf(tenant);
-    if (!state.ok() || (*state)->version == version) return;  // the next who asks is told the error
+    if (!state.ok()) return 0;  // the next who asks is told the error
+    if ((*state)->version == version) return before.generations[version] = had;
+    generation = before.generations[before.version];
     body = (*state)->body;
     for (auto at = waiting_.begin(); at != waiting_.end();) {
       const auto next = std::next(at);
@@ -78,6 +118,7 @@ void ControlHub::Refresh(const std::string& tenant) {
   }
   counters_.Add("control_changes", 1);
   for (Waiting& waiting : told) waiting.respond(Tell(body));
+  return generation;
 }
 
 void ControlHub::Stop() {
@@ -88,12 +129,11 @@ void ControlHub::Stop() {
   wake_.notify_all();
 }
 
-// They wait in order of arrival, all equally long: the front one is next.
 void ControlHub::Expire() {
   std::unique_lock lock(mutex_);
   while (true) {
     std::list<std::pair<net::HttpResponder, std::string>> told;
-    const Nanos now = Now();
+    const Nanos now = MonotonicNow();
     while (!waiting_.empty() && (stopping_ || waiting_.front().until <= now)) {
       told.emplace_back(std::move(waiting_.front().respond), states_[waiting_.front().tenant].body);
       waiting_.pop_front();
@@ -102,11 +142,12 @@ void ControlHub::Expire() {
     for (auto& [respond, body] : told) respond(Tell(body));
     lock.lock();
     if (stopping_ && waiting_.empty()) return;
+    if (stopping_) continue;
     if (waiting_.empty()) {
       wake_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
     } else {
-      wake_.wait_for(lock, std::chrono::nanoseconds(waiting_.front().until - Now()),
-                     [&] { return stopping_; });
+      // Woken by whoever comes to wait, too: it may be the next.
+      wake_.wait_for(lock, std::chrono::nanoseconds(waiting_.front().until - MonotonicNow()));
     }
   }
 }

@@ -2,8 +2,12 @@
 // version than the one it has, else after a while with the same. So a change reaches every client at once, over a
 // connection that it opened and authenticated itself.
 //
-// The answer is {"version","policies":[…]}; later kinds of things get members of their own. A version is a hash of the
-// content: it survives a restart, and what is put back as it was is no change.
+// The answer is {"version","policies":[…],"queries":[…],"tracepoints":[…]}: a member for each kind of thing. A version is
+// a hash of the content: it survives a restart, and what is put back as it was is no change. A version that comes back
+// with the next question has been taken over by whoever asks; generations count the versions of this run, so that "has
+// this process got the query" is a comparison of numbers.
+//
+// `wait_ms` shortens the wait: who weaves advice wants to hear from us every interval, to know that we are there.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -25,19 +29,28 @@ namespace wf {
 
 class ControlHub {
  public:
-  // `read` gives a tenant's policies: a JSON array.
-  using ReadPoliciesJson = std::function<Result<std::string>(const std::string& tenant)>;
-  ControlHub(ReadPoliciesJson read, Counters& counters);
+  // Gives the members behind "version": "policies":[…],…
+  using ReadMembers = std::function<Result<std::string>(const std::string& tenant)>;
+  // Somebody asked, having taken over `generation` (0: nothing, or of another run).
+  struct Asker {
+    std::string tenant, service, instance;
+    uint64_t generation = 0;
+  };
+  using Asked = std::function<void(const Asker&)>;
+  ControlHub(ReadMembers read, Asked asked, Counters& counters);
   ~ControlHub();
 
   void Wait(const std::string& tenant, const net::HttpRequest& request, net::HttpResponder respond);
-  void Refresh(const std::string& tenant);  // something changed: tells those who wait
-  void Stop();                              // answers all who wait
+  // Something changed: tells those who wait. The generation that has it; 0 when it cannot be read.
+  uint64_t Refresh(const std::string& tenant);
+  void Stop();  // answers all who wait
 
  private:
   struct State {
     std::string version;
     std::string body;
+    bool current = false;                         // else read anew
+    std::map<std::string, uint64_t> generations;  // of versions, the newer ones
   };
   struct Waiting {
     std::string tenant;
@@ -48,12 +61,14 @@ class ControlHub {
   Result<const State*> StateOf(const std::string& tenant);
   void Expire();
 
-  const ReadPoliciesJson read_;
+  const ReadMembers read_;
+  const Asked asked_;
   Counters& counters_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, State> states_;
-  std::list<Waiting> waiting_;
+  uint64_t generation_ = 0;
+  std::list<Waiting> waiting_;  // who is to be answered first stands first
   bool stopping_ = false;
   std::thread expirer_;
 };

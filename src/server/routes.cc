@@ -10,6 +10,7 @@
 #include "answer/policy_answer.h"
 #include "answer/property_groups_answer.h"
 #include "json/json_writer.h"
+#include "server/live_routes.h"
 #include "server/receivers.h"
 #include "server/static_files.h"
 
@@ -55,12 +56,17 @@ AnswerContext ContextFor(const RouteContext& context, const Principal& principal
           context.facts, context.decode,   context.tailer};
 }
 
-// "/api/v1/trace/{id}" against "/api/v1/trace/abc": the argument is "abc". {…} stands last and takes the rest.
+// "/api/v1/trace/{id}" against "/api/v1/trace/abc": the argument is "abc". {…} takes the rest of the path, but for what
+// stands behind it in the pattern.
 bool Matches(std::string_view pattern, std::string_view path, std::string& argument) {
   const size_t brace = pattern.find('{');
   if (brace == std::string_view::npos) return pattern == path;
   if (path.size() <= brace || path.substr(0, brace) != pattern.substr(0, brace)) return false;
-  argument = path.substr(brace);
+  const std::string_view behind = pattern.substr(pattern.find('}') + 1);
+  path.remove_prefix(brace);
+  if (path.size() <= behind.size() || path.substr(path.size() - behind.size()) != behind)
+    return false;
+  argument = path.substr(0, path.size() - behind.size());
   return true;
 }
 
@@ -224,6 +230,8 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
                           request,
                           DeletePolicy(ContextFor(context, request.principal), request.argument));
                     }});
+
+  AddLiveRoutes(context, routes);
 
   // Jaeger's query API, so that Grafana reads us.
   for (const char* path : {"/api/services", "/api/services/{service}", "/api/operations",

@@ -24,12 +24,20 @@ struct RouteRequest {
 
 struct Route {
   std::string_view method;
-  std::string pattern;  // "/api/v1/trace/{id}": {…} takes the rest of the path
+  std::string
+      pattern;  // "/api/v1/trace/{id}": {…} takes the rest of the path, but for what stands behind it
   Right right;
   std::function<net::HttpResponse(const RouteRequest&)> answer;  // on a worker
   // Instead of it, for what is answered later: on the io thread, and must not keep it.
   std::function<void(net::HttpRequest, const Principal&, net::HttpResponder)> take = nullptr;
   HostCheck hosts = HostCheck::kStrict;
+};
+
+class LiveQueries;
+class ProcessRegistry;
+struct LiveParts {
+  LiveQueries* queries = nullptr;
+  ProcessRegistry* processes = nullptr;
 };
 
 // What the routes need; borrowed for the life of the server.
@@ -43,6 +51,7 @@ struct RouteContext {
   std::function<bool()> ready;
   DecodeOptions decode;
   ControlHub& control;
+  LiveParts live;
   Tailer* tailer = nullptr;
   const RedMetrics* red = nullptr;
 };

@@ -6,10 +6,12 @@
 #include "answer/policy_answer.h"
 #include "log/log.h"
 #include "pipeline/dataset_catalog.h"
+#include "server/compile_live.h"
 #include "server/event_pages.h"
 #include "server/hash_key.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
+#include "server/tracepoint_registry.h"
 #include "store/duckdb/duckdb_store.h"
 
 namespace wf {
@@ -81,12 +83,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_ASSIGN(server->store_, OpenDuckdbStore(options.store, store_options));
   RemoveServerFile(options.store);  // of a server that was killed: we hold the store now
   WF_TRY(server->StartTailer());
-  server->control_ = std::make_unique<ControlHub>(
-      [raw = server.get()](const std::string& tenant) {
-        return ReadPolicies(
-            AnswerContext{*raw->store_, tenant, raw->options_.store, Now(), {}, {}});
-      },
-      server->counters_);
+  WF_TRY(server->StartControl());
   server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
   server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
   server->http_ = std::make_unique<net::HttpServer>(*server->io_);
@@ -105,6 +102,27 @@ Status Server::StartTailer() {
                                    options_.tailer_options));
   store_->Listen([this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
   return {};
+}
+
+// What processes are told: policies, queries and tracepoints; and what they tell of queries.
+Status Server::StartControl() {
+  processes_ = std::make_unique<ProcessRegistry>(*store_);
+  live_ = std::make_unique<LiveQueries>(
+      LiveQueriesContext{*store_, *processes_, counters_, CompileLive,
+                         [this](const std::string& tenant) { return control_->Refresh(tenant); }});
+  control_ = std::make_unique<ControlHub>(
+      [this](const std::string& tenant) -> Result<std::string> {
+        WF_ASSIGN(const std::string policies,
+                  ReadPolicies(AnswerContext{*store_, tenant, options_.store, Now(), {}, {}}));
+        WF_ASSIGN(const std::string tracepoints, ReadTracepointsJson(*store_, tenant));
+        return "\"policies\":" + policies + ",\"queries\":" + live_->ControlJson(tenant) +
+               ",\"tracepoints\":" + tracepoints;
+      },
+      [this](const ControlHub::Asker& asker) {
+        processes_->Asked(asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation);
+      },
+      counters_);
+  return live_->Load("default");
 }
 
 Status Server::Listen() {
@@ -130,6 +148,7 @@ Status Server::Listen() {
                             [this] { return !stopping_; },
                             receivers.decode,
                             *control_,
+                            {live_.get(), processes_.get()},
                             tailer_.get(),
                             &datasets_->red()};
 
@@ -188,6 +207,7 @@ ServerFacts Server::Facts() const {
     facts.tailer = tailer_->ReadStatus();
     facts.counters.merge(TailerCounters(facts.tailer));
   }
+  facts.counters.merge(live_->Gauges());
   const auto& h = http_->counters();
   facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
   facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
@@ -243,6 +263,7 @@ void Server::Stop(Nanos patience) {
     stopping_ = stopped_ = true;
   }
   wake_.notify_all();
+  live_->Stop();     // who listens is told the last and that it is the last
   control_->Stop();  // who waits for news is told that there are none
   if (housekeeper_.joinable()) housekeeper_.join();
   if (int_ != nullptr) int_->Stop();

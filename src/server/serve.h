@@ -19,6 +19,8 @@
 #include "server/authorize.h"
 #include "server/counters.h"
 #include "server/int_receiver.h"
+#include "server/live_queries.h"
+#include "server/process_registry.h"
 #include "server/routes.h"
 #include "server/serve_options.h"
 #include "server/worker_pool.h"
@@ -44,6 +46,7 @@ class Server {
  private:
   Server() = default;
   Status StartTailer();
+  Status StartControl();
   Status Listen();
   void Housekeeping();
   ServerFacts Facts() const;
@@ -59,7 +62,9 @@ class Server {
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreDatasets> datasets_;
   std::unique_ptr<Tailer> tailer_;  // null: off
+  std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<ControlHub> control_;
+  std::unique_ptr<LiveQueries> live_;  // its thread tells control_
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;

@@ -1,0 +1,129 @@
+#include "server/live_routes.h"
+
+#include <charconv>
+#include <memory>
+
+#include "server/live_queries.h"
+#include "server/tracepoint_registry.h"
+
+namespace wf {
+namespace {
+
+net::HttpResponse Json(Result<std::string> body) {
+  if (!body.ok()) return ErrorAnswer(body.error());
+  return {200,
+          {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+          std::move(body).value()};
+}
+
+net::HttpResponse Told(Result<Answer> answer) {
+  if (!answer.ok()) return ErrorAnswer(answer.error());
+  return {200,
+          {{"Content-Type", answer->content_type}, {"Cache-Control", "no-store"}},
+          std::move(answer->body)};
+}
+
+AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
+  return {context.store, principal.tenant, context.store_path, Now(),
+          context.facts, context.decode,   context.tailer};
+}
+
+void AddTracepointRoutes(const RouteContext& context, std::vector<Route>& routes) {
+  const LiveParts& live = context.live;
+  routes.push_back(
+      {"GET", "/api/v1/tracepoints", Right::kRead, [context, live](const RouteRequest& request) {
+         return Told(AnswerTracepoints(ContextFor(context, request.principal), *live.processes,
+                                       Params(request.http.query)));
+       }});
+  const std::string one = "/api/v1/tracepoints/{name}";
+  routes.push_back({"GET", one, Right::kRead, [context, live](const RouteRequest& request) {
+                      return Told(AnswerTracepoint(ContextFor(context, request.principal),
+                                                   *live.processes, request.argument));
+                    }});
+  const auto changed = [context](const RouteRequest& request, Result<Answer> answer) {
+    if (answer.ok()) context.control.Refresh(request.principal.tenant);
+    return Told(std::move(answer));
+  };
+  routes.push_back(
+      {"PUT", one, Right::kAdminister, [context, changed](const RouteRequest& request) {
+         return changed(request, PutTracepoint(ContextFor(context, request.principal),
+                                               request.argument, request.http.body));
+       }});
+  routes.push_back(
+      {"DELETE", one, Right::kAdminister, [context, live, changed](const RouteRequest& request) {
+         const auto users = live.queries->Users(request.principal.tenant, request.argument);
+         if (!users.empty())
+           return ErrorAnswer(
+               BadInput("tracepoint \"" + request.argument + "\": query " + users[0] + " uses it",
+                        "remove the query first: wherefore query --remove " + users[0]));
+         return changed(request,
+                        DeleteTracepoint(ContextFor(context, request.principal), request.argument));
+       }});
+}
+
+// Server-sent events. A browser that lost the connection says which interval it had last; whoever wants the past from
+// the start asks for everything after 0.
+net::HttpResponse Stream(const LiveParts& live, const RouteRequest& request) {
+  std::string_view after = request.http.headers.Get("last-event-id");
+  if (const std::string* wanted = request.http.Query("after_ns");
+      wanted != nullptr && after.empty())
+    after = *wanted;
+  std::optional<Nanos> after_ns;
+  if (!after.empty()) {
+    Nanos value = 0;
+    const char* end = after.data() + after.size();
+    if (const auto read = std::from_chars(after.data(), end, value);
+        read.ec != std::errc() || read.ptr != end)
+      return ErrorAnswer(BadInput(
+          "after_ns: \"" + std::string(after.substr(0, 40)) + "\" is no instant in Unix ns",
+          "give the start_ns of the last interval you have"));
+    after_ns = value;
+  }
+  auto stream = live.queries->Listen(request.principal.tenant, request.argument, after_ns);
+  if (!stream.ok()) return ErrorAnswer(stream.error());
+  net::HttpResponse response{
+      200, {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}, ""};
+  response.stream = std::move(*stream);
+  return response;
+}
+
+void AddQueryRoutes(const RouteContext& context, std::vector<Route>& routes) {
+  const LiveParts& live = context.live;
+  routes.push_back({"GET", "/api/v1/queries", Right::kRead, [live](const RouteRequest& request) {
+                      return Json(live.queries->List(request.principal.tenant));
+                    }});
+  // Advice goes into other people's processes: only the administrator may send it there.
+  routes.push_back(
+      {"POST", "/api/v1/queries", Right::kAdminister, [live](const RouteRequest& request) {
+         return Json(live.queries->Start(request.principal.tenant, request.http.body));
+       }});
+  routes.push_back(
+      {"POST", "/api/v1/queries/check", Right::kRead, [live](const RouteRequest& request) {
+         return Json(live.queries->Check(request.principal.tenant, request.http.body));
+       }});
+  routes.push_back({"GET", "/api/v1/queries/{query}/stream", Right::kRead,
+                    [live](const RouteRequest& request) { return Stream(live, request); }});
+  const std::string one = "/api/v1/queries/{query}";
+  routes.push_back({"GET", one, Right::kRead, [live](const RouteRequest& request) {
+                      return Json(live.queries->Show(request.principal.tenant, request.argument));
+                    }});
+  routes.push_back({"DELETE", one, Right::kAdminister, [live](const RouteRequest& request) {
+                      return Json(live.queries->Remove(request.principal.tenant, request.argument));
+                    }});
+}
+
+}  // namespace
+
+void AddLiveRoutes(const RouteContext& context, std::vector<Route>& routes) {
+  AddTracepointRoutes(context, routes);
+  AddQueryRoutes(context, routes);
+  // What linked processes and agents saw; they call us by any name.
+  routes.push_back({"POST", "/api/v1/control/report", Right::kWrite,
+                    [live = context.live](const RouteRequest& request) {
+                      return Json(
+                          live.queries->Report(request.principal.tenant, request.http.body));
+                    },
+                    nullptr, HostCheck::kAnyHost});
+}
+
+}  // namespace wf

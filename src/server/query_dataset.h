@@ -1,0 +1,21 @@
+// Rows of a live query in a dataset: those of every interval are appended, with the interval's start as time_ns, no
+// trace and the row's number as row_key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/query_intervals.h"
+#include "store/store.h"
+
+namespace wf {
+
+// A name that may be used: well-formed, and not that of a dataset that is extracted from traces.
+Status CheckQueryDataset(Store& store, const std::string& tenant, const std::string& dataset);
+
+// A column's type follows its values and only ever widens (bool, int, double, text), so that one odd interval does not
+// begin a new version of the column with every change. Lists are kept as JSON text.
+Status AppendQueryRows(Store& store, const std::string& tenant, const std::string& dataset,
+                       const std::vector<std::string>& columns, const ClosedInterval& interval);
+
+}  // namespace wf
