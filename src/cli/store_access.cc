@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "answer/policy_answer.h"
+#include "cli/input_file.h"
 #include "import/events/events_binary_decoder.h"
 #include "json/json_reader.h"
 #include "net/address.h"
@@ -18,7 +19,8 @@ bool IsUrl(const std::string& store) {
   return store.rfind("http://", 0) == 0 || store.rfind("https://", 0) == 0;
 }
 
-// What a server says when it refuses: {"error":{code,message,hint}}.
+}  // namespace
+
 Error ServerError(int status, const std::string& body) {
   JsonParser parser;
   if (auto json = parser.Parse(body); json.ok() && json->Get("error").IsObject()) {
@@ -35,7 +37,18 @@ Error ServerError(int status, const std::string& body) {
                           "is it wherefore that listens there?");
 }
 
-}  // namespace
+Result<std::string> ReadTokenFile(const std::string& path) {
+  WF_ASSIGN(std::string text,
+            ReadInputFile(path, "give a file that holds the token", InputCoding::kPlain));
+  JsonParser parser;
+  if (const auto json = parser.Parse(text); json.ok() && json->Get("token").IsString())
+    text = json->Get("token").String();
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.pop_back();
+  if (text.empty() || text.find_first_of(" \t\r") != std::string::npos)
+    return BadInput(path + ": holds no token", "the administrator's is in the store's server.json");
+  return text;
+}
 
 std::string DefaultStore() {
   if (const char* store = std::getenv("WHEREFORE_STORE"); store != nullptr && *store != '\0')
@@ -61,13 +74,14 @@ std::string PercentEncode(std::string_view text) {
   return out;
 }
 
-Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store) {
+Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
+                                                       const std::string& token) {
   std::unique_ptr<StoreAccess> access(new StoreAccess);
   access->path_ = store;
   std::string url;
   if (IsUrl(store)) {
     url = store;
-    if (const char* token = std::getenv("WHEREFORE_TOKEN")) access->token_ = token;
+    if (const char* given = std::getenv("WHEREFORE_TOKEN")) access->token_ = given;
   } else if (store.find("://") != std::string::npos) {
     return BadInput(
         "--store: \"" + store + "\" is neither a directory nor an http:// or https:// address",
@@ -85,7 +99,9 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store)
     return file.error();
   }
   if (!url.empty()) {
+    if (!token.empty()) access->token_ = token;
     WF_ASSIGN(const net::Url parsed, net::ParseUrl(url));
+    access->url_ = parsed;
     net::HttpClientOptions options;
     options.timeout = 10 * kMinute;  // a large import is modeled before it is answered
     options.max_body_bytes = size_t{2} << 30;

@@ -17,7 +17,9 @@ std::string DefaultStore();
 
 class StoreAccess {
  public:
-  static Result<std::unique_ptr<StoreAccess>> Open(const std::string& store);
+  // `token` instead of the one in server.json or $WHEREFORE_TOKEN, unless empty.
+  static Result<std::unique_ptr<StoreAccess>> Open(const std::string& store,
+                                                   const std::string& token = {});
 
   Result<Answer> Ask(const Question& question);
   // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
@@ -27,18 +29,27 @@ class StoreAccess {
   // answer/policy_answer.h, here or at the server.
   Result<Answer> PutPolicy(const std::string& name, std::string_view json);
   Result<Answer> DeletePolicy(const std::string& name);
+  // Any request to a served store; an answer other than 200 is an error.
+  Result<Answer> Fetch(std::string_view method, const std::string& target, std::string_view body);
   bool served() const { return client_ != nullptr; }
-  Store& local() { return *store_; }  // when not served
+  const net::Url& url() const { return url_; }         // when served
+  const std::string& token() const { return token_; }  // ""
+  Store& local() { return *store_; }                   // when not served
   const std::string& path() const { return path_; }
 
  private:
-  Result<Answer> Fetch(std::string_view method, const std::string& target, std::string_view body);
-
   std::string path_;
   std::string token_;
+  net::Url url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<net::HttpClient> client_;
 };
+
+// The first line of a file; of a server.json, its token.
+Result<std::string> ReadTokenFile(const std::string& path);
+
+// What a server says when it refuses: {"error":{code,message,hint}}.
+Error ServerError(int status, const std::string& body);
 
 std::string PercentEncode(std::string_view text);
 

@@ -6,7 +6,7 @@
 #include "json/json_writer.h"
 #include "model/dataset_table.h"
 #include "pipeline/dataset_catalog.h"
-#include "server/query_output.h"
+#include "lang/query/rows_json.h"
 
 namespace wf {
 namespace {
@@ -45,7 +45,7 @@ void Append(const advice::Value& value, TableColumn& column) {
   }
   if (const auto* text = std::get_if<std::string>(&value)) return column.AppendText(*text);
   JsonWriter json;
-  WriteQueryValue(value, json);
+  query::WriteValue(json, value);
   column.AppendText(json.Take());
 }
 

@@ -4,20 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "advice/value.h"
-#include "json/json_writer.h"
+#include "advice/expression.h"
 #include "server/live_query.h"
 #include "server/query_intervals.h"
 
 namespace wf {
 
-// Integers without a point, doubles shortest that read back, lists nested.
-void WriteQueryValue(const advice::Value& value, JsonWriter& json);
-
 // {"start_ns","end_ns","columns","rows","lost"}
 std::string IntervalJson(const std::vector<std::string>& columns, const ClosedInterval& interval);
 // {"columns","rows","cost","input"}: as `wherefore query --events` prints it.
-std::string TotalJson(const std::vector<std::string>& columns,
-                      const std::vector<advice::Tuple>& rows, const LiveQueryCost& cost);
+std::string TotalJson(const std::vector<std::string>& columns, std::vector<advice::Tuple> rows,
+                      const LiveQueryCost& cost);
 
 }  // namespace wf

@@ -1,0 +1,255 @@
+#include "cli/query_live.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "answer/text_table.h"
+#include "cli/event_stream.h"
+#include "cli/live_output.h"
+#include "json/json_reader.h"
+#include "json/json_writer.h"
+
+namespace wf {
+namespace {
+
+volatile std::sig_atomic_t stopped = 0;
+
+// A second Ctrl-C ends us at once; the server then misses its listener and takes the query out.
+void StopOnSignal() {
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { stopped = 1; };
+  stop.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &stop, nullptr);
+  ::sigaction(SIGTERM, &stop, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);  // `| head` ends us by an error that also removes the query
+}
+
+struct PackLimit {
+  int64_t tuples = 256, bytes = 3000;
+};
+
+// "T" or "T:B".
+Result<PackLimit> ParsePackLimit(const std::string& text) {
+  PackLimit limit;
+  if (text.empty()) return limit;
+  const auto number = [&](std::string_view part, int64_t& out) {
+    const auto read = std::from_chars(part.data(), part.data() + part.size(), out);
+    return read.ec == std::errc() && read.ptr == part.data() + part.size() && out > 0;
+  };
+  const size_t colon = text.find(':');
+  const std::string_view all = text;
+  if (!number(all.substr(0, colon), limit.tuples) ||
+      (colon != std::string::npos && !number(all.substr(colon + 1), limit.bytes)))
+    return BadInput("--max-packed: \"" + text + "\" is not TUPLES or TUPLES:BYTES",
+                    "as in --max-packed 256:3000");
+  return limit;
+}
+
+Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
+  const auto duration = ParseDuration(text);
+  if (!duration.ok())
+    return BadInput(std::string(flag) + ": " + duration.error().message, duration.error().hint);
+  if (*duration <= 0)
+    return BadInput(std::string(flag) + " " + text + ": that is no time", "as in 10s");
+  return *duration;
+}
+
+Result<std::string> SpecJson(const std::string& text, const LiveQueryFlags& flags) {
+  WF_ASSIGN(const Nanos interval, PositiveDuration("--interval", flags.interval));
+  if (interval % kMilli != 0)
+    return BadInput("--interval " + flags.interval + ": not whole milliseconds", "as in 500ms");
+  WF_ASSIGN(const PackLimit limit, ParsePackLimit(flags.max_packed));
+  JsonWriter json;
+  json.BeginObject().Field("query", text).Field("name", flags.name);
+  json.Field("standing", flags.standing).Field("total", flags.total || !flags.count_first.empty());
+  if (!flags.count_first.empty()) json.Field("count", true);
+  json.Field("interval_ms", interval / kMilli);
+  json.Field("max_tuples", limit.tuples).Field("max_bytes", limit.bytes);
+  if (!flags.dataset.empty()) json.Field("dataset", flags.dataset);
+  json.EndObject();
+  return json.Take();
+}
+
+Status List(StoreAccess& server, const CommonFlags& common) {
+  WF_ASSIGN(const Answer answer, server.Fetch("GET", "/api/v1/queries", {}));
+  if (common.format == "json") return Print(answer.body);
+  JsonParser parser;
+  WF_ASSIGN(const JsonValue json, parser.Parse(answer.body));
+  if (json.Get("queries").size() == 0) return Print("no query runs\n");
+  TextTable table({"id", "name", "since", "every", "hits", "tuples", "bytes", "advice", "query"},
+                  {3, 4, 5, 6, 7});
+  for (const JsonValue one : json.Get("queries").Elements()) {
+    const JsonValue cost = one.Get("cost");
+    const auto number = [&](const char* key) { return cost.Get(key).Int().value_or(0); };
+    std::string name = Printable(one.Get("name").String());
+    if (!one.Get("standing").Bool()) name += name.empty() ? "(goes with its client)" : " (…)";
+    table.Row({std::string(one.Get("id").String()), name,
+               FormatInstant(one.Get("since_ns").Int().value_or(0)).substr(0, 19) + "Z",
+               FormatDuration(one.Get("interval_ms").Int().value_or(0) * kMilli),
+               std::to_string(number("hits")), std::to_string(number("tuples")),
+               std::to_string(number("bytes")), FormatDuration(number("advice_ns")),
+               Printable(one.Get("query").String())});
+  }
+  return Print(table.Print(140, 8));
+}
+
+Status Remove(StoreAccess& server, const std::string& id, const CommonFlags& common) {
+  WF_ASSIGN(const Answer answer,
+            server.Fetch("DELETE", "/api/v1/queries/" + PercentEncode(id), {}));
+  return Print(common.format == "json" ? answer.body : "removed " + id + "\n");
+}
+
+// What the counting form counted: {"requests","tuples","bytes",…}, one row.
+Status PrintCount(std::string_view total, const CommonFlags& common) {
+  if (common.format == "json") return Print(std::string(total) + "\n");
+  return LiveOutput(LiveForm::kTables).Total(total);
+}
+
+// One query, from its start to its end.
+class LiveRun {
+ public:
+  LiveRun(StoreAccess& server, const LiveQueryFlags& flags, const CommonFlags& common)
+      : server_(server), flags_(flags), common_(common), output_(LiveFormOf(common.format)) {}
+
+  Status Run(const std::string& spec, std::optional<Nanos> end_after);
+
+ private:
+  bool Take(std::string_view piece);
+  bool TakeEvent(std::string_view name, std::string_view data);
+  void Remove();
+
+  StoreAccess& server_;
+  const LiveQueryFlags& flags_;
+  const CommonFlags& common_;
+  LiveOutput output_;
+  EventStreamReader reader_{
+      [this](std::string_view name, std::string_view data) { return TakeEvent(name, data); }};
+  std::string id_;
+  std::optional<Nanos> end_at_;  // monotonic
+  Nanos give_up_at_ = INT64_MAX;
+  bool removed_ = false, ended_ = false, foreign_end_ = false;
+  Status failed_;
+};
+
+void LiveRun::Remove() {
+  if (std::exchange(removed_, true)) return;
+  give_up_at_ = MonotonicNow() + kMinute;
+  if (const auto gone = server_.Fetch("DELETE", "/api/v1/queries/" + id_, {});
+      !gone.ok() && !ended_)
+    failed_ = gone.error();
+}
+
+bool LiveRun::TakeEvent(std::string_view name, std::string_view data) {
+  if (name == "interval" && !flags_.total && flags_.count_first.empty())
+    failed_ = output_.Interval(data);
+  if (name == "total")
+    failed_ = flags_.count_first.empty() ? output_.Total(data) : PrintCount(data, common_);
+  if (name == "end") {
+    ended_ = true;
+    foreign_end_ = !removed_;
+  }
+  return failed_.ok() && !ended_;
+}
+
+bool LiveRun::Take(std::string_view piece) {
+  if (!piece.empty() && !reader_.Feed(piece)) return false;
+  const Nanos now = MonotonicNow();
+  if (stopped != 0 || (end_at_ && now >= *end_at_)) Remove();
+  return failed_.ok() && now < give_up_at_;
+}
+
+Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
+  WF_ASSIGN(const Answer started, server_.Fetch("POST", "/api/v1/queries", spec));
+  JsonParser parser;
+  WF_ASSIGN(const JsonValue query, parser.Parse(started.body));
+  id_ = query.Get("id").String();
+  if (common_.format != "json") {
+    const JsonValue known = query.Get("processes").Get("known");
+    std::fprintf(stderr, "query %s; %lld processes and agents are connected; Ctrl-C removes it\n",
+                 id_.c_str(), static_cast<long long>(known.Int().value_or(0)));
+  }
+  net::HttpClientOptions options;
+  options.accept_gzip = false;
+  net::HttpClient client(server_.url(), options);
+  net::HttpClient::Headers headers = {{"Accept", "text/event-stream"}};
+  if (!server_.token().empty()) headers.emplace_back("Authorization", "Bearer " + server_.token());
+  if (end_after) end_at_ = MonotonicNow() + *end_after;
+  const auto answer = client.Stream("/api/v1/queries/" + id_ + "/stream", headers, 20 * kMilli,
+                                    [this](std::string_view piece) { return Take(piece); });
+  if (!failed_.ok()) {
+    const Status why = failed_;
+    Remove();
+    return why;
+  }
+  if (!answer.ok())
+    return EnvironmentError("query " + id_ + ": " + answer.error().message,
+                            "the server is gone; what it had woven takes itself out");
+  if (answer->status != 200) return ServerError(answer->status, answer->body);
+  if (foreign_end_ && stopped == 0)
+    return NotFound("query " + id_ + ": it was ended by somebody else, or the server stopped");
+  return {};
+}
+
+}  // namespace
+
+void AddLiveQueryFlags(CLI::App& app, LiveQueryFlags& flags) {
+  AddLiveServerFlags(app, flags.server);
+  app.add_option("--interval", flags.interval, "live: results come so often")
+      ->capture_default_str();
+  app.add_option("--for", flags.for_, "live: so long, as in 10s; else until Ctrl-C");
+  app.add_flag("--total", flags.total, "live: one answer at the end, over all intervals");
+  app.add_option("--count-first", flags.count_first,
+                 "live: for so long count what requests would carry, as in 10s, instead of asking");
+  app.add_option("--max-packed", flags.max_packed,
+                 "live: TUPLES[:BYTES] a request may carry for the query (256:3000)");
+  app.add_option("--name", flags.name, "live: what the query is called");
+  app.add_flag("--standing", flags.standing,
+               "live: leave it with the server, until it is removed; prints its id");
+  app.add_option("--dataset", flags.dataset, "live: the rows are also appended to this dataset");
+  app.add_flag("--list", flags.list, "live: the queries that run, and what they cost");
+  app.add_option("--remove", flags.remove, "live: take the query of this id or name out");
+}
+
+Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
+                    const CommonFlags& common) {
+  if (flags.list || !flags.remove.empty()) {
+    if (!text.empty() || (flags.list && !flags.remove.empty()))
+      return BadInput("query: --list and --remove stand alone", "leave the query out");
+    WF_ASSIGN(const auto server, OpenLiveServer(flags.server, common.store));
+    return flags.list ? List(*server, common) : Remove(*server, flags.remove, common);
+  }
+  if (text.empty())
+    return BadInput("query: there is no query",
+                    "as in wherefore query 'From x In tracepoint Select x.host, COUNT'");
+  if (flags.standing && (!flags.for_.empty() || flags.total || !flags.count_first.empty()))
+    return BadInput("query: --standing, and --for, --total or --count-first, which end",
+                    "leave one of them out");
+  if (!flags.count_first.empty() && (!flags.for_.empty() || flags.total))
+    return BadInput("query: --count-first says itself how long, and prints one answer",
+                    "leave --for and --total out");
+  std::optional<Nanos> end_after;
+  if (!flags.for_.empty()) {
+    WF_ASSIGN(end_after, PositiveDuration("--for", flags.for_));
+  } else if (!flags.count_first.empty()) {
+    WF_ASSIGN(end_after, PositiveDuration("--count-first", flags.count_first));
+  }
+  WF_ASSIGN(const std::string spec, SpecJson(text, flags));
+  WF_ASSIGN(const auto server, OpenLiveServer(flags.server, common.store));
+  if (flags.standing) {
+    WF_ASSIGN(const Answer answer, server->Fetch("POST", "/api/v1/queries", spec));
+    if (common.format == "json") return Print(answer.body);
+    JsonParser parser;
+    WF_ASSIGN(const JsonValue query, parser.Parse(answer.body));
+    return Print(std::string(query.Get("id").String()) + "\n");
+  }
+  StopOnSignal();
+  return LiveRun(*server, flags, common).Run(spec, end_after);
+}
+
+}  // namespace wf
