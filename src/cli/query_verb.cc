@@ -1,4 +1,5 @@
-// `wherefore query 'Q'`: what happened, joined by what happened before it. Over a file of events, or stored traces.
+// `wherefore query 'Q'`: what happened, joined by what happened before it. Over a file of events, stored
+// traces, or live.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 
 #include "answer/query_answer.h"
 #include "cli/input_file.h"
+#include "cli/query_live.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/query/events_file.h"
@@ -20,6 +22,7 @@ namespace {
 struct QueryFlags {
   std::string query, events, plan, since, until;
   bool stored = false, explain = false;
+  LiveQueryFlags live;
 };
 
 // What is not an error, but hardly meant.
@@ -88,8 +91,7 @@ Verb AddQuery(CLI::App& root) {
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<QueryFlags>();
   app.add_option("QUERY", flags->query,
-                 "as 'From x In tracepoint GroupBy x.host Select x.host, COUNT'")
-      ->required();
+                 "as 'From x In tracepoint GroupBy x.host Select x.host, COUNT'");
   CLI::Option* events = app.add_option("--events", flags->events,
                                        "a file of events, JSON lines; - is standard input");
   app.add_option("--plan", flags->plan,
@@ -102,11 +104,14 @@ Verb AddQuery(CLI::App& root) {
   app.add_flag("--explain", flags->explain,
                "run nothing: print the advice before and after rewriting, and about how many bytes "
                "of baggage a request will carry");
+  AddLiveQueryFlags(app, flags->live);
   verb.run = [flags, common = verb.common]() -> Status {
-    if (flags->explain) return ExplainQuery(*flags, *common);
-    if (!flags->events.empty()) return QueryEvents(*flags, *common);
-    if (flags->stored) return QueryStored(*flags, *common);
-    return BadInput("query: over what?", "give --events FILE or --stored");
+    if (flags->explain || !flags->events.empty() || flags->stored) {
+      if (flags->query.empty()) return BadInput("query: there is no query", "give its text");
+      if (flags->explain) return ExplainQuery(*flags, *common);
+      return flags->stored ? QueryStored(*flags, *common) : QueryEvents(*flags, *common);
+    }
+    return RunLiveQuery(flags->query, flags->live, *common);
   };
   return verb;
 }

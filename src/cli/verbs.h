@@ -53,6 +53,7 @@ Verb AddMessages(CLI::App& root);
 Verb AddWatch(CLI::App& root);
 Verb AddPolicy(CLI::App& root);
 Verb AddQuery(CLI::App& root);
+Verb AddTracepoints(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.
