@@ -9,6 +9,7 @@
 #include "answer/query_answer.h"
 #include "cli/input_file.h"
 #include "cli/query_live.h"
+#include "cli/query_local.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/query/events_file.h"
@@ -23,6 +24,7 @@ struct QueryFlags {
   std::string query, events, plan, since, until;
   bool stored = false, explain = false;
   LiveQueryFlags live;
+  LocalQueryFlags local;
 };
 
 // What is not an error, but hardly meant.
@@ -105,12 +107,15 @@ Verb AddQuery(CLI::App& root) {
                "run nothing: print the advice before and after rewriting, and about how many bytes "
                "of baggage a request will carry");
   AddLiveQueryFlags(app, flags->live);
+  AddLocalQueryFlags(app, flags->local);
   verb.run = [flags, common = verb.common]() -> Status {
     if (flags->explain || !flags->events.empty() || flags->stored) {
       if (flags->query.empty()) return BadInput("query: there is no query", "give its text");
       if (flags->explain) return ExplainQuery(*flags, *common);
       return flags->stored ? QueryStored(*flags, *common) : QueryEvents(*flags, *common);
     }
+    if (flags->local.asked_for())
+      return RunLocalQuery(flags->query, flags->local, flags->live, *common);
     return RunLiveQuery(flags->query, flags->live, *common);
   };
   return verb;
