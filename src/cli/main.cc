@@ -110,13 +110,13 @@ int Main(int argc, char** argv) {
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   const std::vector<Verb> verbs = {
-      AddServe(root),      AddImport(root),       AddExport(root),     AddTraces(root),
-      AddTrace(root),      AddCriticalPath(root), AddExplain(root),    AddStatus(root),
-      AddServices(root),   AddOperations(root),   AddAttributes(root), AddResource(root),
-      AddFeature(root),    AddDataset(root),      AddScenario(root),   AddGenerate(root),
-      AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddPaths(root),
-      AddWatch(root),      AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
-      AddCompletion(root),
+      AddServe(root),    AddImport(root),       AddExport(root),     AddTraces(root),
+      AddTrace(root),    AddCriticalPath(root), AddExplain(root),    AddStatus(root),
+      AddServices(root), AddOperations(root),   AddAttributes(root), AddResource(root),
+      AddFeature(root),  AddDataset(root),      AddScenario(root),   AddGenerate(root),
+      AddNdlog(root),    AddMessages(root),     AddPackets(root),    AddPaths(root),
+      AddWatch(root),    AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
+      AddAgent(root),    AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

@@ -150,6 +150,11 @@ bool LiveRun::TakeEvent(std::string_view name, std::string_view data) {
     failed_ = output_.Interval(data);
   if (name == "total")
     failed_ = flags_.count_first.empty() ? output_.Total(data) : PrintCount(data, common_);
+  if (name == "note") {
+    JsonParser parser;
+    if (const auto note = parser.Parse(data); note.ok())
+      std::fprintf(stderr, "wherefore: %s\n", Printable(note->Get("text").String()).c_str());
+  }
   if (name == "end") {
     ended_ = true;
     foreign_end_ = !removed_;

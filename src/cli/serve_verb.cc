@@ -24,6 +24,7 @@ struct ServeFlags {
   std::vector<std::string> tailer_triggers;
   std::string tailer_cache_bytes, tailer_cache_expiry, tailer_remember_ids;
   std::string log_level = "info";
+  bool no_agent = false;
   bool check = false;
 };
 
@@ -71,6 +72,7 @@ Status InterpretTailer(const ServeFlags& flags, ServeOptions& options) {
 Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   ServeOptions& options = flags.options;
   options.store = common.store;
+  options.agent = !flags.no_agent;
   WF_TRY(ParseSwitch("--sync", flags.sync, options.sync));
   WF_TRY(InterpretTailer(flags, options));
   if (!flags.retention_age.empty()) {
@@ -218,6 +220,8 @@ Verb AddServe(CLI::App& root) {
                  "no more of a trace is stored beyond it")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_flag("--no-agent", flags->no_agent,
+               "do not weave live queries into the processes of this host");
   app.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
       ->capture_default_str();
   app.add_flag("--check", flags->check, "only check the configuration");

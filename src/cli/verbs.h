@@ -54,6 +54,7 @@ Verb AddWatch(CLI::App& root);
 Verb AddPolicy(CLI::App& root);
 Verb AddQuery(CLI::App& root);
 Verb AddTracepoints(CLI::App& root);
+Verb AddAgent(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

@@ -80,7 +80,8 @@ Result<HttpClientResponse> HttpClient::Send(std::string_view method, std::string
 
   bool reused = state_->stream.has_value() && state_->answered_before;
   Result<HttpClientResponse> result = state_->Exchange(method, target, headers, body);
-  if (!result.ok() && reused && state_->nothing_received) {
+  const auto& give_up = state_->options.give_up;
+  if (!result.ok() && reused && state_->nothing_received && !(give_up && give_up())) {
     result = state_->Exchange(method, target, headers, body);
   }
   return result;
@@ -125,6 +126,11 @@ Result<HttpClientResponse> HttpClient::State::ReadAnswer(std::string_view method
         if (ec && ec != http::error::need_more) return Malformed(ec.message());
         if (parser->is_done()) break;
         if (!ec && used > 0 && buffer.size() > 0) continue;
+      }
+      while (options.give_up) {
+        WF_ASSIGN(const bool readable, stream->AwaitReadable(50 * kMilli));
+        if (readable) break;
+        if (options.give_up()) return Malformed("given up");
       }
       auto space = buffer.prepare(64 * 1024);
       WF_ASSIGN(size_t got, stream->Read(static_cast<char*>(space.data()), space.size()));

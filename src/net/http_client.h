@@ -23,6 +23,8 @@ struct HttpClientOptions {
   size_t max_body_bytes = size_t{256} << 20;
   std::string ca_file;  // PEM, for https; empty: the system's roots
   bool accept_gzip = true;
+  // Asked several times a second while an answer is awaited; true ends the exchange with an error.
+  std::function<bool()> give_up;
 };
 
 struct HttpClientResponse {

@@ -8,20 +8,18 @@
 #include "answer/answer.h"
 #include "base/hash.h"
 #include "base/ids.h"
+#include "server/agent_link.h"
 
 namespace wf {
 namespace {
 
 // Long enough to be rare, short enough for any proxy in between (most give up after a minute).
 constexpr Nanos kLongestWait = 20 * kSecond;
+constexpr size_t kLongestNonce = 200;
 constexpr Nanos kShortestWait = 10 * kMilli;
 constexpr size_t kMostWaiting = 10'000;
 // Versions of which we still know when they were told; a client that comes with an older one is told the newest.
 constexpr size_t kMostGenerations = 1'000;
-
-net::HttpResponse Tell(const std::string& body) {
-  return {200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}, body};
-}
 
 Nanos WaitOf(const net::HttpRequest& request) {
   const std::string* text = request.Query("wait_ms");
@@ -36,11 +34,19 @@ Nanos WaitOf(const net::HttpRequest& request) {
 
 }  // namespace
 
-ControlHub::ControlHub(ReadMembers read, Asked asked, Counters& counters)
+ControlHub::ControlHub(ReadMembers read, Asked asked, std::string token, Counters& counters)
     : read_(std::move(read)),
       asked_(std::move(asked)),
+      token_(std::move(token)),
       counters_(counters),
       expirer_([this] { Expire(); }) {}
+
+net::HttpResponse ControlHub::Tell(const std::string& body, const std::string& nonce) const {
+  net::HttpResponse answer{
+      200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}, body};
+  if (!nonce.empty()) answer.headers.emplace_back(kProofHeader, ControlProof(token_, nonce, body));
+  return answer;
+}
 
 ControlHub::~ControlHub() {
   Stop();
@@ -74,6 +80,7 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
                     ErrorJson(state.error())});
   }
   const std::string* version = request.Query("version");
+  const std::string nonce(request.headers.Get(kNonceHeader).substr(0, kLongestNonce));
   if (asked_) {
     const std::string *service = request.Query("service"), *instance = request.Query("instance");
     const auto& told = (*state)->generations;
@@ -83,15 +90,15 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
   }
   if (version == nullptr || *version != (*state)->version || stopping_ ||
       waiting_.size() >= kMostWaiting) {
-    net::HttpResponse answer = Tell((*state)->body);
+    net::HttpResponse answer = Tell((*state)->body, nonce);
     lock.unlock();
     return respond(std::move(answer));
   }
-  counters_.Add("control_waits", 1);
+  if (!request.remote_address.empty()) counters_.Add("control_waits", 1);  // not our own agent
   const Nanos until = MonotonicNow() + WaitOf(request);
   auto before = waiting_.end();
   while (before != waiting_.begin() && std::prev(before)->until > until) --before;
-  waiting_.insert(before, Waiting{tenant, until, std::move(respond)});
+  waiting_.insert(before, Waiting{tenant, nonce, until, std::move(respond)});
   wake_.notify_one();
 }
 
@@ -117,7 +124,7 @@ uint64_t ControlHub::Refresh(const std::string& tenant) {
     }
   }
   counters_.Add("control_changes", 1);
-  for (Waiting& waiting : told) waiting.respond(Tell(body));
+  for (Waiting& waiting : told) waiting.respond(Tell(body, waiting.nonce));
   return generation;
 }
 
@@ -132,14 +139,15 @@ void ControlHub::Stop() {
 void ControlHub::Expire() {
   std::unique_lock lock(mutex_);
   while (true) {
-    std::list<std::pair<net::HttpResponder, std::string>> told;
+    std::list<std::pair<Waiting, std::string>> told;
     const Nanos now = MonotonicNow();
     while (!waiting_.empty() && (stopping_ || waiting_.front().until <= now)) {
-      told.emplace_back(std::move(waiting_.front().respond), states_[waiting_.front().tenant].body);
+      const std::string& body = states_[waiting_.front().tenant].body;
+      told.emplace_back(std::move(waiting_.front()), body);
       waiting_.pop_front();
     }
     lock.unlock();
-    for (auto& [respond, body] : told) respond(Tell(body));
+    for (auto& [waiting, body] : told) waiting.respond(Tell(body, waiting.nonce));
     lock.lock();
     if (stopping_ && waiting_.empty()) return;
     if (stopping_) continue;

@@ -37,7 +37,8 @@ class ControlHub {
     uint64_t generation = 0;
   };
   using Asked = std::function<void(const Asker&)>;
-  ControlHub(ReadMembers read, Asked asked, Counters& counters);
+  // `token`: what agents want proved that we know (server/agent_link.h).
+  ControlHub(ReadMembers read, Asked asked, std::string token, Counters& counters);
   ~ControlHub();
 
   void Wait(const std::string& tenant, const net::HttpRequest& request, net::HttpResponder respond);
@@ -53,16 +54,18 @@ class ControlHub {
     std::map<std::string, uint64_t> generations;  // of versions, the newer ones
   };
   struct Waiting {
-    std::string tenant;
+    std::string tenant, nonce;
     Nanos until;
     net::HttpResponder respond;
   };
   // With mutex_ held.
   Result<const State*> StateOf(const std::string& tenant);
   void Expire();
+  net::HttpResponse Tell(const std::string& body, const std::string& nonce) const;
 
   const ReadMembers read_;
   const Asked asked_;
+  const std::string token_;
   Counters& counters_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -32,6 +32,7 @@ constexpr Nanos kKeepAlive = 10 * kSecond;
 constexpr Nanos kKeepCost = kMinute;
 constexpr Nanos kRememberEnded = kMinute;
 constexpr size_t kMostRowsToStore = 1'000;  // intervals
+constexpr size_t kMostNotes = 50;
 
 Result<uint64_t> RandomId() {
   uint64_t id = 0;
@@ -46,6 +47,12 @@ std::string Event(std::string_view name, std::string_view data, std::optional<Na
   std::string text;
   if (id) text += fmt::format("id: {}\n", *id);
   return text + fmt::format("event: {}\ndata: {}\n\n", name, data);
+}
+
+std::string NoteEvent(const std::string& text) {
+  JsonWriter json;
+  json.BeginObject().Field("text", text).EndObject();
+  return Event("note", json.Take());
 }
 
 uint64_t Count(JsonValue object, const char* key) {
@@ -68,7 +75,7 @@ struct LiveQueries::Running {
   Nanos cost_kept_at = 0;
   QueryIntervals intervals;
   std::optional<advice::Results> total;
-  uint64_t total_lost = 0;
+  std::vector<std::string> notes;  // what its agents have to say, each once
 
   State state = State::kRunning;
   std::string end_reason;
@@ -255,6 +262,9 @@ void LiveQueries::Write(const Running& query, JsonWriter& json) {
       .Field("known", reach.known)
       .EndObject();
   json.Field("listeners", static_cast<int64_t>(query.streams.size()));
+  json.Key("notes").BeginArray();
+  for (const std::string& note : query.notes) json.String(note);
+  json.EndArray();
   WriteLiveQueryCost(query.cost, json.Key("cost"));
   json.EndObject();
 }
@@ -370,6 +380,7 @@ Result<std::shared_ptr<net::HttpBodyStream>> LiveQueries::Listen(const std::stri
         net::HttpBodyStreamOptions{8 << 20, std::max(2 * query->spec.interval, kSecond)});
     // At once, so that the client knows that it is heard.
     std::string first = ": " + query->id + "\n\n";
+    for (const std::string& note : query->notes) first += NoteEvent(note);
     if (after_ns) {
       for (const auto& told : query->history)
         if (told.start > *after_ns) first += told.event;
@@ -461,9 +472,27 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     const std::lock_guard lock(mutex_);
     TakePart(tenant, part, accepted, refused);
   }
+  for (const JsonValue note : json.Get("notes").Elements()) {
+    const auto id = ParseSpanId(note.Get("query").String());
+    if (!id.ok()) continue;
+    const std::lock_guard lock(mutex_);
+    TakeNote(tenant, id->value, process.host + ": " + std::string(note.Get("text").String()));
+  }
   JsonWriter out;
   out.BeginObject().Field("accepted", accepted).Field("refused", refused).EndObject();
   return out.Take() + "\n";
+}
+
+void LiveQueries::TakeNote(const std::string& tenant, uint64_t id, const std::string& text) {
+  const auto found = running_.find(id);
+  if (found == running_.end() || found->second->tenant != tenant) return;
+  Running& query = *found->second;
+  if (query.notes.size() >= kMostNotes ||
+      std::find(query.notes.begin(), query.notes.end(), text) != query.notes.end())
+    return;
+  query.notes.push_back(text);
+  const std::string event = NoteEvent(text);
+  for (const auto& stream : query.streams) (void)stream->Write(event);
 }
 
 void LiveQueries::TakePart(const std::string& tenant, const Part& part, int64_t& accepted,

@@ -60,7 +60,7 @@ class LiveQueries {
   // Those that use a tracepoint: ids.
   std::vector<std::string> Users(const std::string& tenant, const std::string& tracepoint);
 
-  // Server-sent events: "interval" with IntervalJson, "total", "end". Intervals after `after_ns` that are still
+  // Server-sent events: "interval" with IntervalJson, "note", "total", "end". Intervals after `after_ns` that are still
   // remembered come first.
   Result<std::shared_ptr<net::HttpBodyStream>> Listen(const std::string& tenant,
                                                       const std::string& id,
@@ -88,6 +88,7 @@ class LiveQueries {
   void Finish(Running& query, Nanos now);
   Shared Find(const std::string& tenant, const std::string& id) const;
   void Write(const Running& query, JsonWriter& json);
+  void TakeNote(const std::string& tenant, uint64_t id, const std::string& text);
   void TakePart(const std::string& tenant, const Part& part, int64_t& accepted, int64_t& refused);
   // With nothing locked.
   void EndSoon(const Shared& query, const std::string& reason);

@@ -90,6 +90,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   server->grpc_ = std::make_unique<net::GrpcServer>(*server->io_);
   WF_TRY(server->Listen());
   WF_TRY(WriteServerFile(options.store, {::getpid(), server->token_, server->listeners_}));
+  server->StartAgent();
   server->housekeeper_ = std::thread([raw = server.get()] { raw->Housekeeping(); });
   return server;
 }
@@ -121,7 +122,7 @@ Status Server::StartControl() {
       [this](const ControlHub::Asker& asker) {
         processes_->Asked(asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation);
       },
-      counters_);
+      token_, counters_);
   return live_->Load("default");
 }
 
@@ -191,6 +192,18 @@ Status Server::Listen() {
   const std::lock_guard lock(mutex_);
   listeners_ = std::move(bound_addresses);
   return {};
+}
+
+// Without the privileges it is off: processes with compiled-in tracepoints are asked all the same.
+void Server::StartAgent() {
+  if (!options_.agent) return;
+  if (const Status may = CheckWeavePrivileges(); !may.ok()) {
+    log::Info("no agent for this host: {}", may.error().message);
+    return;
+  }
+  const std::string instance = AgentInstance();
+  agent_ = std::make_unique<Agent>(MakeLocalAgentLink(*control_, *live_, instance),
+                                   AgentOptions{instance, HostName(), WeaveHost({})});
 }
 
 ServerFacts Server::Facts() const {
@@ -263,8 +276,9 @@ void Server::Stop(Nanos patience) {
     stopping_ = stopped_ = true;
   }
   wake_.notify_all();
-  live_->Stop();     // who listens is told the last and that it is the last
-  control_->Stop();  // who waits for news is told that there are none
+  if (agent_ != nullptr) agent_->Stop();  // it reports what it still has
+  live_->Stop();                          // who listens is told the last and that it is the last
+  control_->Stop();                       // who waits for news is told that there are none
   if (housekeeper_.joinable()) housekeeper_.join();
   if (int_ != nullptr) int_->Stop();
   const size_t cut_http = http_->Stop(patience);

@@ -16,6 +16,7 @@
 #include "net/io_threads.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
+#include "server/agent.h"
 #include "server/authorize.h"
 #include "server/counters.h"
 #include "server/int_receiver.h"
@@ -48,6 +49,7 @@ class Server {
   Status StartTailer();
   Status StartControl();
   Status Listen();
+  void StartAgent();
   void Housekeeping();
   ServerFacts Facts() const;
 
@@ -70,6 +72,7 @@ class Server {
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<net::GrpcServer> grpc_;
   std::unique_ptr<IntReceiver> int_;  // null: off
+  std::unique_ptr<Agent> agent_;      // of this host; null: off
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -31,6 +31,7 @@ struct ServeOptions {
   std::vector<AttributeRule> attribute_rules;
   bool tailer = true;  // off: rows of datasets come by `dataset backfill` and import only
   TailerOptions tailer_options;
+  bool agent = true;  // weaves live queries into the processes of this host, if it may
 };
 
 }  // namespace wf
