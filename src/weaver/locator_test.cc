@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "weaver/testing/traced_program.h"
+#include "weaver/testing/traced_program_test.h"
 
 namespace wf::weaver {
 namespace {
