@@ -53,6 +53,12 @@ size_t BytesAtMost(const Rows& rows) {
   return bytes;
 }
 
+size_t EncodedSize(const PackedTuples& packed, const Slot& rule) {
+  std::string encoded;
+  packed.Encode(rule, encoded);
+  return encoded.size();
+}
+
 }  // namespace
 
 BaggageCounts& Counts() {
@@ -276,6 +282,20 @@ BaggageLine::Held BaggageLine::HeldBy(uint64_t query) {
   return HeldByOthers(query, nullptr);
 }
 
+// Replaces bounds by numbers.
+void BaggageLine::CountBytes(uint64_t query, const ActiveSlot* except) {
+  for (ActiveSlot& active : active_) {
+    if (active.query == query && &active != except && active.numbers.empty())
+      active.packed_bytes_at_most = EncodedSize(active.packed, active.rule);
+  }
+}
+
+size_t BaggageLine::ExactBytesOf(uint64_t query) {
+  Read();
+  CountBytes(query, nullptr);
+  return HeldByOthers(query, nullptr).bytes;
+}
+
 size_t BaggageLine::instances() {
   Read();
   if (base_ == nullptr) return 0;
@@ -332,17 +352,9 @@ bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
   Held others = HeldByOthers(active.query, &active);
   if (others.tuples + tuples.tuple_count() > limits.tuples) return false;
   if (others.bytes + bytes_at_most <= limits.bytes) return true;
-  const auto exact = [](const PackedTuples& packed, const Slot& rule) {
-    std::string encoded;
-    packed.Encode(rule, encoded);
-    return encoded.size();
-  };
-  for (ActiveSlot& other : active_) {
-    if (other.query == active.query && &other != &active && other.numbers.empty())
-      other.packed_bytes_at_most = exact(other.packed, other.rule);
-  }
+  CountBytes(active.query, &active);
   others = HeldByOthers(active.query, &active);
-  bytes_at_most = exact(tuples, active.rule);
+  bytes_at_most = EncodedSize(tuples, active.rule);
   return others.bytes + bytes_at_most <= limits.bytes;
 }
 

@@ -112,6 +112,7 @@ class BaggageLine {
     size_t bytes = 0;
   };
   Held HeldBy(uint64_t query);
+  size_t ExactBytesOf(uint64_t query);
   // Looks the bytes over that it was made of, if nobody has; how many frozen instances there are.
   size_t instances();
 
@@ -149,6 +150,7 @@ class BaggageLine {
                  const wf::advice::Rows& rows);
   bool Fits(const ActiveSlot& active, const PackLimits& limits,
             const wf::advice::PackedTuples& tuples, size_t& bytes_at_most);
+  void CountBytes(uint64_t query, const ActiveSlot* except);
   void DropOutdated(const ActiveSlot& active, const wf::advice::PackedTuples& kept);
   void MarkOverflowed(uint64_t query);
   std::shared_ptr<const Instance> EndActive();

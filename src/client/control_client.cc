@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 
 // Longer than the server keeps us waiting (20 s), so that only a dead connection runs into it.
 constexpr milliseconds kAnswerWithin{40'000};
+constexpr milliseconds kShortestWait{100};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{5'000};
 // A receiver that is no wherefore server says 404; it will hardly become one.
@@ -43,17 +44,20 @@ std::string TokenFromEnvironment() {
 }  // namespace
 
 ControlClient::ControlClient(HttpUrl endpoint, std::string service, std::string instance,
-                             Install install)
+                             Install install, std::shared_ptr<QueryAgent> queries)
     : endpoint_(std::move(endpoint)),
       about_("service=" + PercentEncode(service) + "&instance=" + PercentEncode(instance)),
       token_(TokenFromEnvironment()),
       install_(std::move(install)),
+      queries_(std::move(queries)),
       connection_(endpoint_.host, endpoint_.port) {}
 
 std::shared_ptr<ControlClient> ControlClient::Start(HttpUrl endpoint, std::string service,
-                                                    std::string instance, Install install) {
-  auto client = std::make_shared<ControlClient>(std::move(endpoint), std::move(service),
-                                                std::move(instance), std::move(install));
+                                                    std::string instance, Install install,
+                                                    std::shared_ptr<QueryAgent> queries) {
+  auto client =
+      std::make_shared<ControlClient>(std::move(endpoint), std::move(service), std::move(instance),
+                                      std::move(install), std::move(queries));
   try {
     client->thread_ = StartBackgroundThread("wherefore-ctl", [client] { client->Run(); });
   } catch (const std::system_error&) {
@@ -82,25 +86,48 @@ void ControlClient::Ask(milliseconds& pause) {
   HttpRequest request;
   request.method = "GET";
   request.path = "/api/v1/control?" + about_;
+  if (queries_ && queries_->WantsAll()) version_.clear();
   if (!version_.empty()) request.path += "&version=" + PercentEncode(version_);
+  milliseconds within = kAnswerWithin;
+  if (const int64_t interval_ns = queries_ ? queries_->ShortestIntervalNs() : 0; interval_ns != 0) {
+    const milliseconds wait =
+        std::clamp(milliseconds(interval_ns / 1'000'000), kShortestWait, kAnswerWithin / 2);
+    request.path += "&wait_ms=" + std::to_string(wait.count());
+    within = std::min(kAnswerWithin, 2 * wait);
+  }
   request.headers = {{"User-Agent", "libwherefore"}};
   if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
-  const HttpResponse response = connection_.Send(request, Deadline(kAnswerWithin, &give_up_at_ns_));
+  const Deadline deadline(within, &give_up_at_ns_);
+  const HttpResponse response = connection_.Send(request, deadline);
   if (response.status == 404 || response.status == 405) {
     pause = kNotThere;
     return;
   }
-  const auto answer = response.status == 200 ? ParseJson(response.message.body) : std::nullopt;
-  const std::string version = answer ? answer->Get("version").text : std::string();
-  if (version.empty() || (version != version_ && !install_(response.message.body))) {
+  const bool used = Use(response);
+  if (queries_) {
+    queries_->Contact(used                ? QueryAgent::Answer::kCame
+                      : deadline.passed() ? QueryAgent::Answer::kTimedOut
+                                          : QueryAgent::Answer::kFailed);
+  }
+  if (!used) {
     pause = std::min(std::max(pause * 2, kFirstPause), kLongestPause);
     return;
   }
-  version_ = version;
   pause = milliseconds(0);
   const std::lock_guard lock(mutex_);
   fetched_ = true;
   changed_.notify_all();
+}
+
+bool ControlClient::Use(const HttpResponse& response) {
+  const auto answer = response.status == 200 ? ParseJson(response.message.body) : std::nullopt;
+  const std::string version = answer ? answer->Get("version").text : std::string();
+  if (version.empty()) return false;
+  if (version == version_) return true;
+  if (!install_(response.message.body)) return false;
+  if (queries_) queries_->Install(*answer);
+  version_ = version;
+  return true;
 }
 
 bool ControlClient::AwaitFirst(milliseconds deadline) {

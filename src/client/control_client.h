@@ -1,7 +1,8 @@
 // The control connection: one kept-alive HTTP connection on which the server tells us what is in force. We ask with the
 // version we have; the server answers when there is another, or after a while with the same. So a change arrives within
-// milliseconds, and a quiet server costs one small request every wait. What it tells today are sampling policies; the
-// answer is an object with a member for each kind of thing, so that it can carry more.
+// milliseconds, and a quiet server costs one small request every wait. What it tells are sampling policies and queries;
+// the answer is an object with a member for each kind of thing, so that it can carry more. While queries run we ask more
+// often, so that a server that is gone is noticed within their intervals.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 
 #include "client/deadline.h"
 #include "client/http_connection.h"
+#include "client/query_agent.h"
 
 namespace wherefore::client {
 
@@ -21,10 +23,13 @@ class ControlClient {
  public:
   // `install` gets each answer's body, on the background thread, and says whether it could be used.
   using Install = std::function<bool(const std::string&)>;
+  // `queries` may be null.
   static std::shared_ptr<ControlClient> Start(HttpUrl endpoint, std::string service,
-                                              std::string instance, Install install);
+                                              std::string instance, Install install,
+                                              std::shared_ptr<QueryAgent> queries = nullptr);
 
-  ControlClient(HttpUrl endpoint, std::string service, std::string instance, Install install);
+  ControlClient(HttpUrl endpoint, std::string service, std::string instance, Install install,
+                std::shared_ptr<QueryAgent> queries);
 
   bool AwaitFirst(std::chrono::milliseconds deadline);
   // Returns by the deadline; a thread stuck in the name resolver is left behind.
@@ -34,11 +39,13 @@ class ControlClient {
  private:
   void Run();
   void Ask(std::chrono::milliseconds& pause);
+  bool Use(const HttpResponse& response);
 
   const HttpUrl endpoint_;
   const std::string about_;  // service and instance, for the query
   const std::string token_;
   const Install install_;
+  const std::shared_ptr<QueryAgent> queries_;
   std::string version_;
   HttpConnection connection_;
   std::atomic<int64_t> give_up_at_ns_{Deadline::kNever};

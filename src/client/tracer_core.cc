@@ -128,10 +128,14 @@ std::shared_ptr<TracerCore> TracerCore::Start(const TracerOptions& options) {
                                                                   : text;
     if (const auto url = HttpUrl::Parse(control);
         url && options.control == TracerOptions::Control::kFetch) {
+      const std::string service = LabelText(core->process_, "service.name");
+      const std::string instance = LabelText(core->process_, "service.instance.id");
+      core->queries_ =
+          QueryAgent::Start({*url, service, instance, FromEnvironment("WHEREFORE_TOKEN")});
       core->control_ = ControlClient::Start(
-          *url, LabelText(core->process_, "service.name"),
-          LabelText(core->process_, "service.instance.id"),
-          [core](const std::string& body) { return core->sampling_->Install(body); });
+          *url, service, instance,
+          [core](const std::string& body) { return core->sampling_->Install(body); },
+          core->queries_);
     }
   }
   // See the class comment: reachable for ever, so that a late caller of Default() finds a core that counts and drops.
@@ -399,6 +403,7 @@ void TracerCore::Shutdown(std::chrono::milliseconds deadline) {
   if (ForkGeneration() != fork_generation_) {
     if (drain_thread_.joinable()) drain_thread_.detach();  // it does not exist in this process
     if (control_) control_->Forget();
+    if (queries_) queries_->Forget();
     return exporter_->Shutdown(deadline);
   }
   running_.store(false, std::memory_order_relaxed);
@@ -412,6 +417,7 @@ void TracerCore::Shutdown(std::chrono::milliseconds deadline) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(until - SteadyClock::now(), SteadyClock::duration::zero()));
   };
+  if (queries_) queries_->Stop(std::max(left() / 2, std::chrono::milliseconds(100)));
   exporter_->Shutdown(left());
   if (control_) control_->Stop(std::max(left(), std::chrono::milliseconds(100)));
 }

@@ -25,6 +25,7 @@
 #include "client/control_client.h"
 #include "client/event_collector.h"
 #include "client/event_ring.h"
+#include "client/query_agent.h"
 #include "client/sampling.h"
 #include "wherefore/tracer.h"
 
@@ -61,6 +62,7 @@ class TracerCore {
   const TracerOptions& options() const { return options_; }
   BatchExporter& exporter() { return *exporter_; }
   Sampling& sampling() { return *sampling_; }
+  QueryAgent* queries() { return queries_.get(); }
 
   // Writes one event into this thread's buffer. OTLP: adds it to the span around, as an event.
   void Emit(const EventHead& head, const Annotation* annotations, size_t count) noexcept;
@@ -105,6 +107,7 @@ class TracerCore {
   ProcessLabels process_;
   std::shared_ptr<BatchExporter> exporter_;
   std::unique_ptr<Sampling> sampling_;
+  std::shared_ptr<QueryAgent> queries_;
   std::shared_ptr<ControlClient> control_;
 
   CollectorCounts counts_;

@@ -1,0 +1,358 @@
+#include "client/advice_runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "advice/interpreter.h"
+#include "client/block_id.h"
+#include "client/thread_baggage.h"
+#include "client/tick_clock.h"
+#include "client/tracepoint_registry.h"
+#include "wherefore/context.h"
+
+namespace wherefore::client {
+
+using wf::advice::List;
+using wf::advice::PackedTuples;
+using wf::advice::Program;
+using wf::advice::Rows;
+using wf::advice::Value;
+
+QueryInterval::QueryInterval(std::shared_ptr<const LiveQuery> of, int64_t start)
+    : query(std::move(of)), start_ns(start), results(query->program, kMaxGroups) {}
+
+void QueryInterval::Merge(const QueryInterval& other) {
+  if (!other.results.empty() && !results.Merge(other.results.Encode()))
+    lost += other.results.tuples();
+  hits += other.hits;
+  lost += other.lost + other.results.lost();
+  overflowed += other.overflowed;
+  packed_tuples_max = std::max(packed_tuples_max, other.packed_tuples_max);
+  baggage_bytes_max = std::max(baggage_bytes_max, other.baggage_bytes_max);
+  advice_ticks += other.advice_ticks;
+}
+
+namespace {
+
+// If the agent does not come to collect: a thread keeps this many intervals of each query, then drops the oldest.
+constexpr size_t kMostIntervals = 128;
+
+// --- Shards
+
+struct Shard {
+  std::mutex mutex;
+  std::vector<QueryInterval>
+      intervals;           // few: the current one of each query, and those not yet collected
+  bool abandoned = false;  // its thread has ended
+};
+
+struct Shards {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Shard>> all;
+  std::shared_ptr<Shard> of_ended_threads = std::make_shared<Shard>();
+  std::atomic<uint32_t> fork_generation{0};
+  std::atomic<uint64_t> passed_over{0};
+
+  Shards() { all.push_back(of_ended_threads); }
+};
+Shards& AllShards() {
+  static auto* shards = new Shards;  // used by threads that outlive static destruction
+  return *shards;
+}
+
+__thread bool running_advice = false;
+__thread bool thread_has_ended = false;
+struct ShardHandle {
+  std::shared_ptr<Shard> shard;
+  ~ShardHandle() {
+    thread_has_ended = true;
+    if (shard == nullptr) return;
+    const std::lock_guard lock(shard->mutex);
+    shard->abandoned = true;
+  }
+};
+thread_local ShardHandle shard_handle;
+
+Shard& ThisShard() {
+  Shards& shards = AllShards();
+  if (thread_has_ended) return *shards.of_ended_threads;
+  if (shard_handle.shard == nullptr) {
+    auto shard = std::make_shared<Shard>();
+    const std::lock_guard lock(shards.mutex);
+    shards.all.push_back(shard);
+    shard_handle.shard = std::move(shard);
+  }
+  return *shard_handle.shard;
+}
+
+QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                          int64_t time_ns) {
+  // Rounded down, for times before the epoch too.
+  const int64_t into = (time_ns % query->interval_ns + query->interval_ns) % query->interval_ns;
+  const int64_t start = time_ns - into;
+  size_t same = 0;
+  for (auto at = shard.intervals.rbegin(); at != shard.intervals.rend(); ++at) {
+    if (at->query != query) continue;
+    if (at->start_ns == start) return *at;
+    ++same;
+  }
+  if (same >= kMostIntervals) {
+    const auto oldest =
+        std::find_if(shard.intervals.begin(), shard.intervals.end(),
+                     [&](const QueryInterval& interval) { return interval.query == query; });
+    const uint64_t lost = oldest->results.tuples() + oldest->lost;
+    shard.intervals.erase(oldest);
+    shard.intervals.emplace_back(query, start).lost = lost;
+    return shard.intervals.back();
+  }
+  return shard.intervals.emplace_back(query, start);
+}
+
+// --- One event
+
+Value ToValue(const FieldValue& field) {
+  const auto unsigned_value = [](int64_t bits) -> Value {
+    // As queries do with numbers beyond 64 bits.
+    if (bits < 0) return static_cast<double>(static_cast<uint64_t>(bits));
+    return bits;
+  };
+  if (!field.list()) {
+    switch (field.type()) {
+      case FieldValue::Type::kInteger:
+        return field.integer();
+      case FieldValue::Type::kUnsigned:
+        return unsigned_value(field.integer());
+      case FieldValue::Type::kDouble:
+        return field.real();
+      case FieldValue::Type::kBool:
+        return field.integer() != 0;
+      case FieldValue::Type::kText:
+        return std::string(field.text());
+    }
+  }
+  List list;
+  list.reserve(field.size());
+  for (size_t i = 0; i < field.size(); ++i) {
+    switch (field.type()) {
+      case FieldValue::Type::kInteger:
+      case FieldValue::Type::kBool:
+        list.emplace_back(field.IntegerAt(i));
+        break;
+      case FieldValue::Type::kUnsigned:
+        list.push_back(unsigned_value(field.IntegerAt(i)));
+        break;
+      case FieldValue::Type::kDouble:
+        list.emplace_back(field.RealAt(i));
+        break;
+      case FieldValue::Type::kText:
+        list.emplace_back(std::string(field.TextAt(i)));
+        break;
+    }
+  }
+  return list;
+}
+
+class HitEvent : public wf::advice::Event {
+ public:
+  HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
+           const TracepointField* fields, size_t count)
+      : tracepoint_(tracepoint),
+        process_(process),
+        fields_(fields),
+        count_(count),
+        time_ns_(ClockNs(CLOCK_REALTIME)) {
+    const uint64_t id = NewBlockId();
+    std::memcpy(id_, &id, sizeof id_);
+  }
+
+  Value Variable(std::string_view name) const override {
+    // Defaults win: a program cannot give another host.
+    if (name == "time") return time_ns_;
+    if (name == "host") return process_.host;
+    if (name == "procName") return process_.name;
+    if (name == "procId") return process_.pid;
+    if (name == "tracepoint") return std::string(tracepoint_.name);
+    for (size_t i = 0; i < count_; ++i) {
+      if (fields_[i].name == name) return ToValue(fields_[i].value);
+    }
+    return {};
+  }
+  int64_t time_ns() const override { return time_ns_; }
+  std::string_view id() const override { return {id_, sizeof id_}; }
+
+ private:
+  const internal::Tracepoint& tracepoint_;
+  const ProcessIdentity& process_;
+  const TracepointField* fields_;
+  const size_t count_;
+  const int64_t time_ns_;
+  char id_[8];
+};
+
+// The baggage of this thread's request, as the advice of one query sees it. Without a request there is none: what is
+// packed is gone, and a join finds nothing.
+class QueryBaggage : public wf::advice::Baggage {
+ public:
+  QueryBaggage(const LiveQuery& query, QueryInterval& interval)
+      : query_(query), interval_(interval) {}
+
+  PackedTuples Unpack(const Program& program, uint32_t slot) override {
+    BaggageLine* const line = CurrentBaggageIfAny();
+    if (line == nullptr) return PackedTuples(program.slots[slot]);
+    return line->Unpack(program.query, slot, program.slots[slot]);
+  }
+  void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
+            Rows rows) override {
+    BaggageLine* const line = CurrentBaggage();
+    if (line == nullptr) return;
+    if (line->Pack(program.query, slot, program.slots[slot], query_.limits, time, id, rows) ==
+        PackResult::kOverflowed) {
+      return;  // marked, and counted there
+    }
+    const BaggageLine::Held held = line->HeldBy(program.query);
+    interval_.packed_tuples_max = std::max<uint64_t>(interval_.packed_tuples_max, held.tuples);
+    if (held.bytes > interval_.baggage_bytes_max) {
+      interval_.baggage_bytes_max =
+          std::max<uint64_t>(interval_.baggage_bytes_max, line->ExactBytesOf(program.query));
+    }
+  }
+
+ private:
+  const LiveQuery& query_;
+  QueryInterval& interval_;
+};
+
+class IntoInterval : public wf::advice::Emitter {
+ public:
+  explicit IntoInterval(QueryInterval& interval) : interval_(interval) {}
+  void EmitTuples(const Program&, Rows rows) override { interval_.results.Add(rows); }
+
+ private:
+  QueryInterval& interval_;
+};
+
+// Whole requests are sampled; a hit outside of one is a request of its own.
+bool SampledHere(double share, const HitEvent& event) {
+  const internal::ThreadState& state = internal::thread_state;
+  if ((state.trace_hi | state.trace_lo) == 0) return wf::advice::Sampled(event.id(), share);
+  char hex[32];
+  for (int i = 0; i < 16; ++i) {
+    hex[i] = "0123456789abcdef"[state.trace_hi >> (60 - 4 * i) & 15];
+    hex[16 + i] = "0123456789abcdef"[state.trace_lo >> (60 - 4 * i) & 15];
+  }
+  return wf::advice::Sampled({hex, sizeof hex}, share);
+}
+
+void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+              const internal::Tracepoint& tracepoint, const HitEvent& event) {
+  if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
+  QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
+  const int64_t begin = Ticks();
+  ++interval.hits;
+  try {
+    QueryBaggage baggage(*query, interval);
+    IntoInterval emitter(interval);
+    if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter))
+      ++interval.overflowed;
+  } catch (...) {  // out of memory: this hit is lost, and the host goes on
+    ++interval.lost;
+  }
+  interval.advice_ticks += Ticks() - begin;
+}
+
+std::vector<std::shared_ptr<Shard>> ShardList() {
+  Shards& shards = AllShards();
+  const std::lock_guard lock(shards.mutex);
+  return shards.all;
+}
+
+}  // namespace
+
+void AllowAdvice() { AllShards().fork_generation.store(ForkGeneration()); }
+
+uint64_t PassedOverHits() { return AllShards().passed_over.load(std::memory_order_relaxed); }
+
+std::vector<QueryInterval> CollectIntervals(
+    int64_t until_ns, const std::vector<std::shared_ptr<const LiveQuery>>& running) {
+  const auto goes_on = [&](const QueryInterval& interval) {
+    return interval.end_ns() > until_ns &&
+           std::find(running.begin(), running.end(), interval.query) != running.end();
+  };
+  std::vector<QueryInterval> collected;
+  for (const auto& shard : ShardList()) {
+    std::vector<QueryInterval> taken;
+    bool abandoned;
+    size_t rest;
+    {
+      const std::lock_guard lock(shard->mutex);
+      abandoned = shard->abandoned;
+      const auto ended =
+          std::stable_partition(shard->intervals.begin(), shard->intervals.end(), goes_on);
+      taken.assign(std::make_move_iterator(ended), std::make_move_iterator(shard->intervals.end()));
+      shard->intervals.erase(ended, shard->intervals.end());
+      rest = shard->intervals.size();
+    }
+    // Nothing comes after the end of a thread; what has not ended yet is collected the next time.
+    if (abandoned && rest == 0) {
+      Shards& shards = AllShards();
+      const std::lock_guard lock(shards.mutex);
+      shards.all.erase(std::remove(shards.all.begin(), shards.all.end(), shard), shards.all.end());
+    }
+    for (QueryInterval& interval : taken) {
+      const auto same =
+          std::find_if(collected.begin(), collected.end(), [&](const QueryInterval& other) {
+            return other.query == interval.query && other.start_ns == interval.start_ns;
+          });
+      if (same == collected.end()) {
+        collected.push_back(std::move(interval));
+      } else {
+        same->Merge(interval);
+      }
+    }
+  }
+  return collected;
+}
+
+void AwaitRunningAdvice() {
+  for (const auto& shard : ShardList()) const std::lock_guard lock(shard->mutex);
+}
+
+}  // namespace wherefore::client
+
+namespace wherefore::internal {
+
+void HitTracepoint(const Tracepoint& tracepoint,
+                   std::initializer_list<TracepointField> fields) noexcept {
+  using namespace wherefore::client;  // NOLINT(google-build-using-namespace)
+  if (running_advice) {               // inside of advice: see the header
+    AllShards().passed_over.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  running_advice = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  try {
+    // A child of fork() has nobody to report to, and the lock may have been held when it was made.
+    if (ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed)) {
+      Shard& shard = ThisShard();
+      const std::lock_guard lock(shard.mutex);
+      // Only now: under the lock it stays.
+      const auto* woven =
+          static_cast<const WovenAdvice*>(tracepoint.woven.load(std::memory_order_acquire));
+      if (woven != nullptr) {
+        const HitEvent event(tracepoint, *woven->process, fields.begin(), fields.size());
+        for (const auto& query : woven->queries) RunQuery(shard, query, tracepoint, event);
+      }
+    }
+  } catch (...) {  // no memory for a shard
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  running_advice = false;
+}
+
+}  // namespace wherefore::internal

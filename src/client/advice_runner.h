@@ -1,0 +1,30 @@
+// Where advice runs: on the thread that hits a tracepoint, into intervals of its own, which the agent's thread collects.
+//
+// Each thread has a shard with a lock that it holds while advice runs. Nobody else wants it but the agent, for as long as
+// moving a few pointers takes. So threads that emit do not meet; and once the agent has held the lock of every shard, no
+// thread runs advice that was taken out before. Hits inside of advice (an allocator with a tracepoint) and in a child of
+// fork() are passed over; the former are counted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/live_query.h"
+
+namespace wherefore::client {
+
+// Before the first tracepoint is woven: from now on advice runs in this process, and not in its children.
+void AllowAdvice();
+
+// Intervals of all threads that ended by `until_ns`, or whose query does not run any more; merged by query and start.
+std::vector<QueryInterval> CollectIntervals(
+    int64_t until_ns, const std::vector<std::shared_ptr<const LiveQuery>>& running);
+
+// Hits inside of advice, since the process started.
+uint64_t PassedOverHits();
+
+// When it returns, no thread runs advice that it found in a tracepoint before the call.
+void AwaitRunningAdvice();
+
+}  // namespace wherefore::client

@@ -1,0 +1,55 @@
+// A query that runs in this process, and what its advice has done on one thread in one interval.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "advice/program.h"
+#include "advice/results.h"
+#include "client/baggage_line.h"
+
+namespace wherefore::client {
+
+struct LiveQuery {
+  wf::advice::Program program;
+  int64_t interval_ns = 1'000'000'000;
+  PackLimits limits;
+};
+
+// What a query shows of a process in one interval; partial ones of threads are merged.
+struct QueryInterval {
+  QueryInterval(std::shared_ptr<const LiveQuery> of, int64_t start);
+
+  std::shared_ptr<const LiveQuery> query;
+  int64_t start_ns;
+  wf::advice::Results results;
+  uint64_t hits = 0;
+  uint64_t lost = 0;        // hits whose advice could not run, and tuples
+  uint64_t overflowed = 0;  // hits that made too many tuples
+  uint64_t packed_tuples_max = 0;
+  uint64_t baggage_bytes_max = 0;
+  int64_t advice_ticks = 0;
+
+  int64_t end_ns() const { return start_ns + query->interval_ns; }
+  void Merge(const QueryInterval& other);
+};
+
+// The process as its tuples name it.
+struct ProcessIdentity {
+  std::string host, name;
+  int64_t pid = 0;
+};
+
+// What stands behind a tracepoint while it is woven.
+struct WovenAdvice {
+  std::vector<std::shared_ptr<const LiveQuery>> queries;
+  std::shared_ptr<const ProcessIdentity> process;
+};
+
+// More groups than anybody reads, and some tens of megabytes at most; beyond that tuples are counted as lost.
+constexpr size_t kMaxGroups = 100'000;
+
+}  // namespace wherefore::client

@@ -1,0 +1,391 @@
+#include "client/query_agent.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "client/advice_runner.h"
+#include "client/background_thread.h"
+#include "client/query_report.h"
+#include "client/tick_clock.h"
+#include "client/tracepoint_registry.h"
+
+namespace wherefore::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kShortestInterval = 10 * kMillisecond;
+constexpr int64_t kLongestInterval = 3'600'000 * kMillisecond;
+// Then its last hits are in: they read their clock under the lock that we take.
+constexpr int64_t kAfterTheEnd = 1 * kMillisecond;
+constexpr int64_t kIntervalsOfSilence = 3;
+// While nothing is woven, and nobody wakes us.
+constexpr int64_t kIdle = 60'000 * kMillisecond;
+constexpr milliseconds kReportWithin{5'000};
+constexpr int64_t kAfterAFailure = 500 * kMillisecond;
+// What waits for a server that does not answer; of older intervals the server has no use any more.
+constexpr size_t kMostWaiting = 4 << 20;
+// Programs for queries that nobody reads are the server's affair; this bounds what it can make of our memory.
+constexpr size_t kMostQueries = 256;
+
+int64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
+
+bool QueriesAreOff() {
+  const char* value = std::getenv("WHEREFORE_QUERIES");
+  const std::string_view text = value != nullptr ? value : "";
+  return text == "off" || text == "0" || text == "false";
+}
+
+std::shared_ptr<const ProcessIdentity> FindIdentity(const std::string& service) {
+  auto identity = std::make_shared<ProcessIdentity>();
+  const char* host = std::getenv("WHEREFORE_HOST");
+  if (host != nullptr && *host != '\0') {
+    identity->host = host;
+  } else {
+    utsname names{};
+    uname(&names);
+    identity->host = names.nodename;
+  }
+  identity->name = service;
+  identity->pid = getpid();
+  return identity;
+}
+
+// Tracepoints are the process's: only one agent weaves at a time.
+std::mutex& WeavingMutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+int64_t WholeNumber(const JsonNode& node, int64_t otherwise, int64_t least, int64_t most) {
+  if (node.type != JsonNode::Type::kNumber || !(node.number >= static_cast<double>(least)))
+    return otherwise;
+  return node.number >= static_cast<double>(most) ? most : static_cast<int64_t>(node.number);
+}
+
+std::shared_ptr<const LiveQuery> ReadQuery(const JsonNode& node) {
+  auto query = std::make_shared<LiveQuery>();
+  uint64_t id;
+  std::string bytes;
+  if (!ParseQueryId(node.Get("id").text, id) || !FromBase64(node.Get("program").text, bytes))
+    return nullptr;
+  if (!wf::advice::Decode(bytes, query->program) || query->program.query != id) return nullptr;
+  query->interval_ns =
+      kMillisecond * WholeNumber(node.Get("interval_ms"), 1000, kShortestInterval / kMillisecond,
+                                 kLongestInterval / kMillisecond);
+  query->limits.tuples =
+      static_cast<uint32_t>(WholeNumber(node.Get("max_tuples"), query->limits.tuples, 0, 1 << 20));
+  query->limits.bytes =
+      static_cast<uint32_t>(WholeNumber(node.Get("max_bytes"), query->limits.bytes, 0, 1 << 20));
+  return query;
+}
+
+bool Wants(const LiveQuery& query, std::string_view tracepoint) {
+  for (const wf::advice::Advice& advice : query.program.advice) {
+    if (std::find(advice.tracepoints.begin(), advice.tracepoints.end(), tracepoint) !=
+        advice.tracepoints.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+QueryAgent::QueryAgent(QueryAgentOptions options)
+    : options_(std::move(options)),
+      process_(FindIdentity(options_.service)),
+      connection_(options_.endpoint.host, options_.endpoint.port),
+      give_up_at_ns_(Deadline::kNever),
+      calibration_ticks_(Ticks()),
+      calibration_ns_(MonotonicNs()) {}
+
+std::shared_ptr<QueryAgent> QueryAgent::Start(QueryAgentOptions options) {
+  if (QueriesAreOff()) return nullptr;
+  AllowAdvice();
+  return std::make_shared<QueryAgent>(std::move(options));
+}
+
+// A process without tracepoints needs no thread.
+void QueryAgent::StartThreadOnce() {
+  if (started_ || stopping_ || TracepointCount() == 0) return;
+  try {
+    thread_ =
+        StartBackgroundThread("wherefore-query", [self = shared_from_this()] { self->Run(); });
+    started_ = true;
+  } catch (const std::system_error&) {  // tried again with the next answer
+  }
+}
+
+void QueryAgent::Install(const JsonNode& answer) {
+  const JsonNode& told = answer.Get("queries");
+  std::vector<std::shared_ptr<const LiveQuery>> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    speaks_ = true;
+    StartThreadOnce();
+    if (!started_) return;  // nobody could report
+    for (const auto& [unused, node] : told.children) {
+      if (told.type != JsonNode::Type::kArray || fresh.size() == kMostQueries) break;
+      auto query = ReadQuery(node);
+      if (query == nullptr) {
+        refused_programs_.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      // One that runs already goes on: ids are never used again.
+      for (const auto& running : queries_) {
+        if (running->program.query == query->program.query) query = running;
+      }
+      const bool twice = std::any_of(fresh.begin(), fresh.end(), [&](const auto& other) {
+        return other->program.query == query->program.query;
+      });
+      if (!twice) fresh.push_back(std::move(query));
+    }
+    wants_all_ = false;
+  }
+  Weave(std::move(fresh));
+}
+
+void QueryAgent::Contact(Answer answer) {
+  const std::lock_guard lock(mutex_);
+  const int64_t now = MonotonicNs();
+  if (answer == Answer::kCame) {
+    if (silent_since_ns_ != 0) retell_ = true;
+    silent_since_ns_ = 0;
+    answered_ns_ = now;
+    if (speaks_) StartThreadOnce();  // tracepoints of a library that came later
+  } else if (silent_since_ns_ == 0) {
+    // Who did not answer in time was lost when it last did.
+    silent_since_ns_ = answer == Answer::kTimedOut && answered_ns_ != 0 ? answered_ns_ : now;
+  }
+  changed_.notify_all();
+}
+
+// Half an interval less than allowed: taking out takes its time too.
+int64_t QueryAgent::SilenceEndsNs() const {
+  if (queries_.empty() || silent_since_ns_ == 0) return INT64_MAX;
+  return silent_since_ns_ + kIntervalsOfSilence * shortest_ns_ - shortest_ns_ / 2;
+}
+
+// Swaps what stands behind each tracepoint; what stood there before is freed when no thread can be in it.
+void QueryAgent::Weave(std::vector<std::shared_ptr<const LiveQuery>> queries) {
+  const std::lock_guard weaving(WeavingMutex());
+  const uint64_t places = TracepointCount();
+  std::vector<const WovenAdvice*> old;
+  for (internal::Tracepoint* point = FirstTracepoint(); point != nullptr; point = point->next) {
+    std::unique_ptr<WovenAdvice> woven;
+    for (const auto& query : queries) {
+      if (!Wants(*query, point->name)) continue;
+      if (woven == nullptr) woven = std::make_unique<WovenAdvice>();
+      woven->queries.push_back(query);
+    }
+    if (woven != nullptr) woven->process = process_;
+    const void* const before = point->woven.exchange(woven.release(), std::memory_order_acq_rel);
+    if (before != nullptr) old.push_back(static_cast<const WovenAdvice*>(before));
+  }
+  if (!old.empty()) AwaitRunningAdvice();
+  for (const WovenAdvice* advice : old) delete advice;
+
+  int64_t shortest = 0;
+  for (const auto& query : queries) {
+    shortest = shortest == 0 ? query->interval_ns : std::min(shortest, query->interval_ns);
+  }
+  shortest_ns_ = shortest;
+  const std::lock_guard lock(mutex_);
+  queries_ = std::move(queries);
+  woven_tracepoints_ = places;
+  ++weaves_;
+  changed_.notify_all();
+}
+
+void QueryAgent::UnweaveIfLost(int64_t now_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (now_ns < SilenceEndsNs()) return;
+    wants_all_ = true;
+  }
+  Weave({});
+}
+
+void QueryAgent::Collect(int64_t until_ns,
+                         const std::vector<std::shared_ptr<const LiveQuery>>& running) {
+  const int64_t ticks = Ticks() - calibration_ticks_, ns = MonotonicNs() - calibration_ns_;
+  const double ns_per_tick = ticks > 0 ? static_cast<double>(ns) / static_cast<double>(ticks) : 1.0;
+  std::vector<QueryInterval> intervals = CollectIntervals(until_ns, running);
+  // Marks are of requests, not of intervals: the query's latest one tells them, perhaps the next that comes.
+  for (const auto& [query, count] : TakeOverflowMarks()) {
+    const auto same = std::find_if(marks_.begin(), marks_.end(),
+                                   [&, id = query](const auto& mark) { return mark.first == id; });
+    if (same == marks_.end()) {
+      marks_.emplace_back(query, count);
+    } else {
+      same->second += count;
+    }
+  }
+  std::sort(intervals.begin(), intervals.end(),
+            [](const QueryInterval& a, const QueryInterval& b) { return a.start_ns > b.start_ns; });
+  for (const QueryInterval& interval : intervals) {
+    uint64_t overflowed = 0;
+    for (auto& [query, count] : marks_) {
+      if (query == interval.query->program.query) overflowed = std::exchange(count, 0);
+    }
+    to_report_.push_back(IntervalJson(interval, overflowed, ns_per_tick));
+    to_report_bytes_ += to_report_.back().size();
+  }
+  // Of queries that are not ours, or that have ended, nobody will tell.
+  marks_.erase(std::remove_if(marks_.begin(), marks_.end(),
+                              [&](const auto& mark) {
+                                return mark.second == 0 ||
+                                       std::none_of(running.begin(), running.end(),
+                                                    [&](const auto& query) {
+                                                      return query->program.query == mark.first;
+                                                    });
+                              }),
+               marks_.end());
+  while (to_report_bytes_ > kMostWaiting) {
+    to_report_bytes_ -= to_report_.front().size();
+    to_report_.pop_front();
+    dropped_reports_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+std::string QueryAgent::ReportHead() const {
+  std::string json = "{\"instance\":";
+  AppendJsonText(options_.instance, json);
+  json.append(",\"service\":");
+  AppendJsonText(options_.service, json);
+  json.append(",\"host\":");
+  AppendJsonText(process_->host, json);
+  return json.append(",\"pid\":").append(std::to_string(process_->pid));
+}
+
+bool QueryAgent::Post() {
+  const uint64_t places = TracepointCount();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!speaks_) return true;
+    if (std::exchange(retell_, false)) told_tracepoints_ = 0;
+  }
+  const bool tell = places != told_tracepoints_;
+  if (!tell && to_report_.empty()) return true;
+  if (MonotonicNs() < pause_until_ns_) return false;
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/api/v1/control/report";
+  request.headers = {{"User-Agent", "libwherefore"}, {"Content-Type", "application/json"}};
+  if (!options_.token.empty())
+    request.headers.emplace_back("Authorization", "Bearer " + options_.token);
+  request.body = ReportHead();
+  if (tell) request.body.append(",\"tracepoints\":").append(TracepointsJson(TracepointKinds()));
+  request.body.append(",\"results\":[");
+  size_t sent = 0;
+  for (; sent < to_report_.size() && request.body.size() < kMaxHttpBody / 2; ++sent)
+    request.body.append(sent != 0 ? "," : "").append(to_report_[sent]);
+  request.body.append("]}");
+  const HttpResponse response = connection_.Send(request, Deadline(kReportWithin, &give_up_at_ns_));
+  const bool for_good = response.status / 100 == 4 && response.status != 429;
+  if (response.status / 100 != 2) failed_reports_.fetch_add(1, std::memory_order_relaxed);
+  if (response.status / 100 != 2 && !for_good) {
+    pause_until_ns_ = MonotonicNs() + kAfterAFailure;
+    return false;
+  }
+  // What the server refuses it will refuse again.
+  if (for_good) {
+    dropped_reports_.fetch_add(sent, std::memory_order_relaxed);
+  } else {
+    reports_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (tell) told_tracepoints_ = places;
+  for (; sent != 0; --sent) {
+    to_report_bytes_ -= to_report_.front().size();
+    to_report_.pop_front();
+  }
+  return to_report_.empty();
+}
+
+void QueryAgent::Run() {
+  uint64_t weaves = 0;
+  while (true) {
+    bool last, missed_tracepoints;
+    std::vector<std::shared_ptr<const LiveQuery>> queries;
+    {
+      std::unique_lock lock(mutex_);
+      const int64_t shortest = shortest_ns_.load(std::memory_order_relaxed);
+      int64_t wait = kIdle;
+      if (shortest != 0) wait = shortest - ClockNs(CLOCK_REALTIME) % shortest + kAfterTheEnd;
+      const auto untold = [this] {
+        return TracepointCount() != told_tracepoints_.load(std::memory_order_relaxed) || retell_;
+      };
+      if (!to_report_.empty() || untold()) wait = std::min(wait, kAfterAFailure);
+      if (const int64_t end = SilenceEndsNs(); end != INT64_MAX)
+        wait = std::clamp<int64_t>(end - MonotonicNs(), 0, wait);
+      changed_.wait_for(lock, std::chrono::nanoseconds(wait), [&] {
+        return stopping_ || weaves != weaves_ || (untold() && MonotonicNs() >= pause_until_ns_);
+      });
+      last = stopping_;
+      missed_tracepoints = !queries_.empty() && TracepointCount() != woven_tracepoints_;
+      queries = queries_;
+    }
+    // A library that came later.
+    if (missed_tracepoints && !last) Weave(std::move(queries));
+    UnweaveIfLost(MonotonicNs());
+    {
+      const std::lock_guard lock(mutex_);
+      queries = queries_;
+      weaves = weaves_;
+    }
+    Collect(last ? INT64_MAX : ClockNs(CLOCK_REALTIME), queries);
+    while (!Post() && pause_until_ns_ <= MonotonicNs()) {
+    }
+    if (!last) continue;
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+    return;
+  }
+}
+
+void QueryAgent::Stop(milliseconds deadline) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;  // nothing is installed any more
+    if (!started_) return;
+  }
+  Weave({});
+  std::unique_lock lock(mutex_);
+  give_up_at_ns_.store(SteadyNs(SteadyClock::now() + deadline), std::memory_order_relaxed);
+  changed_.notify_all();
+  const bool ended = changed_.wait_for(lock, deadline, [&] { return stopped_; });
+  if (!thread_.joinable()) return;
+  std::thread thread = std::move(thread_);
+  lock.unlock();
+  if (ended) {
+    thread.join();
+  } else {
+    thread.detach();
+  }
+}
+
+void QueryAgent::Forget() {
+  if (thread_.joinable()) thread_.detach();
+}
+
+QueryAgent::Stats QueryAgent::stats() const {
+  Stats stats;
+  stats.refused_programs = refused_programs_.load(std::memory_order_relaxed);
+  stats.reports = reports_.load(std::memory_order_relaxed);
+  stats.failed_reports = failed_reports_.load(std::memory_order_relaxed);
+  stats.dropped_reports = dropped_reports_.load(std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  stats.queries = queries_.size();
+  return stats;
+}
+
+}  // namespace wherefore::client

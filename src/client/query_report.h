@@ -1,0 +1,25 @@
+// What a process tells the server of its tracepoints and queries, as JSON (docs/LIVE_QUERIES.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/live_query.h"
+#include "client/tracepoint_registry.h"
+
+namespace wherefore::client {
+
+void AppendJsonText(std::string_view text, std::string& out);  // with its quotes
+std::string ToBase64(std::string_view bytes);
+bool FromBase64(std::string_view text, std::string& bytes);
+
+// [{"name","exports":[…]}, …]
+std::string TracepointsJson(const std::vector<TracepointKind>& tracepoints);
+// {"query","start_ns",…}; `overflowed` beyond what the interval counted itself.
+std::string IntervalJson(const QueryInterval& interval, uint64_t overflowed, double ns_per_tick);
+std::string QueryIdText(uint64_t id);  // 16 hex digits
+bool ParseQueryId(std::string_view text, uint64_t& id);
+
+}  // namespace wherefore::client
