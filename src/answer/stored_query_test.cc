@@ -197,7 +197,7 @@ TEST_F(StoredQueryTest, TheQuestionIsCheckedBeforeTheStoreIsRead) {
   EXPECT_EQ(ask({{"q", "From x In buy Select y.a"}}).substr(0, 40),
             "query:1:22: there is no alias \"y\"\n1 | Fr");
   EXPECT_EQ(ask({}), "query: there is no query");
-  EXPECT_EQ(ask({{"q", "From x In buy Select COUNT"}, {"sinse", "1h"}}).substr(0, 7), "--sinse");
+  EXPECT_EQ(ask({{"q", "From x In buy Select COUNT"}, {"sinse", "1h"}}).substr(0, 7), "\"sinse\"");
 }
 
 }  // namespace

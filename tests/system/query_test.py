@@ -31,8 +31,8 @@ def lines(events):
     return "".join(json.dumps(e) + "\n" for e in events)
 
 
-def query(path, text, *flags, **options):
-    return cli("query", "--events", path, text, *flags, **options)
+def query(path, asked, *flags, **options):
+    return cli("query", "--events", path, asked, *flags, **options)
 
 
 def rows(path, text, *flags):

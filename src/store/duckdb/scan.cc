@@ -16,6 +16,7 @@ namespace wf {
 namespace {
 
 constexpr uint64_t kRowsPerRead = 16384;
+constexpr size_t kTracesPerJoin = 512;  // their events are held in memory
 
 // Gathers traces into batches of about the size asked for.
 class Collector {
@@ -83,23 +84,34 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
   }
 
   Collector collector(tenant, options, take);
-  // Hands over whole traces; false when the taker has enough.
-  const auto emit = [&](const EventBatch& batch) -> Result<bool> {
+  // Hands over whole traces of a batch, but for those to be joined; false when the taker has enough.
+  const auto hand_over = [&](const EventBatch& batch, std::vector<TraceId>* to_join) {
     auto copier = std::make_unique<RowCopier>(batch, collector.out());
     const std::vector<size_t> bounds = TraceBounds(batch);
     for (size_t t = 0; t + 1 < bounds.size(); ++t) {
       const TraceId id = batch.trace_id(bounds[t]);
-      if (several.count(id) == 0) {
-        collector.Add(batch, *copier, bounds[t], bounds[t + 1]);
-      } else if (done.insert(id).second) {
-        WF_ASSIGN(const EventBatch whole, ReadFrom(snapshot, tenant, {id}));
-        RowCopier joined(whole, collector.out());
-        collector.Add(whole, joined, 0, whole.size());
+      if (to_join != nullptr && several.count(id) != 0) {
+        if (done.insert(id).second) to_join->push_back(id);
+        continue;
       }
+      collector.Add(batch, *copier, bounds[t], bounds[t + 1]);
       if (collector.full()) {
         if (!collector.Hand()) return false;
         copier = std::make_unique<RowCopier>(batch, collector.out());
       }
+    }
+    return true;
+  };
+  const auto emit = [&](const EventBatch& batch) -> Result<bool> {
+    std::vector<TraceId> to_join;
+    if (!hand_over(batch, &to_join)) return false;
+    // One read for many: each is a search in every segment.
+    for (size_t at = 0; at < to_join.size(); at += kTracesPerJoin) {
+      const std::vector<TraceId> ids(
+          to_join.begin() + static_cast<ptrdiff_t>(at),
+          to_join.begin() + static_cast<ptrdiff_t>(std::min(to_join.size(), at + kTracesPerJoin)));
+      WF_ASSIGN(const EventBatch whole, ReadFrom(snapshot, tenant, ids));
+      if (!hand_over(whole, nullptr)) return false;
     }
     return true;
   };
