@@ -21,7 +21,7 @@ namespace wherefore::client {
 constexpr size_t kMaxBaggageBytes = 64 << 10;
 constexpr size_t kMaxBaggageQueries = 64;
 constexpr size_t kMaxBaggageInstances = 256;
-constexpr size_t kMaxBaggageSlots = 64;  // of one query
+constexpr size_t kMaxBaggageSlots = 128;  // of one query; the compiler makes at most 99
 
 struct PackedSlot {
   uint64_t query = 0;
