@@ -72,21 +72,27 @@ std::vector<uint64_t> TailCalls(const Dwarf_Die& function) {
   return out;
 }
 
-std::optional<DwarfFunction> Find(
-    const ElfImage& image, uint64_t address,
-    const std::function<bool(const std::vector<AddressRange>&)>& fits) {
+// The unit's functions; walked once, because a glob asks for hundreds of them.
+const std::vector<UnitFunction>& FunctionsOf(const ElfImage& image, const Dwarf_Die& unit) {
+  std::vector<UnitFunction>& out = image.FunctionCache(unit.addr);
+  if (!out.empty()) return out;
+  WalkDies(unit, [&](const Dwarf_Die& die) {
+    if (TagOf(die) != DW_TAG_subprogram) return true;
+    for (const AddressRange& range : RangesOf(die)) out.push_back({range, die});
+    return true;
+  });
+  return out;
+}
+
+std::optional<DwarfFunction> Find(const ElfImage& image, uint64_t address,
+                                  const std::function<bool(const AddressRange&)>& fits) {
   const auto unit = image.UnitAt(address);
   if (!unit) return std::nullopt;
-  std::optional<DwarfFunction> out;
-  WalkDies(*unit, [&](const Dwarf_Die& die) {
-    if (TagOf(die) != DW_TAG_subprogram) return true;
-    auto ranges = RangesOf(die);
-    if (!fits(ranges)) return true;
-    out = DwarfFunction{die, *unit, std::move(ranges), {}};
-    return false;
-  });
-  if (out) out->tail_calls = TailCalls(out->die);
-  return out;
+  for (const UnitFunction& one : FunctionsOf(image, *unit)) {
+    if (!fits(one.range)) continue;
+    return DwarfFunction{one.die, *unit, RangesOf(one.die), TailCalls(one.die)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -97,17 +103,23 @@ bool WalkDies(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>&
 }
 
 std::optional<DwarfFunction> FindDwarfFunction(const ElfImage& image, uint64_t address) {
-  return Find(image, address, [&](const std::vector<AddressRange>& ranges) {
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const AddressRange& range) { return range.begin == address; });
-  });
+  return Find(image, address, [&](const AddressRange& range) { return range.begin == address; });
 }
 
 std::optional<DwarfFunction> DwarfFunctionAround(const ElfImage& image, uint64_t address) {
-  return Find(image, address, [&](const std::vector<AddressRange>& ranges) {
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const AddressRange& range) { return range.Contains(address); });
-  });
+  return Find(image, address, [&](const AddressRange& range) { return range.Contains(address); });
+}
+
+std::vector<Dwarf_Die> ParametersOf(const Dwarf_Die& function) {
+  std::vector<Dwarf_Die> out;
+  for (const Dwarf_Die& child : Children(function)) {
+    if (TagOf(child) == DW_TAG_formal_parameter) out.push_back(child);
+    if (TagOf(child) != DW_TAG_GNU_formal_parameter_pack) continue;
+    for (const Dwarf_Die& inner : Children(child)) {
+      if (TagOf(inner) == DW_TAG_formal_parameter) out.push_back(inner);
+    }
+  }
+  return out;
 }
 
 std::string LinkageName(const Dwarf_Die& function) {

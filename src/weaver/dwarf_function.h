@@ -37,6 +37,8 @@ struct InlinedPlaces {
 InlinedPlaces FindInlinedPlaces(const ElfImage& image,
                                 const std::function<bool(const Dwarf_Die& function)>& is_it);
 
+// In order, those of a parameter pack among them.
+std::vector<Dwarf_Die> ParametersOf(const Dwarf_Die& function);
 std::string LinkageName(const Dwarf_Die& function);
 
 }  // namespace wf::weaver

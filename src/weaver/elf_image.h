@@ -10,6 +10,7 @@
 #include <gelf.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,12 @@ struct FunctionSymbol {
   uint64_t address = 0;
   uint64_t size = 0;                // 0: the file does not say
   bool chosen_at_run_time = false;  // IFUNC: here is the function that chooses
+};
+
+// A function with code, of one unit of the debug information; one for each range of it.
+struct UnitFunction {
+  AddressRange range;
+  Dwarf_Die die;
 };
 
 class ElfImage {
@@ -69,6 +76,8 @@ class ElfImage {
   // The unit that holds an address, if it has debug information.
   std::optional<Dwarf_Die> UnitAt(uint64_t address) const;
   const std::vector<Dwarf_Die>& Units() const;
+  // Where dwarf_function.cc keeps the functions of a unit once it has walked it; empty before.
+  std::vector<UnitFunction>& FunctionCache(const void* unit) const { return functions_[unit]; }
 
  private:
   ElfImage() = default;
@@ -99,6 +108,7 @@ class ElfImage {
   mutable bool units_listed_ = false;
   mutable std::vector<Dwarf_Die> units_;
   mutable std::vector<UnitRange> unit_ranges_;  // by begin
+  mutable std::map<const void*, std::vector<UnitFunction>> functions_;
 };
 
 }  // namespace wf::weaver

@@ -134,8 +134,7 @@ Result<Typed> Argument(const std::string& name, const ReadPlace& place) {
   const DwarfFunction& function = *place.function;
   ArgumentAssignment assignment(place);
   std::vector<std::string> names;
-  for (const Dwarf_Die& child : Children(function.die)) {
-    if (TagOf(child) != DW_TAG_formal_parameter) continue;
+  for (const Dwarf_Die& child : ParametersOf(function.die)) {
     const std::string own = DieName(child);
     if (!own.empty()) names.push_back(own);
     const auto type = TypeOf(child);

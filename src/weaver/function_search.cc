@@ -44,8 +44,8 @@ std::optional<bool> DwarfSignatureMatches(const ElfImage& image, uint64_t addres
     signature = signature.substr(1, signature.size() - 2);
   const auto wanted = SplitParameters(signature);
   size_t at = 0;
-  for (const Dwarf_Die& child : Children(function->die)) {
-    if (TagOf(child) != DW_TAG_formal_parameter || HasFlag(child, DW_AT_artificial)) continue;
+  for (const Dwarf_Die& child : ParametersOf(function->die)) {
+    if (HasFlag(child, DW_AT_artificial)) continue;
     if (at == wanted.size()) return false;
     // The names of types in debug information lack their namespaces.
     const auto plain = [](std::string_view text) { return Unqualified(CanonicalType(text)); };

@@ -190,19 +190,13 @@ class Locating {
                                       return at == At::kThrow || at == At::kLeave;
                                     });
     if (!wanted) return {};
-    for (const LoadedObject& object : objects_) {
-      if (!object.executable && !MayHoldUnwinder(object.seen_as)) continue;
-      const auto image = Open(object);
-      if (!image.ok()) continue;
-      LocatedFunction unwinder;
-      unwinder.file = object.file;
-      unwinder.seen_as = object.seen_as;
-      unwinder.build_id = (*image)->build_id();
-      unwinder.name = "the unwinder";
-      unwinder.activations = true;
-      unwinder.sites = FindUnwinderSites(**image);
-      for (ProbeSite& site : unwinder.sites) site.values = ValuesOfUnwinding(definition_.exports);
-      if (!unwinder.sites.empty()) out_.unwinders.push_back(std::move(unwinder));
+    // Where they usually are; if not there, in whatever else is loaded.
+    for (const bool usual : {true, false}) {
+      for (const LoadedObject& object : objects_) {
+        const bool likely = object.executable || MayHoldUnwinder(object.seen_as);
+        if (likely == usual) AddUnwinder(object);
+      }
+      if (!out_.unwinders.empty()) break;
     }
     if (out_.unwinders.empty()) {
       const std::string note =
@@ -218,6 +212,20 @@ class Locating {
       out_.notes.push_back(note);
     }
     return {};
+  }
+
+  void AddUnwinder(const LoadedObject& object) {
+    const auto image = Open(object);
+    if (!image.ok()) return;
+    LocatedFunction unwinder;
+    unwinder.file = object.file;
+    unwinder.seen_as = object.seen_as;
+    unwinder.build_id = (*image)->build_id();
+    unwinder.name = "the unwinder";
+    unwinder.activations = true;
+    unwinder.sites = FindUnwinderSites(**image);
+    for (ProbeSite& site : unwinder.sites) site.values = ValuesOfUnwinding(definition_.exports);
+    if (!unwinder.sites.empty()) out_.unwinders.push_back(std::move(unwinder));
   }
 
   const TracepointDefinition& definition_;

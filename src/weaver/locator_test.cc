@@ -108,6 +108,11 @@ TEST_P(Locator, ArgumentsOnTheStackAndInPieces) {
       ElementsAre("-3 33 44 3 55"));
 }
 
+TEST_P(Locator, ArgumentsBesideUnusualOnes) {
+  EXPECT_THAT(Events(GetParam(), "shop::Packed", R"j("a":"arg first")j"), ElementsAre("1"));
+  EXPECT_THAT(Events(GetParam(), "shop::LongDouble", R"j("a":"arg after")j"), ElementsAre("7"));
+}
+
 TEST_P(Locator, OverloadsByParameterTypes) {
   EXPECT_THAT(
       Events(GetParam(), "shop::Overload", R"j("n":"arg number")j", R"j(,"signature":"int")j"),

@@ -122,6 +122,13 @@ KEEP T Twice(T value) {
   return value + value;
 }
 
+template <typename... T>
+KEEP long Packed(int first, T... rest) {
+  g_sink = g_sink + first;
+  return (first + ... + static_cast<long>(rest));
+}
+KEEP long LongDouble(long double wide, int after) { return static_cast<long>(wide) + after; }
+
 struct Server {
   explicit Server(int id) : id_(id) {}
   virtual ~Server() = default;
@@ -248,6 +255,7 @@ int main() {
   int five = 5;
   out += Early(nullptr) + Early(&five);
   out += Twice(21) + static_cast<long>(Twice(std::string("ab")).size());
+  out += Packed(1 + static_cast<int>(zero), 2L, short{3}) + LongDouble(1.5L, 6 + one);
   Server server(1);
   Cache cache(2);
   Proxy proxy(3);
