@@ -105,6 +105,37 @@ await check('openapi: a dashboard is saved and deleted', async (assert) => {
   await change('DELETE', '/api/v1/dashboards/{dashboard}', '/api/v1/dashboards/gone', 404);
 });
 
+await check('openapi: a tracepoint is defined, a query asks for it, and both go', async (assert) => {
+  const change = async (method, path, request, status, body, token = true) =>
+    checkAnswer(path, method, status, await get(request, { method, body, headers: token ? { authorization: `Bearer ${server.token}` } : {} }), assert);
+  const one = '/api/v1/tracepoints/{name}';
+  const definition = { version: 1, name: 'openapi', locations: [{ exe: 'no-such-program', function: 'f', at: 'entry' }], exports: { n: 'arg0' } };
+  await change('PUT', one, '/api/v1/tracepoints/openapi', 403, JSON.stringify(definition), false);
+  await change('PUT', one, '/api/v1/tracepoints/openapi', 400, '{}');
+  assert.deepEqual(await change('PUT', one, '/api/v1/tracepoints/openapi', 200, JSON.stringify(definition)), definition);
+  await change('GET', '/api/v1/tracepoints', '/api/v1/tracepoints', 200);
+  await change('GET', one, '/api/v1/tracepoints/openapi', 200);
+  await change('GET', one, '/api/v1/tracepoints/nothing', 404);
+  const request = JSON.stringify({ query: 'From x In openapi Select COUNT', standing: true, name: 'openapi', dataset: 'openapi_rows' });
+  await change('POST', '/api/v1/queries', '/api/v1/queries', 403, request, false);
+  await change('POST', '/api/v1/queries', '/api/v1/queries', 400, '{"query":"From"}');
+  await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 200, request, false);
+  await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 400, '{"query":"From x In nowhere Select COUNT"}', false);
+  const query = await change('POST', '/api/v1/queries', '/api/v1/queries', 200, request);
+  await change('GET', '/api/v1/queries', '/api/v1/queries', 200);
+  await change('GET', '/api/v1/queries/{query}', `/api/v1/queries/${query.id}`, 200);
+  await change('GET', '/api/v1/queries/{query}/stream', '/api/v1/queries/nothing/stream', 404);
+  await change('GET', '/api/v1/queries/{query}/stream', `/api/v1/queries/${query.id}/stream?after_ns=x`, 400);
+  await change('GET', '/api/v1/control', '/api/v1/control', 200);
+  await change('POST', '/api/v1/control/report', '/api/v1/control/report', 200, JSON.stringify({ instance: 'openapi', results: [] }));
+  await change('POST', '/api/v1/control/report', '/api/v1/control/report', 400, '{}');
+  await change('DELETE', one, '/api/v1/tracepoints/openapi', 400);
+  await change('DELETE', '/api/v1/queries/{query}', '/api/v1/queries/openapi', 403, undefined, false);
+  await change('DELETE', '/api/v1/queries/{query}', '/api/v1/queries/openapi', 200);
+  await change('DELETE', one, '/api/v1/tracepoints/openapi', 200);
+  await change('DELETE', one, '/api/v1/tracepoints/openapi', 404);
+});
+
 await check('openapi: every reference resolves, every operation has its own id, path parameters are declared', (assert) => {
   for (const reference of api.references()) api.resolve({ $ref: reference });
   const ids = api.operations().map(({ operation }) => operation.operationId);
