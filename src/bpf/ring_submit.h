@@ -11,4 +11,8 @@ namespace wf {
 // (BpfRingReader::Poll), and is woken when a quarter of the ring is full.
 void AppendRingSubmit(BpfAssembler& a, const BpfMap& ring, BpfReg record);
 
+// The same for a record of so many bytes that lies elsewhere: `record` (one of r6–r9) points to it. r0 is not zero if the
+// ring is full.
+void AppendRingOutput(BpfAssembler& a, const BpfMap& ring, BpfReg record, int32_t bytes);
+
 }  // namespace wf

@@ -347,6 +347,8 @@ KernelPlan PlanKernel(const advice::Advice& advice, const RecordLayout& layout,
   BpfAssembler a;
   ExpressionCode code(a, 0, layout.string_bytes, a.NewLabel());
   bool all = true;
+  // An event of First or MostRecent is picked before Where looks at it: it must reach user space either way.
+  if (!std::holds_alternative<advice::Emit>(advice.steps.back())) return plan;
   for (size_t i = 1; i < advice.steps.size(); ++i) {
     const auto* filter = std::get_if<advice::Filter>(&advice.steps[i]);
     if (filter == nullptr) break;

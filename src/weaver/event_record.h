@@ -3,6 +3,7 @@
 // if that is too small.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,6 +17,12 @@ namespace wf::weaver {
 enum class RecordKind : uint32_t {
   kEvent,
   kUnknownProcess,  // an event, of a process that user space has not judged yet
+  // A MessageRecord.
+  kSendBegins,
+  kSendEnds,
+  kReceives,          // bytes that a followed request may have sent
+  kReceivesUnmarked,  // other bytes, by a thread that may be in a request
+  kThreadEnds,
 };
 
 // From `entered` on, it is also what is kept of a call between its entry and its end.
@@ -32,6 +39,27 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 64);
 constexpr size_t kMaxVariables = 60;
+
+enum class StreamKind : uint32_t { kTcp = 1, kUnix = 2 };
+
+// One direction of a connection, the same for whoever sends and whoever receives. TCP: addresses and ports; Unix: the
+// receiving socket, in target[0].
+struct StreamKey {
+  uint64_t source[2] = {}, target[2] = {};
+  uint16_t source_port = 0, target_port = 0;
+  uint32_t kind = 0;
+  auto operator<=>(const StreamKey&) const = default;
+};
+static_assert(sizeof(StreamKey) == 40);
+
+struct MessageRecord {
+  RecordHeader header;
+  StreamKey stream;
+  uint64_t own = 0;       // the thread's own socket
+  uint64_t position = 0;  // of the first byte in the stream; TCP: 32 bits, which wrap
+  uint64_t bytes = 0;
+};
+static_assert(sizeof(MessageRecord) == 128);
 
 enum class SlotForm : uint8_t {
   kInteger,

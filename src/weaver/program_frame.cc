@@ -134,24 +134,19 @@ void ProgramFrame::SendRecord(Counter counted_as) {
   if (!clock_read) ReadClock();
   clock_read_ = clock_read;
   Count(counted_as);
+  if (spec_.involved != nullptr) {
+    a_.Map(R::r1, spec_.involved->fd());
+    Address(R::r2, kThreadAt);
+    Address(R::r3, kThreadAt);
+    a_.Move(R::r4, BPF_ANY);
+    a_.Call(BPF_FUNC_map_update_elem);
+  }
   if (in_ring()) {
     AppendRingSubmit(a_, spec_.maps->ring, kRecord);
     a_.Jump(out_);
     return;
   }
-  const auto wake = a_.NewLabel(), output = a_.NewLabel();
-  a_.Map(R::r1, spec_.maps->ring.fd());
-  a_.Move(R::r2, BPF_RB_AVAIL_DATA);
-  a_.Call(BPF_FUNC_ringbuf_query);
-  a_.Move(R::r4, BPF_RB_NO_WAKEUP);
-  a_.JumpIf(R::r0, C::kLess, static_cast<int32_t>(spec_.maps->ring.shape().entries / 4), output);
-  a_.Bind(wake);
-  a_.Move(R::r4, BPF_RB_FORCE_WAKEUP);
-  a_.Bind(output);
-  a_.Map(R::r1, spec_.maps->ring.fd());
-  a_.Move(R::r2, kRecord);
-  a_.Move(R::r3, static_cast<int32_t>(spec_.layout->bytes));
-  a_.Call(BPF_FUNC_ringbuf_output);
+  AppendRingOutput(a_, spec_.maps->ring, kRecord, static_cast<int32_t>(spec_.layout->bytes));
   a_.JumpIf(R::r0, C::kEqual, 0, out_);
   Count(Counter::kLost);
   a_.Jump(out_);

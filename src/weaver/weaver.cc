@@ -30,6 +30,14 @@ bool HasLibrary(const TracepointDefinition& definition) {
                      [](const Location& location) { return !location.library.empty(); });
 }
 
+bool Joins(const advice::Program& program) {
+  return std::any_of(program.advice.begin(), program.advice.end(), [](const advice::Advice& a) {
+    return std::any_of(a.steps.begin(), a.steps.end(), [](const advice::Step& step) {
+      return std::holds_alternative<advice::Unpack>(step);
+    });
+  });
+}
+
 bool IsPlainPath(const std::string& pattern) {
   return pattern.find('/') != std::string::npos &&
          pattern.find_first_of("*?[") == std::string::npos;
@@ -93,8 +101,11 @@ class Weaving : public Woven {
 
   // Of the tracepoints that are nowhere: an error if that cannot change by itself.
   Status CheckFound() const {
+    const std::vector<std::string> named = TracepointsOf(query_->program());
     for (const TracepointDefinition& definition : definitions_) {
       if (found_.count(definition.name) != 0) continue;
+      // A hand-off that the query does not name may be another program's.
+      if (std::find(named.begin(), named.end(), definition.name) == named.end()) continue;
       const auto why = missing_.find(definition.name);
       if (why != missing_.end() && (!target_.pids.empty() || !target_.exes.empty()))
         return why->second;
@@ -181,7 +192,7 @@ class Weaving : public Woven {
       if (pid != 0 || location.library.empty()) return std::nullopt;
       return query_->AddFilter(target_.exes.empty() ? std::vector{location.exe} : target_.exes);
     };
-    const Status attached = query_->Attach(*located, pid, filter);
+    const Status attached = query_->Attach(*located, pid, filter, HandoffOf(definition));
     if (!attached.ok()) {
       if (failure == Failure::kIsError) return attached;
       Note(attached.error().message);
@@ -194,11 +205,17 @@ class Weaving : public Woven {
     return {};
   }
 
+  // Hand-offs matter only where tuples go with requests.
+  Handoff HandoffOf(const TracepointDefinition& definition) const {
+    return Joins(query_->program()) ? definition.handoff : Handoff::kNone;
+  }
+
   void Note(const std::string& note) {
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
 
-  const std::vector<TracepointDefinition> definitions_;  // those that the program names
+  const std::vector<TracepointDefinition>
+      definitions_;  // those that the program names, and hand-offs
   const WeaveTarget target_;
   std::unique_ptr<WovenQuery> query_;
   std::set<std::string> found_;  // tracepoints that are somewhere
@@ -236,6 +253,13 @@ Result<std::unique_ptr<Woven>> Woven::Weave(const advice::Program& program,
                                     : fmt::format("defined are: {}", fmt::join(known, ", ")));
     }
     used.push_back(*definition);
+  }
+  if (Joins(program)) {
+    for (const TracepointDefinition& d : definitions) {
+      const bool is_used = std::any_of(used.begin(), used.end(),
+                                       [&](const auto& each) { return each.name == d.name; });
+      if (d.handoff != Handoff::kNone && !is_used) used.push_back(d);
+    }
   }
   auto weaving = std::make_unique<Weaving>(std::move(used), target);
   WF_TRY(weaving->Start(program, options));

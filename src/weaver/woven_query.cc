@@ -35,7 +35,7 @@ Error WithAlternative(Error error) {
   return error;
 }
 
-// Queries whose advice joins need the request's tuples.
+// Of queries that join nothing.
 class NoBaggage : public advice::Baggage {
  public:
   advice::PackedTuples Unpack(const advice::Program& program, uint32_t slot) override {
@@ -43,6 +43,25 @@ class NoBaggage : public advice::Baggage {
   }
   void Pack(const advice::Program&, uint32_t, int64_t, std::string_view, advice::Rows) override {}
 };
+
+bool Joins(const advice::Program& program) {
+  for (const advice::Advice& advice : program.advice) {
+    for (const advice::Step& step : advice.steps)
+      if (std::holds_alternative<advice::Unpack>(step)) return true;
+  }
+  return false;
+}
+
+// The export that a hand-off is by.
+constexpr char kHandoffKey[] = "key";
+
+std::string HandoffKey(const RecordEvent& event) {
+  const advice::Value value = event.Variable(kHandoffKey);
+  std::string key = fmt::format("{}:", event.header().process);
+  if (const auto* number = std::get_if<int64_t>(&value)) return key + std::to_string(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return key + "'" + *text;
+  return {};
+}
 
 // The kernel waits some ten milliseconds at each: side by side that is once.
 void CloseSideBySide(std::vector<FileDescriptor> links) {
@@ -71,7 +90,9 @@ class WovenQuery::Emission : public advice::Emitter {
 
 WovenQuery::WovenQuery(const advice::Program& program, const WeaveOptions& options)
     : program_(program),
+      joins_(Joins(program)),
       options_(options),
+      tracker_(program_),
       pending_(program_),
       counted_(static_cast<size_t>(Counter::kCount)) {}
 
@@ -101,6 +122,10 @@ Status WovenQuery::Start() {
     pid_namespace_inode_ = own.st_ino;
   }
   SetControl();
+  if (joins_) {
+    WF_ASSIGN(requests_, RequestMaps::Create());
+    WF_ASSIGN(following_, FollowRequests(maps_, *requests_));
+  }
   return {};
 }
 
@@ -129,8 +154,8 @@ const advice::Advice* WovenQuery::OnlyAdvice(const std::string& tracepoint) cons
   return program_.sample ? nullptr : only;
 }
 
-Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid,
-                          const ProcessFilter& filter) {
+Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
+                          Handoff handoff) {
   // Sites that are woven already for another process of the same file.
   LocatedTracepoint fresh = located;
   const auto is_new = [&](const LocatedFunction& function, const ProbeSite& site) {
@@ -146,6 +171,7 @@ Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid,
   if (fresh.functions.empty()) return {};
 
   std::vector<std::string> wanted;
+  if (handoff != Handoff::kNone) wanted.emplace_back(kHandoffKey);
   for (const advice::Advice& advice : program_.advice) {
     const auto& names = advice.tracepoints;
     if (std::find(names.begin(), names.end(), located.name) == names.end()) continue;
@@ -155,15 +181,16 @@ Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid,
     }
   }
   for (SiteGroup& group : PlanSites(fresh, wanted, options_.string_bytes, filter)) {
-    const Status attached = AttachGroup(fresh, std::move(group), pid);
+    const Status attached = AttachGroup(fresh, std::move(group), pid, handoff);
     if (!attached.ok()) return WithAlternative(attached.error());
   }
   return {};
 }
 
-Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid) {
+Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid,
+                               Handoff handoff) {
   auto shared = std::make_unique<Shared>();
-  shared->advice = OnlyAdvice(located.name);
+  if (handoff == Handoff::kNone) shared->advice = OnlyAdvice(located.name);
   if (shared->advice != nullptr)
     shared->plan = PlanKernel(*shared->advice, group.layout, located.name);
   if (shared->plan.groups) {
@@ -179,20 +206,22 @@ Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group
                    [](const SiteProgram& a, const SiteProgram& b) {
                      return (a.kind == SiteKind::kEntry) < (b.kind == SiteKind::kEntry);
                    });
-  for (const SiteProgram& program : group.programs)
-    WF_TRY(AttachProgram(located.name, program, group, *shared, pid));
   shared_.push_back(std::move(shared));
+  for (const SiteProgram& program : group.programs) {
+    sources_.push_back(
+        std::make_unique<Source>(Source{located.name, group.layout, program.filter, handoff}));
+    WF_TRY(AttachProgram(*sources_.back(), program, *shared_.back(), pid));
+  }
   return {};
 }
 
-Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgram& program,
-                                 const SiteGroup& group, const Shared& shared, pid_t pid) {
-  auto source = std::make_unique<Source>(Source{tracepoint, group.layout, program.filter});
+Status WovenQuery::AttachProgram(const Source& source, const SiteProgram& program,
+                                 const Shared& shared, pid_t pid) {
   ProgramSpec spec;
   spec.maps = &maps_;
-  spec.layout = &source->layout;
-  spec.tracepoint = source->tracepoint;
-  spec.place = static_cast<uint32_t>(sources_.size());
+  spec.layout = &source.layout;
+  spec.tracepoint = source.tracepoint;
+  spec.place = static_cast<uint32_t>(sources_.size() - 1);
   spec.kind = program.kind;
   spec.happens = program.happens;
   spec.frame = &program.frame;
@@ -202,6 +231,7 @@ Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgra
   spec.plan = shared.advice != nullptr ? &shared.plan : nullptr;
   spec.groups = shared.groups ? &*shared.groups : nullptr;
   spec.filter = program.filter;
+  spec.involved = requests_ ? &requests_->involved : nullptr;
   spec.pid_namespace_device = pid_namespace_device_;
   spec.pid_namespace_inode = pid_namespace_inode_;
   WF_ASSIGN(const BpfProgram loaded,
@@ -215,10 +245,9 @@ Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgra
     places.file = place.file;
     places.pid = pid;
     places.offsets.push_back(place.offset);
-    places_.push_back({tracepoint, place.file, place.function, place.instruction, place.offset,
-                       PredictedNanos(place.cost)});
+    places_.push_back({source.tracepoint, place.file, place.function, place.instruction,
+                       place.offset, PredictedNanos(place.cost)});
   }
-  sources_.push_back(std::move(source));
   for (const auto& [file, places] : files) {
     WF_ASSIGN(Uprobe probe, multi_ ? Uprobe::Attach(loaded, places, wf::ProbeSite::kEntry)
                                    : Uprobe::AttachOneByOne(loaded, places, wf::ProbeSite::kEntry));
@@ -230,6 +259,7 @@ Status WovenQuery::AttachProgram(const std::string& tracepoint, const SiteProgra
 Status WovenQuery::Detach() {
   CloseSideBySide(std::move(links_));
   links_.clear();
+  following_.clear();
   return WaitForRunningPrograms();
 }
 
@@ -259,6 +289,13 @@ void WovenQuery::Take(std::string_view record) {
   RecordHeader header;
   if (record.size() < sizeof header) return;
   std::memcpy(&header, record.data(), sizeof header);
+  if (header.kind > static_cast<uint32_t>(RecordKind::kUnknownProcess)) {
+    MessageRecord message;
+    if (record.size() < sizeof message) return;
+    std::memcpy(&message, record.data(), sizeof message);
+    tracker_.Take(message);
+    return;
+  }
   if (header.place >= sources_.size()) return;
   const Source& source = *sources_[header.place];
   if (record.size() < source.layout.bytes) return;
@@ -266,10 +303,28 @@ void WovenQuery::Take(std::string_view record) {
       !Wanted(source, static_cast<uint32_t>(header.process)))
     return;
   const RecordEvent event(record, source.layout, source.tracepoint, processes_, ++events_);
-  if (program_.sample && !advice::Sampled(event.id(), *program_.sample)) return;
-  NoBaggage baggage;
+  if (source.handoff == Handoff::kTake) tracker_.TakeOver(header.thread, HandoffKey(event));
+  Run(event, source);
+  if (source.handoff == Handoff::kGive) tracker_.Give(header.thread, HandoffKey(event));
+}
+
+void WovenQuery::Run(const RecordEvent& event, const Source& source) {
   Emission emission(pending_);
-  if (!advice::RunAdvice(program_, source.tracepoint, event, baggage, emission)) ++overflowed_;
+  bool within = false;
+  if (joins_) {
+    const uint64_t thread = event.header().thread;
+    if (program_.sample) {
+      const std::string request = fmt::format("{:016x}", tracker_.StartRequest(thread));
+      if (!advice::Sampled(request, *program_.sample)) return;
+    }
+    RequestTracker::ThreadBaggage baggage(tracker_, thread);
+    within = advice::RunAdvice(program_, source.tracepoint, event, baggage, emission);
+  } else {
+    if (program_.sample && !advice::Sampled(event.id(), *program_.sample)) return;
+    NoBaggage baggage;
+    within = advice::RunAdvice(program_, source.tracepoint, event, baggage, emission);
+  }
+  if (!within) ++overflowed_;
 }
 
 void WovenQuery::ReadGroups(const Shared& shared, size_t which, advice::Results& results) {
@@ -320,6 +375,10 @@ WeaveCounters WovenQuery::TakeCounters() {
   counters.hits =
       since(Counter::kFiltered) + counters.singly + counters.inexact + std::exchange(grouped_, 0);
   counters.overflowed = std::exchange(overflowed_, 0);
+  counters.unfollowed = since(Counter::kUnfollowed);
+  const RequestTracker::Counters requests = tracker_.TakeCounters();
+  counters.ambiguous = requests.ambiguous;
+  counters.packed_tuples_max = requests.packed_tuples_max;
   counted_ = std::move(now);
   return counters;
 }

@@ -16,7 +16,11 @@
 #include "weaver/event_program.h"
 #include "weaver/probe_site.h"
 #include "weaver/process_facts.h"
+#include "weaver/record_event.h"
+#include "weaver/request_programs.h"
+#include "weaver/request_tracker.h"
 #include "weaver/site_programs.h"
+#include "weaver/tracepoint_file.h"
 #include "weaver/weaver.h"
 #include "weaver/woven_maps.h"
 
@@ -31,7 +35,8 @@ class WovenQuery {
   WovenQuery& operator=(const WovenQuery&) = delete;
 
   // Probes for every site that is not woven yet. `pid` 0: whoever runs the file, as far as `filter` lets it.
-  Status Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter);
+  Status Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
+                Handoff handoff = Handoff::kNone);
   // Patterns of executables, one of which a process must match; returns the filter's number.
   uint32_t AddFilter(std::vector<std::string> executables);
 
@@ -48,6 +53,7 @@ class WovenQuery {
     std::string tracepoint;
     RecordLayout layout;
     std::optional<uint32_t> filter;
+    Handoff handoff = Handoff::kNone;
   };
   // What the programs of one SiteGroup share.
   struct Shared {
@@ -60,22 +66,27 @@ class WovenQuery {
 
   WovenQuery(const advice::Program& program, const WeaveOptions& options);
   Status Start();
-  Status AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid);
-  Status AttachProgram(const std::string& tracepoint, const SiteProgram& program,
-                       const SiteGroup& group, const Shared& shared, pid_t pid);
+  Status AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid, Handoff handoff);
+  Status AttachProgram(const Source& source, const SiteProgram& program, const Shared& shared,
+                       pid_t pid);
   const advice::Advice* OnlyAdvice(const std::string& tracepoint) const;
   void Take(std::string_view record);
+  void Run(const RecordEvent& event, const Source& source);
   bool Wanted(const Source& source, uint32_t process);
   void SetControl();
   void ReadGroups(const Shared& shared, size_t which, advice::Results& results);
   WeaveCounters TakeCounters();
 
   const advice::Program program_;
+  const bool joins_;  // tuples go with requests, which are followed
   const WeaveOptions options_;
   bool multi_ = false;
   uint64_t pid_namespace_device_ = 0, pid_namespace_inode_ = 0;
   WovenMaps maps_;
   Control control_;
+  std::optional<RequestMaps> requests_;
+  std::vector<RawTracepoint> following_;
+  RequestTracker tracker_;
   std::optional<BpfRingReader> reader_;
   std::vector<std::unique_ptr<Shared>> shared_;
   std::vector<std::unique_ptr<Source>> sources_;

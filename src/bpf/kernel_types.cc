@@ -1,0 +1,58 @@
+#include "bpf/kernel_types.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "bpf/bpf_object.h"
+
+namespace wf {
+namespace {
+
+std::optional<uint32_t> MemberBits(const btf* types, uint32_t structure, const char* member) {
+  const btf_type* type = btf__type_by_id(types, structure);
+  if (type == nullptr || (!btf_is_struct(type) && !btf_is_union(type))) return std::nullopt;
+  const btf_member* members = btf_members(type);
+  for (uint32_t i = 0; i < btf_vlen(type); ++i) {
+    const char* name = btf__name_by_offset(types, members[i].name_off);
+    const uint32_t at = btf_member_bit_offset(type, i);
+    if (name != nullptr && std::strcmp(name, member) == 0) return at;
+    if (name != nullptr && *name != '\0') continue;
+    if (const auto inner = MemberBits(types, members[i].type, member)) return at + *inner;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<KernelTypes> KernelTypes::Load() {
+  errno = 0;
+  btf* types = btf__load_vmlinux_btf();
+  if (types == nullptr) {
+    return EnvironmentError(
+        fmt::format("types of the kernel: {}", std::strerror(errno != 0 ? errno : ENOENT)),
+        "this kernel was built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted");
+  }
+  return KernelTypes(types);
+}
+
+KernelTypes::KernelTypes(KernelTypes&& other) noexcept
+    : types_(std::exchange(other.types_, nullptr)) {}
+KernelTypes::~KernelTypes() { btf__free(types_); }
+
+Result<int32_t> KernelTypes::OffsetOf(const char* structure, const char* member) const {
+  const int32_t id = btf__find_by_name_kind(types_, structure, BTF_KIND_STRUCT);
+  const auto bits = id > 0 ? MemberBits(types_, static_cast<uint32_t>(id), member) : std::nullopt;
+  if (!bits || *bits % 8 != 0) {
+    return EnvironmentError(fmt::format("kernel: struct {} has no member {}", structure, member),
+                            "this kernel is unlike those that were tried");
+  }
+  return static_cast<int32_t>(*bits / 8);
+}
+
+}  // namespace wf
