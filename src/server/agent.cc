@@ -165,6 +165,14 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
       query.definitions.push_back(std::move(definition));
     }
     if (!any) continue;  // for linked processes alone
+    for (const auto& [name, definition] : defined) {
+      const bool named =
+          std::any_of(query.definitions.begin(), query.definitions.end(),
+                      [&](const auto& each) { return each.name == definition.name; });
+      if (definition.handoff == weaver::Handoff::kNone || named) continue;
+      query.content += weaver::ToJson(definition);
+      query.definitions.push_back(definition);  // requests may go through it
+    }
     query.program = std::make_shared<advice::Program>(std::move(program));
     wanted.emplace(id->value, std::move(query));
   }

@@ -63,7 +63,8 @@ struct ProgramSpec {
   const advice::Advice* advice = nullptr;  // null: user space does everything
   const KernelPlan* plan = nullptr;
   const GroupMaps* groups = nullptr;
-  std::optional<uint32_t> filter;    // of processes
+  std::optional<uint32_t> filter;  // of processes
+  bool names = false;  // processes are named: those that are seen are kept in WovenMaps::names
   const BpfMap* involved = nullptr;  // RequestMaps::involved, if requests are followed
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 };

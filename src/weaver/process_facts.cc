@@ -109,10 +109,6 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 advice::Value ProcessFacts::Name(uint32_t process) { return Of(process).name; }
 advice::Value ProcessFacts::Host(uint32_t process) { return Of(process).host; }
 
-void ProcessFacts::Remember(uint32_t process, std::string_view name) {
-  remembered_[process] = std::string(name);
-}
-
 void ProcessFacts::ForgetReused() {
   std::erase_if(facts_, [](const auto& entry) {
     const uint64_t started = StartOf(entry.first);
@@ -131,8 +127,8 @@ const ProcessFacts::Facts& ProcessFacts::Of(uint32_t process) {
     if (host.empty()) host = NodeName(process);
     facts.host = std::move(host);
   } else {
-    const auto remembered = remembered_.find(process);
-    if (remembered != remembered_.end()) facts.name = remembered->second;
+    std::string name = last_name_(process);
+    if (!name.empty()) facts.name = std::move(name);
     facts.host = OwnNodeName();
   }
   return facts_.emplace(process, std::move(facts)).first->second;

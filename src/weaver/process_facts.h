@@ -7,10 +7,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weaver/group_shape.h"
@@ -32,14 +34,16 @@ std::optional<FileIdentity> IdentityOf(const std::string& path);
 
 class ProcessFacts : public ProcessNames {
  public:
+  // `last_name` knows processes that are gone; empty if it does not.
+  using LastName = std::function<std::string(uint32_t process)>;
+  explicit ProcessFacts(LastName last_name) : last_name_(std::move(last_name)) {}
+
   // The name of its first thread (comm); where the kernel cut that off at 15 bytes, its executable's if that begins so.
   advice::Value Name(uint32_t process) override;
   // WHEREFORE_HOST of its environment, else the nodename of its UTS namespace.
   advice::Value Host(uint32_t process) override;
   // Another process may have the number now.
   void ForgetReused();
-  // What the kernel saw of a process that is gone.
-  void Remember(uint32_t process, std::string_view name);
 
  private:
   struct Facts {
@@ -49,8 +53,8 @@ class ProcessFacts : public ProcessNames {
   const Facts& Of(uint32_t process);
   std::string NodeName(uint32_t process);
 
+  const LastName last_name_;
   std::map<uint32_t, Facts> facts_;
-  std::map<uint32_t, std::string> remembered_;
   std::map<uint64_t, std::string> node_names_;  // by the namespace's inode
 };
 

@@ -59,8 +59,10 @@ void ProgramFrame::Begin() {
   }
   a_.Store(W::k8, R::r10, kProcessAt, R::r8);
   a_.Store(W::k8, R::r10, kKindAt, static_cast<int32_t>(RecordKind::kEvent));
+  if (spec_.names) RememberName();
   if (!spec_.filter) return;
   const auto known = a_.NewLabel(), wanted = a_.NewLabel();
+  a_.Load(W::k8, R::r8, R::r10, kProcessAt);
   a_.Store(W::k4, R::r10, kVerdictAt, R::r8);
   a_.Store(W::k4, R::r10, kVerdictAt + 4, static_cast<int32_t>(*spec_.filter));
   a_.Map(R::r1, spec_.maps->verdicts.fd());
@@ -73,6 +75,23 @@ void ProgramFrame::Begin() {
   a_.Load(W::k4, R::r1, R::r0, 0);
   a_.JumpIf(R::r1, C::kEqual, static_cast<int32_t>(kUnwanted), end_);
   a_.Bind(wanted);
+}
+
+void ProgramFrame::RememberName() {
+  const auto known = a_.NewLabel();
+  a_.Map(R::r1, spec_.maps->names.fd());
+  Address(R::r2, kProcessAt);
+  a_.Call(BPF_FUNC_map_lookup_elem);
+  a_.JumpIf(R::r0, C::kNotEqual, 0, known);
+  Address(R::r1, kCallKeyAt);  // of no use yet
+  a_.Move(R::r2, kThreadNameBytes);
+  a_.Call(BPF_FUNC_get_current_comm);
+  a_.Map(R::r1, spec_.maps->names.fd());
+  Address(R::r2, kProcessAt);
+  Address(R::r3, kCallKeyAt);
+  a_.Move(R::r4, BPF_ANY);
+  a_.Call(BPF_FUNC_map_update_elem);
+  a_.Bind(known);
 }
 
 void ProgramFrame::JumpIfUnknownProcess(BpfAssembler::Label to) {

@@ -54,6 +54,7 @@ class ProgramFrame {
 
  private:
   bool in_ring() const;
+  void RememberName();
 
   BpfAssembler& a_;
   const ProgramSpec& spec_;

@@ -63,6 +63,14 @@ class Weaving : public Woven {
       WF_TRY(WeaveMatching(Failure::kIsError));
       WF_TRY(WeaveFiles());
     }
+    if (Joins(program)) {
+      Note(
+          "joins follow requests through threads and the TCP and Unix stream sockets of this host; "
+          "not "
+          "through io_uring, splice, sendfile, shared memory, pipes, datagrams, nor from thread to "
+          "thread "
+          "without hand-off points");
+    }
     return CheckFound();
   }
 

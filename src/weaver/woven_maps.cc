@@ -12,6 +12,8 @@ Result<WovenMaps> WovenMaps::Create(uint32_t ring_bytes) {
   WF_ASSIGN(maps.ring, BpfMap::Create("wf_events", {BpfMapType::kRing, 0, 0, ring_bytes}));
   WF_ASSIGN(maps.verdicts, BpfMap::Create("wf_verdicts", {BpfMapType::kRecentHash,
                                                           sizeof(VerdictKey), 4, 1 << 13}));
+  WF_ASSIGN(maps.names,
+            BpfMap::Create("wf_names", {BpfMapType::kRecentHash, 8, kThreadNameBytes, 1 << 13}));
   return maps;
 }
 

@@ -52,6 +52,18 @@ bool Joins(const advice::Program& program) {
   return false;
 }
 
+bool NamesProcesses(const advice::Program& program) {
+  for (const advice::Advice& advice : program.advice) {
+    for (const advice::Step& step : advice.steps) {
+      const auto* observe = std::get_if<advice::Observe>(&step);
+      if (observe == nullptr) continue;
+      for (const std::string& name : observe->variables)
+        if (name == "procName" || name == "host") return true;
+    }
+  }
+  return false;
+}
+
 // The export that a hand-off is by.
 constexpr char kHandoffKey[] = "key";
 
@@ -91,8 +103,10 @@ class WovenQuery::Emission : public advice::Emitter {
 WovenQuery::WovenQuery(const advice::Program& program, const WeaveOptions& options)
     : program_(program),
       joins_(Joins(program)),
+      names_(NamesProcesses(program)),
       options_(options),
       tracker_(program_),
+      processes_([this](uint32_t process) { return LastName(process); }),
       pending_(program_),
       counted_(static_cast<size_t>(Counter::kCount)) {}
 
@@ -231,6 +245,7 @@ Status WovenQuery::AttachProgram(const Source& source, const SiteProgram& progra
   spec.plan = shared.advice != nullptr ? &shared.plan : nullptr;
   spec.groups = shared.groups ? &*shared.groups : nullptr;
   spec.filter = program.filter;
+  spec.names = names_;
   spec.involved = requests_ ? &requests_->involved : nullptr;
   spec.pid_namespace_device = pid_namespace_device_;
   spec.pid_namespace_inode = pid_namespace_inode_;
@@ -268,6 +283,39 @@ Status WovenQuery::Poll(int milliseconds) {
   return {};
 }
 
+bool WovenQuery::Matches(uint32_t filter, const std::string& executable) const {
+  const auto& patterns = filters_[filter];
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return ExecutableMatches(pattern, executable);
+  });
+}
+
+void WovenQuery::JudgeAgain() {
+  std::vector<VerdictKey> keys;
+  VerdictKey key, next;
+  for (bool more = maps_.verdicts.NextKey(nullptr, &next); more;
+       more = maps_.verdicts.NextKey(&key, &next)) {
+    keys.push_back(next);
+    key = next;
+  }
+  for (const VerdictKey& each : keys) {
+    const std::string executable = ExecutableOf(static_cast<pid_t>(each.process));
+    const uint32_t verdict = Matches(each.filter, executable) ? kWanted : kUnwanted;
+    if (executable.empty()) {
+      maps_.verdicts.Erase(&each);
+    } else {
+      maps_.verdicts.Put(&each, &verdict);
+    }
+  }
+}
+
+std::string WovenQuery::LastName(uint32_t process) const {
+  const uint64_t key = process;
+  char name[kThreadNameBytes] = {};
+  if (!maps_.names.Lookup(&key, name)) return {};
+  return std::string(name, strnlen(name, sizeof name));
+}
+
 bool WovenQuery::Wanted(const Source& source, uint32_t process) {
   if (!source.filter) return true;
   const std::string executable = ExecutableOf(static_cast<pid_t>(process));
@@ -275,10 +323,7 @@ bool WovenQuery::Wanted(const Source& source, uint32_t process) {
     ++unjudged_;
     return false;
   }
-  const auto& patterns = filters_[*source.filter];
-  const bool wanted = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) {
-    return ExecutableMatches(p, executable);
-  });
+  const bool wanted = Matches(*source.filter, executable);
   const VerdictKey key{process, *source.filter};
   const uint32_t verdict = wanted ? kWanted : kUnwanted;
   maps_.verdicts.Put(&key, &verdict);
@@ -385,6 +430,7 @@ WeaveCounters WovenQuery::TakeCounters() {
 
 Result<WeaveCounters> WovenQuery::Collect(advice::Results& results) {
   processes_.ForgetReused();
+  JudgeAgain();
   const size_t which = control_.active;
   control_.active = 1 - which;
   SetControl();

@@ -73,12 +73,17 @@ class WovenQuery {
   void Take(std::string_view record);
   void Run(const RecordEvent& event, const Source& source);
   bool Wanted(const Source& source, uint32_t process);
+  bool Matches(uint32_t filter, const std::string& executable) const;
+  // Processes may have become another program, or their numbers those of others.
+  void JudgeAgain();
+  std::string LastName(uint32_t process) const;
   void SetControl();
   void ReadGroups(const Shared& shared, size_t which, advice::Results& results);
   WeaveCounters TakeCounters();
 
   const advice::Program program_;
   const bool joins_;  // tuples go with requests, which are followed
+  const bool names_;  // somebody asks for procName or host
   const WeaveOptions options_;
   bool multi_ = false;
   uint64_t pid_namespace_device_ = 0, pid_namespace_inode_ = 0;
