@@ -10,7 +10,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 #include "log/log.h"
-#include "server/live_query_testing.h"
+#include "server/live_query_lab_test.h"
 
 namespace wf {
 namespace {

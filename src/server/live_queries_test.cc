@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "json/json_reader.h"
-#include "server/live_query_testing.h"
+#include "server/live_query_lab_test.h"
 #include "server/tracepoint_registry.h"
 
 namespace wf {

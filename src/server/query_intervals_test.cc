@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/live_query_testing.h"
+#include "server/live_query_lab_test.h"
 
 namespace wf {
 namespace {
