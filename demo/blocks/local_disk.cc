@@ -1,0 +1,25 @@
+#include "local_disk.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace blocks {
+
+LocalDisk::LocalDisk(uint64_t bytes) : size_(bytes) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string name = std::string(folder == nullptr ? "/tmp" : folder) + "/wherefore-blocks-XXXXXX";
+  fd_ = mkstemp(name.data());
+  unlink(name.c_str());
+  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) size_ = kPiece;
+}
+LocalDisk::~LocalDisk() { close(fd_); }
+
+void LocalDisk::ReadPiece(uint64_t offset, char* to, uint64_t bytes) const {
+  (void)!pread(fd_, to, bytes, static_cast<off_t>(offset % (size_ - bytes + 1)));
+}
+void LocalDisk::WritePiece(uint64_t offset, const char* from, uint64_t bytes) const {
+  (void)!pwrite(fd_, from, bytes, static_cast<off_t>(offset % (size_ - bytes + 1)));
+}
+
+}  // namespace blocks
