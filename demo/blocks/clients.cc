@@ -14,6 +14,7 @@
 #include "demo/service.h"
 #include "settings.h"
 #include "store_client.h"
+#include "wherefore/context.h"
 
 namespace blocks {
 namespace {
@@ -59,6 +60,8 @@ class Client {
     std::vector<int64_t> took;
     while (SteadyClock::now() < until &&
            (settings_.requests == 0 || begun_.fetch_add(1) < settings_.requests)) {
+      const wherefore::ContextScope request(
+          wherefore::RequestContext({draw(), draw()}, draw() | 1, 0));
       const auto began = SteadyClock::now();
       if (!DoNextOp(draw)) ++failed_;
       took.push_back(std::chrono::nanoseconds(SteadyClock::now() - began).count());

@@ -145,7 +145,8 @@ class Launcher {
       const char host = process.role.back();
       const std::string one = "1:" + std::to_string(2 + (host - kHosts[0]));
       const bool faulty = host == kFaultyHost && plan_.common.fault == "slow-link";
-      commands += " && tc class add dev lo parent 1: classid " + one + " htb rate 10gbit burst 1mb quantum 60000";
+      commands += " && tc class add dev lo parent 1: classid " + one +
+                  " htb rate 10gbit burst 1mb quantum 60000";
       commands += " && tc qdisc add dev lo parent " + one + " tbf rate " +
                   (faulty ? kFaultyLink : kLink) + " burst 256kb latency 5s";
       commands += " && tc filter add dev lo parent 1: protocol ip prio 1 u32 match ip sport " +

@@ -10,6 +10,7 @@
 
 #include "demo/service.h"
 #include "settings.h"
+#include "wherefore/tracer.h"
 
 namespace {
 
@@ -112,5 +113,9 @@ int main(int argc, char** argv) {
   }
   EnterHost(settings.host);
   if (verb != "client") shop::BlockSignals();
+  wherefore::TracerOptions options;  // the process's connection to whoever asks
+  options.endpoint = settings.endpoint;
+  options.service_name = settings.kind.empty() ? verb : settings.kind;
+  const wherefore::Tracer tracer(options);
   return role->second(settings);
 }

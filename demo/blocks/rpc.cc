@@ -12,7 +12,14 @@
 #include <cstring>
 #include <utility>
 
+#include "wherefore/baggage.h"
+#include "wherefore/context.h"
+
 namespace blocks {
+
+using wherefore::ContextScope;
+using wherefore::RequestContext;
+
 namespace {
 
 constexpr uint32_t kLongestFrame = 64u << 20;
@@ -70,6 +77,8 @@ std::string Head(const Message& message) {
   for (const std::string& text : message.texts) PutText(head, text);
   PutNumber(head, message.numbers.size());
   for (const uint64_t number : message.numbers) PutNumber(head, number);
+  PutText(head, message.traceparent);
+  PutText(head, message.baggage);
   return head;
 }
 bool ReadHead(const std::string& head, Message& message) {
@@ -80,6 +89,8 @@ bool ReadHead(const std::string& head, Message& message) {
     message.texts.push_back(reader.Text());
   for (uint64_t n = reader.Number(); n > 0 && !reader.failed(); --n)
     message.numbers.push_back(reader.Number());
+  message.traceparent = reader.Text();
+  message.baggage = reader.Text();
   return !reader.failed();
 }
 
@@ -166,7 +177,12 @@ void RpcServer::Accept() {
 void RpcServer::Serve(int fd) {
   Message call;
   while (!stopping_ && Receive(fd, call)) {
-    if (!Send(fd, handler_(call))) break;
+    const auto caller = RequestContext::FromHeaders(call.traceparent);
+    const ContextScope scope(caller ? *caller : RequestContext());
+    wherefore::join_baggage(call.baggage);
+    Message answer = handler_(call);
+    answer.baggage = wherefore::serialize_baggage();
+    if (!Send(fd, answer)) break;
     call = {};
   }
   const std::lock_guard lock(mutex_);
@@ -205,7 +221,9 @@ int RpcPeer::Borrow() {
   return -1;
 }
 
-Message RpcPeer::Call(const Message& call) {
+Message RpcPeer::Call(Message call) {
+  call.traceparent = RequestContext::Current().Traceparent();
+  call.baggage = wherefore::serialize_baggage();
   Message answer;
   answer.failed = 1;
   const int fd = Borrow();
@@ -213,6 +231,7 @@ Message RpcPeer::Call(const Message& call) {
   if (Message got; Send(fd, call) && Receive(fd, got)) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(fd);
+    wherefore::join_baggage(got.baggage);
     return got;
   }
   close(fd);

@@ -20,6 +20,8 @@ struct Message {
   std::vector<uint64_t> numbers;
   std::string body;
   uint64_t failed = 0;  // of an answer
+  // Whose request it belongs to: W3C traceparent, and what travels with it.
+  std::string traceparent, baggage;
 };
 
 // A thread for every connection, as HDFS has. Thread-safe handler required.
@@ -52,7 +54,7 @@ class RpcPeer {
   RpcPeer(const RpcPeer&) = delete;
   RpcPeer& operator=(const RpcPeer&) = delete;
 
-  Message Call(const Message& call);
+  Message Call(Message call);
 
  private:
   int Borrow();
