@@ -15,6 +15,7 @@
 #include "settings.h"
 #include "store_client.h"
 #include "wherefore/context.h"
+#include "wherefore/tracepoint.h"
 
 namespace blocks {
 namespace {
@@ -27,9 +28,9 @@ class Client {
   explicit Client(const Settings& settings) : settings_(settings), store_(settings) {
     for (const auto& [name, address] : settings.peers) {
       if (name.rfind("region-server-", 0) == 0)
-        region_servers_.push_back(std::make_unique<RpcPeer>(address));
+        region_servers_.push_back(std::make_unique<RpcPeer>(name, address));
       if (name.rfind("task-manager-", 0) == 0)
-        task_managers_.push_back(std::make_unique<RpcPeer>(address));
+        task_managers_.push_back(std::make_unique<RpcPeer>(name, address));
     }
   }
 
@@ -65,6 +66,7 @@ class Client {
       const auto began = SteadyClock::now();
       if (!DoNextOp(draw)) ++failed_;
       took.push_back(std::chrono::nanoseconds(SteadyClock::now() - began).count());
+      WHEREFORE_TRACEPOINT("RequestComplete", {"kind", settings_.kind}, {"ns", took.back()});
       if (settings_.think_ms > 0) shop::WorkFor(settings_.think_ms * 0.5, settings_.think_ms * 1.5);
     }
     const std::lock_guard lock(mutex_);
@@ -75,6 +77,7 @@ class Client {
     const std::string path =
         FileName(static_cast<int>(draw() % static_cast<uint64_t>(settings_.files)));
     const std::string& kind = settings_.kind;
+    if (kind == "StressTest") WHEREFORE_TRACEPOINT("StressTest.DoNextOp");
     if (kind == "StressTest" || kind == "Read8k") return store_.Read(path, 0, 8192) == 8192;
     if (kind == "FSread4m") return store_.Read(path, 0, 4u << 20) != 0;
     if (kind == "FSread64m") return store_.Read(path, 0, 64u << 20) != 0;
@@ -94,6 +97,7 @@ class Client {
   }
   static bool Ask(std::vector<std::unique_ptr<RpcPeer>>& peers, const char* method, uint64_t bytes,
                   Draw& draw) {
+    WHEREFORE_TRACEPOINT("ClientProtocols", {"protocol", method});
     return !peers.empty() &&
            peers[draw() % peers.size()]->Call({method, {}, {bytes}, {}, 0}).failed == 0;
   }
@@ -101,6 +105,7 @@ class Client {
     bool well = true;
     for (int i = 0; i < splits && well; ++i)
       well = Ask(task_managers_, "RunTask", 256u << 10, draw);
+    WHEREFORE_TRACEPOINT("JobComplete", {"id", settings_.kind});
     return well;
   }
 

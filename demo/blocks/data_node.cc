@@ -1,10 +1,12 @@
 // A data node: blocks on its disk.
 #include <functional>
 
+#include "demo/http_server.h"
 #include "demo/service.h"
 #include "local_disk.h"
 #include "settings.h"
 #include "store_client.h"
+#include "wherefore/tracepoint.h"
 
 namespace blocks {
 namespace {
@@ -18,10 +20,20 @@ class DataNode {
     if (call.texts.empty() || (call.method == "Read" && call.numbers.size() < 2)) {
       answer.failed = 1;
     } else if (call.method == "Read") {
+      WHEREFORE_TRACEPOINT("DN.DataTransferProtocol", {"op", call.method}, {"src", call.texts[0]},
+                           {"size", call.numbers[1]});
+      const int64_t began = shop::NowNs();
       answer.body =
-          disk_.Read(Place(call.texts[0]) + call.numbers[0], call.numbers[1], [](uint64_t) {});
+          disk_.Read(Place(call.texts[0]) + call.numbers[0], call.numbers[1], [](uint64_t delta) {
+            WHEREFORE_TRACEPOINT("DataNodeMetrics.incrBytesRead", {"delta", delta});
+          });
+      WHEREFORE_TRACEPOINT("DN.DiskRead", {"ns", shop::NowNs() - began});
     } else {
-      disk_.Write(Place(call.texts[0]), call.body, [](uint64_t) {});
+      WHEREFORE_TRACEPOINT("DN.DataTransferProtocol", {"op", call.method}, {"src", call.texts[0]},
+                           {"size", call.body.size()});
+      disk_.Write(Place(call.texts[0]), call.body, [](uint64_t delta) {
+        WHEREFORE_TRACEPOINT("DataNodeMetrics.incrBytesWritten", {"delta", delta});
+      });
     }
     return answer;
   }

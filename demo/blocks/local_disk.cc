@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "wherefore/tracepoint.h"
+
 namespace blocks {
 
 LocalDisk::LocalDisk(uint64_t bytes) : size_(bytes) {
@@ -16,9 +18,11 @@ LocalDisk::LocalDisk(uint64_t bytes) : size_(bytes) {
 LocalDisk::~LocalDisk() { close(fd_); }
 
 void LocalDisk::ReadPiece(uint64_t offset, char* to, uint64_t bytes) const {
+  WHEREFORE_TRACEPOINT("FileInputStream.read", {"length", bytes});
   (void)!pread(fd_, to, bytes, static_cast<off_t>(offset % (size_ - bytes + 1)));
 }
 void LocalDisk::WritePiece(uint64_t offset, const char* from, uint64_t bytes) const {
+  WHEREFORE_TRACEPOINT("FileOutputStream.write", {"length", bytes});
   (void)!pwrite(fd_, from, bytes, static_cast<off_t>(offset % (size_ - bytes + 1)));
 }
 

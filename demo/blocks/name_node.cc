@@ -6,9 +6,11 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "demo/http_server.h"
 #include "demo/service.h"
 #include "settings.h"
 #include "store_client.h"
+#include "wherefore/tracepoint.h"
 
 namespace blocks {
 namespace {
@@ -61,7 +63,9 @@ class NameNode {
   Message Locate(const std::string& path) {
     std::string hosts;
     {
+      const int64_t asked = shop::NowNs();
       const std::shared_lock lock(mutex_);
+      WHEREFORE_TRACEPOINT("NN.Locked", {"ns", shop::NowNs() - asked});
       const auto found = replicas_.find(path);
       if (found == replicas_.end()) return Failed();
       hosts = found->second;
@@ -71,6 +75,7 @@ class NameNode {
     if (!static_order_) std::shuffle(hosts.begin(), hosts.end(), draw);
     Message answer;
     for (const char host : hosts) answer.texts.emplace_back(1, host);
+    WHEREFORE_TRACEPOINT("NN.GetBlockLocations", {"src", path}, {"replicas", answer.texts});
     return answer;
   }
 

@@ -4,9 +4,11 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "demo/http_server.h"
 #include "demo/service.h"
 #include "settings.h"
 #include "store_client.h"
+#include "wherefore/tracepoint.h"
 
 namespace blocks {
 namespace {
@@ -19,7 +21,9 @@ class RegionServer {
     Message answer;
     thread_local std::mt19937_64 draw{std::random_device()()};
     const std::string path = FileName(static_cast<int>(draw() % static_cast<uint64_t>(files_)));
+    const int64_t asked = shop::NowNs();
     const std::shared_lock running(world_);  // nothing runs while the world is stopped
+    WHEREFORE_TRACEPOINT("RS.Running", {"ns", shop::NowNs() - asked});
     const uint64_t bytes = call.method == "Get" ? 10'000 : 4u << 20;
     answer.failed = store_.Read(path, 0, bytes) == bytes ? 0 : 1;
     return answer;

@@ -12,8 +12,10 @@
 #include <cstring>
 #include <utility>
 
+#include "demo/http_server.h"
 #include "wherefore/baggage.h"
 #include "wherefore/context.h"
+#include "wherefore/tracepoint.h"
 
 namespace blocks {
 
@@ -180,7 +182,10 @@ void RpcServer::Serve(int fd) {
     const auto caller = RequestContext::FromHeaders(call.traceparent);
     const ContextScope scope(caller ? *caller : RequestContext());
     wherefore::join_baggage(call.baggage);
+    WHEREFORE_TRACEPOINT("ReceiveRequest", {"method", call.method});
+    const int64_t began = shop::NowNs();
     Message answer = handler_(call);
+    WHEREFORE_TRACEPOINT("SendResponse", {"method", call.method}, {"ns", shop::NowNs() - began});
     answer.baggage = wherefore::serialize_baggage();
     if (!Send(fd, answer)) break;
     call = {};
@@ -191,7 +196,8 @@ void RpcServer::Serve(int fd) {
   ended_.notify_all();
 }
 
-RpcPeer::RpcPeer(std::string address) : address_(std::move(address)) {
+RpcPeer::RpcPeer(std::string service, std::string address)
+    : service_(std::move(service)), address_(std::move(address)) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 RpcPeer::~RpcPeer() {
@@ -228,10 +234,13 @@ Message RpcPeer::Call(Message call) {
   answer.failed = 1;
   const int fd = Borrow();
   if (fd < 0) return answer;
+  const int64_t began = shop::NowNs();
   if (Message got; Send(fd, call) && Receive(fd, got)) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(fd);
     wherefore::join_baggage(got.baggage);
+    WHEREFORE_TRACEPOINT("Call", {"service", service_}, {"method", call.method},
+                         {"ns", shop::NowNs() - began});
     return got;
   }
   close(fd);

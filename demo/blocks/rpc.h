@@ -49,7 +49,7 @@ class RpcServer {
 // Thread-safe: as many connections as calls run at once. A call that gets no answer comes back failed.
 class RpcPeer {
  public:
-  explicit RpcPeer(std::string address);
+  RpcPeer(std::string service, std::string address);
   ~RpcPeer();
   RpcPeer(const RpcPeer&) = delete;
   RpcPeer& operator=(const RpcPeer&) = delete;
@@ -59,7 +59,7 @@ class RpcPeer {
  private:
   int Borrow();
 
-  const std::string address_;
+  const std::string service_, address_;
   std::mutex mutex_;
   std::vector<int> idle_;
 };

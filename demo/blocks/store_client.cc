@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "wherefore/tracepoint.h"
+
 namespace blocks {
 namespace {
 
@@ -17,10 +19,11 @@ std::string FileName(int number) {
 }
 
 StoreClient::StoreClient(const Settings& settings)
-    : host_(settings.host), name_node_(settings.peers.at("name-node")) {
+    : host_(settings.host), name_node_("name-node", settings.peers.at("name-node")) {
   for (int i = 0; i < kHostCount; ++i) {
     const std::string host(1, kHosts[i]);
-    data_nodes_[host] = std::make_unique<RpcPeer>(settings.peers.at("data-node-" + host));
+    data_nodes_[host] =
+        std::make_unique<RpcPeer>("data-node", settings.peers.at("data-node-" + host));
   }
 }
 
@@ -34,6 +37,7 @@ RpcPeer* StoreClient::Choose(const std::string& path) {
 }
 
 uint64_t StoreClient::Read(const std::string& path, uint64_t offset, uint64_t bytes) {
+  WHEREFORE_TRACEPOINT("ClientProtocols", {"protocol", "DataTransferProtocol"});
   RpcPeer* const data_node = Choose(path);
   if (data_node == nullptr) return 0;
   uint64_t done = 0;
