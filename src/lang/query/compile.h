@@ -25,9 +25,9 @@ inline constexpr size_t kMaxAdvice = 100;
 inline constexpr size_t kMaxExpressionSize = 4096;
 
 // About what surrounds a query's slots in baggage: version, instance id, query id, counts and lengths.
-inline constexpr size_t kBaggageFrameBytes = 24;
+inline constexpr size_t kBaggageFrameBytes = 22;
 // … and one slot of it.
-inline constexpr size_t kSlotFrameBytes = 2;
+inline constexpr size_t kSlotFrameBytes = 4;
 
 // BadInput if the query would become larger than advice may be.
 Result<Compiled> Compile(const Query& query);

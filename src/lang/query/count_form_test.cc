@@ -29,12 +29,12 @@ const char* const kRead = R"({"id":"s","tracepoint":"ST","time_ns":1,"host":"cli
 
 TEST(CountForm, CountsWhatTravelsInEverySlot) {
   // One tuple of ST, three of GET, as Q7 carries them: a weight and "client-01" are 11 bytes, and thrice a weight, a
-  // replica of 2 and those 11, in frames of 24 + 2 + 2.
+  // replica of 2 and those 11, in frames of 22 + 4 + 4.
   EXPECT_EQ(Counted("From dn In DN Join get In GET On get -> dn Join st In ST On st -> get Where "
                     "st.host != dn.host GroupBy dn.host, get.replicas Select dn.host, "
                     "get.replicas, COUNT",
                     Events(kRead)),
-            "[[2,4.0,4,81.0,81.0]]");
+            "[[2,4.0,4,83.0,83.0]]");
 }
 
 TEST(CountForm, AnAggregateIsOneTuple) {
