@@ -45,7 +45,7 @@ void CheckPlans(const std::string& text, const Execution& execution) {
     bool filters = false;
     for (const advice::Slot& slot : rewritten->program.slots)
       filters = filters || slot.keep != advice::Keep::kAll;
-    RC_ASSERT(filters ? carried >= ideal.tuples_max() : carried == ideal.tuples_max());
+    RC_ASSERT((filters ? carried >= ideal.tuples_max() : carried == ideal.tuples_max()));
   }
   RC_CLASSIFY(expected != "[]", "has rows");
 }
