@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,7 +24,7 @@ using shop::Process;
 
 constexpr int kRegionServers = 2;
 // What a data node's link can do, and the tenth of it that the faulty one is left with.
-constexpr char kLink[] = "800mbit", kFaultyLink[] = "80mbit";
+constexpr char kLink[] = "40mbit", kFaultyLink[] = "4mbit";
 constexpr char kFaultyHost = 'B';
 
 bool Shell(const std::string& command) { return std::system(command.c_str()) == 0; }
@@ -44,8 +45,10 @@ class Launcher {
   explicit Launcher(const UpPlan& plan) : plan_(plan) {}
   ~Launcher() {
     for (Process& client : clients_) shop::StopProcess(client);
-    for (auto process = processes_.rbegin(); process != processes_.rend(); ++process)
-      shop::StopProcess(*process);
+    for (const Process& process : processes_) {
+      if (process.pid > 0) kill(process.pid, SIGTERM);  // all at once
+    }
+    for (Process& process : processes_) shop::StopProcess(process);
   }
 
   int Run() {
@@ -139,7 +142,8 @@ class Launcher {
   }
   // A class for each data node, by the port it answers from; what is in none is not slowed.
   bool SetLinks() {
-    std::string commands = "tc qdisc replace dev lo root handle 1: htb";
+    std::string commands =
+        "tc qdisc del dev lo root 2>/dev/null; tc qdisc add dev lo root handle 1: htb";
     for (const Process& process : processes_) {
       if (process.role.rfind("data-node-", 0) != 0) continue;
       const char host = process.role.back();
@@ -148,7 +152,7 @@ class Launcher {
       commands += " && tc class add dev lo parent 1: classid " + one +
                   " htb rate 10gbit burst 1mb quantum 60000";
       commands += " && tc qdisc add dev lo parent " + one + " tbf rate " +
-                  (faulty ? kFaultyLink : kLink) + " burst 256kb latency 5s";
+                  (faulty ? kFaultyLink : kLink) + " burst 16kb latency 5s";
       commands += " && tc filter add dev lo parent 1: protocol ip prio 1 u32 match ip sport " +
                   process.address.substr(process.address.rfind(':') + 1) + " 0xffff flowid " + one;
     }

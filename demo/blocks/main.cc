@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -116,6 +117,8 @@ int main(int argc, char** argv) {
   wherefore::TracerOptions options;  // the process's connection to whoever asks
   options.endpoint = settings.endpoint;
   options.service_name = settings.kind.empty() ? verb : settings.kind;
-  const wherefore::Tracer tracer(options);
+  wherefore::Tracer tracer(options);
+  // What is asked already is asked of the first request too.
+  if (!settings.endpoint.empty()) tracer.AwaitPolicies(std::chrono::seconds(5));
   return role->second(settings);
 }

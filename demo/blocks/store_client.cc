@@ -23,7 +23,7 @@ StoreClient::StoreClient(const Settings& settings)
   for (int i = 0; i < kHostCount; ++i) {
     const std::string host(1, kHosts[i]);
     data_nodes_[host] =
-        std::make_unique<RpcPeer>("data-node", settings.peers.at("data-node-" + host));
+        std::make_unique<RpcPeer>("data-node-" + host, settings.peers.at("data-node-" + host));
   }
 }
 
