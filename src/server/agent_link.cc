@@ -66,7 +66,7 @@ class HttpAgentLink : public AgentLink {
     give_up_at_ = MonotonicNow() + patience.wait + patience.grace;
     std::string target = "/api/v1/control?service=" + std::string(kService) +
                          "&instance=" + options_.instance +
-                         "&wait_ms=" + std::to_string(patience.wait / kMilli);
+                         "&drained=1&wait_ms=" + std::to_string(patience.wait / kMilli);
     if (!version.empty()) target += "&version=" + version;
     auto headers = Headers();
     std::string nonce;
@@ -137,6 +137,7 @@ class LocalAgentLink : public AgentLink {
     request.query = {{"service", kService},
                      {"instance", instance_},
                      {"version", version},
+                     {"drained", "1"},
                      {"wait_ms", std::to_string(patience.wait / kMilli)}};
     hub_.Wait("default", request, net::HttpResponder([pending](net::HttpResponse response) {
                 const std::lock_guard lock(pending->mutex);

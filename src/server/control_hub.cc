@@ -86,7 +86,7 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
     const auto& told = (*state)->generations;
     const auto taken = version == nullptr ? told.end() : told.find(*version);
     asked_({tenant, service == nullptr ? "" : *service, instance == nullptr ? "" : *instance,
-            taken == told.end() ? 0 : taken->second});
+            taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr});
   }
   if (version == nullptr || *version != (*state)->version || stopping_ ||
       waiting_.size() >= kMostWaiting) {

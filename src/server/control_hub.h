@@ -31,10 +31,12 @@ class ControlHub {
  public:
   // Gives the members behind "version": "policies":[…],…
   using ReadMembers = std::function<Result<std::string>(const std::string& tenant)>;
-  // Somebody asked, having taken over `generation` (0: nothing, or of another run).
+  // Somebody asked, having taken over `generation` (0: nothing, or of another run), and, if `drained`, having reported
+  // everything of queries that are not in it any more.
   struct Asker {
     std::string tenant, service, instance;
     uint64_t generation = 0;
+    bool drained = false;
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (server/agent_link.h).

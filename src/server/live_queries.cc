@@ -11,6 +11,7 @@
 #include "import/decode/base64.h"
 #include "json/json_reader.h"
 #include "lang/common/suggestion.h"
+#include "lang/query/parser.h"
 #include "log/log.h"
 #include "server/query_dataset.h"
 #include "server/query_output.h"
@@ -55,6 +56,29 @@ std::string NoteEvent(const std::string& text) {
   return Event("note", json.Take());
 }
 
+std::string UnknownTracepoint(const std::string& name) {
+  return fmt::format(
+      "tracepoint \"{}\": neither defined nor compiled into any process that told us", name);
+}
+
+std::string NearTracepoint(const std::string& name, const std::vector<std::string>& known) {
+  const std::string meant = DidYouMean(name, known);
+  return meant.empty() ? "wherefore tracepoints list shows those there are" : meant;
+}
+
+// Each at its place in the text; sub-queries too.
+void FindUnknown(const query::Query& query, const std::vector<std::string>& known,
+                 std::vector<Diagnostic>& out) {
+  for (const query::Alias& alias : query.aliases) {
+    if (alias.source.subquery != nullptr) FindUnknown(*alias.source.subquery, known, out);
+    for (const std::string& name : alias.source.tracepoints) {
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        out.push_back(
+            query::At(alias.source.place, UnknownTracepoint(name), NearTracepoint(name, known)));
+    }
+  }
+}
+
 uint64_t Count(JsonValue object, const char* key) {
   return object.Get(key).UintOrText().value_or(0);
 }
@@ -81,6 +105,7 @@ struct LiveQueries::Running {
   std::string end_reason;
   uint64_t end_generation = 0;
   Nanos end_by = 0;
+  Nanos out_everywhere_at = 0;
 
   std::vector<std::shared_ptr<net::HttpBodyStream>> streams;
   Nanos unheard_since;  // no stream
@@ -130,22 +155,23 @@ LiveQueries::~LiveQueries() {
   ticker_.join();
 }
 
-Result<std::shared_ptr<const advice::Program>> LiveQueries::Compile(const std::string& tenant,
-                                                                    const LiveQuerySpec& spec,
-                                                                    uint64_t id) {
-  WF_ASSIGN(auto program, context_.compile(spec, id));
+Result<std::vector<std::string>> LiveQueries::KnownTracepoints(const std::string& tenant) {
   WF_ASSIGN(const auto defined, ReadTracepoints(context_.store, tenant));
   WF_ASSIGN(const auto compiled_in, context_.processes.Tracepoints(tenant));
   std::vector<std::string> known;
   for (const auto& one : defined) known.push_back(one.name);
   for (const auto& one : compiled_in) known.push_back(one.name);
+  return known;
+}
+
+Result<std::shared_ptr<const advice::Program>> LiveQueries::Compile(const std::string& tenant,
+                                                                    const LiveQuerySpec& spec,
+                                                                    uint64_t id) {
+  WF_ASSIGN(auto program, context_.compile(spec, id));
+  WF_ASSIGN(const auto known, KnownTracepoints(tenant));
   for (const std::string& name : TracepointsOf(*program)) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string meant = DidYouMean(name, known);
-    return BadInput(fmt::format("tracepoint \"{}\": neither defined nor compiled into any process "
-                                "that told us",
-                                name),
-                    meant.empty() ? "wherefore tracepoints list shows those there are" : meant);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return BadInput(UnknownTracepoint(name), NearTracepoint(name, known));
   }
   return program;
 }
@@ -234,12 +260,31 @@ Result<std::string> LiveQueries::Start(const std::string& tenant, std::string_vi
 
 Result<std::string> LiveQueries::Check(const std::string& tenant, std::string_view json) {
   WF_ASSIGN(const LiveQuerySpec spec, ReadLiveQuerySpec(json));
-  WF_ASSIGN(const auto program, Compile(tenant, spec, 1));
+  WF_ASSIGN(const auto known, KnownTracepoints(tenant));
+  query::Parsed parsed = query::Parse(spec.text);
+  std::vector<std::string> columns, tracepoints;
+  if (parsed.query != nullptr) {
+    columns = query::ColumnNames(*parsed.query);
+    tracepoints = query::Tracepoints(*parsed.query);
+    FindUnknown(*parsed.query, known, parsed.diagnostics);
+    if (const auto program = context_.compile(spec, 1); !program.ok())
+      parsed.diagnostics.push_back({1, 1, 1, program.error().message, program.error().hint});
+  }
   JsonWriter out;
   out.BeginObject().Key("columns").BeginArray();
-  for (const std::string& column : program->result_columns) out.String(column);
+  for (const std::string& column : columns) out.String(column);
   out.EndArray().Key("tracepoints").BeginArray();
-  for (const std::string& name : TracepointsOf(*program)) out.String(name);
+  for (const std::string& name : tracepoints) out.String(name);
+  out.EndArray().Key("diagnostics").BeginArray();
+  for (const Diagnostic& one : parsed.diagnostics) {
+    out.BeginObject()
+        .Field("line", one.line)
+        .Field("column", one.column)
+        .Field("length", one.length)
+        .Field("message", one.message)
+        .Field("hint", one.hint)
+        .EndObject();
+  }
   out.EndArray().EndObject();
   return out.Take() + "\n";
 }
@@ -346,7 +391,7 @@ Result<std::string> LiveQueries::Remove(const std::string& tenant, const std::st
 }
 
 // From here on no process is told of it. What they have counted since their last report is awaited: until all have said
-// that they took the change over (they report what they have before they say so), or for two intervals.
+// that they reported it; for an interval from when all have taken it out; for some intervals if one says nothing.
 void LiveQueries::EndSoon(const Shared& query, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -598,6 +643,15 @@ Nanos LiveQueries::NextWork() const {
   return to_store_.empty() ? next : 0;
 }
 
+// Whether nothing more is to come of an ending query.
+bool LiveQueries::AllReported(Running& query, Nanos now) {
+  const auto reach = context_.processes.Reached(query.tenant, query.end_generation);
+  if (now >= query.end_by || reach.reported == reach.known) return true;
+  if (reach.reached < reach.known) return false;
+  if (query.out_everywhere_at == 0) query.out_everywhere_at = now;
+  return now - query.out_everywhere_at >= std::max(kSecond, query.spec.interval);
+}
+
 void LiveQueries::Tick() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -619,8 +673,7 @@ void LiveQueries::Tick() {
         to_keep.push_back(query);
       }
       if (query->state == Running::State::kEnding && query->end_generation != 0) {
-        const auto reach = context_.processes.Reached(query->tenant, query->end_generation);
-        if (now >= query->end_by || reach.reached == reach.known) {
+        if (AllReported(*query, now)) {
           Finish(*query, now);
           ended_[at->first] = now;
           at = running_.erase(at);

@@ -51,7 +51,7 @@ class LiveQueries {
 
   // The new query as List shows it; `json` as ReadLiveQuerySpec takes it.
   Result<std::string> Start(const std::string& tenant, std::string_view json);
-  // Whether Start would take it: {"columns","tracepoints"}.
+  // Whether Start would take it: {"columns","tracepoints","diagnostics":[{"line","column","length","message","hint"}]}.
   Result<std::string> Check(const std::string& tenant, std::string_view json);
   std::string List(const std::string& tenant);  // {"queries":[…]}
   Result<std::string> Show(const std::string& tenant, const std::string& id);
@@ -85,6 +85,7 @@ class LiveQueries {
   Nanos NextWork() const;
   void Advance(Running& query, Nanos now);
   void Tell(Running& query, const ClosedInterval& interval);
+  bool AllReported(Running& query, Nanos now);
   void Finish(Running& query, Nanos now);
   Shared Find(const std::string& tenant, const std::string& id) const;
   void Write(const Running& query, JsonWriter& json);
@@ -98,6 +99,7 @@ class LiveQueries {
 
   Result<std::shared_ptr<const advice::Program>> Compile(const std::string& tenant,
                                                          const LiveQuerySpec& spec, uint64_t id);
+  Result<std::vector<std::string>> KnownTracepoints(const std::string& tenant);
 
   const LiveQueriesContext context_;
   mutable std::mutex mutex_;

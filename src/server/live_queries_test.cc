@@ -86,9 +86,25 @@ TEST_F(LiveQueriesTest, AnUnknownTracepointIsAnErrorThatNamesNearOnes) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::kBadInput);
   EXPECT_NE(started.error().hint.find("Work"), std::string::npos) << started.error().hint;
-  EXPECT_FALSE(queries_->Check("default", R"({"query":"From x In Wrok Select COUNT"})").ok());
+}
+
+TEST_F(LiveQueriesTest, ACheckTellsThePlaceOfEachFault) {
+  HaveTracepoint("Work");
   EXPECT_EQ(*queries_->Check("default", R"({"query":"From x In Work Select COUNT"})"),
-            "{\"columns\":[\"COUNT\"],\"tracepoints\":[\"Work\"]}\n");
+            "{\"columns\":[\"COUNT\"],\"tracepoints\":[\"Work\"],\"diagnostics\":[]}\n");
+  const auto unknown = queries_->Check(
+      "default", R"({"query":"From x In Work\nJoin y In First(Wrok) On y -> x Select COUNT"})");
+  ASSERT_TRUE(unknown.ok());
+  JsonParser parser;
+  const JsonValue json = *parser.Parse(*unknown);
+  ASSERT_EQ(json.Get("diagnostics").size(), 1u) << *unknown;
+  for (const JsonValue one : json.Get("diagnostics").Elements()) {
+    EXPECT_EQ(*one.Get("line").Int(), 2);
+    EXPECT_EQ(one.Get("hint").String(), "did you mean Work?");
+  }
+  EXPECT_NE(queries_->Check("default", R"({"query":"From x In"})")->find("\"line\":1"),
+            std::string::npos);
+  EXPECT_FALSE(queries_->Check("default", "{}").ok());
 }
 
 TEST_F(LiveQueriesTest, BadRequestsSayWhatIsWrong) {
@@ -100,7 +116,7 @@ TEST_F(LiveQueriesTest, BadRequestsSayWhatIsWrong) {
            {R"({"query":"From x In Work Select COUNT","colour":1})", "colour"},
            {R"({"query":"From x In Work Select COUNT","interval_ms":1})", "interval_ms"},
            {R"({"query":"From x In Work Select COUNT","standing":true,"total":true})", "total"},
-           {R"({"query":"From x In Work Select Nope(1)"})", "Nope"},
+           {R"x({"query":"From x In Work Select Nope(1)"})x", "Nope"},
            {R"({"query":"From x In Work Select COUNT","dataset":"calls"})", "calls"},
            {R"({"query":"From x In Work Select COUNT","dataset":"a b"})", "a b"},
        }) {
@@ -150,13 +166,14 @@ TEST_F(LiveQueriesTest, AnEndedQueryWaitsForThoseWhoHaveNotTakenItOver) {
       Start(R"({"query":")" + std::string(kByHost) + R"(","interval_ms":60000,"total":true})");
   const auto program = ProgramOf(id, kByHost);
   const auto stream = queries_->Listen("default", id, {});
-  processes_->Asked("default", {"p1", "s", "", 0}, generation_);
+  const auto rest = ProcessRegistry::Rest::kReported;
+  processes_->Asked("default", {"p1", "s", "", 0}, generation_, rest);
   ASSERT_TRUE(queries_->Remove("default", id).ok());
   // p1 has not asked again: what it still has comes now.
   ASSERT_TRUE(
       queries_->Report("default", ReportJson("p1", id, Now(), Partial(*program, "a", 3), 3)).ok());
   EXPECT_TRUE(queries_->Show("default", id).ok());
-  processes_->Asked("default", {"p1", "s", "", 0}, generation_);
+  processes_->Asked("default", {"p1", "s", "", 0}, generation_, rest);
   EXPECT_NE(ReadUntil(**stream, "event: end").find("\"rows\":[[\"a\",3]]"), std::string::npos);
 }
 

@@ -43,8 +43,8 @@ void ProcessRegistry::Forget(Tenant& tenant) {
     at = at->second.seen < before ? tenant.processes.erase(at) : std::next(at);
 }
 
-void ProcessRegistry::Asked(const std::string& tenant, const Process& process,
-                            uint64_t generation) {
+void ProcessRegistry::Asked(const std::string& tenant, const Process& process, uint64_t generation,
+                            Rest rest) {
   if (process.instance.empty()) return;
   const std::lock_guard lock(mutex_);
   Tenant& of = tenants_[tenant];
@@ -55,6 +55,7 @@ void ProcessRegistry::Asked(const std::string& tenant, const Process& process,
   known.process.service = process.service;
   known.seen = MonotonicNow();
   known.generation = generation;
+  known.rest = rest;
   known.asks = true;
 }
 
@@ -108,7 +109,9 @@ ProcessRegistry::Reach ProcessRegistry::Reached(const std::string& tenant, uint6
   for (const auto& [instance, known] : of.processes) {
     if (!known.asks) continue;
     ++reach.known;
-    reach.reached += known.generation >= generation;
+    const bool reached = known.generation >= generation;
+    reach.reached += reached;
+    reach.reported += reached && known.rest == Rest::kReported;
   }
   return reach;
 }

@@ -37,8 +37,10 @@ class ProcessRegistry {
     std::string instance, service, host;
     int64_t pid = 0;
   };
+  // Whether it has reported what it had of queries that went with the generation it took over.
+  enum class Rest : uint8_t { kReported, kMayCome };
   // It asked for news of the control connection, having taken over `generation` (0: nothing of ours yet).
-  void Asked(const std::string& tenant, const Process& process, uint64_t generation);
+  void Asked(const std::string& tenant, const Process& process, uint64_t generation, Rest rest);
   // It told its compiled-in tracepoints, which replace what it told before.
   Status Told(const std::string& tenant, const Process& process,
               std::vector<CompiledTracepoint> tracepoints);
@@ -47,6 +49,7 @@ class ProcessRegistry {
   // How many that asked within kForgetAfter have taken over at least `generation`; and how many there are.
   struct Reach {
     int64_t reached = 0, known = 0;
+    int64_t reported = 0;  // of `reached`: have reported the rest, too
   };
   Reach Reached(const std::string& tenant, uint64_t generation);
 
@@ -55,6 +58,7 @@ class ProcessRegistry {
     Process process;
     Nanos seen = 0;
     uint64_t generation = 0;
+    Rest rest = Rest::kMayCome;
     bool asks = false;  // on the control connection, not only by reports
     std::set<std::string> tracepoints;
   };

@@ -4,9 +4,9 @@
 
 #include "base/ids.h"
 #include "json/json_writer.h"
+#include "lang/query/rows_json.h"
 #include "model/dataset_table.h"
 #include "pipeline/dataset_catalog.h"
-#include "lang/query/rows_json.h"
 
 namespace wf {
 namespace {

@@ -120,7 +120,9 @@ Status Server::StartControl() {
                ",\"tracepoints\":" + tracepoints;
       },
       [this](const ControlHub::Asker& asker) {
-        processes_->Asked(asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation);
+        processes_->Asked(
+            asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
+            asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome);
       },
       token_, counters_);
   return live_->Load("default");

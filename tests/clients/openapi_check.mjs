@@ -119,8 +119,11 @@ await check('openapi: a tracepoint is defined, a query asks for it, and both go'
   const request = JSON.stringify({ query: 'From x In openapi Select COUNT', standing: true, name: 'openapi', dataset: 'openapi_rows' });
   await change('POST', '/api/v1/queries', '/api/v1/queries', 403, request, false);
   await change('POST', '/api/v1/queries', '/api/v1/queries', 400, '{"query":"From"}');
-  await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 200, request, false);
-  await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 400, '{"query":"From x In nowhere Select COUNT"}', false);
+  const good = await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 200, request, false);
+  assert.deepEqual(good.diagnostics, []);
+  const faulty = await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 200, '{"query":"From x In nowhere Select COUNT"}', false);
+  assert.equal(faulty.diagnostics.length, 1);
+  await change('POST', '/api/v1/queries/check', '/api/v1/queries/check', 400, '{}', false);
   const query = await change('POST', '/api/v1/queries', '/api/v1/queries', 200, request);
   await change('GET', '/api/v1/queries', '/api/v1/queries', 200);
   await change('GET', '/api/v1/queries/{query}', `/api/v1/queries/${query.id}`, 200);
