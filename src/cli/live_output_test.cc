@@ -26,11 +26,11 @@ TEST(LiveOutput, TablesSayWhatWasLost) {
                             R"("rows":[],"lost":0})")
                   .ok());
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "00:00:01.000 UTC, 1 s; 7 tuples LOST\n"
+            "00:00:01.000 UTC, 1.00 s; 7 tuples LOST\n"
             "host  COUNT\n"
             "a         3\n"
             "–       2.5\n"
-            "00:00:02.000 UTC, 1 s: nothing\n");
+            "00:00:02.000 UTC, 1.00 s: nothing\n");
 }
 
 TEST(LiveOutput, LinesOfJsonAreWhatTheServerSaid) {

@@ -23,6 +23,8 @@ namespace {
 
 // Without anything woven the server may answer when it likes.
 constexpr Nanos kQuietWait = 20 * kSecond;
+// A server on a busy machine is not lost because it takes so long.
+constexpr Nanos kShortestGrace = kSecond;
 constexpr Nanos kPause = 500 * kMilli;      // after a failure
 constexpr Nanos kPollEvery = 20 * kMilli;   // what programs sent, while they are woven
 constexpr Nanos kWeaveAgain = 2 * kSecond;  // after weaving failed
@@ -210,7 +212,8 @@ void Agent::AskLoop() {
     const Nanos interval = ShortestInterval();
     const AgentLink::Patience patience =
         interval == 0 ? AgentLink::Patience{kQuietWait, kQuietWait}
-                      : AgentLink::Patience{std::min(interval / 2, kQuietWait), 2 * interval};
+                      : AgentLink::Patience{std::min(interval / 2, kQuietWait),
+                                            std::max(interval * 3 / 2, kShortestGrace)};
     auto answer = link_->Ask(version, patience);
     {
       const std::lock_guard lock(mutex_);

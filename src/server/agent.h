@@ -5,8 +5,8 @@
 // change over only when the other has done so and has reported what removed queries still had; so the server knows
 // when a query's last results are in.
 //
-// The server is asked twice an interval while anything is woven. When it has not answered for two intervals everything
-// is taken out; probes go with this process at the latest.
+// The server is asked twice an interval while anything is woven. When it has not answered for two intervals (but at least
+// a second) everything is taken out; probes go with this process at the latest.
 //
 // Thread safety: Start and Stop from one thread.
 #pragma once

@@ -132,9 +132,9 @@ struct LiveQueries::Running {
     if (spec.total) total.emplace(*program, QueryIntervals::kMostRows);
   }
 
-  // Removed within 3 intervals of losing the last listener: two here, the third for the processes to be told.
+  // Removed within 3 intervals of losing the last listener: half of it here, the rest for the processes to be told.
   Nanos patience() const {
-    return was_heard ? 2 * spec.interval : std::max(2 * spec.interval, kFirstListen);
+    return was_heard ? spec.interval * 3 / 2 : std::max(2 * spec.interval, kFirstListen);
   }
   bool unheard(Nanos now) const {
     return !spec.standing && streams.empty() && now - unheard_since >= patience();

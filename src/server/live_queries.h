@@ -5,8 +5,8 @@
 //   ticker → closed intervals become events on every stream of the query (server-sent events), and rows of a dataset
 //   Remove, or a client lost → no process is told any more; what they still had is awaited; streams end
 //
-// A standing query is kept in the store and runs until it is removed. Any other lives as long as somebody listens: two
-// intervals after the last listener left it is taken out.
+// A standing query is kept in the store and runs until it is removed. Any other lives as long as somebody listens: one
+// and a half intervals after the last listener left it is taken out.
 //
 // Thread safety: all calls, from any thread. `changed` is called with nothing locked.
 #pragma once
