@@ -173,7 +173,7 @@ def counts_exactly():
         define(server)
         live = Live(server, BY_WHO, "--interval", "200ms")
         check("it is woven", woven(server, target), lambda: queries(server))
-        target.do("add 4 250000")
+        target.do("add 4 25000")
         objects = live.end()
         counted = {}
         for one in objects:
@@ -181,8 +181,8 @@ def counts_exactly():
                 counted.setdefault(who, [0, 0])
                 counted[who][0] += count
                 counted[who][1] += delta
-        half = 250000 // 2
-        equal("a million calls over all intervals", counted,
+        half = 25000 // 2
+        equal("a hundred thousand calls over all intervals", counted,
               {"alice": [4 * half, 4 * half * (half - 1)], "bob": [4 * half, 4 * half * half]})
         equal("nothing was lost", sum(o["lost"] for o in objects), 0)
         equal("Ctrl-C is no error", live.process.returncode, 0)
@@ -316,6 +316,73 @@ def an_agent_beside():
         equal("nor one elsewhere without token", (remote.code, remote.error["code"]), (3, "denied"))
 
 
+LINKED = os.path.join(HERE, "linked-target")
+
+
+class Linked:
+    """A process that is linked with libwherefore."""
+
+    def __init__(self, server, name):
+        self.process = subprocess.Popen([LINKED, name, server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment())
+        self.process.stdout.readline()
+
+    do = Target.do
+    __enter__ = Target.__enter__
+    __exit__ = Target.__exit__
+
+
+def build_linked():
+    library = os.path.join(os.environ["WHEREFORE_BUILD"], "lib/libwherefore.a")
+    subprocess.run(["c++", "-std=c++17", "-O2", "-I", os.path.join(SOURCE, "include"), "-o", LINKED,
+                    os.path.join(SOURCE, "tests/system/query_linked_target.cc"), library, "-lpthread"], check=True)
+
+
+def linked_processes():
+    build_linked()
+    with Server(None, "--no-agent") as server, Linked(server, "one") as one, Linked(server, "two") as two:
+        names = wait_for(lambda: sorted(t["name"] for t in server.get("/api/v1/tracepoints").json["compiled_in"]
+                                        if t["processes"] == 2) == ["Count", "Enter", "Step"], 30)
+        check("processes tell what is compiled into them", names, lambda: server.get("/api/v1/tracepoints").json)
+        live = Live(server, "From c In Count GroupBy c.procName Select c.procName, COUNT, SUM(c.n)", "--interval", "200ms")
+        joined = Live(server, "From s In Step Join e In First(Enter) On e -> s GroupBy e.kind Select e.kind, COUNT, "
+                              "SUM(s.n)", "--total")
+        wait_for(lambda: len(queries(server)) == 2)
+        check("both processes have both queries", woven(server), lambda: queries(server))
+        one.do("count 1000000")
+        two.do("count 1000")
+        one.do("requests 100")
+        two.do("requests 50")
+        objects = live.end()
+        counted = {}
+        for row in (row for o in objects for row in o["rows"]):
+            counted[row[0]] = [a + b for a, b in zip(counted.get(row[0], [0, 0]), row[1:])]
+        equal("a million hits over all intervals", counted,
+              {"one": [1000000, 1000000 * 999999 // 2], "two": [1000, 1000 * 999 // 2]})
+        equal("joined by what happened before", [a["rows"] for a in joined.end()],
+              [[["even", 225, 450], ["odd", 225, 450]]])
+        check("both are gone", wait_for(lambda: queries(server) == []))
+        counting = Live(server, "From s In Step Join e In Enter On e -> s Select e.kind", "--count-first", "60s")
+        wait_for(lambda: queries(server))
+        woven(server)
+        one.do("requests 10")
+        answers = counting.end()
+        equal("--count-first tells what requests would carry",
+              [dict(zip(a["columns"], a["rows"][0]))["tuples_max"] for a in answers if a["rows"]] or counting.err, [1])
+        # The server goes: what is woven goes with it, and a new one finds the same.
+        standing_query = must(cli("query", "From c In Count Select COUNT", "--standing", "--interval", "200ms",
+                                  store=server.store)).json["id"]
+        woven(server)
+        address = server.facts()["http"]
+        server.kill()
+        with Server(server.store, "--no-agent", "--http", address) as again:
+            found = wait_for(lambda: woven(again) and queries(again)[0]["processes"]["known"] == 2, 30)
+            check("processes find a server that comes back", found, lambda: queries(again))
+            one.do("count 100")
+            check("and report to it", wait_for(lambda: again.get("/api/v1/queries/" + standing_query).json["cost"]["hits"]
+                                               >= 100, 30), lambda: queries(again))
+
+
 def probes(target):
     """Breakpoints in the target's code: bytes that differ from the file's."""
     different = 0
@@ -361,4 +428,4 @@ if may_weave():
 else:
     print("skip live queries of woven processes # no BPF here", flush=True)
     woven_parts = []
-run(tracepoints, who_may, wrong_queries, intervals_without_agent, a_stopping_server, *woven_parts)
+run(tracepoints, who_may, wrong_queries, intervals_without_agent, a_stopping_server, linked_processes, *woven_parts)
