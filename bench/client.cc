@@ -14,6 +14,7 @@
 
 #include "client/tick_clock.h"
 #include "wherefore/instrument.h"
+#include "wherefore/tracepoint.h"
 #include "wherefore/tracer.h"
 
 namespace {
@@ -26,6 +27,7 @@ constexpr int kBurst =
 constexpr int kSites = 100'000'000;
 constexpr double kEventLimitNs = 100;
 constexpr double kSiteLimitNs = 2;
+constexpr double kTracepointLimitNs = 1;
 
 int failed = 0;
 
@@ -88,8 +90,8 @@ double LoopNs(Body body) {
 }
 
 template <typename Body>
-void MeasureSite(const char* what, double empty_ns, Body body) {
-  Report(what, std::max(0.0, LoopNs(body) - empty_ns), kSiteLimitNs);
+void MeasureSite(const char* what, double empty_ns, Body body, double limit = kSiteLimitNs) {
+  Report(what, std::max(0.0, LoopNs(body) - empty_ns), limit);
 }
 
 TracerOptions Unreceived() {
@@ -152,6 +154,18 @@ int main() {
     Block entered(tracer, "entered", BlockKind::kServer);
     std::printf("a site in a request that is not sampled\n");
     Sites(tracer, empty);
+  }
+  {
+    Tracer tracer(Unreceived());
+    std::printf("a tracepoint that no query asks for\n");
+    int64_t delta = 0;
+    MeasureSite(
+        "  WHEREFORE_TRACEPOINT", empty,
+        [&] {
+          ++delta;
+          WHEREFORE_TRACEPOINT("bench.work", {"delta", delta}, {"name", "work"});
+        },
+        kTracepointLimitNs);
   }
   if (failed != 0) std::printf("%d above their limit\n", failed);
   return failed == 0 ? 0 : 1;
