@@ -2,6 +2,7 @@
 //   wherefore trace ID
 #include <wherefore/instrument.h>
 #include <wherefore/rpc.h>
+#include <wherefore/tracepoint.h>
 #include <wherefore/tracer.h>
 
 #include <atomic>
@@ -66,7 +67,7 @@ class Packing {
 };
 
 // The other end of a call; in life, another process.
-std::string ServeStock(Tracer& tracer, const RpcHeaders& headers) {
+RpcHeaders ServeStock(Tracer& tracer, const RpcHeaders& headers) {
   std::string traceparent, tracestate, baggage;
   for (const auto& [name, value] : headers) {
     if (name == "traceparent") traceparent = value;
@@ -77,7 +78,8 @@ std::string ServeStock(Tracer& tracer, const RpcHeaders& headers) {
                      *RequestContext::FromHeaders(traceparent, tracestate, baggage));
   std::this_thread::sleep_for(milliseconds(2));
   label("user", *RequestContext::Current().BaggageEntry("user"));
-  return handler.Respond();
+  WHEREFORE_TRACEPOINT("stock.looked_up", {"items", 3}, {"warehouse", "north"});
+  return handler.ResponseHeaders();
 }
 
 std::mutex shelf;
@@ -99,10 +101,19 @@ void Checkout(Tracer& tracer, Packing& packing) {
   {  // a call
     RpcCall call(tracer, "get stock");
     const RpcHeaders headers = call.Send();
-    std::string response;
+    RpcHeaders response;
     std::thread other([&] { response = ServeStock(tracer, headers); });
     other.join();
-    call.Received(response);
+    std::string traceresponse, baggage;
+    for (const auto& [name, value] : response)
+      (name == "baggage" ? baggage : traceresponse) = value;
+    call.Received(traceresponse, baggage);
+  }
+  {  // work on somebody else's thread, and we wait for it: what queries pack there is seen from here on
+    Branch branch;
+    std::thread pool(branch.Bind([] { inform("prices compared"); }));
+    pool.join();
+    branch.Join();
   }
   {  // two threads at one lock
     TracedThread rival("restock", [] {

@@ -362,7 +362,8 @@ struct Elsewhere {
   std::thread& thread;
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) {
-    thread = std::thread([handle] { handle.resume(); });
+    std::thread& place = thread;  // the awaiter is gone as soon as somebody resumes
+    place = std::thread([handle] { handle.resume(); });
   }
   void await_resume() const {}
 };

@@ -15,6 +15,9 @@ using std::chrono::milliseconds;
 // Longer than the server keeps us waiting (20 s), so that only a dead connection runs into it.
 constexpr milliseconds kAnswerWithin{40'000};
 constexpr milliseconds kShortestWait{100};
+// A server that is only slow is not lost; and with the usual interval of a second, one that is has been found out in
+// time to take its queries out within three.
+constexpr milliseconds kGrace{1'500};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{5'000};
 // A receiver that is no wherefore server says 404; it will hardly become one.
@@ -93,7 +96,7 @@ void ControlClient::Ask(milliseconds& pause) {
     const milliseconds wait =
         std::clamp(milliseconds(interval_ns / 1'000'000), kShortestWait, kAnswerWithin / 2);
     request.path += "&wait_ms=" + std::to_string(wait.count());
-    within = std::min(kAnswerWithin, 2 * wait);
+    within = wait + kGrace;
   }
   request.headers = {{"User-Agent", "libwherefore"}};
   if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);

@@ -149,7 +149,7 @@ TEST(QueryAgent, CountsAreExactOverAllIntervals) {
   constexpr int kThreads = 4, kHits = 250'000;
   TestQueryServer server;
   const Program program = Sums();
-  server.SetQueries({program});
+  server.SetQueries({program}, {100});
   const auto tracer = TracerOf(server);
   ASSERT_TRUE(Eventually([] { return Woven("test.work"); }));
   std::vector<std::thread> threads;
@@ -160,9 +160,9 @@ TEST(QueryAgent, CountsAreExactOverAllIntervals) {
   }
   for (std::thread& thread : threads) thread.join();
   server.SetQueries({});
-  ASSERT_TRUE(Eventually([&] { return server.TotalOf(program, 50).hits >= kThreads * kHits; }))
-      << server.TotalOf(program, 50).hits;
-  const auto total = server.TotalOf(program, 50);
+  ASSERT_TRUE(Eventually([&] { return server.TotalOf(program, 100).hits >= kThreads * kHits; }))
+      << server.TotalOf(program, 100).hits;
+  const auto total = server.TotalOf(program, 100);
   EXPECT_TRUE(total.sound);
   EXPECT_EQ(total.hits, static_cast<uint64_t>(kThreads * kHits));
   EXPECT_EQ(total.tuples, total.hits);
