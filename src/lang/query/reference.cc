@@ -55,7 +55,10 @@ class Evaluator {
 
  private:
   // ---- what happened before an event (rule 3)
+  // Valid until the next call.
   const std::vector<bool>& Before(uint32_t event) {
+    constexpr size_t kKeptBits = size_t{1} << 30;  // 128 MB; a request may have 100,000 events
+    if (before_.size() * request_.events.size() > kKeptBits) before_.clear();
     auto [entry, fresh] = before_.emplace(event, std::vector<bool>());
     std::vector<bool>& seen = entry->second;
     if (!fresh) return seen;
