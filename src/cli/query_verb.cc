@@ -110,7 +110,6 @@ Verb AddQuery(CLI::App& root) {
   AddLocalQueryFlags(app, flags->local);
   verb.run = [flags, common = verb.common]() -> Status {
     if (flags->explain || !flags->events.empty() || flags->stored) {
-      if (flags->query.empty()) return BadInput("query: there is no query", "give its text");
       if (flags->explain) return ExplainQuery(*flags, *common);
       return flags->stored ? QueryStored(*flags, *common) : QueryEvents(*flags, *common);
     }
