@@ -24,9 +24,13 @@
 #include <vector>
 
 #include "advice/results.h"
+#include "client/json_text.h"
+#include "client/query_agent.h"
+#include "import/decode/base64.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 #include "weaver/weaver.h"
+#include "wherefore/tracepoint.h"
 
 extern "C" {
 // Saves a register first, as most functions that call others do: the kernel does that instruction itself.
@@ -209,6 +213,40 @@ class Bpftrace {
   pid_t pid_ = 0;
 };
 
+// A tracepoint that is compiled in, in this process: ns a pass, above an empty loop.
+double CompiledIn(int64_t passes) {
+  const auto loop = [&](auto&& body) {
+    const double begin = ThreadNanos();
+    for (int64_t i = 0; i < passes; ++i) {
+      asm volatile("" : "+r"(i)::"memory");
+      body(i);
+    }
+    return (ThreadNanos() - begin) / static_cast<double>(passes);
+  };
+  const double empty = loop([](int64_t) {});
+  return loop([](int64_t i) { WHEREFORE_TRACEPOINT("bench.compiled_in", {"n", i}); }) - empty;
+}
+
+// The same while a query counts it. The reports go nowhere.
+double CompiledInWoven(int64_t passes) {
+  using namespace wherefore::client;
+  QueryAgentOptions options;
+  options.endpoint = *HttpUrl::Parse("http://127.0.0.1:1/");
+  options.service = options.instance = "bench";
+  const auto agent = QueryAgent::Start(options);
+  advice::Program program = Compile("From e In bench.compiled_in Select COUNT");
+  program.query = 1;
+  const auto answer = ParseJson(fmt::format(
+      R"({{"queries":[{{"id":"0000000000000001","program":"{}","interval_ms":1000,"max_tuples":256,)"
+      R"("max_bytes":3000}}]}})",
+      Base64Encode(advice::Encode(program))));
+  if (agent == nullptr || !answer) std::exit(1);
+  agent->Install(*answer);
+  const double ns = CompiledIn(passes);
+  agent->Stop(std::chrono::milliseconds(100));
+  return ns;
+}
+
 struct Way {
   std::string name;
   std::function<double()> run;  // ns a call; below 0: not here
@@ -280,6 +318,14 @@ int main(int argc, char** argv) {
       fmt::print("  {} / {}: {:.2f}\n", ways[a].name, ways[b].name, ratio);
     }
   }
+  constexpr int64_t kPasses = 20'000'000;
+  std::vector<double> off, on;
+  for (int round = 0; round < rounds; ++round) {
+    off.push_back(CompiledIn(kPasses));
+    on.push_back(CompiledInWoven(kPasses / 20));
+  }
+  fmt::print("compiled in\n  off                  {:8.2f} ns a pass; limit 1\n", Median(off));
+  fmt::print("  COUNT                {:8.1f} ns a pass\n", Median(on));
   fmt::print(
       "weave {:.0f} ms, unweave {:.0f} ms (median of {}); worst {:.0f} and {:.0f} ms; limit 100\n",
       Median(weave_ms), Median(unweave_ms), weave_ms.size(),

@@ -1,6 +1,9 @@
 #include "weaver/program_frame.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
+#include <variant>
 
 #include "bpf/ring_submit.h"
 #include "weaver/event_program.h"
@@ -40,8 +43,22 @@ void ProgramFrame::Count(Counter counter) {
   a_.AtomicAdd(R::r1, 0, R::r2);
 }
 
+bool ProgramFrame::anonymous() const {
+  if (spec_.groups == nullptr || spec_.calls != nullptr || spec_.filter || spec_.names)
+    return false;
+  const auto* observe = std::get_if<advice::Observe>(&spec_.advice->steps.front());
+  return observe == nullptr || std::find(observe->variables.begin(), observe->variables.end(),
+                                         "procId") == observe->variables.end();
+}
+
 void ProgramFrame::Begin() {
   a_.Move(kRegisters, R::r1);
+  if (anonymous()) {
+    a_.Store(W::k8, R::r10, kThreadAt, 0);
+    a_.Store(W::k8, R::r10, kProcessAt, 0);
+    a_.Store(W::k8, R::r10, kKindAt, static_cast<int32_t>(RecordKind::kEvent));
+    return;
+  }
   a_.Call(BPF_FUNC_get_current_pid_tgid);  // the process above, the thread below
   a_.Move(R::r8, R::r0);
   a_.Math(M::kShiftRight, R::r8, 32);

@@ -54,6 +54,7 @@ class ProgramFrame {
 
  private:
   bool in_ring() const;
+  bool anonymous() const;  // nobody asks who it is: the kernel need not find out
   void RememberName();
 
   BpfAssembler& a_;

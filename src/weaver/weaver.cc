@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "weaver/constant_pages.h"
 #include "weaver/locator.h"
 #include "weaver/process_facts.h"
 #include "weaver/woven_query.h"
@@ -57,6 +58,7 @@ class Weaving : public Woven {
           return NotFound(fmt::format("process {}: there is none, or it is not ours to see", pid),
                           "ps lists processes; those of others need root or CAP_SYS_PTRACE");
         }
+        TouchConstants(pid);
         WF_TRY(WeaveProcess(pid));
       }
     } else {
@@ -155,6 +157,7 @@ class Weaving : public Woven {
         if (!Matches(definitions_[i], executable)) continue;
         const auto file = IdentityOf(fmt::format("/proc/{}/exe", pid));
         if (!file) continue;
+        if (touched_.insert(pid).second) TouchConstants(pid);
         const pid_t whose = HasLibrary(definitions_[i]) ? pid : 0;
         if (!looked_at_.emplace(i, *file, whose).second) continue;
         LocateTarget where;
@@ -165,6 +168,7 @@ class Weaving : public Woven {
     std::erase_if(looked_at_, [&](const auto& entry) {
       return std::get<2>(entry) != 0 && alive.count(std::get<2>(entry)) == 0;
     });
+    std::erase_if(touched_, [&](pid_t pid) { return alive.count(pid) == 0; });
     return {};
   }
 
@@ -229,6 +233,7 @@ class Weaving : public Woven {
   std::set<std::string> found_;  // tracepoints that are somewhere
   std::map<std::string, Error> missing_;
   std::set<std::tuple<size_t, FileIdentity, pid_t>> looked_at_;
+  std::set<pid_t> touched_;
   std::vector<std::string> notes_;
   bool unwoven_ = false;
 };

@@ -29,8 +29,18 @@ namespace wf::weaver {
 namespace {
 
 // Through a pointer that the compiler knows nothing about: it would make copies of the function for known arguments.
-const char* const kTexts = "beta";
-void (*volatile const call)(int64_t, int64_t, const char*) = &wf_test_call;
+void (*volatile const called)(int64_t, int64_t, const char*) = &wf_test_call;
+
+const char* const kUnreadable = reinterpret_cast<const char*>(16);
+
+void Call(int64_t a, int64_t b, const char* text) {
+  // Programs cannot wait for a page that was never touched.
+  if (text != nullptr && text != kUnreadable) {
+    for (volatile const char* at = text; *at != 0; ++at) {
+    }
+  }
+  called(a, b, text);
+}
 
 using advice::AggregateKind;
 using advice::Expression;
@@ -65,9 +75,6 @@ class Child {
     pid_ = fork();
     if (pid_ == 0) {
       while (shared_->go == 0) usleep(1000);
-      // Programs cannot wait for a page that was never touched; texts of this program are all in a few.
-      for (volatile const char* at = kTexts; *at != 0; ++at) {
-      }
       body();
       shared_->done = 1;
       while (true) pause();
@@ -120,7 +127,7 @@ Expression Infix(Expression left, Op op, const Expression& right) {
   left.code.push_back({op, 0});
   return left;
 }
-Expression Call(Op op, Expression of) {
+Expression Apply(Op op, Expression of) {
   of.code.push_back({op, 0});
   return of;
 }
@@ -217,7 +224,7 @@ TEST(WovenQuery, CountsExactlyAMillionCallsOfSeveralThreads) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([] {
-        for (int i = 0; i < kCalls; ++i) call(i, 0, nullptr);
+        for (int i = 0; i < kCalls; ++i) Call(i, 0, nullptr);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -237,11 +244,11 @@ TEST(WovenQuery, AggregatesByGroup) {
         AggregateKind::kAverage, AggregateKind::kHistogram})
     query.aggregates.emplace_back(kind, kA);
   RUN_OR_SKIP(answer, ProgramOf(query), [] {
-    for (int64_t i = -3; i <= 5; ++i) call(i * 1'000'000'007, i & 1, "x");
-    call(0, 7, "x");
-    call(INT64_MAX, 8, "x");
-    call(INT64_MAX, 8, "x");
-    call(INT64_MIN, 9, "x");
+    for (int64_t i = -3; i <= 5; ++i) Call(i * 1'000'000'007, i & 1, "x");
+    Call(0, 7, "x");
+    Call(INT64_MAX, 8, "x");
+    Call(INT64_MAX, 8, "x");
+    Call(INT64_MIN, 9, "x");
   });
   ASSERT_EQ(answer.rows.size(), 5u);
   constexpr int64_t kUnit = 1'000'000'007;
@@ -272,13 +279,13 @@ TEST(WovenQuery, StringsAreKeysAndAreCut) {
   RUN_OR_SKIP(answer, ProgramOf(query), [] {
     const std::string exact(64, 'e'), longer(65, 'l'), much(300, 'm');
     for (int i = 0; i < 3; ++i) {
-      call(1, 1, "one");
-      call(1, 1, "");
-      call(1, 1, exact.c_str());
-      call(1, 1, longer.c_str());
-      call(1, 1, much.c_str());
-      call(1, 1, nullptr);
-      call(1, 1, reinterpret_cast<const char*>(16));
+      Call(1, 1, "one");
+      Call(1, 1, "");
+      Call(1, 1, exact.c_str());
+      Call(1, 1, longer.c_str());
+      Call(1, 1, much.c_str());
+      Call(1, 1, nullptr);
+      Call(1, 1, kUnreadable);
     }
   });
   ASSERT_EQ(answer.rows.size(), 6u);
@@ -302,9 +309,9 @@ TEST(WovenQuery, StringsMayBeLonger) {
       answer, ProgramOf(query),
       [] {
         const std::string exact(256, 'e'), much(300, 'm');
-        call(1, 1, exact.c_str());
-        call(1, 1, much.c_str());
-        call(1, 1, "short");
+        Call(1, 1, exact.c_str());
+        Call(1, 1, much.c_str());
+        Call(1, 1, "short");
       },
       options);
   ASSERT_EQ(answer.rows.size(), 3u);
@@ -322,7 +329,7 @@ TEST(WovenQuery, FiltersAndArithmeticAreThoseOfTheInterpreter) {
       Infix(kA, Op::kSubtract, kB),
       Infix(kA, Op::kMultiply, kB),
       Infix(Infix(kA, Op::kMultiply, kB), Op::kAdd, Number(3)),
-      Call(Op::kNegate, kA),
+      Apply(Op::kNegate, kA),
       Infix(kA, Op::kBucket, Number(10)),
       Infix(kA, Op::kDivide, kB),
       Infix(kA, Op::kLess, kB),
@@ -339,16 +346,16 @@ TEST(WovenQuery, FiltersAndArithmeticAreThoseOfTheInterpreter) {
       Infix(kText, Op::kStartsWith, Text("alphabet")),
       Infix(kText, Op::kStartsWith, Text("be")),
       Infix(kText, Op::kContains, Text("et")),
-      Call(Op::kLength, kText),
-      Call(Op::kHas, kText),
-      Call(Op::kHas, kA),
-      Call(Op::kNot, Infix(kA, Op::kLess, kB)),
-      Call(Op::kNot, kA),
+      Apply(Op::kLength, kText),
+      Apply(Op::kHas, kText),
+      Apply(Op::kHas, kA),
+      Apply(Op::kNot, Infix(kA, Op::kLess, kB)),
+      Apply(Op::kNot, kA),
       Infix(Infix(kA, Op::kLess, kB), Op::kAnd, Infix(kText, Op::kEqual, Text("beta"))),
       Infix(Infix(kA, Op::kLess, kB), Op::kOr, Infix(kText, Op::kEqual, Text("beta"))),
       Infix(kTrue, Op::kOr, kTrue),
       Infix(kA, Op::kAdd, kText),
-      Call(Op::kUpper, kText),
+      Apply(Op::kUpper, kText),
   };
   const std::vector<int64_t> numbers = {INT64_MIN, -5, 0, 4, 17, INT64_MAX};
   const std::vector<const char*> texts = {nullptr, "", "alpha", "alphabetical", "beta", "betamax"};
@@ -372,7 +379,7 @@ TEST(WovenQuery, FiltersAndArithmeticAreThoseOfTheInterpreter) {
     RUN_OR_SKIP(answer, program, [&] {
       for (const int64_t a : numbers)
         for (const int64_t b : numbers)
-          for (const char* text : texts) call(a, b, text);
+          for (const char* text : texts) Call(a, b, text);
     });
     // The interpreter's answer to the same tuples.
     advice::Results expected(program);
@@ -406,7 +413,7 @@ TEST(WovenQuery, WhatTheKernelCannotGroupIsSentSingly) {
       .grouping.aggregates[0]
       .aggregate.parameter = 50;
   RUN_OR_SKIP(answer, program, [] {
-    for (int i = 0; i < 2000; ++i) call(i, i & 1, "x");
+    for (int i = 0; i < 2000; ++i) Call(i, i & 1, "x");
   });
   ASSERT_EQ(answer.rows.size(), 2u);
   EXPECT_EQ(answer.counters.singly, 1000u);
@@ -423,7 +430,7 @@ TEST(WovenQuery, MoreGroupsThanTheKernelKeepsAreExactAllTheSame) {
       answer, ProgramOf(query),
       [] {
         for (int round = 0; round < 3; ++round)
-          for (int i = 0; i < 1000; ++i) call(i, 0, "x");
+          for (int i = 0; i < 1000; ++i) Call(i, 0, "x");
       },
       options);
   ASSERT_EQ(answer.rows.size(), 1000u);
@@ -441,7 +448,7 @@ TEST(WovenQuery, AFullRingIsCounted) {
   RUN_OR_SKIP(
       answer, ProgramOf(query),
       [] {
-        for (int i = 0; i < kCalls; ++i) call(i, 0, "x");
+        for (int i = 0; i < kCalls; ++i) Call(i, 0, "x");
       },
       options);
   EXPECT_GT(answer.counters.lost, 0u);
@@ -455,7 +462,7 @@ TEST(WovenQuery, DefaultsAreObserved) {
   timespec before{};
   clock_gettime(CLOCK_REALTIME, &before);
   RUN_OR_SKIP(answer, ProgramOf(query, {"host", "procName", "procId", "tracepoint", "time"}),
-              [] { call(1, 2, "x"); });
+              [] { Call(1, 2, "x"); });
   ASSERT_EQ(answer.rows.size(), 1u);
   char host[256] = {};
   gethostname(host, sizeof host - 1);
@@ -475,9 +482,9 @@ TEST(WovenQuery, PerfLinksCountTheSame) {
       answer, ProgramOf(query),
       [] {
         std::thread other([] {
-          for (int i = 0; i < 5000; ++i) call(2, 1, "x");
+          for (int i = 0; i < 5000; ++i) Call(2, 1, "x");
         });
-        for (int i = 0; i < 5000; ++i) call(1, 1, "x");
+        for (int i = 0; i < 5000; ++i) Call(1, 1, "x");
         other.join();
       },
       options);
