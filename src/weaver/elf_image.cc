@@ -173,6 +173,14 @@ std::string_view ElfImage::Text(uint64_t address, uint64_t size) const {
   return {};
 }
 
+std::vector<AddressRange> ElfImage::ExecutableRanges() const {
+  std::vector<AddressRange> out;
+  for (const Segment& segment : segments_) {
+    if (segment.executable) out.push_back({segment.address, segment.address + segment.size});
+  }
+  return out;
+}
+
 ElfImage::Section ElfImage::FindSection(std::string_view name) const {
   size_t names = 0;
   if (elf_getshdrstrndx(elf_, &names) != 0) return {};

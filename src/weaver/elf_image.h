@@ -62,6 +62,7 @@ class ElfImage {
   std::optional<uint64_t> OffsetOf(uint64_t address) const;
   // The bytes from an address to the end of its segment or `size`; executable segments only.
   std::string_view Text(uint64_t address, uint64_t size) const;
+  std::vector<AddressRange> ExecutableRanges() const;
   // A section's bytes, and where it is loaded. Empty if there is none.
   struct Section {
     std::string_view bytes;

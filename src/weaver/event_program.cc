@@ -97,7 +97,6 @@ class Builder {
         break;
       case SiteKind::kReturn:
       case SiteKind::kTailJump:
-      case SiteKind::kLandingPad:
         End();
         break;
       case SiteKind::kUnwinder:

@@ -190,19 +190,20 @@ class Locating {
                                       return at == At::kThrow || at == At::kLeave;
                                     });
     if (!wanted) return {};
-    // Where they usually are; if not there, in whatever else is loaded.
+    // Where they usually are, and in what holds the functions: it may bring its own. If there is none, in whatever else
+    // is loaded.
     for (const bool usual : {true, false}) {
       for (const LoadedObject& object : objects_) {
-        const bool likely = object.executable || MayHoldUnwinder(object.seen_as);
+        const bool holds_function =
+            std::any_of(out_.functions.begin(), out_.functions.end(),
+                        [&](const LocatedFunction& f) { return f.file == object.file; });
+        const bool likely = object.executable || holds_function || MayHoldUnwinder(object.seen_as);
         if (likely == usual) AddUnwinder(object);
       }
       if (!out_.unwinders.empty()) break;
     }
     if (out_.unwinders.empty()) {
-      const std::string note =
-          "no unwinder was found (it is linked in and has no symbols, or not loaded yet), so ends "
-          "by "
-          "exception are not seen";
+      const std::string note = "no unwinder was found, so ends by exception are not seen";
       const bool only_throws =
           std::all_of(out_.functions.begin(), out_.functions.end(), [&](const LocatedFunction& f) {
             return definition_.locations[f.location].at == At::kThrow;

@@ -349,6 +349,15 @@ TEST(LocatorOfStripped, OnlyNumberedArgumentsWithoutDebugInformation) {
   EXPECT_THAT(located->functions[0].notes, ::testing::Contains(HasSubstr("no debug information")));
 }
 
+TEST(LocatorOfStripped, AnUnwinderWithoutAName) {
+  EXPECT_THAT(Events("shop_own_unwinder", "shop::PassThrough", R"j("n":"arg0 as int32")j",
+                     R"j(,"at":"leave")j"),
+              ElementsAre("3", "throw -1"));
+  EXPECT_THAT(Events("shop_own_unwinder", "shop::WithCleanup", R"j("n":"arg0 as int32")j",
+                     R"j(,"at":"throw")j"),
+              ElementsAre("throw -1"));
+}
+
 TEST(LocatorOfStripped, AProgramWithoutSymbolsSaysSo) {
   const Error error = Refusal("shop_stripped", R"j("exe":"shop*","function":"shop::Add")j", "");
   EXPECT_EQ(error.code, ErrorCode::kNotFound);

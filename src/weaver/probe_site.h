@@ -96,8 +96,7 @@ enum class SiteKind : uint8_t {
   kReturn,  // at a `ret`
   kTailJump,  // at a jump out of the function, which ends it as a return does; there is no return value yet
   kUnwinder,  // in the unwinder, where it resumes the program: ends every activation up to `frame`
-  kLandingPad,  // in the function's clean-up code, at the call that resumes unwinding: ends the activation
-  kLine,  // a line of the source
+  kLine,      // a line of the source
 };
 
 // What the kernel does at the instruction; see PredictedNanos.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "weaver/function_sites.h"
 #include "weaver/instruction.h"
@@ -13,6 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 5> kResumers{
     "_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
     "__libunwind_Registers_x86_64_jumpto"};
+
+constexpr size_t kMaxSites = 100;
+constexpr uint64_t kMaxRow = 1 << 16;
 
 ProbeSite MakeSite(const ElfImage& image, const Instruction& instruction, int64_t above) {
   ProbeSite site;
@@ -26,16 +30,7 @@ ProbeSite MakeSite(const ElfImage& image, const Instruction& instruction, int64_
   return site;
 }
 
-}  // namespace
-
-bool MayHoldUnwinder(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libgcc_s") || name.starts_with("libunwind") ||
-         name.starts_with("libc++abi");
-}
-
-std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image) {
-  std::vector<ProbeSite> out;
+void AddNamed(const ElfImage& image, std::vector<ProbeSite>& out) {
   std::vector<uint64_t> seen;
   for (const FunctionSymbol& symbol : image.symbols()) {
     if (std::find(kResumers.begin(), kResumers.end(),
@@ -58,6 +53,66 @@ std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image) {
       before = &instruction;
     }
   }
+}
+
+// mov rsp, rcx; pop rcx; jmp rcx (gcc 11 and later), and before that mov rsp, rcx; ret.
+struct Epilogue {
+  std::string_view bytes;
+  uint64_t last;  // where in them the last instruction begins
+  int64_t above;  // the stack pointer that the program goes on with, from the one there
+};
+constexpr std::array<Epilogue, 2> kEpilogues{
+    {{"\x48\x89\xcc\x59\xff\xe1", 4, 0}, {"\x48\x89\xcc\xc3", 3, 8}}};
+
+// Bytes may look like this in the middle of another instruction, and a probe there would break the program. The unwind
+// table's rows begin at instructions: from there on, step by step.
+bool IsInstruction(const ElfImage& image, uint64_t address) {
+  Dwarf_Frame* frame = nullptr;
+  if (image.unwind_table() == nullptr ||
+      dwarf_cfi_addrframe(image.unwind_table(), address, &frame) != 0)
+    return false;
+  Dwarf_Addr begin = 0, end = 0;
+  dwarf_frame_info(frame, &begin, &end, nullptr);
+  std::free(frame);  // NOLINT: libdw's own
+  if (begin > address || address - begin > kMaxRow) return false;
+  while (begin < address) {
+    const auto instruction = Decode(image.Text(begin, 16), begin);
+    if (!instruction) return false;
+    begin += instruction->length;
+  }
+  return begin == address;
+}
+
+void AddByCode(const ElfImage& image, std::vector<ProbeSite>& out) {
+  for (const AddressRange& range : image.ExecutableRanges()) {
+    const std::string_view text = image.Text(range.begin, range.end - range.begin);
+    for (const Epilogue& epilogue : kEpilogues) {
+      for (size_t at = 0; (at = text.find(epilogue.bytes, at)) != std::string_view::npos; ++at) {
+        const uint64_t address = range.begin + at + epilogue.last;
+        const auto instruction = Decode(text.substr(at + epilogue.last), address);
+        const bool known = std::any_of(
+            out.begin(), out.end(), [&](const ProbeSite& site) { return site.address == address; });
+        if (instruction && !known && out.size() < kMaxSites && IsInstruction(image, address))
+          out.push_back(MakeSite(image, *instruction, epilogue.above));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool MayHoldUnwinder(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libgcc_s") || name.starts_with("libunwind") ||
+         name.starts_with("libc++abi");
+}
+
+std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image) {
+  std::vector<ProbeSite> out;
+  AddNamed(image, out);
+  AddByCode(image, out);
+  std::sort(out.begin(), out.end(),
+            [](const ProbeSite& a, const ProbeSite& b) { return a.address < b.address; });
   return out;
 }
 

@@ -5,6 +5,9 @@
 // stack pointer of the frame that goes on and jumping there ("mov rsp, rcx; pop rcx; jmp rcx"); LLVM's libunwind does it
 // in one function of its own. Their ordinary `ret`s are probed too: there the new stack pointer is that of their caller,
 // which lies below every open activation, so nothing ends.
+//
+// An unwinder that is linked into a program without symbols (-static-libgcc, stripped) is known by that very sequence:
+// no other code takes its stack pointer from rcx and jumps to what it pops.
 #pragma once
 
 #include <vector>
@@ -14,9 +17,9 @@
 
 namespace wf::weaver {
 
-// kUnwinder sites of one file; none if it holds no unwinder that has a name.
+// kUnwinder sites of one file, by address; none if it holds no unwinder.
 std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image);
-// Whether a library of this path may hold one.
+// Whether a library of this path is likely to hold one.
 bool MayHoldUnwinder(std::string_view path);
 
 }  // namespace wf::weaver
