@@ -27,6 +27,26 @@ std::string HexBuildId(Elf* elf) {
   return out;
 }
 
+// libdw trusts that what it reads as strings ends; a section of strings whose last byte is no zero would lead it beyond.
+// False: it must not be given this file.
+bool StringsEnd(Elf* elf) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return true;  // no sections at all
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::strncmp(name, ".debug_", 7) != 0 ||
+        std::strstr(name, "str") == nullptr || std::strstr(name, "str_offsets") != nullptr)
+      continue;
+    if ((header.sh_flags & SHF_COMPRESSED) != 0 && elf_compress(section, 0, 0) < 0) return false;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr || data->d_size == 0) continue;
+    if (static_cast<const char*>(data->d_buf)[data->d_size - 1] != 0) return false;
+  }
+  return true;
+}
+
 // CRC-32 as .gnu_debuglink has it (that of zip), of a whole file.
 std::optional<uint32_t> FileCrc(int fd) {
   std::array<uint32_t, 256> table{};
@@ -223,7 +243,7 @@ std::string_view ElfImage::RelocationAt(uint64_t slot) const {
 }
 
 void ElfImage::OpenDebugInformation(const std::string& debug_root) {
-  dwarf_ = dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
+  dwarf_ = StringsEnd(elf_) ? dwarf_begin_elf(elf_, DWARF_C_READ, nullptr) : nullptr;
   if (dwarf_ != nullptr) {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
@@ -266,7 +286,8 @@ bool ElfImage::OpenDebugFile(const std::string& path) {
   if (elf == nullptr) return false;
   // The debug information of another build would send probes to the wrong places.
   const std::string id = HexBuildId(elf);
-  if (elf_kind(elf) != ELF_K_ELF || (!id.empty() && !build_id_.empty() && id != build_id_)) {
+  if (elf_kind(elf) != ELF_K_ELF || !StringsEnd(elf) ||
+      (!id.empty() && !build_id_.empty() && id != build_id_)) {
     elf_end(elf);
     return false;
   }
