@@ -150,7 +150,11 @@ void PackedTuples::Encode(const Slot& slot, std::string& bytes) const {
 
 bool PackedTuples::Decode(const Slot& slot, std::string_view bytes, PackedTuples& out) {
   try {
-    out = PackedTuples(slot);
+    // A fresh one of this shape, as callers have it, need not be made again.
+    if (!out.empty() || out.rows_.width() != slot.columns ||
+        out.rows_.state_width() != slot.aggregates.size()) {
+      out = PackedTuples(slot);
+    }
     Reader in(bytes);
     StringReferences strings;
     if (slot.keep == Keep::kAll) return out.rows_.Decode(in, strings, slot.aggregates) && in.Done();

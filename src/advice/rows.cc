@@ -91,8 +91,10 @@ bool Rows::Decode(Reader& in, StringReferences& strings, const std::vector<Aggre
   const bool bare = width_ == 0 && state_width_ == 0 && !weighted;
   if (rows > (bare ? 1 : in.left())) return false;
   const size_t least = width_ + state_width_ + (weighted ? 1 : 0);
-  if (least != 0 && rows > in.left() / least) return false;
-  Reserve(size() + static_cast<size_t>(rows));
+  if (rows * least > in.left()) return false;  // rows and columns are few: no division, no overflow
+  values_.reserve(values_.size() + static_cast<size_t>(rows) * width_);
+  weights_.reserve(weights_.size() + static_cast<size_t>(rows));
+  if (state_width_ != 0) states_.reserve(states_.size() + static_cast<size_t>(rows) * state_width_);
   for (uint64_t row = 0; row < rows; ++row) {
     const uint64_t weight = weighted ? in.Varint() : 1;
     for (size_t i = 0; i < width_; ++i) {
