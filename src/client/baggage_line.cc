@@ -444,6 +444,16 @@ PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule
   PackedTuples all(rule);
   if (empty()) return all;
   Read();
+  // One slot was received and nothing packed since, as where most requests are joined: nothing has to be merged.
+  if (bytes_ != nullptr && view_.slots == 1 && active_.empty()) {
+    const SlotView& only = view_.noted[0];
+    if (only.slot == slot && view_.query(only.query) == query &&
+        !PackedTuples::Decode(rule, only.payload, all)) {
+      Counts().rejected.fetch_add(1, kRelaxed);
+      all = PackedTuples(rule);
+    }
+    return all;
+  }
   bool first = true;
   const auto add = [&](const PackedTuples& tuples) {
     if (first) {

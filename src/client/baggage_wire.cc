@@ -119,12 +119,6 @@ void Overflow::Add(const Overflow& other) {
 
 // --- Reading
 
-uint64_t BaggageView::query(size_t index) const {
-  uint64_t id;
-  std::memcpy(&id, table.data() + index * kTableEntry, kIdBytes);
-  return id;
-}
-
 bool BaggageView::overflowed(size_t index) const {
   return (static_cast<uint8_t>(table[index * kTableEntry + kIdBytes]) & kOverflowed) != 0;
 }

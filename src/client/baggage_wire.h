@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -78,7 +79,11 @@ struct BaggageView {
 
   static constexpr size_t kTableEntry = 9;
   size_t queries() const { return table.size() / kTableEntry; }
-  uint64_t query(size_t index) const;
+  uint64_t query(size_t index) const {
+    uint64_t id;
+    std::memcpy(&id, table.data() + index * kTableEntry, sizeof id);
+    return id;
+  }
   bool overflowed(size_t index) const;
   // The number of `query` in the table; queries() if it is not there.
   size_t Find(uint64_t query) const;
