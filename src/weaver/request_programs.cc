@@ -1,6 +1,5 @@
 #include "weaver/request_programs.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -9,60 +8,17 @@
 #include <utility>
 
 #include "bpf/assembler.h"
-#include "bpf/kernel_types.h"
 #include "bpf/ring_submit.h"
+#include "weaver/socket_code.h"
 
 namespace wf::weaver {
 namespace {
 
+using namespace request_frame;
 using R = BpfReg;
 using W = BpfWidth;
 using C = BpfCondition;
 using M = BpfMath;
-
-// Members of the kernel's structures.
-struct Offsets {
-  int32_t task_files, files_table, table_files, table_size;
-  int32_t file_inode, file_data, inode_mode;
-  int32_t socket_type, socket_sock;
-  int32_t family, source4, target4, source6, target6, target_port, source_port;
-  int32_t protocol, sent_unread, write_position, read_position, unix_peer;
-};
-
-Result<Offsets> FindOffsets() {
-  WF_ASSIGN(const KernelTypes types, KernelTypes::Load());
-  Offsets o{};
-  const struct {
-    int32_t* offset;
-    const char *structure, *member;
-  } wanted[] = {
-      {&o.task_files, "task_struct", "files"},
-      {&o.files_table, "files_struct", "fdt"},
-      {&o.table_files, "fdtable", "fd"},
-      {&o.table_size, "fdtable", "max_fds"},
-      {&o.file_inode, "file", "f_inode"},
-      {&o.file_data, "file", "private_data"},
-      {&o.inode_mode, "inode", "i_mode"},
-      {&o.socket_type, "socket", "type"},
-      {&o.socket_sock, "socket", "sk"},
-      {&o.family, "sock_common", "skc_family"},
-      {&o.source4, "sock_common", "skc_rcv_saddr"},
-      {&o.target4, "sock_common", "skc_daddr"},
-      {&o.source6, "sock_common", "skc_v6_rcv_saddr"},
-      {&o.target6, "sock_common", "skc_v6_daddr"},
-      {&o.target_port, "sock_common", "skc_dport"},
-      {&o.source_port, "sock_common", "skc_num"},
-      {&o.protocol, "sock", "sk_protocol"},
-      {&o.sent_unread, "sock", "sk_wmem_alloc"},
-      {&o.write_position, "tcp_sock", "write_seq"},
-      {&o.read_position, "tcp_sock", "copied_seq"},
-      {&o.unix_peer, "unix_sock", "peer"},
-  };
-  for (const auto& each : wanted) {
-    WF_ASSIGN(*each.offset, types.OffsetOf(each.structure, each.member));
-  }
-  return o;  // sock_common is the first member of every socket
-}
 
 constexpr int32_t kSends[] = {SYS_write, SYS_sendto, SYS_sendmsg, SYS_writev};
 constexpr int32_t kReceives[] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_readv};
@@ -83,21 +39,14 @@ struct Sending {
 };
 static_assert(sizeof(Sending) == 56);
 
-// Places in a program's frame.
-constexpr int16_t kThread = -8, kRead = -16, kSocket = -24, kArgumentsAt = -48, kFd = -56,
-                  kFlags = -64, kState = -80, kRecord = -80 - 128, kSendingAt = -80 - 128 - 56;
-constexpr int16_t In(int16_t place, size_t offset) {
-  return static_cast<int16_t>(place + static_cast<int16_t>(offset));
-}
-constexpr int16_t Record(size_t offset) { return In(kRecord, offset); }
-constexpr size_t kStreamAt = offsetof(MessageRecord, stream);
-
-enum class Direction : uint8_t { kSend, kReceive };
-
 class Program {
  public:
-  Program(const WovenMaps& maps, const RequestMaps& requests, const Offsets& offsets)
-      : maps_(maps), requests_(requests), o_(offsets), out_(a_.NewLabel()) {}
+  Program(const WovenMaps& maps, const RequestMaps& requests, const SocketOffsets& offsets)
+      : maps_(maps),
+        requests_(requests),
+        o_(offsets),
+        out_(a_.NewLabel()),
+        socket_(a_, offsets, out_) {}
 
   // A thread that may be in a request begins to send.
   std::vector<bpf_insn> Enter() {
@@ -120,14 +69,14 @@ class Program {
     Lookup(requests_.involved, kThread);
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
     ReadArguments();
-    Resolve(Direction::kSend);
+    socket_.Resolve(Direction::kSend);
     Lookup(requests_.streams, Record(kStreamAt));
     a_.JumpIf(R::r0, C::kNotEqual, 0, known);
     // The first send that is followed. What a Unix socket has sent before must have been read.
     a_.Load(W::k4, R::r1, R::r10, Record(kStreamAt + offsetof(StreamKey, kind)));
     a_.JumpIf(R::r1, C::kNotEqual, static_cast<int32_t>(StreamKind::kUnix), counted);
     a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.sent_unread, 4);
+    socket_.Follow(o_.sent_unread, 4);
     a_.JumpIf(R::r8, C::kGreater, 1, out_);
     a_.Bind(counted);
     a_.Store(W::k8, R::r10, kState, 0);
@@ -141,7 +90,7 @@ class Program {
     a_.Load(W::k8, R::r9, R::r0, offsetof(StreamState, sent));
     a_.JumpIf(R::r1, C::kEqual, static_cast<int32_t>(StreamKind::kUnix), unix_socket);
     a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.write_position, 4);
+    socket_.Follow(o_.write_position, 4);
     a_.Move(R::r9, R::r8);
     a_.Bind(unix_socket);
     a_.Store(W::k8, R::r10, Record(offsetof(MessageRecord, position)), R::r9);
@@ -194,7 +143,7 @@ class Program {
     a_.Bind(stranger);
     a_.JumpIf(R::r7, C::kLessEqualSigned, 0, out_);
     ReadArguments();
-    Resolve(Direction::kSend);
+    socket_.Resolve(Direction::kSend);
     AddToStream(offsetof(StreamState, sent));
     a_.Jump(out_);
 
@@ -220,7 +169,7 @@ class Program {
     a_.JumpIf(R::r1, C::kAnyBitOf, MSG_PEEK, out_);
     a_.Bind(taken);
     Thread();
-    Resolve(Direction::kReceive);
+    socket_.Resolve(Direction::kReceive);
     a_.Store(W::k8, R::r10, Record(offsetof(MessageRecord, bytes)), R::r7);
     Receive();
     return End();
@@ -245,7 +194,7 @@ class Program {
     a_.Load(W::k4, R::r1, R::r10, Record(kStreamAt + offsetof(StreamKey, kind)));
     a_.JumpIf(R::r1, C::kEqual, static_cast<int32_t>(StreamKind::kUnix), unix_socket);
     a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.read_position, 4);
+    socket_.Follow(o_.read_position, 4);
     a_.Subtract(R::r8, R::r7);
     a_.Math(M::kShiftLeft, R::r8, 32);
     a_.Math(M::kShiftRight, R::r8, 32);
@@ -292,132 +241,6 @@ class Program {
     a_.Store(W::k8, R::r10, kFd, R::r1);
   }
 
-  // r8 becomes what stands `offset` behind where it points to.
-  void Follow(int32_t offset, int32_t bytes = 8) {
-    a_.Store(W::k8, R::r10, kRead, 0);
-    Address(R::r1, kRead);
-    a_.Move(R::r2, bytes);
-    a_.Move(R::r3, R::r8);
-    a_.Add(R::r3, offset);
-    a_.Call(BPF_FUNC_probe_read_kernel);
-    a_.JumpIf(R::r0, C::kNotEqual, 0, out_);
-    a_.Load(W::k8, R::r8, R::r10, kRead);
-  }
-  // `bytes` behind the socket go to a place in the record.
-  void Copy(int32_t offset, int32_t bytes, int16_t to) {
-    Address(R::r1, to);
-    a_.Move(R::r2, bytes);
-    a_.Load(W::k8, R::r3, R::r10, kSocket);
-    a_.Add(R::r3, offset);
-    a_.Call(BPF_FUNC_probe_read_kernel);
-    a_.JumpIf(R::r0, C::kNotEqual, 0, out_);
-  }
-
-  // From the descriptor to the record's stream, or out if it is no stream that is followed.
-  void Resolve(Direction direction) {
-    for (size_t at = 0; at < sizeof(MessageRecord); at += 8) a_.Store(W::k8, R::r10, Record(at), 0);
-    a_.Call(BPF_FUNC_get_current_task);
-    a_.Move(R::r8, R::r0);
-    Follow(o_.task_files);
-    Follow(o_.files_table);
-    a_.Move(R::r9, R::r8);
-    Follow(o_.table_size, 4);
-    a_.Load(W::k8, R::r1, R::r10, kFd);
-    a_.JumpIf(R::r1, C::kGreaterEqual, R::r8, out_);
-    a_.Move(R::r8, R::r9);
-    Follow(o_.table_files);
-    a_.Load(W::k8, R::r1, R::r10, kFd);
-    a_.Math(M::kShiftLeft, R::r1, 3);
-    a_.Math(M::kAdd, R::r8, R::r1);
-    Follow(0);
-    a_.JumpIf(R::r8, C::kEqual, 0, out_);
-    a_.Move(R::r9, R::r8);
-    Follow(o_.file_inode);
-    Follow(o_.inode_mode, 2);
-    a_.Math(M::kAnd, R::r8, 0xF000);
-    a_.JumpIf(R::r8, C::kNotEqual, 0xC000, out_);  // a socket
-    a_.Move(R::r8, R::r9);
-    Follow(o_.file_data);
-    a_.Move(R::r9, R::r8);
-    Follow(o_.socket_type, 2);
-    a_.JumpIf(R::r8, C::kNotEqual, SOCK_STREAM, out_);
-    a_.Move(R::r8, R::r9);
-    Follow(o_.socket_sock);
-    a_.JumpIf(R::r8, C::kEqual, 0, out_);
-    a_.Store(W::k8, R::r10, kSocket, R::r8);
-    a_.Store(W::k8, R::r10, Record(offsetof(MessageRecord, own)), R::r8);
-    a_.Move(R::r9, R::r8);
-    Follow(o_.family, 2);
-    const auto inet = a_.NewLabel(), inet6 = a_.NewLabel(), done = a_.NewLabel();
-    a_.JumpIf(R::r8, C::kEqual, AF_INET, inet);
-    a_.JumpIf(R::r8, C::kEqual, AF_INET6, inet6);
-    a_.JumpIf(R::r8, C::kNotEqual, AF_UNIX, out_);
-    ResolveUnix(direction);
-    a_.Jump(done);
-    a_.Bind(inet6);
-    ResolveInet6(direction, inet);
-    a_.Jump(done);
-    a_.Bind(inet);
-    ResolveInet(direction);
-    a_.Bind(done);
-  }
-
-  void ResolveUnix(Direction direction) {
-    a_.Move(R::r8, R::r9);
-    if (direction == Direction::kSend) {
-      Follow(o_.unix_peer);
-      a_.JumpIf(R::r8, C::kEqual, 0, out_);
-    }
-    a_.Store(W::k8, R::r10, Stream(offsetof(StreamKey, target)), R::r8);
-    a_.Store(W::k4, R::r10, Stream(offsetof(StreamKey, kind)),
-             static_cast<int32_t>(StreamKind::kUnix));
-  }
-
-  // The sender's end is the source, whoever looks.
-  void ResolveInet(Direction direction) {
-    const bool sends = direction == Direction::kSend;
-    Copy(sends ? o_.source4 : o_.target4, 4, Stream(offsetof(StreamKey, source)));
-    Copy(sends ? o_.target4 : o_.source4, 4, Stream(offsetof(StreamKey, target)));
-    ResolvePorts(direction);
-  }
-  void ResolveInet6(Direction direction, BpfAssembler::Label inet) {
-    const bool sends = direction == Direction::kSend;
-    Copy(sends ? o_.source6 : o_.target6, 16, Stream(offsetof(StreamKey, source)));
-    Copy(sends ? o_.target6 : o_.source6, 16, Stream(offsetof(StreamKey, target)));
-    // An IPv4 connection of an IPv6 socket; its other end may call it by its IPv4 addresses.
-    const auto real = a_.NewLabel();
-    a_.Load(W::k8, R::r1, R::r10, Stream(offsetof(StreamKey, target)));
-    a_.JumpIf(R::r1, C::kNotEqual, 0, real);
-    a_.Load(W::k4, R::r1, R::r10, Stream(offsetof(StreamKey, target) + 8));
-    a_.Constant(R::r2, 0xFFFF0000u);
-    a_.JumpIf(R::r1, C::kNotEqual, R::r2, real);
-    for (size_t at = 0; at < sizeof(StreamKey); at += 8) a_.Store(W::k8, R::r10, Stream(at), 0);
-    a_.Jump(inet);
-    a_.Bind(real);
-    ResolvePorts(direction);
-  }
-  void ResolvePorts(Direction direction) {
-    const bool sends = direction == Direction::kSend;
-    const size_t source = offsetof(StreamKey, source_port),
-                 target = offsetof(StreamKey, target_port);
-    a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.protocol, 2);
-    a_.JumpIf(R::r8, C::kNotEqual, IPPROTO_TCP, out_);
-    a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.source_port, 2);
-    a_.Store(W::k2, R::r10, Stream(sends ? source : target), R::r8);
-    a_.Load(W::k8, R::r8, R::r10, kSocket);
-    Follow(o_.target_port, 2);  // in the network's order
-    a_.Move(R::r1, R::r8);
-    a_.Math(M::kShiftRight, R::r1, 8);
-    a_.Math(M::kShiftLeft, R::r8, 8);
-    a_.Math(M::kOr, R::r8, R::r1);
-    a_.Store(W::k2, R::r10, Stream(sends ? target : source), R::r8);
-    a_.Store(W::k4, R::r10, Stream(offsetof(StreamKey, kind)),
-             static_cast<int32_t>(StreamKind::kTcp));
-  }
-  static constexpr int16_t Stream(size_t offset) { return Record(kStreamAt + offset); }
-
   // Sends the record, and ends.
   void Tell(RecordKind kind) {
     for (size_t at = 0; at < sizeof(RecordHeader); at += 8) a_.Store(W::k8, R::r10, Record(at), 0);
@@ -431,10 +254,7 @@ class Program {
     a_.Jump(out_);
   }
 
-  void Address(R to, int16_t place) {
-    a_.Move(to, R::r10);
-    a_.Add(to, place);
-  }
+  void Address(R to, int16_t place) { socket_.Address(to, place); }
   void Lookup(const BpfMap& map, int16_t key) {
     a_.Map(R::r1, map.fd());
     Address(R::r2, key);
@@ -466,8 +286,9 @@ class Program {
   BpfAssembler a_;
   const WovenMaps& maps_;
   const RequestMaps& requests_;
-  const Offsets& o_;
+  const SocketOffsets& o_;
   const BpfAssembler::Label out_;
+  SocketCode socket_;
 };
 
 }  // namespace
@@ -486,7 +307,7 @@ Result<RequestMaps> RequestMaps::Create() {
 
 Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
                                                   const RequestMaps& requests) {
-  WF_ASSIGN(const Offsets offsets, FindOffsets());
+  WF_ASSIGN(const SocketOffsets offsets, FindSocketOffsets());
   std::vector<RawTracepoint> attached;
   // The end first: a send that is seen to begin is seen to end.
   const std::pair<const char*, std::vector<bpf_insn>> programs[] = {

@@ -1,11 +1,11 @@
 // Two programs that know nothing of wherefore, for query_join_test.py: a server that answers numbers, and clients that
 // ask it. Messages are eight bytes: the number asked for, and its answer.
 //
-//   join-target server tcp|unix ADDRESS THREADS|loop|queue
+//   join-target server tcp|tcp6|unix ADDRESS threads|loop|queue
 //                                       a thread for each connection; one that polls all; or one that polls all and hands
 //                                       each request to a worker
-//   join-target client tcp|unix ADDRESS NAME CALLS [pipelined]
-// ADDRESS is a path, or a port of 127.0.0.1. A client waits for a line on stdin before it begins.
+//   join-target client tcp|tcp6|unix ADDRESS NAME CALLS [pipelined]
+// ADDRESS is a path, or a port of 127.0.0.1 or ::1; a server of tcp6 takes both. A client waits for a line on stdin before it begins.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -27,7 +27,9 @@
 __attribute__((noinline)) void ClientCall(const std::string& name, long number) {
   asm volatile("" ::"r"(&name), "r"(number) : "memory");
 }
-__attribute__((noinline)) void ClientDone(long answer) { asm volatile("" ::"r"(answer) : "memory"); }
+__attribute__((noinline)) void ClientDone(long answer) {
+  asm volatile("" ::"r"(answer) : "memory");
+}
 __attribute__((noinline)) long ServerWork(long number) {
   asm volatile("" : "+r"(number)::"memory");
   return number * 2;
@@ -41,16 +43,26 @@ struct Job {
 __attribute__((noinline)) void GiveJob(Job* job) { asm volatile("" ::"r"(job) : "memory"); }
 __attribute__((noinline)) void TakeJob(Job* job) { asm volatile("" ::"r"(job) : "memory"); }
 
-static int Socket(bool tcp) { return socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
-
 union Address {
   sockaddr any;
   sockaddr_in inet;
+  sockaddr_in6 inet6;
   sockaddr_un local;
 };
-static socklen_t Parse(bool tcp, const char* text, Address& address) {
+static int Socket(const Address& address) {
+  return socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+static socklen_t Parse(const std::string& kind, const char* text, Address& address) {
   std::memset(&address, 0, sizeof address);
-  if (tcp) {
+  if (kind == "tcp6") {
+    address.inet6.sin6_family = AF_INET6;
+    address.inet6.sin6_port = htons(static_cast<uint16_t>(std::atoi(text)));
+    // A server binds to any address, IPv4's included.
+    if (address.inet6.sin6_port != 0) address.inet6.sin6_addr = in6addr_loopback;
+    return sizeof address.inet6;
+  }
+  if (kind == "tcp") {
     address.inet.sin_family = AF_INET;
     address.inet.sin_port = htons(static_cast<uint16_t>(std::atoi(text)));
     address.inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -107,16 +119,16 @@ static bool Enqueue(int fd) {
   return true;
 }
 
-static int Serve(bool tcp, const char* where, const std::string& how) {
+static int Serve(const std::string& kind, const char* where, const std::string& how) {
   Address address;
-  const socklen_t bytes = Parse(tcp, where, address);
-  const int listener = Socket(tcp);
+  const socklen_t bytes = Parse(kind, where, address);
+  const int listener = Socket(address);
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(listener, &address.any, bytes) != 0 || listen(listener, 16) != 0) return 1;
   socklen_t size = sizeof address;
   getsockname(listener, &address.any, &size);
-  std::printf("%d\n", tcp ? ntohs(address.inet.sin_port) : 0);
+  std::printf("%d\n", kind == "unix" ? 0 : ntohs(address.inet.sin_port));
   std::fflush(stdout);
   if (how == "queue") {
     for (int i = 0; i < 2; ++i) std::thread(Worker).detach();
@@ -144,10 +156,11 @@ static int Serve(bool tcp, const char* where, const std::string& how) {
   }
 }
 
-static int Ask(bool tcp, const char* where, const std::string& name, long calls, bool pipelined) {
+static int Ask(const std::string& kind, const char* where, const std::string& name, long calls,
+               bool pipelined) {
   Address address;
-  const socklen_t bytes = Parse(tcp, where, address);
-  const int connection = Socket(tcp);
+  const socklen_t bytes = Parse(kind, where, address);
+  const int connection = Socket(address);
   if (connect(connection, &address.any, bytes) != 0) return 1;
   std::puts("ready");
   std::fflush(stdout);
@@ -173,8 +186,8 @@ static int Ask(bool tcp, const char* where, const std::string& name, long calls,
 
 int main(int argc, char** argv) {
   if (argc < 5) return 2;
-  const bool tcp = std::strcmp(argv[2], "tcp") == 0;
-  if (std::strcmp(argv[1], "server") == 0) return Serve(tcp, argv[3], argv[4]);
+  const std::string kind = argv[2];
+  if (std::strcmp(argv[1], "server") == 0) return Serve(kind, argv[3], argv[4]);
   if (argc < 6) return 2;
-  return Ask(tcp, argv[3], argv[4], std::atol(argv[5]), argc > 6);
+  return Ask(kind, argv[3], argv[4], std::atol(argv[5]), argc > 6);
 }

@@ -52,8 +52,8 @@ def asked(text, kind, how, clients, *more):
     where = os.path.join(HERE, "socket") if kind == "unix" else "0"
     if kind == "unix" and os.path.exists(where):
         os.unlink(where)
-    server = Process("server", kind, where, how)
-    processes = [Process("client", kind, where if kind == "unix" else server.first, *client, *more)
+    server = Process("server", "tcp6" if kind == "mixed" else kind, where, how)
+    processes = [Process("client", "tcp" if kind == "mixed" else kind, where if kind == "unix" else server.first, *client, *more)
                  for client in clients]
     query = subprocess.Popen([WHEREFORE, "query", text, "--exe", "join-target", "--tracepoint-file", POINTS,
                               "--format", "json", "--total"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -84,11 +84,13 @@ def expected(clients):
 
 def across_processes():
     clients = [("alice", 500), ("bob", 300), ("carol", 200)]
-    for kind in ("tcp", "unix"):
-        for how in ("threads", "loop"):
-            rows, told = asked(BY_NAME, kind, how, clients)
-            if not equal(f"the server's work by the client's name ({kind}, {how})", rows, expected(clients)):
-                print("# " + told.replace("\n", "\n# "))
+    for kind, how in (("tcp", "threads"), ("tcp", "loop"), ("unix", "threads"), ("unix", "loop"), ("tcp6", "loop"),
+                      ("mixed", "threads")):
+        if kind in ("tcp6", "mixed") and not os.path.exists("/proc/net/if_inet6"):
+            continue
+        rows, told = asked(BY_NAME, kind, how, clients)
+        if not equal(f"the server's work by the client's name ({kind}, {how})", rows, expected(clients)):
+            print("# " + told.replace("\n", "\n# "))
 
 
 def each_call_by_its_own():

@@ -246,6 +246,32 @@ def refusals():
     child.wait()
 
 
+def without_root():
+    if shutil.which("setpriv") is None:
+        print("skip CAP_BPF and CAP_PERFMON are enough # no setpriv here")
+        return
+    child = subprocess.Popen([TARGET], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534, group=65534,
+                             extra_groups=[])
+    child.stdout.readline()
+    binary = os.path.join(HERE, "wherefore")  # the build's folder may be root's own
+    shutil.copy(WHEREFORE, binary)
+    query = subprocess.Popen(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps",
+                              "+bpf,+perfmon", "--ambient-caps", "+bpf,+perfmon", binary, "query",
+                              "From m In Meter.Add GroupBy m.who Select m.who, COUNT", "--pid", str(child.pid),
+                              "--tracepoint-file", POINTS, "--format", "json", "--total"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = query.stderr.readline()
+    child.stdin.write("add 1 10\n")
+    child.stdin.flush()
+    child.stdout.readline()
+    query.send_signal(signal.SIGINT)
+    out, err = query.communicate(timeout=60)
+    check("CAP_BPF and CAP_PERFMON are enough",
+          query.returncode == 0 and json.loads(out)["rows"] == [["alice", 5], ["bob", 5]], f"{out} {told} {err}")
+    child.kill()
+    child.wait()
+
+
 def main():
     os.chmod(HERE, 0o755)
     atexit.register(shutil.rmtree, HERE, ignore_errors=True)
@@ -260,7 +286,7 @@ def main():
             print(f"skip processes are woven # {probe.told.splitlines()[0]}")
             return
     run(counts_exactly, streams_intervals, ends_of_functions, exceptions_pass, leaves_no_trace, programs_by_name,
-        hosts, refusals)
+        hosts, refusals, without_root)
 
 
 main()
