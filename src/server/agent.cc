@@ -167,7 +167,8 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
       query.definitions.push_back(std::move(definition));
     }
     if (!any) continue;  // for linked processes alone
-    for (const auto& [name, definition] : defined) {
+    for (const auto& entry : defined) {
+      const weaver::TracepointDefinition& definition = entry.second;
       const bool named =
           std::any_of(query.definitions.begin(), query.definitions.end(),
                       [&](const auto& each) { return each.name == definition.name; });

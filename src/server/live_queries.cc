@@ -239,14 +239,27 @@ Result<std::string> LiveQueries::Start(const std::string& tenant, std::string_vi
   WF_ASSIGN(const uint64_t id, RandomId());
   WF_ASSIGN(auto program, Compile(tenant, spec, id));
   const auto query = std::make_shared<Running>(tenant, std::move(spec), std::move(program), Now());
-  if (query->spec.standing) WF_TRY(Keep(*query));
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Overloaded("the server is stopping", "ask it again when it is back");
+    for (const auto& [number, other] : running_) {
+      if (other->tenant == tenant && !query->spec.name.empty() &&
+          other->spec.name == query->spec.name)
+        return BadInput(
+            fmt::format("query \"{}\": one of this name runs already", other->spec.name),
+            "choose another, or remove it: wherefore query --remove " + other->id);
+    }
     if (running_.size() >= kMostRunning)
       return Overloaded(fmt::format("{} queries run already", running_.size()),
                         "wherefore query --list shows them; remove one");
     running_.emplace(id, query);
+  }
+  if (query->spec.standing) {
+    if (const Status kept = Keep(*query); !kept.ok()) {
+      const std::lock_guard lock(mutex_);
+      running_.erase(id);
+      return kept.error();
+    }
   }
   const uint64_t generation = context_.changed(tenant);
   context_.counters.Add("live_queries_started", 1);

@@ -195,6 +195,10 @@ TEST_F(LiveQueriesTest, AStandingQueryStaysOverARestartWithItsCost) {
   const auto program = ProgramOf(id, kByHost);
   ASSERT_TRUE(
       queries_->Report("default", ReportJson("p1", id, Now(), Partial(*program, "a", 3), 3)).ok());
+  EXPECT_FALSE(
+      queries_->Start("default", R"({"query":"From x In Work Select COUNT","name":"by host"})")
+          .ok())
+      << "a name stands for one query";
   const std::string control = queries_->ControlJson("default");
   Restart();
   EXPECT_EQ(queries_->ControlJson("default"), control) << "the same program under the same id";

@@ -145,7 +145,7 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
     // A program does not fit into an address; asking by POST reads all the same.
     if (kind.body == BodyUse::kOptional && kind.argument != ArgumentUse::kNone)
       routes.push_back({"POST", path + "/{argument}", Right::kRead, answer});
-    if (kind.body == BodyUse::kOptional && kind.argument == ArgumentUse::kOptional)
+    if (kind.body == BodyUse::kOptional && kind.argument != ArgumentUse::kRequired)
       routes.push_back({"POST", path, Right::kRead, answer});
   }
   // Datasets: GET, POST and DELETE /api/v1/dataset/ACTION[/NAME]. Who may send spans may also say what is extracted from
