@@ -172,6 +172,13 @@ class Reader {
 
 }  // namespace
 
+JsonNode::JsonNode() = default;
+JsonNode::JsonNode(const JsonNode&) = default;
+JsonNode::JsonNode(JsonNode&&) noexcept = default;
+JsonNode& JsonNode::operator=(const JsonNode&) = default;
+JsonNode& JsonNode::operator=(JsonNode&&) noexcept = default;
+JsonNode::~JsonNode() = default;
+
 const JsonNode& JsonNode::Get(std::string_view key) const {
   static const JsonNode none;
   if (type != Type::kObject) return none;

@@ -11,6 +11,14 @@
 namespace wherefore::client {
 
 struct JsonNode {
+  // Not inline: in C++20 a vector of what is not complete yet must not be made here.
+  JsonNode();
+  JsonNode(const JsonNode&);
+  JsonNode(JsonNode&&) noexcept;
+  JsonNode& operator=(const JsonNode&);
+  JsonNode& operator=(JsonNode&&) noexcept;
+  ~JsonNode();
+
   enum class Type { kNull, kBool, kNumber, kText, kArray, kObject } type = Type::kNull;
   bool boolean = false;
   double number = 0;
