@@ -3,9 +3,9 @@ import json
 import os
 import signal
 import subprocess
-import time
+import sys
 
-from harness import WHEREFORE, environment, wait_for
+from harness import WHEREFORE, environment, run, wait_for
 
 BLOCKS = os.path.join(os.path.dirname(os.path.abspath(WHEREFORE)), "wherefore-blocks")
 
@@ -34,7 +34,6 @@ class Cluster:
                    for text in queries]
         wait_for(lambda: len(self.server.get("/api/v1/queries").json["queries"]) >= len(queries), 20)
         clients = self.load(*load, **more)
-        time.sleep(1.5)  # what the last interval brought
         answers = []
         for process in running:
             process.send_signal(signal.SIGINT)
@@ -65,8 +64,8 @@ COMPONENTS = {
 
 def where_time_goes(cluster, load, fault):
     """What a slow request (over ten times the median) spends more in than any does (figure 9b), by component and place."""
-    (median,), _ = cluster.ask(['From r In RequestComplete Where r.kind = "Hget" Select PERCENTILE(r.ns, 50)'], load, fault, seconds=1.5)
-    slow = f" && done.ns > {10 * median['rows'][0][0]}"
+    median = next(client["p50_ns"] for client in cluster.load(load, fault, seconds=1) if client["client"] == "Hget")
+    slow = f" && done.ns > {10 * median}"
     requests = 'From done In RequestComplete Where done.kind = "Hget"{0} Select COUNT'
     queries = [shape.format(which) for shape in (requests, *COMPONENTS.values()) for which in ("", slow)]
     (everyone, few, *answers), _ = cluster.ask(queries, load, fault, seconds=3)
@@ -78,3 +77,15 @@ def where_time_goes(cluster, load, fault):
         for where, ns in by(slower).items():
             more[(name, where)] = ns / few["rows"][0][0] - of_all[where] / everyone["rows"][0][0]
     return more
+
+
+def run_in_own_network(file, *studies):
+    """Runs them where slowing loopback hurts nobody: `file` again, in a network of its own."""
+    if sys.argv[1:] == ["inside"]:
+        sys.argv.pop()
+        run(*studies)
+    if os.geteuid() != 0:
+        print("skip a slow link is found # no privilege to make network namespaces")
+        sys.exit(0)
+    inside = f"ip link set lo up mtu 1500 && exec {sys.executable} {os.path.abspath(file)} inside"
+    sys.exit(subprocess.run(["unshare", "-n", "sh", "-c", inside], check=False).returncode)
