@@ -24,7 +24,7 @@ using shop::Process;
 
 constexpr int kRegionServers = 2;
 // What a data node's link can do, and the tenth of it that the faulty one is left with.
-constexpr char kLink[] = "40mbit", kFaultyLink[] = "4mbit";
+constexpr char kLink[] = "10mbit", kFaultyLink[] = "1mbit";
 constexpr char kFaultyHost = 'B';
 
 bool Shell(const std::string& command) { return std::system(command.c_str()) == 0; }
