@@ -1,6 +1,7 @@
 #include "rpc.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -152,6 +153,7 @@ void AnswerAtOnce(int fd) {
 RpcServer::RpcServer(int listen_fd, Handler handler)
     : listen_fd_(listen_fd), handler_(std::move(handler)) {
   std::signal(SIGPIPE, SIG_IGN);
+  fcntl(listen_fd_, F_SETFL, 0);  // it was opened for a loop of events; here a thread waits
   acceptor_ = std::thread([this] { Accept(); });
 }
 
