@@ -9,6 +9,7 @@ import './styles/analysis.css'
 import './styles/data.css'
 import './styles/explain.css'
 import './styles/paths.css'
+import './styles/query.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

@@ -36,13 +36,13 @@ type Parse = (text: string) => unknown
 
 export const get = <T>(path: string, signal?: AbortSignal, parse: Parse = parseExact): Promise<T> => send<T>('GET', path, undefined, signal, parse)
 
-export async function send<T>(method: string, path: string, body?: string, signal?: AbortSignal, parse: Parse = parseExact, contentType = 'application/json'): Promise<T> {
+export async function send<T>(method: string, path: string, body?: string, signal?: AbortSignal, parse: Parse = parseExact, contentType = 'application/json', more: Record<string, string> = {}): Promise<T> {
   const request = `${method} ${path}`
   let answer: Response
   let text: string
   try {
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': contentType }
-    answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...type } })
+    answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...type, ...more } })
     text = await answer.text()
   } catch (cause) {
     if (signal?.aborted) throw cause

@@ -17,8 +17,8 @@ interface Line {
 }
 
 const SHOWN = 8
-const MARGIN = { left: 68, right: 16, top: 10, bottom: 24 }
-const LEGEND_ROW = 18
+export const MARGIN = { left: 68, right: 16, top: 10, bottom: 24 }
+export const LEGEND_ROW = 18
 
 export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
   const bucketNs = BigInt(parseDuration(q.bucket) ?? 1)
@@ -185,9 +185,9 @@ export function paintMarker(ctx: CanvasRenderingContext2D, i: number, x: number,
 }
 
 const perRow = (width: number) => Math.max(1, Math.floor((width - MARGIN.left) / (width < 500 ? 96 : 150)))
-const legendRows = (lines: Line[], width: number) => Math.ceil(lines.length / perRow(width))
+export const legendRows = (lines: { name: string }[], width: number) => Math.ceil(lines.length / perRow(width))
 
-function paintLegend(ctx: CanvasRenderingContext2D, lines: Line[], width: number, colours: CanvasColours) {
+export function paintLegend(ctx: CanvasRenderingContext2D, lines: { name: string }[], width: number, colours: CanvasColours) {
   const columns = perRow(width)
   const cell = (width - MARGIN.left - MARGIN.right) / columns
   lines.forEach((line, i) => {

@@ -23,6 +23,7 @@ const DatasetView = lazyView(() => import('../data/DatasetView').then((m) => m.D
 const ExplainView = lazyView(() => import('../explain/ExplainView').then((m) => m.ExplainView))
 const MapView = lazyView(() => import('../map/MapView').then((m) => m.MapView))
 const PathsView = lazyView(() => import('../patterns/PathsView').then((m) => m.PathsView))
+const QueryView = lazyView(() => import('../query/QueryView').then((m) => m.QueryView))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
 
@@ -34,6 +35,7 @@ const VIEWS = [
   { path: '/datasets', name: 'Datasets', icon: 'table' },
   { path: '/compare', name: 'Compare', icon: 'compare' },
   { path: '/dashboards', name: 'Boards', icon: 'board' },
+  { path: '/query', name: 'Query', icon: 'ask' },
   { path: '/paths', name: 'Paths', icon: 'messages' },
   { path: '/map', name: 'Map', icon: 'map' },
   { path: '/status', name: 'Status', icon: 'status' },
@@ -112,6 +114,7 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
   if (path === '/' || path === '/search') return <SearchView />
   if (path === '/trace' || path === '/trace/') return <TraceHome />
   if (path === '/critical-path') return <CriticalPathsView />
+  if (path === '/query') return <QueryView />
   if (path === '/paths') return <PathsView />
   if (path === '/compare/traces' || (path === '/compare' && isTracePair(params))) return <TwoTracesView />
   if (path === '/status') return <StatusView />

@@ -38,6 +38,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Datasets', note: 'view', run: go('/datasets') },
       { label: 'Compare', note: 'view', run: go('/compare') },
       { label: 'Dashboards', note: 'view', run: go('/dashboards') },
+      { label: 'Query (running system, stored traces)', note: 'view', run: go('/query') },
       { label: 'Paths (black boxes)', note: 'view', run: go('/paths') },
       { label: 'Map', note: 'view', run: go('/map') },
       { label: 'Status', note: 'view', run: go('/status') },

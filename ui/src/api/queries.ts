@@ -1,0 +1,171 @@
+import { type ApiError, get, send } from './client'
+import { isLongInteger, ns, parseExact, type ExactInt } from './exact_json'
+
+// Queries joined by happened-before: of the running system, which are started, listened to and removed; and of stored
+// traces, which are answered at once.
+
+export type Value = string | number | bigint | boolean | null | Value[]
+
+export interface QueryCost {
+  hits: number
+  tuples: number
+  bytes: number
+  advice_ns: number
+  packed_tuples_max: number
+  baggage_bytes_max: number
+  lost: number
+  overflowed: number
+  reports: number
+}
+
+export interface LiveQuery {
+  id: string
+  query: string
+  name: string
+  standing: boolean
+  interval_ms: number
+  dataset?: string
+  sinceNs: bigint
+  state: 'running' | 'ending'
+  columns: string[]
+  tracepoints: string[]
+  processes: { told: number; known: number }
+  listeners: number
+  notes: string[]
+  cost: QueryCost
+}
+
+export interface Tracepoint {
+  name: string
+  exports: string[]
+  // Where it is: in how many connected processes, or by whose definition.
+  note: string
+}
+
+export interface RowsAnswer {
+  columns: string[]
+  rows: Value[][]
+}
+
+export interface StoredAnswer extends RowsAnswer {
+  events: number
+  modeled: number | null
+}
+
+export interface Interval extends RowsAnswer {
+  startNs: bigint
+  endNs: bigint
+  lost: number
+}
+
+export interface ExplainedPlan {
+  advice: { name: string; alias: string; at: string[]; steps: string[] }[]
+  baggage: { tuples: number; bytes: number; bounded: boolean }
+}
+
+export interface Explained {
+  before: ExplainedPlan
+  after: ExplainedPlan
+  notes: string[]
+}
+
+const TOKEN = 'wherefore.token'
+
+// What only the administrator may do carries the token of the store's server.json. It lives as long as the tab.
+export const adminToken = (): string => sessionStorage.getItem(TOKEN) ?? ''
+export function keepAdminToken(token: string): void {
+  if (token) sessionStorage.setItem(TOKEN, token)
+  else sessionStorage.removeItem(TOKEN)
+}
+
+const authorized = (): Record<string, string> => (adminToken() ? { authorization: `Bearer ${adminToken()}` } : {})
+
+// A 16-digit integer that parseExact kept as text becomes a BigInt again.
+function exact(value: unknown): Value {
+  if (Array.isArray(value)) return value.map(exact)
+  return isLongInteger(value) ? BigInt(value.slice(1)) : (value as Value)
+}
+
+const rowsOf = (rows: unknown[][]): Value[][] => rows.map((row) => row.map(exact))
+
+const numbers = (cost: Record<string, ExactInt>): QueryCost => Object.fromEntries(Object.entries(cost).map(([k, v]) => [k, Number(ns(v))])) as unknown as QueryCost
+
+function liveQuery(answer: Record<string, unknown>): LiveQuery {
+  return { ...(answer as unknown as LiveQuery), sinceNs: ns(answer.since_ns as ExactInt), cost: numbers(answer.cost as Record<string, ExactInt>) }
+}
+
+export const listQueries = async (signal?: AbortSignal): Promise<LiveQuery[]> =>
+  (await get<{ queries: Record<string, unknown>[] }>('/api/v1/queries', signal)).queries.map(liveQuery)
+
+export const getQuery = async (id: string, signal?: AbortSignal): Promise<LiveQuery> =>
+  liveQuery(await get<Record<string, unknown>>(`/api/v1/queries/${encodeURIComponent(id)}`, signal))
+
+export interface QueryRequest {
+  query: string
+  interval_ms: number
+  standing: boolean
+  name?: string
+  total?: boolean
+}
+
+export const startQuery = async (request: QueryRequest): Promise<LiveQuery> =>
+  liveQuery(await send<Record<string, unknown>>('POST', '/api/v1/queries', JSON.stringify(request), undefined, parseExact, 'application/json', authorized()))
+
+export const removeQuery = (id: string): Promise<unknown> =>
+  send('DELETE', `/api/v1/queries/${encodeURIComponent(id)}`, undefined, undefined, parseExact, 'application/json', authorized())
+
+// Whether the running system would take it; an ApiError with the place of the fault if not.
+export const checkLive = (query: string, signal?: AbortSignal): Promise<{ columns: string[]; tracepoints: string[] }> =>
+  send('POST', '/api/v1/queries/check', JSON.stringify({ query }), signal)
+
+export const explainQuery = (query: string, signal?: AbortSignal): Promise<Explained> =>
+  send('POST', '/api/v1/query?explain=true', query, signal, parseExact, 'text/plain')
+
+export async function queryStored(query: string, range: URLSearchParams, signal?: AbortSignal): Promise<StoredAnswer> {
+  const answer = await send<{ columns: string[]; rows: unknown[][]; input: { events: ExactInt; traces_modeled?: ExactInt } }>(
+    'POST', `/api/v1/query${range.size ? `?${range}` : ''}`, query, signal, parseExact, 'text/plain')
+  const modeled = answer.input.traces_modeled
+  return { columns: answer.columns, rows: rowsOf(answer.rows), events: Number(ns(answer.input.events)), modeled: modeled === undefined ? null : Number(ns(modeled)) }
+}
+
+export async function listTracepoints(signal?: AbortSignal): Promise<Tracepoint[]> {
+  const answer = await get<{
+    tracepoints: { name: string; exports?: Record<string, string>; locations?: unknown[] }[]
+    compiled_in: { name: string; exports: string[]; processes: number }[]
+  }>('/api/v1/tracepoints', signal)
+  const all = new Map<string, Tracepoint>()
+  for (const t of answer.compiled_in) all.set(t.name, { name: t.name, exports: t.exports, note: `in ${t.processes} ${t.processes === 1 ? 'process' : 'processes'}` })
+  for (const t of answer.tracepoints) {
+    const also = all.get(t.name)
+    all.set(t.name, { name: t.name, exports: [...new Set([...(also?.exports ?? []), ...Object.keys(t.exports ?? {})])], note: 'defined' })
+  }
+  return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export interface StreamEvents {
+  onInterval: (interval: Interval) => void
+  onNote: (text: string) => void
+  onTotal: (rows: RowsAnswer) => void
+  onEnd: (reason: string, cost: QueryCost | null) => void
+  // The stream cannot be had, now (the browser tries again) or at all.
+  onLost: (final: boolean) => void
+}
+
+// Follows a query from what the server remembers of it on. The browser comes back by itself with the last interval it had.
+export function followQuery(id: string, events: StreamEvents): () => void {
+  const source = new EventSource(`/api/v1/queries/${encodeURIComponent(id)}/stream?after_ns=0`)
+  const on = (type: string, take: (data: Record<string, unknown>) => void) =>
+    source.addEventListener(type, (event) => take(parseExact((event as MessageEvent<string>).data) as Record<string, unknown>))
+  on('interval', (d) =>
+    events.onInterval({ startNs: ns(d.start_ns as ExactInt), endNs: ns(d.end_ns as ExactInt), columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]), lost: Number(d.lost) }))
+  on('note', (d) => events.onNote(String(d.text)))
+  on('total', (d) => events.onTotal({ columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]) }))
+  on('end', (d) => {
+    source.close()
+    events.onEnd(String(d.reason ?? ''), d.cost ? numbers(d.cost as Record<string, ExactInt>) : null)
+  })
+  source.onerror = () => events.onLost(source.readyState === EventSource.CLOSED)
+  return () => source.close()
+}
+
+export const isDenied = (cause: ApiError): boolean => cause.code === 'denied'

@@ -1,0 +1,55 @@
+import type { Value } from '../api/queries'
+import { useAnswer } from '../api/use_answer'
+import { count, dateTime, duration, grouped } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { ErrorState, Skeleton } from '../parts/states'
+import { followInPage } from '../shell/router'
+import { examplesOf, type Examples, type Span } from './examples'
+import { valueText } from './query_results'
+import type { Item, Outline } from './query_text'
+
+interface Props {
+  outline: Outline
+  keys: { item: Item; value: Value }[]
+  span: Span | null
+  // Of stored traces: the time range of the question.
+  range: URLSearchParams | null
+  onClose: () => void
+}
+
+// One click from a group to traces like it.
+export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
+  const name = keys.map((k) => valueText(k.value)).join(' · ')
+  // The time of a live query grows while one looks; the traces are those of the time when it was asked.
+  const { data, error } = useAnswer(`examples ${outline.head} ${name} ${range ?? ''}`, 0, (signal) => examplesOf(outline, keys, span, range, signal))
+  return (
+    <section className="behind" aria-label="Example traces">
+      <div className="behind-head">
+        <p><strong>{name}</strong> · {data ? says(data) : 'looking for traces…'}</p>
+        {data?.kind === 'near' && <a className="button quiet" href={`/search?${data.search}`} onClick={followInPage}>Search for more</a>}
+        {data?.kind === 'exact' && data.more > 0 && <span className="muted">and {grouped(data.more)} more</span>}
+        <button type="button" className="icon-button small" aria-label="Close the examples" onClick={onClose}><Icon name="close" size={12} /></button>
+      </div>
+      {error && <ErrorState error={error} />}
+      {!data && !error && <Skeleton rows={3} label="Looking for traces" />}
+      {data?.kind === 'exact' && (
+        <ul className="example-list">
+          {data.traces.map((t) => <li key={t.id}><a className="mono" href={`/trace/${t.id}`} onClick={followInPage}>{t.id}</a> <span className="muted">{count(t.tuples, 'tuple')} of the group</span></li>)}
+        </ul>
+      )}
+      {data?.kind === 'near' && data.traces.length > 0 && (
+        <ul className="example-list">
+          {data.traces.map((t) => <li key={t.id}><a href={`/trace/${t.id}`} onClick={followInPage}>{t.label}</a> <span className="num">{duration(t.durationNs)}</span> <span className="muted">{dateTime(t.startNs)}</span></li>)}
+        </ul>
+      )}
+      {data?.kind === 'near' && data.traces.length === 0 && <p className="muted pad">A live query keeps tuples, not traces. They are here if the processes also send them: as OTLP, or by libwherefore’s blocks.</p>}
+    </section>
+  )
+}
+
+function says(e: Examples): string {
+  if (e.kind === 'none') return e.why
+  if (e.kind === 'exact') return `the stored traces it is made of, those with most of its tuples first`
+  const left = e.unused.length > 0 ? `; ${e.unused.join(' and ')} cannot be searched for beside it, so these may be of other groups too` : ''
+  return `${e.traces.length > 0 ? 'stored traces' : 'no stored trace'} with ${e.used.join(' and ')} in that time${left}`
+}

@@ -1,0 +1,65 @@
+import type { LiveQuery } from '../api/queries'
+import { bytes, count, dateTime, duration, exactNs, grouped, instantTitle } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { Command } from '../parts/states'
+import { followInPage } from '../shell/router'
+
+const HOUR = 3600_000
+const since = (ns: bigint): string => {
+  const ms = Date.now() - Number(ns / 1_000_000n)
+  return ms < 24 * HOUR ? `${duration(Math.max(0, Math.round(ms / 1000)) * 1e9)} ago` : dateTime(ns).slice(0, 16)
+}
+
+// What runs now, what it costs, and the way out.
+export function StandingQueries({ queries, current, onRemove }: { queries: LiveQuery[]; current: string; onRemove: (query: LiveQuery) => void }) {
+  return (
+    <section className="query-part" aria-label="Queries that run">
+      <h2>Queries that run{queries.length > 0 && <span className="muted"> {queries.length}</span>}</h2>
+      {queries.length === 0 ? (
+        <p className="muted">None. A query that is left standing stays here, over restarts, until it is removed; any other goes with the last page that listens. <Command text="wherefore query --list" /></p>
+      ) : (
+        <div className="table-box" tabIndex={0} role="region" aria-label="Queries that run, a table">
+          <table className="grid query-list">
+            <thead>
+              <tr>
+                <th>query</th><th>since</th>
+                <th className="right" title="Linked processes and agents that have it, of those connected">processes</th>
+                <th className="right" title="Events at its tracepoints">hits</th>
+                <th className="right" title="Emitted, before they are grouped">tuples</th>
+                <th className="right" title="Of reports to the server">bytes</th>
+                <th className="right" title="Time spent in its advice, in all processes">in advice</th>
+                <th className="right" title="The most that one request carried for it">carried</th>
+                <th className="right" title="Tuples that are missing; requests that carried too much">lost</th>
+                <th><span className="sr-only">Remove</span></th>
+              </tr>
+            </thead>
+            <tbody>
+              {queries.map((q) => {
+                const label = q.name || q.id
+                const { cost } = q
+                return (
+                  <tr key={q.id} className={q.id === current ? 'current' : ''}>
+                    <td className="query-cell">
+                      <a href={`/query?${new URLSearchParams({ q: q.query, id: q.id })}`} onClick={followInPage} aria-current={q.id === current ? 'true' : undefined} title={q.query}>{label}</a>
+                      <span className="tag tag-quiet">{q.state === 'ending' ? 'ending' : q.standing ? 'standing' : count(q.listeners, 'listener')}</span>
+                      <span className="mono muted p-cut" title={q.query}>{q.query.replace(/\s+/g, ' ')}</span>
+                    </td>
+                    <td className="nowrap" title={instantTitle(q.sinceNs)}>{since(q.sinceNs)}</td>
+                    <td className="num right">{q.processes.told === q.processes.known ? q.processes.known : `${q.processes.told} of ${q.processes.known}`}</td>
+                    <td className="num right">{grouped(cost.hits)}</td>
+                    <td className="num right">{grouped(cost.tuples)}</td>
+                    <td className="num right" title={`${grouped(cost.bytes)} bytes in ${count(cost.reports, 'report')}`}>{bytes(cost.bytes)}</td>
+                    <td className="num right" title={`${exactNs(cost.advice_ns)}${cost.hits > 0 ? `, ${Math.round(cost.advice_ns / cost.hits)} ns a hit` : ''}`}>{duration(cost.advice_ns)}</td>
+                    <td className="num right" title="Tuples and bytes of baggage, of the request that carried most">{cost.packed_tuples_max > 0 ? `${cost.packed_tuples_max} · ${bytes(cost.baggage_bytes_max)}` : '–'}</td>
+                    <td className={`num right ${cost.lost + cost.overflowed > 0 ? 'bad' : ''}`} title={`${grouped(cost.lost)} tuples lost, ${grouped(cost.overflowed)} requests overflowed`}>{cost.lost + cost.overflowed > 0 ? `▲ ${grouped(cost.lost)} / ${grouped(cost.overflowed)}` : '0'}</td>
+                    <td className="right"><button type="button" className="icon-button small" aria-label={`Remove ${label}`} title="Take it out of every process" onClick={() => onRemove(q)}><Icon name="close" size={12} /></button></td>
+                  </tr>
+                )
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  )
+}

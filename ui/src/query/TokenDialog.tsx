@@ -1,0 +1,28 @@
+import { useState } from 'react'
+import { keepAdminToken } from '../api/queries'
+import { Dialog } from '../parts/Dialog'
+
+// Advice runs in other people's processes: the server wants to know that the administrator asks.
+export function TokenDialog({ wrong, onGiven, onClose }: { wrong: boolean; onGiven: () => void; onClose: () => void }) {
+  const [token, setToken] = useState('')
+  return (
+    <Dialog title="The administrator’s token" onClose={onClose}>
+      <form
+        className="save-chart"
+        onSubmit={(event) => {
+          event.preventDefault()
+          keepAdminToken(token.trim())
+          onGiven()
+        }}
+      >
+        <p>A live query runs inside other people’s processes, so starting and removing one needs the administrator’s token. It stands in <code>server.json</code> in the store’s folder, which only its owner can read.</p>
+        <label>Token <input type="password" className="mono" autoFocus autoComplete="off" required value={token} onChange={(event) => setToken(event.target.value)} /></label>
+        {wrong && <p className="bad" role="alert">▲ The server does not know that token.</p>}
+        <div className="row">
+          <button type="submit" className="button primary" disabled={token.trim() === ''}>Go on</button>
+          <span className="muted">Kept until this tab is closed.</span>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
