@@ -50,6 +50,6 @@ export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
 function says(e: Examples): string {
   if (e.kind === 'none') return e.why
   if (e.kind === 'exact') return `the stored traces it is made of, those with most of its tuples first`
-  const left = e.unused.length > 0 ? `; ${e.unused.join(' and ')} cannot be searched for beside it, so these may be of other groups too` : ''
+  const left = e.unused.length > 0 && e.traces.length > 0 ? `; ${e.unused.join(' and ')} cannot be searched for beside it, so these may be of other groups too` : ''
   return `${e.traces.length > 0 ? 'stored traces' : 'no stored trace'} with ${e.used.join(' and ')} in that time${left}`
 }

@@ -3,7 +3,7 @@ import type { Results } from './query_results'
 import { cellKey, pivotOf, type Cell } from './pivot'
 import { show, type Unit } from './units'
 
-const WIDTH = 72
+const WIDTH = 60
 const HEIGHT = 18
 const SPARK_POINTS = 60
 
@@ -35,12 +35,13 @@ interface Props {
   onPick: (group: string) => void
 }
 
-// Cells share one scale, and so do the margins of either kind: lines next to each other can be compared.
+// Lines of a row share one scale, and so do the totals of either kind: what stands side by side can be compared.
 export function PivotTable({ results, value, unit, down, across, chosen, onPick }: Props) {
   const pivot = pivotOf(results, value, down, across)
+  const single = pivot.columnName === null
   const zero = results.values[value]!.merge === 'sum'
-  const cells = [...pivot.cells.values()]
-  const scales = { cell: greatest(cells), row: greatest(pivot.rowTotals), column: greatest(pivot.columnTotals), grand: greatest([pivot.grand]) }
+  const inRow = (r: string) => pivot.columns.flatMap((c) => pivot.cells.get(cellKey(r, c)) ?? [])
+  const scales = { cells: pivot.rows.map((r) => greatest(single ? [...pivot.cells.values()] : inRow(r))), row: greatest(pivot.rowTotals), column: greatest(pivot.columnTotals), grand: greatest([pivot.grand]) }
   const timed = results.points.length > 1
   const content = (cell: Cell, max: number) => (
     <>
@@ -48,7 +49,6 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
       <span className="num">{show(unit, cell.total)}</span>
     </>
   )
-  const single = pivot.columnName === null
   return (
     <>
       <div className="pivot-box" tabIndex={0} role="region" aria-label="Pivot table">
@@ -72,8 +72,8 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
                   return (
                     <td key={c} className="right" title={cell.total === null ? undefined : String(cell.total)}>
                       {pickable ? (
-                        <button type="button" className="pivot-cell" aria-pressed={chosen === only!.id} aria-label={`${[r, c].filter(Boolean).join(', ')}: ${show(unit, cell.total)}. Example traces`} onClick={() => onPick(only!.id)}>{content(cell, scales.cell)}</button>
-                      ) : <span className="pivot-cell">{content(cell, scales.cell)}</span>}
+                        <button type="button" className="pivot-cell" aria-pressed={chosen === only!.id} aria-label={`${[r, c].filter(Boolean).join(', ')}: ${show(unit, cell.total)}. Example traces`} onClick={() => onPick(only!.id)}>{content(cell, scales.cells[i]!)}</button>
+                      ) : <span className="pivot-cell">{content(cell, scales.cells[i]!)}</span>}
                     </td>
                   )
                 })}
@@ -92,6 +92,7 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
           )}
         </table>
       </div>
+      {timed && !single && <p className="chart-notes muted">Lines: the last {Math.min(results.points.length, SPARK_POINTS)} steps; those of a row have one scale.</p>}
       {!pivot.margins && <p className="chart-notes muted">{results.values[value]!.name} of several groups cannot be had from their values: there are no totals{timed && '; cells hold the newest value until the query ends'}.</p>}
       {pivot.shownColumns > pivot.columns.length && <p className="chart-notes muted">{pivot.shownColumns - pivot.columns.length} more columns are in the table of groups; the totals hold them.</p>}
       {new Set(results.groups.map((g) => g.keys[down])).size > pivot.rows.length && pivot.margins && <p className="chart-notes muted">Only the {pivot.rows.length} greatest rows are shown; the totals hold all.</p>}

@@ -93,6 +93,9 @@ export function QueryView() {
     return () => abort.abort()
   }, [mode])
   useEffect(() => {
+    if (followed.state === 'ended') refresh()
+  }, [followed.state, refresh])
+  useEffect(() => {
     // A link that names a query but not its text.
     if (followed.query && asked === '') setParams({ q: followed.query.query })
   }, [followed.query, asked])
@@ -185,7 +188,7 @@ export function QueryView() {
           <>
             <Choose label="every" value={params.get('interval') ?? DEFAULT_INTERVAL} options={INTERVALS.map((i) => [i, i])} onChange={(v) => setParams({ interval: v === DEFAULT_INTERVAL ? null : v })} />
             <Choose label="for" value={params.get('for') ?? DEFAULT_FOR} options={LENGTHS} onChange={(v) => setParams({ for: v === DEFAULT_FOR ? null : v })} />
-            {!followed.query?.standing && <button type="button" className="button" disabled={busy || text.trim() === '' || place !== null} title="The server keeps it, over restarts, until it is removed. It begins anew." onClick={() => void start(true)}>Leave standing</button>}
+            {!(running && followed.query?.standing) && <button type="button" className="button" disabled={busy || text.trim() === '' || place !== null} title="The server keeps it, over restarts, until it is removed. It begins anew." onClick={() => void start(true)}>Leave standing</button>}
           </>
         )}
         {mode === 'stored' && <TimeRangePicker key={`${range.since} ${range.until}`} range={range} />}

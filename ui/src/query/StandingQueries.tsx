@@ -39,11 +39,11 @@ export function StandingQueries({ queries, current, onRemove }: { queries: LiveQ
                 const { cost } = q
                 return (
                   <tr key={q.id} className={q.id === current ? 'current' : ''}>
-                    <td className="query-cell">
+                    <td><div className="query-cell">
                       <a href={`/query?${new URLSearchParams({ q: q.query, id: q.id })}`} onClick={followInPage} aria-current={q.id === current ? 'true' : undefined} title={q.query}>{label}</a>
                       <span className="tag tag-quiet">{q.state === 'ending' ? 'ending' : q.standing ? 'standing' : count(q.listeners, 'listener')}</span>
                       <span className="mono muted p-cut" title={q.query}>{q.query.replace(/\s+/g, ' ')}</span>
-                    </td>
+                    </div></td>
                     <td className="nowrap" title={instantTitle(q.sinceNs)}>{since(q.sinceNs)}</td>
                     <td className="num right">{q.processes.told === q.processes.known ? q.processes.known : `${q.processes.told} of ${q.processes.known}`}</td>
                     <td className="num right">{grouped(cost.hits)}</td>
@@ -52,7 +52,7 @@ export function StandingQueries({ queries, current, onRemove }: { queries: LiveQ
                     <td className="num right" title={`${exactNs(cost.advice_ns)}${cost.hits > 0 ? `, ${Math.round(cost.advice_ns / cost.hits)} ns a hit` : ''}`}>{duration(cost.advice_ns)}</td>
                     <td className="num right" title="Tuples and bytes of baggage, of the request that carried most">{cost.packed_tuples_max > 0 ? `${cost.packed_tuples_max} · ${bytes(cost.baggage_bytes_max)}` : '–'}</td>
                     <td className={`num right ${cost.lost + cost.overflowed > 0 ? 'bad' : ''}`} title={`${grouped(cost.lost)} tuples lost, ${grouped(cost.overflowed)} requests overflowed`}>{cost.lost + cost.overflowed > 0 ? `▲ ${grouped(cost.lost)} / ${grouped(cost.overflowed)}` : '0'}</td>
-                    <td className="right"><button type="button" className="icon-button small" aria-label={`Remove ${label}`} title="Take it out of every process" onClick={() => onRemove(q)}><Icon name="close" size={12} /></button></td>
+                    <td className="right">{q.state === 'running' && <button type="button" className="icon-button small" aria-label={`Remove ${label}`} title="Take it out of every process" onClick={() => onRemove(q)}><Icon name="close" size={12} /></button>}</td>
                   </tr>
                 )
               })}

@@ -102,7 +102,8 @@ export async function complete(text: string, caret: number, mode: Mode, known: T
   if (place === 'source') {
     return rank([
       ...[...namedQueries(text).keys()].map((n) => ({ insert: n, note: 'sub-query', open: false })),
-      ...known.map((t) => ({ insert: written(t.name, mode), note: t.note, open: false })),
+      // Within brackets a bracket follows, elsewhere a word.
+      ...known.map((t) => ({ insert: written(t.name, mode), note: t.note, open: before.some((b, i) => b.text === '(' && !before.slice(i).some((c) => c.text === ')')) })),
       ...(before.at(-1)?.text === '(' ? [] : FILTERS.map((f) => ({ insert: `${f}(`, note: f.endsWith('N') ? 'n, tracepoint' : 'of the events before', open: true }))),
     ])
   }

@@ -200,7 +200,7 @@ export function placeOf(text: string, message: string, hint: string): Place {
     const prefix = new TextDecoder().decode(new TextEncoder().encode(lines[line]).slice(0, Number(at[2]) - 1))
     const from = Math.min(before + prefix.length, text.length)
     const length = /\^(~*)/.exec(message)?.[0].length ?? 1
-    return { from, to: Math.min(from + length, text.length), message: `${at[1]}:${at[2]} ${at[3]!}`, hint: advice || hint }
+    return { from, to: Math.min(from + length, text.length), message: `${at[1]}:${at[2]} ${at[3]!}`, hint: advice }
   }
   const name = /^tracepoint "([^"]+)"/.exec(message)?.[1] ?? ''
   const token = name ? tokens(text).find((t) => plain(t.text) === name) : undefined
