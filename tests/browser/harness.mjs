@@ -232,6 +232,7 @@ export async function startServer(flags = []) {
   return {
     url,
     real: true,
+    token: addresses.token,
     stop,
     // Imports a file's text, as dropping it on the page would.
     async importText(name, text) {

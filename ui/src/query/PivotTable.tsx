@@ -35,13 +35,13 @@ interface Props {
   onPick: (group: string) => void
 }
 
-// Lines of a row share one scale, and so do the totals of either kind: what stands side by side can be compared.
+// Lines of a row share one scale, so that what stands side by side can be compared; a row's total has its own.
 export function PivotTable({ results, value, unit, down, across, chosen, onPick }: Props) {
   const pivot = pivotOf(results, value, down, across)
   const single = pivot.columnName === null
   const zero = results.values[value]!.merge === 'sum'
   const inRow = (r: string) => pivot.columns.flatMap((c) => pivot.cells.get(cellKey(r, c)) ?? [])
-  const scales = { cells: pivot.rows.map((r) => greatest(single ? [...pivot.cells.values()] : inRow(r))), row: greatest(pivot.rowTotals), column: greatest(pivot.columnTotals), grand: greatest([pivot.grand]) }
+  const scales = { cells: pivot.rows.map((r) => greatest(single ? [...pivot.cells.values()] : inRow(r))), column: greatest(pivot.columnTotals), grand: greatest([pivot.grand]) }
   const timed = results.points.length > 1
   const content = (cell: Cell, max: number) => (
     <>
@@ -77,7 +77,7 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
                     </td>
                   )
                 })}
-                {!single && pivot.margins && <td className="right pivot-margin" title={String(pivot.rowTotals[i]!.total)}><span className="pivot-cell">{content(pivot.rowTotals[i]!, scales.row)}</span></td>}
+                {!single && pivot.margins && <td className="right pivot-margin" title={String(pivot.rowTotals[i]!.total)}><span className="pivot-cell">{content(pivot.rowTotals[i]!, greatest([pivot.rowTotals[i]!]))}</span></td>}
               </tr>
             ))}
           </tbody>
@@ -92,7 +92,7 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
           )}
         </table>
       </div>
-      {timed && !single && <p className="chart-notes muted">Lines: the last {Math.min(results.points.length, SPARK_POINTS)} steps; those of a row have one scale.</p>}
+      {timed && !single && <p className="chart-notes muted">Lines: the last {Math.min(results.points.length, SPARK_POINTS)} steps; those of a row have one scale, its total another.</p>}
       {!pivot.margins && <p className="chart-notes muted">{results.values[value]!.name} of several groups cannot be had from their values: there are no totals{timed && '; cells hold the newest value until the query ends'}.</p>}
       {pivot.shownColumns > pivot.columns.length && <p className="chart-notes muted">{pivot.shownColumns - pivot.columns.length} more columns are in the table of groups; the totals hold them.</p>}
       {new Set(results.groups.map((g) => g.keys[down])).size > pivot.rows.length && pivot.margins && <p className="chart-notes muted">Only the {pivot.rows.length} greatest rows are shown; the totals hold all.</p>}

@@ -1,7 +1,7 @@
 import { parseDuration } from '../parts/format'
 import type { Choice } from './QueryResults'
 import type { Mode } from './query_completion'
-import { addsUp, type Results } from './query_results'
+import { addsUp, valueText, type Results } from './query_results'
 import type { Outline } from './query_text'
 import { guessUnit, UNITS, type Unit } from './units'
 
@@ -24,11 +24,17 @@ function index(text: string | null, length: number): number | null {
   return n >= 0 && n < length ? n : null
 }
 
+// There is more room downwards than across: of the first two keys the one with more values makes the rows.
+function usualRows(results: Results): number {
+  const values = (key: number) => new Set(results.groups.map((g) => valueText(g.keys[key]!))).size
+  return results.keys.length > 1 && values(1) > values(0) ? 1 : 0
+}
+
 // Without a word in the URL: two keys pivot, one is drawn as lines.
 export function choiceOf(params: URLSearchParams, results: Results, o: Outline): Choice {
   const keys = results.keys.length
   const value = index(params.get('value'), results.values.length) ?? 0
-  const down = index(params.get('rows'), keys) ?? 0
+  const down = index(params.get('rows'), keys) ?? usualRows(results)
   const across = params.get('cols') === '-' || keys < 2 ? null : (index(params.get('cols'), keys) ?? (down === 0 ? 1 : 0))
   const item = results.values[value]
   const many = results.groups.length > 8 && keys > 1 && item !== undefined && addsUp(item)
