@@ -139,6 +139,8 @@ export function sentence(results: Results, value: number, unit: Unit): string {
   if (item.merge === 'sum') {
     const all = totalOf(results, groups, value)!
     if (lines.length === 1) return `${first.name} has all of ${item.name}: ${show(unit, all)}`
+    const second = lines[1]!
+    if (totalOf(results, second.groups, value) === most) return `${first.name} and ${second.name} have most of ${item.name}: ${show(unit, most)} each of ${show(unit, all)}`
     return `${first.name} has most of ${item.name}: ${show(unit, most)} of ${show(unit, all)}${all > 0 ? ` (${Math.round((100 * most) / all)} %)` : ''}`
   }
   const last = lines.at(-1)!
