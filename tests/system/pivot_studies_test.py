@@ -7,47 +7,16 @@ import collections
 import math
 
 from harness import Server, check, equal, run
-from pivot_lab import Cluster, by, where_time_goes
-
-HOSTS = "ABCDEFGH"
-Q1 = "From incr In DataNodeMetrics.incrBytesRead GroupBy incr.host Select incr.host, SUM(incr.delta)"
-Q2 = """From incr In DataNodeMetrics.incrBytesRead
-    Join cl In First(ClientProtocols) On cl -> incr
-    GroupBy cl.procName
-    Select cl.procName, SUM(incr.delta)"""
-Q3 = "From dnop In DN.DataTransferProtocol GroupBy dnop.host Select dnop.host, COUNT"
-Q4 = """From getloc In NN.GetBlockLocations
-    Join st In StressTest.DoNextOp On st -> getloc
-    GroupBy st.host, getloc.src
-    Select st.host, getloc.src, COUNT"""
-Q5 = """From getloc In NN.GetBlockLocations
-    Join st In StressTest.DoNextOp On st -> getloc
-    GroupBy st.host, getloc.replicas
-    Select st.host, getloc.replicas, COUNT"""
-Q6 = """From DNop In DN.DataTransferProtocol
-Join st In StressTest.DoNextOp On st -> DNop
-GroupBy st.host, DNop.host
-Select st.host, DNop.host, COUNT"""
-Q7 = """From DNop In DN.DataTransferProtocol
-Join getloc In NN.GetBlockLocations
-On getloc -> DNop
-Join st In StressTest.DoNextOp On st -> getloc
-Where st.host != DNop.host
-GroupBy DNop.host, getloc.replicas
-Select DNop.host, getloc.replicas, COUNT"""
+from pivot_lab import (CELLS, COLUMNS, HOSTS, Q1, Q2, Q3, Q4, Q5, Q6, Q7, ROWS, WHO_READS, Cluster, by, choice,
+                       where_time_goes)
 
 
 def who_reads():
     """§2: whose bytes the data nodes read, a question across three systems; figure 1c, whose margins are its cells' sums."""
     kinds = ["FSread4m", "FSread64m", "Hget", "Hscan", "MRsort10g", "MRsort100g"]
-    cells = """From s In {0} Join cl In First(ClientProtocols) On cl -> s
-        GroupBy s.host, cl.procName Select s.host, cl.procName, SUM(s.length)"""
-    rows = "From s In {0} Join cl In First(ClientProtocols) On cl -> s GroupBy s.host Select s.host, SUM(s.length)"
-    columns = "From s In {0} Join cl In First(ClientProtocols) On cl -> s GroupBy cl.procName Select cl.procName, SUM(s.length)"
     streams = ["FileInputStream.read", "FileOutputStream.write"]
-    queries = [Q1, Q2] + [shape.format(stream) for stream in streams for shape in (cells, rows, columns)]
-    answers, clients = CLUSTER.ask(queries, "FSread4m:1:100,FSread64m:1:300,Hget:2:10,Hscan:1:100,MRsort10g:1:100,MRsort100g:1:100",
-                                   "none", seconds=3)
+    queries = [Q1, Q2] + [shape.format(stream) for stream in streams for shape in (CELLS, ROWS, COLUMNS)]
+    answers, clients = CLUSTER.ask(queries, WHO_READS, "none", seconds=3)
     q1, q2 = by(answers[0]), by(answers[1])
     equal("Q1: every data node reads", sorted(q1), list(HOSTS))
     equal("Q2: for each client, also those that reach it through others", sorted(q2), sorted(kinds))
@@ -64,32 +33,6 @@ def who_reads():
         equal(f"{stream}: rows sum to the machines'", dict(sums_host), by_host)
         equal(f"{stream}: columns sum to the clients'", dict(sums_client), by_client)
     equal("only sorts write", sorted(by(answers[7])), ["MRsort100g", "MRsort10g"])
-
-
-def chi_square_p(value, freedom):
-    """The probability of so much or more, by the regularised incomplete gamma function."""
-    a, x = freedom / 2, value / 2
-    if x <= 0:
-        return 1.0
-    term = total = 1 / a
-    for n in range(1, 10_000):
-        term *= x / (a + n)
-        total += term
-        if term < total * 1e-12:
-            break
-    return max(0.0, 1 - total * math.exp(-x + a * math.log(x) - math.lgamma(a)))
-
-
-def choice(matrix):
-    """How even the choice between two replicas is, over all pairs of hosts: the probability of so uneven a one."""
-    value = freedom = 0
-    for i, a in enumerate(HOSTS):
-        for b in HOSTS[i + 1:]:
-            ab, ba = matrix.get((a, b), 0), matrix.get((b, a), 0)
-            if ab + ba > 0:
-                value += (ab - ba) ** 2 / (ab + ba)
-                freedom += 1
-    return chi_square_p(value, freedom)
 
 
 def replica_selection():
