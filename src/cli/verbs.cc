@@ -25,8 +25,23 @@ Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
 }
 
 Status Print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return {};
+  // A signal that somebody handles (Ctrl-C of a query that then tells its last rows) may cut a write that waits for a
+  // slow reader; the rest is written all the same.
+  const auto interrupted = [] {
+    const bool again = errno == EINTR;
+    if (again) std::clearerr(stdout);
+    return again;
+  };
+  size_t done = 0;
+  do {
+    done += std::fwrite(text.data() + done, 1, text.size() - done, stdout);
+  } while (done < text.size() && interrupted());
+  if (done == text.size()) {
+    while (std::fflush(stdout) != 0) {
+      if (!interrupted()) break;
+    }
+    if (std::ferror(stdout) == 0) return {};
+  }
   return EnvironmentError(std::string("standard output: ") + std::strerror(errno),
                           "is the disk full?");
 }
