@@ -4,7 +4,7 @@ The same look as svg_panels.cc, whose x is always time."""
 import math
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP = 620, 220, 70, 150, 44, 58
-COLORS = ["#c33", "#36c", "#393", "#a5a", "#c80", "#399", "#666", "#963"]
+COLORS = ["#c33", "#36c", "#393", "#a5a", "#c80", "#399", "#666", "#963", "#000"]
 
 
 def escape(text):
