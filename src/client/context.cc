@@ -1,6 +1,7 @@
 // W3C Trace Context, level 2: https://www.w3.org/TR/trace-context-2/
 #include "wherefore/context.h"
 
+#include <array>
 #include <utility>
 
 #include "client/baggage_header.h"
@@ -33,27 +34,39 @@ constexpr int kTracestateMembers = 32;
 constexpr std::string_view kOwnMember = "wf=";
 constexpr uint8_t kKnownFlags = 0x03;  // sampled, random; unknown ones must not travel on
 
-// Lower-case only: the recommendation forbids upper case.
+constexpr uint8_t kNoDigit = 0x80;
+constexpr std::array<uint8_t, 256> DigitValues() {
+  std::array<uint8_t, 256> values{};
+  for (uint8_t& value : values) value = kNoDigit;
+  for (uint8_t i = 0; i < 10; ++i) values[static_cast<size_t>('0' + i)] = i;
+  // Lower-case only: the recommendation forbids upper case.
+  for (uint8_t i = 0; i < 6; ++i)
+    values[static_cast<size_t>('a' + i)] = static_cast<uint8_t>(10 + i);
+  return values;
+}
+constexpr std::array<uint8_t, 256> kDigitValues = DigitValues();
+
+// Ids are random: a branch on each digit would be mispredicted every third time.
 bool ParseHex(std::string_view text, uint64_t& value) {
   value = 0;
+  uint8_t seen = 0;
   for (char c : text) {
-    int digit;
-    if (c >= '0' && c <= '9') {
-      digit = c - '0';
-    } else if (c >= 'a' && c <= 'f') {
-      digit = c - 'a' + 10;
-    } else {
-      return false;
-    }
-    value = value << 4 | static_cast<uint64_t>(digit);
+    const uint8_t digit = kDigitValues[static_cast<unsigned char>(c)];
+    seen |= digit;
+    value = value << 4 | (digit & 15u);
   }
-  return true;
+  return (seen & kNoDigit) == 0;
 }
 
+// Returns what follows.
+char* WriteHex(uint64_t value, int digits, char* out) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+    *out++ = "0123456789abcdef"[value >> shift & 15];
+  return out;
+}
 void AppendHex(uint64_t value, int digits, std::string& out) {
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
-    out.push_back("0123456789abcdef"[value >> shift & 15]);
-  }
+  char text[16];
+  out.append(text, static_cast<size_t>(WriteHex(value, digits, text) - text));
 }
 
 bool ValidMember(std::string_view member) {
@@ -303,17 +316,15 @@ RequestContext RequestContext::WithBaggage(std::string_view key, std::string_vie
 }
 
 std::string RequestContext::Traceparent() const {
-  std::string text;
-  if (!valid()) return text;
-  text.reserve(kVersion00Length);
-  text += "00-";
-  AppendHex(trace_.hi, 16, text);
-  AppendHex(trace_.lo, 16, text);
-  text += '-';
-  AppendHex(block_, 16, text);
-  text += '-';
-  AppendHex(flags_, 2, text);
-  return text;
+  if (!valid()) return {};
+  char text[kVersion00Length] = {'0', '0', '-'};
+  char* out = WriteHex(trace_.hi, 16, text + 3);
+  out = WriteHex(trace_.lo, 16, out);
+  *out++ = '-';
+  out = WriteHex(block_, 16, out);
+  *out++ = '-';
+  WriteHex(flags_, 2, out);
+  return {text, sizeof text};
 }
 
 std::string RequestContext::TraceHex() const {
