@@ -17,11 +17,19 @@ const SLOW = 40_000 // a wait that only a machine in trouble needs
 function startBlocks() {
   const path = join(process.env.WHEREFORE_BUILD ?? dirname(binary), 'wherefore-blocks')
   check(existsSync(path), `${path} is not built`)
-  const child = spawn(path, ['up', '--clients', 'FSread4m:1:60,Hget:1:30', '--files', '200', '--seconds', '200', '--endpoint', server.url], { stdio: 'ignore' })
+  const child = spawn(path, ['up', '--clients', 'FSread4m:1:60,Hget:1:30', '--files', '200', '--seconds', '200', '--endpoint', server.url], { stdio: 'ignore', detached: true })
   const over = new Promise((resolve) => child.once('exit', resolve))
-  process.on('exit', () => child.kill('SIGKILL'))
+  // It serves until its clients are done; all of its group goes with the test.
+  const end = () => {
+    try {
+      process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // gone
+    }
+  }
+  process.on('exit', end)
   atEnd(async () => {
-    child.kill('SIGTERM')
+    end()
     await over
   })
 }
