@@ -20,12 +20,11 @@ function startBlocks() {
   const child = spawn(path, ['up', '--clients', 'FSread4m:1:60,Hget:1:30', '--files', '200', '--seconds', '200', '--endpoint', server.url], { stdio: 'ignore', detached: true })
   const over = new Promise((resolve) => child.once('exit', resolve))
   // It serves until its clients are done; all of its group goes with the test.
+  let ended = false
+  child.once('exit', () => (ended = true))
   const end = () => {
-    try {
-      process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // gone
-    }
+    if (!ended && child.pid > 1) process.kill(-child.pid, 'SIGKILL')
+    ended = true
   }
   process.on('exit', end)
   atEnd(async () => {
