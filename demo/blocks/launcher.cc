@@ -72,9 +72,12 @@ class Launcher {
     int worst = 0;
     for (Process& client : clients_) {
       int status = 0;
-      waitpid(client.pid, &status, 0);
+      pid_t ended = 0;
+      while ((ended = waitpid(client.pid, &status, WNOHANG)) == 0) {
+        if (!shop::SleepUnlessStopped(20)) return 0;
+      }
       client.pid = -1;
-      worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+      worst = std::max(worst, ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 3);
     }
     return worst;
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -113,7 +114,13 @@ int main(int argc, char** argv) {
       settings.peers[peer.substr(0, equals)] = peer.substr(equals + 1);
   }
   EnterHost(settings.host);
-  if (verb != "client") shop::BlockSignals();
+  if (verb != "client") {
+    shop::BlockSignals();
+  } else {  // the launcher's are blocked, and so would be ours
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  }
   wherefore::TracerOptions options;  // the process's connection to whoever asks
   options.endpoint = settings.endpoint;
   options.service_name = settings.kind.empty() ? verb : settings.kind;
