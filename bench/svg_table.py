@@ -17,11 +17,12 @@ def save(path, width, height, out):
 
 
 class Matrix:
-    """cells: {(row, column): number}. `show` turns a number into the text of its cell; `missing` stands where there is none."""
+    """cells: {(row, column): number}. `show` turns a number into the text of its cell; `missing` stands where there is none,
+    and `most` is the darkest: else the greatest of them."""
 
-    def __init__(self, title, row_label, column_label, rows, columns, cells, show="{:,}".format, missing="0"):
+    def __init__(self, title, row_label, column_label, rows, columns, cells, show="{:,}".format, missing="0", most=None):
         self.title, self.row_label, self.column_label = title, row_label, column_label
-        self.rows, self.columns, self.cells, self.show, self.missing = rows, columns, cells, show, missing
+        self.rows, self.columns, self.cells, self.show, self.missing, self.most = rows, columns, cells, show, missing, most
 
 
 def write_matrices(path, title, matrices):
@@ -30,7 +31,7 @@ def write_matrices(path, title, matrices):
     out = [text(left, 20, title, font_size=14)]
     x = left
     for matrix in matrices:
-        most = max(matrix.cells.values(), default=0) or 1
+        most = matrix.most or max(matrix.cells.values(), default=0) or 1
         out.append(text(x, 42, matrix.title))
         out.append(text(x + len(matrix.columns) * size / 2, 58, matrix.column_label, "middle", fill="#666"))
         middle = top + len(matrix.rows) * size / 2
@@ -91,7 +92,7 @@ def write_pivot_table(path, title, rows, columns, cells, times, show):
                 out.append(text(x + width - 7, y + 12, show(sum(values)), "end", font_size=10))
     for i, row in enumerate((*rows, None)):
         out.append(text(left - 8, top + (i + 0.5) * height + 4, row or "all", "end", font_weight="bold" if row is None else "normal"))
-    save(path, left + (len(columns) + 1) * width + 12, top + (len(rows) + 1) * height + 12, out)
+    save(path, max(560, left + (len(columns) + 1) * width + 12), top + (len(rows) + 1) * height + 12, out)
 
 
 def write_bars(path, title, groups, show):
