@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 from harness import WHEREFORE, environment, run, wait_for
 
@@ -64,20 +65,23 @@ class Cluster:
 
     def _during(self, commands, load, more):
         """What these query commands print over the whole of a load, and what its clients said."""
-        running = [subprocess.Popen([WHEREFORE, "query", *command, "--store", self.server.store, "--format", "json"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-                   for command in commands]
+        running = []
+        for command in commands:
+            printed = tempfile.TemporaryFile("w+")  # nobody reads it while the load runs, and a pipe would fill up
+            running.append((printed, subprocess.Popen([WHEREFORE, "query", *command, "--store", self.server.store, "--format", "json"],
+                                                      stdout=printed, stderr=subprocess.PIPE, text=True, env=environment())))
         wait_for(lambda: len(self.server.get("/api/v1/queries").json["queries"]) >= len(commands), 20)
         clients = self.load(*load, **more)
-        printed = []
-        for process in running:
+        for _, process in running:
             process.send_signal(signal.SIGINT)
-        for process in running:
-            out, err = process.communicate(timeout=60)
+        answers = []
+        for printed, process in running:
+            _, err = process.communicate(timeout=60)
             if process.returncode != 0:
                 raise RuntimeError(f"query: {process.returncode}: {err}")
-            printed.append([json.loads(line) for line in out.splitlines()])
-        return printed, clients
+            printed.seek(0)
+            answers.append([json.loads(line) for line in printed])
+        return answers, clients
 
     def ask(self, queries, *load, **more):
         """The answers to these queries over the whole of a load, and what its clients said."""
