@@ -208,7 +208,7 @@ const questions = [
   ['/api/v1/policies', 200, '/api/v1/policies?format=text'],
   ['/api/v1/policies', 400, '/api/v1/policies?colour=red'],
   ['/api/v1/control', 200, '/api/v1/control'],
-  ['/api/v1/query', 200, `/api/v1/query${q({ q: 'From s In call.end Select s.duration', since: '1h' })}`, (body, assert) => assert.equal(body.rows.length, 1)],
+  ['/api/v1/query', 200, `/api/v1/query${q({ q: `From s In call.end Where s.procName = "${service}" Select s.duration`, since: '1h' })}`, (body, assert) => assert.equal(body.rows.length, 1)],
   ['/api/v1/query', 200, `/api/v1/query${q({ q: 'From s In call.end Select COUNT', format: 'text' })}`],
   ['/api/v1/query', 400, `/api/v1/query${q({ q: 'From' })}`],
   ['/api/v1/queries', 200, '/api/v1/queries'],
