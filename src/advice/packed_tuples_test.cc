@@ -51,6 +51,19 @@ TEST(PackedTuples, IdenticalTuplesAreOneOfMoreWeight) {
   EXPECT_EQ(packed.rows().weight(40), 1u);
 }
 
+TEST(PackedTuples, SeveralTuplesOfAnEventWithoutColumnsReadBack) {
+  const Slot slot = MakeSlot(Keep::kFirst, 1, 0);
+  Rows rows(0, 0);
+  for (int i = 0; i < 3; ++i) rows.EndRow(1);
+  PackedTuples packed;
+  packed.AddEvent(slot, 7, "e", rows);
+  PackedTuples again;
+  ASSERT_TRUE(PackedTuples::Decode(slot, Bytes(slot, packed), again));
+  uint64_t weight = 0;
+  for (size_t row = 0; row < again.rows().size(); ++row) weight += again.rows().weight(row);
+  EXPECT_EQ(weight, 3u);
+}
+
 TEST(PackedTuples, FirstAndMostRecentOnOneBranchGoByCausality) {
   const Slot first = MakeSlot(Keep::kFirst, 2, 1), recent = MakeSlot(Keep::kMostRecent, 2, 1);
   PackedTuples a, b;

@@ -64,7 +64,8 @@ void Rows::Truncate(size_t rows) {
 }
 
 void Rows::Encode(size_t begin, size_t end, Writer& out, StringTable& strings) const {
-  bool weighted = false;
+  // Several rows without columns would take no byte each, and not be believed: then the weights are told.
+  bool weighted = width_ == 0 && state_width_ == 0 && end - begin > 1;
   for (size_t row = begin; row < end; ++row) weighted = weighted || weights_[row] != 1;
   out.Varint((end - begin) << 1 | (weighted ? 1 : 0));
   out.Room((end - begin) * width_ * 9);  // enough for integers

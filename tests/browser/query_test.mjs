@@ -94,7 +94,7 @@ only('typing completes tracepoints, exports and aliases; a fault is told at its 
   await completeTo('cl', 'cl ->')
   await completeTo('in', 'incr')
   await page.keyboard.type('GroupBy ')
-  await completeTo('cl.pr', 'cl.procName')
+  await completeTo('cl.proc', 'cl.procName')
   await page.keyboard.type('Selec ')
   await page.locator('.q-fault', { hasText: 'Selec' }).waitFor()
   check((await page.locator('.query-fault').innerText()).includes('did you mean Select?'), await page.locator('.query-fault').innerText())

@@ -1,4 +1,4 @@
-import { type ApiError, get, send } from './client'
+import { ApiError, get, send } from './client'
 import { isLongInteger, ns, parseExact, type ExactInt } from './exact_json'
 
 // Queries joined by happened-before: of the running system, which are started, listened to and removed; and of stored
@@ -114,9 +114,22 @@ export const startQuery = async (request: QueryRequest): Promise<LiveQuery> =>
 export const removeQuery = (id: string): Promise<unknown> =>
   send('DELETE', `/api/v1/queries/${encodeURIComponent(id)}`, undefined, undefined, parseExact, 'application/json', authorized())
 
-// Whether the running system would take it; an ApiError with the place of the fault if not.
-export const checkLive = (query: string, signal?: AbortSignal): Promise<{ columns: string[]; tracepoints: string[] }> =>
-  send('POST', '/api/v1/queries/check', JSON.stringify({ query }), signal)
+interface Checked {
+  columns: string[]
+  tracepoints: string[]
+  diagnostics: { line: number; column: number; length: number; message: string; hint: string }[]
+}
+
+// Whether the running system would take it; an ApiError in the form of the server's complaints, with its place, if not.
+export async function checkLive(query: string, signal?: AbortSignal): Promise<Checked> {
+  const path = '/api/v1/queries/check'
+  const checked = await send<Checked>('POST', path, JSON.stringify({ query }), signal)
+  const fault = checked.diagnostics[0]
+  if (!fault) return checked
+  const where = fault.line > 0 ? `query:${fault.line}:${fault.column}: ` : ''
+  const mark = where ? `\n  | ^${'~'.repeat(Math.max(0, fault.length - 1))}\n  | ${fault.hint}` : ''
+  throw new ApiError('bad_input', `${where}${fault.message}${mark}`, fault.hint, path, 200)
+}
 
 export const explainQuery = (query: string, signal?: AbortSignal): Promise<Explained> =>
   send('POST', '/api/v1/query?explain=true', query, signal, parseExact, 'text/plain')
