@@ -5,30 +5,18 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 
 #include "answer/text_table.h"
 #include "cli/event_stream.h"
+#include "cli/live_end.h"
 #include "cli/live_output.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
 namespace wf {
 namespace {
-
-volatile std::sig_atomic_t stopped = 0;
-
-// A second Ctrl-C ends us at once; the server then misses its listener and takes the query out.
-void StopOnSignal() {
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { stopped = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &stop, nullptr);
-  ::sigaction(SIGTERM, &stop, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // `| head` ends us by an error that also removes the query
-}
 
 struct PackLimit {
   int64_t tuples = 256, bytes = 3000;
@@ -49,15 +37,6 @@ Result<PackLimit> ParsePackLimit(const std::string& text) {
     return BadInput("--max-packed: \"" + text + "\" is not TUPLES or TUPLES:BYTES",
                     "as in --max-packed 256:3000");
   return limit;
-}
-
-Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
-  const auto duration = ParseDuration(text);
-  if (!duration.ok())
-    return BadInput(std::string(flag) + ": " + duration.error().message, duration.error().hint);
-  if (*duration <= 0)
-    return BadInput(std::string(flag) + " " + text + ": that is no time", "as in 10s");
-  return *duration;
 }
 
 Result<std::string> SpecJson(const std::string& text, const LiveQueryFlags& flags) {
@@ -165,7 +144,7 @@ bool LiveRun::TakeEvent(std::string_view name, std::string_view data) {
 bool LiveRun::Take(std::string_view piece) {
   if (!piece.empty() && !reader_.Feed(piece)) return false;
   const Nanos now = MonotonicNow();
-  if (stopped != 0 || (end_at_ && now >= *end_at_)) Remove();
+  if (Interrupted() || (end_at_ && now >= *end_at_)) Remove();
   return failed_.ok() && now < give_up_at_;
 }
 
@@ -196,7 +175,7 @@ Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
     return EnvironmentError("query " + id_ + ": " + answer.error().message,
                             "the server is gone; what it had woven takes itself out");
   if (answer->status != 200) return ServerError(answer->status, answer->body);
-  if (foreign_end_ && stopped == 0)
+  if (foreign_end_ && !Interrupted())
     return NotFound("query " + id_ + ": it was ended by somebody else, or the server stopped");
   return {};
 }
@@ -253,7 +232,7 @@ Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
     WF_ASSIGN(const JsonValue query, parser.Parse(answer.body));
     return Print(std::string(query.Get("id").String()) + "\n");
   }
-  StopOnSignal();
+  EndOnInterrupt();
   return LiveRun(*server, flags, common).Run(spec, end_after);
 }
 

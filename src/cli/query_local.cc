@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -14,6 +13,7 @@
 #include "answer/query_answer.h"
 #include "base/nanos.h"
 #include "cli/input_file.h"
+#include "cli/live_end.h"
 #include "cli/live_output.h"
 #include "json/json_writer.h"
 #include "lang/query/analysis.h"
@@ -26,28 +26,7 @@
 namespace wf {
 namespace {
 
-volatile std::sig_atomic_t stopped = 0;
-
-// A second Ctrl-C ends us at once; the kernel takes out then what we had woven.
-void StopOnSignal() {
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { stopped = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &stop, nullptr);
-  ::sigaction(SIGTERM, &stop, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-}
-
 constexpr Nanos kPollFor = 50 * kMilli;
-
-Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
-  const auto duration = ParseDuration(text);
-  if (!duration.ok())
-    return BadInput(std::string(flag) + ": " + duration.error().message, duration.error().hint);
-  if (*duration <= 0)
-    return BadInput(std::string(flag) + " " + text + ": that is no time", "as in 10s");
-  return *duration;
-}
 
 Status CheckFlags(const std::string& text, const LiveQueryFlags& live) {
   if (text.empty())
@@ -113,7 +92,7 @@ class LocalRun {
     start_ = Now();
     const Nanos end_at = end_after ? MonotonicNow() + *end_after : INT64_MAX;
     Nanos boundary = (start_ / interval + 1) * interval;
-    while (stopped == 0 && MonotonicNow() < end_at) {
+    while (!Interrupted() && MonotonicNow() < end_at) {
       const Nanos left = std::min(boundary - Now(), end_at - MonotonicNow());
       if (left > 0) {
         const Nanos wait = std::min(left, kPollFor);
@@ -200,12 +179,26 @@ void TellPlaces(const weaver::Woven& woven, const CommonFlags& common) {
 }  // namespace
 
 void AddLocalQueryFlags(CLI::App& app, LocalQueryFlags& flags) {
-  app.add_option("--pid", flags.pids, "without a server: weave into this process")
-      ->check(CLI::PositiveNumber);
+  // One value each, or they would swallow a query that stands behind them.
+  app.add_option("--pid", flags.pids,
+                 "without a server: weave into this process; may be given again")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check([](const std::string& text) {
+        return text.find_first_not_of("0123456789") == std::string::npos && text != "0"
+                   ? std::string()
+                   : text + " is no process number";
+      });
   app.add_option("--exe", flags.exes,
-                 "without a server: weave into every process that runs this: name, path or glob");
+                 "without a server: weave into every process that runs this: name, path or glob; "
+                 "may be given again")
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option("--tracepoint-file", flags.tracepoint_files,
-                 "--pid, --exe: definitions of the tracepoints that the query names");
+                 "--pid, --exe: definitions of the tracepoints that the query names; may be given "
+                 "again")
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option("--link", flags.link,
                  "--pid, --exe: auto, multi (one link for all places) or perf (one for each)")
       ->check(CLI::IsMember({"auto", "multi", "perf"}));
@@ -234,7 +227,7 @@ Status RunLocalQuery(const std::string& text, const LocalQueryFlags& flags,
   weaver::WeaveOptions options;
   options.string_bytes = flags.string_bytes;
   WF_ASSIGN(options.link, weaver::ParseLinkChoice(flags.link));
-  StopOnSignal();
+  EndOnInterrupt();
   WF_ASSIGN(const auto woven, weaver::Woven::Weave(compiled.program, definitions, target, options));
   TellPlaces(*woven, common);
   return LocalRun(*woven, query::ColumnNames(*parsed), live, common).Run(interval, end_after);

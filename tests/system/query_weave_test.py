@@ -232,6 +232,10 @@ def refusals():
         unknown = refused("From x In Nowhere Select COUNT", "--pid", target.pid)
         check("an unknown tracepoint is an error", unknown.returncode == 2 and "'Nowhere'" in unknown.stderr
               and unknown.stdout == "", unknown.stderr)
+        behind = refused("--pid", target.pid, "From x In Nowhere Select COUNT")
+        check("a query may stand behind its flags", behind.stderr == unknown.stderr, behind.stderr)
+    wrong = refused("--pid", "abc", "From m In Meter.Add Select COUNT")
+    check("what is no process number", wrong.returncode == 2 and "abc is no process number" in wrong.stderr, wrong.stderr)
     gone = refused("From m In Meter.Add Select COUNT", "--pid", 4_000_000)
     check("a process that is not there", gone.returncode == 1 and "4000000" in gone.stderr, gone.stderr)
     nobody = refused("From m In Meter.Add Select COUNT", "--exe", "no-such-program")
