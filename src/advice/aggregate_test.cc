@@ -243,6 +243,22 @@ TEST(Aggregate, MergingWithAWeightIsAddingThatOften) {
   }));
 }
 
+// Weights of weights, as only a hostile branch sends them, wrap around; the least number is its own negation.
+TEST(Aggregate, ASumThatReachesItsSignReadsBack) {
+  AggregateState state(AggregateKind::kSum);
+  state.Add(std::ldexp(1.0, 1023), uint64_t{1} << 63);
+  for (const int shift : {63, 63, 17}) {
+    AggregateState product(AggregateKind::kSum);
+    product.Merge(state, uint64_t{1} << shift);
+    state = product;
+  }
+  const std::string bytes = Bytes(state);
+  std::string_view left = bytes;
+  AggregateState again(AggregateKind::kSum);
+  ASSERT_TRUE(AggregateState::Decode(AggregateKind::kSum, left, again));
+  EXPECT_EQ(Bytes(again), bytes);
+}
+
 TEST(Aggregate, CutOrChangedBytesAreRefusedOrHarmless) {
   for (const AggregateKind kind : kKinds) {
     AggregateState state(kind);

@@ -127,9 +127,9 @@ bool ExactSum::Decode(Reader& in) {
   words_ = {};
   if (!text.empty())
     std::memcpy(reinterpret_cast<char*>(words_.data()) + begin, text.data(), text.size());
-  if (negative()) return false;  // the magnitude never reaches the sign
-  if ((head & 1) != 0) Complement(words_);
-  return true;
+  const bool below_zero = (head & 1) != 0;
+  if (below_zero) Complement(words_);
+  return negative() == below_zero;  // a magnitude that reaches the sign is only the least number's
 }
 
 }  // namespace wf::advice
