@@ -46,7 +46,7 @@ lint: ## clang-format, clang-tidy and the layer check on changed files (ALL=1: o
 
 .PHONY: bench
 bench: ## measure, and write docs/BENCHMARKS.md again
-	@tools/setup build
+	@tools/setup build bench
 	@tools/build release
 	@bench/run
 
