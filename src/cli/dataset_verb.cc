@@ -1,11 +1,11 @@
 // `wherefore dataset ACTION`: the actions that ask are passed on; apply reads a file, backfill shows progress.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <fstream>
 #include <sstream>
 
 #include "answer/dataset_answer.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
@@ -21,8 +21,6 @@ struct DatasetFlags {
 
 // A served store is backfilled in so many pieces of time, so that there is progress to show and each answer comes soon.
 constexpr int kPieces = 32;
-
-volatile std::sig_atomic_t interrupted = 0;
 
 const DatasetAction* FindAction(const std::string& name) {
   for (const DatasetAction& action : DatasetActions()) {
@@ -86,7 +84,7 @@ Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& questio
         piece == kPieces ? std::max(time.from, time.until)
                          : time.from + std::max<Nanos>(0, time.until - time.from) / kPieces * piece;
     if (from >= until && piece != kPieces) continue;
-    if (interrupted != 0)
+    if (Interrupted())
       return EnvironmentError("backfill: stopped; the traces so far are in the dataset",
                               "run it again: rows are replaced, not doubled");
     Question one = question;
@@ -107,7 +105,7 @@ Result<ExtractCounts> BackfillHere(StoreAccess& access, const std::string& datas
   auto counts = Backfill({access.local(), "default", access.path(), Now(), {}, {}}, dataset, time,
                          [&](int64_t traces) {
                            progress.Show(static_cast<size_t>(traces));
-                           return interrupted == 0;
+                           return !Interrupted();
                          });
   progress.Finish();
   return counts;
@@ -118,10 +116,7 @@ Status RunBackfill(StoreAccess& access, const Question& question, const DatasetF
   WF_TRY(question.params.Check({"since", "until", "format"}));
   WF_ASSIGN(const TimeRange time, ParseTimeRange(question.params, Now()));
   WF_ASSIGN(const Extent extent, ExtentOf(access));
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
-  ::sigaction(SIGINT, &stop, nullptr);
+  StopOnInterrupt();
   WF_ASSIGN(const ExtractCounts counts,
             access.served() ? BackfillThere(access, question, time, extent, format)
                             : BackfillHere(access, flags.argument, time, extent, format));

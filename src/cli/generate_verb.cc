@@ -5,12 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
@@ -26,8 +26,6 @@ struct GenerateFlags {
   std::string config, out, truth, as = "text", start;
   uint64_t seed = 1;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
 
 // A file that has its name only when it is whole. What is no regular file (a pipe, /dev/null) is written as it is.
 class WholeFile {
@@ -105,7 +103,7 @@ std::string Summary(const GeneratedTrace& done, const GenerateFlags& flags,
 }
 
 Status CheckInterrupted() {
-  if (interrupted == 0) return {};
+  if (!Interrupted()) return {};
   return EnvironmentError("interrupted", "nothing is left behind; begin again");
 }
 
@@ -149,10 +147,7 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
   }
   WF_ASSIGN(const GeneratorConfig config, ReadConfig(flags.config));
 
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
-  ::sigaction(SIGINT, &stop, nullptr);
+  StopOnInterrupt();
   WholeFile out, truth;
   WF_TRY(out.Open(flags.out));
   TextSink truth_sink;

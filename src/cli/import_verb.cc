@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "answer/import_answer.h"
 #include "answer/message_import.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
@@ -74,8 +74,6 @@ struct ImportFlags {
   std::optional<int64_t> max_events_per_trace;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
-
 // Files of messages are read together, as if they were one: a call may be seen in one and its return in another.
 struct ImportFiles {
   std::vector<std::string> messages, traces;
@@ -130,7 +128,7 @@ Result<ImportReport> ImportHere(Store& store, const std::string& path, const Imp
     WF_TRY(ImportMessageFiles(files.messages, "default", store, job, [&](size_t bytes) {
       read = bytes;
       progress.Show(bytes);
-      return interrupted == 0;
+      return !Interrupted();
     }));
     done += read;
   }
@@ -139,7 +137,7 @@ Result<ImportReport> ImportHere(Store& store, const std::string& path, const Imp
     WF_TRY(job.AddFile(file, [&](size_t bytes) {
       in_file = bytes;
       progress.Show(done + bytes);
-      return interrupted == 0;
+      return !Interrupted();
     }));
     done += in_file;
   }
@@ -183,7 +181,7 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
         },
         file);
     while (true) {
-      if (interrupted != 0) return stopped();
+      if (Interrupted()) return stopped();
       WF_ASSIGN(const std::optional<FilePiece> piece, pieces.Next());
       if (!piece) break;
       Params params({{"name", file}, {"model", "later"}});
@@ -229,10 +227,7 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
   if (!flags.rules.empty()) {
     WF_ASSIGN(decode.hash_key, LoadHashKey(common.store));
   }
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
-  ::sigaction(SIGINT, &stop, nullptr);
+  StopOnInterrupt();
   ProgressBar progress("importing", TotalBytes(files), common.format);
   const ImportFiles sorted = Sorted(files);
   auto report = access->served()

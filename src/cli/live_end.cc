@@ -2,23 +2,14 @@
 
 #include <csignal>
 
+#include "cli/interrupt.h"
+
 namespace wf {
-namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-}  // namespace
 
 void EndOnInterrupt() {
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &stop, nullptr);
-  ::sigaction(SIGTERM, &stop, nullptr);
+  StopOnInterrupt();
   ::signal(SIGPIPE, SIG_IGN);
 }
-
-bool Interrupted() { return interrupted != 0; }
 
 Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
   const auto duration = ParseDuration(text);

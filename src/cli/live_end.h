@@ -8,11 +8,10 @@
 
 namespace wf {
 
-// From now on the first SIGINT or SIGTERM makes Interrupted() true; a second ends us at once, and whoever misses us (the
-// server its listener, the kernel the owner of its probes) takes the query out. SIGPIPE, of `| head`, becomes an error of
+// StopOnInterrupt; after a second Ctrl-C whoever misses us (the server its listener, the kernel the owner of its
+// probes) takes the query out. SIGPIPE, of `| head`, becomes an error of
 // writing, which takes the query out too.
 void EndOnInterrupt();
-bool Interrupted();
 
 // Of a flag: "10s"; more than nothing.
 Result<Nanos> PositiveDuration(const char* flag, const std::string& text);

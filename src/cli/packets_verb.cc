@@ -2,10 +2,10 @@
 // events for `explain --events`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "import/packets/capture_pair.h"
@@ -22,8 +22,6 @@ struct PacketsFlags {
   std::string out;
   uint16_t int_port = 0;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
 
 struct CaptureFile {
   std::string path;
@@ -129,7 +127,7 @@ Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<
   ProgressBar progress("reading", static_cast<int64_t>(total), format);
   const CaptureProgress show = [&](size_t bytes) {
     progress.Show(done + bytes);
-    return interrupted == 0;
+    return !Interrupted();
   };
   IntPassages reports(passages);
   for (const CaptureFile& capture : captures) {
@@ -137,7 +135,7 @@ Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<
     if (!added.ok()) {
       // None of them: then it is no trifle.
       const bool all = ++unreadable == captures.size() && pairs.empty();
-      if (capture.named || interrupted != 0 || all) {
+      if (capture.named || Interrupted() || all) {
         progress.Finish();
         return added;
       }
@@ -156,7 +154,7 @@ Status WriteEvents(PacketPassages& passages, const std::string& out, const std::
   ProgressCount progress("written", format);
   const Status written = WritePacketEvents(events, out, [&](int64_t count) {
     progress.Show(count);
-    return interrupted == 0;
+    return !Interrupted();
   });
   progress.Finish();
   return written;
@@ -167,10 +165,7 @@ Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
   PacketPassages passages;
   WF_ASSIGN(const auto captures, ListCaptures(flags.captures));
   WF_ASSIGN(const auto pairs, ListPairs(flags));
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
-  ::sigaction(SIGINT, &stop, nullptr);
+  StopOnInterrupt();
   std::string left_out;
   WF_TRY(ReadPassages(captures, pairs, flags.int_port, common.format, passages, left_out));
   if (passages.passages.empty()) {

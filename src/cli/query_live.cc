@@ -10,6 +10,7 @@
 
 #include "answer/text_table.h"
 #include "cli/event_stream.h"
+#include "cli/interrupt.h"
 #include "cli/live_end.h"
 #include "cli/live_output.h"
 #include "json/json_reader.h"

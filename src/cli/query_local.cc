@@ -13,6 +13,7 @@
 #include "answer/query_answer.h"
 #include "base/nanos.h"
 #include "cli/input_file.h"
+#include "cli/interrupt.h"
 #include "cli/live_end.h"
 #include "cli/live_output.h"
 #include "json/json_writer.h"

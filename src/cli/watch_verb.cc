@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/interrupt.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "cli/watch_messages.h"
@@ -28,16 +29,6 @@ struct WatchFlags {
   std::string egress, out;
   uint32_t snap_bytes = EgressStampOptions().snap_bytes;
 };
-
-volatile std::sig_atomic_t stopped = 0;
-
-void StopOnSignal() {
-  struct sigaction stop = {};
-  stop.sa_handler = [](int) { stopped = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends us at once
-  ::sigaction(SIGINT, &stop, nullptr);
-  ::sigaction(SIGTERM, &stop, nullptr);
-}
 
 // When to end, by the monotonic clock.
 Result<Nanos> EndOf(const std::string& duration) {
@@ -118,8 +109,8 @@ Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
     std::fprintf(stderr, "watching the locks of %s (process %d) at %zu places; Ctrl-C ends it\n",
                  process.service.c_str(), process.pid, probe->probes());
   }
-  StopOnSignal();
-  while (stopped == 0 && MonotonicNow() < end && !report.ended) {
+  StopOnInterrupt();
+  while (!Interrupted() && MonotonicNow() < end && !report.ended) {
     WF_TRY(probe->Poll(100));
     clock = Now() - MonotonicNow();
     keep();
@@ -168,7 +159,7 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   if (common.format != "json")
     std::fprintf(stderr, "watching what comes to the queue of %s; Ctrl-C ends it\n",
                  flags.egress.c_str());
-  StopOnSignal();
+  StopOnInterrupt();
   const auto write = [&]() -> Status {
     if (std::fwrite(packets.data(), 1, packets.size(), file) != packets.size() ||
         std::fflush(file) != 0)
@@ -178,7 +169,7 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   };
   // The header at once: whoever waits for the file knows then that packets are being seen.
   WF_TRY(write());
-  while (stopped == 0 && MonotonicNow() < end) {
+  while (!Interrupted() && MonotonicNow() < end) {
     WF_TRY(stamps->Poll(100));
     WF_TRY(write());
   }
@@ -208,11 +199,11 @@ Status RunWatch(const WatchFlags& flags, const CommonFlags& common) {
   if (!flags.egress.empty()) return WatchEgress(flags, common);
   if (!flags.locks) {
     WF_ASSIGN(const Nanos end, EndOf(flags.for_));
-    StopOnSignal();
+    StopOnInterrupt();
     WatchMessagesFlags messages = flags.messages;
     messages.out = flags.out;
     return WatchMessages(
-        messages, end, [] { return stopped != 0; }, common);
+        messages, end, [] { return Interrupted(); }, common);
   }
   if (flags.messages.pids.size() != 1)
     return BadInput("watch --locks: one --pid is needed", "pgrep -a NAME finds its number");
