@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "base/hash.h"
-#include "model/packed.h"
+#include "import/decode/events_body.h"
 #include "wherefore/event.h"
 
 namespace wf {
@@ -17,66 +16,6 @@ namespace {
 using wherefore::EventType;
 
 constexpr Nanos kNever = INT64_MIN;
-constexpr uint8_t kHasId2 = 1, kHasName = 4;  // flags of the binary form
-
-// The writing half of docs/EVENTS.md, as far as locks need it.
-class EventsBody {
- public:
-  EventsBody() { body_.assign("WFEV\1", 5); }
-
-  void Count(uint64_t count) { PutVarint(count, body_); }
-  void Text(std::string_view text) {
-    PutVarint(text.size(), body_);
-    body_.append(text);
-  }
-  void TextValue(std::string_view text) {
-    body_.push_back(1);
-    Text(text);
-  }
-  void IntValue(int64_t value) {
-    body_.push_back(3);
-    PutVarint(ZigZag(value), body_);
-  }
-  void TextRef(std::string_view text) {
-    const auto [known, added] =
-        texts_.emplace(std::string(text), static_cast<uint32_t>(texts_.size() + 1));
-    PutVarint(added ? 0 : known->second, body_);
-    if (added) Text(text);
-  }
-  // All events are of one trace. `annotations` more follow, each a TextRef and a value.
-  void Event(EventType type, TraceId trace, uint64_t id1, uint64_t id2, Nanos time,
-             std::string_view name, uint64_t annotations) {
-    body_.push_back(static_cast<char>(type));
-    body_.push_back(static_cast<char>((id2 != 0 ? kHasId2 : 0) | (name.empty() ? 0 : kHasName)));
-    PutVarint(trace_told_ ? 1 : 0, body_);
-    if (!trace_told_) {
-      PutFixed64(trace.hi);
-      PutFixed64(trace.lo);
-      trace_told_ = true;
-    }
-    PutFixed64(id1);
-    if (id2 != 0) PutFixed64(id2);
-    PutVarint(ZigZag(time - last_time_), body_);
-    last_time_ = time;
-    if (!name.empty()) TextRef(name);
-    PutVarint(annotations, body_);
-    ++events_;
-  }
-  int64_t events() const { return events_; }
-  std::string Take() { return std::move(body_); }
-
- private:
-  void PutFixed64(uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) body_.push_back(static_cast<char>(value >> shift));
-  }
-
-  std::string body_;
-  std::unordered_map<std::string, uint32_t> texts_;
-  bool trace_told_ = false;
-  Nanos last_time_ = 0;
-  int64_t events_ = 0;
-};
-
 std::string_view ModeName(LockMode mode) {
   switch (mode) {
     case LockMode::kRead:
