@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bpf/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 struct ring_buffer;
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 
 namespace wf::weaver {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 
 namespace wf::weaver {
 

@@ -1,4 +1,4 @@
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

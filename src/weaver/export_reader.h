@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "weaver/dwarf_function.h"
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/probe_site.h"
 #include "weaver/tracepoint_file.h"
 

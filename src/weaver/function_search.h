@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/function_name.h"
 #include "weaver/tracepoint_file.h"
 

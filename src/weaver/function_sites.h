@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/instruction.h"
 #include "weaver/probe_site.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/probe_site.h"
 
 namespace wf::weaver {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +13,8 @@
 #include <cstring>
 #include <memory>
 
-#include "bpf/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "elf/elf_image.h"
 
 namespace wf::weaver {
 namespace {

@@ -6,7 +6,7 @@
 #include "bpf/assembler.h"
 #include "bpf/bpf_object.h"
 #include "bpf/uprobe.h"
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 
 // Each function does what it must and has the instruction of interest at its label.
 #define WF_TARGET(name, before, probed, after)                                                 \

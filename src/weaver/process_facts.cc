@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "bpf/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "weaver/function_name.h"
 
 namespace wf::weaver {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/function_search.h"
 #include "weaver/probe_site.h"
 #include "weaver/tracepoint_file.h"

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 #include "weaver/probe_site.h"
 
 namespace wf::weaver {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "bpf/elf_functions.h"
-#include "bpf/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace wf {
 namespace {

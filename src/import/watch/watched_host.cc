@@ -15,7 +15,7 @@
 #include <set>
 
 #include "base/nanos.h"
-#include "bpf/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace wf {
 namespace {

@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "bpf/file_descriptor.h"
 
-namespace wf::weaver {
+namespace wf {
 
 struct AddressRange {
   uint64_t begin = 0, end = 0;
@@ -32,6 +32,13 @@ struct FunctionSymbol {
   uint64_t address = 0;
   uint64_t size = 0;                // 0: the file does not say
   bool chosen_at_run_time = false;  // IFUNC: here is the function that chooses
+};
+
+// A variable of static storage. Those of threads have no address and are left out.
+struct DataSymbol {
+  std::string_view name;  // mangled; borrowed from the image
+  uint64_t address = 0;
+  uint64_t size = 0;
 };
 
 // A function with code, of one unit of the debug information; one for each range of it.
@@ -59,7 +66,14 @@ class ElfImage {
   // The symbols at this very address.
   std::vector<const FunctionSymbol*> SymbolsAt(uint64_t address) const;
 
+  // By address, larger ones first, then name.
+  const std::vector<DataSymbol>& variables() const { return variables_; }
+
   std::optional<uint64_t> OffsetOf(uint64_t address) const;
+  // The address that a byte of the file is loaded at.
+  std::optional<uint64_t> AddressOf(uint64_t offset) const;
+  // From the lowest address to the highest, zeroed data included.
+  AddressRange MemoryRange() const;
   // The bytes from an address to the end of its segment or `size`; executable segments only.
   std::string_view Text(uint64_t address, uint64_t size) const;
   std::vector<AddressRange> ExecutableRanges() const;
@@ -90,6 +104,7 @@ class ElfImage {
 
   struct Segment {
     uint64_t address = 0, size = 0, offset = 0;
+    uint64_t memory_size = 0;
     bool executable = false;
     std::string bytes;  // of executable ones
   };
@@ -105,6 +120,7 @@ class ElfImage {
   Dwarf_CFI* cfi_ = nullptr;
   std::vector<Segment> segments_;
   std::vector<FunctionSymbol> symbols_;
+  std::vector<DataSymbol> variables_;
   bool has_full_symbols_ = false;
   mutable bool units_listed_ = false;
   mutable std::vector<Dwarf_Die> units_;
@@ -112,4 +128,4 @@ class ElfImage {
   mutable std::map<const void*, std::vector<UnitFunction>> functions_;
 };
 
-}  // namespace wf::weaver
+}  // namespace wf

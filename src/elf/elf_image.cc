@@ -1,4 +1,4 @@
-#include "weaver/elf_image.h"
+#include "elf/elf_image.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <tuple>
 
-namespace wf::weaver {
+namespace wf {
 namespace {
 
 // A segment of code larger than this we do not hold in memory; nobody's is.
@@ -111,6 +111,15 @@ Result<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& file,
                               return a.address == b.address && a.name == b.name;
                             }),
                 symbols.end());
+  auto& variables = image->variables_;
+  std::sort(variables.begin(), variables.end(), [](const DataSymbol& a, const DataSymbol& b) {
+    return std::tie(a.address, b.size, a.name) < std::tie(b.address, a.size, b.name);
+  });
+  variables.erase(std::unique(variables.begin(), variables.end(),
+                              [](const DataSymbol& a, const DataSymbol& b) {
+                                return a.address == b.address && a.name == b.name;
+                              }),
+                  variables.end());
   return image;
 }
 
@@ -121,8 +130,12 @@ Status ElfImage::ReadSegments() {
     GElf_Phdr header;
     if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD)
       continue;
-    Segment segment{
-        header.p_vaddr, header.p_filesz, header.p_offset, (header.p_flags & PF_X) != 0, {}};
+    Segment segment{header.p_vaddr,
+                    header.p_filesz,
+                    header.p_offset,
+                    header.p_memsz,
+                    (header.p_flags & PF_X) != 0,
+                    {}};
     if (segment.executable) {
       struct stat status {};
       if (fstat(fd_.get(), &status) != 0)
@@ -159,8 +172,15 @@ void ElfImage::ReadSymbols(Elf* elf) {
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
       const auto type = GELF_ST_TYPE(symbol.st_info);
-      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+      if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT) ||
+          symbol.st_shndx == SHN_UNDEF)
+        continue;
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (type == STT_OBJECT) {
+        if (name != nullptr && *name != '\0' && symbol.st_size > 0)
+          variables_.push_back({name, symbol.st_value, symbol.st_size});
+        continue;
+      }
       if (name == nullptr || *name == '\0' || !OffsetOf(symbol.st_value)) continue;
       symbols_.push_back({name, symbol.st_value, symbol.st_size, type == STT_GNU_IFUNC});
     }
@@ -181,6 +201,31 @@ std::optional<uint64_t> ElfImage::OffsetOf(uint64_t address) const {
       return address - segment.address + segment.offset;
   }
   return std::nullopt;
+}
+
+std::optional<uint64_t> ElfImage::AddressOf(uint64_t offset) const {
+  for (const Segment& segment : segments_) {
+    if (offset >= segment.offset && offset - segment.offset < segment.size)
+      return offset - segment.offset + segment.address;
+  }
+  // A mapping begins at a page, its segment perhaps inside it.
+  for (const Segment& segment : segments_) {
+    constexpr uint64_t kPage = 4096;
+    if (offset < segment.offset && segment.offset - offset < kPage &&
+        segment.address >= segment.offset - offset)
+      return segment.address - (segment.offset - offset);
+  }
+  return std::nullopt;
+}
+
+AddressRange ElfImage::MemoryRange() const {
+  AddressRange out{UINT64_MAX, 0};
+  for (const Segment& segment : segments_) {
+    out.begin = std::min(out.begin, segment.address);
+    const uint64_t size = std::min(segment.memory_size, UINT64_MAX - segment.address);
+    out.end = std::max(out.end, segment.address + size);
+  }
+  return out.end == 0 ? AddressRange{} : out;
 }
 
 std::string_view ElfImage::Text(uint64_t address, uint64_t size) const {
@@ -334,4 +379,4 @@ std::optional<Dwarf_Die> ElfImage::UnitAt(uint64_t address) const {
   return std::nullopt;
 }
 
-}  // namespace wf::weaver
+}  // namespace wf
