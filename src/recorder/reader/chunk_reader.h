@@ -1,0 +1,51 @@
+// A .cpg file as its chunks, one after another, decompressed and checked. A file may be cut off, still be written, or be
+// damaged: what cannot be read is told by the reasons it ended for, never guessed.
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "recorder/format/records.h"
+
+namespace wf::recorder {
+
+// Reads up to `size` bytes at `offset`; 0 at the end.
+using ReadAt = std::function<Result<size_t>(uint64_t offset, char* to, size_t size)>;
+ReadAt FromMemory(std::string_view bytes);
+Result<ReadAt> FromFile(const std::string& path);
+
+struct Chunk {
+  ChunkKind kind = ChunkKind::kEnd;
+  uint32_t thread = 0;
+  std::string_view payload;  // valid until the next chunk is read
+};
+
+class ChunkReader {
+ public:
+  // BadInput for what is no .cpg file, or one of a newer version.
+  static Result<ChunkReader> Open(ReadAt read, const std::string& name);
+
+  const FileHead& head() const { return head_; }
+  // False at the end: of the chunks, or of what can be read.
+  Result<bool> Next(Chunk& chunk);
+  // The recorder said that the recording ended in good order.
+  bool complete() const { return complete_ && damaged_ == 0; }
+  uint64_t damaged() const { return damaged_; }  // chunks passed over
+  uint64_t position() const { return at_; }
+
+ private:
+  ReadAt read_;
+  FileHead head_{};
+  uint64_t at_ = 0;
+  uint64_t damaged_ = 0;
+  bool complete_ = false;
+  std::string stored_, raw_;
+};
+
+uint64_t ChecksumOf(std::string_view bytes);  // FNV-1a, 64 bits
+
+}  // namespace wf::recorder

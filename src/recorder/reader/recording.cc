@@ -1,0 +1,77 @@
+#include "recorder/reader/recording.h"
+
+#include <fmt/format.h>
+
+#include "recorder/reader/recording_builder.h"
+
+namespace wf::recorder {
+
+namespace {
+
+// Decompressed; 32-bit places into the arrays hold that much, whatever the records are.
+constexpr uint64_t kMostBytes = uint64_t{32} << 30;
+
+std::optional<uint32_t> Number(std::string_view text) {
+  if (text.empty() || text.size() > 10 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
+  }
+  if (value >= kNone) return std::nullopt;
+  return static_cast<uint32_t>(value);
+}
+
+}  // namespace
+
+SubId Recording::Find(uint32_t thread, uint32_t index) const {
+  if (thread >= threads.size() || index >= threads[thread].subs.size()) return kNone;
+  return threads[thread].subs.begin + index;
+}
+
+std::string SubName(const SubComputation& sub) {
+  return fmt::format("{}.{}", sub.thread, sub.index);
+}
+
+std::optional<std::pair<uint32_t, uint32_t>> ParseSubName(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto thread = Number(text.substr(0, dot)), index = Number(text.substr(dot + 1));
+  if (!thread || !index) return std::nullopt;
+  return std::make_pair(*thread, *index);
+}
+
+Result<Recording> ReadRecording(ReadAt read, const std::string& name, const ReadOptions& options) {
+  WF_ASSIGN(ChunkReader reader, ChunkReader::Open(std::move(read), name));
+  Recording recording;
+  recording.file = name;
+  recording.version = reader.head().version;
+  recording.depth = reader.head().depth | kSchedule;
+  recording.started_unix_ns = reader.head().started_unix_ns;
+  recording.pid = reader.head().pid;
+  RecordingBuilder builder;
+  uint64_t bytes = 0;
+  for (;;) {
+    Chunk chunk;
+    WF_ASSIGN(const bool more, reader.Next(chunk));
+    if (!more) break;
+    bytes += chunk.payload.size();
+    if (bytes > kMostBytes)
+      return BadInput(fmt::format("{}: has more than {} GiB of records", name, kMostBytes >> 30),
+                      "record less of the program, or ask about a snapshot of it");
+    if (chunk.kind == ChunkKind::kThread || chunk.kind == ChunkKind::kProcess) builder.Add(chunk);
+    if (chunk.kind == ChunkKind::kBranches && options.branches == ReadOptions::Branches::kKeep)
+      recording.branches.push_back({chunk.thread, std::string(chunk.payload)});
+  }
+  builder.Finish(recording);
+  recording.complete = reader.complete();
+  if (reader.damaged() > 0) recording.lost["damaged_chunks"] += reader.damaged();
+  return recording;
+}
+
+Result<Recording> ReadRecording(const std::string& path, const ReadOptions& options) {
+  WF_ASSIGN(ReadAt read, FromFile(path));
+  return ReadRecording(std::move(read), path, options);
+}
+
+}  // namespace wf::recorder

@@ -1,0 +1,80 @@
+// Records into a recording. Threads are gathered apart and laid one behind the other at the end, because chunks of
+// threads come mixed. Nothing of a record is trusted: not its size, not its counts, not the ids it names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/reader/recording.h"
+
+namespace wf::recorder {
+
+class RecordingBuilder {
+ public:
+  void Add(const Chunk& chunk);
+  // Hands over everything; the builder is done.
+  void Finish(Recording& recording);
+
+ private:
+  struct ThreadDraft {
+    ThreadFacts facts;
+    std::vector<SubComputation> subs;
+    SubComputation running;  // until its Cut comes
+    std::vector<Action> actions;
+    std::vector<PageRuns> pages, running_pages;
+    std::vector<TransferFacts> transfers;
+    std::vector<TraceMark> traces;  // `sub` is an index
+  };
+  struct ObjectDraft {
+    ObjectFacts facts;
+    bool known = false;
+  };
+  struct MemoryEvent {
+    int64_t time_ns = 0;
+    uint64_t address = 0, size = 0, site = 0;
+    uint32_t thread = 0;
+    bool release = false;
+  };
+  struct CrashDraft {
+    CrashFacts facts;
+    uint32_t index = 0;
+  };
+
+  void AddRecord(std::string_view record, const Chunk& chunk);
+  void Count(const char* what, uint64_t count = 1) { lost_[what] += count; }
+  ThreadDraft* Thread(uint32_t id);
+  ThreadDraft* Running(uint32_t id);  // a thread that has begun and not ended
+  void EndSub(ThreadDraft& thread);
+  Slice TakeActions(ThreadDraft& thread, std::string_view record, size_t at, size_t count);
+  uint32_t ObjectAt(uint32_t id);
+  uint32_t Name(std::string_view text);
+
+  void AddThreadStart(std::string_view record);
+  void AddCut(std::string_view record, uint32_t thread);
+  void AddThreadEnd(std::string_view record, uint32_t thread);
+  void AddObject(std::string_view record);
+  void AddModule(std::string_view record);
+  void AddPages(std::string_view record, uint32_t thread);
+  void AddTransfer(std::string_view record, uint32_t thread);
+  void AddCrash(std::string_view record);
+
+  void LayOutThreads(Recording& recording);
+  void LayOutMemory(Recording& recording);
+
+  std::vector<ThreadDraft> threads_;
+  uint64_t thread_records_ = 0;  // bounds the ids that are believed
+  std::vector<ObjectDraft> objects_;
+  std::unordered_map<uint32_t, uint32_t> object_places_;
+  std::vector<ModuleFacts> modules_;  // an empty path: the end of a mapping
+  std::vector<MemoryEvent> memory_;
+  std::vector<ForkFacts> forks_;
+  std::vector<CrashDraft> crashes_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, uint32_t> name_places_;
+  std::map<std::string, uint64_t> lost_;
+};
+
+}  // namespace wf::recorder
