@@ -20,6 +20,7 @@
 #include "import/detect/sighting_file.h"
 #include "import/detect/sighting_input.h"
 #include "import/messages/message_text.h"
+#include "import/recording/recording_events.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "server/hash_key.h"
@@ -172,6 +173,21 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
   for (const std::string& file : files.traces) {
     std::ifstream in(file, std::ios::binary);
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
+    // The programs whose functions a recording names lie here, not where the server is.
+    char magic[8] = {};
+    if (in.read(magic, sizeof(magic)) && IsRecording({magic, sizeof(magic)})) {
+      WF_ASSIGN(const recorder::Recording recording, recorder::ReadRecording(file));
+      WF_TRY(RecordingToEvents(recording, [&](const std::string& body) -> Status {
+        if (Interrupted()) return stopped();
+        WF_ASSIGN(const ImportReport one, send(Params({{"name", file}, {"model", "later"}}), body));
+        AddImportReport(one, total);
+        traces.insert(one.trace_ids.begin(), one.trace_ids.end());
+        return {};
+      }));
+      continue;
+    }
+    in.clear();
+    in.seekg(0);
     FileSplitter pieces(
         [&](char* buffer, size_t size) -> Result<size_t> {
           in.read(buffer, static_cast<std::streamsize>(size));
@@ -248,7 +264,7 @@ Verb AddImport(CLI::App& root) {
       ->add_option(
           "PATH", flags->paths,
           "OTLP JSON or protobuf, Zipkin v2, Jaeger JSON, HTrace JSON; messages of black boxes: "
-          "text, captures (pcap), mail; gzip and zstd too")
+          "text, captures (pcap), mail; recorded programs (.cpg); gzip and zstd too")
       ->required();
   verb.app
       ->add_option("--attribute-rule", flags->rules,

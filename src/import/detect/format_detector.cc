@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "import/decode/attribute_writer.h"
+#include "import/recording/recording_events.h"
 #include "json/json_splitter.h"
 
 namespace wf {
@@ -189,7 +190,10 @@ const char* ImportFormatName(ImportFormat format) {
     case ImportFormat::kHTraceJson:
       return "HTrace JSON";
     case ImportFormat::kEventsJson:
+    case ImportFormat::kEventsBinary:
       return "wherefore events";
+    case ImportFormat::kRecording:
+      return "recording";
   }
   return "unknown";
 }
@@ -210,6 +214,10 @@ const char* ImportFormatKey(ImportFormat format) {
       return "htrace-json";
     case ImportFormat::kEventsJson:
       return "events-json";
+    case ImportFormat::kEventsBinary:
+      return "events-binary";
+    case ImportFormat::kRecording:
+      return "recording";
   }
   return "unknown";
 }
@@ -217,7 +225,7 @@ const char* ImportFormatKey(ImportFormat format) {
 std::optional<ImportFormat> ImportFormatOfKey(std::string_view key) {
   for (auto f = ImportFormat::kOtlpJson;; f = static_cast<ImportFormat>(static_cast<int>(f) + 1)) {
     if (key == ImportFormatKey(f)) return f;
-    if (f == ImportFormat::kEventsJson) return std::nullopt;
+    if (f == ImportFormat::kRecording) return std::nullopt;
   }
 }
 
@@ -226,6 +234,8 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
     return Refused(name, "a packet capture: its messages are imported whole, not in pieces",
                    fmt::format("wherefore import {}, or wherefore paths {}", name, name));
   }
+  if (IsRecording(content)) return ImportFormat::kRecording;
+  if (content.substr(0, 4) == "WFEV") return ImportFormat::kEventsBinary;
   const std::string_view window = content.substr(0, kWindow);
   size_t at = SkipSpace(window, 0);
   if (window.substr(at, 3) == "\xEF\xBB\xBF") at = SkipSpace(window, at + 3);

@@ -16,6 +16,8 @@ enum class ImportFormat {
   kJaegerJson,
   kHTraceJson,
   kEventsJson,
+  kEventsBinary,  // one body (docs/EVENTS.md)
+  kRecording,     // a recorded program (.cpg)
 };
 
 const char* ImportFormatName(ImportFormat format);  // "OTLP JSON", …

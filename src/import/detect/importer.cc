@@ -7,10 +7,12 @@
 
 #include "base/ids.h"
 #include "import/decode/attribute_writer.h"
+#include "import/events/events_binary_decoder.h"
 #include "import/events/events_decoder.h"
 #include "import/htrace/htrace_decoder.h"
 #include "import/jaeger/jaeger_decoder.h"
 #include "import/otlp/otlp_decoder.h"
+#include "import/recording/recording_events.h"
 #include "import/zipkin/zipkin_decoder.h"
 #include "json/json_splitter.h"
 
@@ -94,6 +96,13 @@ class Import {
       WF_TRY(Protobuf(content, 0));
     } else if (result_.format == ImportFormat::kOtlpProtobufFile) {
       WF_TRY(FramedProtobuf(content));
+    } else if (result_.format == ImportFormat::kEventsBinary) {
+      WF_TRY(Events(content));
+    } else if (result_.format == ImportFormat::kRecording) {
+      WF_ASSIGN(const recorder::Recording recording,
+                recorder::ReadRecording(recorder::FromMemory(content), std::string(name_)));
+      WF_TRY(
+          RecordingToEvents(recording, [this](const std::string& body) { return Events(body); }));
     } else {
       WF_ASSIGN([[maybe_unused]] const size_t consumed, Values(content, Tail::kEnd));
     }
@@ -132,6 +141,7 @@ class Import {
   Status OtlpValue(std::string_view value);
   Status Protobuf(std::string_view request, size_t offset);
   Status FramedProtobuf(std::string_view content);
+  Status Events(std::string_view body);
 
   std::string_view name_;
   const ImportOptions& options_;
@@ -307,6 +317,19 @@ Status Import::FramedProtobuf(std::string_view content) {
   return {};
 }
 
+Status Import::Events(std::string_view body) {
+  const Status status = DecodeEventsBinary(body, options_.decode, feeder_.batch(), result_.report);
+  if (!status.ok())
+    return BadInput(fmt::format("{}: {}", name_, status.error().message), status.error().hint);
+  return feeder_.Offer();
+}
+
+// Formats that are read as a whole.
+bool TakenWhole(ImportFormat format) {
+  return format == ImportFormat::kOtlpProtobuf || format == ImportFormat::kOtlpProtobufFile ||
+         format == ImportFormat::kEventsBinary || format == ImportFormat::kRecording;
+}
+
 Error Named(std::string_view name, const Error& error) {
   return {error.code, fmt::format("{}: {}", name, error.message), error.hint};
 }
@@ -348,17 +371,13 @@ Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name
       WF_ASSIGN(format, DetectFormat(pending, name));
       import.Detected(*format);
     }
-    if (*format == ImportFormat::kOtlpProtobuf || *format == ImportFormat::kOtlpProtobufFile)
-      continue;
+    if (TakenWhole(*format)) continue;
     WF_ASSIGN(const size_t consumed, import.Values(pending, Import::Tail::kMore));
     pending.erase(0, consumed);
     // A value that has not ended is looked at again only when there is twice as much of it.
     next_try = std::max(kWholeDocument / 8, pending.size() * 2);
   }
-  if (!format || *format == ImportFormat::kOtlpProtobuf ||
-      *format == ImportFormat::kOtlpProtobufFile) {
-    return import.Run(pending);
-  }
+  if (!format || TakenWhole(*format)) return import.Run(pending);
   WF_ASSIGN([[maybe_unused]] const size_t consumed, import.Values(pending, Import::Tail::kEnd));
   return import.Finish();
 }
