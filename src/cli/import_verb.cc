@@ -173,9 +173,10 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
   for (const std::string& file : files.traces) {
     std::ifstream in(file, std::ios::binary);
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
-    // The programs whose functions a recording names lie here, not where the server is.
+    // One that is too large for a request is sent as the events it becomes; then the server has no pages of it to show.
     char magic[8] = {};
-    if (in.read(magic, sizeof(magic)) && IsRecording({magic, sizeof(magic)})) {
+    if (in.read(magic, sizeof(magic)) && IsRecording({magic, sizeof(magic)}) &&
+        TotalBytes({file}) > static_cast<int64_t>(FileSplitterOptions().whole_bytes)) {
       WF_ASSIGN(const recorder::Recording recording, recorder::ReadRecording(file));
       WF_TRY(RecordingToEvents(recording, [&](const std::string& body) -> Status {
         if (Interrupted()) return stopped();

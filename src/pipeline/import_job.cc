@@ -23,6 +23,7 @@ namespace {
 // Traces modeled at once after an import: enough to make a read worth its cost, few enough to stay small.
 constexpr size_t kModelGroup = 256;
 constexpr size_t kReportedIds = 100;
+constexpr size_t kAttachmentChunk = size_t{1} << 20;
 // Overload passes when the flusher has caught up, within seconds even on a slow disk. Half a minute of it means that
 // the disk is full; a client's own patience ends later.
 constexpr std::chrono::milliseconds kFirstPause{10}, kLongestPause{1000}, kPatience{30'000};
@@ -82,6 +83,12 @@ ImportOptions ImportJob::Options() const {
   options.decode = decode_;
   options.tenant = tenant_;
   options.received_ns = Now();
+  options.keep_recording = [this](TraceId trace, std::string_view content) {
+    Attachment attachment{trace, "recording", {}};
+    for (size_t at = 0; at < content.size(); at += kAttachmentChunk)
+      attachment.chunks.emplace_back(content.substr(at, kAttachmentChunk));
+    return store_.PutAttachment(tenant_, attachment);
+  };
   return options;
 }
 

@@ -103,6 +103,8 @@ class Import {
                 recorder::ReadRecording(recorder::FromMemory(content), std::string(name_)));
       WF_TRY(
           RecordingToEvents(recording, [this](const std::string& body) { return Events(body); }));
+      if (options_.keep_recording)
+        WF_TRY(options_.keep_recording(RecordingTraceId(recording), content));
     } else {
       WF_ASSIGN([[maybe_unused]] const size_t consumed, Values(content, Tail::kEnd));
     }

@@ -35,6 +35,8 @@ struct ImportOptions {
   std::string tenant = "default";
   Nanos received_ns = 0;   // receipt of every row; retention counts from it
   size_t max_rows = 4096;  // of a batch given to the sink
+  // Keeps a recorded program beside its own trace: what a trace does not tell (pages, branches) is answered from it.
+  std::function<Status(TraceId trace, std::string_view content)> keep_recording;
   // Then no format is looked for, places are counted from there, and a malformed first value is counted, not an error.
   std::optional<FileContinuation> continues;
 };

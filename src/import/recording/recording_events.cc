@@ -46,14 +46,9 @@ class Writer {
  public:
   Writer(const Recording& recording, const TakeEventsBody& take)
       : recording_(recording), take_(take), symbols_(recording) {
-    Hasher128 identity;
-    identity.Add(recording.started_unix_ns);
-    identity.Add(uint64_t{recording.pid});
-    identity.Add(uint64_t{recording.threads.size()});
-    const Hash128 hash = identity.Finish();
-    own_trace_ = {hash.hi, hash.lo != 0 ? hash.lo : 1};
+    own_trace_ = RecordingTraceId(recording);
     // Of blocks that begin at once, searches call a trace after the one with the smallest id.
-    root_unit_ = (hash.lo & ~kNotRoot) | 2;
+    root_unit_ = (own_trace_.lo & ~kNotRoot) | 2;
     root_ = root_unit_ ^ 1;
     for (const SubComputation& sub : recording.subs) {
       last_ns_ = std::max(last_ns_, sub.start_ns);
@@ -356,7 +351,12 @@ Status Writer::Write() {
   FindHolds();
   StartBody();
   body_.Event(EventType::kUnitBegin, own_trace_, root_unit_, 0, Unix(0), {}, 0);
-  body_.Event(EventType::kBlockBegin, own_trace_, root_, root_unit_, Unix(0), Program(), 0);
+  body_.Event(EventType::kBlockBegin, own_trace_, root_, root_unit_, Unix(0), Program(), 3);
+  Label("label:recording", recording_.complete ? "complete" : "cut off");
+  body_.TextRef("counter:threads");
+  body_.IntValue(static_cast<int64_t>(recording_.threads.size()));
+  body_.TextRef("counter:sub_computations");
+  body_.IntValue(static_cast<int64_t>(recording_.subs.size()));
   for (const ThreadFacts& thread : recording_.threads) WF_TRY(WriteThread(thread));
   WriteHolds();
   body_.Event(EventType::kBlockEnd, own_trace_, root_, root_unit_, Unix(last_ns_), {}, 0);
@@ -365,6 +365,14 @@ Status Writer::Write() {
 }
 
 }  // namespace
+
+TraceId RecordingTraceId(const Recording& recording) {
+  Hasher128 identity;
+  identity.Add(recording.started_unix_ns);
+  identity.Add(uint64_t{recording.pid});
+  const Hash128 hash = identity.Finish();
+  return {hash.hi, hash.lo != 0 ? hash.lo : 1};
+}
 
 bool IsRecording(std::string_view content) {
   return content.substr(0, sizeof(recorder::kMagic)) ==

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "recorder/reader/recording.h"
 
@@ -17,6 +18,9 @@ namespace wf {
 
 // By a file's first bytes.
 bool IsRecording(std::string_view content);
+
+// The recording's own trace.
+TraceId RecordingTraceId(const recorder::Recording& recording);
 
 // Hands on bodies in the binary form of events (docs/EVENTS.md), of about a megabyte each.
 using TakeEventsBody = std::function<Status(std::string body)>;
