@@ -191,7 +191,8 @@ struct Cut {
   Site site;
   // Action actions[], in the order in which they happened
 };
-enum CutFlags : uint16_t { kTimedOut = 1, kFailed = 2 };
+// kIfItAdds: pthread_once that ran nothing. The reader leaves the cut out if its acquires add nothing to the clock.
+enum CutFlags : uint16_t { kTimedOut = 1, kFailed = 2, kIfItAdds = 4 };
 
 // A call that was entered and had not returned when the recording stopped is a ThreadEnd of its own op with
 // `inside` set; the actions that had happened by then are those given.

@@ -15,6 +15,11 @@ Clocks Clocks::Compute(const Recording& recording) {
   out.positions_.assign(subs, 0);
   out.own_.reserve(subs);
   for (const SubComputation& sub : recording.subs) out.own_.push_back({sub.thread, sub.index});
+  out.nothing_added_.assign(subs, false);
+  for (SubId s = 1; s < subs; ++s) {
+    out.nothing_added_[s] =
+        recording.subs[s].index > 0 && (recording.subs[s - 1].flags & kIfItAdds) != 0;
+  }
 
   // What the releases of an object have added up to.
   struct Released {
@@ -43,13 +48,16 @@ Clocks Clocks::Compute(const Recording& recording) {
     if (action.role == Role::kReleaseAll) object.by_writers = tree.Join(object.by_writers, clock);
   };
   visitor.acquire = [&](SubId sub, const Action& action) {
-    ClockTree::Root& clock = known[out.own_[sub].thread];
-    if (action.role == Role::kAcquireAll)
-      clock = tree.Join(clock, released[action.object].all);
-    else if (action.role == Role::kAcquireFromWriters)
-      clock = tree.Join(clock, released[action.object].by_writers);
-    else
-      clock = tree.Join(clock, rounds[{action.object, action.sequence}]);
+    const Own own = out.own_[sub];
+    ClockTree::Root& clock = known[own.thread];
+    ClockTree::Root acquired = released[action.object].all;
+    if (action.role == Role::kAcquireFromWriters) acquired = released[action.object].by_writers;
+    if (action.role == Role::kAcquireRound) acquired = rounds[{action.object, action.sequence}];
+    if (out.nothing_added_[sub]) {
+      const ClockTree::Root before = tree.With(clock, own.thread, own.index);
+      out.nothing_added_[sub] = tree.Join(before, acquired) == before;
+    }
+    clock = tree.Join(clock, acquired);
   };
   out.disorder_ = Replay(recording, visitor);
   return out;

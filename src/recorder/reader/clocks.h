@@ -26,6 +26,8 @@ class Clocks {
   bool Concurrent(SubId a, SubId b) const { return a != b && !Before(a, b) && !Before(b, a); }
   // Places in one order in which they can have happened: Before(a, b) implies Position(a) < Position(b).
   uint32_t Position(SubId sub) const { return positions_[sub]; }
+  // Of what a cut with kIfItAdds opened: whether its acquires added to the clock. True of all others.
+  bool OpeningAdded(SubId sub) const { return !nothing_added_[sub]; }
   // Actions that no order explains; 0 for what a recorder wrote.
   uint64_t disorder() const { return disorder_; }
 
@@ -39,6 +41,7 @@ class Clocks {
   std::vector<ClockTree::Root> roots_;  // without the entry of its own thread
   std::vector<Own> own_;
   std::vector<uint32_t> positions_;
+  std::vector<bool> nothing_added_;
   uint64_t disorder_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "recorder/reader/empty_cuts.h"
 #include "recorder/reader/recording_builder.h"
 
 namespace wf::recorder {
@@ -64,6 +65,7 @@ Result<Recording> ReadRecording(ReadAt read, const std::string& name, const Read
       recording.branches.push_back({chunk.thread, std::string(chunk.payload)});
   }
   builder.Finish(recording);
+  LeaveOutEmptyCuts(recording);
   recording.complete = reader.complete();
   if (reader.damaged() > 0) recording.lost["damaged_chunks"] += reader.damaged();
   return recording;

@@ -34,6 +34,7 @@ struct Slice {
 struct SubComputation {
   uint32_t thread = 0;
   uint32_t index = 0;
+  uint32_t written_index = 0;  // as the recorder counted when it began: cuts may be left out since
   int64_t start_ns = 0;
   int64_t end_ns = kNotEnded;
   int64_t wait_ns = 0;

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "recorder/reader/page_runs.h"
+
 namespace wf::recorder {
 namespace {
 
@@ -21,59 +23,6 @@ int64_t Time(uint64_t ns) { return static_cast<int64_t>(std::min<uint64_t>(ns, I
 std::optional<std::string_view> TextAt(std::string_view record, size_t at, size_t size) {
   if (record.size() < at || record.size() - at < size) return std::nullopt;
   return record.substr(at, size);
-}
-
-// Ascending, without overlaps, what was written where two runs disagree; neighbours that are alike become one.
-void Normalise(std::vector<PageRuns>& runs) {
-  const auto before = [](const PageRuns& a, const PageRuns& b) {
-    return std::tie(a.first, a.count) < std::tie(b.first, b.count);
-  };
-  if (runs.size() > 1) {
-    bool simple = true;
-    for (size_t i = 1; i < runs.size() && simple; ++i)
-      simple = runs[i - 1].first + runs[i - 1].count <= runs[i].first;
-    if (!simple) {
-      // Each kind by itself first, then reads without what was written.
-      std::vector<PageRuns> kinds[2];
-      for (const PageRuns& run : runs) kinds[run.written ? 1 : 0].push_back(run);
-      for (auto& kind : kinds) {
-        std::sort(kind.begin(), kind.end(), before);
-        std::vector<PageRuns> joined;
-        for (const PageRuns& run : kind) {
-          if (!joined.empty() && run.first <= joined.back().first + joined.back().count) {
-            const uint64_t end =
-                std::max(joined.back().first + joined.back().count, run.first + run.count);
-            joined.back().count = end - joined.back().first;
-          } else {
-            joined.push_back(run);
-          }
-        }
-        kind = std::move(joined);
-      }
-      runs = kinds[1];
-      size_t w = 0;
-      for (PageRuns read : kinds[0]) {
-        const uint64_t end = read.first + read.count;
-        uint64_t at = read.first;
-        while (w < kinds[1].size() && kinds[1][w].first + kinds[1][w].count <= at) ++w;
-        for (size_t i = w; i < kinds[1].size() && kinds[1][i].first < end && at < end; ++i) {
-          if (kinds[1][i].first > at) runs.push_back({at, kinds[1][i].first - at, false});
-          at = kinds[1][i].first + kinds[1][i].count;
-        }
-        if (at < end) runs.push_back({at, end - at, false});
-      }
-      std::sort(runs.begin(), runs.end(), before);
-    }
-  }
-  size_t kept = 0;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (kept > 0 && runs[kept - 1].written == runs[i].written &&
-        runs[kept - 1].first + runs[kept - 1].count == runs[i].first)
-      runs[kept - 1].count += runs[i].count;
-    else
-      runs[kept++] = runs[i];
-  }
-  runs.resize(kept);
 }
 
 }  // namespace
@@ -124,8 +73,12 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       ThreadName name;
       if (!Take(record, name)) break;
       const auto text = TextAt(record, sizeof name, head.detail);
-      ThreadDraft* const named = Thread(name.thread);
-      if (!text || named == nullptr) break;
+      if (text && name.thread == kNoThread) {
+        program_name_ = *text;
+        return;
+      }
+      ThreadDraft* const named = text ? Thread(name.thread) : nullptr;
+      if (named == nullptr) break;
       named->facts.name = *text;
       return;
     }
@@ -245,7 +198,7 @@ void RecordingBuilder::AddThreadStart(std::string_view record) {
 }
 
 void RecordingBuilder::EndSub(ThreadDraft& thread) {
-  Normalise(thread.running_pages);
+  NormalisePages(thread.running_pages);
   thread.running.pages = {static_cast<uint32_t>(thread.pages.size()),
                           static_cast<uint32_t>(thread.pages.size() + thread.running_pages.size())};
   thread.pages.insert(thread.pages.end(), thread.running_pages.begin(), thread.running_pages.end());
@@ -270,7 +223,7 @@ void RecordingBuilder::AddCut(std::string_view record, uint32_t id) {
   EndSub(*thread);
   SubComputation next;
   next.thread = id;
-  next.index = sub.index + 1;
+  next.index = next.written_index = sub.index + 1;
   next.start_ns = std::max(Time(cut.start_ns), sub.end_ns);
   next.transfers.begin = static_cast<uint32_t>(thread->transfers.size());
   thread->running = next;
@@ -401,6 +354,7 @@ void RecordingBuilder::LayOutThreads(Recording& recording) {
       mark.sub = static_cast<SubId>(first + mark.sub);
       recording.traces.push_back(mark);
     }
+    if (thread.facts.name.empty()) thread.facts.name = program_name_;
     if (!thread.facts.started) ++recording.lost["threads_without_beginning"];
     recording.threads.push_back(std::move(thread.facts));
     thread = ThreadDraft();

@@ -1,0 +1,24 @@
+// How two sub-computations stand to each other, and along which control and synchronization edges the one reaches the
+// other: a shortest such way.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/lineage/sync_edges.h"
+#include "recorder/reader/clocks.h"
+#include "recorder/reader/recording.h"
+
+namespace wf::cpg {
+
+enum class Relation : uint8_t { kSame, kBefore, kAfter, kConcurrent };
+
+Relation RelationOf(const recorder::Clocks& clocks, recorder::SubId a, recorder::SubId b);
+
+// From the earlier to the later, both included; `from` must happen before `to`, or be it.
+std::vector<recorder::SubId> PathBetween(const recorder::Recording& recording,
+                                         const recorder::Clocks& clocks,
+                                         const std::vector<SyncEdge>& edges, recorder::SubId from,
+                                         recorder::SubId to);
+
+}  // namespace wf::cpg

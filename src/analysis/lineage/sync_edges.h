@@ -1,0 +1,25 @@
+// Synchronization edges: from the sub-computation that released an object to the one that another thread's acquire of it
+// opened. Together with program order they are the order of the clocks.
+//
+// Edges that follow from others of the same object are left out: an acquire sees every earlier release, but where a
+// releaser had itself acquired the object, or released it again, its last release stands for what it knew. So a mutex
+// leaves one edge per hand-over, a condition variable one per signal that nobody had seen yet.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recorder/reader/recording.h"
+
+namespace wf::cpg {
+
+struct SyncEdge {
+  recorder::SubId from = 0, to = 0;
+  uint32_t object = 0;  // its place in the recording
+  bool operator==(const SyncEdge&) const = default;
+};
+
+// By from, to, object.
+std::vector<SyncEdge> SyncEdges(const recorder::Recording& recording);
+
+}  // namespace wf::cpg
