@@ -1,0 +1,93 @@
+#include "analysis/lineage/consistent_cut.h"
+
+#include <algorithm>
+
+namespace wf::cpg {
+
+using recorder::Recording;
+using recorder::SubId;
+
+bool IsConsistent(const Recording& recording, const recorder::Clocks& clocks, const Cut& cut) {
+  return LargestConsistent(recording, clocks, cut) == cut;
+}
+
+// Clocks grow along a thread, so its last one in the cut knows the most. Taking one away can only take more away, and
+// each is taken away once.
+Cut LargestConsistent(const Recording& recording, const recorder::Clocks& clocks, Cut cut) {
+  cut.resize(recording.threads.size(), 0);
+  for (size_t t = 0; t < cut.size(); ++t)
+    cut[t] = std::min(cut[t], recording.threads[t].subs.size());
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (uint32_t t = 0; t < cut.size(); ++t) {
+      const auto knows_too_much = [&](uint32_t count) {
+        const SubId last = recording.threads[t].subs.begin + count - 1;
+        for (uint32_t u = 0; u < cut.size(); ++u) {
+          if (u != t && clocks.At(last, u) > cut[u]) return true;
+        }
+        return false;
+      };
+      uint32_t low = 0, high = cut[t];
+      if (high == 0 || !knows_too_much(high)) continue;
+      while (low + 1 < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        (knows_too_much(middle) ? high : low) = middle;
+      }
+      cut[t] = low;
+      changed = true;
+    }
+  }
+  return cut;
+}
+
+Cut CutAt(const Recording& recording, int64_t time_ns) {
+  Cut cut;
+  for (const recorder::ThreadFacts& thread : recording.threads) {
+    const auto first = recording.subs.begin() + thread.subs.begin;
+    const auto last = recording.subs.begin() + thread.subs.end;
+    cut.push_back(static_cast<uint32_t>(
+        std::partition_point(first, last, [&](const auto& sub) { return sub.end_ns <= time_ns; }) -
+        first));
+  }
+  return cut;
+}
+
+Recording Restricted(const Recording& recording, const Cut& cut) {
+  Recording out = recording;
+  out.subs.clear();
+  std::vector<SubId> place(recording.subs.size(), recorder::kNone);
+  for (size_t t = 0; t < out.threads.size(); ++t) {
+    recorder::Slice& subs = out.threads[t].subs;
+    const SubId first = subs.begin;
+    const auto count = std::min(cut[t], subs.size());
+    subs = {static_cast<uint32_t>(out.subs.size()), static_cast<uint32_t>(out.subs.size() + count)};
+    for (uint32_t i = 0; i < count; ++i) {
+      place[first + i] = static_cast<SubId>(out.subs.size());
+      out.subs.push_back(recording.subs[first + i]);
+    }
+  }
+  // Transfers of a sub-computation stay side by side, so their places move with what is left out before them.
+  out.transfers.clear();
+  for (const recorder::TransferFacts& transfer : recording.transfers) {
+    if (place[transfer.sub] == recorder::kNone) continue;
+    out.transfers.push_back(transfer);
+    out.transfers.back().sub = place[transfer.sub];
+  }
+  uint32_t at = 0;
+  for (SubId s = 0; s < out.subs.size(); ++s) {
+    const uint32_t count = out.subs[s].transfers.size();
+    out.subs[s].transfers = {at, at + count};
+    at += count;
+  }
+  out.traces.clear();
+  for (recorder::TraceMark mark : recording.traces) {
+    if ((mark.sub = place[mark.sub]) != recorder::kNone) out.traces.push_back(mark);
+  }
+  if (out.crash && (out.crash->sub == recorder::kNone ||
+                    (out.crash->sub = place[out.crash->sub]) == recorder::kNone))
+    out.crash.reset();
+  return out;
+}
+
+}  // namespace wf::cpg

@@ -1,0 +1,25 @@
+// Cuts through a recording (INSPECTOR §VI): of each thread the first so many sub-computations. A cut is consistent if
+// what happens before anything in it is in it too: every b in the cut has clock(b)[u] ≤ cut[u].
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recorder/reader/clocks.h"
+#include "recorder/reader/recording.h"
+
+namespace wf::cpg {
+
+using Cut = std::vector<uint32_t>;  // of each thread, how many
+
+bool IsConsistent(const recorder::Recording& recording, const recorder::Clocks& clocks,
+                  const Cut& cut);
+// The largest consistent cut within `cut`: there is exactly one.
+Cut LargestConsistent(const recorder::Recording& recording, const recorder::Clocks& clocks,
+                      Cut cut);
+// All sub-computations that had ended by then.
+Cut CutAt(const recorder::Recording& recording, int64_t time_ns);
+// The recording as if nothing else had been recorded. `cut` has an entry for each thread.
+recorder::Recording Restricted(const recorder::Recording& recording, const Cut& cut);
+
+}  // namespace wf::cpg
