@@ -27,6 +27,17 @@ struct FileHead {
   uint32_t head_size;  // where the chunks begin; a newer version may have a longer head
 };
 
+// What the recorder writes; head_size is its size. The counters at its end are shared through the file by the processes
+// that write F.cpg and F.cpg.N: they change while the recording runs.
+struct SharedHead {
+  FileHead head;
+  uint32_t children;  // of F.cpg: the last number given to a child
+  uint32_t
+      generation;  // how often the process of this file began to record: exec replaces what was there
+  uint32_t trouble;  // errno of what stopped the writing; 0: nothing did
+  uint32_t unused[3];
+};
+
 enum class ChunkKind : uint32_t {
   kThread = 1,    // records of one thread, whole ones only
   kProcess = 2,   // records that belong to no thread: modules found at the start, what was lost
@@ -171,10 +182,10 @@ struct Site {
 struct ThreadStart {
   RecordHead head;  // detail: number of actions (the acquire of its creation)
   uint32_t thread;
-  uint32_t parent;  // kNoThread for main
+  uint32_t parent;  // kNoThread for main, and for threads that libc made for itself
   uint64_t start_ns;
   uint32_t tid;
-  uint32_t object;  // the thread as an object; 0 for main
+  uint32_t object;  // the thread as an object; main has one too: others may join it
   // Action actions[]
 };
 constexpr uint32_t kNoThread = 0xffffffff;
@@ -221,8 +232,9 @@ struct ObjectEnd {
   uint64_t time_ns;
 };
 
-struct ThreadName {  // followed by the name, without a terminator, padded with zeros
-  RecordHead head;   // detail: bytes of the name
+struct
+    ThreadName {  // followed by the name, without a terminator, padded with zeros; kNoThread: the program's
+  RecordHead head;  // detail: bytes of the name
   uint32_t thread;
   uint32_t unused;
 };
@@ -317,9 +329,9 @@ struct Crash {
   Site site;
 };
 
-static_assert(sizeof(FileHead) == 40 && sizeof(ChunkHead) == 32 && sizeof(RecordHead) == 8 &&
-              sizeof(Action) == 16 && sizeof(ThreadStart) == 32 && sizeof(Cut) == 48 &&
-              sizeof(ThreadEnd) == 32 && sizeof(Object) == 32 && sizeof(Module) == 48 &&
-              sizeof(Pages) == 16 && sizeof(Transfer) == 56);
+static_assert(sizeof(FileHead) == 40 && sizeof(SharedHead) == 64 && sizeof(ChunkHead) == 32 &&
+              sizeof(RecordHead) == 8 && sizeof(Action) == 16 && sizeof(ThreadStart) == 32 &&
+              sizeof(Cut) == 48 && sizeof(ThreadEnd) == 32 && sizeof(Object) == 32 &&
+              sizeof(Module) == 48 && sizeof(Pages) == 16 && sizeof(Transfer) == 56);
 
 }  // namespace wf::recorder

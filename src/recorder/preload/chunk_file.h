@@ -1,0 +1,30 @@
+// The file as the scribe writes it: chunks, compressed each by itself, collected and written together.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/format/records.h"
+#include "recorder/preload/lz4_block.h"
+
+namespace wf::recorder {
+
+constexpr uint32_t kMaxChunk = 256 * 1024;  // of records, before compression
+
+// One per scribe. Large: lives in static memory, which only a scribe ever touches.
+class ChunkFile {
+ public:
+  void Open(int fd) { fd_ = fd; }
+  // `size` ≤ kMaxChunk.
+  void Write(ChunkKind kind, uint32_t thread, const void* records, uint32_t size);
+  void Flush();
+  int trouble() const { return trouble_; }  // errno of the first write that failed
+
+ private:
+  int fd_ = -1;
+  int trouble_ = 0;
+  uint32_t used_ = 0;
+  uint32_t table_[kLz4TableSize];
+  uint8_t out_[1 << 20];
+};
+
+}  // namespace wf::recorder

@@ -1,0 +1,159 @@
+// Mutexes and spin locks. Every lock is tried first: what succeeds at once did not wait, and no clock is read around it.
+// A try gives what the plain call would, for every type: the owner of an error-checking one gets EBUSY from the try and
+// then EDEADLK from the call, a recursive one is taken again, a robust one says EOWNERDEAD to both.
+#include <errno.h>
+
+#include "recorder/preload/recording.h"
+
+namespace wf::recorder {
+namespace {
+
+bool Locked(int rc) { return rc == 0 || rc == EOWNERDEAD; }
+
+// After a lock that may have waited.
+int FinishLock(Call& call, const ObjectRef& object, int rc) {
+  if (Locked(rc)) {
+    call.Act(object, Role::kAcquireAll);
+  } else {
+    call.Flag(rc == ETIMEDOUT ? kTimedOut : kFailed);
+  }
+  call.Finish(rc == 0 || rc == EOWNERDEAD || rc == ETIMEDOUT ? Call::Waited::kYes
+                                                             : Call::Waited::kNo);
+  return rc;
+}
+
+template <typename Lock, typename Blocking>
+int RecordLock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site, int (*trylock)(Lock*),
+               const Blocking& blocking) {
+  const ObjectRef object = Find(slot, kind, lock);
+  Call call(slot, op, site);
+  call.On(object);
+  const int tried = trylock(lock);
+  if (WF_LIKELY(Locked(tried))) {
+    call.Act(object, Role::kAcquireAll);
+    call.Finish();
+    return tried;
+  }
+  call.Block();
+  return FinishLock(call, object, blocking());
+}
+
+template <typename Lock>
+int RecordTrylock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site,
+                  int (*trylock)(Lock*)) {
+  const int rc = trylock(lock);
+  if (!Locked(rc)) return rc;
+  Call call(slot, op, site);
+  const ObjectRef object = Find(slot, kind, lock);
+  call.On(object);
+  call.Act(object, Role::kAcquireAll);
+  call.Finish();
+  return rc;
+}
+
+template <typename Lock>
+int RecordUnlock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site,
+                 int (*unlock)(Lock*)) {
+  const ObjectRef object = Find(slot, kind, lock);
+  Call call(slot, op, site);
+  call.On(object);
+  call.Entered();
+  call.Act(object, Role::kReleaseAll);  // while it is still held
+  const int rc = unlock(lock);
+  if (WF_UNLIKELY(rc != 0)) {
+    call.DropActions();
+    call.Flag(kFailed);
+  }
+  call.FinishAtOnce();
+  return rc;
+}
+
+}  // namespace
+}  // namespace wf::recorder
+
+using namespace wf::recorder;
+
+WF_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  Slot* slot = CurrentSlot();
+  if (WF_UNLIKELY(slot == nullptr)) return real.pthread_mutex_lock(mutex);
+  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexLock, WF_SITE,
+                    real.pthread_mutex_trylock, [&] { return real.pthread_mutex_lock(mutex); });
+}
+
+WF_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return real.pthread_mutex_trylock(mutex);
+  return RecordTrylock(slot, ObjectKind::kMutex, mutex, Op::kMutexTrylock, WF_SITE,
+                       real.pthread_mutex_trylock);
+}
+
+WF_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return real.pthread_mutex_timedlock(mutex, until);
+  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexTimedlock, WF_SITE,
+                    real.pthread_mutex_trylock,
+                    [&] { return real.pthread_mutex_timedlock(mutex, until); });
+}
+
+WF_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                      const timespec* until) {
+  Slot* slot = CurrentSlot();
+  // An unknown clock is refused before the lock is looked at.
+  if (slot == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
+    return real.pthread_mutex_clocklock(mutex, clock, until);
+  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexClocklock, WF_SITE,
+                    real.pthread_mutex_trylock,
+                    [&] { return real.pthread_mutex_clocklock(mutex, clock, until); });
+}
+
+WF_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  Slot* slot = CurrentSlot();
+  if (WF_UNLIKELY(slot == nullptr)) return real.pthread_mutex_unlock(mutex);
+  return RecordUnlock(slot, ObjectKind::kMutex, mutex, Op::kMutexUnlock, WF_SITE,
+                      real.pthread_mutex_unlock);
+}
+
+WF_EXPORT int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
+  EndObject(ObjectKind::kMutex, mutex);
+  return real.pthread_mutex_init(mutex, attributes);
+}
+
+WF_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) {
+  EnsureStarted();
+  const int rc = real.pthread_mutex_destroy(mutex);
+  if (rc == 0) EndObject(ObjectKind::kMutex, mutex);
+  return rc;
+}
+
+WF_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return real.pthread_spin_lock(lock);
+  return RecordLock(slot, ObjectKind::kSpin, lock, Op::kSpinLock, WF_SITE,
+                    real.pthread_spin_trylock, [&] { return real.pthread_spin_lock(lock); });
+}
+
+WF_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return real.pthread_spin_trylock(lock);
+  return RecordTrylock(slot, ObjectKind::kSpin, lock, Op::kSpinTrylock, WF_SITE,
+                       real.pthread_spin_trylock);
+}
+
+WF_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return real.pthread_spin_unlock(lock);
+  return RecordUnlock(slot, ObjectKind::kSpin, lock, Op::kSpinUnlock, WF_SITE,
+                      real.pthread_spin_unlock);
+}
+
+WF_EXPORT int pthread_spin_init(pthread_spinlock_t* lock, int shared) {
+  EndObject(ObjectKind::kSpin, lock);
+  return real.pthread_spin_init(lock, shared);
+}
+
+WF_EXPORT int pthread_spin_destroy(pthread_spinlock_t* lock) {
+  EnsureStarted();
+  const int rc = real.pthread_spin_destroy(lock);
+  if (rc == 0) EndObject(ObjectKind::kSpin, lock);
+  return rc;
+}

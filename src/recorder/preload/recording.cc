@@ -1,0 +1,157 @@
+#include "recorder/preload/recording.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "recorder/preload/raw_calls.h"
+#include "recorder/preload/scribe.h"
+
+namespace wf::recorder {
+
+Region* g_region = nullptr;
+ObjectEntry* g_object_table = nullptr;
+thread_local Slot* t_slot __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local uint32_t t_off __attribute__((tls_model("initial-exec"))) = 0;
+DepthHooks g_hooks;
+
+namespace {
+
+// How long a thread waits for the scribe when its ring is full. Long enough for a machine that is badly overloaded (a
+// ring is emptied in milliseconds), short enough that a scribe somebody stopped does not stop the program.
+constexpr uint64_t kPatienceNs = 2'000'000'000;
+
+// The rest of the ring, which is too short for the next record.
+void SkipToStart(Slot* slot, uint64_t head) {
+  const uint64_t left = kRingSize - (head & (kRingSize - 1));
+  RecordHead skip = {static_cast<RecordKind>(0), 0, static_cast<uint32_t>(left)};
+  std::memcpy(slot->ring + (head & (kRingSize - 1)), &skip, sizeof(skip));
+  slot->head.store(head + left, std::memory_order_release);
+}
+
+bool WaitForTail(Slot* slot, uint64_t needed_end) {
+  Region* region = g_region;
+  const uint64_t began = MonotonicNs();
+  while (true) {
+    const uint32_t seen = region->drained.load(std::memory_order_acquire);
+    if (needed_end - slot->tail.load(std::memory_order_acquire) <= kRingSize) return true;
+    if (region->broken.load(std::memory_order_relaxed) != 0) return false;
+    if (MonotonicNs() - began > kPatienceNs) {
+      // From now on nobody waits: what does not fit is counted.
+      region->broken.store(ETIMEDOUT, std::memory_order_relaxed);
+      return false;
+    }
+    region->waiters.fetch_add(1, std::memory_order_acq_rel);
+    KickScribe(region);
+    timespec patience = {0, 20'000'000};
+    RawCall(SYS_futex, Arg(&region->drained), FUTEX_WAIT, seen, Arg(&patience));
+    region->waiters.fetch_sub(1, std::memory_order_acq_rel);
+  }
+}
+
+}  // namespace
+
+bool MakeRoom(Slot* slot, uint64_t size) {
+  uint64_t head = slot->head.load(std::memory_order_relaxed);
+  const uint64_t offset = head & (kRingSize - 1);
+  const uint64_t skipped = offset + size > kRingSize ? kRingSize - offset : 0;
+  const uint64_t needed_end = head + skipped + size;
+  if (size > kMaxRecord || !WaitForTail(slot, needed_end)) {
+    slot->lost.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (skipped != 0) {
+    SkipToStart(slot, head);
+    head += skipped;
+  }
+  // Half a ring at a time: coming here again is when the scribe is called.
+  const uint64_t limit = slot->tail.load(std::memory_order_acquire) + kRingSize;
+  const uint64_t half = head + kRingSize / 2;
+  slot->room_end = half < limit ? half : limit;
+  if (slot->room_end < head + size) slot->room_end = head + size;
+  if (head - slot->tail.load(std::memory_order_relaxed) >= kRingSize / 4) KickScribe(g_region);
+  return true;
+}
+
+void AppendDeferred(Slot* slot, const void* record, uint32_t size) {
+  Deferred& deferred = slot->deferred;
+  const uint32_t at = deferred.size.fetch_add(size, std::memory_order_relaxed);
+  if (at + size > sizeof(deferred.bytes)) {
+    deferred.size.fetch_sub(size, std::memory_order_relaxed);
+    slot->lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  std::memcpy(deferred.bytes + at, record, size);
+}
+
+void FlushDeferred(Slot* slot) {
+  // A handler that comes while this runs writes into the ring itself, or defers again behind what is there.
+  Deferred& deferred = slot->deferred;
+  uint8_t bytes[sizeof(deferred.bytes)];
+  const uint32_t size = deferred.size.load(std::memory_order_relaxed);
+  std::memcpy(bytes, deferred.bytes, size);
+  uint32_t expected = size;
+  if (!deferred.size.compare_exchange_strong(expected, 0, std::memory_order_relaxed)) return;
+  for (uint32_t at = 0; at < size;) {
+    RecordHead head;
+    std::memcpy(&head, bytes + at, sizeof(head));
+    Append(slot, bytes + at, head.size);
+    at += head.size;
+  }
+}
+
+uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t address) {
+  const uint32_t mine = g_region->objects.fetch_add(1, std::memory_order_relaxed) + 1;
+  uint32_t id = 0;
+  if (!entry->id.compare_exchange_strong(id, mine, std::memory_order_acq_rel)) return id;
+  Object record = {};
+  record.head = {RecordKind::kObject, static_cast<uint16_t>(kind), sizeof(record)};
+  record.id = mine;
+  record.thread = kNoThread;
+  record.address = address;
+  record.time_ns = Now();
+  Append(slot, &record, sizeof(record));
+  return mine;
+}
+
+void EndObject(ObjectKind kind, const volatile void* address) {
+  Slot* slot = CurrentSlot();
+  if (slot == nullptr) return;
+  ObjectEntry* entry = FindEntry(reinterpret_cast<uintptr_t>(address), kind);
+  if (entry == nullptr) return;
+  const uint32_t id = entry->id.exchange(0, std::memory_order_acq_rel);
+  entry->held_by_writer.store(0, std::memory_order_relaxed);
+  entry->arrivals.store(0, std::memory_order_relaxed);
+  if (id == 0) return;
+  ObjectEnd record = {};
+  record.head = {RecordKind::kObjectEnd, static_cast<uint16_t>(kind), sizeof(record)};
+  record.id = id;
+  record.time_ns = Now();
+  Append(slot, &record, sizeof(record));
+}
+
+void NoteLostObject() { g_region->lost_objects.fetch_add(1, std::memory_order_relaxed); }
+
+void Call::SaveOuter() {
+  const Pending& pending = slot_->pending;
+  outer_.actions = pending.actions.load(std::memory_order_relaxed);
+  outer_.object = pending.object;
+  outer_.end_ns = pending.end_ns;
+  outer_.site = pending.site;
+  for (uint16_t i = 0; i < outer_.actions; ++i) outer_.action[i] = pending.action[i];
+}
+
+void Call::RestoreOuter() {
+  Pending& pending = slot_->pending;
+  pending.at_head.store(~uint64_t{0}, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  pending.op = saved_;
+  pending.object = outer_.object;
+  pending.end_ns = outer_.end_ns;
+  pending.site = outer_.site;
+  for (uint16_t i = 0; i < outer_.actions; ++i) pending.action[i] = outer_.action[i];
+  pending.actions.store(outer_.actions, std::memory_order_relaxed);
+  pending.at_head.store(slot_->head.load(std::memory_order_relaxed), std::memory_order_release);
+  saved_ = Op::kNone;
+}
+
+}  // namespace wf::recorder

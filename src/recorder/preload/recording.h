@@ -1,0 +1,256 @@
+// The recording path: what a wrapper does to note one call. No lock, no system call, no allocation; it may run in a
+// signal handler and before any constructor. errno is left alone.
+//
+// A wrapper of a listed call reads like this:
+//
+//   Slot* slot = CurrentSlot();
+//   if (slot == nullptr) return real.f(x);          // not recording
+//   Call call(slot, Op::kF, site);                  // the sub-computation ends here
+//   call.Release(object); int rc = real.f(x); call.Acquire(object);
+//   call.Finish();                                  // the next one starts here
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/format/records.h"
+#include "recorder/preload/depth_hooks.h"
+#include "recorder/preload/object_table.h"
+#include "recorder/preload/real_functions.h"
+#include "recorder/preload/region.h"
+
+#define WF_EXPORT extern "C" __attribute__((visibility("default"), used))
+#define WF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WF_SITE reinterpret_cast<uint64_t>(__builtin_return_address(0))
+
+namespace wf::recorder {
+
+extern Region* g_region;  // null: not recording
+extern thread_local Slot* t_slot;
+extern thread_local uint32_t t_off;  // this thread is not recorded: it has ended, or could not be
+
+// Starts the recording if the environment asks for it; the library's constructor calls it, or whichever interposed
+// call comes first. Afterwards `real` is filled in any case.
+void EnsureStarted();
+extern std::atomic<uint32_t> g_started;  // 2: done
+
+// A thread that was not made by an interposed call: one of libc's own, or main.
+Slot* AdoptThread();
+
+inline Slot* CurrentSlot() {
+  if (WF_LIKELY(t_slot != nullptr)) return t_slot;
+  if (WF_UNLIKELY(g_started.load(std::memory_order_acquire) != 2)) EnsureStarted();
+  if (g_region == nullptr || t_off != 0) return nullptr;
+  return AdoptThread();
+}
+
+inline uint64_t MonotonicNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+inline uint64_t Now() { return MonotonicNs() - g_region->started_ns; }
+
+// --- Records into the thread's ring
+
+// Makes room, waiting for the scribe a bounded time. False: the record is lost and counted.
+bool MakeRoom(Slot* slot, uint64_t size);
+void AppendDeferred(Slot* slot, const void* record, uint32_t size);
+void FlushDeferred(Slot* slot);
+
+// `record` is whole and its size a multiple of 8, at most kMaxRecord.
+constexpr uint32_t kMaxRecord = 64 * 1024;
+inline void Append(Slot* slot, const void* record, uint32_t size) {
+  if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0)) {
+    AppendDeferred(slot, record, size);
+    return;
+  }
+  slot->writing.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const uint64_t head = slot->head.load(std::memory_order_relaxed);
+  if (WF_LIKELY((head & (kRingSize - 1)) + size <= kRingSize && head + size <= slot->room_end)) {
+    std::memcpy(slot->ring + (head & (kRingSize - 1)), record, size);
+    slot->head.store(head + size, std::memory_order_release);
+  } else if (MakeRoom(slot, size)) {
+    const uint64_t at = slot->head.load(std::memory_order_relaxed);
+    std::memcpy(slot->ring + (at & (kRingSize - 1)), record, size);
+    slot->head.store(at + size, std::memory_order_release);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->writing.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0)) FlushDeferred(slot);
+}
+
+// --- Objects
+
+// First use of an object, or of the next one at its address. 0 if there is no room for it.
+uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t address);
+// It was initialised or destroyed.
+void EndObject(ObjectKind kind, const volatile void* address);
+void NoteLostObject();
+
+// A synchronization object as one call uses it.
+struct ObjectRef {
+  ObjectEntry* entry = nullptr;
+  uint32_t id = 0;
+};
+inline ObjectRef Find(Slot* slot, ObjectKind kind, const volatile void* address) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  ObjectEntry* entry = FindEntry(at, kind);
+  if (WF_UNLIKELY(entry == nullptr)) {
+    NoteLostObject();
+    return {};
+  }
+  uint32_t id = entry->id.load(std::memory_order_acquire);
+  if (WF_UNLIKELY(id == 0)) id = NameObject(slot, entry, kind, at);
+  return {entry, id};
+}
+
+// --- Modules
+
+// The call came from code that was not known yet: looks for new modules. Rare.
+void LearnModules(Slot* slot, uint64_t site);
+
+// --- One call
+
+class Call {
+ public:
+  Call(Slot* slot, Op op, uint64_t site) : slot_(slot) {
+    if (WF_UNLIKELY(g_hooks.sub_computation_end != nullptr)) {
+      end_ns_ = Now();
+      g_hooks.sub_computation_end(slot);
+    }
+    record_.cut.head.kind = RecordKind::kCut;
+    record_.cut.head.detail = static_cast<uint16_t>(op);
+    record_.cut.object = 0;
+    record_.cut.actions = 0;
+    record_.cut.flags = 0;
+    record_.cut.wait_ns = 0;
+    record_.cut.site.address = site;
+  }
+
+  void On(const ObjectRef& object) { record_.cut.object = object.id; }
+  void OnId(uint32_t id) { record_.cut.object = id; }
+  void Flag(CutFlags flag) { record_.cut.flags |= flag; }
+
+  void Act(uint32_t object, Role role, uint64_t sequence) {
+    Action& action = record_.action[record_.cut.actions++];
+    action.object = object;
+    action.role = role;
+    action.unused = 0;
+    action.sequence = sequence;
+    if (pending_) Publish(action);
+  }
+  void Act(const ObjectRef& object, Role role) {
+    if (WF_LIKELY(object.entry != nullptr)) Act(object.id, role, object.entry->Draw());
+  }
+  void DropActions() { record_.cut.actions = 0; }
+  uint16_t actions() const { return record_.cut.actions; }
+
+  // The sub-computation ends now; calls that find out only later whether they cut, or whose first action takes no time,
+  // leave it to Finish.
+  void Entered() {
+    if (end_ns_ == 0) end_ns_ = Now();
+  }
+  // The call took no time worth a second look at the clock.
+  void FinishAtOnce() { FinishAt(end_ns_, Waited::kNo); }
+
+  // The call may block from here on: where it was entered is noted for the case that it never returns.
+  void Block() {
+    if (end_ns_ == 0) end_ns_ = Now();
+    blocked_ns_ = end_ns_;
+    Pending& pending = slot_->pending;
+    saved_ = pending.at_head.load(std::memory_order_relaxed) ==
+                     slot_->head.load(std::memory_order_relaxed)
+                 ? pending.op
+                 : Op::kNone;
+    if (WF_UNLIKELY(saved_ != Op::kNone)) SaveOuter();
+    WritePending();
+    pending_ = true;
+  }
+
+  // It returned. `waited`: the time since Block was waiting.
+  enum class Waited { kNo, kYes };
+  void Finish(Waited waited = Waited::kNo) { FinishAt(Now(), waited); }
+  void FinishAt(uint64_t now, Waited waited) {
+    Cut& cut = record_.cut;
+    uint64_t end = end_ns_ == 0 ? now : end_ns_;
+    // Calls made within this one (by a signal handler, by the routine of pthread_once) have cut already.
+    if (WF_UNLIKELY(end < slot_->last_start_ns)) end = slot_->last_start_ns;
+    cut.end_ns = end;
+    cut.start_ns = now < end ? end : now;
+    cut.wait_ns = waited == Waited::kYes ? cut.start_ns - blocked_ns_ : 0;
+    cut.head.size = static_cast<uint32_t>(sizeof(Cut) + cut.actions * sizeof(Action));
+    slot_->last_start_ns = cut.start_ns;
+    const uint64_t site = cut.site.address;
+    if (WF_UNLIKELY(site < slot_->module_begin || site >= slot_->module_end))
+      LearnModules(slot_, site);
+    // A call around this one that is still going on stays what the thread is in.
+    Pending& pending = slot_->pending;
+    const bool within = !pending_ && pending.at_head.load(std::memory_order_relaxed) ==
+                                         slot_->head.load(std::memory_order_relaxed);
+    Append(slot_, &record_, cut.head.size);
+    if (WF_UNLIKELY(within))
+      pending.at_head.store(slot_->head.load(std::memory_order_relaxed), std::memory_order_release);
+    Return();
+  }
+  // It cut nothing after all.
+  void Drop() { Return(); }
+  uint64_t end_ns() const { return end_ns_; }
+  Slot* slot() const { return slot_; }
+
+ private:
+  void Return() {
+    if (WF_UNLIKELY(saved_ != Op::kNone))
+      RestoreOuter();
+    else if (pending_)
+      slot_->pending.at_head.store(~uint64_t{0}, std::memory_order_relaxed);
+    pending_ = false;
+    if (WF_UNLIKELY(g_hooks.sub_computation_start != nullptr)) g_hooks.sub_computation_start(slot_);
+  }
+  void WritePending() {
+    Pending& pending = slot_->pending;
+    pending.at_head.store(~uint64_t{0}, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    pending.op = static_cast<Op>(record_.cut.head.detail);
+    pending.object = record_.cut.object;
+    pending.end_ns = end_ns_;
+    pending.site = record_.cut.site.address;
+    const uint16_t actions = record_.cut.actions;
+    for (uint16_t i = 0; i < actions; ++i) pending.action[i] = record_.action[i];
+    pending.actions.store(actions, std::memory_order_relaxed);
+    pending.at_head.store(slot_->head.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  void Publish(const Action& action) {
+    Pending& pending = slot_->pending;
+    const uint16_t n = pending.actions.load(std::memory_order_relaxed);
+    pending.action[n] = action;
+    pending.actions.store(n + 1, std::memory_order_release);
+  }
+  void SaveOuter();
+  void RestoreOuter();
+
+  Slot* slot_;
+  uint64_t end_ns_ = 0, blocked_ns_ = 0;
+  bool pending_ = false;
+  Op saved_ = Op::kNone;
+  struct {
+    Cut cut;
+    Action action[kMaxActions];
+  } record_;
+  // The call around this one.
+  struct Outer {
+    uint16_t actions;
+    uint32_t object;
+    uint64_t end_ns, site;
+    Action action[kMaxActions];
+  } outer_;
+};
+
+}  // namespace wf::recorder

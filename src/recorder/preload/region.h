@@ -1,0 +1,115 @@
+// The memory that the recorded program and its scribe share: one slot per running thread, each with a ring of records
+// that the thread fills and the scribe empties.
+//
+// Rules. A slot's ring is written by its thread alone and read by the scribe alone: `head` and `tail` are all they
+// tell each other, so recording takes no lock. A program that is killed leaves whole records below `head`, and the
+// call it was blocked in as `pending`; the scribe, another process, then writes what is left.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/format/records.h"
+
+namespace wf::recorder {
+
+// A cut is 64 bytes, so a ring holds 16,000 of them: 16 ms of a thread that does nothing but a million calls a second.
+// Its thread wakes the scribe whenever half of it is written. Pages that were never written cost nothing.
+constexpr uint64_t kRingSize = 1 << 20;
+constexpr uint32_t kSlots = 4096;  // threads at one time; more are counted as lost
+constexpr uint32_t kMaxActions = 4;
+constexpr uint32_t kKnownModules = 1024;
+
+enum SlotState : uint32_t { kSlotFree = 0, kSlotUsed = 1, kSlotEnded = 2 };
+
+// The call that the thread is in. It counts only while `at_head` is the slot's head: then nothing was written since, so
+// that the call needs no second store to say that it is over.
+struct Pending {
+  std::atomic<uint64_t> at_head;
+  Op op;
+  std::atomic<uint16_t> actions;
+  uint32_t object;
+  uint64_t end_ns;
+  uint64_t site;
+  Action action[kMaxActions];
+};
+
+// Records of calls that a signal handler made while its thread was writing one.
+struct Deferred {
+  std::atomic<uint32_t> size;
+  uint32_t unused;
+  uint8_t bytes[2048];
+};
+
+using ThreadRoutine = void* (*)(void*);
+using C11Routine = int (*)(void*);
+
+struct alignas(64) Slot {
+  // The thread's own.
+  std::atomic<uint64_t> head;  // bytes ever written
+  uint64_t room_end;           // head may grow to here before the tail must be looked at
+  uint8_t* ring;
+  std::atomic<uint32_t> writing;  // set while the ring is written, for signal handlers
+  std::atomic<uint32_t> state;    // SlotState
+  uint32_t thread;
+  uint32_t parent;
+  uint32_t object;  // of the thread
+  uint32_t tid;
+  uint64_t last_start_ns;  // when the running sub-computation began
+  std::atomic<uint64_t> lost;
+  uint64_t module_begin, module_end;  // of the last call site, to know new modules by
+  std::atomic<uint32_t> registered;   // the thread runs: join finds it
+  uint32_t unused;
+  // What the new thread is to run.
+  union {
+    ThreadRoutine routine;
+    C11Routine c11_routine;
+  };
+  void* argument;
+  uint64_t depth_data;  // for the depths' own use (depth_hooks.h)
+  alignas(64) Pending pending;
+  Deferred deferred;
+  alignas(64) std::atomic<uint64_t> tail;  // the scribe's: bytes ever read
+};
+
+enum ExitState : uint32_t { kRunning = 0, kExiting = 1 };
+
+struct Region {
+  uint64_t started_ns;
+  uint32_t pid;
+  uint32_t depth;
+  std::atomic<uint32_t> threads;     // next number
+  std::atomic<uint32_t> objects;     // next id
+  std::atomic<uint32_t> slots_used;  // no slot at or above this was ever used
+  std::atomic<uint32_t> kick;        // futex: the scribe sleeps on it
+  std::atomic<uint32_t> scribe_sleeps;
+  std::atomic<uint32_t> drained;  // futex: threads with a full ring sleep on it
+  std::atomic<uint32_t> waiters;
+  std::atomic<uint32_t> broken;  // nothing can be written any more; errno
+  std::atomic<uint32_t> scribe_gone;
+  // How the process ended.
+  std::atomic<uint32_t> exit_state;
+  std::atomic<uint32_t> exit_thread;  // kNoThread: unknown
+  std::atomic<uint64_t> exit_ns;
+  std::atomic<uint64_t> exit_site;
+  // Executable mappings that the scribe has seen, and whoever wants it to look again (LearnModules).
+  std::atomic<uint32_t> modules_wanted, modules_seen;  // the latter is a futex
+  std::atomic<uint32_t> modules;
+  struct {
+    uint64_t begin, end;
+  } module[kKnownModules];
+  // What was lost, beside the records that slots count.
+  std::atomic<uint64_t> lost_threads, lost_objects, lost_records;
+  alignas(64) std::atomic<uint64_t> free_slots[kSlots / 64];
+  Slot slots[kSlots];
+  // The rings follow.
+};
+
+constexpr uint64_t kRingsOffset = (sizeof(Region) + 4095) / 4096 * 4096;
+constexpr uint64_t kRegionSize = kRingsOffset + kSlots * kRingSize;
+
+inline uint8_t* RingOf(Region* region, uint32_t slot) {
+  return reinterpret_cast<uint8_t*>(region) + kRingsOffset + slot * kRingSize;
+}
+
+}  // namespace wf::recorder

@@ -1,0 +1,274 @@
+// Rules here: between fork and end only raw system calls and code of this library, because the program's locks may be
+// held by threads that do not exist in this process. Everything is static memory.
+#include "recorder/preload/scribe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "recorder/preload/chunk_file.h"
+#include "recorder/preload/module_scan.h"
+#include "recorder/preload/raw_calls.h"
+#include "recorder/preload/recording.h"
+
+namespace wf::recorder {
+namespace {
+
+// A file that lost its writer lacks at most this and what the kernel had not written: the contract allows 100 ms.
+constexpr long kRoundNs = 40'000'000;
+
+ChunkFile g_file;
+ModuleScan g_modules;
+
+class Scribe {
+ public:
+  Scribe(Region* region, SharedHead* head, int process)
+      : region_(region), head_(head), process_(process), generation_(head->generation) {}
+
+  void Run() {
+    ScanModules();
+    while (true) {
+      const bool ended = ProcessEnded();
+      DrainAll();
+      if (__atomic_load_n(&head_->generation, __ATOMIC_ACQUIRE) != generation_) return;  // exec
+      if (ended) break;
+      Sleep();
+    }
+    WriteEnds();
+    WriteLosses();
+    if (region_->exit_state.load() == kExiting && g_file.trouble() == 0)
+      g_file.Write(ChunkKind::kEnd, kNoThread, nullptr, 0);
+    g_file.Flush();
+    NoteTrouble();
+  }
+
+ private:
+  bool ProcessEnded() {
+    pollfd poll = {process_, POLLIN, 0};
+    return RawCall(SYS_poll, Arg(&poll), 1, 0) > 0;
+  }
+
+  void Sleep() {
+    const uint32_t seen = region_->kick.load(std::memory_order_acquire);
+    if (seen != kick_) {
+      kick_ = seen;
+      if (region_->exit_state.load() == kExiting) {
+        pollfd poll = {process_, POLLIN, 0};
+        RawCall(SYS_poll, Arg(&poll), 1, kRoundNs / 1'000'000);
+      }
+      return;
+    }
+    timespec round = {0, kRoundNs};
+    region_->scribe_sleeps.store(1, std::memory_order_seq_cst);
+    RawCall(SYS_futex, Arg(&region_->kick), FUTEX_WAIT, seen, Arg(&round));
+    region_->scribe_sleeps.store(0, std::memory_order_relaxed);
+  }
+
+  void DrainAll() {
+    ScanIfWanted();
+    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
+    bool any = false;
+    for (uint32_t i = 0; i < used; ++i) any |= Drain(region_->slots[i], i);
+    if (any) {
+      g_file.Flush();
+      NoteTrouble();
+      region_->drained.fetch_add(1, std::memory_order_acq_rel);
+      if (region_->waiters.load(std::memory_order_acquire) != 0)
+        RawCall(SYS_futex, Arg(&region_->drained), FUTEX_WAKE, 0x7fffffff);
+    }
+  }
+
+  bool Drain(Slot& slot, uint32_t number) {
+    const uint32_t state = slot.state.load(std::memory_order_acquire);
+    if (state == kSlotFree) return false;
+    const uint64_t head = slot.head.load(std::memory_order_acquire);
+    uint64_t tail = slot.tail.load(std::memory_order_relaxed);
+    const bool any = head != tail;
+    while (tail < head) {
+      const uint8_t* begin = RingOf(region_, number) + (tail & (kRingSize - 1));
+      const uint64_t to_end = kRingSize - (tail & (kRingSize - 1));
+      const uint64_t most = head - tail < to_end ? head - tail : to_end;
+      const uint64_t whole = WholeRecords(begin, most < kMaxChunk ? most : kMaxChunk);
+      if (whole != 0)
+        g_file.Write(ChunkKind::kThread, slot.thread, begin, static_cast<uint32_t>(whole));
+      // What follows the last record before the ring's end is a skip.
+      tail += whole == 0 ? to_end : whole;
+      slot.tail.store(tail, std::memory_order_release);
+    }
+    if (state == kSlotEnded) Free(slot, number);
+    return any;
+  }
+
+  // The bytes of the whole records at `begin`, up to a skip.
+  static uint64_t WholeRecords(const uint8_t* begin, uint64_t size) {
+    uint64_t at = 0;
+    while (at + sizeof(RecordHead) <= size) {
+      RecordHead head;
+      std::memcpy(&head, begin + at, sizeof(head));
+      if (static_cast<uint16_t>(head.kind) == 0 || head.size < sizeof(head) ||
+          at + head.size > size)
+        break;
+      at += head.size;
+    }
+    return at;
+  }
+
+  void Free(Slot& slot, uint32_t number) {
+    region_->lost_records.fetch_add(slot.lost.exchange(0));
+    slot.head.store(0, std::memory_order_relaxed);
+    slot.tail.store(0, std::memory_order_relaxed);
+    slot.state.store(kSlotFree, std::memory_order_release);
+    region_->free_slots[number / 64].fetch_or(uint64_t{1} << (number % 64),
+                                              std::memory_order_acq_rel);
+  }
+
+  // How the threads ended that could not say so themselves.
+  void WriteEnds() {
+    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
+    const bool exiting = region_->exit_state.load() == kExiting;
+    const uint64_t now = MonotonicNs() - region_->started_ns;
+    for (uint32_t i = 0; i < used; ++i) {
+      Slot& slot = region_->slots[i];
+      if (slot.state.load() != kSlotUsed || slot.head.load() == 0) continue;
+      struct {
+        ThreadEnd end;
+        Action action[kMaxActions];
+      } record = {};
+      const Pending& pending = slot.pending;
+      record.end.end_ns = exiting ? region_->exit_ns.load() : now;
+      Op op = exiting ? Op::kProcessExit : Op::kKilled;
+      if (exiting && slot.thread == region_->exit_thread.load()) {
+        op = Op::kExit;
+        record.end.site.address = region_->exit_site.load();
+      } else if (pending.at_head.load() == slot.head.load()) {
+        op = pending.op;
+        record.end.inside = 1;
+        record.end.object = pending.object;
+        record.end.end_ns = pending.end_ns;
+        record.end.site.address = pending.site;
+        const uint16_t actions = pending.actions.load();
+        record.end.actions = actions <= kMaxActions ? actions : 0;
+        for (uint16_t a = 0; a < record.end.actions; ++a) record.action[a] = pending.action[a];
+      }
+      if (record.end.end_ns < slot.last_start_ns) record.end.end_ns = slot.last_start_ns;
+      record.end.head = {
+          RecordKind::kThreadEnd, static_cast<uint16_t>(op),
+          static_cast<uint32_t>(sizeof(ThreadEnd) + record.end.actions * sizeof(Action))};
+      g_file.Write(ChunkKind::kThread, slot.thread, &record, record.end.head.size);
+      region_->lost_records.fetch_add(slot.lost.exchange(0));
+    }
+  }
+
+  void WriteLosses() {
+    WriteLoss("records of calls", region_->lost_records.load());
+    WriteLoss("threads", region_->lost_threads.load());
+    WriteLoss("synchronization objects", region_->lost_objects.load());
+  }
+  void WriteLoss(const char* name, uint64_t count) {
+    if (count == 0) return;
+    struct {
+      Lost lost;
+      char text[64];
+    } record = {};
+    const size_t length = std::strlen(name);
+    std::memcpy(record.text, name, length);
+    record.lost.head = {RecordKind::kLost, static_cast<uint16_t>(length),
+                        static_cast<uint32_t>(sizeof(Lost) + (length + 7) / 8 * 8)};
+    record.lost.count = count;
+    g_file.Write(ChunkKind::kProcess, kNoThread, &record, record.lost.head.size);
+  }
+
+  void NoteTrouble() {
+    if (g_file.trouble() == 0) return;
+    region_->broken.store(static_cast<uint32_t>(g_file.trouble()));
+    head_->trouble = static_cast<uint32_t>(g_file.trouble());
+  }
+
+  void ScanIfWanted() {
+    if (region_->modules_wanted.load(std::memory_order_acquire) !=
+        region_->modules_seen.load(std::memory_order_relaxed))
+      ScanModules();
+  }
+  void ScanModules() {
+    const uint32_t wanted = region_->modules_wanted.load(std::memory_order_acquire);
+    g_modules.Scan(region_, g_file, MonotonicNs() - region_->started_ns);
+    region_->modules_seen.store(wanted, std::memory_order_release);
+    RawCall(SYS_futex, Arg(&region_->modules_seen), FUTEX_WAKE, 0x7fffffff);
+  }
+
+  Region* region_;
+  SharedHead* head_;
+  int process_;
+  uint32_t generation_;
+  uint32_t kick_ = 0;
+};
+
+// Nothing of the program's is kept: its terminal, its session, its directory, its descriptors. A pipe that the program
+// closed must not stay open through us.
+void LeaveProgram(int keep[3]) {
+  RawCall(SYS_setsid);
+  RawCall(SYS_chdir, Arg("/"));
+  uint64_t all = ~uint64_t{0};
+  RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&all), 0, sizeof(all));
+  RawCall(SYS_prctl, PR_SET_NAME, Arg("wherefore-scrib"));
+  for (int i = 0; i < 3; ++i) {  // out of the way, then down to 0, 1, 2
+    const long moved = RawCall(SYS_fcntl, keep[i], F_DUPFD, 64);
+    if (moved >= 0) keep[i] = static_cast<int>(moved);
+  }
+  for (int i = 0; i < 3; ++i) {
+    RawCall(SYS_dup2, keep[i], i);
+    keep[i] = i;
+  }
+  if (RawCall(SYS_close_range, 3, ~0u, 0) < 0) {
+    for (int fd = 3; fd < 65536; ++fd) RawCall(SYS_close, fd);
+  }
+}
+
+[[noreturn]] void ScribeMain(Region* region, int file, SharedHead* head, int process, int maps) {
+  int keep[3] = {file, process, maps};
+  LeaveProgram(keep);
+  g_file.Open(keep[0]);
+  g_modules.Open(keep[2]);
+  Scribe(region, head, keep[1]).Run();
+  region->scribe_gone.store(1);
+  while (true) RawCall(SYS_exit_group, 0);
+}
+
+}  // namespace
+
+void KickScribe(Region* region) {
+  region->kick.fetch_add(1, std::memory_order_seq_cst);
+  if (region->scribe_sleeps.load(std::memory_order_seq_cst) != 0)
+    RawCall(SYS_futex, Arg(&region->kick), FUTEX_WAKE, 1);
+}
+
+bool StartScribe(Region* region, int file, SharedHead* head) {
+  // Opened here, where it surely may: a program that changes its user later closes /proc to us.
+  const long process = RawCall(SYS_pidfd_open, region->pid, 0);
+  const long maps = RawCall(SYS_openat, AT_FDCWD, Arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
+  // Without an exit signal: not even the child in between is seen by the program's wait or its SIGCHLD handler.
+  const long child = process < 0 ? process : RawCall(SYS_clone, 0);
+  if (child == 0) {
+    const long grandchild = RawCall(SYS_clone, 0);
+    if (grandchild == 0)
+      ScribeMain(region, file, head, static_cast<int>(process), static_cast<int>(maps));
+    while (true) RawCall(SYS_exit_group, grandchild < 0 ? 1 : 0);
+  }
+  int status = 1;
+  if (child > 0) {
+    while (RawCall(SYS_wait4, child, Arg(&status), __WALL) == -EINTR) {
+    }
+  }
+  if (process >= 0) RawCall(SYS_close, process);
+  if (maps >= 0) RawCall(SYS_close, maps);
+  return status == 0;
+}
+
+}  // namespace wf::recorder

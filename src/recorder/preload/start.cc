@@ -1,0 +1,326 @@
+#include "recorder/preload/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "recorder/preload/process_calls.h"
+#include "recorder/preload/raw_calls.h"
+#include "recorder/preload/scribe.h"
+#include "recorder/preload/threads.h"
+
+namespace wf::recorder {
+
+std::atomic<uint32_t> g_started{0};
+
+namespace {
+
+char g_root_path[4096];  // absolute
+uint32_t g_root_pid = 0;
+uint32_t g_depth = kSchedule;
+SharedHead* g_root_head = nullptr;  // of F.cpg, shared with every process of the recording
+
+const char* Environment(const char* name) {
+  const size_t length = std::strlen(name);
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one)
+    if (std::strncmp(*one, name, length) == 0 && (*one)[length] == '=') return *one + length + 1;
+  return nullptr;
+}
+
+uint32_t ParseNumber(const char* text) {
+  uint32_t value = 0;
+  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text)
+    value = value * 10 + static_cast<uint32_t>(*text - '0');
+  return value;
+}
+
+uint32_t Pid() { return static_cast<uint32_t>(RawCall(SYS_getpid)); }
+
+// `path` as others would have to call it after a change of directory.
+bool MakeAbsolute(const char* path, char* out, size_t room) {
+  size_t used = 0;
+  if (path[0] != '/') {
+    const long got = RawCall(SYS_getcwd, Arg(out), static_cast<long>(room));
+    if (got <= 0) return false;
+    used = std::strlen(out);
+    if (used + 1 < room) out[used++] = '/';
+  }
+  const size_t length = std::strlen(path);
+  if (used + length + 16 > room) return false;
+  std::memcpy(out + used, path, length + 1);
+  return true;
+}
+
+void AppendNumber(char* text, uint32_t number) {
+  char digits[12];
+  int n = 0;
+  do digits[n++] = static_cast<char>('0' + number % 10);
+  while ((number /= 10) != 0);
+  char* at = text + std::strlen(text);
+  *at++ = '.';
+  while (n > 0) *at++ = digits[--n];
+  *at = 0;
+}
+
+int OpenFile(const char* path, int flags) {
+  return static_cast<int>(RawCall(SYS_openat, AT_FDCWD, Arg(path), flags | O_CLOEXEC, 0666));
+}
+
+SharedHead* MapHead(int fd) {
+  struct stat facts;
+  if (::fstat(fd, &facts) != 0 || facts.st_size < static_cast<off_t>(sizeof(SharedHead)))
+    return nullptr;
+  const long at = RawCall(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return at < 0 && at > -4096 ? nullptr : reinterpret_cast<SharedHead*>(at);
+}
+
+bool IsRecording(const SharedHead& head) {
+  return std::memcmp(head.head.magic, kMagic, sizeof(kMagic)) == 0 &&
+         head.head.head_size == sizeof(SharedHead);
+}
+
+void* MapShared(uint64_t size) {
+  const long at = RawCall(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at < 0 && at > -4096) return nullptr;
+  RawCall(SYS_madvise, at, static_cast<long>(size), MADV_DONTDUMP);
+  return reinterpret_cast<void*>(at);
+}
+
+uint64_t UnixNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Region* MakeRegion() {
+  auto* region = static_cast<Region*>(MapShared(kRegionSize));
+  if (region == nullptr) return nullptr;
+  g_object_table = static_cast<ObjectEntry*>(MapShared(kObjectTableSize));
+  if (g_object_table == nullptr) {
+    RawCall(SYS_munmap, Arg(region), kRegionSize);
+    return nullptr;
+  }
+  region->started_ns = MonotonicNs();
+  region->pid = Pid();
+  region->depth = g_depth;
+  region->exit_thread.store(kNoThread);
+  region->modules_wanted.store(1);
+  for (auto& word : region->free_slots) word.store(~uint64_t{0});
+  return region;
+}
+
+// The recording of this process's earlier image, or of an earlier run, gives way. A scribe that still writes it sees
+// the new generation and ends; the lock says when it has.
+bool TakeOver(int fd, uint32_t& generation, uint32_t& children) {
+  SharedHead* old = MapHead(fd);
+  if (old != nullptr) {
+    if (IsRecording(*old)) {
+      generation = __atomic_add_fetch(&old->generation, 1, __ATOMIC_ACQ_REL);
+      children = __atomic_load_n(&old->children, __ATOMIC_ACQUIRE);
+    }
+    RawCall(SYS_munmap, Arg(old), 4096);
+  }
+  for (int tries = 0; RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (tries == 400) return false;
+    timespec pause = {0, 5'000'000};
+    RawCall(SYS_nanosleep, Arg(&pause), 0);
+  }
+  return true;
+}
+
+// One line, and the program is not started.
+[[noreturn]] void Refuse(const char* why) {
+  for (const char* part : {"wherefore: ", why, "\n"})
+    RawCall(SYS_write, 2, Arg(part), static_cast<long>(std::strlen(part)));
+  while (true) RawCall(SYS_exit_group, 125);
+}
+
+const char* StartDepths() {
+  if ((g_depth & kData) != 0) {
+    const char* why = StartDataDepth();
+    if (why != nullptr) return why;
+  }
+  if ((g_depth & kControl) != 0) return StartControlDepth();
+  return nullptr;
+}
+
+// Writes to `path` from here on. False: this process is not recorded.
+bool StartFile(const char* path) {
+  const int fd = OpenFile(path, O_RDWR | O_CREAT);
+  if (fd < 0) return false;
+  uint32_t generation = 1, children = 0;
+  Region* region = nullptr;
+  SharedHead* head = nullptr;
+  if (TakeOver(fd, generation, children) && (region = MakeRegion()) != nullptr) {
+    SharedHead fresh = {};
+    std::memcpy(fresh.head.magic, kMagic, sizeof(kMagic));
+    fresh.head.version = kVersion;
+    fresh.head.depth = g_depth;
+    fresh.head.started_unix_ns = UnixNs();
+    fresh.head.started_ns = region->started_ns;
+    fresh.head.pid = region->pid;
+    fresh.head.head_size = sizeof(fresh);
+    fresh.generation = generation;
+    fresh.children = children;
+    // The head goes in before the rest is cut off: a child that draws a number meanwhile finds a counter.
+    if (RawCall(SYS_pwrite64, fd, Arg(&fresh), sizeof(fresh), 0) == sizeof(fresh) &&
+        RawCall(SYS_ftruncate, fd, sizeof(fresh)) == 0 && RawCall(SYS_lseek, fd, 0, SEEK_END) > 0)
+      head = MapHead(fd);
+  }
+  bool started = false;
+  if (head != nullptr) started = StartScribe(region, fd, head);
+  RawCall(SYS_close, fd);
+  if (!started) {
+    if (region != nullptr) RawCall(SYS_munmap, Arg(region), kRegionSize);
+    return false;
+  }
+  g_region = region;
+  return true;
+}
+
+void NoteProgramName(Slot* slot) {
+  char path[4096];
+  const long length = RawCall(SYS_readlink, Arg("/proc/self/exe"), Arg(path), sizeof(path) - 1);
+  if (length <= 0) return;
+  path[length] = 0;
+  const char* name = std::strrchr(path, '/');
+  NoteThreadName(slot, kNoThread, name == nullptr ? path : name + 1);
+}
+
+void BeginMain() {
+  t_slot = nullptr;
+  t_off = 0;
+  Slot* slot = AdoptThread();
+  if (slot != nullptr) NoteProgramName(slot);
+}
+
+// F.cpg if this is the process it belongs to; else F.cpg.N of a child.
+bool ChoosePath(char* path, size_t room) {
+  std::memcpy(path, g_root_path, room);
+  const int root = OpenFile(g_root_path, O_RDWR);
+  const bool ours = g_root_pid == 0 || g_root_pid == Pid();
+  if (root >= 0) {
+    g_root_head = MapHead(root);
+    if (g_root_head != nullptr && !IsRecording(*g_root_head)) {
+      RawCall(SYS_munmap, Arg(g_root_head), 4096);
+      g_root_head = nullptr;
+    }
+    // A linked program whose file is being written by another: a second instance, or a child that libc made.
+    const bool taken = g_root_pid == 0 && g_root_head != nullptr &&
+                       g_root_head->head.pid != Pid() &&
+                       RawCall(SYS_flock, root, LOCK_EX | LOCK_NB) != 0;
+    RawCall(SYS_close, root);
+    if (ours && !taken) return true;
+    if (taken) g_root_pid = g_root_head->head.pid;
+  } else if (ours) {
+    return true;
+  }
+  const uint32_t number = FindOwnNumber();
+  if (number == 0) return false;
+  AppendNumber(path, number);
+  return true;
+}
+
+void Start() {
+  ResolveReal();
+  const char* file = Environment(kFileVariable);
+  if (file == nullptr || *file == 0) return;
+  if (!MakeAbsolute(file, g_root_path, sizeof(g_root_path))) return;
+  g_root_pid = ParseNumber(Environment(kRootVariable));
+  const uint32_t depth = ParseNumber(Environment(kDepthVariable));
+  g_depth = depth | kSchedule;
+  static char path[sizeof(g_root_path)];
+  if (!ChoosePath(path, sizeof(path))) return;
+  const int before = errno;
+  if (StartFile(path)) {
+    if (g_root_pid == 0) g_root_pid = Pid();
+    if (g_root_head == nullptr || g_root_pid == Pid()) {
+      const int root = OpenFile(g_root_path, O_RDWR);
+      if (root >= 0) {
+        g_root_head = MapHead(root);
+        RawCall(SYS_close, root);
+      }
+    }
+    MakeEndKey();
+    WatchForks();
+    const char* why = StartDepths();
+    if (why != nullptr) Refuse(why);
+    BeginMain();
+  }
+  errno = before;
+}
+
+}  // namespace
+
+void EnsureStarted() {
+  uint32_t expected = 0;
+  if (!g_started.compare_exchange_strong(expected, 1, std::memory_order_acq_rel)) return;
+  Start();
+  g_started.store(2, std::memory_order_release);
+}
+
+const char* RootPath() { return g_root_path; }
+uint32_t RootPid() { return g_root_pid; }
+uint32_t ChosenDepth() { return g_depth; }
+
+uint32_t DrawChildNumber() {
+  if (g_root_head == nullptr) return 0;
+  return __atomic_add_fetch(&g_root_head->children, 1, __ATOMIC_ACQ_REL);
+}
+
+void StopInChild() {
+  g_region = nullptr;
+  t_slot = nullptr;
+  t_off = 1;
+}
+
+void RestartInChild(uint32_t number) {
+  Region* old = g_region;
+  ObjectEntry* old_table = g_object_table;
+  StopInChild();
+  if (old != nullptr) {
+    RawCall(SYS_munmap, Arg(old), kRegionSize);
+    RawCall(SYS_munmap, Arg(old_table), kObjectTableSize);
+  }
+  if (number == 0) return;
+  char path[sizeof(g_root_path)];
+  std::memcpy(path, g_root_path, sizeof(path));
+  AppendNumber(path, number);
+  if (StartFile(path)) BeginMain();
+}
+
+void NoteExit(uint64_t site) {
+  Region* region = g_region;
+  if (region == nullptr || region->pid != Pid()) return;  // a vfork child has our memory
+  Slot* slot = t_slot;
+  region->exit_thread.store(slot != nullptr ? slot->thread : kNoThread);
+  if (site != 0) region->exit_site.store(site);
+  region->exit_ns.store(Now());
+  region->exit_state.store(kExiting);
+  KickScribe(region);
+}
+
+namespace {
+
+__attribute__((constructor(101))) void OnLoad() {
+  EnsureStarted();
+  // Children that libc makes by itself (system, popen) learn by this that the file is not theirs.
+  if (g_region != nullptr && Environment(kRootVariable) == nullptr) {
+    char text[16] = "";
+    AppendNumber(text, g_root_pid);
+    ::setenv(kRootVariable, text + 1, 1);
+    ::setenv(kFileVariable, g_root_path, 1);
+  }
+}
+
+__attribute__((destructor(101))) void OnExit() { NoteExit(0); }
+
+}  // namespace
+}  // namespace wf::recorder

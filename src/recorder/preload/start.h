@@ -1,0 +1,28 @@
+// How a recording begins: in the program before main, and again in every child that it forks.
+#pragma once
+
+#include "recorder/preload/recording.h"
+
+namespace wf::recorder {
+
+// Environment. `wherefore record` sets all of them; a program that links the library needs the first alone.
+constexpr char kFileVariable[] = "WHEREFORE_RECORD";         // F.cpg
+constexpr char kRootVariable[] = "WHEREFORE_RECORD_ROOT";    // pid of the process that F.cpg is of
+constexpr char kDepthVariable[] = "WHEREFORE_RECORD_DEPTH";  // a number: bits of Depth
+
+// The number of a new child, from the counter that all processes of this recording share; 0: not recorded.
+uint32_t DrawChildNumber();
+// In a forked child: its own recording, to F.cpg.NUMBER.
+void RestartInChild(uint32_t number);
+// In a forked child that is not recorded.
+void StopInChild();
+
+const char* RootPath();     // F.cpg; empty if there is none
+const char* LibraryPath();  // of this library, as LD_PRELOAD names it
+uint32_t RootPid();
+uint32_t ChosenDepth();
+
+// The process is about to end in good order.
+void NoteExit(uint64_t site);
+
+}  // namespace wf::recorder
