@@ -5,7 +5,7 @@
 namespace wf {
 namespace {
 
-constexpr uint8_t kHasId2 = 1, kHasName = 4;  // flags of an event
+constexpr uint8_t kHasId2 = 1, kHasSequence = 2, kHasName = 4;  // flags of an event
 
 }  // namespace
 
@@ -34,9 +34,11 @@ void EventsBody::TextRef(std::string_view text) {
 }
 
 void EventsBody::Event(wherefore::EventType type, TraceId trace, uint64_t id1, uint64_t id2,
-                       Nanos time, std::string_view name, uint64_t annotations) {
+                       Nanos time, std::string_view name, uint64_t annotations, int64_t sequence) {
   body_.push_back(static_cast<char>(type));
-  body_.push_back(static_cast<char>((id2 != 0 ? kHasId2 : 0) | (name.empty() ? 0 : kHasName)));
+  body_.push_back(static_cast<char>((id2 != 0 ? kHasId2 : 0) |
+                                    (sequence != kNoSequence ? kHasSequence : 0) |
+                                    (name.empty() ? 0 : kHasName)));
   const auto [known, added] = traces_.emplace(trace, static_cast<uint32_t>(traces_.size() + 1));
   PutVarint(added ? 0 : known->second, body_);
   if (added) {
@@ -45,6 +47,7 @@ void EventsBody::Event(wherefore::EventType type, TraceId trace, uint64_t id1, u
   }
   PutFixed64(id1);
   if (id2 != 0) PutFixed64(id2);
+  if (sequence != kNoSequence) PutVarint(ZigZag(sequence), body_);
   PutVarint(ZigZag(time - last_time_), body_);
   last_time_ = time;
   if (!name.empty()) TextRef(name);

@@ -24,9 +24,10 @@ class EventsBody {
   void TextValue(std::string_view text);
   void IntValue(int64_t value);
   void TextRef(std::string_view text);
-  // id2 0 and an empty name are left out.
+  static constexpr int64_t kNoSequence = -1;
+  // id2 0 and an empty name are left out. Sequence numbers order the events of a unit where times are equal.
   void Event(wherefore::EventType type, TraceId trace, uint64_t id1, uint64_t id2, Nanos time,
-             std::string_view name, uint64_t annotations);
+             std::string_view name, uint64_t annotations, int64_t sequence = kNoSequence);
 
   int64_t events() const { return events_; }
   size_t size() const { return body_.size(); }

@@ -47,9 +47,6 @@ class Writer {
   Writer(const Recording& recording, const TakeEventsBody& take)
       : recording_(recording), take_(take), symbols_(recording) {
     own_trace_ = RecordingTraceId(recording);
-    // Of blocks that begin at once, searches call a trace after the one with the smallest id.
-    root_unit_ = (own_trace_.lo & ~kNotRoot) | 2;
-    root_ = root_unit_ ^ 1;
     for (const SubComputation& sub : recording.subs) {
       last_ns_ = std::max(last_ns_, sub.start_ns);
       if (sub.end_ns != recorder::kNotEnded) last_ns_ = std::max(last_ns_, sub.end_ns);
@@ -73,6 +70,14 @@ class Writer {
   uint64_t Id(uint64_t what, uint64_t number) const {
     return MixBits(own_trace_.lo ^ MixBits(what << 56 ^ number)) | kNotRoot;
   }
+  // The program as a whole is its main thread. Of blocks that begin at once, searches call a trace after the one with
+  // the smallest id.
+  uint64_t LifeUnit(uint32_t thread) const {
+    return thread == 0 ? Id(3, 0) & ~kNotRoot : Id(3, thread);
+  }
+  uint64_t LifeBlock(uint32_t thread) const {
+    return thread == 0 ? Id(4, 0) & ~kNotRoot : Id(4, thread);
+  }
   uint64_t BlockOf(SubId sub) const { return Id(1, sub); }
   uint64_t WaitAfter(SubId sub) const { return Id(2, sub); }
 
@@ -83,10 +88,17 @@ class Writer {
 
   void StartBody();
   Status Offer();
+  int64_t LifeEnd(const ThreadFacts& thread) const {
+    if (thread.id == 0) return last_ns_;
+    return thread.subs.empty() ? thread.start_ns : EndOf(recording_.subs[thread.subs.end - 1]);
+  }
   std::vector<Stretch> StretchesOf(const ThreadFacts& thread) const;
   const Stretch& At(const ThreadFacts& thread, int64_t ns) const;
   void FindEdges();
   void FindHolds();
+  void OpenBlock(const Stretch& stretch, uint64_t cause, int64_t begin_ns,
+                 const ThreadFacts& thread, std::string_view name);
+  void CloseBlock(const Stretch& stretch, int64_t end_ns);
   Status WriteThread(const ThreadFacts& thread);
   void WriteSub(const ThreadFacts& thread, SubId sub);
   void WriteWait(const ThreadFacts& thread, SubId sub);
@@ -104,9 +116,9 @@ class Writer {
   const TakeEventsBody& take_;
   recorder::Symbols symbols_;
   TraceId own_trace_;
-  uint64_t root_unit_ = 0, root_ = 0;
   int64_t last_ns_ = 0;
   EventsBody body_;
+  int64_t sequence_ = 0;                           // of the thread being written
   std::unordered_map<uint32_t, SubId> creations_;  // by the thread as an object
   std::vector<std::vector<Stretch>> stretches_;    // by thread
   // Who let this one go on: the latest that released what its opening call acquired. kNone: nobody.
@@ -170,32 +182,27 @@ Status Writer::Offer() {
 }
 
 std::vector<Stretch> Writer::StretchesOf(const ThreadFacts& thread) const {
-  const int64_t begin = thread.start_ns;
-  const int64_t end = thread.subs.empty() ? begin : EndOf(recording_.subs[thread.subs.end - 1]);
+  const int64_t end = LifeEnd(thread);
   std::vector<Stretch> stretches;
-  const auto add = [&](TraceId trace, uint64_t cause, int64_t from) {
-    if (!stretches.empty()) stretches.back().end_ns = from;
-    Stretch stretch{trace, cause, from, end, 0, 0};
-    const uint64_t number = uint64_t{thread.id} << 24 ^ stretches.size();
-    stretch.unit = Id(3, number);
-    stretch.block = Id(4, number);
-    stretches.push_back(stretch);
+  const auto own = [&](int64_t from) {
+    stretches.push_back({own_trace_, 0, from, end, LifeUnit(thread.id), LifeBlock(thread.id)});
   };
-  const auto creation = creations_.find(thread.object);
-  add(own_trace_, creation != creations_.end() ? BlockOf(creation->second) : root_, begin);
+  own(thread.start_ns);
   // Marks lie in the order of sub-computations, so a thread's are together.
   const auto mark_at = [&](SubId sub) {
     return std::lower_bound(recording_.traces.begin(), recording_.traces.end(), sub,
                             [](const recorder::TraceMark& m, SubId s) { return m.sub < s; });
   };
-  for (auto at = mark_at(thread.subs.begin); at != mark_at(thread.subs.end); ++at) {
-    const recorder::TraceMark& mark = *at;
-    const TraceId trace{mark.trace_high, mark.trace_low};
-    const int64_t from = std::clamp(mark.time_ns, stretches.back().begin_ns, end);
-    if (trace.zero())
-      add(own_trace_, root_, from);
-    else
-      add(trace, mark.span, from);
+  for (auto mark = mark_at(thread.subs.begin); mark != mark_at(thread.subs.end); ++mark) {
+    const int64_t from = std::clamp(mark->time_ns, stretches.back().begin_ns, end);
+    stretches.back().end_ns = from;
+    const TraceId trace{mark->trace_high, mark->trace_low};
+    if (trace.zero()) {
+      own(from);
+      continue;
+    }
+    const uint64_t number = uint64_t{thread.id} << 32 ^ stretches.size();
+    stretches.push_back({trace, mark->span, from, end, Id(8, number), Id(9, number)});
   }
   return stretches;
 }
@@ -288,7 +295,8 @@ void Writer::WriteWait(const ThreadFacts& thread, SubId sub) {
   const uint64_t wait = WaitAfter(sub);
   std::string name = std::string(recorder::NameOf(facts.op));
   if (facts.object != kNone) name += " " + NameOfObject(facts.object);
-  body_.Event(EventType::kBlockBegin, stretch.trace, wait, stretch.unit, Unix(begin), name, 1);
+  body_.Event(EventType::kBlockBegin, stretch.trace, wait, stretch.unit, Unix(begin), name, 1,
+              ++sequence_);
   ThreadId(thread);
   if (by != kNone) {
     const ThreadFacts& other = recording_.threads[recording_.subs[by].thread];
@@ -299,7 +307,8 @@ void Writer::WriteWait(const ThreadFacts& thread, SubId sub) {
     body_.Event(EventType::kEdgeEnd, stretch.trace, edge, wait, Unix(end), {}, 1);
     Label("label:type", facts.op == recorder::Op::kJoin ? "join" : "resource");
   }
-  body_.Event(EventType::kBlockEnd, stretch.trace, wait, stretch.unit, Unix(end), {}, 0);
+  body_.Event(EventType::kBlockEnd, stretch.trace, wait, stretch.unit, Unix(end), {}, 0,
+              ++sequence_);
 }
 
 void Writer::WriteSub(const ThreadFacts& thread, SubId sub) {
@@ -313,35 +322,64 @@ void Writer::WriteSub(const ThreadFacts& thread, SubId sub) {
     const Stretch& stretch = At(thread, from);
     const int64_t until =
         &stretch == &stretches_[thread.id].back() ? end : std::min(end, stretch.end_ns);
-    body_.Event(EventType::kBlockBegin, stretch.trace, id, stretch.unit, Unix(from), name, 2);
+    body_.Event(EventType::kBlockBegin, stretch.trace, id, stretch.unit, Unix(from), name, 2,
+                ++sequence_);
     Label("label:sub_computation", recorder::SubName(facts));
     ThreadId(thread);
-    body_.Event(EventType::kBlockEnd, stretch.trace, id, stretch.unit, Unix(until), {}, 0);
+    body_.Event(EventType::kBlockEnd, stretch.trace, id, stretch.unit, Unix(until), {}, 0,
+                ++sequence_);
     if (until >= end) break;
     from = until;
     id = Id(7, uint64_t{sub} << 8 ^ piece);
   }
 }
 
+void Writer::OpenBlock(const Stretch& stretch, uint64_t cause, int64_t begin_ns,
+                       const ThreadFacts& thread, std::string_view name) {
+  body_.Event(EventType::kUnitBegin, stretch.trace, stretch.unit, cause, Unix(begin_ns), {}, 1, 0);
+  body_.TextRef("label:thread");
+  body_.IntValue(thread.tid);
+  body_.Event(EventType::kBlockBegin, stretch.trace, stretch.block, stretch.unit, Unix(begin_ns),
+              name, thread.id == 0 && stretch.trace == own_trace_ ? 4 : 1, 1);
+  ThreadId(thread);
+}
+
+void Writer::CloseBlock(const Stretch& stretch, int64_t end_ns) {
+  body_.Event(EventType::kBlockEnd, stretch.trace, stretch.block, stretch.unit, Unix(end_ns), {}, 0,
+              ++sequence_);
+  body_.Event(EventType::kUnitEnd, stretch.trace, stretch.unit, 0, Unix(end_ns), {}, 0,
+              ++sequence_);
+}
+
 Status Writer::WriteThread(const ThreadFacts& thread) {
+  sequence_ = 1;
+  const Stretch& life = stretches_[thread.id].front();
+  const auto creation = creations_.find(thread.object);
+  const bool main = thread.id == 0;
+  const uint64_t cause = main                           ? 0
+                         : creation != creations_.end() ? BlockOf(creation->second)
+                                                        : LifeBlock(0);
+  OpenBlock(life, cause, main ? 0 : thread.start_ns, thread,
+            main ? Program() : NameOfThread(thread));
+  if (main) {
+    Label("label:recording", recording_.complete ? "complete" : "cut off");
+    body_.TextRef("counter:threads");
+    body_.IntValue(static_cast<int64_t>(recording_.threads.size()));
+    body_.TextRef("counter:sub_computations");
+    body_.IntValue(static_cast<int64_t>(recording_.subs.size()));
+  }
   for (const Stretch& stretch : stretches_[thread.id]) {
-    if (stretch.begin_ns == stretch.end_ns && stretches_[thread.id].size() > 1) continue;
-    body_.Event(EventType::kUnitBegin, stretch.trace, stretch.unit, stretch.cause,
-                Unix(stretch.begin_ns), {}, 1);
-    body_.TextRef("label:thread");
-    body_.IntValue(thread.tid);
-    body_.Event(EventType::kBlockBegin, stretch.trace, stretch.block, stretch.unit,
-                Unix(stretch.begin_ns), NameOfThread(thread), 1);
-    ThreadId(thread);
-    body_.Event(EventType::kBlockEnd, stretch.trace, stretch.block, stretch.unit,
-                Unix(stretch.end_ns), {}, 0);
-    body_.Event(EventType::kUnitEnd, stretch.trace, stretch.unit, 0, Unix(stretch.end_ns), {}, 0);
+    if (stretch.trace == own_trace_) continue;
+    OpenBlock(stretch, stretch.cause, stretch.begin_ns, thread, NameOfThread(thread));
   }
   for (SubId sub = thread.subs.begin; sub < thread.subs.end; ++sub) {
     WriteSub(thread, sub);
     if (sub + 1 < thread.subs.end) WriteWait(thread, sub);
     WF_TRY(Offer());
   }
+  for (const Stretch& stretch : stretches_[thread.id])
+    if (stretch.trace != own_trace_) CloseBlock(stretch, stretch.end_ns);
+  CloseBlock(life, LifeEnd(thread));
   return {};
 }
 
@@ -350,17 +388,8 @@ Status Writer::Write() {
   FindEdges();
   FindHolds();
   StartBody();
-  body_.Event(EventType::kUnitBegin, own_trace_, root_unit_, 0, Unix(0), {}, 0);
-  body_.Event(EventType::kBlockBegin, own_trace_, root_, root_unit_, Unix(0), Program(), 3);
-  Label("label:recording", recording_.complete ? "complete" : "cut off");
-  body_.TextRef("counter:threads");
-  body_.IntValue(static_cast<int64_t>(recording_.threads.size()));
-  body_.TextRef("counter:sub_computations");
-  body_.IntValue(static_cast<int64_t>(recording_.subs.size()));
   for (const ThreadFacts& thread : recording_.threads) WF_TRY(WriteThread(thread));
   WriteHolds();
-  body_.Event(EventType::kBlockEnd, own_trace_, root_, root_unit_, Unix(last_ns_), {}, 0);
-  body_.Event(EventType::kUnitEnd, own_trace_, root_unit_, 0, Unix(last_ns_), {}, 0);
   return take_(body_.Take());
 }
 

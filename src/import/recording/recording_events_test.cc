@@ -103,11 +103,11 @@ size_t CountBlocks(const Trace& trace, std::string_view name) {
 TEST(RecordingEvents, ThreadsAreUnitsAndSubComputationsBlocks) {
   const EventBatch events = RecordedProgram().Events();
   const Trace trace = BuildTrace(events);
-  EXPECT_EQ(trace.units.size(), 4u);  // the program, and its three threads
+  EXPECT_EQ(trace.units.size(), 3u);
   EXPECT_EQ(CountBlocks(trace, "thread 1 worker"),
             4u);  // itself, and its sub-computations without symbols
   EXPECT_EQ(CountBlocks(trace, "pthread_join thread 1 worker"), 1u);
-  EXPECT_EQ(CountBlocks(trace, "program"), 1u);
+  EXPECT_EQ(CountBlocks(trace, "program"), 1u);  // the main thread is the program
 }
 
 TEST(RecordingEvents, WhoHeldTheLockIsTheCauseOfTheWait) {
