@@ -31,7 +31,7 @@ enum class BlockKind : uint8_t {
   kClient,
   kProducer,
   kConsumer,  // as SpanKind
-  kWait,      // in a queue, or for a lock
+  kWait,      // in a queue, for a lock, or told to be one (wherefore.wait)
   kWork,      // from taking an item to completing it
   kHold,      // of a lock
 };

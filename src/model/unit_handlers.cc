@@ -93,6 +93,7 @@ void HandleBlockBegin(BuildState& state, uint32_t row) {
   }
   if (!ended_already) open.push_back(b);
   if (state.trace.str(state.Label(row, "wherefore.async")) == "true") block.marks |= kBlockAsync;
+  if (state.trace.str(state.Label(row, "wherefore.wait")) == "true") block.kind = BlockKind::kWait;
   state.Annotate(ElementKind::kBlock, b, row);
 }
 

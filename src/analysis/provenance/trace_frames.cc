@@ -278,10 +278,16 @@ class FrameMaker {
     for (uint32_t e = 0; e < t_.edges.size(); ++e) {
       if (used_[e]) continue;
       const Edge& edge = t_.edges[e];
-      const uint32_t from = BlockOf(edge.from), to = BlockOf(edge.to);
+      const uint32_t from = BlockOf(edge.from);
+      uint32_t to = BlockOf(edge.to);
+      EdgeUse use;
+      // A wait is no work: who waits is the block around it.
+      if (t_.blocks[to].kind == BlockKind::kWait && t_.blocks[to].parent != kNone) {
+        use.waiting = t_.blocks[to].start_ns;
+        to = t_.blocks[to].parent;
+      }
       const Frame &a = out_.frames[from], &b = out_.frames[to];
       if (a.kind == FrameKind::kNone || b.kind == FrameKind::kNone) continue;
-      EdgeUse use;
       use.from = from;
       use.to = to;
       use.sent = Clamp(TimeOf(edge.from), a.start, a.end);

@@ -51,6 +51,7 @@ struct LockUse {
 struct EdgeUse {
   uint32_t from = kNone, to = kNone;  // blocks that are work
   Nanos sent = 0, received = 0;       // sent <= received
+  Nanos waiting = INT64_MAX;          // since when, if that is told
   bool blocking = false;
 };
 

@@ -107,7 +107,9 @@ class Timeline {
     for (const EdgeUse& edge : frames_.edges) {
       const uint32_t tap = AddTap();
       items_[edge.from].push_back({edge.sent, ItemKind::kTapped, tap});
-      const Nanos since = std::max(FrameOf(edge.from).start, FrameOf(edge.to).start);
+      const Nanos since = edge.waiting != INT64_MAX
+                              ? std::max(edge.waiting, FrameOf(edge.to).start)
+                              : std::max(FrameOf(edge.from).start, FrameOf(edge.to).start);
       // Who waits for an answer does nothing else since the other began; how long exactly is not told.
       if (edge.blocking && since < edge.received && !Above(edge.from, edge.to)) {
         items_[edge.to].push_back({since, ItemKind::kGapBegin, tap});

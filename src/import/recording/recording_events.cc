@@ -295,9 +295,10 @@ void Writer::WriteWait(const ThreadFacts& thread, SubId sub) {
   const uint64_t wait = WaitAfter(sub);
   std::string name = std::string(recorder::NameOf(facts.op));
   if (facts.object != kNone) name += " " + NameOfObject(facts.object);
-  body_.Event(EventType::kBlockBegin, stretch.trace, wait, stretch.unit, Unix(begin), name, 1,
+  body_.Event(EventType::kBlockBegin, stretch.trace, wait, stretch.unit, Unix(begin), name, 2,
               ++sequence_);
   ThreadId(thread);
+  Label("label:wherefore.wait", "true");
   if (by != kNone) {
     const ThreadFacts& other = recording_.threads[recording_.subs[by].thread];
     const int64_t sent = std::min(EndOf(recording_.subs[by]), end);
