@@ -55,6 +55,7 @@ Verb AddPolicy(CLI::App& root);
 Verb AddQuery(CLI::App& root);
 Verb AddTracepoints(CLI::App& root);
 Verb AddAgent(CLI::App& root);
+Verb AddRecord(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

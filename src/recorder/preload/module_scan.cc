@@ -68,7 +68,8 @@ void ModuleScan::Note(Region* region, ChunkFile& file, const Line& line, uint64_
   // Files by name only: not the anonymous memory that the kernel shows as /dev/zero, nor what was deleted.
   constexpr char kDeleted[] = " (deleted)";
   constexpr uint32_t kDeletedSize = sizeof(kDeleted) - 1;
-  if (line.path_size <= kDeletedSize || line.path[0] != '/' || line.path_size > 4096 ||
+  if (line.path_size == 0 || line.path[0] != '/' || line.path_size > 4096) return;
+  if (line.path_size > kDeletedSize &&
       std::memcmp(line.path + line.path_size - kDeletedSize, kDeleted, kDeletedSize) == 0)
     return;
   alignas(8) uint8_t bytes[sizeof(Module) + 4096 + 8] = {};

@@ -42,8 +42,16 @@ extern std::atomic<uint32_t> g_started;  // 2: done
 // A thread that was not made by an interposed call: one of libc's own, or main.
 Slot* AdoptThread();
 
+// In a page that the kernel empties in forked children: a process that came into being behind libc's back must not write
+// into its parent's rings. A depth that makes processes of threads points this at a word of its own that stays.
+extern const volatile uint32_t* g_fork_guard;
+Slot* SlotOfUnknownChild();
+
 inline Slot* CurrentSlot() {
-  if (WF_LIKELY(t_slot != nullptr)) return t_slot;
+  if (WF_LIKELY(t_slot != nullptr)) {
+    if (WF_LIKELY(*g_fork_guard != 0)) return t_slot;
+    return SlotOfUnknownChild();
+  }
   if (WF_UNLIKELY(g_started.load(std::memory_order_acquire) != 2)) EnsureStarted();
   if (g_region == nullptr || t_off != 0) return nullptr;
   return AdoptThread();

@@ -59,10 +59,12 @@ class Scribe {
     const uint32_t seen = region_->kick.load(std::memory_order_acquire);
     if (seen != kick_) {
       kick_ = seen;
-      if (region_->exit_state.load() == kExiting) {
-        pollfd poll = {process_, POLLIN, 0};
-        RawCall(SYS_poll, Arg(&poll), 1, kRoundNs / 1'000'000);
-      }
+      return;
+    }
+    // About to end, or to become another program, whose recorder then waits for us.
+    if (region_->exit_state.load() == kExiting) {
+      pollfd poll = {process_, POLLIN, 0};
+      RawCall(SYS_poll, Arg(&poll), 1, 2);
       return;
     }
     timespec round = {0, kRoundNs};

@@ -18,9 +18,11 @@
 namespace wf::recorder {
 
 std::atomic<uint32_t> g_started{0};
+const volatile uint32_t* g_fork_guard = nullptr;
 
 namespace {
 
+char g_preload[4096];    // our part of LD_PRELOAD; empty if the program links us
 char g_root_path[4096];  // absolute
 uint32_t g_root_pid = 0;
 uint32_t g_depth = kSchedule;
@@ -91,6 +93,25 @@ void* MapShared(uint64_t size) {
   if (at < 0 && at > -4096) return nullptr;
   RawCall(SYS_madvise, at, static_cast<long>(size), MADV_DONTDUMP);
   return reinterpret_cast<void*>(at);
+}
+
+constexpr uint32_t kGuarded = 1;
+const uint32_t g_no_guard = kGuarded;
+
+// Once; a child that recording begins in again sets it anew.
+void SetForkGuard() {
+  static volatile uint32_t* page = nullptr;
+  if (page == nullptr) {
+    const long at =
+        RawCall(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if ((at < 0 && at > -4096) || RawCall(SYS_madvise, at, 4096, MADV_WIPEONFORK) != 0) {
+      g_fork_guard = &g_no_guard;  // a kernel before 4.14
+      return;
+    }
+    page = reinterpret_cast<volatile uint32_t*>(at);
+  }
+  *page = kGuarded;
+  g_fork_guard = page;
 }
 
 uint64_t UnixNs() {
@@ -181,6 +202,7 @@ bool StartFile(const char* path) {
     if (region != nullptr) RawCall(SYS_munmap, Arg(region), kRegionSize);
     return false;
   }
+  SetForkGuard();
   g_region = region;
   return true;
 }
@@ -228,6 +250,23 @@ bool ChoosePath(char* path, size_t room) {
   return true;
 }
 
+// The name of LD_PRELOAD that ends in ours.
+void KeepPreload() {
+  const char* list = Environment("LD_PRELOAD");
+  while (list != nullptr && *list != 0) {
+    const size_t length = std::strcspn(list, ": \t");
+    const char* slash = static_cast<const char*>(::memrchr(list, '/', length));
+    const char* name = slash == nullptr ? list : slash + 1;
+    if (std::strncmp(name, "libwherefore_record", 19) == 0 && length < sizeof(g_preload)) {
+      std::memcpy(g_preload, list, length);
+      g_preload[length] = 0;
+      return;
+    }
+    list += length;
+    list += std::strspn(list, ": \t");
+  }
+}
+
 void Start() {
   ResolveReal();
   const char* file = Environment(kFileVariable);
@@ -236,6 +275,7 @@ void Start() {
   g_root_pid = ParseNumber(Environment(kRootVariable));
   const uint32_t depth = ParseNumber(Environment(kDepthVariable));
   g_depth = depth | kSchedule;
+  KeepPreload();
   static char path[sizeof(g_root_path)];
   if (!ChoosePath(path, sizeof(path))) return;
   const int before = errno;
@@ -296,16 +336,35 @@ void RestartInChild(uint32_t number) {
   if (StartFile(path)) BeginMain();
 }
 
-void NoteExit(uint64_t site) {
+Slot* SlotOfUnknownChild() {
+  RestartInChild(DrawChildNumber());
+  return t_slot;
+}
+
+bool OwnsRecording() { return g_region != nullptr && *g_fork_guard != 0 && g_region->pid == Pid(); }
+
+void NoteExitSite(uint64_t site) {
+  if (OwnsRecording()) g_region->exit_site.store(site);
+}
+
+void NoteExit() {
+  if (!OwnsRecording()) return;
   Region* region = g_region;
-  if (region == nullptr || region->pid != Pid()) return;  // a vfork child has our memory
-  Slot* slot = t_slot;
+  const Slot* slot = t_slot;
+  if (slot != nullptr && g_hooks.sub_computation_end != nullptr)
+    g_hooks.sub_computation_end(t_slot);
   region->exit_thread.store(slot != nullptr ? slot->thread : kNoThread);
-  if (site != 0) region->exit_site.store(site);
   region->exit_ns.store(Now());
   region->exit_state.store(kExiting);
   KickScribe(region);
 }
+
+void NoteNoExit() {
+  if (OwnsRecording()) g_region->exit_state.store(kRunning);
+}
+
+// Kept from the start: the program may change its environment.
+const char* PreloadPath() { return g_preload; }
 
 namespace {
 
@@ -320,7 +379,7 @@ __attribute__((constructor(101))) void OnLoad() {
   }
 }
 
-__attribute__((destructor(101))) void OnExit() { NoteExit(0); }
+__attribute__((destructor(101))) void OnExit() { NoteExit(); }
 
 }  // namespace
 }  // namespace wf::recorder

@@ -18,11 +18,15 @@ void RestartInChild(uint32_t number);
 void StopInChild();
 
 const char* RootPath();     // F.cpg; empty if there is none
-const char* LibraryPath();  // of this library, as LD_PRELOAD names it
+const char* PreloadPath();  // of this library, as LD_PRELOAD names it; empty if it does not
 uint32_t RootPid();
 uint32_t ChosenDepth();
 
-// The process is about to end in good order.
-void NoteExit(uint64_t site);
+// Whether this process is the recorded one, not a vfork child in its memory.
+bool OwnsRecording();
+// Where exit was called; that it is about to end in good order (or to become another program); that it is not after all.
+void NoteExitSite(uint64_t site);
+void NoteExit();
+void NoteNoExit();
 
 }  // namespace wf::recorder

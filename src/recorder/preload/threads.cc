@@ -120,6 +120,7 @@ void NameThread(Slot* slot, uint32_t thread, uint32_t id) {
 void BeginThread(Slot* slot) {
   t_slot = slot;
   t_off = 0;
+  ForgetOnce();
   slot->tid = static_cast<uint32_t>(RawCall(SYS_gettid));
   if (g_have_end_key) ::pthread_setspecific(g_end_key, reinterpret_cast<void*>(uintptr_t{1}));
   RegisterThread(::pthread_self(), slot->thread, slot->object);

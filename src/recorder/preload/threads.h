@@ -36,6 +36,9 @@ void RegisterThread(pthread_t handle, uint32_t thread, uint32_t object);
 void RegisterCreated(pthread_t handle, const Slot* slot, uint32_t thread, uint32_t object);
 ThreadRef FindThread(pthread_t handle);
 
+// A new thread, or a new recording, has seen no pthread_once yet (once_calls.cc).
+void ForgetOnce();
+
 void NoteThreadName(Slot* slot, uint32_t thread, const char* name);
 
 }  // namespace wf::recorder

@@ -1,0 +1,30 @@
+// Runs a program under the recorder and waits until its recording is whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace wf::recorder {
+
+struct RecordOptions {
+  std::vector<std::string> command;  // PROG ARGS…
+  std::string file;                  // empty: PROG.PID.cpg
+  uint32_t depth = 1;                // bits of Depth
+};
+
+// What became of it. `exit_status` is the one to end with: PROG's own, 128 + N if signal N killed it, 125 if it was
+// refused, 126 if it is not executable, 127 if it was not found.
+struct RecordRun {
+  int exit_status = 0;
+  std::string file;
+  std::vector<std::string> words;  // for stderr, a line each
+};
+
+constexpr int kRefused = 125, kNotExecutable = 126, kNotFound = 127, kKilledBy = 128;
+
+RecordRun RunRecorded(const RecordOptions& options);
+
+}  // namespace wf::recorder
