@@ -151,16 +151,30 @@ std::string Writer::NameOfObject(uint32_t object) {
   return fmt::format("{} {:#x}", NameOf(facts.kind), facts.address);
 }
 
+// "compact" of "compact(Table&)", "Table::find" of "Table::find(int) const": names of operations have no parameters.
+std::string WithoutParameters(const std::string& function) {
+  const size_t open = function.find('(');
+  if (open == 0 || open == std::string::npos) return function;
+  // "(anonymous namespace)::f(int)", "operator()(int)"
+  int depth = 0;
+  for (size_t i = function.rfind(')'); i != std::string::npos && i > 0; --i) {
+    depth += function[i] == ')' ? 1 : function[i] == '(' ? -1 : 0;
+    if (depth == 0) return function.substr(0, i);
+  }
+  return function;
+}
+
 // Where its thread was: the function whose call opened it.
 std::string Writer::FunctionOf(SubId sub) {
   const SubComputation& facts = recording_.subs[sub];
   if (facts.index != 0) {
     const SubComputation& before = recording_.subs[sub - 1];
     const recorder::SitePlace& place = symbols_.Site(before.site, before.start_ns);
-    if (place.function) return *place.function;
+    if (place.function) return WithoutParameters(*place.function);
   }
   const recorder::SitePlace& place = symbols_.Site(facts.site, facts.start_ns);
-  return place.function ? *place.function : NameOfThread(recording_.threads[facts.thread]);
+  return place.function ? WithoutParameters(*place.function)
+                        : NameOfThread(recording_.threads[facts.thread]);
 }
 
 void Writer::StartBody() {
