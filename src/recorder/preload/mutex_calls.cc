@@ -1,7 +1,9 @@
 // Mutexes and spin locks. Every lock is tried first: what succeeds at once did not wait, and no clock is read around it.
 // A try gives what the plain call would, for every type: the owner of an error-checking one gets EBUSY from the try and
-// then EDEADLK from the call, a recursive one is taken again, a robust one says EOWNERDEAD to both.
+// then EDEADLK from the call, a recursive one is taken again. Robust ones are not tried: glibc 2.36 leaves one that is
+// not recoverable locked after a try, and whoever locks it next would wait for ever instead of being told.
 #include <errno.h>
+#include <linux/futex.h>
 
 #include "recorder/preload/recording.h"
 
@@ -11,14 +13,13 @@ namespace {
 bool Locked(int rc) { return rc == 0 || rc == EOWNERDEAD; }
 
 // After a lock that may have waited.
-int FinishLock(Call& call, const ObjectRef& object, int rc) {
+int FinishLock(Call& call, const ObjectRef& object, int rc, Call::Waited waited) {
   if (Locked(rc)) {
     call.Act(object, Role::kAcquireAll);
   } else {
     call.Flag(rc == ETIMEDOUT ? kTimedOut : kFailed);
   }
-  call.Finish(rc == 0 || rc == EOWNERDEAD || rc == ETIMEDOUT ? Call::Waited::kYes
-                                                             : Call::Waited::kNo);
+  call.Finish(Locked(rc) || rc == ETIMEDOUT ? waited : Call::Waited::kNo);
   return rc;
 }
 
@@ -35,7 +36,31 @@ int RecordLock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site, in
     return tried;
   }
   call.Block();
-  return FinishLock(call, object, blocking());
+  return FinishLock(call, object, blocking(), Call::Waited::kYes);
+}
+
+bool IsRobust(const pthread_mutex_t* mutex) { return (mutex->__data.__kind & 16) != 0; }
+
+// Whether it will have to wait is read off its word: who holds it, and whether that one lives.
+template <typename Blocking>
+int RecordRobustLock(Slot* slot, pthread_mutex_t* mutex, Op op, uint64_t site,
+                     const Blocking& blocking) {
+  const ObjectRef object = Find(slot, ObjectKind::kMutex, mutex);
+  Call call(slot, op, site);
+  call.On(object);
+  const uint32_t word =
+      static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED));
+  const bool held = (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+  call.Block();
+  return FinishLock(call, object, blocking(), held ? Call::Waited::kYes : Call::Waited::kNo);
+}
+
+template <typename Blocking>
+int RecordMutexLock(Slot* slot, pthread_mutex_t* mutex, Op op, uint64_t site,
+                    const Blocking& blocking) {
+  if (WF_UNLIKELY(IsRobust(mutex))) return RecordRobustLock(slot, mutex, op, site, blocking);
+  return RecordLock(slot, ObjectKind::kMutex, mutex, op, site, real.pthread_mutex_trylock,
+                    blocking);
 }
 
 template <typename Lock>
@@ -76,8 +101,8 @@ using namespace wf::recorder;
 WF_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
   Slot* slot = CurrentSlot();
   if (WF_UNLIKELY(slot == nullptr)) return real.pthread_mutex_lock(mutex);
-  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexLock, WF_SITE,
-                    real.pthread_mutex_trylock, [&] { return real.pthread_mutex_lock(mutex); });
+  return RecordMutexLock(slot, mutex, Op::kMutexLock, WF_SITE,
+                         [&] { return real.pthread_mutex_lock(mutex); });
 }
 
 WF_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
@@ -90,9 +115,8 @@ WF_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
 WF_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
   Slot* slot = CurrentSlot();
   if (slot == nullptr) return real.pthread_mutex_timedlock(mutex, until);
-  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexTimedlock, WF_SITE,
-                    real.pthread_mutex_trylock,
-                    [&] { return real.pthread_mutex_timedlock(mutex, until); });
+  return RecordMutexLock(slot, mutex, Op::kMutexTimedlock, WF_SITE,
+                         [&] { return real.pthread_mutex_timedlock(mutex, until); });
 }
 
 WF_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
@@ -101,9 +125,8 @@ WF_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
   // An unknown clock is refused before the lock is looked at.
   if (slot == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
     return real.pthread_mutex_clocklock(mutex, clock, until);
-  return RecordLock(slot, ObjectKind::kMutex, mutex, Op::kMutexClocklock, WF_SITE,
-                    real.pthread_mutex_trylock,
-                    [&] { return real.pthread_mutex_clocklock(mutex, clock, until); });
+  return RecordMutexLock(slot, mutex, Op::kMutexClocklock, WF_SITE,
+                         [&] { return real.pthread_mutex_clocklock(mutex, clock, until); });
 }
 
 WF_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {

@@ -1,0 +1,25 @@
+// Code loaded later, whose constructor starts a thread and waits for it while the loader's lock is held.
+#include <dlfcn.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char** argv) {
+  (void)argc;
+  char path[4096];
+  strncpy(path, argv[0], sizeof(path) - 1);
+  char* folder = dirname(path);
+  char library[4200];
+  snprintf(library, sizeof(library), "%s/libprobe_plugin.so", folder);
+  for (int round = 0; round < 3; ++round) {
+    void* handle = dlopen(library, RTLD_NOW);
+    if (handle == NULL) {
+      printf("%s\n", dlerror());
+      return 1;
+    }
+    int (*work)(int) = (int (*)(int))dlsym(handle, "Work");
+    printf("work %d", work(round));
+    printf(", close %d\n", dlclose(handle));
+  }
+  return 0;
+}
