@@ -93,7 +93,7 @@ int Main(int argc, char** argv) {
       AddFeature(root),  AddDataset(root),      AddScenario(root),   AddGenerate(root),
       AddNdlog(root),    AddMessages(root),     AddPackets(root),    AddPaths(root),
       AddWatch(root),    AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
-      AddAgent(root),    AddRecord(root),       AddCompletion(root),
+      AddAgent(root),    AddRecord(root),       AddCpg(root),        AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

@@ -56,6 +56,7 @@ Verb AddQuery(CLI::App& root);
 Verb AddTracepoints(CLI::App& root);
 Verb AddAgent(CLI::App& root);
 Verb AddRecord(CLI::App& root);
+Verb AddCpg(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

@@ -75,6 +75,7 @@ enum class RecordKind : uint16_t {
   kTrace = 13,
   kLost = 14,
   kCrash = 15,
+  kSnapshot = 16,
 };
 
 struct RecordHead {
@@ -327,6 +328,15 @@ struct Crash {
   uint64_t address;  // that faulted, 0 if none
   uint64_t time_ns;
   Site site;
+};
+
+// All that happened until end_ns may be read by now. The reader makes a consistent cut of it: nothing is stopped for it.
+struct Snapshot {
+  RecordHead head;
+  uint32_t number;
+  uint32_t unused;
+  uint64_t start_ns;  // where the one before ended
+  uint64_t end_ns;
 };
 
 static_assert(sizeof(FileHead) == 40 && sizeof(SharedHead) == 64 && sizeof(ChunkHead) == 32 &&

@@ -123,6 +123,11 @@ struct ForkFacts {
   uint32_t number = 0, pid = 0;
 };
 
+struct SnapshotFacts {
+  uint32_t number = 0;
+  int64_t start_ns = 0, end_ns = 0;
+};
+
 // Branches as their source wrote them, of one thread; records.h and docs/CPG_FORMAT.md say how to read them.
 struct BranchBytes {
   uint32_t thread = 0;
@@ -147,7 +152,8 @@ struct Recording {
   std::vector<AllocationFacts> allocations;  // by address, then time
   std::vector<TraceMark> traces;             // by sub-computation
   std::vector<ForkFacts> forks;
-  std::vector<BranchBytes> branches;  // if asked for; in the order of the file
+  std::vector<SnapshotFacts> snapshots;  // by number
+  std::vector<BranchBytes> branches;     // if asked for; in the order of the file
   std::optional<CrashFacts> crash;
   std::vector<std::string> names;
   std::map<std::string, uint64_t> lost;  // what is missing, by name

@@ -101,6 +101,12 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       forks_.push_back({one.number, one.pid});
       return;
     }
+    case RecordKind::kSnapshot: {
+      Snapshot one;
+      if (!Take(record, one)) break;
+      snapshots_.push_back({one.number, Time(one.start_ns), Time(one.end_ns)});
+      return;
+    }
     case RecordKind::kTrace: {
       Trace one;
       ThreadDraft* const running = Running(thread);
@@ -446,6 +452,10 @@ void RecordingBuilder::Finish(Recording& recording) {
     recording.crash = first.facts;
   }
   recording.forks = std::move(forks_);
+  std::stable_sort(
+      snapshots_.begin(), snapshots_.end(),
+      [](const SnapshotFacts& a, const SnapshotFacts& b) { return a.number < b.number; });
+  recording.snapshots = std::move(snapshots_);
   recording.names = std::move(names_);
   for (const auto& [name, count] : lost_) recording.lost[name] += count;
 }

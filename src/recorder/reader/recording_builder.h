@@ -71,6 +71,7 @@ class RecordingBuilder {
   std::vector<ModuleFacts> modules_;  // an empty path: the end of a mapping
   std::vector<MemoryEvent> memory_;
   std::vector<ForkFacts> forks_;
+  std::vector<SnapshotFacts> snapshots_;
   std::vector<CrashDraft> crashes_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, uint32_t> name_places_;
