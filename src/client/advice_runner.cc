@@ -11,6 +11,7 @@
 
 #include "advice/interpreter.h"
 #include "client/block_id.h"
+#include "client/causal_past.h"
 #include "client/thread_baggage.h"
 #include "client/tick_clock.h"
 #include "client/tracepoint_registry.h"
@@ -36,6 +37,12 @@ void QueryInterval::Merge(const QueryInterval& other) {
   packed_tuples_max = std::max(packed_tuples_max, other.packed_tuples_max);
   baggage_bytes_max = std::max(baggage_bytes_max, other.baggage_bytes_max);
   advice_ticks += other.advice_ticks;
+  if (events.size() + other.events.size() > kMaxEventBytes) {
+    lost += other.event_count;
+  } else {
+    events += other.events;
+    event_count += other.event_count;
+  }
 }
 
 namespace {
@@ -106,7 +113,7 @@ QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& 
     const auto oldest =
         std::find_if(shard.intervals.begin(), shard.intervals.end(),
                      [&](const QueryInterval& interval) { return interval.query == query; });
-    const uint64_t lost = oldest->results.tuples() + oldest->lost;
+    const uint64_t lost = oldest->results.tuples() + oldest->event_count + oldest->lost;
     shard.intervals.erase(oldest);
     shard.intervals.emplace_back(query, start).lost = lost;
     return shard.intervals.back();
@@ -167,8 +174,8 @@ class HitEvent : public wf::advice::Event {
         fields_(fields),
         count_(count),
         time_ns_(ClockNs(CLOCK_REALTIME)) {
-    const uint64_t id = NewBlockId();
-    std::memcpy(id_, &id, sizeof id_);
+    number_ = NewBlockId();
+    std::memcpy(id_, &number_, sizeof id_);
   }
 
   Value Variable(std::string_view name) const override {
@@ -185,6 +192,7 @@ class HitEvent : public wf::advice::Event {
   }
   int64_t time_ns() const override { return time_ns_; }
   std::string_view id() const override { return {id_, sizeof id_}; }
+  uint64_t number() const { return number_; }
 
  private:
   const internal::Tracepoint& tracepoint_;
@@ -192,7 +200,8 @@ class HitEvent : public wf::advice::Event {
   const TracepointField* fields_;
   const size_t count_;
   const int64_t time_ns_;
-  char id_[8];
+  uint64_t number_;
+  char id_[8];  // its bytes
 };
 
 // The baggage of this thread's request, as the advice of one query sees it. Without a request there is none: what is
@@ -249,6 +258,53 @@ bool SampledHere(double share, const HitEvent& event) {
   return wf::advice::Sampled({hex, sizeof hex}, share);
 }
 
+// No memory, or no room: the event is missing on the server, and so is what happened after it; that is counted there.
+void AddEvent(QueryInterval& interval, const wf::advice::EmittedEvent& event) {
+  const size_t before = interval.events.size();
+  wf::advice::AppendEvent(event, interval.events);
+  if (interval.events.size() <= kMaxEventBytes) {
+    ++interval.event_count;
+    return;
+  }
+  interval.events.resize(before);
+  if (event.place != 0) ++interval.lost;
+}
+
+void EmitHit(QueryInterval& interval, const internal::Tracepoint& tracepoint,
+             const HitEvent& event) {
+  const LiveQuery& query = *interval.query;
+  wf::advice::EmittedEvent emitted;
+  emitted.id = event.number();
+  emitted.time_ns = event.time_ns();
+  for (size_t i = 0; i < query.places.size(); ++i) {
+    if (query.places[i].tracepoint != tracepoint.name) continue;
+    emitted.place = static_cast<uint32_t>(i + 1);
+    for (const std::string& name : query.places[i].variables)
+      emitted.values.push_back(event.Variable(name));
+  }
+  if (BaggageLine* const line = CurrentBaggage()) {
+    emitted.after = CausalPast(*line, query.program);
+    SetCausalPast(*line, query.program, emitted.id);
+    interval.packed_tuples_max = std::max<uint64_t>(interval.packed_tuples_max, 1);
+    interval.baggage_bytes_max =
+        std::max<uint64_t>(interval.baggage_bytes_max, line->ExactBytesOf(query.program.query));
+  }
+  AddEvent(interval, emitted);
+}
+
+std::atomic<const WovenAdvice*> linking{nullptr};
+
+void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                    BaggageLine& line) {
+  wf::advice::EmittedEvent link;
+  link.after = CausalPast(line, query->program);
+  if (link.after.size() < 2) return;
+  link.id = NewBlockId();
+  link.time_ns = ClockNs(CLOCK_REALTIME);
+  SetCausalPast(line, query->program, link.id);
+  AddEvent(IntervalOf(shard, query, link.time_ns), link);
+}
+
 void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
               const internal::Tracepoint& tracepoint, const HitEvent& event) {
   if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
@@ -258,7 +314,9 @@ void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   try {
     QueryBaggage baggage(*query, interval);
     IntoInterval emitter(interval);
-    if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter))
+    if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
+      EmitHit(interval, tracepoint, event);
+    } else if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter))
       ++interval.overflowed;
   } catch (...) {  // out of memory: this hit is lost, and the host goes on
     ++interval.lost;
@@ -317,6 +375,37 @@ std::vector<QueryInterval> CollectIntervals(
     }
   }
   return collected;
+}
+
+const WovenAdvice* LinkBranchesFor(const std::vector<std::shared_ptr<const LiveQuery>>& queries,
+                                   std::shared_ptr<const ProcessIdentity> process) {
+  std::unique_ptr<WovenAdvice> woven;
+  for (const auto& query : queries) {
+    if (query->plan != QueryPlan::kEmit) continue;
+    if (woven == nullptr) woven = std::make_unique<WovenAdvice>();
+    woven->queries.push_back(query);
+  }
+  if (woven != nullptr) woven->process = std::move(process);
+  return linking.exchange(woven.release(), std::memory_order_acq_rel);
+}
+
+void LinkBranches(BaggageLine& line) noexcept {
+  if (linking.load(std::memory_order_relaxed) == nullptr || running_advice) return;
+  running_advice = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  try {
+    if (ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed)) {
+      Shard& shard = ThisShard();
+      const std::lock_guard lock(shard.mutex);
+      // As at a tracepoint: under the lock it stays.
+      const WovenAdvice* const woven = linking.load(std::memory_order_acquire);
+      if (woven != nullptr)
+        for (const auto& query : woven->queries) LinkBranchesOf(shard, query, line);
+    }
+  } catch (...) {  // no memory: the ids travel on as they are, and are linked by the next event
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  running_advice = false;
 }
 
 void AwaitRunningAdvice() {

@@ -17,6 +17,13 @@ namespace wherefore::client {
 // Before the first tracepoint is woven: from now on advice runs in this process, and not in its children.
 void AllowAdvice();
 
+// Queries on the emit plan: from now on branches that rejoin are linked (LinkBranches). What stood there before, or null,
+// is the caller's, to delete after AwaitRunningAdvice.
+const WovenAdvice* LinkBranchesFor(const std::vector<std::shared_ptr<const LiveQuery>>& queries,
+                                   std::shared_ptr<const ProcessIdentity> process);
+// After a join: where it left a query with several causal ids, a link is emitted that stands for them.
+void LinkBranches(BaggageLine& line) noexcept;
+
 // Intervals of all threads that ended by `until_ns`, or whose query does not run any more; merged by query and start.
 std::vector<QueryInterval> CollectIntervals(
     int64_t until_ns, const std::vector<std::shared_ptr<const LiveQuery>>& running);

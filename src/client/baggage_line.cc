@@ -400,28 +400,16 @@ bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_
   return true;
 }
 
-// MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
-// drops it again.
-void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kept) {
-  MakeInstances();
-  if (base_ == nullptr || kept.events().size() < active.rule.limit) return;
-  const auto outdated = [&](const PackedSlot& slot) {
-    if (slot.query != active.query || slot.slot != active.slot) return false;
-    PackedTuples held;
-    if (!PackedTuples::Decode(active.rule, slot.payload, held)) return false;
-    for (const PackedEvent& event : held.events()) {
-      for (const PackedEvent& keeps : kept.events()) {
-        if (event.id == keeps.id) return false;
-      }
-    }
-    return true;
-  };
+// Leaves slots of frozen instances out. `base_` has instances, or there is none.
+template <typename Unwanted>
+void BaggageLine::DropFrozen(Unwanted unwanted) {
+  if (base_ == nullptr) return;
   InstanceList instances;
   size_t dropped = 0;
   for (const auto& instance : base_->instances_) {
     std::vector<PackedSlot> slots;
     for (const PackedSlot& slot : instance->slots) {
-      if (!outdated(slot)) slots.push_back(slot);
+      if (!unwanted(slot)) slots.push_back(slot);
     }
     if (slots.size() == instance->slots.size()) {
       instances.push_back(instance);
@@ -438,6 +426,25 @@ void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kep
     instances.push_back(std::move(smaller));
   }
   if (dropped != 0) base_ = BaggageSnapshot::Of(std::move(instances), base_->overflow_);
+}
+
+// MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
+// drops it again.
+void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kept) {
+  MakeInstances();
+  if (base_ == nullptr || kept.events().size() < active.rule.limit) return;
+  const auto outdated = [&](const PackedSlot& slot) {
+    if (slot.query != active.query || slot.slot != active.slot) return false;
+    PackedTuples held;
+    if (!PackedTuples::Decode(active.rule, slot.payload, held)) return false;
+    for (const PackedEvent& event : held.events()) {
+      for (const PackedEvent& keeps : kept.events()) {
+        if (event.id == keeps.id) return false;
+      }
+    }
+    return true;
+  };
+  DropFrozen(outdated);
 }
 
 PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
@@ -485,6 +492,41 @@ PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule
     }
   }
   return all;
+}
+
+void BaggageLine::Replace(uint64_t query, uint32_t slot, const Slot& rule, const Rows& rows) {
+  Read();
+  if (sealed_ != 0) Freeze();  // what was sent stays as it is, and is left out here
+  bool frozen = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    frozen = frozen || (of == query && number == slot);
+  });
+  if (frozen) {
+    MakeInstances();
+    DropFrozen([&](const PackedSlot& held) { return held.query == query && held.slot == slot; });
+  }
+  ActiveSlot& active = Active(query, slot, rule);
+  active.numbers = NumberLog();
+  active.packed = PackedTuples(rule);
+  active.packed_bytes_at_most = 0;
+  if (active.numbers.Add(rows) == NumberLog::Added::kAdded) return;
+  active.packed.Add(rule, rows);
+  active.packed_bytes_at_most = BytesAtMost(rows);
+}
+
+BaggageLine::Slots BaggageLine::SlotsOf(uint64_t query, uint32_t slot) {
+  Read();
+  Slots slots;
+  const auto note = [&](uint32_t number) {
+    (number == slot ? slots.this_one : slots.others) = true;
+  };
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    if (of == query) note(number);
+  });
+  for (const ActiveSlot& active : active_) {
+    if (active.query == query && !active.empty()) note(active.slot);
+  }
+  return slots;
 }
 
 // The active instance as it will be for ever; null if nothing was packed.

@@ -93,6 +93,15 @@ class BaggageLine {
   wf::advice::PackedTuples Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
   bool Overflowed(uint64_t query);
 
+  // A bag's `rows` in the place of all that the slot holds, here and wherever it came from.
+  void Replace(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+               const wf::advice::Rows& rows);
+  // Which slots the query has here.
+  struct Slots {
+    bool this_one = false, others = false;
+  };
+  Slots SlotsOf(uint64_t query, uint32_t slot);
+
   // To another process, as bytes; empty when empty.
   std::string Serialize();
   // ... as our members of the header; see BaggageSnapshot::Header.
@@ -152,6 +161,8 @@ class BaggageLine {
             const wf::advice::PackedTuples& tuples, size_t& bytes_at_most);
   void CountBytes(uint64_t query, const ActiveSlot* except);
   void DropOutdated(const ActiveSlot& active, const wf::advice::PackedTuples& kept);
+  template <typename Unwanted>  // unwanted(PackedSlot)
+  void DropFrozen(Unwanted unwanted);
   void MarkOverflowed(uint64_t query);
   std::shared_ptr<const Instance> EndActive();
   void Fold(const Instance& instance);

@@ -7,14 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "advice/emitted_events.h"
 #include "advice/program.h"
 #include "advice/results.h"
 #include "client/baggage_line.h"
 
 namespace wherefore::client {
 
+// What a request that begins here runs on; one that has begun goes on as it did (causal_past.h).
+enum class QueryPlan : uint8_t { kRewritten, kEmit };
+
 struct LiveQuery {
   wf::advice::Program program;
+  QueryPlan plan = QueryPlan::kRewritten;
+  std::vector<wf::advice::EmittedPlace> places;  // of the program
   int64_t interval_ns = 1'000'000'000;
   PackLimits limits;
 };
@@ -32,6 +38,8 @@ struct QueryInterval {
   uint64_t packed_tuples_max = 0;
   uint64_t baggage_bytes_max = 0;
   int64_t advice_ticks = 0;
+  std::string events;  // of the emit plan: advice/emitted_events.h
+  uint64_t event_count = 0;
 
   int64_t end_ns() const { return start_ns + query->interval_ns; }
   void Merge(const QueryInterval& other);
@@ -51,5 +59,7 @@ struct WovenAdvice {
 
 // More groups than anybody reads, and some tens of megabytes at most; beyond that tuples are counted as lost.
 constexpr size_t kMaxGroups = 100'000;
+// Of the emit plan, of one query in one interval: some tens of thousands; beyond that events are counted as lost.
+constexpr size_t kMaxEventBytes = 1 << 20;
 
 }  // namespace wherefore::client

@@ -83,6 +83,8 @@ std::shared_ptr<const LiveQuery> ReadQuery(const JsonNode& node) {
       static_cast<uint32_t>(WholeNumber(node.Get("max_tuples"), query->limits.tuples, 0, 1 << 20));
   query->limits.bytes =
       static_cast<uint32_t>(WholeNumber(node.Get("max_bytes"), query->limits.bytes, 0, 1 << 20));
+  if (node.Get("plan").text == "emit") query->plan = QueryPlan::kEmit;
+  query->places = wf::advice::EmittedPlaces(query->program);
   return query;
 }
 
@@ -141,7 +143,8 @@ void QueryAgent::Install(const JsonNode& answer) {
       }
       // One that runs already goes on: ids are never used again.
       for (const auto& running : queries_) {
-        if (running->program.query == query->program.query) query = running;
+        if (running->program.query == query->program.query && running->plan == query->plan)
+          query = running;
       }
       const bool twice = std::any_of(fresh.begin(), fresh.end(), [&](const auto& other) {
         return other->program.query == query->program.query;
@@ -190,6 +193,7 @@ void QueryAgent::Weave(std::vector<std::shared_ptr<const LiveQuery>> queries) {
     const void* const before = point->woven.exchange(woven.release(), std::memory_order_acq_rel);
     if (before != nullptr) old.push_back(static_cast<const WovenAdvice*>(before));
   }
+  if (const WovenAdvice* before = LinkBranchesFor(queries, process_)) old.push_back(before);
   if (!old.empty()) AwaitRunningAdvice();
   for (const WovenAdvice* advice : old) delete advice;
 

@@ -105,7 +105,9 @@ std::string IntervalJson(const QueryInterval& interval, uint64_t overflowed, dou
   json.append(",\"start_ns\":").append(std::to_string(interval.start_ns));
   json.append(",\"end_ns\":").append(std::to_string(interval.end_ns()));
   json.append(",\"partial\":\"").append(ToBase64(interval.results.Encode())).append("\"");
-  AppendMember("tuples", interval.results.tuples(), json);
+  if (!interval.events.empty())
+    json.append(",\"events\":\"").append(ToBase64(interval.events)).append("\"");
+  AppendMember("tuples", interval.results.tuples() + interval.event_count, json);
   AppendMember("lost", interval.lost + interval.results.lost(), json);
   AppendMember("overflowed", interval.overflowed + overflowed, json);
   AppendMember("packed_tuples_max", interval.packed_tuples_max, json);

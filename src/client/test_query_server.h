@@ -58,6 +58,11 @@ class TestQueryServer {
     ++version_;
     changed_.notify_all();
   }
+  // Whether a client has asked again, having installed the latest queries.
+  bool TakenOver() const {
+    const std::lock_guard lock(mutex_);
+    return taken_over_ == version_;
+  }
   // Closes every connection without a word until told otherwise.
   void SetSilent(bool silent) {
     const std::lock_guard lock(mutex_);
@@ -127,6 +132,7 @@ class TestQueryServer {
       return at != std::string::npos &&
              (line[at + own.size()] == ' ' || line[at + own.size()] == '&');
     };
+    if (has_all()) taken_over_ = version_;
     changed_.wait_for(lock, std::chrono::milliseconds(100),
                       [&] { return stopping_ || silent_ || !has_all(); });
     if (silent_) return {};
@@ -137,7 +143,7 @@ class TestQueryServer {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string queries_;
-  int version_ = 1;
+  int version_ = 1, taken_over_ = 0;
   bool silent_ = false, stopping_ = false;
   std::vector<JsonNode> reports_;
   std::unique_ptr<TestReceiver> receiver_;  // last: it calls us

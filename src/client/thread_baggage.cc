@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "client/advice_runner.h"
+
 namespace wherefore::client {
 namespace {
 
@@ -72,7 +74,10 @@ std::shared_ptr<const BaggageSnapshot> FinishCurrent() {
 
 void JoinCurrent(std::shared_ptr<const BaggageSnapshot> other) {
   if (other == nullptr) return;
-  if (BaggageLine* baggage = CurrentBaggage()) baggage->Join(std::move(other));
+  BaggageLine* const baggage = CurrentBaggage();
+  if (baggage == nullptr) return;
+  baggage->Join(std::move(other));
+  LinkBranches(*baggage);
 }
 
 SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage) {

@@ -99,7 +99,11 @@ struct LiveQueries::Running {
   Nanos cost_kept_at = 0;
   QueryIntervals intervals;
   std::optional<advice::Results> total;
-  std::vector<std::string> notes;  // what its agents have to say, each once
+  // rewritten → (a request overflowed) wanted → emit, or refused
+  LivePlan plan = LivePlan::kRewritten;
+  enum class EmitPlan { kNotNeeded, kWanted, kDecided } emit_plan = EmitPlan::kNotNeeded;
+  std::unique_ptr<EmittedEvents> emitted;  // once there are any
+  std::vector<std::string> notes;          // what its agents have to say, each once
 
   State state = State::kRunning;
   std::string end_reason;
@@ -143,6 +147,8 @@ struct LiveQueries::Running {
 
 struct LiveQueries::Part {
   uint64_t query = 0;
+  EmittedEvents::Process process;
+  std::string events;
   IntervalPart interval;
   LiveQueryCost cost;
 };
@@ -307,6 +313,7 @@ void LiveQueries::Write(const Running& query, JsonWriter& json) {
   WriteLiveQuerySpec(query.spec, json);
   json.Field("since_ns", query.since);
   json.Field("state", query.state == Running::State::kRunning ? "running" : "ending");
+  json.Field("plan", ToString(query.plan));
   json.Key("columns").BeginArray();
   for (const std::string& column : query.program->result_columns) json.String(column);
   json.EndArray().Key("tracepoints").BeginArray();
@@ -475,6 +482,7 @@ std::string LiveQueries::ControlJson(const std::string& tenant) {
     json.BeginObject()
         .Field("id", query->id)
         .Field("program", query->encoded)
+        .Field("plan", ToString(query->plan))
         .Field("interval_ms", query->spec.interval / kMilli)
         .Field("max_tuples", uint64_t{query->spec.max_tuples})
         .Field("max_bytes", uint64_t{query->spec.max_bytes})
@@ -511,15 +519,18 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     const auto id = ParseSpanId(one.Get("query").String());
     const auto start = one.Get("start_ns").IntOrText();
     const auto partial = Base64Decode(one.Get("partial").String());
-    if (!id.ok() || !start || !partial) {
+    const auto events = Base64Decode(one.Get("events").String());
+    if (!id.ok() || !start || !partial || !events) {
       context_.counters.Add("live_query_reports_malformed", 1);
       ++refused;
       continue;
     }
     part.query = id->value;
+    part.process = {process.host, process.service, process.pid};
+    part.events = *events;
     part.cost = {Count(one, "hits"),
                  Count(one, "tuples"),
-                 partial->size(),
+                 partial->size() + events->size(),
                  Count(one, "advice_ns"),
                  Count(one, "lost"),
                  Count(one, "overflowed"),
@@ -591,6 +602,64 @@ void LiveQueries::TakePart(const std::string& tenant, const Part& part, int64_t&
   cost.packed_tuples_max = std::max(cost.packed_tuples_max, part.cost.packed_tuples_max);
   cost.baggage_bytes_max = std::max(cost.baggage_bytes_max, part.cost.baggage_bytes_max);
   cost.reports += 1;
+  if (part.cost.overflowed != 0 && query.emit_plan == Running::EmitPlan::kNotNeeded) {
+    query.emit_plan = Running::EmitPlan::kWanted;
+    wake_.notify_all();
+  }
+  if (part.events.empty()) return;
+  if (query.emitted == nullptr)
+    query.emitted = std::make_unique<EmittedEvents>(query.program, query.spec.interval);
+  if (!query.emitted->Add(part.process, part.events, Now())) count("live_query_reports_malformed");
+}
+
+// What was emitted and is complete becomes parts of its intervals, as if a process had reported them.
+void LiveQueries::Evaluate(Running& query, Nanos now, EmittedEvents::Rest rest) {
+  if (query.emitted == nullptr) return;
+  for (const auto& [start, part] : query.emitted->Evaluate(now, rest)) {
+    const auto taken = query.intervals.Add({start, part.partial, part.lost});
+    query.cost.lost += part.lost;
+    context_.counters.Add("live_query_events_lost", static_cast<int64_t>(part.lost));
+    if (taken == QueryIntervals::Taken::kTooMany) {
+      context_.counters.Add("live_query_reports_far_off", 1);
+    } else if (query.total) {
+      (void)query.total->Merge(part.partial);
+    }
+  }
+}
+
+// Requests of a query carry too much: those that begin from now on emit instead, if all of its tracepoints are compiled
+// in. Those that have begun go on as they did.
+void LiveQueries::LeaveBaggage(const Shared& query) {
+  std::string woven;
+  if (const auto defined = ReadTracepoints(context_.store, query->tenant); defined.ok()) {
+    for (const auto& one : *defined) {
+      const auto& names = query->tracepoints;
+      if (std::find(names.begin(), names.end(), one.name) != names.end()) woven = one.name;
+    }
+  }
+  const std::string limits = fmt::format("requests packed more than {} tuples or {} bytes",
+                                         query->spec.max_tuples, query->spec.max_bytes);
+  const bool counts = query->spec.count;  // nothing but counts travels
+  {
+    const std::lock_guard lock(mutex_);
+    if (query->state != Running::State::kRunning || counts) return;
+    if (!woven.empty()) {
+      TakeNote(query->tenant, query->program->query,
+               fmt::format("{} and are counted as overflowed; the emit plan needs tracepoints "
+                           "that are compiled in, which {} is not",
+                           limits, woven));
+      return;
+    }
+    query->plan = LivePlan::kEmit;
+    TakeNote(query->tenant, query->program->query,
+             limits +
+                 " and are counted as overflowed; those that begin from now on run on the "
+                 "emit plan");
+  }
+  const uint64_t generation = context_.changed(query->tenant);
+  context_.counters.Add("live_queries_on_emit_plan", 1);
+  const std::lock_guard lock(mutex_);
+  query->generation = std::max(query->generation, generation);
 }
 
 void LiveQueries::Tell(Running& query, const ClosedInterval& interval) {
@@ -618,6 +687,7 @@ void LiveQueries::Tell(Running& query, const ClosedInterval& interval) {
 }
 
 void LiveQueries::Finish(Running& query, Nanos now) {
+  Evaluate(query, now, EmittedEvents::Rest::kIsLost);
   for (const ClosedInterval& interval : query.intervals.CloseAll(now)) Tell(query, interval);
   if (query.total) {
     const std::string data =
@@ -637,6 +707,7 @@ void LiveQueries::Finish(Running& query, Nanos now) {
 }
 
 void LiveQueries::Advance(Running& query, Nanos now) {
+  if (query.intervals.due() <= now) Evaluate(query, now, EmittedEvents::Rest::kMayCome);
   for (const ClosedInterval& interval : query.intervals.Close(now)) Tell(query, interval);
   if (now - query.told_at >= kKeepAlive && !query.streams.empty()) {
     query.told_at = now;
@@ -648,7 +719,7 @@ Nanos LiveQueries::NextWork() const {
   Nanos next = Now() + kKeepAlive;
   for (const auto& [id, query] : running_) {
     next = std::min(next, query->intervals.due());
-    if (query->intervals.has_late()) next = 0;
+    if (query->intervals.has_late() || query->emit_plan == Running::EmitPlan::kWanted) next = 0;
     if (query->state == Running::State::kEnding) next = std::min(next, Now() + 20 * kMilli);
     if (!query->spec.standing && query->streams.empty())
       next = std::min(next, query->unheard_since + query->patience());
@@ -673,11 +744,15 @@ void LiveQueries::Tick() {
       if (stopping_) break;
     }
     const Nanos now = Now();
-    std::vector<Shared> lost, to_keep;
+    std::vector<Shared> lost, to_keep, overflowed;
     for (auto at = running_.begin(); at != running_.end();) {
       const Shared query = at->second;
       Advance(*query, now);
       if (query->unheard(now) && query->state == Running::State::kRunning) lost.push_back(query);
+      if (query->emit_plan == Running::EmitPlan::kWanted) {
+        query->emit_plan = Running::EmitPlan::kDecided;
+        overflowed.push_back(query);
+      }
       if (query->spec.standing && query->state == Running::State::kRunning &&
           now - query->cost_kept_at >= kKeepCost &&
           query->cost.reports != query->kept_cost.reports) {
@@ -699,6 +774,7 @@ void LiveQueries::Tick() {
       at = now - at->second > kRememberEnded ? ended_.erase(at) : std::next(at);
     lock.unlock();
     for (const Shared& query : lost) EndSoon(query, "nobody listens");
+    for (const Shared& query : overflowed) LeaveBaggage(query);
     for (const Shared& query : to_keep) {
       if (const Status kept = Keep(*query); !kept.ok())
         log::Error("query {}: {}", query->id, kept.error().message);

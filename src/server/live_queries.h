@@ -2,6 +2,7 @@
 //
 //   Start → compiled, checked against the tracepoints there are, told to every process over the control connection
 //   Report ← each process, each interval: merged per interval (query_intervals.h)
+//            where requests carry too much the query goes over to the emit plan: events are joined here (emitted_events.h)
 //   ticker → closed intervals become events on every stream of the query (server-sent events), and rows of a dataset
 //   Remove, or a client lost → no process is told any more; what they still had is awaited; streams end
 //
@@ -26,6 +27,7 @@
 #include "advice/results.h"
 #include "net/http_body_stream.h"
 #include "server/counters.h"
+#include "server/emitted_events.h"
 #include "server/live_query.h"
 #include "server/process_registry.h"
 #include "server/query_intervals.h"
@@ -84,6 +86,7 @@ class LiveQueries {
   // With mutex_ held.
   Nanos NextWork() const;
   void Advance(Running& query, Nanos now);
+  void Evaluate(Running& query, Nanos now, EmittedEvents::Rest rest);
   void Tell(Running& query, const ClosedInterval& interval);
   bool AllReported(Running& query, Nanos now);
   void Finish(Running& query, Nanos now);
@@ -95,6 +98,7 @@ class LiveQueries {
   void EndSoon(const Shared& query, const std::string& reason);
   Status Keep(const Running& query);
   void StoreRows();
+  void LeaveBaggage(const Shared& query);
   void LoseListener(const std::weak_ptr<Running>& query);
 
   Result<std::shared_ptr<const advice::Program>> Compile(const std::string& tenant,

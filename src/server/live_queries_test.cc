@@ -278,5 +278,80 @@ TEST_F(LiveQueriesTest, NotesOfAgentsReachTheListener) {
   EXPECT_EQ(told.find("web1"), told.rfind("web1")) << "once";
 }
 
+constexpr char kJoined[] = "From x In Work Join b In Begin On b -> x GroupBy b.n Select b.n, COUNT";
+
+// What a process reports of a request that had too much to carry, or of events (then `events`).
+std::string EmitReport(const std::string& id, Nanos start, int overflowed,
+                       const std::string& events) {
+  const auto program = Compiled(kJoined, ParseSpanId(id)->value);
+  JsonWriter json;
+  json.BeginObject().Field("instance", "p1").Field("host", "h").Key("results").BeginArray();
+  json.BeginObject()
+      .Field("query", id)
+      .Field("start_ns", start)
+      .Field("partial", Base64Encode(advice::Results(*program).Encode()))
+      .Field("overflowed", overflowed);
+  if (!events.empty()) json.Field("events", Base64Encode(events));
+  json.EndObject().EndArray().EndObject();
+  return json.Take();
+}
+
+TEST_F(LiveQueriesTest, AQueryThatOverflowsGoesOverToTheEmitPlan) {
+  ASSERT_TRUE(queries_
+                  ->Report("default", R"({"instance":"p1","tracepoints":[{"name":"Work"},
+                                          {"name":"Begin","exports":["n"]}]})")
+                  .ok());
+  const std::string id =
+      Start(R"({"query":")" + std::string(kJoined) + R"(","interval_ms":100,"total":true})");
+  const auto stream = queries_->Listen("default", id, {});
+  EXPECT_NE(queries_->ControlJson("default").find("\"plan\":\"rewritten\""), std::string::npos);
+  const uint64_t before = generation_;
+  const Nanos start = IntervalStart(Now(), 100 * kMilli);
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 1, "")).ok());
+  ReadUntil(**stream, "run on the emit plan");
+  EXPECT_NE(queries_->ControlJson("default").find("\"plan\":\"emit\""), std::string::npos);
+  EXPECT_NE(queries_->Show("default", id)->find("\"plan\":\"emit\""), std::string::npos);
+  for (int i = 0; i < 3'000 && generation_ == before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(generation_, before + 1) << "processes are told";
+
+  // Places by name: Begin with n, Work. A second process has the From event.
+  std::string begins, works;
+  advice::AppendEvent({1, start, 1, {}, {advice::Value(int64_t{7})}}, begins);
+  advice::AppendEvent({2, start + 1, 1, {1}, {advice::Value(int64_t{8})}}, begins);
+  advice::AppendEvent({3, start + 2, 2, {2}, {}}, works);
+  advice::AppendEvent({4, start + 3, 2, {2}, {}}, works);
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 0, works)).ok());
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 0, begins)).ok());
+  const std::string told = ReadUntil(**stream, "[[7,2],[8,2]]");
+  EXPECT_NE(told.find("{\"start_ns\":" + std::to_string(start)), std::string::npos) << told;
+
+  // An event whose past never comes is counted, at the latest when the query ends.
+  std::string alone;
+  advice::AppendEvent({6, start, 2, {5}, {}}, alone);
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 0, alone)).ok());
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 0, "garbage")).ok());
+  ASSERT_TRUE(queries_->Remove("default", id).ok());
+  const std::string rest = ReadUntil(**stream, "event: end");
+  EXPECT_NE(rest.find("\"rows\":[[7,2],[8,2]]"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("\"lost\":1"), std::string::npos) << rest;
+  EXPECT_EQ(counters_.Snapshot()["live_query_events_lost"], 1);
+  EXPECT_EQ(counters_.Snapshot()["live_query_reports_malformed"], 1);
+}
+
+TEST_F(LiveQueriesTest, WhatTheKernelRunsStaysOnBaggage) {
+  HaveTracepoint("Work");
+  ASSERT_TRUE(folder_.store
+                  ->PutDocument("default", "tracepoint", "Begin",
+                                R"({"version":1,"name":"Begin","locations":[{"exe":"/x",)"
+                                R"("function":"f","at":"entry"}],"exports":{"n":"arg n"}})")
+                  .ok());
+  const std::string id = Start(R"({"query":")" + std::string(kJoined) + R"(","interval_ms":100})");
+  const auto stream = queries_->Listen("default", id, {});
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, Now(), 1, "")).ok());
+  ReadUntil(**stream, "compiled in, which Begin is not");
+  EXPECT_NE(queries_->ControlJson("default").find("\"plan\":\"rewritten\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace wf

@@ -92,6 +92,8 @@ void WriteLiveQuerySpec(const LiveQuerySpec& spec, JsonWriter& json) {
   if (!spec.dataset.empty()) json.Field("dataset", spec.dataset);
 }
 
+const char* ToString(LivePlan plan) { return plan == LivePlan::kEmit ? "emit" : "rewritten"; }
+
 void WriteLiveQueryCost(const LiveQueryCost& cost, JsonWriter& json) {
   json.BeginObject()
       .Field("hits", cost.hits)

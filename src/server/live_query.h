@@ -36,6 +36,11 @@ Result<LiveQuerySpec> ReadLiveQuerySpec(std::string_view json);
 // The members of the above, as kept.
 void WriteLiveQuerySpec(const LiveQuerySpec& spec, JsonWriter& json);
 
+// How requests that begin now run it: tuples travel in baggage, or are emitted one by one and joined here, which a query
+// comes to when requests carry too much (docs/LIVE_QUERIES.md).
+enum class LivePlan : uint8_t { kRewritten, kEmit };
+const char* ToString(LivePlan plan);
+
 // What a query has taken so far, as its processes report it.
 struct LiveQueryCost {
   uint64_t hits = 0;       // events at its tracepoints

@@ -117,10 +117,14 @@ Result<Explanation> Explain(const Query& query) {
   WF_ASSIGN(const Compiled plain, Compile(query));
   WF_ASSIGN(const Compiled rewritten, Rewrite(query));
   Explanation explanation{ExplainPlan(plain), ExplainPlan(rewritten), {}};
-  if (!explanation.after.slots.empty())
+  if (!explanation.after.slots.empty()) {
     explanation.notes.emplace_back(
         "a process that is not linked with libwherefore passes tuples on to processes of its own "
         "host only");
+    explanation.notes.emplace_back(
+        "past --max-packed a query goes over to the emit plan if all of its tracepoints are "
+        "compiled in; eBPF cannot emit");
+  }
   return explanation;
 }
 

@@ -30,13 +30,26 @@ constexpr size_t kMeasuredAlways = 256;
 
 class AdviceRun : private advice::Baggage, private advice::Emitter {
  public:
-  AdviceRun(const advice::Program& program, const Execution& execution)
-      : program_(program), execution_(execution), results_(program), now_(program) {
+  // `emit` null: the tuples become rows, and what travels is measured.
+  AdviceRun(const advice::Program& program, const Execution& execution, const EmitAt* emit)
+      : program_(program), execution_(execution), emit_(emit), results_(program), now_(program) {
     for (const advice::Advice& advice : program.advice)
       tracepoints_.insert(advice.tracepoints.begin(), advice.tracepoints.end());
   }
 
   PlanRun Run() {
+    RunEvents();
+    PlanRun run;
+    run.rows = results_.Rows();
+    SortRows(run.rows);
+    run.cost = cost_;
+    return run;
+  }
+
+  // The events that had too many tuples.
+  std::vector<uint32_t> RunEvents() {
+    const size_t most = emit_ == nullptr ? advice::kUnlimitedTuples : advice::kMaxTuplesPerEvent;
+    std::vector<uint32_t> overflowed;
     const std::vector<Event>& events = execution_.events;
     next_.assign(events.size(), 0);
     for (const Event& event : events)
@@ -48,17 +61,14 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
       Arrive(event);
       if (tracepoints_.count(events[event].tracepoint) != 0) {
         const EventView view(events[event]);
-        advice::RunAdvice(program_, events[event].tracepoint, view, *this, *this,
-                          advice::kUnlimitedTuples);
+        event_ = event;
+        if (!advice::RunAdvice(program_, events[event].tracepoint, view, *this, *this, most))
+          overflowed.push_back(event);
         Measure();
       }
       Leave(event);
     }
-    PlanRun run;
-    run.rows = results_.Rows();
-    SortRows(run.rows);
-    run.cost = cost_;
-    return run;
+    return overflowed;
   }
 
  private:
@@ -100,12 +110,14 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
   }
 
   void Measure() {
+    if (emit_ != nullptr) return;
     const size_t rows = now_.rows();
     if (rows > cost_.packed_tuples_max)
       cost_.packed_tuples_max = std::max<uint64_t>(cost_.packed_tuples_max, now_.tuples());
     if (rows <= kMeasuredAlways) MeasureBytes();
   }
   void MeasureLarge(uint32_t event) {
+    if (emit_ != nullptr) return;
     const size_t rows = now_.rows();
     if (rows <= kMeasuredAlways) return;
     if (next_[event] == 1 && rows < largest_measured_ + largest_measured_ / 16) return;
@@ -124,12 +136,18 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
     now_.Pack(slot, time, id, rows);
   }
   void EmitTuples(const advice::Program&, advice::Rows rows) override {
+    if (emit_ != nullptr) {
+      if (!rows.empty()) (*emit_)(event_, rows);
+      return;
+    }
     cost_.emitted += rows.size();
     results_.Add(rows);
   }
 
   const advice::Program& program_;
   const Execution& execution_;
+  const EmitAt* const emit_;
+  uint32_t event_ = 0;  // whose advice runs
   advice::Results results_;
   std::unordered_set<std::string> tracepoints_;
   std::vector<bool> sampled_;
@@ -145,7 +163,12 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
 }  // namespace
 
 PlanRun RunAdvicePlan(const advice::Program& program, const Execution& execution) {
-  return AdviceRun(program, execution).Run();
+  return AdviceRun(program, execution, nullptr).Run();
+}
+
+std::vector<uint32_t> RunAdviceAt(const advice::Program& program, const Execution& execution,
+                                  const EmitAt& emit) {
+  return AdviceRun(program, execution, &emit).RunEvents();
 }
 
 }  // namespace wf::query

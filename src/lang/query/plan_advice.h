@@ -2,9 +2,11 @@
 // that travels along the edges.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "advice/program.h"
+#include "advice/rows.h"
 #include "lang/query/execution.h"
 #include "lang/query/rows_json.h"
 
@@ -16,5 +18,11 @@ struct PlanRun {
 };
 
 PlanRun RunAdvicePlan(const advice::Program& program, const Execution& execution);
+
+// The same for whoever puts the tuples somewhere himself: `emit` gets those of each event that has any. An event of more
+// than advice::kMaxTuplesPerEvent has none, as in a live process; returns those.
+using EmitAt = std::function<void(uint32_t event, const advice::Rows& rows)>;
+std::vector<uint32_t> RunAdviceAt(const advice::Program& program, const Execution& execution,
+                                  const EmitAt& emit);
 
 }  // namespace wf::query
