@@ -15,6 +15,7 @@
 #include "log/log.h"
 #include "server/query_dataset.h"
 #include "server/query_output.h"
+#include "server/running_query.h"
 #include "server/tracepoint_registry.h"
 
 namespace wf {
@@ -26,8 +27,6 @@ constexpr size_t kMostStreams = 200;  // of all queries: each holds a connection
 // So much of a query's past is told to whoever comes to listen.
 constexpr size_t kHistoryIntervals = 600;
 constexpr size_t kHistoryBytes = 1 << 20;
-// A client that starts a query listens to it within this time.
-constexpr Nanos kFirstListen = 2 * kSecond;
 // Between two intervals far apart, so that proxies see life.
 constexpr Nanos kKeepAlive = 10 * kSecond;
 constexpr Nanos kKeepCost = kMinute;
@@ -85,76 +84,10 @@ uint64_t Count(JsonValue object, const char* key) {
 
 }  // namespace
 
-struct LiveQueries::Running {
-  enum class State { kRunning, kEnding, kEnded };
-
-  std::string tenant, id;
-  LiveQuerySpec spec;
-  std::shared_ptr<const advice::Program> program;
-  std::string encoded;  // base64
-  std::vector<std::string> tracepoints;
-  Nanos since = 0;
-  uint64_t generation = 0;  // of the control connection, that has it
-  LiveQueryCost cost, kept_cost;
-  Nanos cost_kept_at = 0;
-  QueryIntervals intervals;
-  std::optional<advice::Results> total;
-  // rewritten → (a request overflowed) wanted → emit, or refused
-  LivePlan plan = LivePlan::kRewritten;
-  enum class EmitPlan { kNotNeeded, kWanted, kDecided } emit_plan = EmitPlan::kNotNeeded;
-  std::unique_ptr<EmittedEvents> emitted;  // once there are any
-  std::vector<std::string> notes;          // what its agents have to say, each once
-
-  State state = State::kRunning;
-  std::string end_reason;
-  uint64_t end_generation = 0;
-  Nanos end_by = 0;
-  Nanos out_everywhere_at = 0;
-
-  std::vector<std::shared_ptr<net::HttpBodyStream>> streams;
-  Nanos unheard_since;  // no stream
-  bool was_heard = false;
-  Nanos told_at = 0;  // anything on the streams
-  struct Told {
-    Nanos start;
-    std::string event;
-  };
-  std::deque<Told> history;
-  size_t history_bytes = 0;
-
-  Running(std::string of, LiveQuerySpec wanted, std::shared_ptr<const advice::Program> compiled,
-          Nanos now)
-      : tenant(std::move(of)),
-        id(ToHex64(compiled->query)),
-        spec(std::move(wanted)),
-        program(std::move(compiled)),
-        encoded(Base64Encode(advice::Encode(*program))),
-        tracepoints(TracepointsOf(*program)),
-        since(now),
-        intervals(program, spec.interval, now),
-        unheard_since(now) {
-    if (spec.total) total.emplace(*program, QueryIntervals::kMostRows);
-  }
-
-  // Removed within 3 intervals of losing the last listener: half of it here, the rest for the processes to be told.
-  Nanos patience() const {
-    return was_heard ? spec.interval * 3 / 2 : std::max(2 * spec.interval, kFirstListen);
-  }
-  bool unheard(Nanos now) const {
-    return !spec.standing && streams.empty() && now - unheard_since >= patience();
-  }
-};
-
-struct LiveQueries::Part {
-  uint64_t query = 0;
-  EmittedEvents::Process process;
-  std::string events;
-  IntervalPart interval;
-  LiveQueryCost cost;
-};
-
 LiveQueries::LiveQueries(LiveQueriesContext context)
-    : context_(std::move(context)), ticker_([this] { Tick(); }) {}
+    : context_(std::move(context)),
+      ticker_([this] { Tick(); }),
+      evaluator_([this] { EvaluateLoop(); }) {}
 
 LiveQueries::~LiveQueries() {
   Stop();
@@ -526,8 +459,7 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
       continue;
     }
     part.query = id->value;
-    part.process = {process.host, process.service, process.pid};
-    part.events = *events;
+    part.has_events = !events->empty();
     part.cost = {Count(one, "hits"),
                  Count(one, "tuples"),
                  partial->size() + events->size(),
@@ -538,8 +470,14 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
                  Count(one, "baggage_bytes_max"),
                  1};
     part.interval = {*start, *partial, part.cost.lost};
-    const std::lock_guard lock(mutex_);
-    TakePart(tenant, part, accepted, refused);
+    {
+      const std::lock_guard lock(mutex_);
+      TakePart(tenant, part, accepted, refused);
+    }
+    if (part.into != nullptr &&
+        !part.into->Take({process.host, process.service, process.pid}, *events, Now()))
+      context_.counters.Add("live_query_reports_malformed", 1);
+    if (part.into != nullptr) EvaluateSoon(part.query);
   }
   for (const JsonValue note : json.Get("notes").Elements()) {
     const auto id = ParseSpanId(note.Get("query").String());
@@ -564,7 +502,7 @@ void LiveQueries::TakeNote(const std::string& tenant, uint64_t id, const std::st
   for (const auto& stream : query.streams) (void)stream->Write(event);
 }
 
-void LiveQueries::TakePart(const std::string& tenant, const Part& part, int64_t& accepted,
+void LiveQueries::TakePart(const std::string& tenant, Part& part, int64_t& accepted,
                            int64_t& refused) {
   const auto count = [&](const char* name) { context_.counters.Add(name, 1); };
   const auto found = running_.find(part.query);
@@ -574,6 +512,10 @@ void LiveQueries::TakePart(const std::string& tenant, const Part& part, int64_t&
                                                : "live_query_reports_unknown");
   }
   Running& query = *found->second;
+  if (part.has_events && query.last_evaluation != Running::LastEvaluation::kNotYet) {
+    ++refused;  // nobody will look at them
+    return count("live_query_reports_after_end");
+  }
   switch (query.intervals.Add(part.interval)) {
     case QueryIntervals::Taken::kLate:
       count("live_query_reports_late");
@@ -606,60 +548,10 @@ void LiveQueries::TakePart(const std::string& tenant, const Part& part, int64_t&
     query.emit_plan = Running::EmitPlan::kWanted;
     wake_.notify_all();
   }
-  if (part.events.empty()) return;
-  if (query.emitted == nullptr)
-    query.emitted = std::make_unique<EmittedEvents>(query.program, query.spec.interval);
-  if (!query.emitted->Add(part.process, part.events, Now())) count("live_query_reports_malformed");
-}
-
-// What was emitted and is complete becomes parts of its intervals, as if a process had reported them.
-void LiveQueries::Evaluate(Running& query, Nanos now, EmittedEvents::Rest rest) {
-  if (query.emitted == nullptr) return;
-  for (const auto& [start, part] : query.emitted->Evaluate(now, rest)) {
-    const auto taken = query.intervals.Add({start, part.partial, part.lost});
-    query.cost.lost += part.lost;
-    context_.counters.Add("live_query_events_lost", static_cast<int64_t>(part.lost));
-    if (taken == QueryIntervals::Taken::kTooMany) {
-      context_.counters.Add("live_query_reports_far_off", 1);
-    } else if (query.total) {
-      (void)query.total->Merge(part.partial);
-    }
-  }
-}
-
-// Requests of a query carry too much: those that begin from now on emit instead, if all of its tracepoints are compiled
-// in. Those that have begun go on as they did.
-void LiveQueries::LeaveBaggage(const Shared& query) {
-  std::string woven;
-  if (const auto defined = ReadTracepoints(context_.store, query->tenant); defined.ok()) {
-    for (const auto& one : *defined) {
-      const auto& names = query->tracepoints;
-      if (std::find(names.begin(), names.end(), one.name) != names.end()) woven = one.name;
-    }
-  }
-  const std::string limits = fmt::format("requests packed more than {} tuples or {} bytes",
-                                         query->spec.max_tuples, query->spec.max_bytes);
-  const bool counts = query->spec.count;  // nothing but counts travels
-  {
-    const std::lock_guard lock(mutex_);
-    if (query->state != Running::State::kRunning || counts) return;
-    if (!woven.empty()) {
-      TakeNote(query->tenant, query->program->query,
-               fmt::format("{} and are counted as overflowed; the emit plan needs tracepoints "
-                           "that are compiled in, which {} is not",
-                           limits, woven));
-      return;
-    }
-    query->plan = LivePlan::kEmit;
-    TakeNote(query->tenant, query->program->query,
-             limits +
-                 " and are counted as overflowed; those that begin from now on run on the "
-                 "emit plan");
-  }
-  const uint64_t generation = context_.changed(query->tenant);
-  context_.counters.Add("live_queries_on_emit_plan", 1);
-  const std::lock_guard lock(mutex_);
-  query->generation = std::max(query->generation, generation);
+  if (part.has_events && query.emitted == nullptr)
+    query.emitted =
+        std::make_shared<EmittedEvents>(query.program, query.spec.interval, emitted_memory_);
+  if (part.has_events) part.into = query.emitted;
 }
 
 void LiveQueries::Tell(Running& query, const ClosedInterval& interval) {
@@ -687,7 +579,6 @@ void LiveQueries::Tell(Running& query, const ClosedInterval& interval) {
 }
 
 void LiveQueries::Finish(Running& query, Nanos now) {
-  Evaluate(query, now, EmittedEvents::Rest::kIsLost);
   for (const ClosedInterval& interval : query.intervals.CloseAll(now)) Tell(query, interval);
   if (query.total) {
     const std::string data =
@@ -707,7 +598,6 @@ void LiveQueries::Finish(Running& query, Nanos now) {
 }
 
 void LiveQueries::Advance(Running& query, Nanos now) {
-  if (query.intervals.due() <= now) Evaluate(query, now, EmittedEvents::Rest::kMayCome);
   for (const ClosedInterval& interval : query.intervals.Close(now)) Tell(query, interval);
   if (now - query.told_at >= kKeepAlive && !query.streams.empty()) {
     query.told_at = now;
@@ -761,7 +651,7 @@ void LiveQueries::Tick() {
         to_keep.push_back(query);
       }
       if (query->state == Running::State::kEnding && query->end_generation != 0) {
-        if (AllReported(*query, now)) {
+        if (AllReported(*query, now) && LastEvaluated(*query)) {
           Finish(*query, now);
           ended_[at->first] = now;
           at = running_.erase(at);
@@ -810,7 +700,8 @@ std::map<std::string, int64_t> LiveQueries::Gauges() {
   }
   return {{"live_queries_running", static_cast<int64_t>(running_.size())},
           {"live_queries_standing", standing},
-          {"live_query_streams", streams}};
+          {"live_query_streams", streams},
+          {"live_query_events_bytes", static_cast<int64_t>(emitted_memory_->used)}};
 }
 
 void LiveQueries::Stop() {
@@ -819,13 +710,19 @@ void LiveQueries::Stop() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     stopping_ = true;
+    wake_.notify_all();
+    evaluate_.notify_all();
+  }
+  evaluator_.join();
+  EvaluateAtStop();
+  {
+    const std::lock_guard lock(mutex_);
     for (const auto& [id, query] : running_) {
       query->end_reason = "the server stops";
       if (query->spec.standing && query->state == Running::State::kRunning)
         standing.push_back(query);
       Finish(*query, Now());
     }
-    wake_.notify_all();
   }
   StoreRows();
   for (const Shared& query : standing) {

@@ -2,7 +2,8 @@
 //
 //   Start → compiled, checked against the tracepoints there are, told to every process over the control connection
 //   Report ← each process, each interval: merged per interval (query_intervals.h)
-//            where requests carry too much the query goes over to the emit plan: events are joined here (emitted_events.h)
+//            where requests carry too much the query goes over to the emit plan: events are joined here
+//   evaluator → joins them, with nothing locked, into parts of intervals (emitted_events.h, live_queries_emit.cc)
 //   ticker → closed intervals become events on every stream of the query (server-sent events), and rows of a dataset
 //   Remove, or a client lost → no process is told any more; what they still had is awaited; streams end
 //
@@ -86,19 +87,24 @@ class LiveQueries {
   // With mutex_ held.
   Nanos NextWork() const;
   void Advance(Running& query, Nanos now);
-  void Evaluate(Running& query, Nanos now, EmittedEvents::Rest rest);
   void Tell(Running& query, const ClosedInterval& interval);
   bool AllReported(Running& query, Nanos now);
   void Finish(Running& query, Nanos now);
   Shared Find(const std::string& tenant, const std::string& id) const;
   void Write(const Running& query, JsonWriter& json);
   void TakeNote(const std::string& tenant, uint64_t id, const std::string& text);
-  void TakePart(const std::string& tenant, const Part& part, int64_t& accepted, int64_t& refused);
+  void TakePart(const std::string& tenant, Part& part, int64_t& accepted, int64_t& refused);
+  Nanos NextEvaluation() const;
+  void TakeEvaluated(Running& query, const EmittedEvents::Evaluation& evaluated);
+  bool LastEvaluated(Running& query);
   // With nothing locked.
   void EndSoon(const Shared& query, const std::string& reason);
   Status Keep(const Running& query);
   void StoreRows();
   void LeaveBaggage(const Shared& query);
+  void EvaluateLoop();
+  void EvaluateSoon(uint64_t query);
+  void EvaluateAtStop();
   void LoseListener(const std::weak_ptr<Running>& query);
 
   Result<std::shared_ptr<const advice::Program>> Compile(const std::string& tenant,
@@ -107,7 +113,7 @@ class LiveQueries {
 
   const LiveQueriesContext context_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, evaluate_;
   std::map<uint64_t, Shared> running_;  // by the id in its program
   // Ended not long ago: what comes of them now is counted by name.
   std::map<uint64_t, Nanos> ended_;
@@ -118,7 +124,8 @@ class LiveQueries {
   };
   std::deque<RowsToStore> to_store_;
   bool stopping_ = false;
-  std::thread ticker_;
+  const std::shared_ptr<EmittedMemory> emitted_memory_ = std::make_shared<EmittedMemory>();
+  std::thread ticker_, evaluator_;
 };
 
 }  // namespace wf

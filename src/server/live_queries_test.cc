@@ -335,7 +335,7 @@ TEST_F(LiveQueriesTest, AQueryThatOverflowsGoesOverToTheEmitPlan) {
   const std::string rest = ReadUntil(**stream, "event: end");
   EXPECT_NE(rest.find("\"rows\":[[7,2],[8,2]]"), std::string::npos) << rest;
   EXPECT_NE(rest.find("\"lost\":1"), std::string::npos) << rest;
-  EXPECT_EQ(counters_.Snapshot()["live_query_events_lost"], 1);
+  EXPECT_EQ(counters_.Snapshot()["live_query_events_lost_past"], 1);
   EXPECT_EQ(counters_.Snapshot()["live_query_reports_malformed"], 1);
 }
 

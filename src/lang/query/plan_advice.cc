@@ -30,9 +30,15 @@ constexpr size_t kMeasuredAlways = 256;
 
 class AdviceRun : private advice::Baggage, private advice::Emitter {
  public:
-  // `emit` null: the tuples become rows, and what travels is measured.
-  AdviceRun(const advice::Program& program, const Execution& execution, const EmitAt* emit)
-      : program_(program), execution_(execution), emit_(emit), results_(program), now_(program) {
+  // `emit` null: the tuples become rows, what travels is measured, and work is not limited.
+  AdviceRun(const advice::Program& program, const Execution& execution, const EmitAt* emit,
+            size_t most_work = SIZE_MAX)
+      : program_(program),
+        execution_(execution),
+        emit_(emit),
+        work_left_(most_work),
+        results_(program),
+        now_(program) {
     for (const advice::Advice& advice : program.advice)
       tracepoints_.insert(advice.tracepoints.begin(), advice.tracepoints.end());
   }
@@ -46,29 +52,30 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
     return run;
   }
 
-  // The events that had too many tuples.
-  std::vector<uint32_t> RunEvents() {
+  AdviceRunAt RunEvents() {
     const size_t most = emit_ == nullptr ? advice::kUnlimitedTuples : advice::kMaxTuplesPerEvent;
-    std::vector<uint32_t> overflowed;
+    AdviceRunAt run;
     const std::vector<Event>& events = execution_.events;
     next_.assign(events.size(), 0);
     for (const Event& event : events)
       for (const uint32_t before : event.after) ++next_[before];
     travelling_.assign(events.size(), std::nullopt);
     FindSampled();
-    for (const uint32_t event : execution_.order) {
+    for (; run.ended_at < execution_.order.size(); ++run.ended_at) {
+      const uint32_t event = execution_.order[run.ended_at];
       if (!sampled_[execution_.request[event]]) continue;
+      if (work_left_ == 0) break;
       Arrive(event);
       if (tracepoints_.count(events[event].tracepoint) != 0) {
         const EventView view(events[event]);
         event_ = event;
         if (!advice::RunAdvice(program_, events[event].tracepoint, view, *this, *this, most))
-          overflowed.push_back(event);
+          run.overflowed.push_back(event);
         Measure();
       }
       Leave(event);
     }
-    return overflowed;
+    return run;
   }
 
  private:
@@ -97,17 +104,25 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
       std::vector<SimulatedBaggage> branches;
       branches.reserve(after.size());
       for (const uint32_t before : after) branches.push_back(Take(before));
+      if (emit_ != nullptr)
+        for (const SimulatedBaggage& branch : branches) Work(branch.rows());
       now_ = SimulatedBaggage::Join(std::move(branches));
       Measure();
     }
   }
 
   void Leave(uint32_t event) {
-    if (!now_.empty() && (next_[event] != 1 || now_.rows() > kMeasuredAlways)) MeasureLarge(event);
+    if (emit_ == nullptr && !now_.empty() && (next_[event] != 1 || now_.rows() > kMeasuredAlways))
+      MeasureLarge(event);
     if (next_[event] == 0) return;
-    if (next_[event] > 1) now_.Freeze(++instances_);
+    if (next_[event] > 1) {
+      now_.Freeze(++instances_);
+      if (emit_ != nullptr) Work(now_.instances());
+    }
     travelling_[event].emplace(std::move(now_));
   }
+
+  void Work(size_t done) { work_left_ -= std::min(work_left_, done + 1); }
 
   void Measure() {
     if (emit_ != nullptr) return;
@@ -117,7 +132,6 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
     if (rows <= kMeasuredAlways) MeasureBytes();
   }
   void MeasureLarge(uint32_t event) {
-    if (emit_ != nullptr) return;
     const size_t rows = now_.rows();
     if (rows <= kMeasuredAlways) return;
     if (next_[event] == 1 && rows < largest_measured_ + largest_measured_ / 16) return;
@@ -129,14 +143,18 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
   }
 
   advice::PackedTuples Unpack(const advice::Program&, uint32_t slot) override {
-    return now_.Unpack(slot);
+    advice::PackedTuples packed = now_.Unpack(slot);
+    Work(packed.tuple_count());
+    return packed;
   }
   void Pack(const advice::Program&, uint32_t slot, int64_t time, std::string_view id,
             advice::Rows rows) override {
+    Work(rows.size());
     now_.Pack(slot, time, id, rows);
   }
   void EmitTuples(const advice::Program&, advice::Rows rows) override {
     if (emit_ != nullptr) {
+      Work(rows.size());
       if (!rows.empty()) (*emit_)(event_, rows);
       return;
     }
@@ -147,6 +165,7 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
   const advice::Program& program_;
   const Execution& execution_;
   const EmitAt* const emit_;
+  size_t work_left_;
   uint32_t event_ = 0;  // whose advice runs
   advice::Results results_;
   std::unordered_set<std::string> tracepoints_;
@@ -166,9 +185,9 @@ PlanRun RunAdvicePlan(const advice::Program& program, const Execution& execution
   return AdviceRun(program, execution, nullptr).Run();
 }
 
-std::vector<uint32_t> RunAdviceAt(const advice::Program& program, const Execution& execution,
-                                  const EmitAt& emit) {
-  return AdviceRun(program, execution, &emit).RunEvents();
+AdviceRunAt RunAdviceAt(const advice::Program& program, const Execution& execution,
+                        size_t most_work, const EmitAt& emit) {
+  return AdviceRun(program, execution, &emit, most_work).RunEvents();
 }
 
 }  // namespace wf::query

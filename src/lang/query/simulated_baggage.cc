@@ -164,6 +164,13 @@ size_t SimulatedBaggage::rows() const {
   return rows;
 }
 
+size_t SimulatedBaggage::instances() const {
+  size_t count = 0;
+  for (const SlotContent& content : slots_)
+    count += (content.frozen != nullptr ? content.frozen->size() : 0) + 1;
+  return count;
+}
+
 size_t SimulatedBaggage::DifferentTuples(size_t slot) const {
   std::vector<HeldTuples*> parts = Parts(slot);
   std::sort(parts.begin(), parts.end(), [](const HeldTuples* a, const HeldTuples* b) {

@@ -52,9 +52,10 @@ class SimulatedBaggage {
   advice::PackedTuples Unpack(uint32_t slot) const;
   void Pack(uint32_t slot, int64_t time, std::string_view id, const advice::Rows& rows);
 
-  size_t tuples() const;  // different ones: what unpacking all slots would give
-  size_t rows() const;    // over all instances: at least that, and quickly known
-  size_t Bytes();         // serialised; 0 if there is nothing to carry
+  size_t tuples() const;     // different ones: what unpacking all slots would give
+  size_t rows() const;       // over all instances: at least that, and quickly known
+  size_t instances() const;  // over all slots
+  size_t Bytes();            // serialised; 0 if there is nothing to carry
 
  private:
   using Held = std::shared_ptr<HeldTuples>;
