@@ -14,10 +14,12 @@ using std::chrono::milliseconds;
 
 // Longer than the server keeps us waiting (20 s), so that only a dead connection runs into it.
 constexpr milliseconds kAnswerWithin{40'000};
-constexpr milliseconds kShortestWait{100};
-// A server that is only slow is not lost; and with the usual interval of a second, one that is has been found out in
-// time to take its queries out within three.
+constexpr milliseconds kShortestWait{10};
 constexpr milliseconds kGrace{1'500};
+// What a query that was taken out still had is reported in milliseconds, unless the server is in trouble.
+constexpr milliseconds kDrainWithin{500};
+// One small request to a server that has just answered.
+constexpr milliseconds kGoodbyeWithin{250};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{5'000};
 // A receiver that is no wherefore server says 404; it will hardly become one.
@@ -45,6 +47,14 @@ std::string TokenFromEnvironment() {
 }
 
 }  // namespace
+
+AskPatience PatienceFor(int64_t interval_ns) {
+  const milliseconds interval(interval_ns / 1'000'000);
+  // Short ones are asked for twice, so that less of the silence that is allowed is our own.
+  if (interval >= milliseconds(1'000)) return {std::min(interval, kAnswerWithin / 2), kGrace};
+  const milliseconds wait = std::max(kShortestWait, interval / 2);
+  return {wait, interval * 5 / 2 - wait};
+}
 
 ControlClient::ControlClient(HttpUrl endpoint, std::string service, std::string instance,
                              Install install, std::shared_ptr<QueryAgent> queries)
@@ -74,15 +84,36 @@ void ControlClient::Run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, pause, [&] { return stopping_; });
+      changed_.wait_for(lock, UntilLost(pause), [&] { return stopping_; });
       if (stopping_) {
+        const milliseconds within = goodbye_within_;
+        lock.unlock();
+        SayGoodbye(within);
+        lock.lock();
         stopped_ = true;
         changed_.notify_all();
         return;
       }
     }
+    if (queries_) queries_->UnweaveIfLost();
     Ask(pause);
   }
+}
+
+// Not longer than until everything has to be taken out.
+milliseconds ControlClient::UntilLost(milliseconds at_most) const {
+  const int64_t ns = queries_ ? queries_->UntilLostNs() : INT64_MAX;
+  return std::min(at_most, milliseconds(ns / 1'000'000 + (ns % 1'000'000 != 0 ? 1 : 0)));
+}
+
+// Whether everything of queries that the last answer took out has been reported. It is waited for, so that the server
+// hears it with the version that it comes from; not for long if other queries go on.
+bool ControlClient::Drained() {
+  if (!queries_) return true;
+  milliseconds within = std::exchange(installed_, false) ? kDrainWithin : milliseconds(0);
+  if (const int64_t interval_ns = queries_->ShortestIntervalNs(); interval_ns != 0)
+    within = std::min(within, milliseconds(interval_ns / 2'000'000));
+  return queries_->AwaitDrained(within);
 }
 
 void ControlClient::Ask(milliseconds& pause) {
@@ -91,17 +122,19 @@ void ControlClient::Ask(milliseconds& pause) {
   request.path = "/api/v1/control?" + about_;
   if (queries_ && queries_->WantsAll()) version_.clear();
   if (!version_.empty()) request.path += "&version=" + PercentEncode(version_);
+  if (Drained()) request.path += "&drained=1";
   milliseconds within = kAnswerWithin;
   if (const int64_t interval_ns = queries_ ? queries_->ShortestIntervalNs() : 0; interval_ns != 0) {
-    const milliseconds wait =
-        std::clamp(milliseconds(interval_ns / 1'000'000), kShortestWait, kAnswerWithin / 2);
-    request.path += "&wait_ms=" + std::to_string(wait.count());
-    within = wait + kGrace;
+    const AskPatience patience = PatienceFor(interval_ns);
+    request.path += "&wait_ms=" + std::to_string(patience.wait.count());
+    within = UntilLost(patience.wait + patience.grace);
   }
   request.headers = {{"User-Agent", "libwherefore"}};
   if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
   const Deadline deadline(within, &give_up_at_ns_);
   const HttpResponse response = connection_.Send(request, deadline);
+  if (response.status != 0 || give_up_at_ns_.load(std::memory_order_relaxed) == Deadline::kNever)
+    answers_ = response.status == 200;
   if (response.status == 404 || response.status == 405) {
     pause = kNotThere;
     return;
@@ -129,8 +162,20 @@ bool ControlClient::Use(const HttpResponse& response) {
   if (version == version_) return true;
   if (!install_(response.message.body)) return false;
   if (queries_) queries_->Install(*answer);
+  installed_ = true;
   version_ = version;
   return true;
+}
+
+// So that nobody waits for us: the end of a query waits for what linked processes still have.
+void ControlClient::SayGoodbye(milliseconds within) {
+  if (!answers_) return;
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/api/v1/control?" + about_ + "&leaving=1";
+  request.headers = {{"User-Agent", "libwherefore"}};
+  if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
+  (void)connection_.Send(request, Deadline(within));
 }
 
 bool ControlClient::AwaitFirst(milliseconds deadline) {
@@ -145,6 +190,7 @@ void ControlClient::Forget() {
 void ControlClient::Stop(milliseconds deadline) {
   std::unique_lock lock(mutex_);
   stopping_ = true;
+  goodbye_within_ = std::min(kGoodbyeWithin, deadline / 2);
   give_up_at_ns_.store(SteadyNs(SteadyClock::now()), std::memory_order_relaxed);
   changed_.notify_all();
   const bool ended = changed_.wait_for(lock, deadline, [&] { return stopped_; });

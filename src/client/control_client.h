@@ -19,6 +19,15 @@
 
 namespace wherefore::client {
 
+// How long the server may keep us waiting while something with this shortest interval is woven, and how much longer an
+// answer may take before the connection counts as silent. From an answer to there it is at most two and a half intervals,
+// so that all is taken out within three of losing the server, and not less without need: a server that is only slow is
+// not lost.
+struct AskPatience {
+  std::chrono::milliseconds wait, grace;
+};
+AskPatience PatienceFor(int64_t interval_ns);
+
 class ControlClient {
  public:
   // `install` gets each answer's body, on the background thread, and says whether it could be used.
@@ -38,21 +47,28 @@ class ControlClient {
 
  private:
   void Run();
+  std::chrono::milliseconds UntilLost(std::chrono::milliseconds at_most) const;
+  bool Drained();
   void Ask(std::chrono::milliseconds& pause);
   bool Use(const HttpResponse& response);
+  void SayGoodbye(std::chrono::milliseconds within);
 
   const HttpUrl endpoint_;
   const std::string about_;  // service and instance, for the query
   const std::string token_;
   const Install install_;
   const std::shared_ptr<QueryAgent> queries_;
+  // Of the client's thread.
   std::string version_;
+  bool installed_ = false;  // by the last answer
+  bool answers_ = false;    // the server did when it was last asked
   HttpConnection connection_;
   std::atomic<int64_t> give_up_at_ns_{Deadline::kNever};
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool fetched_ = false, stopping_ = false, stopped_ = false;
+  std::chrono::milliseconds goodbye_within_{0};
   std::thread thread_;
 };
 

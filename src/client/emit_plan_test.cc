@@ -147,7 +147,7 @@ bool Eventually(const std::function<bool()>& condition) {
 std::string Told(const Program& program, const char* plan, int max_tuples) {
   return "{\"id\":\"" + client::QueryIdText(program.query) + "\",\"program\":\"" +
          client::ToBase64(wf::advice::Encode(program)) + "\",\"plan\":\"" + plan +
-         "\",\"interval_ms\":50,\"max_tuples\":" + std::to_string(max_tuples) +
+         "\",\"interval_ms\":1000,\"max_tuples\":" + std::to_string(max_tuples) +
          ",\"max_bytes\":3000}";
 }
 
@@ -197,7 +197,7 @@ TEST_F(EmitPlan, EventsAreEmittedBehindThoseThatHappenedBefore) {
   tracer_.reset();
   std::map<uint64_t, EmittedEvent> by_id;
   for (const EmittedEvent& event : EventsOf(server_, program)) by_id[event.id] = event;
-  const auto total = server_.TotalOf(program, 50);
+  const auto total = server_.TotalOf(program, 1'000);
   EXPECT_EQ(total.overflowed, 0u);
   EXPECT_EQ(total.lost, 0u);
   EXPECT_EQ(total.packed_max, 1u);
@@ -240,7 +240,7 @@ TEST_F(EmitPlan, ARequestThatBeganBeforeTheChangeEndsOnItsPlan) {
   }
   tracer_.reset();
   EXPECT_EQ(EventsOf(server_, program).size(), 2u);
-  const auto rows = server_.TotalOf(program, 50).results.Rows();
+  const auto rows = server_.TotalOf(program, 1'000).results.Rows();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(std::get<int64_t>(rows[0][0]), 1);
   EXPECT_EQ(std::get<int64_t>(rows[0][1]), 1);

@@ -10,6 +10,7 @@
 
 #include "client/advice_runner.h"
 #include "client/background_thread.h"
+#include "client/baggage_wire.h"
 #include "client/query_report.h"
 #include "client/tick_clock.h"
 #include "client/tracepoint_registry.h"
@@ -24,7 +25,6 @@ constexpr int64_t kShortestInterval = 10 * kMillisecond;
 constexpr int64_t kLongestInterval = 3'600'000 * kMillisecond;
 // Then its last hits are in: they read their clock under the lock that we take.
 constexpr int64_t kAfterTheEnd = 1 * kMillisecond;
-constexpr int64_t kIntervalsOfSilence = 3;
 // While nothing is woven, and nobody wakes us.
 constexpr int64_t kIdle = 60'000 * kMillisecond;
 constexpr milliseconds kReportWithin{5'000};
@@ -103,6 +103,7 @@ bool Wants(const LiveQuery& query, std::string_view tracepoint) {
 QueryAgent::QueryAgent(QueryAgentOptions options)
     : options_(std::move(options)),
       process_(FindIdentity(options_.service)),
+      run_(QueryIdText(RandomId())),
       connection_(options_.endpoint.host, options_.endpoint.port),
       give_up_at_ns_(Deadline::kNever),
       calibration_ticks_(Ticks()),
@@ -151,6 +152,7 @@ void QueryAgent::Install(const JsonNode& answer) {
       });
       if (!twice) fresh.push_back(std::move(query));
     }
+    NoteGap(fresh);
     wants_all_ = false;
   }
   Weave(std::move(fresh));
@@ -171,15 +173,36 @@ void QueryAgent::Contact(Answer answer) {
   changed_.notify_all();
 }
 
-// Half an interval less than allowed: taking out takes its time too.
+// Three intervals are allowed; taking out takes its time too.
 int64_t QueryAgent::SilenceEndsNs() const {
   if (queries_.empty() || silent_since_ns_ == 0) return INT64_MAX;
-  return silent_since_ns_ + kIntervalsOfSilence * shortest_ns_ - shortest_ns_ / 2;
+  return silent_since_ns_ + 11 * (shortest_ns_ / 4);
+}
+
+int64_t QueryAgent::UntilLostNs() const {
+  const std::lock_guard lock(mutex_);
+  const int64_t end = SilenceEndsNs();
+  return end == INT64_MAX ? end : std::max<int64_t>(0, end - MonotonicNs());
+}
+
+void QueryAgent::Weave(std::vector<std::shared_ptr<const LiveQuery>> queries) {
+  const std::lock_guard weaving(WeavingMutex());
+  WeaveAll(std::move(queries));
+}
+
+// At tracepoints of a library that came later.
+void QueryAgent::WeaveAgain() {
+  const std::lock_guard weaving(WeavingMutex());
+  std::vector<std::shared_ptr<const LiveQuery>> queries;
+  {
+    const std::lock_guard lock(mutex_);
+    queries = queries_;
+  }
+  WeaveAll(std::move(queries));
 }
 
 // Swaps what stands behind each tracepoint; what stood there before is freed when no thread can be in it.
-void QueryAgent::Weave(std::vector<std::shared_ptr<const LiveQuery>> queries) {
-  const std::lock_guard weaving(WeavingMutex());
+void QueryAgent::WeaveAll(std::vector<std::shared_ptr<const LiveQuery>> queries) {
   const uint64_t places = TracepointCount();
   std::vector<const WovenAdvice*> old;
   for (internal::Tracepoint* point = FirstTracepoint(); point != nullptr; point = point->next) {
@@ -209,13 +232,38 @@ void QueryAgent::Weave(std::vector<std::shared_ptr<const LiveQuery>> queries) {
   changed_.notify_all();
 }
 
-void QueryAgent::UnweaveIfLost(int64_t now_ns) {
+void QueryAgent::UnweaveIfLost() {
   {
     const std::lock_guard lock(mutex_);
-    if (now_ns < SilenceEndsNs()) return;
+    const int64_t now = MonotonicNs();
+    if (stopping_ || now < SilenceEndsNs()) return;
     wants_all_ = true;
+    lost_queries_.clear();
+    for (const auto& query : queries_) lost_queries_.push_back(query->program.query);
+    lost_ns_ = now;
   }
   Weave({});
+}
+
+// A server that was only slow finds its queries taken out for a while: whoever reads their rows is told.
+void QueryAgent::NoteGap(const std::vector<std::shared_ptr<const LiveQuery>>& back) {
+  const int64_t gap_ms = (MonotonicNs() - lost_ns_) / kMillisecond;
+  for (const auto& query : back) {
+    const uint64_t id = query->program.query;
+    if (std::find(lost_queries_.begin(), lost_queries_.end(), id) == lost_queries_.end()) continue;
+    gaps_.emplace_back(id,
+                       process_->name + " (" + std::to_string(process_->pid) + "): taken out for " +
+                           std::to_string(gap_ms) +
+                           " ms, as the server was not heard; what happened meanwhile is missing");
+  }
+  lost_queries_.clear();
+}
+
+bool QueryAgent::AwaitDrained(milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, deadline, [&] {
+    return !started_ || stopping_ || drained_ == weaves_;
+  }) && (!started_ || drained_ == weaves_);
 }
 
 void QueryAgent::Collect(int64_t until_ns,
@@ -240,7 +288,7 @@ void QueryAgent::Collect(int64_t until_ns,
     for (auto& [query, count] : marks_) {
       if (query == interval.query->program.query) overflowed = std::exchange(count, 0);
     }
-    to_report_.push_back(IntervalJson(interval, overflowed, ns_per_tick));
+    to_report_.push_back(IntervalJson(interval, ++results_, overflowed, ns_per_tick));
     to_report_bytes_ += to_report_.back().size();
   }
   // Of queries that are not ours, or that have ended, nobody will tell.
@@ -263,11 +311,29 @@ void QueryAgent::Collect(int64_t until_ns,
 std::string QueryAgent::ReportHead() const {
   std::string json = "{\"instance\":";
   AppendJsonText(options_.instance, json);
+  json.append(",\"run\":\"").append(run_).append("\"");
   json.append(",\"service\":");
   AppendJsonText(options_.service, json);
   json.append(",\"host\":");
   AppendJsonText(process_->host, json);
   return json.append(",\"pid\":").append(std::to_string(process_->pid));
+}
+
+// As members of an array.
+std::string QueryAgent::TakeNotes() {
+  std::vector<std::pair<uint64_t, std::string>> gaps;
+  {
+    const std::lock_guard lock(mutex_);
+    gaps.swap(gaps_);
+  }
+  std::string json;
+  for (const auto& [query, text] : gaps) {
+    json.append(json.empty() ? "" : ",").append("{\"query\":\"").append(QueryIdText(query));
+    json.append("\",\"text\":");
+    AppendJsonText(text, json);
+    json.append("}");
+  }
+  return json;
 }
 
 bool QueryAgent::Post() {
@@ -278,7 +344,8 @@ bool QueryAgent::Post() {
     if (std::exchange(retell_, false)) told_tracepoints_ = 0;
   }
   const bool tell = places != told_tracepoints_;
-  if (!tell && to_report_.empty()) return true;
+  if (notes_.empty()) notes_ = TakeNotes();
+  if (!tell && to_report_.empty() && notes_.empty()) return true;
   if (MonotonicNs() < pause_until_ns_) return false;
   HttpRequest request;
   request.method = "POST";
@@ -288,6 +355,7 @@ bool QueryAgent::Post() {
     request.headers.emplace_back("Authorization", "Bearer " + options_.token);
   request.body = ReportHead();
   if (tell) request.body.append(",\"tracepoints\":").append(TracepointsJson(TracepointKinds()));
+  if (!notes_.empty()) request.body.append(",\"notes\":[").append(notes_).append("]");
   request.body.append(",\"results\":[");
   size_t sent = 0;
   for (; sent < to_report_.size() && request.body.size() < kMaxHttpBody / 2; ++sent)
@@ -307,6 +375,7 @@ bool QueryAgent::Post() {
     reports_.fetch_add(1, std::memory_order_relaxed);
   }
   if (tell) told_tracepoints_ = places;
+  notes_.clear();
   for (; sent != 0; --sent) {
     to_report_bytes_ -= to_report_.front().size();
     to_report_.pop_front();
@@ -328,18 +397,13 @@ void QueryAgent::Run() {
         return TracepointCount() != told_tracepoints_.load(std::memory_order_relaxed) || retell_;
       };
       if (!to_report_.empty() || untold()) wait = std::min(wait, kAfterAFailure);
-      if (const int64_t end = SilenceEndsNs(); end != INT64_MAX)
-        wait = std::clamp<int64_t>(end - MonotonicNs(), 0, wait);
       changed_.wait_for(lock, std::chrono::nanoseconds(wait), [&] {
         return stopping_ || weaves != weaves_ || (untold() && MonotonicNs() >= pause_until_ns_);
       });
       last = stopping_;
       missed_tracepoints = !queries_.empty() && TracepointCount() != woven_tracepoints_;
-      queries = queries_;
     }
-    // A library that came later.
-    if (missed_tracepoints && !last) Weave(std::move(queries));
-    UnweaveIfLost(MonotonicNs());
+    if (missed_tracepoints && !last) WeaveAgain();
     {
       const std::lock_guard lock(mutex_);
       queries = queries_;
@@ -348,11 +412,11 @@ void QueryAgent::Run() {
     Collect(last ? INT64_MAX : ClockNs(CLOCK_REALTIME), queries);
     while (!Post() && pause_until_ns_ <= MonotonicNs()) {
     }
-    if (!last) continue;
     const std::lock_guard lock(mutex_);
-    stopped_ = true;
+    if (to_report_.empty()) drained_ = weaves;
+    stopped_ = last;
     changed_.notify_all();
-    return;
+    if (last) return;
   }
 }
 
@@ -360,7 +424,8 @@ void QueryAgent::Stop(milliseconds deadline) {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;  // nothing is installed any more
-    if (!started_) return;
+    changed_.notify_all();
+    if (!started_ || stopped_) return;
   }
   Weave({});
   std::unique_lock lock(mutex_);

@@ -5,7 +5,8 @@
 //   its own thread:  each interval ─→ CollectIntervals ─→ POST /api/v1/control/report
 //
 // A query that is not in the server's answer any more is taken out at once, and all are when the server has not been
-// heard of for three intervals. Programs come from the server; each is decoded and checked as if it came from anybody.
+// heard of for three intervals: by the thread of the control connection, which nothing holds up for longer. Programs come
+// from the server; each is decoded and checked as if it came from anybody.
 //
 // One per process that matters: tracepoints are the process's, so the agent made last weaves. Thread-safe.
 #pragma once
@@ -45,6 +46,11 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   // What became of asking on the control connection, each time.
   enum class Answer : uint8_t { kCame, kTimedOut, kFailed };
   void Contact(Answer answer);
+  // How long until all has to be taken out, if the server stays silent; INT64_MAX: it is not silent, or nothing is woven.
+  int64_t UntilLostNs() const;
+  void UnweaveIfLost();
+  // Of queries that were taken out all has been reported, or will never be: by the deadline?
+  bool AwaitDrained(std::chrono::milliseconds deadline);
   // The server has to tell everything again: what it told was taken out meanwhile.
   bool WantsAll() const { return wants_all_.load(std::memory_order_relaxed); }
   // The shortest interval of what is woven; 0: nothing is.
@@ -68,13 +74,17 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   void Run();
   int64_t SilenceEndsNs() const;  // when all is to be taken out; with mutex_ held
   void Weave(std::vector<std::shared_ptr<const LiveQuery>> queries);
-  void UnweaveIfLost(int64_t now_ns);
+  void WeaveAgain();
+  void WeaveAll(std::vector<std::shared_ptr<const LiveQuery>> queries);     // WeavingMutex held
+  void NoteGap(const std::vector<std::shared_ptr<const LiveQuery>>& back);  // with mutex_ held
   void Collect(int64_t until_ns, const std::vector<std::shared_ptr<const LiveQuery>>& running);
   bool Post();  // what waits; false if some still does
   std::string ReportHead() const;
+  std::string TakeNotes();
 
   const QueryAgentOptions options_;
   const std::shared_ptr<const ProcessIdentity> process_;
+  const std::string run_;  // with a number of its own each result is known, should it arrive twice
   HttpConnection connection_;  // the agent's thread only
   std::atomic<int64_t> give_up_at_ns_;
   std::atomic<bool> wants_all_{false};
@@ -85,7 +95,9 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   // Of the agent's thread.
   std::deque<std::string> to_report_;  // results as JSON objects
   size_t to_report_bytes_ = 0;
+  uint64_t results_ = 0;        // so many have been made
   int64_t pause_until_ns_ = 0;  // after a report that failed
+  std::string notes_;           // as JSON, until the server has taken them
   int64_t calibration_ticks_, calibration_ns_;
   std::vector<std::pair<uint64_t, uint64_t>> marks_;  // of overflow, by query, not yet reported
 
@@ -94,10 +106,15 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   std::vector<std::shared_ptr<const LiveQuery>> queries_;
   uint64_t woven_tracepoints_ = 0;  // how many places there were when we wove
   uint64_t weaves_ = 0;
-  int64_t answered_ns_ = 0;      // when the server last did
-  int64_t silent_since_ns_ = 0;  // 0: the server answers
-  bool speaks_ = false;          // the server has told us of queries: it is one that takes reports
-  bool retell_ = false;          // the server may have forgotten our tracepoints
+  uint64_t drained_ = 0;  // of `weaves_`: all that went before has been reported
+  // Taken out because the server was silent: which, and when.
+  std::vector<uint64_t> lost_queries_;
+  int64_t lost_ns_ = 0;
+  std::vector<std::pair<uint64_t, std::string>> gaps_;  // to be told: query and text
+  int64_t answered_ns_ = 0;                             // when the server last did
+  int64_t silent_since_ns_ = 0;                         // 0: the server answers
+  bool speaks_ = false;  // the server has told us of queries: it is one that takes reports
+  bool retell_ = false;  // the server may have forgotten our tracepoints
   bool started_ = false, stopping_ = false, stopped_ = false;
   std::thread thread_;
 };

@@ -100,8 +100,10 @@ std::string TracepointsJson(const std::vector<TracepointKind>& tracepoints) {
   return json.append("]");
 }
 
-std::string IntervalJson(const QueryInterval& interval, uint64_t overflowed, double ns_per_tick) {
+std::string IntervalJson(const QueryInterval& interval, uint64_t number, uint64_t overflowed,
+                         double ns_per_tick) {
   std::string json = "{\"query\":\"" + QueryIdText(interval.query->program.query) + "\"";
+  AppendMember("seq", number, json);
   json.append(",\"start_ns\":").append(std::to_string(interval.start_ns));
   json.append(",\"end_ns\":").append(std::to_string(interval.end_ns()));
   json.append(",\"partial\":\"").append(ToBase64(interval.results.Encode())).append("\"");

@@ -17,8 +17,9 @@ bool FromBase64(std::string_view text, std::string& bytes);
 
 // [{"name","exports":[…]}, …]
 std::string TracepointsJson(const std::vector<TracepointKind>& tracepoints);
-// {"query","start_ns",…}; `overflowed` beyond what the interval counted itself.
-std::string IntervalJson(const QueryInterval& interval, uint64_t overflowed, double ns_per_tick);
+// {"query","seq","start_ns",…}; `number` is of this result alone, `overflowed` beyond what the interval counted itself.
+std::string IntervalJson(const QueryInterval& interval, uint64_t number, uint64_t overflowed,
+                         double ns_per_tick);
 std::string QueryIdText(uint64_t id);  // 16 hex digits
 bool ParseQueryId(std::string_view text, uint64_t& id);
 

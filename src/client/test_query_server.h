@@ -20,7 +20,8 @@
 namespace wherefore::client {
 
 struct QueryTerms {
-  int interval_ms = 50;
+  // A test on a busy machine must not take the server for lost; most end an interval by taking the query out.
+  int interval_ms = 1'000;
   int max_tuples = 256;
   int max_bytes = 3000;
 };
@@ -62,6 +63,22 @@ class TestQueryServer {
   bool TakenOver() const {
     const std::lock_guard lock(mutex_);
     return taken_over_ == version_;
+  }
+  // … and has said that it reported all that it had of others.
+  bool Drained() const {
+    const std::lock_guard lock(mutex_);
+    return drained_ == version_;
+  }
+  // A client has said that it goes.
+  bool Left() const {
+    const std::lock_guard lock(mutex_);
+    return left_;
+  }
+  // Takes what comes and does not answer until told otherwise.
+  void SetHanging(bool hanging) {
+    const std::lock_guard lock(mutex_);
+    hanging_ = hanging;
+    changed_.notify_all();
   }
   // Closes every connection without a word until told otherwise.
   void SetSilent(bool silent) {
@@ -115,6 +132,7 @@ class TestQueryServer {
     const HttpMessage message = receiver_->received()[static_cast<size_t>(number)];
     const std::string& line = message.start_line;
     std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !hanging_ || stopping_; });
     if (silent_) return {};
     const auto says = [](const std::string& body) {
       return TestReceiver::Status("200 OK", "", body);
@@ -132,10 +150,15 @@ class TestQueryServer {
       return at != std::string::npos &&
              (line[at + own.size()] == ' ' || line[at + own.size()] == '&');
     };
+    if (line.find("leaving=1") != std::string::npos) left_ = true;
     if (has_all()) taken_over_ = version_;
-    changed_.wait_for(lock, std::chrono::milliseconds(100),
-                      [&] { return stopping_ || silent_ || !has_all(); });
-    if (silent_) return {};
+    if (has_all() && line.find("&drained=1") != std::string::npos) drained_ = version_;
+    // As the real one does: no longer than the client wants to wait.
+    const size_t wait = line.find("wait_ms=");
+    const long wait_ms = wait == std::string::npos ? 100 : std::atol(line.c_str() + wait + 8);
+    changed_.wait_for(lock, std::chrono::milliseconds(std::min(wait_ms, 100L)),
+                      [&] { return stopping_ || silent_ || hanging_ || !has_all(); });
+    if (silent_ || hanging_) return {};
     return says("{\"version\":\"v" + std::to_string(version_) +
                 "\",\"policies\":[],\"tracepoints\":[],\"queries\":[" + queries_ + "]}");
   }
@@ -143,8 +166,8 @@ class TestQueryServer {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string queries_;
-  int version_ = 1, taken_over_ = 0;
-  bool silent_ = false, stopping_ = false;
+  int version_ = 1, taken_over_ = 0, drained_ = 0;
+  bool silent_ = false, hanging_ = false, left_ = false, stopping_ = false;
   std::vector<JsonNode> reports_;
   std::unique_ptr<TestReceiver> receiver_;  // last: it calls us
 };

@@ -18,6 +18,9 @@
 namespace wherefore::client {
 namespace {
 
+// Twice this at the most, and only if the server has answered before: nobody waits long for a program to end.
+constexpr std::chrono::milliseconds kEndControlAtExit{300};
+
 std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
@@ -142,6 +145,18 @@ std::shared_ptr<TracerCore> TracerCore::Start(const TracerOptions& options) {
   static auto* all = new std::vector<std::shared_ptr<TracerCore>>;
   static auto* all_mutex = new std::mutex;
   const std::lock_guard lock(*all_mutex);
+  // A tracer that is never destroyed: its queries report the rest and say that they go, when the program does.
+  static const bool at_exit = std::atexit([] {
+                                std::vector<std::shared_ptr<TracerCore>> cores;
+                                {
+                                  // In a child of fork() it may be held by a thread that is not there.
+                                  const std::unique_lock lock(*all_mutex, std::try_to_lock);
+                                  if (!lock) return;
+                                  cores = *all;
+                                }
+                                for (const auto& one : cores) one->EndControl(kEndControlAtExit);
+                              }) == 0;
+  (void)at_exit;
   all->push_back(core);
   default_core.store(core.get(), std::memory_order_release);
   return core;
@@ -420,6 +435,12 @@ void TracerCore::Shutdown(std::chrono::milliseconds deadline) {
   if (queries_) queries_->Stop(std::max(left() / 2, std::chrono::milliseconds(100)));
   exporter_->Shutdown(left());
   if (control_) control_->Stop(std::max(left(), std::chrono::milliseconds(100)));
+}
+
+void TracerCore::EndControl(std::chrono::milliseconds deadline) {
+  if (ForkGeneration() != fork_generation_) return;  // the threads are the parent's
+  if (queries_) queries_->Stop(deadline);
+  if (control_) control_->Stop(deadline);
 }
 
 }  // namespace wherefore::client

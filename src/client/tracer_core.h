@@ -84,6 +84,9 @@ class TracerCore {
   std::string LastError() const { return exporter_->LastError(); }
   bool Flush(std::chrono::milliseconds deadline);
   void Shutdown(std::chrono::milliseconds deadline);
+  // Of the above what concerns the server's queries: they are taken out, the rest is reported, and the server is told
+  // that we go.
+  void EndControl(std::chrono::milliseconds deadline);
   bool AwaitPolicies(std::chrono::milliseconds deadline) {
     return control_ != nullptr && control_->AwaitFirst(deadline);
   }

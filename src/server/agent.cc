@@ -23,8 +23,9 @@ namespace {
 
 // Without anything woven the server may answer when it likes.
 constexpr Nanos kQuietWait = 20 * kSecond;
-// A server on a busy machine is not lost because it takes so long.
-constexpr Nanos kShortestGrace = kSecond;
+// A server on a busy machine is not lost because it takes so long; and with short intervals it is after two, so that all
+// is taken out within three.
+constexpr Nanos kLongestGrace = kSecond;
 constexpr Nanos kPause = 500 * kMilli;      // after a failure
 constexpr Nanos kPollEvery = 20 * kMilli;   // what programs sent, while they are woven
 constexpr Nanos kWeaveAgain = 2 * kSecond;  // after weaving failed
@@ -85,6 +86,7 @@ struct Agent::Weaving {
 Agent::Agent(std::unique_ptr<AgentLink> link, AgentOptions options)
     : link_(std::move(link)),
       options_(std::move(options)),
+      run_(AgentInstance()),
       asker_([this] { AskLoop(); }),
       weaver_([this] { WeaveLoop(); }) {}
 
@@ -100,6 +102,7 @@ void Agent::Stop() {
   changed_.notify_all();
   asker_.join();
   weaver_.join();
+  link_->Leave();
 }
 
 Agent::Contact Agent::contact() const {
@@ -213,8 +216,9 @@ void Agent::AskLoop() {
     const Nanos interval = ShortestInterval();
     const AgentLink::Patience patience =
         interval == 0 ? AgentLink::Patience{kQuietWait, kQuietWait}
-                      : AgentLink::Patience{std::min(interval / 2, kQuietWait),
-                                            std::max(interval * 3 / 2, kShortestGrace)};
+                      : AgentLink::Patience{
+                            std::min(interval / 2, kQuietWait),
+                            std::max(interval * 3 / 2, std::min(2 * interval, kLongestGrace))};
     auto answer = link_->Ask(version, patience);
     {
       const std::lock_guard lock(mutex_);
@@ -322,6 +326,7 @@ void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
   JsonWriter json;
   json.BeginObject()
       .Field("query", ToHex64(weaving.id))
+      .Field("seq", ++results_)
       .Field("start_ns", start)
       .Field("end_ns", end)
       .Field("partial", Base64Encode(weaving.results->Encode()))
@@ -356,6 +361,7 @@ void Agent::SendReports() {
   JsonWriter json;
   json.BeginObject()
       .Field("instance", options_.instance)
+      .Field("run", run_)
       .Field("service", "wherefore-agent")
       .Field("host", options_.host)
       .Field("pid", int64_t{::getpid()});

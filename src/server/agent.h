@@ -87,6 +87,7 @@ class Agent {
 
   const std::unique_ptr<AgentLink> link_;
   const AgentOptions options_;
+  const std::string run_;  // with their number results are known, should they arrive twice
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -106,6 +107,7 @@ class Agent {
     std::string json;
   };
   std::vector<Partial> unsent_;
+  uint64_t results_ = 0;  // so many have been made: the number of the last
   std::vector<std::pair<uint64_t, std::string>> unsent_notes_;
   Nanos retry_at_ = 0;
 

@@ -19,6 +19,7 @@ namespace wf {
 namespace {
 
 constexpr char kService[] = "wherefore-agent";
+constexpr Nanos kLeaveWithin = 500 * kMilli;
 
 bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
@@ -99,6 +100,16 @@ class HttpAgentLink : public AgentLink {
   }
 
   void Cancel() override { cancelled_ = true; }
+
+  void Leave() override {
+    net::HttpClientOptions options;
+    options.timeout = kLeaveWithin;
+    (void)net::HttpClient(options_.server, options)
+        .Send("GET",
+              "/api/v1/control?service=" + std::string(kService) +
+                  "&instance=" + options_.instance + "&leaving=1",
+              Headers());
+  }
 
  private:
   net::HttpClientOptions AskOptions() {

@@ -31,6 +31,8 @@ class AgentLink {
   virtual Status Report(const std::string& json) = 0;
   // Ask returns soon, now and ever after; any thread.
   virtual void Cancel() = 0;
+  // Says that nobody will ask again, if the server can be told quickly. After everything else.
+  virtual void Leave() {}
 };
 
 struct AgentLinkOptions {

@@ -81,14 +81,15 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
   }
   const std::string* version = request.Query("version");
   const std::string nonce(request.headers.Get(kNonceHeader).substr(0, kLongestNonce));
+  const bool leaving = request.Query("leaving") != nullptr;
   if (asked_) {
     const std::string *service = request.Query("service"), *instance = request.Query("instance");
     const auto& told = (*state)->generations;
     const auto taken = version == nullptr ? told.end() : told.find(*version);
     asked_({tenant, service == nullptr ? "" : *service, instance == nullptr ? "" : *instance,
-            taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr});
+            taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr, leaving});
   }
-  if (version == nullptr || *version != (*state)->version || stopping_ ||
+  if (version == nullptr || *version != (*state)->version || stopping_ || leaving ||
       waiting_.size() >= kMostWaiting) {
     net::HttpResponse answer = Tell((*state)->body, nonce);
     lock.unlock();

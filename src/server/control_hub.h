@@ -37,6 +37,7 @@ class ControlHub {
     std::string tenant, service, instance;
     uint64_t generation = 0;
     bool drained = false;
+    bool leaving = false;  // it will not ask again; it is answered at once
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (server/agent_link.h).

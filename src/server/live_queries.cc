@@ -447,6 +447,9 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     WF_TRY(context_.processes.Told(tenant, process, std::move(tracepoints)));
   }
   int64_t accepted = 0, refused = 0;
+  // Of a sender of this tenant, in one of its lives.
+  const std::string run(json.Get("run").String());
+  const std::string sender = tenant + '\n' + process.instance + '\n' + run;
   for (const JsonValue one : json.Get("results").Elements()) {
     Part part;
     const auto id = ParseSpanId(one.Get("query").String());
@@ -472,6 +475,12 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     part.interval = {*start, *partial, part.cost.lost};
     {
       const std::lock_guard lock(mutex_);
+      const auto number = one.Get("seq").UintOrText();
+      if (!run.empty() && number && !taken_.Take(sender, *number)) {
+        context_.counters.Add("live_query_reports_twice", 1);
+        ++accepted;
+        continue;
+      }
       TakePart(tenant, part, accepted, refused);
     }
     if (part.into != nullptr &&

@@ -32,6 +32,7 @@
 #include "server/live_query.h"
 #include "server/process_registry.h"
 #include "server/query_intervals.h"
+#include "server/report_numbers.h"
 #include "store/store.h"
 
 namespace wf {
@@ -117,6 +118,7 @@ class LiveQueries {
   std::map<uint64_t, Shared> running_;  // by the id in its program
   // Ended not long ago: what comes of them now is counted by name.
   std::map<uint64_t, Nanos> ended_;
+  ReportNumbers taken_;
   struct RowsToStore {
     std::string tenant, dataset;
     std::vector<std::string> columns;

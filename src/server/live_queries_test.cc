@@ -278,6 +278,48 @@ TEST_F(LiveQueriesTest, NotesOfAgentsReachTheListener) {
   EXPECT_EQ(told.find("web1"), told.rfind("web1")) << "once";
 }
 
+TEST_F(LiveQueriesTest, AReportThatComesTwiceCountsOnce) {
+  HaveTracepoint("Work");
+  const std::string id = Start(kAsked);
+  const auto program = ProgramOf(id, kByHost);
+  const auto report = [&](const char* run, std::vector<int> numbers) {
+    JsonWriter json;
+    json.BeginObject().Field("instance", "p1").Field("host", "h").Field("run", run);
+    json.Key("results").BeginArray();
+    for (const int number : numbers) {
+      json.BeginObject()
+          .Field("query", id)
+          .Field("seq", number)
+          .Field("start_ns", Now())
+          .Field("partial", Base64Encode(Partial(*program, "h", 1)))
+          .Field("hits", 1)
+          .EndObject();
+    }
+    json.EndArray().EndObject();
+    EXPECT_TRUE(queries_->Report("default", json.Take()).ok());
+  };
+  report("r1", {1, 2});
+  report("r1", {1, 2, 3});  // the answer to the first went lost
+  report("r1", {2});        // and here it comes late, in part
+  report("r2", {1});        // the same instance, started again
+  JsonParser parser;
+  const auto shown = queries_->Show("default", id);
+  EXPECT_EQ(parser.Parse(*shown)->Get("cost").Get("hits").Int(), 4);
+  EXPECT_EQ(counters_.Snapshot()["live_query_reports_twice"], 3);
+}
+
+TEST_F(LiveQueriesTest, TheEndDoesNotWaitForAProcessThatWent) {
+  HaveTracepoint("Work");
+  const std::string id =
+      Start(R"({"query":")" + std::string(kByHost) + R"(","interval_ms":3600000})");
+  const auto stream = queries_->Listen("default", id, {});
+  processes_->Asked("default", {"gone", "s", "", 0}, 0, ProcessRegistry::Rest::kMayCome);
+  ASSERT_TRUE(queries_->Remove("default", id).ok());
+  processes_->Left("default", "gone");
+  // Else it would wait for an hour, the interval.
+  EXPECT_NE(ReadUntil(**stream, "event: end").find("event: end"), std::string::npos);
+}
+
 constexpr char kJoined[] = "From x In Work Join b In Begin On b -> x GroupBy b.n Select b.n, COUNT";
 
 // What a process reports of a request that had too much to carry, or of events (then `events`).

@@ -59,6 +59,12 @@ void ProcessRegistry::Asked(const std::string& tenant, const Process& process, u
   known.asks = true;
 }
 
+void ProcessRegistry::Left(const std::string& tenant, const std::string& instance) {
+  const std::lock_guard lock(mutex_);
+  const auto of = tenants_.find(tenant);
+  if (of != tenants_.end()) of->second.processes.erase(instance);
+}
+
 Status ProcessRegistry::Told(const std::string& tenant, const Process& process,
                              std::vector<CompiledTracepoint> tracepoints) {
   std::vector<std::pair<std::string, std::string>> fresh;

@@ -41,6 +41,8 @@ class ProcessRegistry {
   enum class Rest : uint8_t { kReported, kMayCome };
   // It asked for news of the control connection, having taken over `generation` (0: nothing of ours yet).
   void Asked(const std::string& tenant, const Process& process, uint64_t generation, Rest rest);
+  // It has ended, or has no more to do with us: nobody waits for it.
+  void Left(const std::string& tenant, const std::string& instance);
   // It told its compiled-in tracepoints, which replace what it told before.
   Status Told(const std::string& tenant, const Process& process,
               std::vector<CompiledTracepoint> tracepoints);

@@ -120,6 +120,7 @@ Status Server::StartControl() {
                ",\"tracepoints\":" + tracepoints;
       },
       [this](const ControlHub::Asker& asker) {
+        if (asker.leaving) return processes_->Left(asker.tenant, asker.instance);
         processes_->Asked(
             asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
             asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome);

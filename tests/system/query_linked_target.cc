@@ -2,10 +2,12 @@
 // commands from stdin, a word and numbers:
 //   count CALLS       so many hits of Count, without any request
 //   requests CALLS    so many requests, each: Enter (with its kind), then three times Step (with n = 1, 2, 3)
+//   exit CALLS        so many hits of Count, and exit(): nobody destroys the tracer
 // and answers "done".
 #include <wherefore/tracepoint.h>
 #include <wherefore/tracer.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -24,7 +26,7 @@ int main(int argc, char** argv) {
     long calls = 0;
     words >> what >> calls;
     for (long i = 0; i < calls; ++i) {
-      if (what == "count") WHEREFORE_TRACEPOINT("Count", {"n", i});
+      if (what == "count" || what == "exit") WHEREFORE_TRACEPOINT("Count", {"n", i});
       if (what == "requests") {
         wherefore::Block block(tracer, "request");
         WHEREFORE_TRACEPOINT("Enter", {"kind", i % 2 == 0 ? "even" : "odd"});
@@ -32,5 +34,6 @@ int main(int argc, char** argv) {
       }
     }
     std::cout << "done" << std::endl;
+    if (what == "exit") std::exit(0);
   }
 }
