@@ -130,6 +130,8 @@ Status LiveQueries::Load(const std::string& tenant) {
       spec.max_tuples = static_cast<uint32_t>(json.Get("max_tuples").Int().value_or(256));
       spec.max_bytes = static_cast<uint32_t>(json.Get("max_bytes").Int().value_or(3000));
       spec.dataset = json.Get("dataset").String();
+      if (!spec.dataset.empty())
+        WF_TRY(KeepQueryDataset(context_.store, tenant, spec.dataset));  // of an older version
       WF_ASSIGN(auto program, context_.compile(spec, id.value));
       const auto query = std::make_shared<Running>(tenant, spec, std::move(program), Now());
       query->since = json.Get("since_ns").Int().value_or(query->since);
@@ -174,7 +176,10 @@ Status LiveQueries::Keep(const Running& query) {
 
 Result<std::string> LiveQueries::Start(const std::string& tenant, std::string_view json) {
   WF_ASSIGN(LiveQuerySpec spec, ReadLiveQuerySpec(json));
-  if (!spec.dataset.empty()) WF_TRY(CheckQueryDataset(context_.store, tenant, spec.dataset));
+  if (!spec.dataset.empty()) {
+    WF_TRY(CheckQueryDataset(context_.store, tenant, spec.dataset));
+    WF_TRY(KeepQueryDataset(context_.store, tenant, spec.dataset));
+  }
   WF_ASSIGN(const uint64_t id, RandomId());
   WF_ASSIGN(auto program, Compile(tenant, spec, id));
   const auto query = std::make_shared<Running>(tenant, std::move(spec), std::move(program), Now());

@@ -13,6 +13,8 @@ namespace {
 
 using Type = ColumnType;
 
+constexpr char kKind[] = "query_dataset";  // of the store's documents
+
 std::optional<Type> TypeOf(const advice::Value& value) {
   if (value.null()) return std::nullopt;
   if (std::holds_alternative<bool>(value)) return Type::kBool;
@@ -58,6 +60,25 @@ Status CheckQueryDataset(Store& store, const std::string& tenant, const std::str
     return BadInput("dataset " + dataset + ": its rows are extracted from traces",
                     "choose a name of its own for a query's rows");
   return {};
+}
+
+Status KeepQueryDataset(Store& store, const std::string& tenant, const std::string& dataset) {
+  return store.PutDocument(tenant, kKind, dataset, "{}");
+}
+
+Status RetainQueryDatasets(Store& store, const std::string& tenant, std::optional<Nanos> max_age) {
+  WF_ASSIGN(const auto kept, store.ReadDocuments(tenant, kKind));
+  if (kept.empty()) return {};
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store, tenant));
+  RowRetention retention;
+  retention.max_age_ns = std::min(max_age.value_or(kDefaultRowAge), kDefaultRowAge);
+  Status failed;  // one that cannot be thinned must not keep the others
+  for (const Document& document : kept) {
+    if (catalog.Find(document.name) != nullptr) continue;
+    const Status retained = store.RetainRows(tenant, document.name, retention);
+    if (!retained.ok()) failed = retained;
+  }
+  return failed;
 }
 
 Status AppendQueryRows(Store& store, const std::string& tenant, const std::string& dataset,

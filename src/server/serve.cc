@@ -9,6 +9,7 @@
 #include "server/compile_live.h"
 #include "server/event_pages.h"
 #include "server/hash_key.h"
+#include "server/query_dataset.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
 #include "server/tracepoint_registry.h"
@@ -266,6 +267,7 @@ void Server::Housekeeping() {
     if (const Nanos now = Now(); now - datasets_retained >= kDatasetPeriod) {
       datasets_retained = now;
       note("dataset_retention", RetainDatasets(*store_, "default"));
+      note("dataset_retention", RetainQueryDatasets(*store_, "default", options_.retention_age_ns));
     }
     lock.lock();
   } while (!wake_.wait_for(lock, std::chrono::nanoseconds(kHousekeepingPeriod),
