@@ -146,6 +146,10 @@ Status LiveQueries::Load(const std::string& tenant) {
                      Count(cost, "baggage_bytes_max"),
                      Count(cost, "reports")};
       query->kept_cost = query->cost;
+      if (json.Get("plan").String() == ToString(LivePlan::kEmit)) {
+        query->plan = LivePlan::kEmit;
+        query->emit_plan = Running::EmitPlan::kDecided;
+      }
       const std::lock_guard lock(mutex_);
       running_.emplace(id.value, query);
       return {};
@@ -168,6 +172,7 @@ Status LiveQueries::Keep(const Running& query) {
     const std::lock_guard lock(mutex_);
     WriteLiveQuerySpec(query.spec, json);
     json.Field("since_ns", query.since);
+    json.Field("plan", ToString(query.plan));
     WriteLiveQueryCost(query.cost, json.Key("cost"));
   }
   json.EndObject();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "log/log.h"
 #include "server/live_queries.h"
 #include "server/running_query.h"
 #include "server/tracepoint_registry.h"
@@ -54,8 +55,13 @@ void LiveQueries::LeaveBaggage(const Shared& query) {
   }
   const uint64_t generation = context_.changed(query->tenant);
   context_.counters.Add("live_queries_on_emit_plan", 1);
-  const std::lock_guard lock(mutex_);
-  query->generation = std::max(query->generation, generation);
+  {
+    const std::lock_guard lock(mutex_);
+    query->generation = std::max(query->generation, generation);
+  }
+  if (!query->spec.standing) return;
+  if (const Status kept = Keep(*query); !kept.ok())
+    log::Error("query {}: {}", query->id, kept.error().message);
 }
 
 // Something of it came.

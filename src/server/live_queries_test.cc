@@ -381,6 +381,20 @@ TEST_F(LiveQueriesTest, AQueryThatOverflowsGoesOverToTheEmitPlan) {
   EXPECT_EQ(counters_.Snapshot()["live_query_reports_malformed"], 1);
 }
 
+TEST_F(LiveQueriesTest, AStandingQueryKeepsThePlanOverARestart) {
+  ASSERT_TRUE(queries_
+                  ->Report("default", R"({"instance":"p1","tracepoints":[{"name":"Work"},
+                                          {"name":"Begin","exports":["n"]}]})")
+                  .ok());
+  const std::string id = Start(R"({"query":")" + std::string(kJoined) + R"(","standing":true})");
+  const uint64_t before = generation_;
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, Now(), 1, "")).ok());
+  for (int i = 0; i < 3'000 && generation_ == before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  Restart();
+  EXPECT_NE(queries_->Show("default", id)->find("\"plan\":\"emit\""), std::string::npos);
+}
+
 TEST_F(LiveQueriesTest, WhatTheKernelRunsStaysOnBaggage) {
   HaveTracepoint("Work");
   ASSERT_TRUE(folder_.store
