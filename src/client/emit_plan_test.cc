@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <set>
@@ -244,6 +245,49 @@ TEST_F(EmitPlan, ARequestThatBeganBeforeTheChangeEndsOnItsPlan) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(std::get<int64_t>(rows[0][0]), 1);
   EXPECT_EQ(std::get<int64_t>(rows[0][1]), 1);
+}
+
+// The server changes its mind while requests branch and rejoin: each ends on the plan it began on and counts once.
+TEST_F(EmitPlan, PlansChangeBesideRunningRequests) {
+  const Program program = Items(0x1234'5678'9abc'0003);
+  ASSERT_TRUE(Tell(program, "emit"));
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> requests{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        Block block(*tracer_, "request");
+        Item(1);
+        Branch branch;
+        std::thread other(branch.Bind([] { Item(2); }));
+        Item(3);
+        other.join();
+        branch.Join();
+        Sum();
+        ++requests;
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round)
+    ASSERT_TRUE(Tell(program, round % 2 == 0 ? "rewritten" : "emit"));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  tracer_.reset();
+  uint64_t sums = 0, items = 0;
+  for (const EmittedEvent& event : EventsOf(server_, program)) {
+    sums += event.place == 2;
+    items += event.place == 1;
+    EXPECT_EQ(std::count(event.after.begin(), event.after.end(), kLostPast), 0);
+  }
+  EXPECT_EQ(items, 3 * sums);
+  const auto total = server_.TotalOf(program, 1'000);
+  EXPECT_EQ(total.lost + total.overflowed, 0u);
+  std::map<int64_t, uint64_t> on_baggage{{1, 0}, {2, 0}, {3, 0}};
+  for (const auto& row : total.results.Rows())
+    on_baggage[std::get<int64_t>(row[0])] = static_cast<uint64_t>(std::get<int64_t>(row[1]));
+  ASSERT_EQ(on_baggage.size(), 3u);
+  for (const auto& [n, count] : on_baggage) EXPECT_EQ(count + sums, requests) << n;
 }
 
 }  // namespace

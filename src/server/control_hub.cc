@@ -87,7 +87,8 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
     const auto& told = (*state)->generations;
     const auto taken = version == nullptr ? told.end() : told.find(*version);
     asked_({tenant, service == nullptr ? "" : *service, instance == nullptr ? "" : *instance,
-            taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr, leaving});
+            taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr, leaving,
+            WaitOf(request)});
   }
   if (version == nullptr || *version != (*state)->version || stopping_ || leaving ||
       waiting_.size() >= kMostWaiting) {

@@ -38,6 +38,7 @@ class ControlHub {
     uint64_t generation = 0;
     bool drained = false;
     bool leaving = false;  // it will not ask again; it is answered at once
+    Nanos wait = 0;        // it is answered within
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (server/agent_link.h).

@@ -320,6 +320,17 @@ TEST_F(LiveQueriesTest, TheEndDoesNotWaitForAProcessThatWent) {
   EXPECT_NE(ReadUntil(**stream, "event: end").find("event: end"), std::string::npos);
 }
 
+TEST_F(LiveQueriesTest, TheEndDoesNotWaitForAProcessThatWasKilled) {
+  processes_->Asked("default", {"killed", "s", "", 0}, 0, ProcessRegistry::Rest::kMayCome,
+                    100 * kMilli);
+  processes_->Asked("default", {"lives", "s", "", 0}, 0, ProcessRegistry::Rest::kMayCome,
+                    20 * kSecond);
+  EXPECT_EQ(processes_->Reached("default", 0).known, 2);
+  for (int i = 0; i < 3'000 && processes_->Reached("default", 0).known != 1; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(processes_->Reached("default", 0).known, 1) << "it did not ask again";
+}
+
 constexpr char kJoined[] = "From x In Work Join b In Begin On b -> x GroupBy b.n Select b.n, COUNT";
 
 // What a process reports of a request that had too much to carry, or of events (then `events`).

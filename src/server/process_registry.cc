@@ -1,5 +1,6 @@
 #include "server/process_registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "json/json_reader.h"
@@ -12,6 +13,8 @@ constexpr char kKind[] = "compiled_tracepoint";  // of the store's documents
 // Names come from outside: an instance that is new with every request must not fill our memory.
 constexpr size_t kMostProcesses = 10'000;
 constexpr size_t kMostCompiled = 10'000;
+// A process on a busy machine may take so long to ask again.
+constexpr Nanos kSlowest = 2 * kSecond;
 
 std::string ExportsJson(const std::vector<std::string>& exports) {
   JsonWriter json;
@@ -44,7 +47,7 @@ void ProcessRegistry::Forget(Tenant& tenant) {
 }
 
 void ProcessRegistry::Asked(const std::string& tenant, const Process& process, uint64_t generation,
-                            Rest rest) {
+                            Rest rest, Nanos wait) {
   if (process.instance.empty()) return;
   const std::lock_guard lock(mutex_);
   Tenant& of = tenants_[tenant];
@@ -54,6 +57,7 @@ void ProcessRegistry::Asked(const std::string& tenant, const Process& process, u
   known.process.instance = process.instance;
   known.process.service = process.service;
   known.seen = MonotonicNow();
+  known.asks_by = known.seen + std::min(kForgetAfter, wait + std::max(kSlowest, 3 * wait));
   known.generation = generation;
   known.rest = rest;
   known.asks = true;
@@ -111,9 +115,10 @@ ProcessRegistry::Reach ProcessRegistry::Reached(const std::string& tenant, uint6
   const std::lock_guard lock(mutex_);
   Tenant& of = tenants_[tenant];
   Forget(of);
+  const Nanos now = MonotonicNow();
   Reach reach;
   for (const auto& [instance, known] : of.processes) {
-    if (!known.asks) continue;
+    if (!known.asks || known.asks_by < now) continue;
     ++reach.known;
     const bool reached = known.generation >= generation;
     reach.reached += reached;

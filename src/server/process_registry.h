@@ -39,8 +39,10 @@ class ProcessRegistry {
   };
   // Whether it has reported what it had of queries that went with the generation it took over.
   enum class Rest : uint8_t { kReported, kMayCome };
-  // It asked for news of the control connection, having taken over `generation` (0: nothing of ours yet).
-  void Asked(const std::string& tenant, const Process& process, uint64_t generation, Rest rest);
+  // It asked for news of the control connection, having taken over `generation` (0: nothing of ours yet). It is answered
+  // within `wait` and asks again then; one that does not, for three times as long, has been killed and is not waited for.
+  void Asked(const std::string& tenant, const Process& process, uint64_t generation, Rest rest,
+             Nanos wait = kForgetAfter);
   // It has ended, or has no more to do with us: nobody waits for it.
   void Left(const std::string& tenant, const std::string& instance);
   // It told its compiled-in tracepoints, which replace what it told before.
@@ -48,7 +50,7 @@ class ProcessRegistry {
               std::vector<CompiledTracepoint> tracepoints);
 
   Result<std::vector<CompiledTracepoint>> Tracepoints(const std::string& tenant);  // by name
-  // How many that asked within kForgetAfter have taken over at least `generation`; and how many there are.
+  // How many that still ask have taken over at least `generation`; and how many there are.
   struct Reach {
     int64_t reached = 0, known = 0;
     int64_t reported = 0;  // of `reached`: have reported the rest, too
@@ -59,6 +61,7 @@ class ProcessRegistry {
   struct Known {
     Process process;
     Nanos seen = 0;
+    Nanos asks_by = 0;  // again, if it lives
     uint64_t generation = 0;
     Rest rest = Rest::kMayCome;
     bool asks = false;  // on the control connection, not only by reports

@@ -124,7 +124,8 @@ Status Server::StartControl() {
         if (asker.leaving) return processes_->Left(asker.tenant, asker.instance);
         processes_->Asked(
             asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
-            asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome);
+            asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome,
+            asker.wait);
       },
       token_, counters_);
   return live_->Load("default");
