@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/scribe.h"
@@ -28,8 +29,23 @@ void SkipToStart(Slot* slot, uint64_t head) {
   slot->head.store(head + left, std::memory_order_release);
 }
 
+// Signal handlers wait too: what they record while this thread is in the middle of a record has little room.
+class SignalsLater {
+ public:
+  SignalsLater() {
+    uint64_t all = ~uint64_t{0};
+    RawCall(SYS_rt_sigprocmask, SIG_BLOCK, Arg(&all), Arg(&before_), sizeof(all));
+  }
+  ~SignalsLater() { RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&before_), 0, sizeof(before_)); }
+
+ private:
+  uint64_t before_ = 0;
+};
+
 bool WaitForTail(Slot* slot, uint64_t needed_end) {
   Region* region = g_region;
+  if (needed_end - slot->tail.load(std::memory_order_acquire) <= kRingSize) return true;
+  const SignalsLater later;
   const uint64_t began = MonotonicNs();
   while (true) {
     const uint32_t seen = region->drained.load(std::memory_order_acquire);

@@ -38,7 +38,7 @@ struct Pending {
 struct Deferred {
   std::atomic<uint32_t> size;
   uint32_t unused;
-  uint8_t bytes[2048];
+  uint8_t bytes[4096];
 };
 
 using ThreadRoutine = void* (*)(void*);
@@ -78,6 +78,7 @@ struct Region {
   uint64_t started_ns;
   uint32_t pid;
   uint32_t depth;
+  uint32_t generation;  // of the file, when this recording began
   std::atomic<uint32_t> threads;     // next number
   std::atomic<uint32_t> objects;     // next id
   std::atomic<uint32_t> slots_used;  // no slot at or above this was ever used

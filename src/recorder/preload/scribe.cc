@@ -30,7 +30,7 @@ ModuleScan g_modules;
 class Scribe {
  public:
   Scribe(Region* region, SharedHead* head, int process)
-      : region_(region), head_(head), process_(process), generation_(head->generation) {}
+      : region_(region), head_(head), process_(process), generation_(region->generation) {}
 
   void Run() {
     ScanModules();

@@ -188,7 +188,7 @@ bool StartFile(const char* path) {
     fresh.head.started_ns = region->started_ns;
     fresh.head.pid = region->pid;
     fresh.head.head_size = sizeof(fresh);
-    fresh.generation = generation;
+    fresh.generation = region->generation = generation;
     fresh.children = children;
     // The head goes in before the rest is cut off: a child that draws a number meanwhile finds a counter.
     if (RawCall(SYS_pwrite64, fd, Arg(&fresh), sizeof(fresh), 0) == sizeof(fresh) &&
@@ -302,6 +302,12 @@ void Start() {
 void EnsureStarted() {
   uint32_t expected = 0;
   if (!g_started.compare_exchange_strong(expected, 1, std::memory_order_acq_rel)) return;
+  if (environ == nullptr) {
+    // Code of the program that runs before libc's own start (.preinit_array): the next call tries again.
+    ResolveReal();
+    g_started.store(0, std::memory_order_release);
+    return;
+  }
   Start();
   g_started.store(2, std::memory_order_release);
 }

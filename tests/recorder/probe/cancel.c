@@ -9,7 +9,7 @@
 
 static pthread_mutex_t mutex;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static sem_t never, started;
+static sem_t never, started, cancelled;
 static pthread_t sleeper;
 
 static void Unlock(void* name) {
@@ -52,7 +52,7 @@ static void* InJoin(void* unused) {
 static void* Pending(void* unused) {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
   sem_post(&started);
-  usleep(3000);
+  sem_wait(&cancelled);
   sem_t open;
   sem_init(&open, 0, 1);
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
@@ -76,6 +76,7 @@ static void Cancel(const char* name, void* (*routine)(void*), void* argument) {
   pthread_create(&t, NULL, routine, argument);
   sem_wait(&started);
   pthread_cancel(t);
+  if (routine == Pending) sem_post(&cancelled);
   pthread_join(t, &result);
   printf("%s: %s\n", name, result == PTHREAD_CANCELED ? "cancelled" : "returned");
 }
@@ -87,6 +88,7 @@ int main() {
   pthread_mutex_init(&mutex, &attributes);
   sem_init(&never, 0, 0);
   sem_init(&started, 0, 0);
+  sem_init(&cancelled, 0, 0);
   for (int i = 0; i < 3; ++i) {
     Cancel("wait", InCond, NULL);
     Cancel("timed wait", InCond, "timed");
