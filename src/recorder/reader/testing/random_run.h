@@ -30,6 +30,7 @@ class RandomRunMaker {
       if (moves.empty()) break;
       Take(moves[choice % moves.size()], choice / static_cast<uint32_t>(moves.size()));
     }
+    out_.run.Stop();
     return std::move(out_);
   }
 
@@ -103,7 +104,7 @@ class RandomRunMaker {
   void Take(const Move& move, uint32_t more) {
     State& state = states_[move.thread];
     std::vector<std::string> words = move.words;
-    const std::string& what = words[0];
+    const std::string what = words[0];
     if (what == "reads" || what == "writes") {
       const uint64_t page = 100 + more % kPages;
       words.push_back(std::to_string(page));

@@ -173,6 +173,18 @@ class ScriptedRun {
     return *this;
   }
 
+  // The process ends now: threads that are inside a call stay there for ever.
+  ScriptedRun& Stop() {
+    now_ += 10;
+    for (auto& [id, thread] : threads_) {
+      if (thread.actions.empty()) continue;
+      const bool waits = thread.actions.front().role == Role::kReleaseAll;
+      End(id, waits ? Op::kCondWait : Op::kBarrierWait, waits ? thread.cond : 0, thread.actions, 1);
+      thread.actions.clear();
+    }
+    return *this;
+  }
+
   struct Form {
     size_t chunk_records = 0;  // 0: all records of a thread in one chunk
     bool lz4 = false;
