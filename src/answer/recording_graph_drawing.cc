@@ -38,15 +38,18 @@ std::string EdgeLabel(OpenedRecording& opened, const SelectedGraph& graph, const
   return fmt::format("{} page{}", pages, pages == 1 ? "" : "s");
 }
 
-// What a person wants to know of it: how it ended, where, and how long it waited then.
+// What a person wants to know of it: how it ended, and where.
 std::string SubNote(OpenedRecording& opened, const recorder::SubComputation& sub) {
   std::string out(opened.OpOf(sub));
   const std::string object = opened.ObjectLabel(sub.object);
   if (!object.empty()) out += " " + object;
   const std::string site = SiteText(opened.SiteOf(sub));
   if (!site.empty()) out += ", " + site;
-  if (sub.wait_ns > 0) out += ", waited " + FormatDuration(sub.wait_ns);
   return out;
+}
+
+std::string Waited(const recorder::SubComputation& sub) {
+  return sub.wait_ns > 0 ? ", waited " + FormatDuration(sub.wait_ns) : "";
 }
 
 constexpr double kLaneHeight = 74, kBoxWidth = 52, kBoxHeight = 28, kColumn = 70, kMargin = 24,
@@ -146,8 +149,8 @@ class Lanes {
         "y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"6\"/><text class=\"id\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text></g>\n",
         sub.wait_ns > 0 ? "waited" : "sub", recorder::SubName(sub), FormatDuration(sub.start_ns),
-        length, XmlText(SubNote(o_, sub)), x - kBoxWidth / 2, y - kBoxHeight / 2, kBoxWidth,
-        kBoxHeight, x, y + 4, recorder::SubName(sub));
+        length, XmlText(SubNote(o_, sub) + Waited(sub)), x - kBoxWidth / 2, y - kBoxHeight / 2,
+        kBoxWidth, kBoxHeight, x, y + 4, recorder::SubName(sub));
   }
 
   OpenedRecording& o_;
@@ -174,7 +177,7 @@ Result<std::string> GraphDot(OpenedRecording& opened, const GraphSelection& sele
     for (; at < graph.subs.size() && r.subs[graph.subs[at]].thread == thread; ++at) {
       const recorder::SubComputation& sub = r.subs[graph.subs[at]];
       out += fmt::format("    \"{}\" [label=\"{}\\n{}\"];\n", recorder::SubName(sub),
-                         recorder::SubName(sub), DotText(SubNote(opened, sub)));
+                         recorder::SubName(sub), DotText(SubNote(opened, sub) + Waited(sub)));
     }
     out += "  }\n";
   }

@@ -135,7 +135,24 @@ class ReadBackFinder {
     return flow.by_pages ? r_.subs[flow.sub].start_ns : r_.transfers[flow.transfer].time_ns;
   }
 
+  // Whether what is written there can be read here at all. Terminals have one stream for both directions and give back
+  // nothing; a socket's bytes come out at its other end only.
+  bool Connected(const TransferFacts& input, const TransferFacts& output) const {
+    const auto device = [&](const TransferFacts& one) {
+      const std::string& name = r_.NameOf(one);
+      return name.rfind("/dev/", 0) == 0 && name.rfind("/dev/shm/", 0) != 0;
+    };
+    if (device(input) || device(output)) return false;
+    const bool standard =
+        output.kind == TransferKind::kStdout || output.kind == TransferKind::kStderr;
+    if (input.kind == TransferKind::kStdin && standard) return false;
+    if (input.kind == TransferKind::kSocket || output.kind == TransferKind::kSocket)
+      return input.kind == output.kind && input.name != output.name;
+    return true;
+  }
+
   bool CanHaveRead(const ByteFlow& input, const ByteFlow& output) const {
+    if (!Connected(r_.transfers[input.transfer], r_.transfers[output.transfer])) return false;
     if (input.sub == output.sub) return output.order < input.order;
     if (clocks_.Before(output.sub, input.sub)) return true;
     if (clocks_.Before(input.sub, output.sub)) return false;

@@ -93,6 +93,23 @@ TEST(Lineage, WhatWasWrittenToAPipeComesFromItsWriter) {
   EXPECT_THAT(lab.From("/later"), ElementsAre("1.0"));
 }
 
+TEST(Lineage, WhatGoesOutByASocketOrATerminalDoesNotComeBackByIt) {
+  const Lab lab = Lab::Running(R"(0 start
+    0 output stdout 0 5 9
+    0 input stdin 0 5 9
+    0 output socket:1 0 5 8
+    0 input socket:1 0 5 8
+    0 output /dev/tty 0 5 7
+    0 input /dev/tty 0 5 7
+    0 fork
+    0 input socket:2 0 3 8
+    0 output stderr 0 3)");
+  EXPECT_THAT(lab.From("stdin"),
+              ElementsAre("0.0", "0.1", "/dev/tty 0-5", "socket:1 3-5", "stderr 0-3"));
+  EXPECT_THAT(lab.Of("socket:1"), ElementsAre("0.0", "stdin 0-5"));
+  EXPECT_THAT(lab.Of("stderr"), ElementsAre("0.0", "0.1", "stdin 0-5"));
+}
+
 TEST(Lineage, OfAFileReadBackTheLastWriterCounts) {
   const Lab lab = Lab::Running(R"(0 start
     0 input /a 0 4

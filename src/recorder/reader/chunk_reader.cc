@@ -77,7 +77,7 @@ Result<ReadAt> FromFile(const std::string& path) {
 Result<ChunkReader> ChunkReader::Open(ReadAt read, const std::string& name) {
   ChunkReader reader;
   std::string bytes;
-  WF_TRY(ReadUpTo(read, 0, sizeof(FileHead), bytes));
+  WF_TRY(ReadUpTo(read, 0, sizeof(SharedHead), bytes));
   const char* const next = "give a .cpg file that wherefore record wrote";
   if (bytes.size() < sizeof kMagic || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return BadInput(name + ": is not a recording", next);
@@ -92,6 +92,11 @@ Result<ChunkReader> ChunkReader::Open(ReadAt read, const std::string& name) {
   if (head.head_size < sizeof(FileHead) || head.head_size > kMaxHead)
     return BadInput(fmt::format("{}: its head says that it has {} bytes", name, head.head_size),
                     next);
+  if (head.head_size >= sizeof(SharedHead) && bytes.size() == sizeof(SharedHead)) {
+    SharedHead shared;
+    std::memcpy(&shared, bytes.data(), sizeof shared);
+    reader.trouble_ = shared.trouble;
+  }
   reader.at_ = head.head_size;
   reader.read_ = std::move(read);
   return reader;

@@ -35,6 +35,8 @@ class ChunkReader {
   // The recorder said that the recording ended in good order.
   bool complete() const { return complete_ && damaged_ == 0; }
   uint64_t damaged() const { return damaged_; }  // chunks passed over
+  // errno of what stopped the writing; 0: nothing did.
+  uint32_t trouble() const { return trouble_; }
   uint64_t position() const { return at_; }
 
  private:
@@ -43,6 +45,7 @@ class ChunkReader {
   uint64_t at_ = 0;
   uint64_t damaged_ = 0;
   bool complete_ = false;
+  uint32_t trouble_ = 0;
   std::string stored_, raw_;
 };
 

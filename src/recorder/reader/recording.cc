@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "recorder/reader/empty_cuts.h"
 #include "recorder/reader/recording_builder.h"
 
@@ -67,6 +69,9 @@ Result<Recording> ReadRecording(ReadAt read, const std::string& name, const Read
   builder.Finish(recording);
   LeaveOutEmptyCuts(recording);
   recording.complete = reader.complete();
+  if (reader.trouble() != 0)
+    recording.lost[fmt::format("all after writing failed: {}",
+                               std::strerror(static_cast<int>(reader.trouble())))] = 1;
   if (reader.damaged() > 0) recording.lost["damaged_chunks"] += reader.damaged();
   return recording;
 }
