@@ -226,9 +226,11 @@ class QueryBaggage : public wf::advice::Baggage {
     }
     const BaggageLine::Held held = line->HeldBy(program.query);
     interval_.packed_tuples_max = std::max<uint64_t>(interval_.packed_tuples_max, held.tuples);
-    if (held.bytes > interval_.baggage_bytes_max) {
+    // An instance is more than a dozen bytes of frame. Looked at more closely where it may be the largest so far.
+    if (const uint64_t about = held.bytes + 12 * held.slots; about > interval_.baggage_about_max) {
       interval_.baggage_bytes_max =
-          std::max<uint64_t>(interval_.baggage_bytes_max, line->ExactBytesOf(program.query));
+          std::max<uint64_t>(interval_.baggage_bytes_max, line->TravellingBytesOf(program.query));
+      interval_.baggage_about_max = line->HeldBy(program.query).bytes + 12 * held.slots;
     }
   }
 
@@ -286,8 +288,8 @@ void EmitHit(QueryInterval& interval, const internal::Tracepoint& tracepoint,
     emitted.after = CausalPast(*line, query.program);
     SetCausalPast(*line, query.program, emitted.id);
     interval.packed_tuples_max = std::max<uint64_t>(interval.packed_tuples_max, 1);
-    interval.baggage_bytes_max =
-        std::max<uint64_t>(interval.baggage_bytes_max, line->ExactBytesOf(query.program.query));
+    interval.baggage_bytes_max = std::max<uint64_t>(interval.baggage_bytes_max,
+                                                    line->TravellingBytesOf(query.program.query));
   }
   AddEvent(interval, emitted);
 }

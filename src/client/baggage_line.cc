@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "client/varint.h"
+
 namespace wherefore::client {
 
 using wf::advice::Keep;
@@ -266,11 +268,13 @@ BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot* ex
   Held held;
   ForEachFrozenSlot([&](uint64_t of, uint32_t, uint32_t tuples, std::string_view payload) {
     if (of != query) return;
+    ++held.slots;
     held.tuples += tuples;
     held.bytes += payload.size();
   });
   for (const ActiveSlot& active : active_) {
     if (active.query != query || &active == except) continue;
+    ++held.slots;
     held.tuples += active.tuples();
     held.bytes += active.bytes_at_most();
   }
@@ -290,10 +294,42 @@ void BaggageLine::CountBytes(uint64_t query, const ActiveSlot* except) {
   }
 }
 
-size_t BaggageLine::ExactBytesOf(uint64_t query) {
+// As docs/BAGGAGE.md has it.
+size_t BaggageLine::TravellingBytesOf(uint64_t query) {
   Read();
   CountBytes(query, nullptr);
-  return HeldByOthers(query, nullptr).bytes;
+  size_t instances = 0, slots = 0;  // bytes of all instances; slots of the one we are at
+  const auto end_instance = [&] {
+    if (slots != 0) instances += sizeof(uint64_t) + VarintSize(slots);
+    slots = 0;
+  };
+  const auto add = [&](uint32_t slot, uint32_t tuples, size_t payload) {
+    ++slots;
+    instances += 1 + VarintSize(slot) + VarintSize(tuples) + VarintSize(payload) + payload;
+  };
+  if (base_ != nullptr && bytes_ != nullptr) {
+    SlotCursor cursor(view_);
+    SlotView slot;
+    for (uint64_t last = 0; cursor.Next(slot); last = slot.instance) {
+      if (slot.instance != last) end_instance();
+      if (view_.query(slot.query) == query) add(slot.slot, slot.tuples, slot.payload.size());
+    }
+    end_instance();
+  } else if (base_ != nullptr) {
+    for (const auto& instance : base_->instances_) {
+      for (const PackedSlot& slot : instance->slots)
+        if (slot.query == query) add(slot.slot, slot.tuples, slot.payload.size());
+      end_instance();
+    }
+  }
+  for (const ActiveSlot& active : active_) {
+    if (active.query == query && !active.empty())
+      add(active.slot, active.tuples(), active.bytes_at_most());
+  }
+  end_instance();
+  if (instances == 0) return 0;
+  constexpr size_t kHead = 2, kTable = 1 + BaggageView::kTableEntry;
+  return kHead + VarintSize(kTable + instances) + kTable + instances;
 }
 
 size_t BaggageLine::instances() {

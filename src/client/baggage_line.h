@@ -118,10 +118,12 @@ class BaggageLine {
   // What the query has here. Bytes may be less than this, while they are not encoded.
   struct Held {
     uint32_t tuples = 0;
-    size_t bytes = 0;
+    uint32_t slots = 0;  // over all instances
+    size_t bytes = 0;    // of their payloads
   };
   Held HeldBy(uint64_t query);
-  size_t ExactBytesOf(uint64_t query);
+  // What would travel if the line had nothing but this query: its payloads and all that frames them. 0: nothing would.
+  size_t TravellingBytesOf(uint64_t query);
   // Looks the bytes over that it was made of, if nobody has; how many frozen instances there are.
   size_t instances();
 

@@ -263,6 +263,35 @@ TEST(BaggageLine, TheLimitOfBytesIsOfWhatTravels) {
   EXPECT_LE(line.HeldBy(kQuery).bytes, 100u);
 }
 
+TEST(BaggageLine, WhatTravelsIsCountedWithItsFrame) {
+  BaggageLine line;
+  EXPECT_EQ(line.TravellingBytesOf(kQuery), 0u);
+  const auto check = [&](const char* when) {
+    EXPECT_EQ(line.TravellingBytesOf(kQuery), line.Serialize().size()) << when;
+  };
+  Pack(line, 1);
+  check("numbers");
+  for (int64_t value = 2; value <= 100; ++value) Pack(line, value);
+  check("into the next instance: what was sent is frozen");
+  line.Pack(kQuery, 3, All(), {}, 0, "e", Row(std::string(200, 'x')));
+  check("texts in another slot");
+  BaggageLine received(BaggageSnapshot::FromBytes(line.Serialize()));
+  Pack(received, 101, Kept(Keep::kMostRecent, 1));
+  line = std::move(received);
+  check("in another process");
+  BaggageLine branch(line.Freeze());
+  Pack(branch, 102);
+  Pack(line, 103);
+  line.Join(branch.Finish());
+  check("after a branch came back");
+  // Another query is not ours.
+  const size_t before = line.TravellingBytesOf(kQuery);
+  Pack(line, 1, All(), 0, kQuery + 1);
+  EXPECT_EQ(line.TravellingBytesOf(kQuery), before);
+  BaggageLine both(BaggageSnapshot::FromBytes(line.Serialize()));
+  EXPECT_EQ(both.TravellingBytesOf(kQuery), before);
+}
+
 TEST(BaggageLine, UnknownQueriesTravelOnUntouched) {
   BaggageLine line;
   Pack(line, 1, All(), 0, kQuery + 5);

@@ -37,6 +37,7 @@ struct QueryInterval {
   uint64_t overflowed = 0;  // hits that made too many tuples
   uint64_t packed_tuples_max = 0;
   uint64_t baggage_bytes_max = 0;
+  uint64_t baggage_about_max = 0;  // … without its frame, of this thread
   int64_t advice_ticks = 0;
   std::string events;  // of the emit plan: advice/emitted_events.h
   uint64_t event_count = 0;
