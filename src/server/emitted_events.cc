@@ -16,13 +16,21 @@ constexpr Nanos kLookForQuiet = 5 * kSecond;
 constexpr size_t kFewBefore = 16;
 
 constexpr size_t kNodeBytes = 208;  // with its place in the maps
+// A process reports at most 1 MB at a time; decoded it is larger.
+constexpr size_t kMostAtOnce = 4 << 20;
+
+size_t BytesOf(const advice::Value& value) {
+  size_t bytes = sizeof value;
+  if (const auto* text = std::get_if<std::string>(&value)) bytes += text->size();
+  if (const auto* list = std::get_if<advice::List>(&value)) {
+    for (const advice::Value& element : *list) bytes += BytesOf(element);
+  }
+  return bytes;
+}
+
 size_t BytesOf(const advice::EmittedEvent& event) {
   size_t bytes = kNodeBytes + event.after.size() * sizeof(uint64_t);
-  for (const advice::Value& value : event.values) {
-    bytes += sizeof value;
-    if (const auto* text = std::get_if<std::string>(&value)) bytes += text->size();
-    if (const auto* list = std::get_if<advice::List>(&value)) bytes += list->size() * sizeof value;
-  }
+  for (const advice::Value& value : event.values) bytes += BytesOf(value);
   return bytes;
 }
 
@@ -106,7 +114,8 @@ void EmittedEvents::Release(size_t bytes) {
 
 bool EmittedEvents::Take(const Process& process, std::string_view bytes, Nanos now) {
   Arrived arrived{std::make_shared<const Process>(process), {}, now};
-  if (!advice::DecodeEvents(bytes, places_, arrived.events)) return false;
+  if (bytes.size() > kMostAtOnce || !advice::DecodeEvents(bytes, places_, arrived.events))
+    return false;
   size_t size = 0, hits = 0;
   for (const advice::EmittedEvent& event : arrived.events) {
     size += BytesOf(event);

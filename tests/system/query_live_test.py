@@ -312,6 +312,20 @@ def an_agent_beside():
         check("a server that cannot prove the token is not believed", "did not prove" in said, said)
         agent.kill()
         agent.communicate()
+
+        # One that is told to stop says that it goes: the end of a query does not wait for it.
+        live = Live(server, BY_WHO, "--interval", "30s", "--total")
+        wait_for(lambda: queries(server))
+        agent = subprocess.Popen([WHEREFORE, "agent", "--server", server.url, "--token-file", token],
+                                 stdin=subprocess.DEVNULL, stderr=log, env=environment())
+        atexit.register(agent.kill)
+        check("an agent is known", woven(server, target), lambda: queries(server))
+        target.do("add 1 10")
+        agent.terminate()
+        equal("it stops", agent.wait(30), 0)
+        check("and is not waited for", wait_for(lambda: queries(server)[0]["processes"]["known"] == 0, 10),
+              lambda: queries(server))
+        equal("what it had was reported", [sum(r[1] for r in a["rows"]) for a in live.end()], [10])
         remote = cli("agent", "--server", "http://192.0.2.1:8642", "--store", folder())
         equal("nor one elsewhere without token", (remote.code, remote.error["code"]), (3, "denied"))
 
