@@ -22,6 +22,7 @@ const std::vector<QuestionKind>& QuestionKinds() {
       {"feature", ArgumentUse::kRequired, AnswerFeature, BodyUse::kOptional},
       {"policies", ArgumentUse::kNone, AnswerPolicies},
       {"query", ArgumentUse::kNone, AnswerQuery, BodyUse::kOptional},
+      {"cpg", ArgumentUse::kRequired, AnswerStoredRecording},
   };
   return kinds;
 }
@@ -34,6 +35,8 @@ Result<Answer> Ask(const AnswerContext& context, const Question& question) {
     WF_TRY(question.params.Choice("format", {"text", "json", "csv", "parquet"}));
   } else if (question.verb == "explain") {
     WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg", "events"}));
+  } else if (question.verb == "cpg") {
+    WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg", "csv"}));
   } else if (question.verb == "paths") {
     WF_TRY(question.params.Choice("format", {"text", "json", "dot", "svg"}));
   } else {

@@ -92,6 +92,7 @@ Result<Answer> AnswerResource(const AnswerContext&, const Question&);
 Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
 Result<Answer> AnswerFeature(const AnswerContext&, const Question&);
 Result<Answer> AnswerPolicies(const AnswerContext&, const Question&);
+Result<Answer> AnswerStoredRecording(const AnswerContext&, const Question&);
 Result<Answer> AnswerQuery(const AnswerContext&, const Question&);
 
 }  // namespace wf
