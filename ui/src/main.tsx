@@ -10,6 +10,7 @@ import './styles/data.css'
 import './styles/explain.css'
 import './styles/paths.css'
 import './styles/query.css'
+import './styles/recordings.css'
 
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

@@ -7,6 +7,7 @@ const PATHS: Record<string, string> = {
   why: 'M8 1.5v3M3 12.5v-4h10v4M8 4.5v4M1.5 12.5h3v2h-3zM11.5 12.5h3v2h-3z',
   messages: 'M2 3.5h3M11 3.5h3M5 3.5h5M8.5 2 10 3.5 8.5 5M3.5 3.5v9M12.5 3.5v9M5 11.5h6M6.5 10 5 11.5 6.5 13',
   ask: 'M2 3.5l3.5 3L2 9.5M7 10h4M13.5 3v10M2 13h6',
+  threads: 'M2 3.5h4M8 3.5h6M2 8h8M12 8h2M2 12.5h2M6 12.5h8M6 3.5l2 4.5M10 8l2 4.5',
   flame: 'M2 13.5h12M2 10h8M2 6.5h5M2 3h3',
   two: 'M2 2.5h5v11H2zM9 2.5h5v11H9z',
   status: 'M1 8.5h3l2-6 4 11 2-5h3',

@@ -24,6 +24,8 @@ const ExplainView = lazyView(() => import('../explain/ExplainView').then((m) => 
 const MapView = lazyView(() => import('../map/MapView').then((m) => m.MapView))
 const PathsView = lazyView(() => import('../patterns/PathsView').then((m) => m.PathsView))
 const QueryView = lazyView(() => import('../query/QueryView').then((m) => m.QueryView))
+const RecordingsView = lazyView(() => import('../recordings/RecordingsView').then((m) => m.RecordingsView))
+const RecordingView = lazyView(() => import('../recordings/RecordingView').then((m) => m.RecordingView))
 const StatusView = lazy(() => import('../status/StatusView').then((m) => ({ default: m.StatusView })))
 const TwoTracesView = lazy(() => import('../two_traces/TwoTracesView').then((m) => ({ default: m.TwoTracesView })))
 
@@ -37,6 +39,7 @@ const VIEWS = [
   { path: '/dashboards', name: 'Boards', icon: 'board' },
   { path: '/query', name: 'Query', icon: 'ask' },
   { path: '/paths', name: 'Paths', icon: 'messages' },
+  { path: '/recordings', name: 'Recordings', icon: 'threads' },
   { path: '/map', name: 'Map', icon: 'map' },
   { path: '/status', name: 'Status', icon: 'status' },
 ] as const
@@ -116,6 +119,7 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
   if (path === '/critical-path') return <CriticalPathsView />
   if (path === '/query') return <QueryView />
   if (path === '/paths') return <PathsView />
+  if (path === '/recordings' || path === '/recordings/') return <RecordingsView />
   if (path === '/compare/traces' || (path === '/compare' && isTracePair(params))) return <TwoTracesView />
   if (path === '/status') return <StatusView />
   if (path === '/datasets') return <DatasetsView />
@@ -130,6 +134,8 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
     const id = decodeURIComponent(explain[1] ?? '')
     return <ExplainView key={id} id={id && (traceIdOf(id) ?? id)} />
   }
+  const recording = /^\/recordings\/([^/]+)$/.exec(path)
+  if (recording) return <RecordingView key={recording[1]} id={traceIdOf(decodeURIComponent(recording[1]!)) ?? decodeURIComponent(recording[1]!)} />
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />
   return (

@@ -40,6 +40,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Dashboards', note: 'view', run: go('/dashboards') },
       { label: 'Query (running system, stored traces)', note: 'view', run: go('/query') },
       { label: 'Paths (black boxes)', note: 'view', run: go('/paths') },
+      { label: 'Recordings (threads of one program)', note: 'view', run: go('/recordings') },
       { label: 'Map', note: 'view', run: go('/map') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },

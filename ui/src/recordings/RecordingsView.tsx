@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'react'
+import { getRecordings } from '../api/recordings'
+import { useAnswer } from '../api/use_answer'
+import { count, dateTime, duration, instantTitle } from '../parts/format'
+import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
+import { followInPage } from '../shell/router'
+import { whenImported } from '../upload/Upload'
+
+// The recorded programs that were imported, newest first.
+export function RecordingsView() {
+  const [again, setAgain] = useState(0)
+  const { data, error, loading } = useAnswer('recordings', again, getRecordings)
+  useEffect(() => {
+    document.title = 'Recordings · wherefore'
+    return whenImported(() => setAgain((n) => n + 1))
+  }, [])
+  if (!data) return error ? <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} /> : <Skeleton rows={6} label="Loading the recordings" />
+  if (data.length === 0) {
+    return (
+      <EmptyState title="No recordings yet">
+        <p>Record how the threads of a program run, who made whom wait, and which data went where. Nothing has to be compiled anew:</p>
+        <p><Command text="wherefore record -o run.cpg -- ./prog args" /></p>
+        <p><Command text="wherefore import run.cpg" /> or drop the file here.</p>
+      </EmptyState>
+    )
+  }
+  return (
+    <div className="page recordings" aria-busy={loading}>
+      <header className="answer"><h1>{count(data.length, 'recorded program')}, the last {data[0]!.name} on {dateTime(data[0]!.start_ns)}</h1></header>
+      <table className="grid">
+        <thead><tr><th scope="col">program</th><th scope="col">started</th><th scope="col" className="right">took</th><th scope="col">look at</th></tr></thead>
+        <tbody>
+          {data.map((trace) => (
+            <tr key={trace.trace_id}>
+              <td><a href={`/recordings/${trace.trace_id}`} onClick={followInPage}>{trace.name}</a></td>
+              <td title={instantTitle(trace.start_ns)}>{dateTime(trace.start_ns)}</td>
+              <td className="right">{duration(trace.duration_ns)}</td>
+              <td><a href={`/trace/${trace.trace_id}`} onClick={followInPage}>trace</a> · <a href={`/explain/${trace.trace_id}`} onClick={followInPage}>why</a></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

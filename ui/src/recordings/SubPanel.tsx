@@ -1,0 +1,137 @@
+import { useMemo, useState } from 'react'
+import { getGraph, getLineage, type Lineage, type RecordingGraph } from '../api/recordings'
+import { useAnswer } from '../api/use_answer'
+import { count, duration as durationText, exactNs } from '../parts/format'
+import { Icon } from '../parts/Icon'
+import { ErrorState } from '../parts/states'
+import { endOf, objectLabel, placeText, type Lanes } from './lanes_model'
+
+interface Props {
+  id: string // of the recording
+  graph: RecordingGraph
+  lanes: Lanes
+  duration: number
+  selected: string
+  asked: string | null // of what the lineage is shown
+  onAsk: (question: string | null) => void
+  onSelect: (id: string | null) => void
+}
+
+const PAGES_SHOWN = 24
+
+// One sub-computation: what it did, what it waited for, who was before and after it, and where its memory came from.
+export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, onSelect }: Props) {
+  const place = lanes.byId.get(selected)
+  const data = graph.depth.includes('data')
+  const pages = useAnswer(`pages ${id} ${selected} ${data}`, 0, async (signal) => {
+    if (!data) return []
+    const part = await getGraph(id, { around: selected, pages: 'true' }, signal)
+    return part.sub_computations.find((sub) => sub.id === selected)?.write_pages ?? []
+  })
+  const edges = useMemo(() => graph.edges.filter((edge) => edge.kind !== 'control' && (edge.from === selected || edge.to === selected)), [graph, selected])
+  const [all, setAll] = useState(false)
+  if (!place) return null
+  const { sub } = place
+  const outputs = graph.outputs.filter((output) => output.sub_computation === selected)
+  const inputs = graph.inputs.filter((input) => input.sub_computation === selected)
+  const written = pages.data ?? []
+  return (
+    <aside className="side sub-panel" aria-label={`Sub-computation ${selected}`}>
+      <header>
+        <h2>{selected} <span className="muted">of thread {sub.thread} {graph.threads.find((t) => t.id === sub.thread)?.name}</span></h2>
+        <button type="button" className="icon-button" title="Close (Esc)" aria-label="Close" onClick={() => onSelect(null)}><Icon name="close" /></button>
+      </header>
+      <dl className="sub-facts">
+        <dt>ran</dt><dd title={exactNs(endOf(sub, duration) - sub.start_ns)}>{durationText(endOf(sub, duration) - sub.start_ns)} <span className="muted">from {durationText(sub.start_ns)}</span></dd>
+        {sub.sync?.op && <><dt>ended by</dt><dd><span className="mono">{sub.sync.op}</span> {objectLabel(graph, sub.sync.object)}</dd></>}
+        {placeText(sub.sync?.site) && <><dt>at</dt><dd className="mono">{placeText(sub.sync?.site)}</dd></>}
+        <dt>waited</dt><dd title={exactNs(sub.wait_ns)}>{sub.wait_ns > 0 ? durationText(sub.wait_ns) : 'not at all'}</dd>
+        <dt>clock</dt><dd className="mono clock">[{sub.clock.length > 16 ? `${sub.clock.slice(0, 16).join(', ')}, …` : sub.clock.join(', ')}]</dd>
+        {data && <><dt>pages</dt><dd>{count(sub.reads ?? 0, 'page')} touched, {sub.writes ?? 0} written</dd></>}
+      </dl>
+      {edges.length > 0 && (
+        <section>
+          <h3>Before and after it, in other threads</h3>
+          <ul className="edge-list">
+            {edges.slice(0, all ? undefined : 20).map((edge, i) => {
+              const other = edge.from === selected ? edge.to : edge.from
+              return (
+                <li key={i}>
+                  <span className="muted">{edge.from === selected ? '→' : '←'}</span>{' '}
+                  <button type="button" className="link-button mono" onClick={() => onSelect(other)}>{other}</button>{' '}
+                  {edge.kind === 'sync' ? objectLabel(graph, edge.object) : `${count(edge.pages ?? 0, 'page')} of data, page-level`}
+                </li>
+              )
+            })}
+          </ul>
+          {!all && edges.length > 20 && <button type="button" className="link-button" onClick={() => setAll(true)}>all {edges.length}</button>}
+        </section>
+      )}
+      {(inputs.length > 0 || outputs.length > 0) && (
+        <section>
+          <h3>What came in and went out</h3>
+          <ul className="edge-list">
+            {[...inputs.map((t) => ({ ...t, out: false })), ...outputs.map((t) => ({ ...t, out: true }))].slice(0, 40).map((t, i) => (
+              <li key={i}>
+                <span className="muted">{t.out ? 'out' : 'in'}</span> <span className="mono">{t.name}</span> bytes {t.range[0]}–{t.range[1]}{' '}
+                <button type="button" className="link-button" onClick={() => onAsk(`${t.out ? 'of' : 'from'}=${t.name}:${t.range[0]}-${t.range[1]}`)}>{t.out ? 'where from?' : 'where to?'}</button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {data && (
+        <section>
+          <h3>What it wrote</h3>
+          {pages.error && <p className="muted">{pages.error.message}</p>}
+          {!pages.loading && !pages.error && written.length === 0 && <p className="muted">Nothing.</p>}
+          <ul className="edge-list">
+            {written.slice(0, PAGES_SHOWN).map((page) => (
+              <li key={page}>
+                <span className="mono">{page}</span> <button type="button" className="link-button" onClick={() => onAsk(`address=${page}&at=${selected}`)}>where from?</button>
+              </li>
+            ))}
+          </ul>
+          {written.length > PAGES_SHOWN && <p className="muted">and {count(written.length - PAGES_SHOWN, 'page')} more</p>}
+        </section>
+      )}
+      {asked && <LineageAnswer id={id} asked={asked} onClose={() => onAsk(null)} onSelect={onSelect} />}
+    </aside>
+  )
+}
+
+export function lineageParams(asked: string): Record<string, string> {
+  const out: Record<string, string> = {}
+  for (const part of asked.split('&')) {
+    const at = part.indexOf('=')
+    if (at > 0) out[part.slice(0, at)] = part.slice(at + 1)
+  }
+  return out
+}
+
+export const useLineage = (id: string, asked: string | null) =>
+  useAnswer<Lineage | null>(`lineage ${id} ${asked}`, 0, async (signal) => (asked ? getLineage(id, lineageParams(asked), signal) : null))
+
+function LineageAnswer({ id, asked, onClose, onSelect }: { id: string; asked: string; onClose: () => void; onSelect: (id: string) => void }) {
+  const { data, error } = useLineage(id, asked)
+  const ends = data?.sources ?? data?.sinks ?? []
+  const params = lineageParams(asked)
+  return (
+    <section className="lineage" aria-live="polite">
+      <h3>
+        {params.from ? `Where ${params.from} went` : `Where ${params.of ?? params.address} came from`}{' '}
+        <button type="button" className="icon-button small" aria-label="Close the lineage" onClick={onClose}><Icon name="close" size={12} /></button>
+      </h3>
+      {error && <ErrorState error={error} />}
+      {data && (
+        <>
+          <p>{ends.length === 0 ? 'No input of the program' : count(ends.length, data.sinks ? 'output' : 'input')}, through {count(data.sub_computations.length, 'sub-computation')}.</p>
+          <ul className="edge-list">
+            {ends.map((end, i) => <li key={i}><span className="mono">{end.name}</span> {end.ranges.map(([a, b]) => `${a}–${b}`).join(', ')}{end.unordered && <span className="tag tag-quiet" title="Found only through work that nothing orders"> unordered</span>}</li>)}
+          </ul>
+          <p className="through">{data.sub_computations.slice(0, 60).map((sub) => <button key={sub.id} type="button" className="link-button mono" onClick={() => onSelect(sub.id)}>{sub.id}{sub.unordered ? '?' : ''}</button>)}{data.sub_computations.length > 60 && ' …'}</p>
+        </>
+      )}
+    </section>
+  )
+}
