@@ -91,7 +91,7 @@ export function RecordingView({ id }: { id: string }) {
 function sentence(graph: RecordingGraph, summary: RecordingSummary): string {
   const start = `${count(summary.threads, 'thread')} in ${durationText(summary.duration_ns)}`
   const most = waitRows(graph).find((row) => !isJoin(row))
-  if (!most) return `${start}; none waited for another`
+  if (!most || most.total * 1000 < summary.duration_ns) return `${start}; hardly any time was spent waiting`
   const longest = graph.sub_computations.find((sub) => sub.id === most.longestSub)
   const where = placeText(longest?.sync?.site)
   return `${start}; most of the waiting was for ${most.label}: ${durationText(most.total)} in ${count(most.waits, 'wait')}, the longest ${durationText(most.longest)} by thread ${longest?.thread}${where ? ` in ${where}` : ''}`

@@ -36,7 +36,7 @@ export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, o
   const inputs = graph.inputs.filter((input) => input.sub_computation === selected)
   const written = pages.data ?? []
   return (
-    <aside className="side sub-panel" aria-label={`Sub-computation ${selected}`}>
+    <aside className="sub-panel" aria-label={`Sub-computation ${selected}`}>
       <header>
         <h2>{selected} <span className="muted">of thread {sub.thread} {graph.threads.find((t) => t.id === sub.thread)?.name}</span></h2>
         <button type="button" className="icon-button" title="Close (Esc)" aria-label="Close" onClick={() => onSelect(null)}><Icon name="close" /></button>
