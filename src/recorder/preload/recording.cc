@@ -51,7 +51,9 @@ bool WaitForTail(Slot* slot, uint64_t needed_end) {
     const uint32_t seen = region->drained.load(std::memory_order_acquire);
     if (needed_end - slot->tail.load(std::memory_order_acquire) <= kRingSize) return true;
     if (region->broken.load(std::memory_order_relaxed) != 0) return false;
-    if (MonotonicNs() - began > kPatienceNs) {
+    const uint32_t scribe = region->scribe.load(std::memory_order_relaxed);
+    const bool gone = scribe != 0 && RawCall(SYS_kill, scribe, 0) == -ESRCH;
+    if (gone || MonotonicNs() - began > kPatienceNs) {
       // From now on nobody waits: what does not fit is counted.
       region->broken.store(ETIMEDOUT, std::memory_order_relaxed);
       return false;

@@ -87,7 +87,7 @@ struct Region {
   std::atomic<uint32_t> drained;  // futex: threads with a full ring sleep on it
   std::atomic<uint32_t> waiters;
   std::atomic<uint32_t> broken;  // nothing can be written any more; errno
-  std::atomic<uint32_t> scribe_gone;
+  std::atomic<uint32_t> scribe;  // its pid; 0 before it runs
   // How the process ended.
   std::atomic<uint32_t> exit_state;
   std::atomic<uint32_t> exit_thread;  // kNoThread: unknown

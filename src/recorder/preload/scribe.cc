@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -236,10 +237,11 @@ void LeaveProgram(int keep[3]) {
 [[noreturn]] void ScribeMain(Region* region, int file, SharedHead* head, int process, int maps) {
   int keep[3] = {file, process, maps};
   LeaveProgram(keep);
+  region->scribe.store(static_cast<uint32_t>(RawCall(SYS_getpid)));
   g_file.Open(keep[0]);
   g_modules.Open(keep[2]);
   Scribe(region, head, keep[1]).Run();
-  region->scribe_gone.store(1);
+  RawCall(SYS_flock, keep[0], LOCK_UN);
   while (true) RawCall(SYS_exit_group, 0);
 }
 

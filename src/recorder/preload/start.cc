@@ -196,7 +196,11 @@ bool StartFile(const char* path) {
       head = MapHead(fd);
   }
   bool started = false;
-  if (head != nullptr) started = StartScribe(region, fd, head);
+  if (head != nullptr) {
+    started = StartScribe(region, fd, head);
+    // The lock is the scribe's alone. A mapping would keep it, and children of ours would inherit that.
+    RawCall(SYS_munmap, Arg(head), 4096);
+  }
   RawCall(SYS_close, fd);
   if (!started) {
     if (region != nullptr) RawCall(SYS_munmap, Arg(region), kRegionSize);
@@ -238,6 +242,7 @@ bool ChoosePath(char* path, size_t room) {
     const bool taken = g_root_pid == 0 && g_root_head != nullptr &&
                        g_root_head->head.pid != Pid() &&
                        RawCall(SYS_flock, root, LOCK_EX | LOCK_NB) != 0;
+    RawCall(SYS_flock, root, LOCK_UN);  // closing would not: the mapping keeps the file open
     RawCall(SYS_close, root);
     if (ours && !taken) return true;
     if (taken) g_root_pid = g_root_head->head.pid;

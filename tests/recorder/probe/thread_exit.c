@@ -16,10 +16,14 @@ static void Destroy(void* value) {
 }
 static void Clean(void* name) { printf("cleanup %s\n", (char*)name); }
 
+__attribute__((noinline)) static void Leave(int depth) {
+  if (depth == 0) pthread_exit("left early");
+}
+
 static void Deep(int depth) {
   pthread_cleanup_push(Clean, depth % 2 ? "odd" : "even");
-  if (depth == 0) pthread_exit("left early");
-  Deep(depth - 1);
+  Leave(depth);
+  if (depth > 0) Deep(depth - 1);
   pthread_cleanup_pop(1);
 }
 
