@@ -78,8 +78,9 @@ def redis():
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(60)
             client.connect(path)
-            client.sendall(b"GET counter:__rand_int__\r\nSHUTDOWN NOSAVE\r\n")
+            client.sendall(b"GET counter:__rand_int__\r\n")
             answer = client.makefile("rb").readline()
+            client.sendall(b"SHUTDOWN NOSAVE\r\n")
         status = server.wait(60)
     finally:
         if server.poll() is None:
