@@ -123,8 +123,10 @@ WF_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* until) {
   Slot* slot = CurrentSlot();
   // An unknown clock is refused before the lock is looked at.
-  if (slot == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
-    return real.pthread_mutex_clocklock(mutex, clock, until);
+  if (slot == nullptr) return real.pthread_mutex_clocklock(mutex, clock, until);
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+    return RecordRefused(slot, Op::kMutexClocklock, WF_SITE, ObjectKind::kMutex, mutex,
+                         [&] { return real.pthread_mutex_clocklock(mutex, clock, until); });
   return RecordMutexLock(slot, mutex, Op::kMutexClocklock, WF_SITE,
                          [&] { return real.pthread_mutex_clocklock(mutex, clock, until); });
 }

@@ -23,8 +23,8 @@ struct alignas(64) ObjectEntry {
   uint64_t Draw() { return sequence.fetch_add(1, std::memory_order_acq_rel) + 1; }
 };
 
-// 2^18 addresses: 16 MB if all of them are used, nothing before. More are counted as lost.
-constexpr uint32_t kObjectBits = 18;
+// A million addresses: 64 MB if all of them are used, nothing before. More are counted as lost.
+constexpr uint32_t kObjectBits = 20;
 constexpr uint32_t kObjectSlots = 1u << kObjectBits;
 constexpr uint64_t kObjectTableSize = uint64_t{kObjectSlots} * sizeof(ObjectEntry);
 
@@ -36,14 +36,17 @@ inline uint64_t ObjectKey(uintptr_t address, ObjectKind kind) {
 
 // Null when the table is full. Neighbouring objects have neighbouring entries, so that few pages are touched: the page
 // of the address is spread, the place within it kept.
-inline ObjectEntry* FindEntry(uintptr_t address, ObjectKind kind) {
+enum class IfMissing { kClaim, kNull };
+inline ObjectEntry* FindEntry(uintptr_t address, ObjectKind kind,
+                              IfMissing if_missing = IfMissing::kClaim) {
   const uint64_t key = ObjectKey(address, kind);
   const uint64_t page = (address >> 9) * 0x9e3779b97f4a7c15ull >> (64 - (kObjectBits - 6));
   uint32_t place = static_cast<uint32_t>(page << 6 | ((address >> 3) & 63));
-  for (uint32_t probes = 0; probes < 4096; ++probes) {
+  for (uint32_t probes = 0; probes < 1024; ++probes) {
     ObjectEntry* entry = &g_object_table[place];
     uint64_t found = entry->key.load(std::memory_order_acquire);
     if (found == key) return entry;
+    if (found == 0 && if_missing == IfMissing::kNull) return nullptr;
     if (found == 0 &&
         (entry->key.compare_exchange_strong(found, key, std::memory_order_acq_rel) || found == key))
       return entry;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/scribe.h"
@@ -29,27 +28,27 @@ void SkipToStart(Slot* slot, uint64_t head) {
   slot->head.store(head + left, std::memory_order_release);
 }
 
-// Signal handlers wait too: what they record while this thread is in the middle of a record has little room.
-class SignalsLater {
- public:
-  SignalsLater() {
-    uint64_t all = ~uint64_t{0};
-    RawCall(SYS_rt_sigprocmask, SIG_BLOCK, Arg(&all), Arg(&before_), sizeof(all));
-  }
-  ~SignalsLater() { RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&before_), 0, sizeof(before_)); }
+// Where a record of this size would end, behind the rest of the ring if it does not fit there.
+uint64_t EndOf(uint64_t head, uint64_t size) {
+  const uint64_t offset = head & (kRingSize - 1);
+  return offset + size > kRingSize ? head + kRingSize - offset + size : head + size;
+}
 
- private:
-  uint64_t before_ = 0;
-};
+bool HasRoom(const Slot* slot, uint64_t size) {
+  return EndOf(slot->head.load(std::memory_order_relaxed), size) -
+             slot->tail.load(std::memory_order_acquire) <=
+         kRingSize;
+}
 
-bool WaitForTail(Slot* slot, uint64_t needed_end) {
+}  // namespace
+
+bool WaitForRoom(Slot* slot, uint64_t size) {
+  if (size > kMaxRecord) return false;
   Region* region = g_region;
-  if (needed_end - slot->tail.load(std::memory_order_acquire) <= kRingSize) return true;
-  const SignalsLater later;
   const uint64_t began = MonotonicNs();
   while (true) {
     const uint32_t seen = region->drained.load(std::memory_order_acquire);
-    if (needed_end - slot->tail.load(std::memory_order_acquire) <= kRingSize) return true;
+    if (HasRoom(slot, size)) return true;
     if (region->broken.load(std::memory_order_relaxed) != 0) return false;
     const uint32_t scribe = region->scribe.load(std::memory_order_relaxed);
     const bool gone = scribe != 0 && RawCall(SYS_kill, scribe, 0) == -ESRCH;
@@ -66,27 +65,19 @@ bool WaitForTail(Slot* slot, uint64_t needed_end) {
   }
 }
 
-}  // namespace
-
 bool MakeRoom(Slot* slot, uint64_t size) {
+  if (size > kMaxRecord || !HasRoom(slot, size)) return false;
   uint64_t head = slot->head.load(std::memory_order_relaxed);
-  const uint64_t offset = head & (kRingSize - 1);
-  const uint64_t skipped = offset + size > kRingSize ? kRingSize - offset : 0;
-  const uint64_t needed_end = head + skipped + size;
-  if (size > kMaxRecord || !WaitForTail(slot, needed_end)) {
-    slot->lost.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
-  if (skipped != 0) {
+  if (EndOf(head, size) != head + size) {
     SkipToStart(slot, head);
-    head += skipped;
+    head = slot->head.load(std::memory_order_relaxed);
   }
   // Half a ring at a time: coming here again is when the scribe is called.
-  const uint64_t limit = slot->tail.load(std::memory_order_acquire) + kRingSize;
+  const uint64_t tail = slot->tail.load(std::memory_order_acquire);
   const uint64_t half = head + kRingSize / 2;
-  slot->room_end = half < limit ? half : limit;
+  slot->room_end = half < tail + kRingSize ? half : tail + kRingSize;
   if (slot->room_end < head + size) slot->room_end = head + size;
-  if (head - slot->tail.load(std::memory_order_relaxed) >= kRingSize / 4) KickScribe(g_region);
+  if (head - tail >= kRingSize / 4) KickScribe(g_region);
   return true;
 }
 
@@ -95,7 +86,7 @@ void AppendDeferred(Slot* slot, const void* record, uint32_t size) {
   const uint32_t at = deferred.size.fetch_add(size, std::memory_order_relaxed);
   if (at + size > sizeof(deferred.bytes)) {
     deferred.size.fetch_sub(size, std::memory_order_relaxed);
-    slot->lost.fetch_add(1, std::memory_order_relaxed);
+    g_region->lost_in_handlers.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   std::memcpy(deferred.bytes + at, record, size);
@@ -134,7 +125,7 @@ uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t a
 void EndObject(ObjectKind kind, const volatile void* address) {
   Slot* slot = CurrentSlot();
   if (slot == nullptr) return;
-  ObjectEntry* entry = FindEntry(reinterpret_cast<uintptr_t>(address), kind);
+  ObjectEntry* entry = FindEntry(reinterpret_cast<uintptr_t>(address), kind, IfMissing::kNull);
   if (entry == nullptr) return;
   const uint32_t id = entry->id.exchange(0, std::memory_order_acq_rel);
   entry->held_by_writer.store(0, std::memory_order_relaxed);

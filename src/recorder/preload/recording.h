@@ -10,6 +10,7 @@
 //   call.Finish();                                  // the next one starts here
 #pragma once
 
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -66,33 +67,43 @@ inline uint64_t Now() { return MonotonicNs() - g_region->started_ns; }
 
 // --- Records into the thread's ring
 
-// Makes room, waiting for the scribe a bounded time. False: the record is lost and counted.
+// Makes room in the ring if the scribe has left some.
 bool MakeRoom(Slot* slot, uint64_t size);
+// Waits for the scribe, a bounded time, with nothing begun: signal handlers may write meanwhile.
+bool WaitForRoom(Slot* slot, uint64_t size);
 void AppendDeferred(Slot* slot, const void* record, uint32_t size);
 void FlushDeferred(Slot* slot);
 
 // `record` is whole and its size a multiple of 8, at most kMaxRecord.
 constexpr uint32_t kMaxRecord = 64 * 1024;
 inline void Append(Slot* slot, const void* record, uint32_t size) {
-  if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0)) {
-    AppendDeferred(slot, record, size);
-    return;
+  while (true) {
+    if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0)) {
+      AppendDeferred(slot, record, size);
+      return;
+    }
+    slot->writing.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    uint64_t head = slot->head.load(std::memory_order_relaxed);
+    bool fits = (head & (kRingSize - 1)) + size <= kRingSize && head + size <= slot->room_end;
+    if (WF_UNLIKELY(!fits)) {
+      fits = MakeRoom(slot, size);
+      head = slot->head.load(std::memory_order_relaxed);
+    }
+    if (WF_LIKELY(fits)) {
+      std::memcpy(slot->ring + (head & (kRingSize - 1)), record, size);
+      slot->head.store(head + size, std::memory_order_release);
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    slot->writing.store(0, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0)) FlushDeferred(slot);
+    if (WF_LIKELY(fits)) return;
+    if (!WaitForRoom(slot, size)) {
+      slot->lost.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
   }
-  slot->writing.store(1, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const uint64_t head = slot->head.load(std::memory_order_relaxed);
-  if (WF_LIKELY((head & (kRingSize - 1)) + size <= kRingSize && head + size <= slot->room_end)) {
-    std::memcpy(slot->ring + (head & (kRingSize - 1)), record, size);
-    slot->head.store(head + size, std::memory_order_release);
-  } else if (MakeRoom(slot, size)) {
-    const uint64_t at = slot->head.load(std::memory_order_relaxed);
-    std::memcpy(slot->ring + (at & (kRingSize - 1)), record, size);
-    slot->head.store(at + size, std::memory_order_release);
-  }
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  slot->writing.store(0, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0)) FlushDeferred(slot);
 }
 
 // --- Objects
@@ -260,5 +271,20 @@ class Call {
     Action action[kMaxActions];
   } outer_;
 };
+
+// A listed call whose arguments libc refuses before it looks at the object: it cuts, and does nothing.
+template <typename Refused>
+int RecordRefused(Slot* slot, Op op, uint64_t site, ObjectKind kind, const volatile void* object,
+                  const Refused& refused) {
+  Call call(slot, op, site);
+  call.On(Find(slot, kind, object));
+  call.Entered();
+  const int rc = refused();
+  const int error = errno;
+  call.Flag(kFailed);
+  call.FinishAtOnce();
+  errno = error;
+  return rc;
+}
 
 }  // namespace wf::recorder

@@ -66,6 +66,9 @@ struct alignas(64) Slot {
     C11Routine c11_routine;
   };
   void* argument;
+  uint64_t signals;  // its signal mask, if it was created with all of them blocked
+  uint32_t restore_signals;
+  uint32_t unused_too;
   uint64_t depth_data;  // for the depths' own use (depth_hooks.h)
   alignas(64) Pending pending;
   Deferred deferred;
@@ -78,7 +81,7 @@ struct Region {
   uint64_t started_ns;
   uint32_t pid;
   uint32_t depth;
-  uint32_t generation;  // of the file, when this recording began
+  uint32_t generation;               // of the file, when this recording began
   std::atomic<uint32_t> threads;     // next number
   std::atomic<uint32_t> objects;     // next id
   std::atomic<uint32_t> slots_used;  // no slot at or above this was ever used
@@ -100,7 +103,7 @@ struct Region {
     uint64_t begin, end;
   } module[kKnownModules];
   // What was lost, beside the records that slots count.
-  std::atomic<uint64_t> lost_threads, lost_objects, lost_records;
+  std::atomic<uint64_t> lost_threads, lost_objects, lost_records, lost_in_handlers;
   alignas(64) std::atomic<uint64_t> free_slots[kSlots / 64];
   Slot slots[kSlots];
   // The rings follow.

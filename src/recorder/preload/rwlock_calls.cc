@@ -76,8 +76,10 @@ WF_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
 
 WF_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(CLOCK_REALTIME, until))
-    return real.pthread_rwlock_timedrdlock(lock, until);
+  if (slot == nullptr) return real.pthread_rwlock_timedrdlock(lock, until);
+  if (!Sound(CLOCK_REALTIME, until))
+    return RecordRefused(slot, Op::kRwlockTimedrdlock, WF_SITE, ObjectKind::kRwlock, lock,
+                         [&] { return real.pthread_rwlock_timedrdlock(lock, until); });
   return RecordLock(slot, lock, Mode::kRead, Op::kRwlockTimedrdlock, WF_SITE,
                     [&] { return real.pthread_rwlock_timedrdlock(lock, until); });
 }
@@ -85,8 +87,10 @@ WF_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec*
 WF_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                          const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(clock, until))
-    return real.pthread_rwlock_clockrdlock(lock, clock, until);
+  if (slot == nullptr) return real.pthread_rwlock_clockrdlock(lock, clock, until);
+  if (!Sound(clock, until))
+    return RecordRefused(slot, Op::kRwlockClockrdlock, WF_SITE, ObjectKind::kRwlock, lock,
+                         [&] { return real.pthread_rwlock_clockrdlock(lock, clock, until); });
   return RecordLock(slot, lock, Mode::kRead, Op::kRwlockClockrdlock, WF_SITE,
                     [&] { return real.pthread_rwlock_clockrdlock(lock, clock, until); });
 }
@@ -106,8 +110,10 @@ WF_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
 
 WF_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(CLOCK_REALTIME, until))
-    return real.pthread_rwlock_timedwrlock(lock, until);
+  if (slot == nullptr) return real.pthread_rwlock_timedwrlock(lock, until);
+  if (!Sound(CLOCK_REALTIME, until))
+    return RecordRefused(slot, Op::kRwlockTimedwrlock, WF_SITE, ObjectKind::kRwlock, lock,
+                         [&] { return real.pthread_rwlock_timedwrlock(lock, until); });
   return RecordLock(slot, lock, Mode::kWrite, Op::kRwlockTimedwrlock, WF_SITE,
                     [&] { return real.pthread_rwlock_timedwrlock(lock, until); });
 }
@@ -115,8 +121,10 @@ WF_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec*
 WF_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                          const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(clock, until))
-    return real.pthread_rwlock_clockwrlock(lock, clock, until);
+  if (slot == nullptr) return real.pthread_rwlock_clockwrlock(lock, clock, until);
+  if (!Sound(clock, until))
+    return RecordRefused(slot, Op::kRwlockClockwrlock, WF_SITE, ObjectKind::kRwlock, lock,
+                         [&] { return real.pthread_rwlock_clockwrlock(lock, clock, until); });
   return RecordLock(slot, lock, Mode::kWrite, Op::kRwlockClockwrlock, WF_SITE,
                     [&] { return real.pthread_rwlock_clockwrlock(lock, clock, until); });
 }

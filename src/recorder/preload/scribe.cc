@@ -146,6 +146,7 @@ class Scribe {
       } record = {};
       const Pending& pending = slot.pending;
       record.end.end_ns = exiting ? region_->exit_ns.load() : now;
+      record.end.object = slot.object;
       Op op = exiting ? Op::kProcessExit : Op::kKilled;
       if (exiting && slot.thread == region_->exit_thread.load()) {
         op = Op::kExit;
@@ -171,6 +172,7 @@ class Scribe {
 
   void WriteLosses() {
     WriteLoss("records of calls", region_->lost_records.load());
+    WriteLoss("records of calls in signal handlers", region_->lost_in_handlers.load());
     WriteLoss("threads", region_->lost_threads.load());
     WriteLoss("synchronization objects", region_->lost_objects.load());
   }

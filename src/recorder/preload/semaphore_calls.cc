@@ -73,7 +73,10 @@ WF_EXPORT int sem_wait(sem_t* semaphore) {
 
 WF_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(until)) return real.sem_timedwait(semaphore, until);
+  if (slot == nullptr) return real.sem_timedwait(semaphore, until);
+  if (!Sound(until))
+    return RecordRefused(slot, Op::kSemTimedwait, WF_SITE, ObjectKind::kSemaphore, semaphore,
+                         [&] { return real.sem_timedwait(semaphore, until); });
   return RecordWait(slot, Op::kSemTimedwait, WF_SITE,
                     [](const WaitArguments& a) { return real.sem_timedwait(a.semaphore, a.until); },
                     {semaphore, 0, until});
@@ -81,8 +84,10 @@ WF_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
 
 WF_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   Slot* slot = CurrentSlot();
-  if (slot == nullptr || !Sound(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
-    return real.sem_clockwait(semaphore, clock, until);
+  if (slot == nullptr) return real.sem_clockwait(semaphore, clock, until);
+  if (!Sound(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
+    return RecordRefused(slot, Op::kSemClockwait, WF_SITE, ObjectKind::kSemaphore, semaphore,
+                         [&] { return real.sem_clockwait(semaphore, clock, until); });
   return RecordWait(
       slot, Op::kSemClockwait, WF_SITE,
       [](const WaitArguments& a) { return real.sem_clockwait(a.semaphore, a.clock, a.until); },

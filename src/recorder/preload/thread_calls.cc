@@ -1,8 +1,10 @@
 // Creating, joining and naming threads.
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
+#include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/threads.h"
 
@@ -11,11 +13,20 @@ namespace {
 
 // The first of a new thread. Not a frame that must be unwound: the end is written by the key (threads.cc), whichever
 // way the thread ends.
+// A signal handler that ran before BeginThread would be taken for a thread of libc's. So the thread is created with all
+// signals blocked and lets them in when it is known.
+void LetSignalsIn(const Slot* slot) {
+  if (slot->restore_signals == 0) return;
+  const uint64_t mask = slot->signals;
+  RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&mask), 0, sizeof(mask));
+}
+
 void* RunThread(void* argument) {
   Slot* slot = static_cast<Slot*>(argument);
   const ThreadRoutine routine = slot->routine;
   void* const its_argument = slot->argument;
   BeginThread(slot);
+  LetSignalsIn(slot);
   return routine(its_argument);
 }
 
@@ -24,6 +35,7 @@ int RunC11Thread(void* argument) {
   const C11Routine routine = slot->c11_routine;
   void* const its_argument = slot->argument;
   BeginThread(slot);
+  LetSignalsIn(slot);
   return routine(its_argument);
 }
 
@@ -46,6 +58,19 @@ class Creation {
   }
   Slot* slot() { return created_; }
 
+  // Around the real call; attributes may give the thread a mask of its own, which then stays as it is.
+  void BlockSignals(const pthread_attr_t* attributes) {
+    uint64_t all = ~uint64_t{0};
+    sigset_t own;
+    created_->restore_signals =
+        attributes == nullptr || ::pthread_attr_getsigmask_np(attributes, &own) != 0;
+    RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&all), Arg(&signals_), sizeof(all));
+    created_->signals = signals_;
+  }
+  void UnblockSignals() {
+    RawCall(SYS_rt_sigprocmask, SIG_SETMASK, Arg(&signals_), 0, sizeof(signals_));
+  }
+
   void Succeeded(pthread_t handle) {
     if (created_ != nullptr) RegisterCreated(handle, created_, thread_, object_);
     call_.Finish();
@@ -64,6 +89,7 @@ class Creation {
   Call call_;
   uint32_t thread_ = 0, object_ = 0;
   Slot* created_ = nullptr;
+  uint64_t signals_ = 0;
 };
 
 struct JoinArguments {
@@ -80,12 +106,27 @@ void OnCancelledJoin(void* argument) {
   call->Finish(Call::Waited::kYes);
 }
 
+int TryJoin(const JoinArguments* arguments) {
+  void* value = nullptr;
+  void** result = arguments->result;
+  if (arguments->c11_result != nullptr) result = &value;
+  const int rc = real.pthread_tryjoin_np(arguments->handle, result);
+  if (rc == 0 && arguments->c11_result != nullptr)
+    *arguments->c11_result = static_cast<int>(reinterpret_cast<intptr_t>(value));
+  return rc;
+}
+
 int RecordJoin(Slot* slot, Op op, uint64_t site, int timed_out, int (*join)(void*),
                JoinArguments* arguments) {
   const ThreadRef thread = FindThread(arguments->handle);
   Call call(slot, op, site);
   if (thread.known) call.OnId(thread.object);
   call.Block();
+  if (const int tried = TryJoin(arguments); tried == 0) {  // it had ended: nothing is waited for
+    if (thread.known) call.Act(thread.object, Role::kAcquireAll, kJoined);
+    call.Finish();
+    return 0;
+  }
   int rc;
   pthread_cleanup_push(OnCancelledJoin, &call);
   rc = join(arguments);
@@ -112,7 +153,9 @@ WF_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attributes
   int rc;
   if (creation.slot() != nullptr) {
     creation.slot()->routine = routine;
+    creation.BlockSignals(attributes);
     rc = real.pthread_create(handle, attributes, RunThread, creation.slot());
+    creation.UnblockSignals();
   } else {
     rc = real.pthread_create(handle, attributes, routine, argument);
   }
@@ -131,7 +174,9 @@ WF_EXPORT int thrd_create(thrd_t* handle, thrd_start_t routine, void* argument) 
   int rc;
   if (creation.slot() != nullptr) {
     creation.slot()->c11_routine = routine;
+    creation.BlockSignals(nullptr);
     rc = real.thrd_create(handle, RunC11Thread, creation.slot());
+    creation.UnblockSignals();
   } else {
     rc = real.thrd_create(handle, routine, argument);
   }

@@ -56,8 +56,9 @@ void EndKeyDestructor(void* value) {
   const uint64_t now = Now();
   record.end.end_ns = now < slot->last_start_ns ? slot->last_start_ns : now;
   record.action = {slot->object, Role::kReleaseAll, 0, kEnded};
-  t_slot = nullptr;  // a signal handler that comes now is not recorded
-  t_off = 1;
+  t_off = 1;  // a signal handler that comes now is not recorded
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_slot = nullptr;
   Append(slot, &record, sizeof(record));
   slot->state.store(kSlotEnded, std::memory_order_release);
 }
