@@ -10,7 +10,10 @@ import subprocess
 import time
 
 from cpg_records import NO_THREAD, Recording
-from harness import WHEREFORE, check, equal, folder, run
+import harness
+from harness import check, equal, folder, run
+
+WHEREFORE = os.path.abspath(harness.WHEREFORE)
 
 BUILD = os.path.abspath(os.environ.get("WHEREFORE_BUILD", "build/release"))
 LAB = os.path.join(BUILD, "record/record_lab")

@@ -92,20 +92,81 @@ void AppendDeferred(Slot* slot, const void* record, uint32_t size) {
   std::memcpy(deferred.bytes + at, record, size);
 }
 
-void FlushDeferred(Slot* slot) {
-  // A handler that comes while this runs writes into the ring itself, or defers again behind what is there.
-  Deferred& deferred = slot->deferred;
-  uint8_t bytes[sizeof(deferred.bytes)];
-  const uint32_t size = deferred.size.load(std::memory_order_relaxed);
-  std::memcpy(bytes, deferred.bytes, size);
-  uint32_t expected = size;
-  if (!deferred.size.compare_exchange_strong(expected, 0, std::memory_order_relaxed)) return;
-  for (uint32_t at = 0; at < size;) {
-    RecordHead head;
-    std::memcpy(&head, bytes + at, sizeof(head));
-    Append(slot, bytes + at, head.size);
-    at += head.size;
+namespace {
+
+// A deferred call was made in the middle of one that has blocked since and released something before: the releases came
+// first and ended the same sub-computation (Call::Hold). Returns the size of the record, which may have grown.
+uint32_t PutReleasesFirst(Slot* slot, uint8_t* record, uint32_t size) {
+  Pending& pending = slot->pending;
+  const uint16_t actions = pending.actions.load(std::memory_order_relaxed);
+  Cut cut;
+  std::memcpy(&cut, record, sizeof(cut));
+  if (actions == 0 || cut.actions + actions > kMaxActions) return size;
+  const uint32_t more = actions * sizeof(Action);
+  std::memmove(record + sizeof(Cut) + more, record + sizeof(Cut), size - sizeof(Cut));
+  std::memcpy(record + sizeof(Cut), pending.action, more);
+  cut.actions = static_cast<uint16_t>(cut.actions + actions);
+  cut.head.size = size + more;
+  std::memcpy(record, &cut, sizeof(cut));
+  pending.actions.store(0, std::memory_order_relaxed);
+  pending.taken += actions;
+  return size + more;
+}
+
+// Its times were taken before those of the record that it now stands behind.
+void PutTimesBehind(Slot* slot, uint8_t* record) {
+  Cut cut;
+  std::memcpy(&cut, record, sizeof(cut));
+  if (cut.end_ns < slot->last_start_ns) cut.end_ns = slot->last_start_ns;
+  if (cut.start_ns < cut.end_ns) cut.start_ns = cut.end_ns;
+  slot->last_start_ns = cut.start_ns;
+  std::memcpy(record, &cut, sizeof(cut));
+}
+
+}  // namespace
+
+namespace {
+
+void WriteDeferred(Slot* slot, const uint8_t* from) {
+  RecordHead head;
+  std::memcpy(&head, from, sizeof(head));
+  alignas(8) uint8_t record[sizeof(Cut) + kMaxActions * sizeof(Action) + 512];
+  if (head.size > sizeof(record)) {
+    g_region->lost_in_handlers.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
+  std::memcpy(record, from, head.size);
+  Pending& pending = slot->pending;
+  const bool within =
+      pending.at_head.load(std::memory_order_relaxed) == slot->head.load(std::memory_order_relaxed);
+  if (head.kind == RecordKind::kCut) {
+    PutTimesBehind(slot, record);
+    if (within) head.size = PutReleasesFirst(slot, record, head.size);
+  }
+  Append(slot, record, head.size);
+  if (within)
+    pending.at_head.store(slot->head.load(std::memory_order_relaxed), std::memory_order_release);
+}
+
+}  // namespace
+
+// A handler that comes meanwhile writes into the ring itself, or defers behind what is there; it does not flush.
+void FlushDeferred(Slot* slot) {
+  Deferred& deferred = slot->deferred;
+  if (deferred.flushing.load(std::memory_order_relaxed) != 0) return;
+  deferred.flushing.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  uint32_t done = 0, size = deferred.size.load(std::memory_order_relaxed);
+  while (done < size) {
+    RecordHead head;
+    std::memcpy(&head, deferred.bytes + done, sizeof(head));
+    WriteDeferred(slot, deferred.bytes + done);
+    done += head.size;
+    // On failure `size` is what it has grown to.
+    if (done == size) deferred.size.compare_exchange_strong(size, 0, std::memory_order_relaxed);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  deferred.flushing.store(0, std::memory_order_relaxed);
 }
 
 uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t address) {
@@ -140,10 +201,31 @@ void EndObject(ObjectKind kind, const volatile void* address) {
 
 void NoteLostObject() { g_region->lost_objects.fetch_add(1, std::memory_order_relaxed); }
 
+void Call::TakeFromOuter() {
+  Pending& pending = slot_->pending;
+  const uint16_t taken = pending.actions.load(std::memory_order_relaxed);
+  const uint16_t own = record_.cut.actions;
+  if (taken == 0 || taken + own > kMaxActions) return;
+  std::memmove(record_.action + taken, record_.action, own * sizeof(Action));
+  std::memcpy(record_.action, pending.action, taken * sizeof(Action));
+  record_.cut.actions = static_cast<uint16_t>(own + taken);
+  pending.actions.store(0, std::memory_order_relaxed);
+  pending.taken += taken;
+}
+
+void Call::DropTaken() {
+  const uint32_t taken = slot_->pending.taken;
+  Cut& cut = record_.cut;
+  if (taken > cut.actions) return;
+  std::memmove(record_.action, record_.action + taken, (cut.actions - taken) * sizeof(Action));
+  cut.actions = static_cast<uint16_t>(cut.actions - taken);
+}
+
 void Call::SaveOuter() {
   const Pending& pending = slot_->pending;
   outer_.actions = pending.actions.load(std::memory_order_relaxed);
   outer_.object = pending.object;
+  outer_.taken = pending.taken;
   outer_.end_ns = pending.end_ns;
   outer_.site = pending.site;
   for (uint16_t i = 0; i < outer_.actions; ++i) outer_.action[i] = pending.action[i];
@@ -155,6 +237,7 @@ void Call::RestoreOuter() {
   std::atomic_thread_fence(std::memory_order_release);
   pending.op = saved_;
   pending.object = outer_.object;
+  pending.taken = outer_.taken;
   pending.end_ns = outer_.end_ns;
   pending.site = outer_.site;
   for (uint16_t i = 0; i < outer_.actions; ++i) pending.action[i] = outer_.action[i];

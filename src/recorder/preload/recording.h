@@ -76,9 +76,11 @@ void FlushDeferred(Slot* slot);
 
 // `record` is whole and its size a multiple of 8, at most kMaxRecord.
 constexpr uint32_t kMaxRecord = 64 * 1024;
-inline void Append(Slot* slot, const void* record, uint32_t size) {
+enum class Held { kNo, kYes };  // by the caller: it goes before all that was deferred meanwhile
+inline void Append(Slot* slot, const void* record, uint32_t size, Held held = Held::kNo) {
   while (true) {
-    if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0)) {
+    if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0 ||
+                    (held == Held::kNo && slot->holding.load(std::memory_order_relaxed) != 0))) {
       AppendDeferred(slot, record, size);
       return;
     }
@@ -93,13 +95,18 @@ inline void Append(Slot* slot, const void* record, uint32_t size) {
     if (WF_LIKELY(fits)) {
       std::memcpy(slot->ring + (head & (kRingSize - 1)), record, size);
       slot->head.store(head + size, std::memory_order_release);
+      if (held == Held::kYes) slot->holding.store(0, std::memory_order_relaxed);
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     slot->writing.store(0, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0)) FlushDeferred(slot);
-    if (WF_LIKELY(fits)) return;
+    if (WF_LIKELY(fits)) {
+      if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0))
+        FlushDeferred(slot);
+      return;
+    }
     if (!WaitForRoom(slot, size)) {
+      if (held == Held::kYes) slot->holding.store(0, std::memory_order_relaxed);
       slot->lost.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -138,9 +145,18 @@ void LearnModules(Slot* slot, uint64_t site);
 
 // --- One call
 
+// Before its first number is drawn there is room for all that a call writes, so that nothing is waited for in between.
+constexpr uint64_t kCallRoom = 1024;
+inline bool NearEnd(const Slot* slot) {
+  return slot->head.load(std::memory_order_relaxed) + kCallRoom > slot->room_end;
+}
+
 class Call {
  public:
   Call(Slot* slot, Op op, uint64_t site) : slot_(slot) {
+    if (WF_UNLIKELY(site < slot_->module_begin || site >= slot_->module_end))
+      LearnModules(slot_, site);
+    if (WF_UNLIKELY(NearEnd(slot))) WaitForRoom(slot, kCallRoom);
     if (WF_UNLIKELY(g_hooks.sub_computation_end != nullptr)) {
       end_ns_ = Now();
       g_hooks.sub_computation_end(slot);
@@ -159,6 +175,8 @@ class Call {
   void Flag(CutFlags flag) { record_.cut.flags |= flag; }
 
   void Act(uint32_t object, Role role, uint64_t sequence) {
+    Hold();
+    if (WF_UNLIKELY(record_.cut.actions == kMaxActions)) return;
     Action& action = record_.action[record_.cut.actions++];
     action.object = object;
     action.role = role;
@@ -167,7 +185,9 @@ class Call {
     if (pending_) Publish(action);
   }
   void Act(const ObjectRef& object, Role role) {
-    if (WF_LIKELY(object.entry != nullptr)) Act(object.id, role, object.entry->Draw());
+    if (WF_UNLIKELY(object.entry == nullptr)) return;
+    Hold();
+    Act(object.id, role, object.entry->Draw());
   }
   void DropActions() { record_.cut.actions = 0; }
   uint16_t actions() const { return record_.cut.actions; }
@@ -184,6 +204,7 @@ class Call {
   void Block() {
     if (end_ns_ == 0) end_ns_ = Now();
     blocked_ns_ = end_ns_;
+    Hold();
     Pending& pending = slot_->pending;
     saved_ = pending.at_head.load(std::memory_order_relaxed) ==
                      slot_->head.load(std::memory_order_relaxed)
@@ -192,6 +213,7 @@ class Call {
     if (WF_UNLIKELY(saved_ != Op::kNone)) SaveOuter();
     WritePending();
     pending_ = true;
+    if (held_) Unhold();
   }
 
   // It returned. `waited`: the time since Block was waiting.
@@ -199,6 +221,7 @@ class Call {
   void Finish(Waited waited = Waited::kNo) { FinishAt(Now(), waited); }
   void FinishAt(uint64_t now, Waited waited) {
     Cut& cut = record_.cut;
+    if (WF_UNLIKELY(pending_ && slot_->pending.taken != 0)) DropTaken();
     uint64_t end = end_ns_ == 0 ? now : end_ns_;
     // Calls made within this one (by a signal handler, by the routine of pthread_once) have cut already.
     if (WF_UNLIKELY(end < slot_->last_start_ns)) end = slot_->last_start_ns;
@@ -207,24 +230,44 @@ class Call {
     cut.wait_ns = waited == Waited::kYes ? cut.start_ns - blocked_ns_ : 0;
     cut.head.size = static_cast<uint32_t>(sizeof(Cut) + cut.actions * sizeof(Action));
     slot_->last_start_ns = cut.start_ns;
-    const uint64_t site = cut.site.address;
-    if (WF_UNLIKELY(site < slot_->module_begin || site >= slot_->module_end))
-      LearnModules(slot_, site);
     // A call around this one that is still going on stays what the thread is in.
     Pending& pending = slot_->pending;
     const bool within = !pending_ && pending.at_head.load(std::memory_order_relaxed) ==
                                          slot_->head.load(std::memory_order_relaxed);
-    Append(slot_, &record_, cut.head.size);
+    Append(slot_, &record_, cut.head.size, held_ ? Held::kYes : Held::kNo);
+    held_ = false;
     if (WF_UNLIKELY(within))
       pending.at_head.store(slot_->head.load(std::memory_order_relaxed), std::memory_order_release);
     Return();
   }
-  // It cut nothing after all.
-  void Drop() { Return(); }
   uint64_t end_ns() const { return end_ns_; }
   Slot* slot() const { return slot_; }
 
  private:
+  // A number is about to be drawn: what signal handlers record from here on goes behind this call's record. If this call
+  // is one of theirs, in the middle of a call that released something before it blocked, those releases come first, in
+  // this call's record, because they ended the same sub-computation.
+  void Hold() {
+    if (held_ || slot_->holding.load(std::memory_order_relaxed) != 0) return;
+    held_ = true;
+    slot_->holding.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const Pending& pending = slot_->pending;
+    if (WF_UNLIKELY(!pending_ && pending.at_head.load(std::memory_order_relaxed) ==
+                                     slot_->head.load(std::memory_order_relaxed)))
+      TakeFromOuter();
+  }
+  void Unhold() {
+    held_ = false;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    slot_->holding.store(0, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (WF_UNLIKELY(slot_->deferred.size.load(std::memory_order_relaxed) != 0))
+      FlushDeferred(slot_);
+  }
+  void TakeFromOuter();
+  void DropTaken();
+
   void Return() {
     if (WF_UNLIKELY(saved_ != Op::kNone))
       RestoreOuter();
@@ -241,6 +284,7 @@ class Call {
     pending.object = record_.cut.object;
     pending.end_ns = end_ns_;
     pending.site = record_.cut.site.address;
+    pending.taken = 0;
     const uint16_t actions = record_.cut.actions;
     for (uint16_t i = 0; i < actions; ++i) pending.action[i] = record_.action[i];
     pending.actions.store(actions, std::memory_order_relaxed);
@@ -257,7 +301,7 @@ class Call {
 
   Slot* slot_;
   uint64_t end_ns_ = 0, blocked_ns_ = 0;
-  bool pending_ = false;
+  bool pending_ = false, held_ = false;
   Op saved_ = Op::kNone;
   struct {
     Cut cut;
@@ -266,7 +310,7 @@ class Call {
   // The call around this one.
   struct Outer {
     uint16_t actions;
-    uint32_t object;
+    uint32_t object, taken;
     uint64_t end_ns, site;
     Action action[kMaxActions];
   } outer_;

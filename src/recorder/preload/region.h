@@ -32,13 +32,15 @@ struct Pending {
   uint64_t end_ns;
   uint64_t site;
   Action action[kMaxActions];
+  uint32_t
+      taken;  // of its actions: written already, with a call that a signal handler made meanwhile
 };
 
 // Records of calls that a signal handler made while its thread was writing one.
 struct Deferred {
   std::atomic<uint32_t> size;
-  uint32_t unused;
-  uint8_t bytes[4096];
+  std::atomic<uint32_t> flushing;
+  uint8_t bytes[16384];
 };
 
 using ThreadRoutine = void* (*)(void*);
@@ -49,8 +51,11 @@ struct alignas(64) Slot {
   std::atomic<uint64_t> head;  // bytes ever written
   uint64_t room_end;           // head may grow to here before the tail must be looked at
   uint8_t* ring;
-  std::atomic<uint32_t> writing;  // set while the ring is written, for signal handlers
-  std::atomic<uint32_t> state;    // SlotState
+  // For signal handlers: set while the ring is written, and from drawing a sequence number until its record is written.
+  // What they record meanwhile is deferred, so that records stand in the order in which their numbers were drawn.
+  std::atomic<uint32_t> writing;
+  std::atomic<uint32_t> holding;
+  std::atomic<uint32_t> state;  // SlotState
   uint32_t thread;
   uint32_t parent;
   uint32_t object;  // of the thread
@@ -59,7 +64,6 @@ struct alignas(64) Slot {
   std::atomic<uint64_t> lost;
   uint64_t module_begin, module_end;  // of the last call site, to know new modules by
   std::atomic<uint32_t> registered;   // the thread runs: join finds it
-  uint32_t unused;
   // What the new thread is to run.
   union {
     ThreadRoutine routine;

@@ -91,7 +91,9 @@ Slot* TakeSlot(uint32_t thread, uint32_t parent) {
   slot->depth_data = 0;
   slot->room_end = slot->head.load(std::memory_order_relaxed);
   slot->writing.store(0, std::memory_order_relaxed);
+  slot->holding.store(0, std::memory_order_relaxed);
   slot->deferred.size.store(0, std::memory_order_relaxed);
+  slot->deferred.flushing.store(0, std::memory_order_relaxed);
   slot->registered.store(0, std::memory_order_relaxed);
   slot->pending.at_head.store(~uint64_t{0}, std::memory_order_relaxed);
   slot->state.store(kSlotUsed, std::memory_order_release);
