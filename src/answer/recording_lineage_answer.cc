@@ -67,15 +67,25 @@ std::vector<std::string> NamesOf(const recorder::Recording& r,
   return names;
 }
 
+std::optional<uint64_t> ParseHex(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  uint64_t address = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, address, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end || text.empty()) return std::nullopt;
+  return address;
+}
+
+// No name begins with a digit; what could be both is a name if there is one.
 Result<uint64_t> ParseAddress(OpenedRecording& opened, const std::string& text) {
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    uint64_t address = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + 2, end, address, 16);
-    if (parsed.ec == std::errc() && parsed.ptr == end && text.size() > 2) return address;
+  const auto hex = ParseHex(text);
+  if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+    if (hex) return *hex;
     return BadInput(text + ": is no address", "write it as 0x7ffd1000, or a variable's name");
   }
-  return opened.symbols().AddressOf(text);
+  Result<uint64_t> named = opened.symbols().AddressOf(text);
+  if (!named.ok() && hex) return *hex;
+  return named;
 }
 
 class LineageAnswer {
