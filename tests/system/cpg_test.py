@@ -285,6 +285,33 @@ def large_files_are_read_in_time():
           got["edges"]["data"] > 50000 and took < 60, got)
 
 
-run(figure_one_in_both_orders, the_graph_is_as_the_contract_says, schedule_depth_has_no_pages, an_unfinished_file, order, lineage,
+def recorded_figure_one():
+    """The same, of a program that really ran: both orders of the lock are forced."""
+    program = path_of("figure_one")
+    subprocess.run(["cc", "-g", "-O1", os.path.join(SOURCE, "tests/system/cpg_figure_one.c"), "-o", program, "-lpthread"], check=True,
+                   timeout=60)
+    for first in (1, 2):
+        second = 3 - first
+        path = path_of(f"recorded{first}.cpg")
+        done = subprocess.run([WHEREFORE, "record", "-o", path, "--", program, str(first)], capture_output=True, timeout=60)
+        check(f"recorded: the program ran, thread {first} first", done.returncode == 0 and done.stdout == (b"1 2\n" if first == 1
+                                                                                                      else b"1 0\n"), done)
+        graph = answer(path, "graph")
+        lock = [o["id"] for o in graph["objects"] if o["kind"] == "mutex" and o["symbol"] == "lock"]
+        edges = [(e["from"], e["to"]) for e in graph["edges"] if e["kind"] == "sync" and e["object"] in lock]
+        check(f"recorded: the lock went from thread {first} to thread {second}", len(lock) == 1 and
+              edges == [(f"{first}.1", f"{second}.1")], (lock, graph["edges"]))
+        site = next(s for s in graph["sub_computations"] if s["id"] == "1.0")["sync"]["site"]
+        check("recorded: the call's place", site["function"] == "first" and site["file"].endswith("cpg_figure_one.c") and
+              site["line"] == 21 and site["module"] == program and site["offset"] > 0, site)
+        check("recorded: the order of the critical sections", answer(path, "order", "1.1", "2.1")["relation"] ==
+              ("before" if first == 1 else "after"))
+        subs = {(s["thread"], s["index"]): s["clock"] for s in graph["sub_computations"]}
+        wrong = [(a, b) for a in subs for b in subs if a != b and
+                 (subs[b][a[0]] > a[1]) != all(x <= y for x, y in zip(subs[a], subs[b]))]
+        check("recorded: one entry of a clock says what all do", not wrong, wrong)
+
+
+run(recorded_figure_one, figure_one_in_both_orders, the_graph_is_as_the_contract_says, schedule_depth_has_no_pages, an_unfinished_file, order, lineage,
     races, summary_and_pages, text_fits_a_terminal, drawings_of_large_graphs_ask_for_less, snapshots,
     large_files_are_read_in_time)
