@@ -107,11 +107,12 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
                opened.SubNameOf(race.b), access(race.b_writes), std::to_string(race.pairs),
                opened.symbols().VariableOn(race.page).value_or("")});
   }
-  std::string out = fmt::format(
-      "{} pages of pairs of threads touched unordered, one of them writing; page-level: they may "
-      "be apart in it\n\n",
-      found.races.size());
-  out = Wrapped(out) + "\n" + table.Print(100, 6);
+  std::string out =
+      Wrapped(fmt::format("{} {} of a page and two threads that nothing orders, one of them "
+                          "writing. Page-level: what they touch may lie apart in it.",
+                          found.races.size(), found.races.size() == 1 ? "race" : "races"));
+  if (!out.ends_with('\n')) out += '\n';
+  out += "\n" + table.Print(100, 6);
   if (found.races.size() > kMostLines)
     out += fmt::format("… and {} more: --format json has them\n", found.races.size() - kMostLines);
   return out;

@@ -20,13 +20,10 @@ Cut LargestConsistent(const Recording& recording, const recorder::Clocks& clocks
   bool changed = true;
   while (changed) {
     changed = false;
+    recorder::ClockTree::Known known;  // of this cut
     for (uint32_t t = 0; t < cut.size(); ++t) {
       const auto knows_too_much = [&](uint32_t count) {
-        const SubId last = recording.threads[t].subs.begin + count - 1;
-        for (uint32_t u = 0; u < cut.size(); ++u) {
-          if (u != t && clocks.At(last, u) > cut[u]) return true;
-        }
-        return false;
+        return !clocks.Within(recording.threads[t].subs.begin + count - 1, cut, known);
       };
       uint32_t low = 0, high = cut[t];
       if (high == 0 || !knows_too_much(high)) continue;
@@ -36,6 +33,7 @@ Cut LargestConsistent(const Recording& recording, const recorder::Clocks& clocks
       }
       cut[t] = low;
       changed = true;
+      known.clear();
     }
   }
   return cut;

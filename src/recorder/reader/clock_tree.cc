@@ -48,4 +48,24 @@ ClockTree::Root ClockTree::JoinBelow(Root a, Root b, uint32_t level) {
   return static_cast<Root>(nodes_.size() - 1);
 }
 
+bool ClockTree::WithinBelow(Root root, uint32_t level, uint32_t first,
+                            const std::vector<uint32_t>& limits, Known& known) const {
+  if (root == kZero) return true;
+  const Node& node = nodes_[root];
+  if (level == 0) {
+    for (uint32_t i = 0; i < kFan && first + i < limits.size(); ++i) {
+      if (node[i] > limits[first + i]) return false;
+    }
+    return true;
+  }
+  const uint64_t key = uint64_t{root} << 32 | first;
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  bool within = true;
+  for (uint32_t i = 0; i < kFan && within; ++i)
+    within = WithinBelow(node[i], level - 1, first + (i << (level * kBits)), limits, known);
+  known[key] = within;
+  return within;
+}
+
 }  // namespace wf::recorder

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace wf::recorder {
@@ -23,6 +24,13 @@ class ClockTree {
   Root With(Root root, uint32_t entry, uint32_t value);  // the entry becomes `value`
   Root Join(Root a, Root b);                             // the larger of each entry
 
+  // Whether no entry is above its limit; there is a limit for each. What was found of shared parts is kept in `known`,
+  // which holds for these limits.
+  using Known = std::unordered_map<uint64_t, bool>;
+  bool Within(Root root, const std::vector<uint32_t>& limits, Known& known) const {
+    return WithinBelow(root, levels_ - 1, 0, limits, known);
+  }
+
   size_t nodes() const { return nodes_.size(); }
 
  private:
@@ -31,6 +39,8 @@ class ClockTree {
 
   Root WithBelow(Root root, uint32_t level, uint32_t entry, uint32_t value);
   Root JoinBelow(Root a, Root b, uint32_t level);
+  bool WithinBelow(Root root, uint32_t level, uint32_t first, const std::vector<uint32_t>& limits,
+                   Known& known) const;
 
   std::vector<Node> nodes_;
   uint32_t levels_ = 1;

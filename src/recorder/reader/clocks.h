@@ -24,6 +24,10 @@ class Clocks {
   }
   bool Before(SubId a, SubId b) const { return a != b && At(b, own_[a].thread) > own_[a].index; }
   bool Concurrent(SubId a, SubId b) const { return a != b && !Before(a, b) && !Before(b, a); }
+  // Whether no entry is above its limit, that of its own thread aside.
+  bool Within(SubId sub, const std::vector<uint32_t>& limits, ClockTree::Known& known) const {
+    return tree_.Within(roots_[sub], limits, known);
+  }
   // Places in one order in which they can have happened: Before(a, b) implies Position(a) < Position(b).
   uint32_t Position(SubId sub) const { return positions_[sub]; }
   // Of what a cut with kIfItAdds opened: whether its acquires added to the clock. True of all others.
