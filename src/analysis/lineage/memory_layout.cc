@@ -64,6 +64,7 @@ class ThreadPlacer {
 
  private:
   bool Exchange(uint32_t a, uint32_t b) {
+    work_ += 16 + rows_of_[a].size() + rows_of_[b].size();
     changed_.clear();
     std::set_union(rows_of_[a].begin(), rows_of_[a].end(), rows_of_[b].begin(), rows_of_[b].end(),
                    std::back_inserter(changed_));
