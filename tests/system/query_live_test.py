@@ -312,12 +312,18 @@ def an_agent_beside():
         check("a server that cannot prove the token is not believed", "did not prove" in said, said)
         agent.kill()
         agent.communicate()
+        remote = cli("agent", "--server", "http://192.0.2.1:8642", "--store", folder())
+        equal("nor one elsewhere without token", (remote.code, remote.error["code"]), (3, "denied"))
 
-        # One that is told to stop says that it goes: the end of a query does not wait for it.
+
+def an_agent_that_stops():
+    """It says that it goes: the end of a query does not wait for it."""
+    with Server(None, "--no-agent") as server, Target() as target:
+        define(server)
         live = Live(server, BY_WHO, "--interval", "30s", "--total")
         wait_for(lambda: queries(server))
-        agent = subprocess.Popen([WHEREFORE, "agent", "--server", server.url, "--token-file", token],
-                                 stdin=subprocess.DEVNULL, stderr=log, env=environment())
+        agent = subprocess.Popen([WHEREFORE, "agent", "--server", server.url, "--token-file", write("token", server.token)],
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
         atexit.register(agent.kill)
         check("an agent is known", woven(server, target), lambda: queries(server))
         target.do("add 1 10")
@@ -326,8 +332,6 @@ def an_agent_beside():
         check("and is not waited for", wait_for(lambda: queries(server)[0]["processes"]["known"] == 0, 10),
               lambda: queries(server))
         equal("what it had was reported", [sum(r[1] for r in a["rows"]) for a in live.end()], [10])
-        remote = cli("agent", "--server", "http://192.0.2.1:8642", "--store", folder())
-        equal("nor one elsewhere without token", (remote.code, remote.error["code"]), (3, "denied"))
 
 
 LINKED = os.path.join(HERE, "linked-target")
@@ -461,7 +465,7 @@ def build_target():
                     os.path.join(SOURCE, "tests/system/query_weave_target.cc"), "-lpthread"], check=True)
 
 
-woven_parts = [counts_exactly, a_killed_client, standing, an_agent_beside]
+woven_parts = [counts_exactly, a_killed_client, standing, an_agent_beside, an_agent_that_stops]
 if may_weave():
     build_target()
 else:
