@@ -69,6 +69,7 @@ Status List(StoreAccess& server, const CommonFlags& common) {
     const auto number = [&](const char* key) { return cost.Get(key).Int().value_or(0); };
     std::string name = Printable(one.Get("name").String());
     if (!one.Get("standing").Bool()) name += name.empty() ? "(goes with its client)" : " (…)";
+    if (one.Get("plan").String() == "emit") name += name.empty() ? "emit plan" : ", emit plan";
     table.Row({std::string(one.Get("id").String()), name,
                FormatInstant(one.Get("since_ns").Int().value_or(0)).substr(0, 19) + "Z",
                FormatDuration(one.Get("interval_ms").Int().value_or(0) * kMilli),

@@ -27,6 +27,7 @@ export interface LiveQuery {
   dataset?: string
   sinceNs: bigint
   state: 'running' | 'ending'
+  plan?: 'rewritten' | 'emit'  // what requests that begin now run on
   columns: string[]
   tracepoints: string[]
   processes: { told: number; known: number }

@@ -42,6 +42,7 @@ export function StandingQueries({ queries, current, onRemove }: { queries: LiveQ
                     <td><div className="query-cell">
                       <a href={`/query?${new URLSearchParams({ q: q.query, id: q.id })}`} onClick={followInPage} aria-current={q.id === current ? 'true' : undefined} title={q.query}>{label}</a>
                       <span className="tag tag-quiet">{q.state === 'ending' ? 'ending' : q.standing ? 'standing' : count(q.listeners, 'listener')}</span>
+                      {q.plan === 'emit' && <span className="tag tag-quiet" title="Requests carried too much: their events are reported and joined by the server">emit plan</span>}
                       <span className="mono muted p-cut" title={q.query}>{q.query.replace(/\s+/g, ' ')}</span>
                     </div></td>
                     <td className="nowrap" title={instantTitle(q.sinceNs)}>{since(q.sinceNs)}</td>
