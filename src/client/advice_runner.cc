@@ -37,12 +37,7 @@ void QueryInterval::Merge(const QueryInterval& other) {
   packed_tuples_max = std::max(packed_tuples_max, other.packed_tuples_max);
   baggage_bytes_max = std::max(baggage_bytes_max, other.baggage_bytes_max);
   advice_ticks += other.advice_ticks;
-  if (events.size() + other.events.size() > kMaxEventBytes) {
-    lost += other.event_count;
-  } else {
-    events += other.events;
-    event_count += other.event_count;
-  }
+  events.Add(other.events);
 }
 
 namespace {
@@ -113,7 +108,7 @@ QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& 
     const auto oldest =
         std::find_if(shard.intervals.begin(), shard.intervals.end(),
                      [&](const QueryInterval& interval) { return interval.query == query; });
-    const uint64_t lost = oldest->results.tuples() + oldest->event_count + oldest->lost;
+    const uint64_t lost = oldest->results.tuples() + oldest->events.count() + oldest->lost;
     shard.intervals.erase(oldest);
     shard.intervals.emplace_back(query, start).lost = lost;
     return shard.intervals.back();
@@ -262,14 +257,7 @@ bool SampledHere(double share, const HitEvent& event) {
 
 // No memory, or no room: the event is missing on the server, and so is what happened after it; that is counted there.
 void AddEvent(QueryInterval& interval, const wf::advice::EmittedEvent& event) {
-  const size_t before = interval.events.size();
-  wf::advice::AppendEvent(event, interval.events);
-  if (interval.events.size() <= kMaxEventBytes) {
-    ++interval.event_count;
-    return;
-  }
-  interval.events.resize(before);
-  if (event.place != 0) ++interval.lost;
+  if (!interval.events.Add(event) && event.place != 0) ++interval.lost;
 }
 
 void EmitHit(QueryInterval& interval, const internal::Tracepoint& tracepoint,

@@ -224,6 +224,27 @@ TEST_F(EmitPlan, EventsAreEmittedBehindThoseThatHappenedBefore) {
   EXPECT_EQ(before.size(), 303u);
 }
 
+TEST_F(EmitPlan, ManyEventsComeInPieces) {
+  const Program program = Items(0x1234'5678'9abc'0004);
+  ASSERT_TRUE(Tell(program, "emit"));
+  constexpr int64_t kItems = 50'000;
+  {
+    Block block(*tracer_, "request");
+    for (int64_t n = 0; n < kItems; ++n) Item(n);
+    Sum();
+  }
+  tracer_.reset();
+  EXPECT_EQ(EventsOf(server_, program).size(), kItems + 1u);
+  const auto total = server_.TotalOf(program, 1'000);
+  EXPECT_TRUE(total.sound);
+  EXPECT_EQ(total.lost, 0u);
+  EXPECT_EQ(total.tuples, kItems + 1u);
+  for (const auto& report : server_.Reports()) {
+    for (const auto& [unused, result] : report.Get("results").children)
+      EXPECT_LT(result.Get("events").text.size(), 2 * client::EmittedPieces::kPiece);
+  }
+}
+
 TEST_F(EmitPlan, ARequestThatBeganBeforeTheChangeEndsOnItsPlan) {
   const Program program = Items(0x1234'5678'9abc'0002);
   ASSERT_TRUE(Tell(program, "rewritten", 256));

@@ -11,6 +11,7 @@
 #include "advice/program.h"
 #include "advice/results.h"
 #include "client/baggage_line.h"
+#include "client/emitted_pieces.h"
 
 namespace wherefore::client {
 
@@ -39,8 +40,7 @@ struct QueryInterval {
   uint64_t baggage_bytes_max = 0;
   uint64_t baggage_about_max = 0;  // … without its frame, of this thread
   int64_t advice_ticks = 0;
-  std::string events;  // of the emit plan: advice/emitted_events.h
-  uint64_t event_count = 0;
+  EmittedPieces events;  // of the emit plan
 
   int64_t end_ns() const { return start_ns + query->interval_ns; }
   void Merge(const QueryInterval& other);
@@ -60,7 +60,5 @@ struct WovenAdvice {
 
 // More groups than anybody reads, and some tens of megabytes at most; beyond that tuples are counted as lost.
 constexpr size_t kMaxGroups = 100'000;
-// Of the emit plan, of one query in one interval: some tens of thousands; beyond that events are counted as lost.
-constexpr size_t kMaxEventBytes = 1 << 20;
 
 }  // namespace wherefore::client

@@ -30,7 +30,8 @@ constexpr int64_t kIdle = 60'000 * kMillisecond;
 constexpr milliseconds kReportWithin{5'000};
 constexpr int64_t kAfterAFailure = 500 * kMillisecond;
 // What waits for a server that does not answer; of older intervals the server has no use any more.
-constexpr size_t kMostWaiting = 4 << 20;
+constexpr size_t kMostWaiting =
+    24 << 20;  // events of the emit plan take the most: EmittedPieces, in base64
 // Programs for queries that nobody reads are the server's affair; this bounds what it can make of our memory.
 constexpr size_t kMostQueries = 256;
 
@@ -288,8 +289,13 @@ void QueryAgent::Collect(int64_t until_ns,
     for (auto& [query, count] : marks_) {
       if (query == interval.query->program.query) overflowed = std::exchange(count, 0);
     }
-    to_report_.push_back(IntervalJson(interval, ++results_, overflowed, ns_per_tick));
-    to_report_bytes_ += to_report_.back().size();
+    const auto report = [this](std::string json) {
+      to_report_bytes_ += json.size();
+      to_report_.push_back(std::move(json));
+    };
+    report(IntervalJson(interval, ++results_, overflowed, ns_per_tick));
+    for (const std::string& events : interval.events.pieces())
+      report(EventsJson(interval, ++results_, events));
   }
   // Of queries that are not ours, or that have ended, nobody will tell.
   marks_.erase(std::remove_if(marks_.begin(), marks_.end(),

@@ -11,6 +11,15 @@ void AppendMember(const char* name, uint64_t value, std::string& out) {
   out.append(",\"").append(name).append("\":").append(std::to_string(value));
 }
 
+std::string HeadOf(const QueryInterval& interval, uint64_t number,
+                   const wf::advice::Results& results) {
+  std::string json = "{\"query\":\"" + QueryIdText(interval.query->program.query) + "\"";
+  AppendMember("seq", number, json);
+  json.append(",\"start_ns\":").append(std::to_string(interval.start_ns));
+  json.append(",\"end_ns\":").append(std::to_string(interval.end_ns()));
+  return json.append(",\"partial\":\"").append(ToBase64(results.Encode())).append("\"");
+}
+
 }  // namespace
 
 void AppendJsonText(std::string_view text, std::string& out) {
@@ -102,14 +111,8 @@ std::string TracepointsJson(const std::vector<TracepointKind>& tracepoints) {
 
 std::string IntervalJson(const QueryInterval& interval, uint64_t number, uint64_t overflowed,
                          double ns_per_tick) {
-  std::string json = "{\"query\":\"" + QueryIdText(interval.query->program.query) + "\"";
-  AppendMember("seq", number, json);
-  json.append(",\"start_ns\":").append(std::to_string(interval.start_ns));
-  json.append(",\"end_ns\":").append(std::to_string(interval.end_ns()));
-  json.append(",\"partial\":\"").append(ToBase64(interval.results.Encode())).append("\"");
-  if (!interval.events.empty())
-    json.append(",\"events\":\"").append(ToBase64(interval.events)).append("\"");
-  AppendMember("tuples", interval.results.tuples() + interval.event_count, json);
+  std::string json = HeadOf(interval, number, interval.results);
+  AppendMember("tuples", interval.results.tuples() + interval.events.count(), json);
   AppendMember("lost", interval.lost + interval.results.lost(), json);
   AppendMember("overflowed", interval.overflowed + overflowed, json);
   AppendMember("packed_tuples_max", interval.packed_tuples_max, json);
@@ -119,6 +122,12 @@ std::string IntervalJson(const QueryInterval& interval, uint64_t number, uint64_
                json);
   AppendMember("hits", interval.hits, json);
   return json.append("}");
+}
+
+std::string EventsJson(const QueryInterval& interval, uint64_t number, std::string_view events) {
+  const wf::advice::Results none(interval.query->program);
+  std::string json = HeadOf(interval, number, none);
+  return json.append(",\"events\":\"").append(ToBase64(events)).append("\"}");
 }
 
 }  // namespace wherefore::client

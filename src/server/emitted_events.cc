@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "lang/query/execution.h"
@@ -16,7 +17,7 @@ constexpr Nanos kLookForQuiet = 5 * kSecond;
 constexpr size_t kFewBefore = 16;
 
 constexpr size_t kNodeBytes = 208;  // with its place in the maps
-// A process reports at most 1 MB at a time; decoded it is larger.
+// A process reports some hundred kilobytes at a time; decoded it is larger.
 constexpr size_t kMostAtOnce = 4 << 20;
 
 size_t BytesOf(const advice::Value& value) {
@@ -309,14 +310,23 @@ void EmittedEvents::ForgetQuiet(Nanos now, Pending& pending) {
   const bool full = bytes() > limits_.bytes / 4 * 3 || memory_->used > EmittedMemory::kMost / 4 * 3;
   if (!full && now - looked_for_quiet_ < kLookForQuiet) return;
   looked_for_quiet_ = now;
-  std::vector<std::pair<Nanos, uint64_t>> by_silence;
-  for (const auto& [number, request] : requests_) by_silence.emplace_back(request.heard, number);
-  std::sort(by_silence.begin(), by_silence.end());
+  // Those in which nothing waits first: they have probably ended, and nothing is lost with them.
+  struct Silent {
+    bool open;
+    Nanos heard;
+    uint64_t number;
+  };
+  std::vector<Silent> by_silence;
+  for (const auto& [number, request] : requests_)
+    by_silence.push_back({open_.count(number) != 0, request.heard, number});
+  std::sort(by_silence.begin(), by_silence.end(), [](const Silent& a, const Silent& b) {
+    return std::tie(a.open, a.heard, a.number) < std::tie(b.open, b.heard, b.number);
+  });
   const size_t leave = full ? std::min(bytes() / 2, limits_.bytes / 2) : SIZE_MAX;
-  for (const auto& [heard, number] : by_silence) {
-    const bool quiet = now - heard > std::max(limits_.quiet, 5 * interval_);
-    if (!quiet && bytes() <= leave) return;
-    Forget(number, quiet ? &Losses::past : &Losses::room, pending);
+  for (const Silent& one : by_silence) {
+    const bool quiet = now - one.heard > std::max(limits_.quiet, 5 * interval_);
+    if (!quiet && bytes() <= leave) continue;
+    Forget(one.number, quiet ? &Losses::past : &Losses::room, pending);
   }
 }
 
