@@ -129,8 +129,9 @@ class Lanes {
     // Two kinds between the same ends lie beside each other; along a lane the way leads over the boxes between.
     const double aside = edge.kind == GraphEdgeKind::kData ? 6 : -4;
     y1 += aside, y2 += aside;
-    const double bend = y1 == y2 ? -kLaneHeight * 0.55 : 0;
-    const double half = std::max(18.0, (x2 - x1) / 2);
+    const bool along = y1 == y2, next = x2 - x1 < kColumn;
+    const double bend = along && !next ? -kLaneHeight * 0.55 : 0;
+    const double half = along && next ? (x2 - x1) / 2 : std::max(18.0, (x2 - x1) / 2);
     return fmt::format(
         "<g><title>{0} to {1}: {2}, {3}</title><path class=\"{2}\" d=\"M{4:.1f} {5:.1f}C{6:.1f} "
         "{7:.1f} {8:.1f} {9:.1f} {10:.1f} {11:.1f}\"/><path class=\"{2}-tip\" d=\"M{12:.1f} "
