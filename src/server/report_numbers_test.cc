@@ -20,7 +20,9 @@ TEST(ReportNumbers, SendersThatComeAndGoTakeNoMemory) {
   EXPECT_TRUE(numbers.Take("stays", 1));
   for (size_t i = 0; i < 3 * ReportNumbers::kMost; ++i) {
     numbers.Take("r" + std::to_string(i), 1);
-    if (i % 1'000 == 0) EXPECT_FALSE(numbers.Take("stays", 1));
+    if (i % 1'000 == 0) {
+      EXPECT_FALSE(numbers.Take("stays", 1));
+    }
   }
   EXPECT_EQ(numbers.runs(), ReportNumbers::kMost);
   EXPECT_FALSE(numbers.Take("stays", 1));

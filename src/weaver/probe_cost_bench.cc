@@ -38,7 +38,7 @@ namespace {
 using wf::BpfAssembler;
 
 uint64_t OffsetOf(const std::string& name) {
-  auto image = wf::weaver::ElfImage::Open("/proc/self/exe");
+  auto image = wf::ElfImage::Open("/proc/self/exe");
   if (!image.ok()) return 0;
   for (const auto& symbol : (*image)->symbols()) {
     if (symbol.name == name) return (*image)->OffsetOf(symbol.address).value_or(0);
