@@ -1,7 +1,6 @@
 // Barriers. Which round a thread took part in cannot be learned from libc's barrier when more threads use it than it
 // holds: whoever comes first is decided inside. So barriers of one process are ours, in the memory that the program set
-// aside for libc's: the arrival itself numbers the round. Those shared between processes stay libc's; there the round
-// is counted beside.
+// aside for libc's: the arrival itself numbers the round. Those shared between processes stay libc's.
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -24,11 +23,12 @@ struct Barrier {
 };
 static_assert(sizeof(Barrier) <= sizeof(pthread_barrier_t));
 
-// Of a barrier of libc's: its third word, beside which nothing is known of it.
-uint32_t CountOf(const pthread_barrier_t* barrier) {
+// Of a barrier of libc's: how many had come when its last round was over, and how many it holds. Whoever comes next, of
+// whichever process, takes part in the round after it, unless more threads use it than it holds.
+uint64_t RoundOf(const pthread_barrier_t* barrier) {
   uint32_t words[3];
   std::memcpy(words, barrier, sizeof(words));
-  return words[2] == 0 ? 1 : words[2];
+  return words[1] / (words[2] == 0 ? 1 : words[2]);
 }
 
 Barrier* Ours(pthread_barrier_t* barrier) {
@@ -97,10 +97,7 @@ WF_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) {
     call.Block();
     Pass(own, passage);
   } else {
-    const uint64_t place = object.entry == nullptr
-                               ? 0
-                               : object.entry->arrivals.fetch_add(1, std::memory_order_acq_rel);
-    round = place / CountOf(barrier);
+    round = RoundOf(barrier);
     Act(call, object, round);
     call.Block();
     last = real.pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD;

@@ -17,7 +17,6 @@ struct alignas(64) ObjectEntry {
   std::atomic<uint64_t> sequence;        // last one drawn
   std::atomic<uint32_t> id;              // 0: destroyed, or not used yet
   std::atomic<uint32_t> held_by_writer;  // rwlock: written while held for writing
-  std::atomic<uint64_t> arrivals;        // barrier of several processes
   std::atomic<uint64_t> thread;  // kThread: 1 + number of the last thread with this pthread_t
 
   uint64_t Draw() { return sequence.fetch_add(1, std::memory_order_acq_rel) + 1; }

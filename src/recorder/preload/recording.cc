@@ -190,7 +190,6 @@ void EndObject(ObjectKind kind, const volatile void* address) {
   if (entry == nullptr) return;
   const uint32_t id = entry->id.exchange(0, std::memory_order_acq_rel);
   entry->held_by_writer.store(0, std::memory_order_relaxed);
-  entry->arrivals.store(0, std::memory_order_relaxed);
   if (id == 0) return;
   ObjectEnd record = {};
   record.head = {RecordKind::kObjectEnd, static_cast<uint16_t>(kind), sizeof(record)};

@@ -18,6 +18,7 @@
 #include "recorder/preload/module_scan.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
+#include "recorder/preload/scribe_memory.h"
 
 namespace wf::recorder {
 namespace {
@@ -239,6 +240,8 @@ void LeaveProgram(int keep[3]) {
 [[noreturn]] void ScribeMain(Region* region, int file, SharedHead* head, int process, int maps) {
   int keep[3] = {file, process, maps};
   LeaveProgram(keep);
+  const void* const needed[] = {region, head};
+  DropProgramMemory(needed, sizeof(needed) / sizeof(needed[0]));
   region->scribe.store(static_cast<uint32_t>(RawCall(SYS_getpid)));
   g_file.Open(keep[0]);
   g_modules.Open(keep[2]);

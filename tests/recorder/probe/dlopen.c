@@ -1,16 +1,13 @@
 // Code loaded later, whose constructor starts a thread and waits for it while the loader's lock is held.
 #include <dlfcn.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 
 int main(int argc, char** argv) {
   (void)argc;
-  char path[4096];
-  strncpy(path, argv[0], sizeof(path) - 1);
-  char* folder = dirname(path);
+  const char* slash = strrchr(argv[0], '/');
   char library[4200];
-  snprintf(library, sizeof(library), "%s/libprobe_plugin.so", folder);
+  snprintf(library, sizeof(library), "%.*s/libprobe_plugin.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
   for (int round = 0; round < 3; ++round) {
     void* handle = dlopen(library, RTLD_NOW);
     if (handle == NULL) {
