@@ -43,7 +43,7 @@ int RunC11Thread(void* argument) {
 class Creation {
  public:
   Creation(Slot* creator, Op op, uint64_t site, void* argument)
-      : creator_(creator), call_(creator, op, site) {
+      : call_(creator, op, site) {
     call_.Entered();
     thread_ = DrawThreadNumber();
     created_ = TakeSlot(thread_, creator->thread);
@@ -85,7 +85,6 @@ class Creation {
   }
 
  private:
-  Slot* creator_;
   Call call_;
   uint32_t thread_ = 0, object_ = 0;
   Slot* created_ = nullptr;
