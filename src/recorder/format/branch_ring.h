@@ -1,0 +1,146 @@
+// The memory by which a thread's stream of branches reaches the scribe: a ring that the thread fills and the scribe
+// empties, both without a lock. It is shared, so what a killed program leaves in it is still written. The writer may be
+// the recorded thread itself or the emulator it runs in. Plain C++17: see branches.h.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/format/branches.h"
+
+namespace wf::recorder {
+
+// At 300 MB/s, the most a thread writes, the scribe must look every 3 ms: the writer wakes it at each quarter.
+constexpr uint64_t kBranchRingSize = uint64_t{1} << 20;
+
+struct BranchRing {
+  alignas(64) std::atomic<uint64_t> head;  // bytes ever written, whole operations only
+  std::atomic<uint64_t> lost;              // operations that found no room
+  alignas(64) std::atomic<uint64_t> tail;  // the scribe's: bytes ever read
+};
+
+// How to wake the scribe, and to learn that there is none any more.
+struct ScribeBell {
+  std::atomic<uint32_t>* kick;    // futex it sleeps on
+  std::atomic<uint32_t>* sleeps;  // it does
+  std::atomic<uint32_t>* gone;
+};
+
+// As libc's syscall(), which recorded programs may find replaced, but errno stays as it is.
+inline long SystemCall(long number, const volatile void* a, long b, long c) {
+  long result = number;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+}
+
+// The writer's side; used by one thread at a time.
+class BranchRingWriter {
+ public:
+  static constexpr size_t kLongestOperation = 8 * kMaxVarint;
+
+  void Attach(BranchRing* ring, uint8_t* bytes, const ScribeBell& bell) {
+    ring_ = ring;
+    bytes_ = bytes;
+    bell_ = bell;
+    head_ = ring->head.load(std::memory_order_relaxed);
+    room_end_ = 0;
+  }
+  bool attached() const { return ring_ != nullptr; }
+
+  // `encode(out)` writes one operation, at most kLongestOperation bytes, and returns where it ends. False: no room, and
+  // it was not called.
+  template <typename Encode>
+  bool Put(Encode encode) {
+    if (__builtin_expect(head_ + kLongestOperation > room_end_, 0) && !MakeRoom()) return false;
+    const uint64_t at = head_ & (kBranchRingSize - 1);
+    if (__builtin_expect(at + kLongestOperation <= kBranchRingSize, 1)) {
+      uint8_t* const begin = bytes_ + at;
+      head_ += static_cast<uint64_t>(encode(begin) - begin);
+    } else {
+      uint8_t operation[kLongestOperation];
+      const auto size = static_cast<uint64_t>(encode(operation) - operation);
+      for (uint64_t i = 0; i < size; ++i) bytes_[(head_ + i) & (kBranchRingSize - 1)] = operation[i];
+      head_ += size;
+    }
+    ring_->head.store(head_, std::memory_order_release);
+    return true;
+  }
+  // The same for bytes of any number. False: some or all of them found no room.
+  bool PutBytes(const uint8_t* bytes, size_t size) {
+    while (size != 0) {
+      const size_t step = size < kLongestOperation ? size : kLongestOperation;
+      const bool done = Put([&](uint8_t* out) {
+        std::memcpy(out, bytes, step);
+        return out + step;
+      });
+      if (!done) return false;
+      bytes += step;
+      size -= step;
+    }
+    return true;
+  }
+  void CountLost() { ring_->lost.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kMaxWaits = 20'000;  // of 100 µs: two seconds without any room, and the scribe is stuck
+
+  // Room is handed out a quarter of the ring at a time, so that this is called, and the scribe woken, at each.
+  bool MakeRoom() {
+    if (ring_ == nullptr) return false;
+    Ring();
+    for (int waits = 0;; ++waits) {
+      const uint64_t end = ring_->tail.load(std::memory_order_acquire) + kBranchRingSize;
+      if (head_ + kLongestOperation <= end) {
+        stuck_ = false;
+        const uint64_t quarter = head_ + kBranchRingSize / 4;
+        room_end_ = quarter < end ? quarter : end;
+        return true;
+      }
+      if (stuck_ || waits == kMaxWaits || bell_.gone->load(std::memory_order_relaxed) != 0) {
+        stuck_ = true;
+        return false;
+      }
+      Ring();
+      const timespec pause = {0, 100'000};
+      SystemCall(SYS_nanosleep, &pause, 0, 0);
+    }
+  }
+  void Ring() {
+    bell_.kick->fetch_add(1, std::memory_order_seq_cst);
+    if (bell_.sleeps->load(std::memory_order_seq_cst) != 0)
+      SystemCall(SYS_futex, bell_.kick, FUTEX_WAKE, 1);
+  }
+
+  BranchRing* ring_ = nullptr;
+  uint8_t* bytes_ = nullptr;
+  ScribeBell bell_{};
+  uint64_t head_ = 0;
+  uint64_t room_end_ = 0;
+  bool stuck_ = false;
+};
+
+// The scribe's side: copies what is there, up to `capacity`, and makes room. How many bytes; `position` becomes their
+// place in the stream.
+inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out, size_t capacity,
+                           uint64_t& position) {
+  const uint64_t tail = ring.tail.load(std::memory_order_relaxed);
+  const uint64_t head = ring.head.load(std::memory_order_acquire);
+  position = tail;
+  uint64_t size = head - tail;
+  if (size > kBranchRingSize) return 0;  // not written by a BranchRingWriter
+  if (size > capacity) size = capacity;
+  const uint64_t at = tail & (kBranchRingSize - 1);
+  const uint64_t first = size < kBranchRingSize - at ? size : kBranchRingSize - at;
+  std::memcpy(out, bytes + at, first);
+  std::memcpy(out + first, bytes, size - first);
+  ring.tail.store(tail + size, std::memory_order_release);
+  return size;
+}
+
+}  // namespace wf::recorder

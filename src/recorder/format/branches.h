@@ -1,0 +1,111 @@
+// The payload of ChunkKind::kBranches: the branches of one thread. Like records.h plain C++17 without libraries, because
+// it is written inside the recorded program, or inside the emulator that runs it. docs/CPG_FORMAT.md says the same in
+// prose.
+//
+// What a thread's source writes is one stream of bytes; a payload is a BranchesHead and the next piece of that stream,
+// cut between two operations. A reader begins at the stream's beginning, or where the stream says that nothing before
+// matters (kReset), so a piece that is missing costs what lies between.
+//
+//   kQemu      operations, each a varint and its operands (BranchOp)
+//   kCoverage  blocks entered, as varints (CoverageOp); the branches between them are found in the code
+//   kPt        operations that hold the bytes which the processor wrote (PtOp); src/recorder/control decodes them
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wf::recorder {
+
+enum class BranchSource : uint16_t { kQemu = 1, kCoverage = 2, kPt = 3 };
+
+struct BranchesHead {
+  BranchSource source;
+  uint16_t unused[3];
+  uint64_t position;  // of these bytes in the thread's stream
+};
+
+// Operands are varints (seven bits a byte, the lowest first); signed ones are zigzag coded. "Relative" is relative to
+// the address of the site defined last (kSite, kOpen) or of the site itself (kIndirect). How long an operation is can
+// be told without knowing any site, so that a reader who missed some can look for the next kReset.
+enum BranchOp : uint64_t {
+  kSite = 0,   // kind (SiteKind), address relative; if conditional: target relative to the address, length of the
+               // instruction. Sites are numbered from 0 in the order of these.
+  kOpen = 1,   // index; address where it begins, relative: the next sub-computation
+  kGap = 2,    // count: so many things are missing here, a branch whose outcome is unknown being one
+  kReset = 3,  // index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew
+  kIndirect = 4,  // zigzag(number of the site - number of the site before), address it led to relative to the site
+  kFirstBranch = 5,  // + (zigzag(number of the site - number of the site before) << 1 | taken): a conditional one
+};
+
+enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCall = 2 };
+
+// Coverage: which block was entered, and at which height of the stack. The height tells a call or a return from a
+// jump: a block of a deeper frame has a lower one. Both are differences to the block before, from 0 after kCoverageOpen
+// and kCoverageGap.
+enum CoverageOp : uint64_t {
+  kCoverageOpen = 0,   // index: the next sub-computation
+  kCoverageGap = 1,    // count: so many blocks are missing here; then the index of the running one plus 1, or 0
+  kFirstBlock = 2,     // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes
+};
+
+// Intel PT: operations, too. The processor's bytes of one sub-computation are whole: tracing is switched off where it
+// ends and on where the next begins, so its first packets let a decoder begin there.
+enum PtOp : uint64_t {
+  kPtFacts = 0,  // PtFacts as they are: first, and after a gap
+  kPtOpen = 1,   // index: the next sub-computation
+  kPtGap = 2,    // count, reason (PtGapReason): the processor's bytes are missing here
+  kPtBytes = 3,  // size, bytes
+};
+enum class PtGapReason : uint64_t {
+  kTruncated = 0,    // the buffer was full (full trace)
+  kOverwritten = 1,  // older bytes gave way to newer ones (overwrite mode)
+  kNoRoom = 2,       // the scribe was too slow
+};
+
+// What the decoder must know of the processor, to work around its errata, and where the recorder's own code stands.
+struct PtFacts {
+  uint16_t family;
+  uint8_t model;
+  uint8_t stepping;
+  uint8_t mtc_frequency;
+  uint8_t nominal_frequency;
+  uint16_t unused;
+  uint32_t cpuid_15_eax;
+  uint32_t cpuid_15_ebx;
+  uint64_t own_begin;
+  uint64_t own_end;
+};
+
+static_assert(sizeof(BranchesHead) == 16 && sizeof(PtFacts) == 32);
+
+// How the library inside an emulated program and the plugin of its emulator agree on what runs: system calls with a
+// number that Linux does not have, and that the plugin sees. Arguments: MarkerOp, then those named.
+constexpr long kMarkerCall = 0x77666330;
+enum MarkerOp : long {
+  kMarkProcess = 1,  // begin, end of the library's own code (not recorded), where to store kMarkerAnswer: before all
+                     // else, and in a forked child again
+  kMarkThread = 2,  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet
+  kMarkOpen = 3,    // index: its sub-computation `index` begins, or goes on if it ran before
+  kMarkClose = 4,   // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
+  kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
+  kMarkEnd = 6,      // the thread runs nothing any more that is recorded
+};
+constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is there
+
+inline uint64_t ZigZag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+inline int64_t UnZigZag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+constexpr size_t kMaxVarint = 10;
+inline uint8_t* PutVarint(uint8_t* out, uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = static_cast<uint8_t>(value) | 0x80;
+    value >>= 7;
+  }
+  *out++ = static_cast<uint8_t>(value);
+  return out;
+}
+
+}  // namespace wf::recorder
