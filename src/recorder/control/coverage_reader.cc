@@ -8,13 +8,16 @@ void CoverageReader::Miss() {
   frames_.clear();
 }
 
-void CoverageReader::Read(std::string_view operations) {
+size_t CoverageReader::Read(std::string_view operations) {
   VarintCursor in(operations);
   while (!in.done()) {
+    const size_t begin = in.position();
     if (ReadOperation(in)) continue;
+    if (in.ran_out()) return begin;
     Miss();
-    return;
+    break;
   }
+  return operations.size();
 }
 
 bool CoverageReader::ReadOperation(VarintCursor& in) {
@@ -42,8 +45,10 @@ bool CoverageReader::ReadGap(VarintCursor& in) {
 }
 
 bool CoverageReader::ReadBlock(VarintCursor& in, uint64_t code) {
+  uint64_t height = last_height_;
+  if ((code & 1) != 0 && !in.ReadFrom(last_height_, height)) return false;
   last_block_ += static_cast<uint64_t>(UnZigZag(code >> 1));
-  if ((code & 1) != 0 && !in.ReadFrom(last_height_, last_height_)) return false;
+  last_height_ = height;
   if (!lost_) Enter(last_block_, static_cast<int64_t>(last_height_));
   return true;
 }

@@ -23,8 +23,9 @@ class CoverageReader {
   CoverageReader(uint64_t index, uint64_t opened_at, CodeAt code, ThunkSink sink)
       : index_(index), opened_at_(opened_at), paths_(std::move(code)), sink_(std::move(sink)) {}
 
-  // What is malformed is a gap, like what is missing; then nothing is read until the stream begins anew.
-  void Read(std::string_view operations);
+  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
+  // gap, like what is missing; then nothing is read until the stream begins anew.
+  size_t Read(std::string_view operations);
   // The piece that should come next is missing.
   void Miss();
 

@@ -14,13 +14,16 @@ void OperationReader::Miss() {
   lost_ = true;
 }
 
-void OperationReader::Read(std::string_view operations) {
+size_t OperationReader::Read(std::string_view operations) {
   VarintCursor in(operations);
   while (!in.done()) {
+    const size_t begin = in.position();
     if (ReadOperation(in)) continue;
+    if (in.ran_out()) return begin;
     Miss();
-    return;
+    break;
   }
+  return operations.size();
 }
 
 bool OperationReader::ReadOperation(VarintCursor& in) {
@@ -52,13 +55,13 @@ bool OperationReader::ReadSite(VarintCursor& in) {
   if (!in.Read(kind) || kind > static_cast<uint64_t>(SiteKind::kIndirectCall)) return false;
   site.kind = static_cast<SiteKind>(kind);
   if (!in.ReadFrom(last_address_, site.address)) return false;
-  last_address_ = site.address;
   if (site.kind == SiteKind::kConditional) {
     uint64_t length = 0;
     if (!in.ReadFrom(site.address, site.target) || !in.Read(length)) return false;
     site.following = site.address + length;
   }
   if (sites_.size() == kMaxSites) return false;
+  last_address_ = site.address;
   sites_.push_back(site);
   return true;
 }

@@ -17,8 +17,9 @@ class OperationReader {
  public:
   OperationReader(uint64_t index, ThunkSink sink) : index_(index), sink_(std::move(sink)) {}
 
-  // What is malformed is a gap, like what is missing; then nothing is read until the stream begins anew.
-  void Read(std::string_view operations);
+  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
+  // gap, like what is missing; then nothing is read until the stream begins anew.
+  size_t Read(std::string_view operations);
   // The piece that should come next is missing.
   void Miss();
 

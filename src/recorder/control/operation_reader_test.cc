@@ -45,7 +45,7 @@ std::vector<Block> MakeBlocks(size_t count, std::mt19937_64& random) {
 }
 
 // A run over the blocks: what is to be read of each sub-computation, written to the log on the way.
-std::map<uint64_t, std::vector<Thunk>> Run(const std::vector<Block>& blocks, size_t steps,
+std::map<uint64_t, std::vector<Thunk>> RunOver(const std::vector<Block>& blocks, size_t steps,
                                            std::mt19937_64& random, BranchLog& log, TestRing& ring) {
   std::map<uint64_t, std::vector<Thunk>> truth;
   uint64_t index = 0;
@@ -79,7 +79,7 @@ std::map<uint64_t, std::vector<Thunk>> Run(const std::vector<Block>& blocks, siz
       log.Close();
       log.Open(index);
     }
-    if (random() % 1000 == 0) ring.Drain(BranchSource::kQemu, 1 + random() % 5000);
+    if (random() % 1000 == 0) ring.Drain(BranchSource::kQemu);
   }
   log.Close();
   return truth;
@@ -92,8 +92,8 @@ TEST(OperationReader, ReadsWhatWasWritten) {
     TestRing ring;
     BranchLog log;
     log.Begin(&ring.ring, ring.bytes.data(), ring.bell);
-    const auto truth = Run(blocks, 1 + random() % 3000, random, log, ring);
-    ring.Drain(BranchSource::kQemu, 1 + random() % 100'000);
+    const auto truth = RunOver(blocks, 1 + random() % 3000, random, log, ring);
+    ring.Drain(BranchSource::kQemu);
     RC_ASSERT(ring.ring.lost.load() == 0U);
     for (const auto& [index, thunks] : truth) {
       const Answer answer = Ask(ring.taken, index);
@@ -110,7 +110,7 @@ TEST(OperationReader, ReadsLongStreams) {
   TestRing ring;
   BranchLog log;
   log.Begin(&ring.ring, ring.bytes.data(), ring.bell);
-  const auto truth = Run(blocks, 8'000'000, random, log, ring);
+  const auto truth = RunOver(blocks, 2'000'000, random, log, ring);
   ring.Drain(BranchSource::kQemu);
   ASSERT_GT(truth.size(), 1000U);
   const uint64_t last = truth.rbegin()->first;
@@ -127,13 +127,13 @@ TEST(OperationReader, AMissingPieceIsAGapUntilTheStreamBeginsAnew) {
   TestRing ring;
   BranchLog log;
   log.Begin(&ring.ring, ring.bytes.data(), ring.bell);
-  const auto truth = Run(blocks, 8'000'000, random, log, ring);
+  const auto truth = RunOver(blocks, 2'000'000, random, log, ring);
   ring.Drain(BranchSource::kQemu);
   auto payloads = ring.taken;
-  payloads.erase(payloads.begin() + 3);
+  payloads.erase(payloads.begin() + 200, payloads.begin() + 203);
   const uint64_t last = truth.rbegin()->first;
   const Answer answer = Ask(payloads, last);
-  EXPECT_EQ(answer.gaps, 1U);  // whose bytes are missing is not known, so it may be of this one
+  EXPECT_GE(answer.gaps, 1U);  // whose bytes are missing is not known, so it may be of this one
   EXPECT_EQ(answer.thunks, truth.at(last));
 }
 

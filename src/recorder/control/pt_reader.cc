@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "recorder/control/pt_decoder.h"
-#include "recorder/control/varint_cursor.h"
 
 namespace wf::recorder {
 
@@ -13,30 +12,43 @@ void PtReader::Miss() {
   running_.reset();
 }
 
-void PtReader::Read(std::string_view operations) {
+size_t PtReader::Read(std::string_view operations) {
   VarintCursor in(operations);
   while (!in.done()) {
-    uint64_t op = 0;
-    uint64_t value = 0;
-    std::string_view bytes;
-    bool ok = in.Read(op);
-    if (ok && op == kPtFacts) {
-      ok = in.ReadBytes(sizeof(PtFacts), bytes);
-      if (ok) std::memcpy(&facts_.emplace(), bytes.data(), sizeof(PtFacts));
-    } else if (ok && op == kPtOpen) {
-      ok = in.Read(value);
+    const size_t begin = in.position();
+    if (ReadOperation(in)) continue;
+    if (in.ran_out()) return begin;
+    Miss();
+    break;
+  }
+  return operations.size();
+}
+
+bool PtReader::ReadOperation(VarintCursor& in) {
+  uint64_t op = 0;
+  uint64_t value = 0;
+  uint64_t reason = 0;
+  std::string_view bytes;
+  if (!in.Read(op)) return false;
+  switch (op) {
+    case kPtFacts:
+      if (!in.ReadBytes(sizeof(PtFacts), bytes)) return false;
+      std::memcpy(&facts_.emplace(), bytes.data(), sizeof(PtFacts));
+      return true;
+    case kPtOpen:
+      if (!in.Read(value)) return false;
       running_ = value;
-    } else if (ok && op == kPtGap) {
-      uint64_t reason = 0;
-      ok = in.Read(value) && in.Read(reason);
-      if (ok && wanted()) gaps_ += value;
-    } else if (ok && op == kPtBytes) {
-      ok = in.Read(value) && in.ReadBytes(value, bytes);
-      if (ok && wanted()) bytes_ += bytes;
-    } else {
-      ok = false;
-    }
-    if (!ok) return Miss();
+      return true;
+    case kPtGap:
+      if (!in.Read(value) || !in.Read(reason)) return false;
+      if (wanted()) gaps_ += value;
+      return true;
+    case kPtBytes:
+      if (!in.Read(value) || value > kMostPtBytes || !in.ReadBytes(value, bytes)) return false;
+      if (wanted()) bytes_ += bytes;
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "recorder/control/thunk.h"
+#include "recorder/control/varint_cursor.h"
 
 namespace wf::recorder {
 
@@ -17,7 +18,9 @@ class PtReader {
   PtReader(uint64_t index, CodeAt code, ThunkSink sink)
       : index_(index), code_(std::move(code)), sink_(std::move(sink)) {}
 
-  void Read(std::string_view operations);
+  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
+  // gap, like what is missing; then nothing is read until the stream says what runs.
+  size_t Read(std::string_view operations);
   void Miss();
   // Everything was read.
   void Finish();
@@ -25,6 +28,7 @@ class PtReader {
   uint64_t gaps() const { return gaps_; }
 
  private:
+  bool ReadOperation(VarintCursor& in);
   bool wanted() const { return running_ == index_; }
 
   uint64_t index_;

@@ -47,18 +47,28 @@ void ThunkReader::Read(std::string_view payload) {
     ++foreign_;
     return;
   }
-  std::visit(
-      [&](auto& reader) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(reader)>, std::monostate>) {
-          if (head.position != position_) reader.Miss();
-          reader.Read(payload);
+  const bool missing = head.position != position_;
+  position_ = head.position + payload.size();
+  if (missing) rest_.clear();
+  if (!rest_.empty()) {
+    rest_ += payload;
+    payload = rest_;
+  }
+  const size_t used = std::visit(
+      [&](auto& reader) -> size_t {
+        if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, std::monostate>) {
+          return 0;
+        } else {
+          if (missing) reader.Miss();
+          return reader.Read(payload);
         }
       },
       reader_);
-  position_ = head.position + payload.size();
+  rest_ = std::string(payload.substr(used));
 }
 
 void ThunkReader::Finish() {
+  if (!rest_.empty()) ++foreign_;
   if (auto* pt = std::get_if<PtReader>(&reader_)) pt->Finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -41,7 +42,8 @@ class ThunkReader {
   ThunkQuestion question_;
   ThunkSink sink_;
   std::optional<BranchSource> source_;
-  uint64_t position_ = 0;
+  uint64_t position_ = 0;  // in the stream
+  std::string rest_;       // the beginning of an operation that the next piece continues
   uint64_t foreign_ = 0;  // payloads that are none
   std::variant<std::monostate, OperationReader, CoverageReader, PtReader> reader_;
 };

@@ -13,6 +13,9 @@ class VarintCursor {
  public:
   explicit VarintCursor(std::string_view bytes) : bytes_(bytes) {}
   bool done() const { return at_ == bytes_.size(); }
+  size_t position() const { return at_; }
+  // A read failed because the bytes ended: more of them may follow.
+  bool ran_out() const { return ran_out_; }
 
   // False: the bytes end within it, or it is longer than 64 bits.
   bool Read(uint64_t& out) {
@@ -22,11 +25,15 @@ class VarintCursor {
       out |= static_cast<uint64_t>(byte & 0x7F) << shift;
       if (byte < 0x80) return true;
     }
+    ran_out_ = at_ == bytes_.size();
     return false;
   }
 
   bool ReadBytes(uint64_t size, std::string_view& out) {
-    if (size > bytes_.size() - at_) return false;
+    if (size > bytes_.size() - at_) {
+      ran_out_ = true;
+      return false;
+    }
     out = bytes_.substr(at_, size);
     at_ += size;
     return true;
@@ -43,6 +50,7 @@ class VarintCursor {
  private:
   std::string_view bytes_;
   size_t at_ = 0;
+  bool ran_out_ = false;
 };
 
 }  // namespace wf::recorder

@@ -16,8 +16,10 @@
 
 namespace wf::recorder {
 
-// At 300 MB/s, the most a thread writes, the scribe must look every 3 ms: the writer wakes it at each quarter.
-constexpr uint64_t kBranchRingSize = uint64_t{1} << 20;
+// The scribe takes all there is at once, so that a piece of the stream ends with an operation; it must fit into a chunk
+// of the file. The writer wakes it at each quarter: at 300 MB/s, the most a thread writes, every 200 µs.
+constexpr uint64_t kBranchRingSize = uint64_t{256} << 10;
+constexpr uint64_t kMostBranchBytes = kBranchRingSize - 4096;  // in it at one time
 
 struct BranchRing {
   alignas(64) std::atomic<uint64_t> head;  // bytes ever written, whole operations only
@@ -95,7 +97,7 @@ class BranchRingWriter {
     if (ring_ == nullptr) return false;
     Ring();
     for (int waits = 0;; ++waits) {
-      const uint64_t end = ring_->tail.load(std::memory_order_acquire) + kBranchRingSize;
+      const uint64_t end = ring_->tail.load(std::memory_order_acquire) + kMostBranchBytes;
       if (head_ + kLongestOperation <= end) {
         stuck_ = false;
         const uint64_t quarter = head_ + kBranchRingSize / 4;
@@ -125,16 +127,14 @@ class BranchRingWriter {
   bool stuck_ = false;
 };
 
-// The scribe's side: copies what is there, up to `capacity`, and makes room. How many bytes; `position` becomes their
-// place in the stream.
-inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out, size_t capacity,
-                           uint64_t& position) {
+// The scribe's side: copies what is there, and makes room. How many bytes, at most kMostBranchBytes; `position` becomes
+// their place in the stream.
+inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out, uint64_t& position) {
   const uint64_t tail = ring.tail.load(std::memory_order_relaxed);
   const uint64_t head = ring.head.load(std::memory_order_acquire);
   position = tail;
-  uint64_t size = head - tail;
-  if (size > kBranchRingSize) return 0;  // not written by a BranchRingWriter
-  if (size > capacity) size = capacity;
+  const uint64_t size = head - tail;
+  if (size > kMostBranchBytes) return 0;  // not written by a BranchRingWriter
   const uint64_t at = tail & (kBranchRingSize - 1);
   const uint64_t first = size < kBranchRingSize - at ? size : kBranchRingSize - at;
   std::memcpy(out, bytes + at, first);

@@ -54,8 +54,9 @@ enum PtOp : uint64_t {
   kPtFacts = 0,  // PtFacts as they are: first, and after a gap
   kPtOpen = 1,   // index: the next sub-computation
   kPtGap = 2,    // count, reason (PtGapReason): the processor's bytes are missing here
-  kPtBytes = 3,  // size, bytes
+  kPtBytes = 3,  // size, at most kMostPtBytes; bytes
 };
+constexpr uint64_t kMostPtBytes = 4096;
 enum class PtGapReason : uint64_t {
   kTruncated = 0,    // the buffer was full (full trace)
   kOverwritten = 1,  // older bytes gave way to newer ones (overwrite mode)

@@ -35,18 +35,20 @@ void BranchLog::Reset() {
   since_reset_ = 0;
 }
 
-// Operations that found no room are missing until the ring has some again; the stream then says so, and that sites are
-// told anew, because theirs may have been among what is missing.
-template <typename Encode>
-void BranchLog::Put(Encode encode) {
-  if (missing_ != 0) [[unlikely]] {
-    const bool told = out_.Put([this](uint8_t* out) {
-      out = PutVarint(PutVarint(out, kReset), running_);
-      return PutVarint(PutVarint(out, kGap), missing_);
-    });
-    if (told) missing_ = 0;
-  }
-  if (missing_ == 0 && out_.Put(encode)) return;
+// What found no room is missing until the ring has some again; the stream then says so, and that sites are told anew,
+// because theirs may have been among what is missing. False: there is still no room.
+bool BranchLog::Ready() {
+  if (missing_ == 0) [[likely]]
+    return true;
+  const bool told = out_.Put([this](uint8_t* out) {
+    out = PutVarint(PutVarint(out, kReset), running_);
+    return PutVarint(PutVarint(out, kGap), missing_);
+  });
+  if (told) missing_ = 0;
+  return told;
+}
+
+void BranchLog::Lose() {
   out_.CountLost();
   if (missing_++ == 0) Reset();
 }
@@ -60,10 +62,11 @@ void BranchLog::Open(uint64_t index) {
 void BranchLog::PutOpen(const Block& block) {
   opening_ = false;
   running_ = index_ + 1;
-  Put([&](uint8_t* out) {
+  const bool done = Ready() && out_.Put([&](uint8_t* out) {
     out = PutVarint(PutVarint(out, kOpen), index_);
     return PutVarint(out, Distance(block.start, last_address_));
   });
+  if (!done) Lose();
 }
 
 void BranchLog::Close() {
@@ -71,59 +74,60 @@ void BranchLog::Close() {
   opening_ = false;
 }
 
-uint32_t BranchLog::SiteOf(const Block& block) {
-  if (block.id < numbers_.size() && numbers_[block.id].epoch == epoch_) [[likely]]
-    return numbers_[block.id].site;
-  if (since_reset_ > kResetAfter) {
-    Reset();
-    Put([this](uint8_t* out) { return PutVarint(PutVarint(out, kReset), running_); });
+// The number of the block's site, told now if it was not yet. False: there is no room.
+bool BranchLog::FindSite(const Block& block, uint32_t& site) {
+  if (block.id < numbers_.size() && numbers_[block.id].epoch == epoch_) [[likely]] {
+    site = numbers_[block.id].site;
+    return true;
   }
   if (numbers_.size() <= block.id)
     numbers_.resize(std::max<size_t>(block.id + 1, numbers_.size() * 2));
-  const uint32_t site = sites_;
-  const uint64_t base = last_address_;
-  Put([&](uint8_t* out) {
+  const bool told = out_.Put([&](uint8_t* out) {
     const SiteKind kind = KindOf(block.end);
     out = PutVarint(PutVarint(out, kSite), static_cast<uint64_t>(kind));
-    out = PutVarint(out, Distance(block.last, base));
+    out = PutVarint(out, Distance(block.last, last_address_));
     if (kind != SiteKind::kConditional) return out;
     return PutVarint(PutVarint(out, Distance(block.target, block.last)),
                      block.following - block.last);
   });
-  if (missing_ != 0) return 0;
+  if (!told) return false;
+  site = sites_++;
   numbers_[block.id] = {epoch_, site};
   last_address_ = block.last;
-  ++sites_;
-  return site;
+  return true;
 }
 
 void BranchLog::Resolve(const Block& next) {
   const Block& branch = *pending_;
+  if (!Ready()) return Lose();
   uint64_t taken = 1;
   if (branch.end == BlockEnd::kConditional && next.start != branch.target) {
     taken = 0;
     if (next.start != branch.following) {
       // A signal came between, or the next block was left by a fault before its end.
-      Put([](uint8_t* out) { return PutVarint(PutVarint(out, kGap), 1); });
+      if (!out_.Put([](uint8_t* out) { return PutVarint(PutVarint(out, kGap), 1); })) Lose();
       return;
     }
   }
-  const uint32_t site = SiteOf(branch);
-  if (missing_ != 0) [[unlikely]] {  // no room for the site, so none for what refers to it
-    ++missing_;
-    return;
+  if (++since_reset_ > kResetAfter) [[unlikely]] {
+    if (!out_.Put([this](uint8_t* out) { return PutVarint(PutVarint(out, kReset), running_); }))
+      return Lose();
+    Reset();
   }
+  uint32_t site = 0;
+  if (!FindSite(branch, site)) return Lose();
   const int64_t step = static_cast<int64_t>(site) - static_cast<int64_t>(last_site_);
+  const bool done =
+      branch.end == BlockEnd::kConditional
+          ? out_.Put([&](uint8_t* out) {
+              return PutVarint(out, kFirstBranch + (ZigZag(step) << 1 | taken));
+            })
+          : out_.Put([&](uint8_t* out) {
+              out = PutVarint(PutVarint(out, kIndirect), ZigZag(step));
+              return PutVarint(out, Distance(next.start, branch.last));
+            });
+  if (!done) return Lose();
   last_site_ = site;
-  ++since_reset_;
-  if (branch.end == BlockEnd::kConditional)
-    return Put([&](uint8_t* out) {
-      return PutVarint(out, kFirstBranch + (ZigZag(step) << 1 | taken));
-    });
-  Put([&](uint8_t* out) {
-    out = PutVarint(PutVarint(out, kIndirect), ZigZag(step));
-    return PutVarint(out, Distance(next.start, branch.last));
-  });
 }
 
 }  // namespace wf::recorder

@@ -31,14 +31,14 @@ class BranchLog {
   }
 
  private:
-  // After so many bytes the sites are told again, so that a reader can begin there.
-  static constexpr uint64_t kResetAfter = uint64_t{1} << 22;
+  // After so many branches the sites are told again, so that a reader can begin there.
+  static constexpr uint64_t kResetAfter = uint64_t{1} << 20;
 
-  template <typename Encode>
-  void Put(Encode encode);
+  bool Ready();
+  void Lose();
   void PutOpen(const Block& block);
   void Resolve(const Block& next);
-  uint32_t SiteOf(const Block& block);
+  bool FindSite(const Block& block, uint32_t& site);
   void Reset();
 
   BranchRingWriter out_;

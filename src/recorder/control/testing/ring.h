@@ -18,17 +18,15 @@ struct TestRing {
 
   std::vector<std::string> taken;  // payloads so far
 
-  // Moves what is in the ring into payloads of at most `most` bytes.
-  void Drain(BranchSource source, size_t most = kBranchRingSize) {
-    std::vector<uint8_t> piece(most);
-    for (;;) {
-      BranchesHead head{source, {}, 0};
-      const size_t size = TakeBranches(ring, bytes.data(), piece.data(), most, head.position);
-      if (size == 0) return;
-      std::string payload(reinterpret_cast<const char*>(&head), sizeof head);
-      payload.append(reinterpret_cast<const char*>(piece.data()), size);
-      taken.push_back(std::move(payload));
-    }
+  // Makes a payload of what is in the ring.
+  void Drain(BranchSource source) {
+    std::vector<uint8_t> piece(kMostBranchBytes);
+    BranchesHead head{source, {}, 0};
+    const size_t size = TakeBranches(ring, bytes.data(), piece.data(), head.position);
+    if (size == 0) return;
+    std::string payload(reinterpret_cast<const char*>(&head), sizeof head);
+    payload.append(reinterpret_cast<const char*>(piece.data()), size);
+    taken.push_back(std::move(payload));
   }
   const std::vector<std::string>& Payloads(BranchSource source) {
     Drain(source);
