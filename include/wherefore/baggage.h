@@ -36,6 +36,8 @@ WHEREFORE_API void set_baggage_exchange(BaggageExchange exchange);
 
 // As bytes, for protocols of your own that have no headers: of this thread's request; empty when there is none.
 WHEREFORE_API std::string serialize_baggage();
+// The same at the end of `message`, for whoever writes one anyway.
+WHEREFORE_API void append_baggage(std::string& message);
 // Joins what another process serialised to this thread's: a message was received. Bytes that are not baggage change
 // nothing, and are counted.
 WHEREFORE_API void join_baggage(std::string_view bytes);
@@ -50,6 +52,23 @@ struct BaggageStats {
   uint64_t refused = 0;     // members that an edge did not accept
 };
 WHEREFORE_API BaggageStats baggage_stats();
+
+// This thread works for a request until the scope ends. For programs whose requests are asked about and not traced, over
+// protocols of their own: a ContextScope does the same, and carries the trace as well. `received` are the bytes that came
+// with the request; empty, it begins here. RequestContext::Current(), Fork() and Branch carry the baggage to other threads
+// as they do that of a traced request. Such a request has no id: `Sample` decides for each tracepoint that it hits.
+// Scopes nest; destroy one on the thread that made it.
+class WHEREFORE_API BaggageScope {
+ public:
+  explicit BaggageScope(std::string_view received = {});
+  ~BaggageScope();
+  BaggageScope(const BaggageScope&) = delete;
+  BaggageScope& operator=(const BaggageScope&) = delete;
+
+ private:
+  uint64_t previous_line_;
+  client::BaggageLine* previous_baggage_;
+};
 
 // A part of this thread's request that is done elsewhere and waited for. Copies are the same branch.
 class WHEREFORE_API Branch {

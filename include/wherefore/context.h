@@ -112,9 +112,10 @@ class WHEREFORE_API RequestContext {
   friend class Branch;
   friend class ReachedPath;
   static RequestContext Peek();  // Current() without the baggage, which stays where it is
-  bool OnThisLine() const;       // attaching it leaves the thread's baggage alone
-  void Attach() &&;              // makes this the thread's context, all but the baggage
-  void DropBaggage();            // ours, not other people's
+  bool request() const { return valid() || untraced_; }
+  bool OnThisLine() const;  // attaching it leaves the thread's baggage alone
+  void Attach() &&;         // makes this the thread's context, all but the baggage
+  void DropBaggage();       // ours, not other people's
   static internal::Hold HoldOf(const RequestContext& context) { return context.hold_; }
 
   TraceId trace_;
@@ -125,6 +126,7 @@ class WHEREFORE_API RequestContext {
   internal::Hold hold_ = internal::Hold::kNone;
   Origin origin_ = Origin::kLocal;
   bool awaits_decision_ = false;
+  bool untraced_ = false;   // there is a request (BaggageScope), and no trace
   std::string tracestate_;  // without our own member
   std::string baggage_;     // without our own members
   std::shared_ptr<const client::BaggageSnapshot> tuples_;

@@ -153,7 +153,7 @@ bool PackedTuples::Decode(const Slot& slot, std::string_view bytes, PackedTuples
     // A fresh one of this shape, as callers have it, need not be made again.
     if (!out.empty() || out.rows_.width() != slot.columns ||
         out.rows_.state_width() != slot.aggregates.size()) {
-      out = PackedTuples(slot);
+      out.Reset(slot);
     }
     Reader in(bytes);
     StringReferences strings;

@@ -26,6 +26,13 @@ class PackedTuples {
   PackedTuples() = default;
   explicit PackedTuples(const Slot& slot) : rows_(slot.columns, slot.aggregates.size()) {}
 
+  // Empty and of this shape; memory is kept.
+  void Reset(const Slot& slot) {
+    rows_.Reset(slot.columns, slot.aggregates.size());
+    events_.clear();
+    index_.Clear();
+  }
+
   // kAll: adds rows, identical columns become one.
   void Add(const Slot& slot, const Rows& rows);
   // ... one row that the caller has at hand; `columns` and `states` are moved from.
@@ -47,7 +54,9 @@ class PackedTuples {
   const Rows& rows() const {
     return rows_;
   }  // kAll: the bag; else all rows of all events, in the order of events()
-  Rows TakeRows() { return std::move(rows_); }                        // leaves none
+  Rows TakeRows() { return std::move(rows_); }  // leaves none
+  // The same for whoever needs the memory again.
+  void SwapRows(Rows& rows) { std::swap(rows_, rows); }
   const std::vector<PackedEvent>& events() const { return events_; }  // ascending; kAll: none
   bool empty() const { return rows_.empty() && events_.empty(); }
   size_t tuple_count() const { return rows_.size(); }

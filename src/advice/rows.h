@@ -46,6 +46,12 @@ class Rows {
 
   void Reserve(size_t rows);
   void Clear();
+  // Empty and of another width; memory is kept.
+  void Reset(size_t columns, size_t states) {
+    Clear();
+    width_ = columns;
+    state_width_ = states;
+  }
   // Keeps the first `rows`.
   void Truncate(size_t rows);
 

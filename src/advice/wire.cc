@@ -141,18 +141,27 @@ void Writer::Grow(size_t bytes) {
   end_ = out_.data() + out_.size();
 }
 
+void StringTable::Add(std::string_view text) {
+  if (count_ < kFirst) {
+    first_[count_] = text;
+  } else {
+    more_.push_back(text);
+  }
+  ++count_;
+}
+
 size_t StringTable::FindOrAdd(std::string_view text) {
   constexpr size_t kLinear = 8;
   if (text.size() < kMinReferable || text.size() > kMaxReferable) return npos;
   if (buckets_.empty()) {
-    for (size_t i = 0; i < strings_.size(); ++i) {
-      if (strings_[i] == text) return i;
+    for (size_t i = 0; i < count_; ++i) {
+      if (At(i) == text) return i;
     }
-    strings_.push_back(text);
-    if (strings_.size() <= kLinear) return npos;
+    Add(text);
+    if (count_ <= kLinear) return npos;
     buckets_.resize(kBuckets);
-    for (size_t number = 0; number < strings_.size(); ++number) {
-      size_t i = HashBytes(strings_[number]) % kBuckets;
+    for (size_t number = 0; number < count_; ++number) {
+      size_t i = HashBytes(At(number)) % kBuckets;
       while (buckets_[i] != 0) i = (i + 1) % kBuckets;
       buckets_[i] = static_cast<uint16_t>(number + 1);
     }
@@ -160,11 +169,11 @@ size_t StringTable::FindOrAdd(std::string_view text) {
   }
   size_t i = HashBytes(text) % kBuckets;
   for (; buckets_[i] != 0; i = (i + 1) % kBuckets) {
-    if (strings_[buckets_[i] - 1u] == text) return buckets_[i] - 1u;
+    if (At(buckets_[i] - 1u) == text) return buckets_[i] - 1u;
   }
-  if (strings_.size() < kMaxReferences) {
-    strings_.push_back(text);
-    buckets_[i] = static_cast<uint16_t>(strings_.size());
+  if (count_ < kMaxReferences) {
+    Add(text);
+    buckets_[i] = static_cast<uint16_t>(count_);
   }
   return npos;
 }

@@ -110,8 +110,15 @@ class StringTable {
   static constexpr size_t npos = static_cast<size_t>(-1);
 
  private:
-  static constexpr size_t kBuckets = 512;
-  std::vector<std::string_view> strings_;
+  static constexpr size_t kBuckets = 512, kFirst = 4;
+  const std::string_view& At(size_t number) const {
+    return number < kFirst ? first_[number] : more_[number - kFirst];
+  }
+  void Add(std::string_view text);
+
+  size_t count_ = 0;
+  std::array<std::string_view, kFirst> first_;  // most write no more, and then nothing is allocated
+  std::vector<std::string_view> more_;
   std::vector<uint16_t> buckets_;  // number + 1; made with the ninth string
 };
 
@@ -208,17 +215,25 @@ class StringReferences {
  public:
   void Note(std::string_view text) {
     if (text.size() >= kMinReferable && text.size() <= kMaxReferable &&
-        strings_.size() < kMaxReferences)
-      strings_.push_back(text);
+        kFirst + more_.size() < kMaxReferences) {
+      if (count_ < kFirst) {
+        first_[count_++] = text;
+      } else {
+        more_.push_back(text);
+      }
+    }
   }
   bool Get(size_t number, std::string_view& text) const {
-    if (number >= strings_.size()) return false;
-    text = strings_[number];
+    if (number >= count_ + more_.size()) return false;
+    text = number < kFirst ? first_[number] : more_[number - kFirst];
     return true;
   }
 
  private:
-  std::vector<std::string_view> strings_;
+  static constexpr size_t kFirst = 4;  // few tuples have more, and then nothing is allocated
+  std::array<std::string_view, kFirst> first_;
+  size_t count_ = 0;
+  std::vector<std::string_view> more_;
 };
 
 // Null, with in.ok() false, if there is no value. A double that is not finite reads as null.

@@ -13,24 +13,43 @@ void set_baggage_exchange(BaggageExchange exchange) {
   client::SetExchangesBaggage(exchange == BaggageExchange::kOpen);
 }
 
-std::string serialize_baggage() {
-  if (!client::ExchangesBaggage()) return {};
+void append_baggage(std::string& message) {
+  client::BaggageLine* const line = client::CurrentBaggageIfAny();
+  if (line == nullptr || !client::ExchangesBaggage()) return;
+  const size_t before = message.size();
   try {
-    client::BaggageLine* const line = client::CurrentBaggageIfAny();
-    return line == nullptr ? std::string() : line->Serialize();
+    line->AppendTo(message);
   } catch (...) {  // out of memory: the request goes without
-    return {};
+    message.resize(before);
   }
+}
+
+std::string serialize_baggage() {
+  std::string bytes;
+  append_baggage(bytes);
+  return bytes;
 }
 
 void join_baggage(std::string_view bytes) {
   if (bytes.empty()) return;
   if (!client::ExchangesBaggage()) return client::CountRefused();
   try {
-    client::JoinCurrent(BaggageSnapshot::FromBytes(std::string(bytes)));
+    client::JoinCurrentBytes(bytes);
   } catch (...) {
   }
 }
+
+BaggageScope::BaggageScope(std::string_view received) {
+  if (!received.empty() && !client::ExchangesBaggage()) {
+    client::CountRefused();
+    received = {};
+  }
+  const client::SavedLine saved = client::EnterLine(received);
+  previous_line_ = saved.line;
+  previous_baggage_ = saved.baggage;
+}
+
+BaggageScope::~BaggageScope() { client::RestoreLine({previous_line_, previous_baggage_}); }
 
 void join_baggage_header(std::string_view header) {
   if (header.empty()) return;

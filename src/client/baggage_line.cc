@@ -41,7 +41,6 @@ void NoteOverflow(uint64_t query) {
   if (marks.by_query.size() < kMostMarked) marks.by_query.emplace_back(query, 1);
 }
 
-constexpr size_t kHeadAtMost = 5;  // of a bag
 // No more than this; what holds states of aggregates is told by encoding it.
 size_t BytesAtMost(const Rows& rows) {
   size_t bytes = 16;
@@ -177,58 +176,117 @@ HeaderTexts BaggageSnapshot::Shrunk(size_t room, int members) const {
 
 // --- Lines
 
-BaggageLine::BaggageLine(std::shared_ptr<const BaggageSnapshot> base) : base_(std::move(base)) {
+BaggageLine::BaggageLine(std::shared_ptr<const BaggageSnapshot> base) { Receive(std::move(base)); }
+
+void BaggageLine::Receive(std::shared_ptr<const BaggageSnapshot> base) {
+  base_ = std::move(base);
   if (base_ == nullptr) return;
   const std::lock_guard lock(base_->mutex_);
   name_ = std::exchange(base_->unclaimed_, BranchName());
 }
 
-// From here on the base can be looked into. What cannot be read is as if it had not come.
-void BaggageLine::Read() {
-  if (read_ || base_ == nullptr) return;
-  read_ = true;
-  if (base_->form_ == BaggageSnapshot::Form::kInstances) return;
-  bytes_ = base_->Bytes();
-  const BaggageRead read = ReadBaggage(*bytes_, view_);
-  if (read == BaggageRead::kWhole) return;
-  base_ = nullptr;
-  bytes_ = nullptr;
+void BaggageLine::Reset() {
+  base_.reset();
+  own_.Clear();
+  read_ = viewed_ = false;
+  bytes_.reset();
+  for (size_t i = 0; i < actives_; ++i) active_[i].Clear();
+  actives_ = 0;
+  sealed_ = 0;
+  sent_.Clear();
+  sent_is_all_ = false;
+  overflow_.queries.clear();
+  overflow_.unknown = false;
+  if (name_.origin != 0) name_ = BranchName();
+}
+
+void BaggageLine::Receive(std::string_view bytes) { own_.Assign(bytes); }
+
+bool BaggageLine::AnyActive() const {
+  for (size_t i = 0; i < actives_; ++i) {
+    if (!active_[i].empty()) return true;
+  }
+  return false;
+}
+
+// What cannot be read is as if it had not come, and counted.
+bool BaggageLine::Accept(BaggageRead read, Overflow& lost) {
+  if (read == BaggageRead::kWhole) return true;
   if (read == BaggageRead::kCut) {
-    overflow_.unknown = true;
+    lost.unknown = true;
     Counts().cut.fetch_add(1, kRelaxed);
   } else {
     Counts().rejected.fetch_add(1, kRelaxed);
   }
+  return false;
+}
+
+// From here on what is frozen can be looked into.
+void BaggageLine::Read() {
+  if (read_ || !HasFrozen()) return;
+  read_ = true;
+  if (!own_.empty()) {
+    viewed_ = Accept(ReadBaggage(own_.view(), view_), overflow_);
+    if (!viewed_) own_.Clear();
+    return;
+  }
+  if (base_->form_ == BaggageSnapshot::Form::kInstances) return;
+  bytes_ = base_->Bytes();
+  viewed_ = Accept(ReadBaggage(*bytes_, view_), overflow_);
+  if (viewed_) return;
+  base_ = nullptr;
+  bytes_ = nullptr;
+}
+
+// These bytes, which stay where they are, become what is frozen.
+void BaggageLine::View(ByteBuffer& bytes, const BaggageView& seen) {
+  std::swap(own_, bytes);
+  view_ = seen;
+  read_ = viewed_ = true;
+  base_ = nullptr;
+  bytes_ = nullptr;
+}
+
+// From here on others may hold what is frozen.
+void BaggageLine::ShareOwn() {
+  if (own_.empty()) return;
+  base_ = BaggageSnapshot::FromBytes(std::string(own_.view()));
+  own_.Clear();
+  if (!viewed_) return;
+  bytes_ = base_->Bytes();
+  ReadBaggage(*bytes_, view_);
 }
 
 // From here on the base has instances, or there is none.
 void BaggageLine::MakeInstances() {
   Read();
-  if (base_ == nullptr || bytes_ == nullptr) return;
+  if (!viewed_) return;
+  ShareOwn();
   auto made = std::make_shared<BaggageSnapshot>();
   made->instances_ = ToInstances(view_, bytes_);
   made->overflow_ = OverflowOf(view_);
   made->bytes_ = std::move(bytes_);
   base_ = std::move(made);
   bytes_ = nullptr;
+  viewed_ = false;
 }
 
 template <typename Use>
 void BaggageLine::ForEachFrozenSlot(Use use) const {
-  if (base_ == nullptr) return;
-  if (bytes_ != nullptr && view_.slots <= BaggageView::kNoted) {
+  if (viewed_ && view_.slots <= BaggageView::kNoted) {
     for (size_t i = 0; i < view_.slots; ++i) {
       const SlotView& slot = view_.noted[i];
       use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
     }
     return;
   }
-  if (bytes_ != nullptr) {
+  if (viewed_) {
     SlotCursor cursor(view_);
     SlotView slot;
     while (cursor.Next(slot)) use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
     return;
   }
+  if (base_ == nullptr) return;
   for (const auto& instance : base_->instances_) {
     for (const PackedSlot& slot : instance->slots)
       use(slot.query, slot.slot, slot.tuples, slot.payload);
@@ -236,32 +294,26 @@ void BaggageLine::ForEachFrozenSlot(Use use) const {
 }
 
 bool BaggageLine::FrozenOverflow(uint64_t query) const {
-  if (base_ == nullptr) return false;
-  if (bytes_ == nullptr) return base_->overflow_.Has(query);
-  const size_t index = view_.Find(query);
-  return index < view_.queries() && view_.overflowed(index);
+  if (viewed_) {
+    const size_t index = view_.Find(query);
+    return index < view_.queries() && view_.overflowed(index);
+  }
+  return base_ != nullptr && base_->overflow_.Has(query);
 }
 
 bool BaggageLine::FrozenLost() const {
-  return base_ != nullptr && (bytes_ != nullptr ? view_.lost : base_->overflow_.unknown);
+  return viewed_ ? view_.lost : base_ != nullptr && base_->overflow_.unknown;
 }
 
-void BaggageLine::ActiveSlot::OnlyPacked() {
-  if (numbers.empty()) return;
-  packed_bytes_at_most = numbers.EncodedSize();
-  packed = numbers.ToPackedTuples(rule);
-  numbers = NumberLog();
-}
-
-BaggageLine::ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule) {
-  for (ActiveSlot& active : active_) {
-    if (active.query == query && active.slot == slot) return active;
+// To be changed by the caller.
+ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule) {
+  sent_is_all_ = false;
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && active_[i].slot == slot) return active_[i];
   }
-  ActiveSlot& active = active_.emplace_back();
-  active.query = query;
-  active.slot = slot;
-  active.rule = rule;
-  return active;
+  if (actives_ == active_.size()) active_.emplace_back();
+  active_[actives_].Begin(query, slot, rule);
+  return active_[actives_++];
 }
 
 BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot* except) const {
@@ -272,11 +324,12 @@ BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot* ex
     held.tuples += tuples;
     held.bytes += payload.size();
   });
-  for (const ActiveSlot& active : active_) {
+  for (size_t i = 0; i < actives_; ++i) {
+    const ActiveSlot& active = active_[i];
     if (active.query != query || &active == except) continue;
     ++held.slots;
     held.tuples += active.tuples();
-    held.bytes += active.bytes_at_most();
+    held.bytes += active.BytesAtMost();
   }
   return held;
 }
@@ -288,9 +341,8 @@ BaggageLine::Held BaggageLine::HeldBy(uint64_t query) {
 
 // Replaces bounds by numbers.
 void BaggageLine::CountBytes(uint64_t query, const ActiveSlot* except) {
-  for (ActiveSlot& active : active_) {
-    if (active.query == query && &active != except && active.numbers.empty())
-      active.packed_bytes_at_most = EncodedSize(active.packed, active.rule);
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && &active_[i] != except) active_[i].CountBytes();
   }
 }
 
@@ -334,8 +386,7 @@ size_t BaggageLine::TravellingBytesOf(uint64_t query) {
 
 size_t BaggageLine::instances() {
   Read();
-  if (base_ == nullptr) return 0;
-  if (bytes_ == nullptr) return base_->instances_.size();
+  if (!viewed_) return base_ == nullptr ? 0 : base_->instances_.size();
   size_t count = 0;
   SlotCursor cursor(view_);
   SlotView slot;
@@ -351,6 +402,7 @@ bool BaggageLine::Overflowed(uint64_t query) {
 
 void BaggageLine::MarkOverflowed(uint64_t query) {
   if (!overflow_.Add(query)) return;
+  sent_is_all_ = false;
   Counts().overflowed.fetch_add(1, kRelaxed);
   NoteOverflow(query);
 }
@@ -359,12 +411,12 @@ PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
                              const PackLimits& limits, int64_t time, std::string_view id,
                              const Rows& rows) {
   // Another number for the only query of a request that began here: nothing else has to be asked.
-  if (base_ == nullptr && active_.size() == 1 && sealed_ == 0 && !overflow_.any()) {
+  if (actives_ == 1 && sealed_ == 0 && !HasFrozen() && !overflow_.any()) {
     ActiveSlot& only = active_.front();
-    if (only.query == query && only.slot == slot && !only.numbers.empty() &&
-        only.tuples() < limits.tuples &&
-        only.numbers.bytes() + kHeadAtMost + 9 * rows.width() <= limits.bytes &&
-        only.numbers.Add(rows) == NumberLog::Added::kAdded) {
+    if (only.query == query && only.slot == slot && only.logs() && only.tuples() < limits.tuples &&
+        rows.size() == 1 && BytesAtMost(rows) + only.LogBytesAtMost(0) <= limits.bytes &&
+        only.Log(rows)) {
+      sent_is_all_ = false;
       return PackResult::kPacked;
     }
   }
@@ -372,7 +424,7 @@ PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
   Read();
   // Unknown losses are no reason: what is packed from here on may be all that this query has.
   if (overflow_.Has(query) || FrozenOverflow(query)) return PackResult::kOverflowed;
-  if (sealed_ != 0) Freeze();  // what was sent stays as it is
+  if (sealed_ != 0) EndByBytes();  // what was sent stays as it is
   ActiveSlot& active = Active(query, slot, rule);
   const bool packed = rule.keep == Keep::kAll ? PackBag(active, limits, rows)
                                               : PackEvent(active, limits, time, id, rows);
@@ -395,24 +447,18 @@ bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
 }
 
 bool BaggageLine::PackBag(ActiveSlot& active, const PackLimits& limits, const Rows& rows) {
-  const Slot& rule = active.rule;
   const Held others = HeldByOthers(active.query, &active);
-  size_t bytes_at_most = active.bytes_at_most() + BytesAtMost(rows);
+  size_t bytes_at_most = active.BytesAtMost() + BytesAtMost(rows);
   const bool surely_fits = others.tuples + active.tuples() + rows.size() <= limits.tuples &&
                            others.bytes + bytes_at_most <= limits.bytes;
-  if (surely_fits && active.packed.empty() && active.numbers.Add(rows) == NumberLog::Added::kAdded)
-    return true;
-  active.OnlyPacked();
   if (surely_fits) {
-    active.packed.Add(rule, rows);
-    active.packed_bytes_at_most = bytes_at_most;
+    if (!active.Log(rows)) active.AddRows(rows, bytes_at_most);
     return true;
   }
-  PackedTuples changed = active.packed;
-  changed.Add(rule, rows);
+  PackedTuples changed = active.Packed();
+  changed.Add(active.rule, rows);
   if (!Fits(active, limits, changed, bytes_at_most)) return false;
-  active.packed = std::move(changed);
-  active.packed_bytes_at_most = bytes_at_most;
+  active.SetPacked(std::move(changed), bytes_at_most);
   return true;
 }
 
@@ -420,18 +466,26 @@ bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_
                             std::string_view id, const Rows& rows) {
   const Slot& rule = active.rule;
   // An event's adjusted time follows from all that happened before it, wherever that was packed.
-  PackedTuples all = Unpack(active.query, active.slot, rule);
-  const std::optional<int64_t> adjusted = all.AdjustedTime(rule, time);
+  Unpack(active.query, active.slot, rule, all_);
+  const std::optional<int64_t> adjusted = all_.AdjustedTime(rule, time);
   if (!adjusted) return true;  // First has its events
-  PackedTuples changed = active.packed;
+  size_t bytes_at_most = 24 + id.size() + BytesAtMost(rows);
+  if (rule.limit == 1) {  // it is the only one to be kept, then
+    const Held others = HeldByOthers(active.query, &active);
+    if (others.tuples + rows.size() <= limits.tuples &&
+        others.bytes + bytes_at_most <= limits.bytes && active.Keep(*adjusted, id, rows)) {
+      if (rule.keep == Keep::kMostRecent) DropAllOlder(active);
+      return true;
+    }
+  }
+  PackedTuples changed = active.Packed();
   changed.AddEventAt(rule, *adjusted, id, rows);
-  size_t bytes_at_most = active.packed_bytes_at_most + 12 + id.size() + BytesAtMost(rows);
+  bytes_at_most += active.BytesAtMost();
   if (!Fits(active, limits, changed, bytes_at_most)) return false;
-  active.packed = std::move(changed);
-  active.packed_bytes_at_most = bytes_at_most;
+  active.SetPacked(std::move(changed), bytes_at_most);
   if (rule.keep == Keep::kMostRecent) {
-    all.AddEventAt(rule, *adjusted, id, rows);
-    DropOutdated(active, all);
+    all_.AddEventAt(rule, *adjusted, id, rows);
+    DropOutdated(active, all_);
   }
   return true;
 }
@@ -461,7 +515,27 @@ void BaggageLine::DropFrozen(Unwanted unwanted) {
     smaller->slots = std::move(slots);
     instances.push_back(std::move(smaller));
   }
-  if (dropped != 0) base_ = BaggageSnapshot::Of(std::move(instances), base_->overflow_);
+  if (dropped == 0) return;
+  base_ = BaggageSnapshot::Of(std::move(instances), base_->overflow_);
+  sent_is_all_ = false;
+}
+
+// MostRecent of one: whatever is frozen is older.
+void BaggageLine::DropAllOlder(const ActiveSlot& active) {
+  bool frozen = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    frozen = frozen || (of == active.query && number == active.slot);
+  });
+  if (!frozen) return;
+  if (!viewed_) {
+    return DropFrozen([&](const PackedSlot& held) {
+      return held.query == active.query && held.slot == active.slot;
+    });
+  }
+  LeaveOut(view_, active.query, active.slot, spare_);
+  BaggageView view;
+  ReadBaggage(spare_.view(), view);
+  View(spare_, view);
 }
 
 // MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
@@ -485,27 +559,15 @@ void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kep
 
 PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
   PackedTuples all(rule);
-  if (empty()) return all;
+  Unpack(query, slot, rule, all);
+  return all;
+}
+
+void BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule, PackedTuples& all) {
+  all.Reset(rule);
+  if (empty()) return;
   Read();
-  // One slot was received and nothing packed since, as where most requests are joined: nothing has to be merged.
-  if (bytes_ != nullptr && view_.slots == 1 && active_.empty()) {
-    const SlotView& only = view_.noted[0];
-    if (only.slot == slot && view_.query(only.query) == query &&
-        !PackedTuples::Decode(rule, only.payload, all)) {
-      Counts().rejected.fetch_add(1, kRelaxed);
-      all = PackedTuples(rule);
-    }
-    return all;
-  }
   bool first = true;
-  const auto add = [&](const PackedTuples& tuples) {
-    if (first) {
-      all = tuples;
-    } else {
-      all.Merge(rule, tuples);
-    }
-    first = false;
-  };
   ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
     if (of != query || number != slot) return;
     PackedTuples more;
@@ -513,26 +575,27 @@ PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule
     PackedTuples& tuples = first ? all : more;
     if (!PackedTuples::Decode(rule, payload, tuples)) {
       Counts().rejected.fetch_add(1, kRelaxed);
-      tuples = PackedTuples(rule);
+      tuples.Reset(rule);
       return;
     }
-    if (!first) add(more);
+    if (!first) all.Merge(rule, more);
     first = false;
   });
-  for (const ActiveSlot& active : active_) {
-    if (active.query != query || active.slot != slot) continue;
-    if (active.numbers.empty()) {
-      add(active.packed);
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.query != query || active.slot != slot || active.empty()) continue;
+    if (first) {
+      active.CopyTo(all);
     } else {
-      add(active.numbers.ToPackedTuples(rule));
+      active.MergeInto(all);
     }
+    first = false;
   }
-  return all;
 }
 
 void BaggageLine::Replace(uint64_t query, uint32_t slot, const Slot& rule, const Rows& rows) {
   Read();
-  if (sealed_ != 0) Freeze();  // what was sent stays as it is, and is left out here
+  if (sealed_ != 0) EndByBytes();  // what was sent stays as it is, and is left out here
   bool frozen = false;
   ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
     frozen = frozen || (of == query && number == slot);
@@ -542,12 +605,8 @@ void BaggageLine::Replace(uint64_t query, uint32_t slot, const Slot& rule, const
     DropFrozen([&](const PackedSlot& held) { return held.query == query && held.slot == slot; });
   }
   ActiveSlot& active = Active(query, slot, rule);
-  active.numbers = NumberLog();
-  active.packed = PackedTuples(rule);
-  active.packed_bytes_at_most = 0;
-  if (active.numbers.Add(rows) == NumberLog::Added::kAdded) return;
-  active.packed.Add(rule, rows);
-  active.packed_bytes_at_most = BytesAtMost(rows);
+  active.Clear();
+  if (!active.Log(rows)) active.AddRows(rows, BytesAtMost(rows));
 }
 
 BaggageLine::Slots BaggageLine::SlotsOf(uint64_t query, uint32_t slot) {
@@ -559,8 +618,8 @@ BaggageLine::Slots BaggageLine::SlotsOf(uint64_t query, uint32_t slot) {
   ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
     if (of == query) note(number);
   });
-  for (const ActiveSlot& active : active_) {
-    if (active.query == query && !active.empty()) note(active.slot);
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && !active_[i].empty()) note(active_[i].slot);
   }
   return slots;
 }
@@ -570,25 +629,22 @@ std::shared_ptr<const Instance> BaggageLine::EndActive() {
   auto instance = std::make_shared<Instance>();
   std::string memory;
   std::vector<size_t> ends;
-  for (ActiveSlot& active : active_) {
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.empty()) continue;
     PackedSlot packed;
     packed.query = active.query;
     packed.slot = active.slot;
-    if (active.empty()) continue;
     packed.tuples = active.tuples();
-    if (active.numbers.empty()) {
-      active.packed.Encode(active.rule, memory);
-    } else {
-      const size_t begin = memory.size();
-      memory.resize(begin + active.numbers.EncodedSize());
-      active.numbers.Encode(memory.data() + begin);
-    }
+    memory.append(active.Encoded());
     packed.has_rule = true;
-    packed.rule = std::move(active.rule);
+    packed.rule = active.rule;
     ends.push_back(memory.size());
     instance->slots.push_back(std::move(packed));
+    active.Clear();
   }
-  active_.clear();
+  actives_ = 0;
+  sent_is_all_ = false;
   const uint64_t sealed = std::exchange(sealed_, 0);
   if (instance->slots.empty()) return nullptr;
   instance->id.store(sealed, kRelaxed);
@@ -605,16 +661,29 @@ std::shared_ptr<const Instance> BaggageLine::EndActive() {
   return instance;
 }
 
+// The same without objects: what was sent takes the place of what it was made of. Of an instance with a name on the wire
+// nobody needs to know which branch packed it.
+void BaggageLine::EndByBytes() {
+  BaggageView seen;
+  if (ReadBaggage(sent_.view(), seen) != BaggageRead::kWhole) {  // more than may travel
+    Freeze();
+    return;
+  }
+  View(sent_, seen);
+  for (size_t i = 0; i < actives_; ++i) active_[i].Clear();
+  actives_ = 0;
+  sealed_ = 0;
+  sent_is_all_ = false;
+}
+
 // Sending seals the active instance, and leaves it where it is: most requests that send pack no more, and then nothing
 // has to be made of it.
-std::string BaggageLine::Serialize() {
-  size_t slots = 0;
-  for (const ActiveSlot& active : active_) slots += active.empty() ? 0 : 1;
-  if (slots == 0 && !overflow_.any()) return base_ == nullptr ? std::string() : *base_->Bytes();
+void BaggageLine::EncodeAll() {
   Read();
-  BaggageWriter writer(base_ != nullptr && bytes_ != nullptr ? &view_ : nullptr);
-  const InstanceList* const frozen =
-      base_ != nullptr && bytes_ == nullptr ? &base_->instances_ : nullptr;
+  size_t slots = 0;
+  for (size_t i = 0; i < actives_; ++i) slots += active_[i].empty() ? 0 : 1;
+  BaggageWriter writer(viewed_ ? &view_ : nullptr);
+  const InstanceList* const frozen = base_ != nullptr && !viewed_ ? &base_->instances_ : nullptr;
   if (frozen != nullptr) {
     writer.NoteOverflow(base_->overflow_);
     for (const auto& instance : *frozen) {
@@ -624,18 +693,13 @@ std::string BaggageLine::Serialize() {
     }
   }
   writer.NoteOverflow(overflow_);
-  std::vector<std::string> encoded;  // of what is not kept encoded
   if (slots != 0) writer.SizeInstance(slots);
-  for (const ActiveSlot& active : active_) {
-    if (active.empty()) continue;
-    size_t size = active.numbers.EncodedSize();
-    if (active.numbers.empty()) {
-      active.packed.Encode(active.rule, encoded.emplace_back());
-      size = encoded.back().size();
-    }
-    writer.SizeSlot(active.query, active.slot, active.tuples(), size);
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (!active.empty())
+      writer.SizeSlot(active.query, active.slot, active.tuples(), active.EncodedSize());
   }
-  writer.Begin();
+  writer.Begin(sent_.Resize(writer.size()));
   if (frozen != nullptr) {
     for (const auto& instance : *frozen) {
       writer.PutInstance(instance->WireId(), instance->slots.size());
@@ -644,37 +708,54 @@ std::string BaggageLine::Serialize() {
         std::memcpy(place, slot.payload.data(), slot.payload.size());
       }
     }
-  } else if (base_ != nullptr) {
+  } else if (viewed_) {
     writer.PutBytes(view_.instances);
   }
-  if (slots == 0) return writer.Finish();
+  sent_is_all_ = true;
+  if (slots == 0) return;
   if (sealed_ == 0) sealed_ = RandomId();
   writer.PutInstance(sealed_, slots);
-  size_t next = 0;
-  for (const ActiveSlot& active : active_) {
-    if (active.empty()) continue;
-    if (active.numbers.empty()) {
-      const std::string& bytes = encoded[next++];
-      std::memcpy(writer.PutSlot(active.query, active.slot, active.tuples(), bytes.size()),
-                  bytes.data(), bytes.size());
-    } else {
-      active.numbers.Encode(
-          writer.PutSlot(active.query, active.slot, active.tuples(), active.numbers.EncodedSize()));
-    }
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (!active.empty())
+      active.Encode(
+          writer.PutSlot(active.query, active.slot, active.tuples(), active.EncodedSize()));
   }
-  return writer.Finish();
+}
+
+void BaggageLine::AppendTo(std::string& message) {
+  if (!overflow_.any() && !AnyActive()) {
+    if (base_ != nullptr) {
+      message.append(*base_->Bytes());
+    } else {
+      message.append(own_.view());
+    }
+    return;
+  }
+  if (!sent_is_all_) EncodeAll();
+  message.append(sent_.view());
+}
+
+std::string BaggageLine::Serialize() {
+  std::string bytes;
+  AppendTo(bytes);
+  return bytes;
 }
 
 HeaderTexts BaggageLine::Header(size_t room, int members) {
-  if (active_.empty() && !overflow_.any())
+  if (actives_ == 0 && !overflow_.any()) {
+    ShareOwn();
     return base_ == nullptr ? HeaderTexts() : base_->Header(room, members);
+  }
   const std::string bytes = Serialize();
   if (bytes.size() <= BytesThatFit(room, members)) return ToHeader(bytes);
   return Freeze()->Header(room, members);
 }
 
 std::shared_ptr<const BaggageSnapshot> BaggageLine::Freeze() {
-  if (active_.empty() && !overflow_.any()) return base_;
+  ShareOwn();
+  if (actives_ == 0 && !overflow_.any()) return base_;
+  sent_is_all_ = false;
   std::shared_ptr<const Instance> ended = EndActive();
   if (ended == nullptr && !overflow_.any()) return base_;
   InstanceList instances;
@@ -751,24 +832,51 @@ bool BaggageLine::WhollyOurs(const std::shared_ptr<const Instance>& instance, lo
 void BaggageLine::Fold(const Instance& instance) {
   for (const PackedSlot& frozen : instance.slots) {
     ActiveSlot& active = Active(frozen.query, frozen.slot, frozen.rule);
-    active.OnlyPacked();
-    PackedTuples tuples;
-    if (PackedTuples::Decode(frozen.rule, frozen.payload, tuples))
-      active.packed.Merge(active.rule, tuples);
-    active.packed_bytes_at_most += frozen.payload.size();
+    const size_t bytes_at_most = active.BytesAtMost() + frozen.payload.size();
+    PackedTuples all = active.Packed(), tuples;
+    if (PackedTuples::Decode(frozen.rule, frozen.payload, tuples)) all.Merge(active.rule, tuples);
+    active.SetPacked(std::move(all), bytes_at_most);
   }
+}
+
+void BaggageLine::JoinBytes(std::string_view bytes) {
+  // What was sent, or received, comes back as it was: most who are called pack nothing.
+  if (bytes == (sent_is_all_ ? sent_.view() : actives_ == 0 ? own_.view() : std::string_view()))
+    return;
+  BaggageView theirs;
+  if (!Accept(ReadBaggage(bytes, theirs), overflow_)) {
+    sent_is_all_ = false;
+    return;
+  }
+  if (sealed_ != 0) EndByBytes();
+  Read();
+  // Objects, or a share of the clock, that others may have to know of.
+  if (base_ != nullptr && (!viewed_ || name_.origin != 0))
+    return Join(BaggageSnapshot::FromBytes(std::string(bytes)));
+  if (!HasFrozen() || BeginsWith(theirs, view_)) {
+    spare_.Assign(bytes);
+  } else if (BeginsWith(view_, theirs)) {
+    return;
+  } else if (!Unite(view_, theirs, spare_)) {
+    return Join(BaggageSnapshot::FromBytes(std::string(bytes)));
+  }
+  sent_is_all_ = false;
+  ReadBaggage(spare_.view(), theirs);
+  View(spare_, theirs);
 }
 
 void BaggageLine::Join(std::shared_ptr<const BaggageSnapshot> other) {
   if (other == nullptr || other == base_) return;
+  sent_is_all_ = false;
   BaggageLine theirs(std::move(other));  // claims the name, if nobody went on from it
   theirs.Read();
   overflow_.Add(theirs.overflow_);
   if (theirs.base_ == nullptr) return;
   Read();
-  if (base_ == nullptr && active_.empty()) {
+  if (!HasFrozen() && actives_ == 0) {
     base_ = std::move(theirs.base_);
     read_ = true;
+    viewed_ = theirs.viewed_;
     bytes_ = std::move(theirs.bytes_);
     view_ = theirs.view_;
     if (name_.origin == 0) name_ = std::move(theirs.name_);

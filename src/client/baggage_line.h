@@ -12,8 +12,9 @@
 // 64-bit id, which is its name everywhere: copies made by hops that know nothing of this are the same instance.
 //
 // Nothing is decoded before a tuple is packed, unpacked or joined: a snapshot that only passes through keeps the text
-// it came as. Then the bytes are looked over and read where they are; objects are made of them when branches have to be
-// told apart.
+// it came as. Then the bytes are looked over and read where they are; objects are made of them when branches inside the
+// process have to be told apart. Between processes bytes are joined to bytes: an answer that holds all that was sent, as
+// nearly every one does, takes the place of it.
 //
 // A line is of one thread at a time. A snapshot is immutable to its holders, of which there may be many on any thread.
 #pragma once
@@ -29,8 +30,9 @@
 #include <vector>
 
 #include "advice/packed_tuples.h"
+#include "client/active_slot.h"
 #include "client/baggage_wire.h"
-#include "client/number_log.h"
+#include "client/byte_buffer.h"
 
 namespace wherefore::client {
 
@@ -82,7 +84,12 @@ class BaggageLine {
   BaggageLine(BaggageLine&&) = default;
   BaggageLine& operator=(BaggageLine&&) = default;
 
-  bool empty() const { return base_ == nullptr && active_.empty() && !overflow_.any(); }
+  bool empty() const { return !HasFrozen() && actives_ == 0 && !overflow_.any(); }
+  // As if new; memory is kept for the next request.
+  void Reset();
+  // Of a line that is empty: what came with the request. Nobody looks at it yet.
+  void Receive(std::string_view bytes);
+  void Receive(std::shared_ptr<const BaggageSnapshot> base);
 
   // kOverflowed: the query is past its limits in this request: it is marked, and packs no more. Only the first mark is
   // counted.
@@ -91,6 +98,8 @@ class BaggageLine {
                   const wf::advice::Rows& rows);
   // What was packed before, by this line and by all it has joined, merged.
   wf::advice::PackedTuples Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
+  void Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+              wf::advice::PackedTuples& into);
   bool Overflowed(uint64_t query);
 
   // A bag's `rows` in the place of all that the slot holds, here and wherever it came from.
@@ -104,6 +113,7 @@ class BaggageLine {
 
   // To another process, as bytes; empty when empty.
   std::string Serialize();
+  void AppendTo(std::string& message);  // the same, at its end
   // ... as our members of the header; see BaggageSnapshot::Header.
   HeaderTexts Header(size_t room, int members);
   // To another branch in this process. Null when empty.
@@ -114,6 +124,8 @@ class BaggageLine {
   std::shared_ptr<const BaggageSnapshot> FreezeSince(
       std::shared_ptr<const BaggageSnapshot> received);
   void Join(std::shared_ptr<const BaggageSnapshot> other);
+  // What another process has serialised.
+  void JoinBytes(std::string_view bytes);
 
   // What the query has here. Bytes may be less than this, while they are not encoded.
   struct Held {
@@ -128,27 +140,15 @@ class BaggageLine {
   size_t instances();
 
  private:
-  struct ActiveSlot {
-    uint64_t query = 0;
-    uint32_t slot = 0;
-    wf::advice::Slot rule;
-    // One of the two: numbers as long as they will do.
-    NumberLog numbers;
-    wf::advice::PackedTuples packed;
-    size_t packed_bytes_at_most = 0;
-
-    uint32_t tuples() const {
-      return numbers.tuples() + static_cast<uint32_t>(packed.tuple_count());
-    }
-    size_t bytes_at_most() const {
-      return numbers.empty() ? packed_bytes_at_most : numbers.EncodedSize();
-    }
-    bool empty() const { return numbers.empty() && packed.empty(); }
-    void OnlyPacked();  // numbers become packed tuples
-  };
-
+  bool HasFrozen() const { return base_ != nullptr || !own_.empty(); }
+  bool AnyActive() const;
   void Read();
+  void View(ByteBuffer& bytes, const BaggageView& seen);
+  void ShareOwn();
   void MakeInstances();
+  static bool Accept(BaggageRead read, Overflow& lost);
+  void EndByBytes();
+  void EncodeAll();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;
   bool FrozenOverflow(uint64_t query) const;
@@ -163,6 +163,7 @@ class BaggageLine {
             const wf::advice::PackedTuples& tuples, size_t& bytes_at_most);
   void CountBytes(uint64_t query, const ActiveSlot* except);
   void DropOutdated(const ActiveSlot& active, const wf::advice::PackedTuples& kept);
+  void DropAllOlder(const ActiveSlot& active);
   template <typename Unwanted>  // unwanted(PackedSlot)
   void DropFrozen(Unwanted unwanted);
   void MarkOverflowed(uint64_t query);
@@ -171,14 +172,26 @@ class BaggageLine {
   bool WhollyOurs(const std::shared_ptr<const Instance>& instance, long holders,
                   const BranchName& other) const;
 
+  // What is frozen: a snapshot, which others may hold as well, or bytes that came to this line alone.
   std::shared_ptr<const BaggageSnapshot> base_;
-  bool read_ = false;                         // the base has instances, or:
-  std::shared_ptr<const std::string> bytes_;  // ... these, which are sound
+  ByteBuffer own_;
+  bool read_ = false;    // somebody has looked at it, and then either it has instances, or:
+  bool viewed_ = false;  // ... it is bytes, which are sound, and `view_` shows them
+  std::shared_ptr<const std::string> bytes_;  // those of `base_`
   BaggageView view_;
+
+  // The active instance: the first `actives_` of these. The others keep their memory.
   std::vector<ActiveSlot> active_;
-  uint64_t sealed_ = 0;  // the id under which the active instance has been sent: it is frozen
-  Overflow overflow_;    // beyond the base's
+  size_t actives_ = 0;
+  uint64_t sealed_ = 0;       // the id under which the active instance has been sent: it is frozen
+  ByteBuffer sent_;           // all of the line, as it was sent last; good while it is sealed
+  bool sent_is_all_ = false;  // ... and nothing has changed since
+  Overflow overflow_;         // beyond what is frozen
   BranchName name_;
+
+  // For whoever needs them for a moment.
+  ByteBuffer spare_;
+  wf::advice::PackedTuples all_;
 };
 
 // What happened to baggage in this process, since it started.

@@ -209,6 +209,128 @@ Overflow OverflowOf(const BaggageView& view) {
   return overflow;
 }
 
+// --- Comparing and changing
+
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() &&
+         (start.empty() || std::memcmp(text.data(), start.data(), start.size()) == 0);
+}
+
+// use(id, slots, bytes of the slots), of bytes that ReadBaggage has accepted; until it says no.
+template <typename Use>
+void ForEachInstance(const BaggageView& view, Use use) {
+  std::string_view rest = view.instances;
+  uint64_t id, slots;
+  while (TakeId(rest, id) && TakeVarint(rest, slots)) {
+    const std::string_view begin = rest;
+    SlotView slot;
+    for (uint64_t i = 0; i < slots; ++i) TakeSlot(rest, kMaxBaggageQueries, slot);
+    if (!use(id, slots, begin.substr(0, begin.size() - rest.size()))) return;
+  }
+}
+
+bool HasInstance(const BaggageView& view, uint64_t wanted) {
+  bool found = false;
+  ForEachInstance(view, [&](uint64_t id, uint64_t, std::string_view) {
+    found = id == wanted;
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
+bool BeginsWith(const BaggageView& more, const BaggageView& less) {
+  return StartsWith(more.table, less.table) && StartsWith(more.instances, less.instances) &&
+         (more.lost || !less.lost);
+}
+
+bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out) {
+  size_t instances = 0;
+  ForEachInstance(a, [&](uint64_t, uint64_t, std::string_view) { return ++instances != 0; });
+  BaggageWriter writer(&a);
+  Overflow lost;
+  lost.unknown = b.lost;
+  writer.NoteOverflow(lost);
+  for (size_t i = 0; i < b.queries(); ++i) {
+    if (!b.overflowed(i)) continue;
+    Overflow one;
+    one.Add(b.query(i));
+    writer.NoteOverflow(one);
+  }
+  SlotView slot;
+  ForEachInstance(b, [&](uint64_t id, uint64_t slots, std::string_view bytes) {
+    if (HasInstance(a, id)) return true;
+    ++instances;
+    writer.SizeInstance(slots);
+    for (uint64_t i = 0; i < slots && TakeSlot(bytes, kMaxBaggageQueries, slot); ++i)
+      writer.SizeSlot(b.query(slot.query), slot.slot, slot.tuples, slot.payload.size());
+    return true;
+  });
+  if (instances > kMaxBaggageInstances || writer.size() > kMaxBaggageBytes ||
+      writer.queries() > kMaxBaggageQueries) {
+    return false;
+  }
+  writer.Begin(out.Resize(writer.size()));
+  writer.PutBytes(a.instances);
+  ForEachInstance(b, [&](uint64_t id, uint64_t slots, std::string_view bytes) {
+    if (HasInstance(a, id)) return true;
+    writer.PutInstance(id, slots);
+    for (uint64_t i = 0; i < slots && TakeSlot(bytes, kMaxBaggageQueries, slot); ++i) {
+      char* const place =
+          writer.PutSlot(b.query(slot.query), slot.slot, slot.tuples, slot.payload.size());
+      if (!slot.payload.empty()) std::memcpy(place, slot.payload.data(), slot.payload.size());
+    }
+    return true;
+  });
+  return true;
+}
+
+void LeaveOut(const BaggageView& view, uint64_t query, uint32_t unwanted, ByteBuffer& out) {
+  const size_t index = view.Find(query);
+  // The slots that stay, of one instance: their number, and to `put` their bytes.
+  const auto kept = [&](uint64_t slots, std::string_view bytes, auto put) {
+    uint64_t stay = 0;
+    for (uint64_t i = 0; i < slots; ++i) {
+      const std::string_view begin = bytes;
+      SlotView slot;
+      TakeSlot(bytes, kMaxBaggageQueries, slot);
+      if (slot.query == index && slot.slot == unwanted) continue;
+      put(begin.substr(0, begin.size() - bytes.size()));
+      ++stay;
+    }
+    return stay;
+  };
+  size_t size = VarintSize(view.queries()) + view.table.size();
+  ForEachInstance(view, [&](uint64_t, uint64_t slots, std::string_view bytes) {
+    size_t of_slots = 0;
+    const uint64_t stay =
+        kept(slots, bytes, [&](std::string_view slot) { of_slots += slot.size(); });
+    if (stay != 0) size += kIdBytes + VarintSize(stay) + of_slots;
+    return true;
+  });
+  char* at = out.Resize(2 + VarintSize(size) + size);
+  *at++ = kVersion;
+  *at++ = static_cast<char>(view.lost ? kLost : 0);
+  at = PutVarint(size, at);
+  at = PutVarint(view.queries(), at);
+  const auto put = [&](std::string_view bytes) {
+    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+    at += bytes.size();
+  };
+  put(view.table);
+  ForEachInstance(view, [&](uint64_t id, uint64_t slots, std::string_view bytes) {
+    const uint64_t stay = kept(slots, bytes, [](std::string_view) {});
+    if (stay == 0) return true;
+    at = PutId(id, at);
+    at = PutVarint(stay, at);
+    kept(slots, bytes, put);
+    return true;
+  });
+}
+
 // --- Writing
 
 BaggageWriter::BaggageWriter(const BaggageView* known) {
@@ -250,13 +372,20 @@ void BaggageWriter::SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, siz
            VarintSize(payload) + payload;
 }
 
-void BaggageWriter::Begin() {
-  const size_t size = size_ + VarintSize(queries_) + queries_ * BaggageView::kTableEntry;
-  bytes_.resize(2 + VarintSize(size) + size);
-  at_ = bytes_.data();
+size_t BaggageWriter::Body() const {
+  return size_ + VarintSize(queries_) + queries_ * BaggageView::kTableEntry;
+}
+
+size_t BaggageWriter::size() const {
+  const size_t body = Body();
+  return 2 + VarintSize(body) + body;
+}
+
+void BaggageWriter::Begin(char* at) {
+  at_ = at;
   *at_++ = kVersion;
   *at_++ = static_cast<char>(overflow_.unknown ? kLost : 0);
-  at_ = PutVarint(size, at_);
+  at_ = PutVarint(Body(), at_);
   at_ = PutVarint(queries_, at_);
   constexpr size_t kFirst = sizeof first_ / sizeof first_[0];
   for (size_t i = 0; i < queries_; ++i) {
@@ -295,7 +424,8 @@ std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflo
     for (const PackedSlot& slot : instance->slots)
       writer.SizeSlot(slot.query, slot.slot, slot.tuples, slot.payload.size());
   }
-  writer.Begin();
+  std::string bytes(writer.size(), '\0');
+  writer.Begin(bytes.data());
   for (const auto& instance : instances) {
     writer.PutInstance(instance->WireId(), instance->slots.size());
     for (const PackedSlot& slot : instance->slots) {
@@ -303,7 +433,7 @@ std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflo
       std::memcpy(place, slot.payload.data(), slot.payload.size());
     }
   }
-  return writer.Finish();
+  return bytes;
 }
 
 // --- Header

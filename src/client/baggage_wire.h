@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "advice/program.h"
+#include "client/byte_buffer.h"
 #include "client/interval_tree_clock.h"
 
 namespace wherefore::client {
@@ -73,7 +74,7 @@ struct BaggageView {
   std::string_view instances;  // one behind the other
 
   // The first slots, found already; if that is all of them nobody has to look again.
-  static constexpr size_t kNoted = 4;
+  static constexpr size_t kNoted = 8;
   size_t slots = 0;
   SlotView noted[kNoted];
 
@@ -107,6 +108,14 @@ class SlotCursor {
   uint64_t instance_ = 0, left_ = 0;
 };
 
+// Whether everything in `less` is in `more` as well, seen by their bytes: whoever got `less` and only added to it sends
+// such. False says nothing.
+bool BeginsWith(const BaggageView& more, const BaggageView& less);
+// Writes the instances of both, each once. False if that is more than baggage may be.
+bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out);
+// Writes `view` without one slot of a query, which the caller has seen there.
+void LeaveOut(const BaggageView& view, uint64_t query, uint32_t slot, ByteBuffer& out);
+
 // The instances themselves; `memory` is what `view` was read from.
 InstanceList ToInstances(const BaggageView& view, const std::shared_ptr<const std::string>& memory);
 Overflow OverflowOf(const BaggageView& view);
@@ -124,16 +133,18 @@ class BaggageWriter {
   void SizeBytes(size_t size) { size_ += size; }
   void SizeInstance(size_t slots);
   void SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
-  // … then the same in the same order.
-  void Begin();
+  // … then the same in the same order, into size() bytes.
+  size_t queries() const { return queries_; }
+  size_t size() const;
+  void Begin(char* at);
   void PutBytes(std::string_view bytes);
   void PutInstance(uint64_t id, size_t slots);
   // Returns where `payload` bytes are to be written, all of them, before the next call.
   char* PutSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
-  std::string Finish() { return std::move(bytes_); }
 
  private:
   size_t IndexOf(uint64_t query);
+  size_t Body() const;
 
   // Few: a vector would be an allocation for nearly everybody.
   uint64_t first_[4];
@@ -141,7 +152,6 @@ class BaggageWriter {
   std::vector<uint64_t> more_;
   Overflow overflow_;
   size_t size_ = 0;
-  std::string bytes_;
   char* at_ = nullptr;
 };
 // Empty when there is nothing to say.

@@ -199,7 +199,11 @@ void RequestContext::DropBaggage() {
 RequestContext RequestContext::Peek() {
   const internal::ThreadState& state = internal::thread_state;
   RequestContext context;
-  if ((state.trace_hi | state.trace_lo) == 0) return context;
+  if ((state.trace_hi | state.trace_lo) == 0) {
+    context.line_ = client::CurrentLine();
+    context.untraced_ = context.line_ != 0;
+    return context;
+  }
   context.trace_ = {state.trace_hi, state.trace_lo};
   context.block_ = state.block;
   context.flags_ = state.flags;
@@ -243,8 +247,9 @@ void RequestContext::Attach() && {
 RequestContext RequestContext::Exchange(RequestContext context) {
   RequestContext previous = Current();
   if (!context.OnThisLine()) {
-    const auto whose = context.valid() ? client::LineOf::kRequest : client::LineOf::kNobody;
-    delete client::EnterLine(whose, std::move(context.tuples_)).baggage;  // `previous` has it all
+    const auto whose = context.request() ? client::LineOf::kRequest : client::LineOf::kNobody;
+    client::DropLine(
+        client::EnterLine(whose, std::move(context.tuples_)).baggage);  // `previous` has it all
   }
   std::move(context).Attach();
   return previous;
@@ -346,7 +351,7 @@ ContextScope::ContextScope(RequestContext context)
       previous_draft_(internal::thread_state.draft),
       entered_(!context.OnThisLine()) {
   if (entered_) {
-    const auto whose = context.valid() ? client::LineOf::kRequest : client::LineOf::kNobody;
+    const auto whose = context.request() ? client::LineOf::kRequest : client::LineOf::kNobody;
     const client::SavedLine saved = client::EnterLine(whose, std::move(context.tuples_));
     previous_baggage_ = saved.baggage;
     previous_.line_ = saved.line;

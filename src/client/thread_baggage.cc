@@ -16,15 +16,28 @@ __thread uint64_t current_line = 0;
 __thread BaggageLine* current_baggage = nullptr;
 __thread uint64_t next_line = 0;
 __thread uint64_t last_line = 0;
+// One that the thread's last request had, with its memory: requests follow each other on a thread, and most need no
+// second one at a time.
+__thread BaggageLine* spare_line = nullptr;
+__thread bool thread_has_ended = false;
 
 struct AtThreadEnd {
   bool armed = false;
   ~AtThreadEnd() {
+    thread_has_ended = true;
     delete std::exchange(current_baggage, nullptr);
+    delete std::exchange(spare_line, nullptr);
     current_line = 0;
   }
 };
 thread_local AtThreadEnd at_thread_end;
+
+// Null: no memory.
+BaggageLine* TakeLine() {
+  if (spare_line != nullptr) return std::exchange(spare_line, nullptr);
+  if (!thread_has_ended) at_thread_end.armed = true;
+  return new (std::nothrow) BaggageLine;
+}
 
 // Numbers are handed to threads in lots, so that they seldom meet.
 constexpr uint64_t kLot = 1 << 16;
@@ -55,10 +68,7 @@ uint64_t CurrentLine() { return current_line; }
 
 BaggageLine* CurrentBaggage() {
   if (current_line == 0) return nullptr;
-  if (current_baggage == nullptr) {
-    at_thread_end.armed = true;
-    current_baggage = new (std::nothrow) BaggageLine;
-  }
+  if (current_baggage == nullptr) current_baggage = TakeLine();
   return current_baggage;
 }
 
@@ -80,19 +90,50 @@ void JoinCurrent(std::shared_ptr<const BaggageSnapshot> other) {
   LinkBranches(*baggage);
 }
 
+void JoinCurrentBytes(std::string_view bytes) {
+  BaggageLine* const baggage = CurrentBaggage();
+  if (baggage == nullptr) return;
+  baggage->JoinBytes(bytes);
+  LinkBranches(*baggage);
+}
+
+SavedLine EnterLine(std::string_view received) noexcept {
+  const SavedLine saved{current_line, current_baggage};
+  current_line = NewLine();
+  current_baggage = nullptr;
+  if (!received.empty()) {
+    current_baggage = TakeLine();
+    try {
+      if (current_baggage != nullptr) current_baggage->Receive(received);
+    } catch (...) {  // out of memory: what came is lost, the request goes on
+    }
+  }
+  return saved;
+}
+
 SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage) {
   const SavedLine saved{current_line, current_baggage};
   current_line = whose == LineOf::kRequest ? NewLine() : 0;
   current_baggage = nullptr;
   if (current_line != 0 && baggage != nullptr) {
-    at_thread_end.armed = true;
-    current_baggage = new (std::nothrow) BaggageLine(std::move(baggage));
+    current_baggage = TakeLine();
+    if (current_baggage != nullptr) current_baggage->Receive(std::move(baggage));
   }
   return saved;
 }
 
+void DropLine(BaggageLine* line) {
+  if (line == nullptr) return;
+  if (spare_line != nullptr || thread_has_ended) {
+    delete line;
+    return;
+  }
+  line->Reset();
+  spare_line = line;
+}
+
 void RestoreLine(SavedLine saved) {
-  delete current_baggage;
+  DropLine(current_baggage);
   current_line = saved.line;
   current_baggage = saved.baggage;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "client/baggage_line.h"
 
@@ -21,6 +22,8 @@ std::shared_ptr<const BaggageSnapshot> FreezeCurrent();
 // The same at the end of the line: its name goes with it.
 std::shared_ptr<const BaggageSnapshot> FinishCurrent();
 void JoinCurrent(std::shared_ptr<const BaggageSnapshot> other);
+// The same of bytes that another process has serialised.
+void JoinCurrentBytes(std::string_view bytes);
 
 // What the thread was on before; give it back exactly once.
 struct SavedLine {
@@ -29,7 +32,11 @@ struct SavedLine {
 };
 enum class LineOf : uint8_t { kRequest, kNobody };
 SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage);
+// Of a request, with what came with it, as bytes; empty: it begins here.
+SavedLine EnterLine(std::string_view received) noexcept;
 void RestoreLine(SavedLine saved);
+// Gives a line back that is nobody's any more.
+void DropLine(BaggageLine* line);
 
 // What comes from other processes and goes there: neither at an edge.
 bool ExchangesBaggage();

@@ -1,5 +1,5 @@
-// Tuples of numbers, the commonest thing that is packed, kept as the bytes that will travel: packing encodes, serialising
-// copies. The bytes are what advice::PackedTuples writes for the same bag (advice/wire.h), so receivers know no
+// Tuples kept as the bytes that will travel: packing encodes, serialising copies. For what is packed most: numbers and
+// short strings. The bytes are what advice::PackedTuples writes for the same bag (advice/wire.h), so receivers know no
 // difference. It holds distinct tuples of weight 1 only; whoever packs anything else turns it into PackedTuples first.
 //
 // One thread at a time.
@@ -7,15 +7,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
-#include "advice/packed_tuples.h"
+#include "advice/rows.h"
 
 namespace wherefore::client {
 
-class NumberLog {
+class TupleLog {
  public:
   enum class Added : uint8_t { kAdded, kNotForMe };
-  // All of `rows` or nothing. kNotForMe: a string, a weight, an equal tuple.
+  static constexpr uint32_t kMostTexts = 8;  // strings of 2 to 64 bytes, different ones
+  // All of `rows` or nothing. kNotForMe: a long string, a list, a weight, an equal tuple, too many at once.
   Added Add(const wf::advice::Rows& rows);
 
   uint32_t tuples() const { return tuples_; }
@@ -24,16 +26,25 @@ class NumberLog {
   // What advice::PackedTuples::Encode would give.
   size_t EncodedSize() const;
   char* Encode(char* at) const;
-  wf::advice::PackedTuples ToPackedTuples(const wf::advice::Slot& rule) const;
+
+  void Clear();  // keeps the memory
 
  private:
-  static constexpr uint32_t kFirstPlaces = 16;
+  static constexpr uint32_t kFirstPlaces = 16, kKept = 4096;
   struct Place {
     uint32_t hash = 0;
     uint32_t begin = 0;  // + 1; 0: free
   };
+  struct Text {  // a string that later ones refer to
+    uint32_t begin, size;
+  };
+  bool AddRow(const wf::advice::Value* columns, size_t width);
   bool Encode(const wf::advice::Value* columns, size_t width);  // behind the end
-  bool Known(uint32_t begin, uint32_t end);
+  bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
+  void MakeRoom(const wf::advice::Value* columns, size_t width);
+  bool Known(uint32_t begin, size_t width);
+  bool Same(uint32_t a, uint32_t b, size_t width) const;
+  std::string_view Canonical(uint32_t& at) const;
   void GrowIndex();
 
   // Not a vector: its bytes need no zeros before they are written.
@@ -41,6 +52,8 @@ class NumberLog {
   uint32_t capacity_ = 0, used_ = 0;
   uint32_t end_ = 0, hash_ = 0;  // of what is being added
   uint32_t tuples_ = 0;
+  uint32_t texts_ = 0;
+  Text text_[kMostTexts];
   // Where tuples are, by their hash; open-addressed, half full at most. The first few need no allocation.
   uint32_t places_ = kFirstPlaces;
   Place first_places_[kFirstPlaces];

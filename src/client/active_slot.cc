@@ -1,0 +1,165 @@
+#include "client/active_slot.h"
+
+#include <cstring>
+#include <utility>
+
+#include "advice/wire.h"
+#include "client/varint.h"
+
+namespace wherefore::client {
+
+using wf::advice::PackedTuples;
+using wf::advice::Rows;
+
+namespace {
+
+constexpr size_t kHeadAtMost = 5;  // of a bag
+
+}  // namespace
+
+void ActiveSlot::Begin(uint64_t of_query, uint32_t number, const wf::advice::Slot& kept) {
+  query = of_query;
+  slot = number;
+  rule = kept;
+  Clear();
+}
+
+void ActiveSlot::Clear() {
+  form_ = Form::kLog;
+  encoded_known_ = false;
+  log_.Clear();
+  packed_.Reset(rule);
+  packed_bytes_at_most_ = 0;
+}
+
+size_t ActiveSlot::BytesAtMost() const {
+  switch (form_) {
+    case Form::kLog:
+      return log_.empty() ? 0 : log_.EncodedSize();
+    case Form::kEvent:
+      return 1 + VarintSize(ZigZag(time_)) + VarintSize(id_.size()) + id_.size() +
+             log_.EncodedSize();
+    case Form::kPacked:
+      break;
+  }
+  return encoded_known_ ? encoded_.size() : packed_bytes_at_most_;
+}
+
+void ActiveSlot::CountBytes() {
+  if (form_ != Form::kPacked || encoded_known_) return;
+  encoded_.clear();
+  packed_.Encode(rule, encoded_);
+  encoded_known_ = true;
+}
+
+size_t ActiveSlot::EncodedSize() {
+  CountBytes();
+  return BytesAtMost();
+}
+
+void ActiveSlot::Encode(char* at) {
+  switch (form_) {
+    case Form::kEvent:
+      *at++ = 1;
+      at = PutVarint(ZigZag(time_), at);
+      at = PutVarint(id_.size(), at);
+      if (!id_.empty()) std::memcpy(at, id_.data(), id_.size());
+      at += id_.size();
+      log_.Encode(at);
+      return;
+    case Form::kLog:
+      log_.Encode(at);
+      return;
+    case Form::kPacked:
+      CountBytes();
+      if (!encoded_.empty()) std::memcpy(at, encoded_.data(), encoded_.size());
+  }
+}
+
+std::string_view ActiveSlot::Encoded() {
+  const size_t size = EncodedSize();
+  if (empty()) return {};
+  if (!encoded_known_) {
+    encoded_.resize(size);
+    Encode(encoded_.data());
+    encoded_known_ = true;
+  }
+  return encoded_;
+}
+
+bool ActiveSlot::Log(const Rows& rows) {
+  if (form_ != Form::kLog || log_.Add(rows) != TupleLog::Added::kAdded) return false;
+  encoded_known_ = false;
+  return true;
+}
+
+size_t ActiveSlot::LogBytesAtMost(size_t width) const {
+  return log_.bytes() + kHeadAtMost + 9 * width;
+}
+
+bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Rows& rows) {
+  // Then an empty log takes it for certain: what it replaces may be given up.
+  if (rows.size() != 1 || rows.weight(0) != 1 || rows.state_width() != 0 || rows.width() == 0 ||
+      rows.width() > TupleLog::kMostTexts) {
+    return false;
+  }
+  for (size_t i = 0; i < rows.width(); ++i) {
+    const wf::advice::Value& value = rows.columns(0)[i];
+    const auto* text = std::get_if<std::string>(&value);
+    if (text != nullptr ? text->size() > wf::advice::kMaxReferable
+                        : std::holds_alternative<wf::advice::List>(value)) {
+      return false;
+    }
+  }
+  Clear();
+  log_.Add(rows);
+  form_ = Form::kEvent;
+  time_ = adjusted_time;
+  id_ = id;
+  return true;
+}
+
+PackedTuples& ActiveSlot::Packed() {
+  if (form_ != Form::kPacked) {
+    const size_t bytes = BytesAtMost();
+    if (!empty()) {
+      PackedTuples packed(rule);
+      PackedTuples::Decode(rule, Encoded(), packed);
+      packed_ = std::move(packed);
+    }
+    packed_bytes_at_most_ = bytes;
+    log_.Clear();
+    form_ = Form::kPacked;
+  }
+  encoded_known_ = false;
+  return packed_;
+}
+
+void ActiveSlot::SetPacked(PackedTuples packed, size_t bytes_at_most) {
+  Packed() = std::move(packed);
+  packed_bytes_at_most_ = bytes_at_most;
+}
+
+void ActiveSlot::AddRows(const Rows& rows, size_t bytes_at_most) {
+  Packed().Add(rule, rows);
+  packed_bytes_at_most_ = bytes_at_most;
+}
+
+void ActiveSlot::CopyTo(PackedTuples& into) {
+  if (empty()) return;
+  if (form_ == Form::kPacked) {
+    into = packed_;
+  } else {
+    PackedTuples::Decode(rule, Encoded(), into);
+  }
+}
+
+void ActiveSlot::MergeInto(PackedTuples& into) {
+  if (empty()) return;
+  if (form_ == Form::kPacked) return into.Merge(rule, packed_);
+  PackedTuples mine(rule);
+  PackedTuples::Decode(rule, Encoded(), mine);
+  into.Merge(rule, mine);
+}
+
+}  // namespace wherefore::client

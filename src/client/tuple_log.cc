@@ -1,0 +1,238 @@
+#include "client/tuple_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "advice/wire.h"
+#include "client/varint.h"
+
+namespace wherefore::client {
+namespace {
+
+using wf::advice::Rows;
+using wf::advice::Value;
+
+// Tags of advice/wire.h.
+constexpr uint8_t kNull = 0, kFalse = 1, kTrue = 2, kDouble = 3, kIntegerBytes = 0x08,
+                  kSmallInteger = 0x10, kShortString = 0x50, kShortReference = 0xB0;
+constexpr int64_t kSmallIntegers = 64;
+constexpr size_t kShortStrings = kShortReference - kShortString;
+constexpr size_t kMostBytes = 9;     // of a number
+constexpr size_t kFirstBytes = 104;  // what malloc gives for it anyway
+
+// Of the values, not of their bytes: those are still on their way to memory.
+uint64_t Mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+void TupleLog::MakeRoom(const Value* columns, size_t width) {
+  size_t most = width * kMostBytes;
+  for (size_t i = 0; i < width; ++i) {
+    if (const auto* text = std::get_if<std::string>(&columns[i]))
+      most += std::min(text->size(), kShortStrings);
+  }
+  if (capacity_ - end_ >= most) return;
+  const auto more = static_cast<uint32_t>(
+      std::max<size_t>(kFirstBytes, 2 * static_cast<size_t>(capacity_) + most));
+  std::unique_ptr<char[]> bytes(new char[more]);
+  if (end_ != 0) std::memcpy(bytes.get(), bytes_.get(), end_);
+  bytes_ = std::move(bytes);
+  capacity_ = more;
+}
+
+// As advice::WriteValue does: one that was written before is referred to.
+bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& hash) {
+  if (text.size() >= kShortStrings) return false;
+  uint64_t word = text.size();
+  std::memcpy(&word, text.data(), std::min<size_t>(text.size(), 7));
+  hash = Mixed(hash, word ^ 5ull << 56);
+  for (size_t i = 7; i < text.size(); i += 8) {
+    word = 0;
+    std::memcpy(&word, text.data() + i, std::min<size_t>(text.size() - i, 8));
+    hash = Mixed(hash, word);
+  }
+  const bool referable =
+      text.size() >= wf::advice::kMinReferable && text.size() <= wf::advice::kMaxReferable;
+  if (referable) {
+    for (uint32_t i = 0; i < texts_; ++i) {
+      if (text == std::string_view(bytes_.get() + text_[i].begin, text_[i].size)) {
+        *at++ = static_cast<char>(kShortReference + i);
+        return true;
+      }
+    }
+    if (texts_ == kMostTexts) return false;
+    text_[texts_++] = {static_cast<uint32_t>(at + 1 - bytes_.get()),
+                       static_cast<uint32_t>(text.size())};
+  }
+  *at++ = static_cast<char>(kShortString + text.size());
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  at += text.size();
+  return true;
+}
+
+bool TupleLog::Encode(const Value* columns, size_t width) {
+  MakeRoom(columns, width);
+  char* at = bytes_.get() + end_;
+  uint64_t hash = width;
+  for (size_t i = 0; i < width; ++i) {
+    const Value& value = columns[i];
+    switch (value.index()) {
+      case 0:
+        *at++ = kNull;
+        hash = Mixed(hash, 1);
+        break;
+      case 1:
+        *at++ = *std::get_if<bool>(&value) ? kTrue : kFalse;
+        hash = Mixed(hash, *std::get_if<bool>(&value) ? 3 : 2);
+        break;
+      case 2: {
+        const int64_t number = *std::get_if<int64_t>(&value);
+        hash = Mixed(hash, static_cast<uint64_t>(number));
+        if (number >= 0 && number < kSmallIntegers) {
+          *at++ = static_cast<char>(kSmallInteger + number);
+          break;
+        }
+        const auto magnitude = static_cast<uint64_t>(number < 0 ? ~number : number);
+        const auto bytes = (static_cast<unsigned>(65 - __builtin_clzll(magnitude | 1)) + 7) / 8;
+        *at++ = static_cast<char>(kIntegerBytes + bytes - 1);
+        std::memcpy(at, &number, 8);  // little endian: the first ones count
+        at += bytes;
+        break;
+      }
+      case 3: {
+        uint64_t bits;
+        std::memcpy(&bits, std::get_if<double>(&value), 8);
+        hash = Mixed(hash, ~bits);
+        *at++ = kDouble;
+        std::memcpy(at, &bits, 8);
+        at += 8;
+        break;
+      }
+      case 4:
+        if (!EncodeText(*std::get_if<std::string>(&value), at, hash)) return false;
+        break;
+      default:
+        return false;
+    }
+  }
+  end_ = static_cast<uint32_t>(at - bytes_.get());
+  hash_ = static_cast<uint32_t>(hash);
+  return true;
+}
+
+void TupleLog::GrowIndex() {
+  const Place* const old = more_places_ ? more_places_.get() : first_places_;
+  const uint32_t count = places_;
+  places_ = 4 * count;
+  std::unique_ptr<Place[]> places(new Place[places_]);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (old[i].begin == 0) continue;
+    uint32_t at = old[i].hash & (places_ - 1);
+    while (places[at].begin != 0) at = (at + 1) & (places_ - 1);
+    places[at] = old[i];
+  }
+  more_places_ = std::move(places);
+}
+
+// The bytes of one value as if it stood alone, and the place behind it.
+std::string_view TupleLog::Canonical(uint32_t& at) const {
+  const char* const value = bytes_.get() + at;
+  const auto tag = static_cast<uint8_t>(*value);
+  if (tag >= kShortReference) {
+    ++at;
+    const Text& text = text_[tag - kShortReference];
+    return {bytes_.get() + text.begin - 1, text.size + 1};
+  }
+  uint32_t size = 1;
+  if (tag >= kShortString) {
+    size += tag - kShortString;
+  } else if (tag >= kIntegerBytes && tag < kSmallInteger) {
+    size += tag - kIntegerBytes + 1u;
+  } else if (tag == kDouble) {
+    size += 8;
+  }
+  at += size;
+  return {value, size};
+}
+
+bool TupleLog::Same(uint32_t a, uint32_t b, size_t width) const {
+  for (size_t i = 0; i < width; ++i) {
+    if (Canonical(a) != Canonical(b)) return false;
+  }
+  return true;
+}
+
+bool TupleLog::Known(uint32_t begin, size_t width) {
+  if (2 * (tuples_ + 1) > places_) GrowIndex();
+  const uint32_t hash = hash_;
+  Place* const places = more_places_ ? more_places_.get() : first_places_;
+  uint32_t at = hash & (places_ - 1);
+  for (; places[at].begin != 0; at = (at + 1) & (places_ - 1)) {
+    if (places[at].hash == hash && Same(places[at].begin - 1, begin, width)) return true;
+  }
+  places[at] = {hash, begin + 1};
+  return false;
+}
+
+bool TupleLog::AddRow(const Value* columns, size_t width) {
+  end_ = used_;
+  const uint32_t texts = texts_;
+  if (!Encode(columns, width) || Known(used_, width)) {
+    texts_ = texts;
+    return false;
+  }
+  used_ = end_;
+  ++tuples_;
+  return true;
+}
+
+TupleLog::Added TupleLog::Add(const Rows& rows) {
+  if (rows.width() == 0 || rows.state_width() != 0) return Added::kNotForMe;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (rows.weight(row) != 1) return Added::kNotForMe;
+  }
+  if (rows.size() == 1)
+    return AddRow(rows.columns(0), rows.width()) ? Added::kAdded : Added::kNotForMe;
+  // Several at once have to be taken back when the last is not for us: only while the index is small.
+  if (rows.empty() || 2 * (tuples_ + rows.size()) > kFirstPlaces) return Added::kNotForMe;
+  const uint32_t used = used_, tuples = tuples_, texts = texts_;
+  Place places[kFirstPlaces];
+  std::copy(std::begin(first_places_), std::end(first_places_), places);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (AddRow(rows.columns(row), rows.width())) continue;
+    used_ = used;
+    tuples_ = tuples;
+    texts_ = texts;
+    std::copy(std::begin(places), std::end(places), first_places_);
+    return Added::kNotForMe;
+  }
+  return Added::kAdded;
+}
+
+size_t TupleLog::EncodedSize() const {
+  return VarintSize(static_cast<uint64_t>(tuples_) << 1) + used_;
+}
+
+char* TupleLog::Encode(char* at) const {
+  at = PutVarint(static_cast<uint64_t>(tuples_) << 1, at);  // all weights are 1
+  if (used_ != 0) std::memcpy(at, bytes_.get(), used_);
+  return at + used_;
+}
+
+void TupleLog::Clear() {
+  if (tuples_ != 0) {
+    for (Place& place : first_places_) place = Place();
+  }
+  used_ = tuples_ = texts_ = 0;
+  places_ = kFirstPlaces;
+  more_places_.reset();
+  if (capacity_ <= kKept) return;
+  bytes_.reset();
+  capacity_ = 0;
+}
+
+}  // namespace wherefore::client
