@@ -1,10 +1,14 @@
 // bench_pivot_blocks ROLE …: a process of the block store (demo/blocks), whose calls into our library are metered: what
 // bench/pivot-overhead needs. The store's own objects are linked as they are; the linker leads their calls of the
-// library's nine functions (bench/CMakeLists.txt: --wrap) through here, where each call
+// library's five functions (bench/CMakeLists.txt: --wrap) through here, where each call
 //
 //   --ours off        is not made: the store as if we had never touched it
 //   meter on          is timed, by the time-stamp counter, less what reading that takes: our nanoseconds
 //   else              is made, and nothing more: for comparing latencies
+//
+// What a thread spends in the library while it works for one request, scope's begin and end included, is one number; of
+// these the median counts, because it stands beside a median latency, and because on a shared machine a mean holds the
+// time slices of others that fell in between.
 //
 //   bench_pivot_blocks name-node|data-node --endpoint URL
 //   bench_pivot_blocks client --endpoint URL --name-node HOST:PORT --data-node HOST:PORT [--tuples N]
@@ -21,13 +25,13 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <new>
-#include <optional>
+#include <mutex>
 #include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/thread_baggage.h"
@@ -36,37 +40,26 @@
 #include "demo/http_server.h"
 #include "demo/service.h"
 #include "wherefore/baggage.h"
-#include "wherefore/context.h"
 #include "wherefore/tracepoint.h"
 #include "wherefore/tracer.h"
 
 namespace {
 
-using wherefore::RequestContext;
 using wherefore::client::Ticks;
 
 // --- The meter
 
-enum Function {
-  kContext,
-  kAttach,
-  kDetach,
-  kFromHeaders,
-  kCurrent,
-  kTraceparent,
-  kSerialize,
-  kJoin,
-  kHit,
-  kFunctions
-};
-constexpr const char* kNames[kFunctions] = {"new context",  "attach",  "detach",
-                                            "from headers", "current", "traceparent",
-                                            "serialize",    "join",    "tracepoint"};
+enum Function { kEnter, kLeave, kAppend, kJoin, kHit, kFunctions };
+constexpr const char* kNames[kFunctions] = {"enter", "leave", "append", "join", "tracepoint"};
 
 struct Total {
   std::atomic<int64_t> calls{0}, ticks{0};
 };
 Total totals[kFunctions];
+// Of all requests that this process took part in: our ticks in each.
+std::mutex requests_mutex;
+std::vector<int64_t> requests;
+thread_local int64_t in_this_request;
 std::atomic<bool> metering{false};
 bool ours = true;          // set before any other thread starts
 int64_t empty_ticks = 0;   // what reading the clock twice takes
@@ -87,6 +80,10 @@ class Timed {
     within = false;
     totals[function_].calls.fetch_add(1, std::memory_order_relaxed);
     totals[function_].ticks.fetch_add(std::max<int64_t>(0, took), std::memory_order_relaxed);
+    in_this_request += took;
+    if (function_ != kLeave) return;
+    const std::lock_guard lock(requests_mutex);
+    requests.push_back(std::exchange(in_this_request, 0));
   }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
@@ -144,90 +141,40 @@ void PackTuples(int count) {
 
 #define WF_REAL(symbol) asm("__real_" symbol)
 #define WF_WRAP(symbol) asm("__wrap_" symbol)
-#define WF_CONTEXT                                                                     \
-  "_ZN9wherefore14RequestContextC1ENS_7TraceIdEmhNSt7__cxx1112basic_stringIcSt11char_" \
-  "traitsIcESaIcEEENS0_6OriginE"
-#define WF_ATTACH "_ZN9wherefore12ContextScopeC1ENS_14RequestContextE"
-#define WF_DETACH "_ZN9wherefore12ContextScopeD1Ev"
-#define WF_FROM_HEADERS \
-  "_ZN9wherefore14RequestContext11FromHeadersESt17basic_string_viewIcSt11char_traitsIcEES4_S4_"
-#define WF_CURRENT "_ZN9wherefore14RequestContext7CurrentEv"
-#define WF_TRACEPARENT "_ZNK9wherefore14RequestContext11TraceparentB5cxx11Ev"
-#define WF_SERIALIZE "_ZN9wherefore17serialize_baggageB5cxx11Ev"
+#define WF_ENTER "_ZN9wherefore12BaggageScopeC1ESt17basic_string_viewIcSt11char_traitsIcEE"
+#define WF_LEAVE "_ZN9wherefore12BaggageScopeD1Ev"
+#define WF_APPEND \
+  "_ZN9wherefore14append_baggageERNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 #define WF_JOIN "_ZN9wherefore12join_baggageESt17basic_string_viewIcSt11char_traitsIcEE"
 #define WF_HIT                                                                        \
   "_ZN9wherefore8internal13HitTracepointERKNS0_10TracepointESt16initializer_listINS_" \
   "15TracepointFieldEE"
 
-void RealContext(void* self, wherefore::TraceId trace, uint64_t block, uint8_t flags,
-                 std::string* tracestate, RequestContext::Origin origin) WF_REAL(WF_CONTEXT);
-void WrapContext(void* self, wherefore::TraceId trace, uint64_t block, uint8_t flags,
-                 std::string* tracestate, RequestContext::Origin origin) WF_WRAP(WF_CONTEXT);
-void WrapContext(void* self, wherefore::TraceId trace, uint64_t block, uint8_t flags,
-                 std::string* tracestate, RequestContext::Origin origin) {
-  if (!ours) {
-    new (self) RequestContext();
-    return;
-  }
-  const Timed timed(kContext);
-  RealContext(self, trace, block, flags, tracestate, origin);
-}
-
-void RealAttach(void* self, RequestContext* context) WF_REAL(WF_ATTACH);
-void WrapAttach(void* self, RequestContext* context) WF_WRAP(WF_ATTACH);
-void WrapAttach(void* self, RequestContext* context) {
+void RealEnter(void* self, std::string_view received) WF_REAL(WF_ENTER);
+void WrapEnter(void* self, std::string_view received) WF_WRAP(WF_ENTER);
+void WrapEnter(void* self, std::string_view received) {
   if (!ours) return;
   {
-    const Timed timed(kAttach);
-    RealAttach(self, context);
+    const Timed timed(kEnter);
+    RealEnter(self, received);
   }
   if (tuples_to_pack > 0) PackTuples(tuples_to_pack);
 }
 
-void RealDetach(void* self) WF_REAL(WF_DETACH);
-void WrapDetach(void* self) WF_WRAP(WF_DETACH);
-void WrapDetach(void* self) {
+void RealLeave(void* self) WF_REAL(WF_LEAVE);
+void WrapLeave(void* self) WF_WRAP(WF_LEAVE);
+void WrapLeave(void* self) {
   if (!ours) return;
-  const Timed timed(kDetach);
-  RealDetach(self);
+  const Timed timed(kLeave);
+  RealLeave(self);
 }
 
-std::optional<RequestContext> RealFromHeaders(std::string_view traceparent,
-                                              std::string_view tracestate, std::string_view baggage)
-    WF_REAL(WF_FROM_HEADERS);
-std::optional<RequestContext> WrapFromHeaders(std::string_view traceparent,
-                                              std::string_view tracestate, std::string_view baggage)
-    WF_WRAP(WF_FROM_HEADERS);
-std::optional<RequestContext> WrapFromHeaders(std::string_view traceparent,
-                                              std::string_view tracestate,
-                                              std::string_view baggage) {
-  if (!ours) return std::nullopt;
-  const Timed timed(kFromHeaders);
-  return RealFromHeaders(traceparent, tracestate, baggage);
-}
-
-RequestContext RealCurrent() WF_REAL(WF_CURRENT);
-RequestContext WrapCurrent() WF_WRAP(WF_CURRENT);
-RequestContext WrapCurrent() {
-  if (!ours) return {};
-  const Timed timed(kCurrent);
-  return RealCurrent();
-}
-
-std::string RealTraceparent(const RequestContext* self) WF_REAL(WF_TRACEPARENT);
-std::string WrapTraceparent(const RequestContext* self) WF_WRAP(WF_TRACEPARENT);
-std::string WrapTraceparent(const RequestContext* self) {
-  if (!ours) return {};
-  const Timed timed(kTraceparent);
-  return RealTraceparent(self);
-}
-
-std::string RealSerialize() WF_REAL(WF_SERIALIZE);
-std::string WrapSerialize() WF_WRAP(WF_SERIALIZE);
-std::string WrapSerialize() {
-  if (!ours) return {};
-  const Timed timed(kSerialize);
-  return RealSerialize();
+void RealAppend(std::string& message) WF_REAL(WF_APPEND);
+void WrapAppend(std::string& message) WF_WRAP(WF_APPEND);
+void WrapAppend(std::string& message) {
+  if (!ours) return;
+  const Timed timed(kAppend);
+  RealAppend(message);
 }
 
 void RealJoin(std::string_view bytes) WF_REAL(WF_JOIN);
@@ -258,22 +205,30 @@ void Meter(const std::string& state) {
     total.calls = 0;
     total.ticks = 0;
   }
+  {
+    const std::lock_guard lock(requests_mutex);
+    requests.clear();
+    requests.reserve(1 << 16);
+  }
   metering = state == "on";
   std::printf("{}\n");
 }
 
 void Read() {
   std::string functions;
-  double sum = 0;
   for (int i = 0; i < kFunctions; ++i) {
-    const double ns = static_cast<double>(totals[i].ticks.load()) * NsPerTick();
-    sum += ns;
     char one[96];
     std::snprintf(one, sizeof one, "%s\"%s\":[%lld,%.0f]", i > 0 ? "," : "", kNames[i],
-                  static_cast<long long>(totals[i].calls.load()), ns);
+                  static_cast<long long>(totals[i].calls.load()),
+                  static_cast<double>(totals[i].ticks.load()) * NsPerTick());
     functions += one;
   }
-  std::printf("{\"ns\":%.0f,\"functions\":{%s}}\n", sum, functions.c_str());
+  const std::lock_guard lock(requests_mutex);
+  const auto middle = requests.begin() + static_cast<std::ptrdiff_t>(requests.size() / 2);
+  std::nth_element(requests.begin(), middle, requests.end());
+  const double median = requests.empty() ? 0 : static_cast<double>(*middle) * NsPerTick();
+  std::printf("{\"scopes\":%zu,\"median_ns\":%.1f,\"functions\":{%s}}\n", requests.size(), median,
+              functions.c_str());
 }
 
 // Nanoseconds of a tracepoint that nobody asks, the least of many rounds; the loop itself is not ours.

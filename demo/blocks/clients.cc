@@ -14,7 +14,7 @@
 #include "demo/service.h"
 #include "settings.h"
 #include "store_client.h"
-#include "wherefore/context.h"
+#include "wherefore/baggage.h"
 #include "wherefore/tracepoint.h"
 
 namespace blocks {
@@ -61,8 +61,7 @@ class Client {
     std::vector<int64_t> took;
     while (SteadyClock::now() < until &&
            (settings_.requests == 0 || begun_.fetch_add(1) < settings_.requests)) {
-      const wherefore::ContextScope request(
-          wherefore::RequestContext({draw(), draw()}, draw() | 1, 0));
+      const wherefore::BaggageScope request;
       const auto began = SteadyClock::now();
       if (!DoNextOp(draw)) ++failed_;
       took.push_back(std::chrono::nanoseconds(SteadyClock::now() - began).count());

@@ -8,11 +8,15 @@
 
 namespace blocks {
 
-LocalDisk::LocalDisk(uint64_t bytes) : size_(bytes) {
+int OpenScratchFile() {
   const char* folder = std::getenv("TMPDIR");
   std::string name = std::string(folder == nullptr ? "/tmp" : folder) + "/wherefore-blocks-XXXXXX";
-  fd_ = mkstemp(name.data());
+  const int fd = mkstemp(name.data());
   unlink(name.c_str());
+  return fd;
+}
+
+LocalDisk::LocalDisk(uint64_t bytes) : size_(bytes), fd_(OpenScratchFile()) {
   if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) size_ = kPiece;
 }
 LocalDisk::~LocalDisk() { close(fd_); }

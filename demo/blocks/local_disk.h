@@ -6,6 +6,9 @@
 
 namespace blocks {
 
+// Without a name; in TMPDIR, else /tmp.
+int OpenScratchFile();
+
 // Thread-safe. The file has no name any more once it is open.
 class LocalDisk {
  public:
@@ -41,7 +44,7 @@ class LocalDisk {
   void WritePiece(uint64_t offset, const char* from, uint64_t bytes) const;
 
   uint64_t size_;
-  int fd_;
+  const int fd_;
 };
 
 }  // namespace blocks

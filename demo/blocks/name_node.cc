@@ -8,6 +8,7 @@
 
 #include "demo/http_server.h"
 #include "demo/service.h"
+#include "edit_log.h"
 #include "settings.h"
 #include "store_client.h"
 #include "wherefore/tracepoint.h"
@@ -37,20 +38,8 @@ class NameNode {
       const std::shared_lock lock(mutex_);
       return replicas_.count(call.texts[0]) != 0 ? Message{} : Failed();
     }
-    if (call.method == "Create" || call.method == "Rename" || call.method == "Compact") {
-      const std::unique_lock lock(mutex_);
-      if (call.method == "Compact") {  // the fault: a long time alone
-        std::this_thread::sleep_for(std::chrono::milliseconds(change_takes_));
-      } else if (call.method == "Create") {
-        replicas_[call.texts[0]] = "ABC";
-      } else {
-        auto node = replicas_.extract(call.texts[0]);
-        if (node.empty()) return Failed();
-        node.key() = call.texts[1];
-        replicas_.insert(std::move(node));
-      }
-      return {};
-    }
+    if (call.method == "Create" || call.method == "Rename" || call.method == "Compact")
+      return Change(call);
     return Failed();
   }
 
@@ -59,6 +48,27 @@ class NameNode {
     Message answer;
     answer.failed = 1;
     return answer;
+  }
+  // As HDFS: written to the log of edits while the names are locked, and on the disk before the answer.
+  Message Change(const Message& call) {
+    uint64_t edit = 0;
+    {
+      const std::unique_lock lock(mutex_);
+      if (call.method == "Compact") {  // the fault: a long time alone
+        std::this_thread::sleep_for(std::chrono::milliseconds(change_takes_));
+        return {};
+      }
+      if (call.method == "Create") {
+        replicas_[call.texts[0]] = "ABC";
+      } else {
+        auto node = replicas_.extract(call.texts[0]);
+        if (node.empty()) return Failed();
+        node.key() = call.texts[1];
+        replicas_.insert(std::move(node));
+      }
+      edit = edits_.Append(call.method + '\t' + call.texts[0] + '\t' + call.texts[1] + '\n');
+    }
+    return edits_.Sync(edit) ? Message{} : Failed();
   }
   Message Locate(const std::string& path) {
     std::string hosts;
@@ -83,6 +93,7 @@ class NameNode {
   const int change_takes_;
   std::shared_mutex mutex_;
   std::map<std::string, std::string> replicas_;  // path → hosts
+  EditLog edits_;
 };
 
 }  // namespace

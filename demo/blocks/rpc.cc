@@ -15,13 +15,9 @@
 
 #include "demo/http_server.h"
 #include "wherefore/baggage.h"
-#include "wherefore/context.h"
 #include "wherefore/tracepoint.h"
 
 namespace blocks {
-
-using wherefore::ContextScope;
-using wherefore::RequestContext;
 
 namespace {
 
@@ -59,6 +55,7 @@ class Reader {
     at_ += size;
     return frame_.substr(at_ - size, size);
   }
+  std::string Rest() const { return frame_.substr(at_); }
   bool failed() const { return failed_; }
 
  private:
@@ -80,8 +77,7 @@ std::string Head(const Message& message) {
   for (const std::string& text : message.texts) PutText(head, text);
   PutNumber(head, message.numbers.size());
   for (const uint64_t number : message.numbers) PutNumber(head, number);
-  PutText(head, message.traceparent);
-  PutText(head, message.baggage);
+  wherefore::append_baggage(head);
   return head;
 }
 bool ReadHead(const std::string& head, Message& message) {
@@ -92,8 +88,7 @@ bool ReadHead(const std::string& head, Message& message) {
     message.texts.push_back(reader.Text());
   for (uint64_t n = reader.Number(); n > 0 && !reader.failed(); --n)
     message.numbers.push_back(reader.Number());
-  message.traceparent = reader.Text();
-  message.baggage = reader.Text();
+  message.baggage = reader.Rest();
   return !reader.failed();
 }
 
@@ -181,14 +176,11 @@ void RpcServer::Accept() {
 void RpcServer::Serve(int fd) {
   Message call;
   while (!stopping_ && Receive(fd, call)) {
-    const auto caller = RequestContext::FromHeaders(call.traceparent);
-    const ContextScope scope(caller ? *caller : RequestContext());
-    wherefore::join_baggage(call.baggage);
+    const wherefore::BaggageScope request(call.baggage);
     WHEREFORE_TRACEPOINT("ReceiveRequest", {"method", call.method});
     const int64_t began = shop::NowNs();
     Message answer = handler_(call);
     WHEREFORE_TRACEPOINT("SendResponse", {"method", call.method}, {"ns", shop::NowNs() - began});
-    answer.baggage = wherefore::serialize_baggage();
     if (!Send(fd, answer)) break;
     call = {};
   }
@@ -230,8 +222,6 @@ int RpcPeer::Borrow() {
 }
 
 Message RpcPeer::Call(Message call) {
-  call.traceparent = RequestContext::Current().Traceparent();
-  call.baggage = wherefore::serialize_baggage();
   Message answer;
   answer.failed = 1;
   const int fd = Borrow();

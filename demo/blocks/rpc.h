@@ -20,8 +20,7 @@ struct Message {
   std::vector<uint64_t> numbers;
   std::string body;
   uint64_t failed = 0;  // of an answer
-  // Whose request it belongs to: W3C traceparent, and what travels with it.
-  std::string traceparent, baggage;
+  std::string baggage;  // of what was received: what travels with the request
 };
 
 // A thread for every connection, as HDFS has. Thread-safe handler required.

@@ -17,16 +17,31 @@ Value Clean(Value value) {
   return value;
 }
 
+// The value of an expression that only names one, which most do: nothing has to be computed or copied.
+const Value* Named(const Expression& expression, const Value* columns, size_t count) {
+  if (expression.code.size() != 1) return nullptr;
+  const Instruction& only = expression.code[0];
+  if (only.op == Op::kColumn && only.operand < count) return columns + only.operand;
+  if (only.op == Op::kConstant && only.operand < expression.constants.size())
+    return &expression.constants[only.operand];
+  return nullptr;
+}
+
 class Flight {
  public:
-  explicit Flight(size_t max_tuples) : max_tuples_(max_tuples) {}
+  void Begin(size_t max_tuples) {
+    max_tuples_ = max_tuples;
+    width_ = count_ = slots_ = 0;
+    values_.clear();
+    origins_.clear();
+  }
   size_t size() const { return count_; }
   const Value* tuple(size_t i) const { return values_.data() + i * width_; }
-  size_t width() const { return width_; }
+  // More than is worth keeping for the next event.
+  bool large() const { return values_.capacity() + next_values_.capacity() > kKeptValues; }
 
   bool Observe(const std::vector<std::string>& variables, const Event& event) {
     count_ = 1;
-    values_.reserve(variables.size());
     for (const std::string& name : variables) {
       Value value = event.Variable(name);
       const auto* list = std::get_if<List>(&value);
@@ -47,60 +62,61 @@ class Flight {
       if (kept != i) {
         std::move(values_.begin() + Offset(i * width_), values_.begin() + Offset((i + 1) * width_),
                   values_.begin() + Offset(kept * width_));
-        const size_t n = slots_.size();
-        std::copy_n(origins_.begin() + Offset(i * n), n, origins_.begin() + Offset(kept * n));
+        std::copy_n(origins_.begin() + Offset(i * slots_), slots_,
+                    origins_.begin() + Offset(kept * slots_));
       }
       ++kept;
     }
     count_ = kept;
     values_.resize(count_ * width_);
-    origins_.resize(count_ * slots_.size());
+    origins_.resize(count_ * slots_);
   }
 
-  bool Unpack(Rows rows) {
-    const size_t joined = count_ * rows.size();
+  // Where the next slot's rows go, before Unpack.
+  Rows& NextRows() {
+    if (slots_ == rows_.size()) rows_.emplace_back();
+    return rows_[slots_];
+  }
+  bool Unpack() {
+    const Rows& rows = rows_[slots_];
     if (rows.size() != 0 && count_ > max_tuples_ / rows.size()) return false;
-    std::vector<Value> values;
-    std::vector<uint32_t> origins;
-    values.reserve(joined * (width_ + rows.width()));
-    origins.reserve(joined * (slots_.size() + 1));
-    for (size_t i = 0; i < count_; ++i) {
-      for (size_t row = 0; row < rows.size(); ++row) {
-        for (size_t k = 0; k < width_; ++k) values.push_back(tuple(i)[k]);
-        for (size_t k = 0; k < rows.width(); ++k) values.push_back(rows.columns(row)[k]);
-        for (size_t k = 0; k < slots_.size(); ++k)
-          origins.push_back(origins_[i * slots_.size() + k]);
-        origins.push_back(static_cast<uint32_t>(row));
-      }
+    if (count_ == 1 && rows.size() == 1) {
+      for (size_t k = 0; k < rows.width(); ++k) values_.push_back(rows.columns(0)[k]);
+      origins_.push_back(0);
+    } else {
+      Multiply(rows);
     }
-    values_ = std::move(values);
-    origins_ = std::move(origins);
     width_ += rows.width();
-    count_ = joined;
-    slots_.push_back(std::move(rows));
+    ++slots_;
     return true;
   }
 
   // What Grouping makes of the tuples.
-  Rows Group(const Grouping& grouping) const {
-    Rows rows(grouping.columns.size(), grouping.aggregates.size());
-    rows.Reserve(count_);
+  void Group(const Grouping& grouping, Rows& rows) const {
+    rows.Reset(grouping.columns.size(), grouping.aggregates.size());
     for (size_t i = 0; i < count_; ++i) {
-      for (const Expression& column : grouping.columns)
-        rows.AddColumn(Evaluate(column, tuple(i), width_));
-      const uint64_t weight = Weight(i, slots_.size());
+      for (const Expression& column : grouping.columns) {
+        if (const Value* value = Named(column, tuple(i), width_)) {
+          rows.AddColumn(*value);
+        } else {
+          rows.AddColumn(Evaluate(column, tuple(i), width_));
+        }
+      }
+      const uint64_t weight = Weight(i, slots_);
       for (const AggregateInput& input : grouping.aggregates) {
-        AggregateState state(input.aggregate.kind);
+        AggregateState& state = rows.NewState(input.aggregate.kind);
         if (!input.carried) {
-          state.Add(Evaluate(input.argument, tuple(i), width_), weight);
+          if (const Value* value = Named(input.argument, tuple(i), width_)) {
+            state.Add(*value, weight);
+          } else {
+            state.Add(Evaluate(input.argument, tuple(i), width_), weight);
+          }
         } else if (const AggregateState* carried = Carried(i, *input.carried)) {
           state.Merge(*carried, Weight(i, input.carried->unpack));
         }
-        rows.AddState(std::move(state));
       }
       rows.EndRow(weight);
     }
-    return rows;
   }
 
  private:
@@ -114,41 +130,62 @@ class Flight {
   // Every tuple so far with every element.
   bool AddList(const List& list) {
     if (!list.empty() && count_ > max_tuples_ / list.size()) return false;
-    std::vector<Value> values;
-    values.reserve(count_ * list.size() * (width_ + 1));
+    next_values_.clear();
+    next_values_.reserve(count_ * list.size() * (width_ + 1));
     for (size_t i = 0; i < count_; ++i) {
       for (const Value& element : list) {
-        for (size_t k = 0; k < width_; ++k) values.push_back(tuple(i)[k]);
-        values.push_back(std::holds_alternative<List>(element) ? Value() : Clean(element));
+        for (size_t k = 0; k < width_; ++k) next_values_.push_back(tuple(i)[k]);
+        next_values_.push_back(std::holds_alternative<List>(element) ? Value() : Clean(element));
       }
     }
-    values_ = std::move(values);
+    values_.swap(next_values_);
     count_ *= list.size();
     return true;
+  }
+
+  // Every tuple so far with every row.
+  void Multiply(const Rows& rows) {
+    const size_t joined = count_ * rows.size();
+    next_values_.clear();
+    next_origins_.clear();
+    next_values_.reserve(joined * (width_ + rows.width()));
+    next_origins_.reserve(joined * (slots_ + 1));
+    for (size_t i = 0; i < count_; ++i) {
+      for (size_t row = 0; row < rows.size(); ++row) {
+        for (size_t k = 0; k < width_; ++k) next_values_.push_back(tuple(i)[k]);
+        for (size_t k = 0; k < rows.width(); ++k) next_values_.push_back(rows.columns(row)[k]);
+        for (size_t k = 0; k < slots_; ++k) next_origins_.push_back(origins_[i * slots_ + k]);
+        next_origins_.push_back(static_cast<uint32_t>(row));
+      }
+    }
+    values_.swap(next_values_);
+    origins_.swap(next_origins_);
+    count_ = joined;
   }
 
   // How many equal tuples of the bag tuple `i` stands for, but for the share of unpack `except`.
   uint64_t Weight(size_t i, size_t except) const {
     uint64_t weight = 1;
-    for (size_t k = 0; k < slots_.size(); ++k) {
-      if (k != except)
-        weight = MultiplyCounts(weight, slots_[k].weight(origins_[i * slots_.size() + k]));
+    for (size_t k = 0; k < slots_; ++k) {
+      if (k != except) weight = MultiplyCounts(weight, rows_[k].weight(origins_[i * slots_ + k]));
     }
     return weight;
   }
 
   const AggregateState* Carried(size_t i, const AggregateInput::Carried& carried) const {
-    if (carried.unpack >= slots_.size()) return nullptr;
-    const Rows& rows = slots_[carried.unpack];
+    if (carried.unpack >= slots_) return nullptr;
+    const Rows& rows = rows_[carried.unpack];
     if (carried.state >= rows.state_width()) return nullptr;
-    return rows.states(origins_[i * slots_.size() + carried.unpack]) + carried.state;
+    return rows.states(origins_[i * slots_ + carried.unpack]) + carried.state;
   }
 
-  size_t max_tuples_;
-  size_t width_ = 0, count_ = 0;
-  std::vector<Value> values_;
-  std::vector<Rows> slots_;
-  std::vector<uint32_t> origins_;  // of each tuple, for each unpacked slot, the row it came from
+  static constexpr size_t kKeptValues = 1024;
+  size_t max_tuples_ = 0;
+  size_t width_ = 0, count_ = 0, slots_ = 0;
+  std::vector<Value> values_, next_values_;
+  std::vector<Rows> rows_;  // the first `slots_`: what was unpacked
+  std::vector<uint32_t> origins_,
+      next_origins_;  // of each tuple, for each of them, the row it came from
 };
 
 // What an event packs and emits, held back until all of its advice has run.
@@ -157,14 +194,24 @@ struct Ending {
   Rows rows;
 };
 
-Rows FoldIdentical(Rows rows) {
-  if (rows.size() < 2) return rows;
+bool AllDifferent(const Rows& rows) {
+  if (rows.size() > RowIndex::kLinear) return false;  // perhaps
+  for (size_t row = 1; row < rows.size(); ++row) {
+    for (size_t other = 0; other < row; ++other) {
+      if (IdenticalColumns(rows.columns(row), rows.columns(other), rows.width())) return false;
+    }
+  }
+  return true;
+}
+
+void FoldIdentical(Rows& rows) {
+  if (rows.size() < 2 || AllDifferent(rows)) return;
   Slot slot;
   slot.columns = static_cast<uint32_t>(rows.width());
   slot.aggregates.resize(rows.state_width());
   PackedTuples folded;
   folded.Add(slot, rows);
-  return folded.rows();
+  folded.SwapRows(rows);
 }
 
 bool Names(const Advice& advice, std::string_view tracepoint) {
@@ -172,10 +219,39 @@ bool Names(const Advice& advice, std::string_view tracepoint) {
          advice.tracepoints.end();
 }
 
-// False: too many tuples.
-bool Run(const Program& program, const Advice& advice, const Event& event, Baggage& baggage,
-         size_t max_tuples, std::vector<Ending>& endings) {
-  Flight flight(max_tuples);
+}  // namespace
+
+struct Workspace::Parts {
+  Flight flight;
+  PackedTuples packed;
+  std::vector<Ending> endings;  // the first `used`
+  size_t used = 0;
+
+  Ending& NextEnding(const Step& step) {
+    if (used == endings.size()) endings.emplace_back();
+    endings[used].step = &step;
+    return endings[used++];
+  }
+
+  // False: too many tuples.
+  bool Run(const Program& program, const Advice& advice, const Event& event, Baggage& baggage,
+           size_t max_tuples);
+  bool Run(const Program& program, std::string_view tracepoint, const Event& event,
+           Baggage& baggage, Emitter& emitter, size_t max_tuples);
+  void GiveBackIfLarge() {
+    if (!flight.large()) return;
+    flight = Flight();
+    packed = PackedTuples();
+    endings.clear();
+  }
+};
+
+Workspace::Workspace() : parts_(std::make_unique<Parts>()) {}
+Workspace::~Workspace() = default;
+
+bool Workspace::Parts::Run(const Program& program, const Advice& advice, const Event& event,
+                           Baggage& baggage, size_t max_tuples) {
+  flight.Begin(max_tuples);
   for (const Step& step : advice.steps) {
     if (const auto* observe = std::get_if<Observe>(&step)) {
       if (!flight.Observe(observe->variables, event)) return false;
@@ -185,20 +261,48 @@ bool Run(const Program& program, const Advice& advice, const Event& event, Bagga
       if (flight.size() == 0) return true;
     } else if (const auto* unpack = std::get_if<Unpack>(&step)) {
       if (flight.size() == 0) continue;
-      if (!flight.Unpack(UnpackedRows(program, *unpack, baggage.Unpack(program, unpack->slot))))
-        return false;
+      baggage.UnpackInto(program, unpack->slot, packed);
+      if (unpack->finish) {
+        flight.NextRows() = UnpackedRows(program, *unpack, std::move(packed));
+      } else {
+        packed.SwapRows(flight.NextRows());
+      }
+      if (!flight.Unpack()) return false;
     } else if (const auto* pack = std::get_if<Pack>(&step)) {
       if (flight.size() == 0 && pack->keep == Keep::kAll) continue;
-      endings.push_back({&step, FoldIdentical(flight.Group(pack->grouping))});
+      Rows& rows = NextEnding(step).rows;
+      flight.Group(pack->grouping, rows);
+      FoldIdentical(rows);
     } else if (const auto* emit = std::get_if<Emit>(&step)) {
       if (flight.size() == 0) continue;
-      endings.push_back({&step, flight.Group(emit->grouping)});
+      flight.Group(emit->grouping, NextEnding(step).rows);
     }
   }
   return true;
 }
 
-}  // namespace
+bool Workspace::Parts::Run(const Program& program, std::string_view tracepoint, const Event& event,
+                           Baggage& baggage, Emitter& emitter, size_t max_tuples) {
+  try {
+    used = 0;
+    for (const Advice& advice : program.advice) {
+      if (!Names(advice, tracepoint) || Run(program, advice, event, baggage, max_tuples)) continue;
+      GiveBackIfLarge();
+      return false;
+    }
+    for (size_t i = 0; i < used; ++i) {
+      if (const auto* pack = std::get_if<Pack>(endings[i].step)) {
+        baggage.PackRows(program, pack->slot, event.time_ns(), event.id(), endings[i].rows);
+      } else {
+        emitter.EmitRows(program, endings[i].rows);
+      }
+    }
+    GiveBackIfLarge();
+    return true;
+  } catch (...) {  // out of memory, in someone else's process
+    return false;
+  }
+}
 
 Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples packed) {
   if (!unpack.finish || unpack.slot >= program.slots.size()) return packed.TakeRows();
@@ -217,24 +321,14 @@ Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples pac
 }
 
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
+               Baggage& baggage, Emitter& emitter, Workspace& workspace, size_t max_tuples) {
+  return workspace.parts_->Run(program, tracepoint, event, baggage, emitter, max_tuples);
+}
+
+bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
                Baggage& baggage, Emitter& emitter, size_t max_tuples) {
-  try {
-    std::vector<Ending> endings;
-    for (const Advice& advice : program.advice) {
-      if (Names(advice, tracepoint) && !Run(program, advice, event, baggage, max_tuples, endings))
-        return false;
-    }
-    for (Ending& ending : endings) {
-      if (const auto* pack = std::get_if<Pack>(ending.step)) {
-        baggage.Pack(program, pack->slot, event.time_ns(), event.id(), std::move(ending.rows));
-      } else {
-        emitter.EmitTuples(program, std::move(ending.rows));
-      }
-    }
-    return true;
-  } catch (...) {  // out of memory, in someone else's process
-    return false;
-  }
+  Workspace workspace;
+  return RunAdvice(program, tracepoint, event, baggage, emitter, workspace, max_tuples);
 }
 
 }  // namespace wf::advice

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "advice/packed_tuples.h"
@@ -27,10 +29,19 @@ class Baggage {
   virtual ~Baggage() = default;
   // Everything packed in `slot` by events that happened before this one, all branches merged.
   virtual PackedTuples Unpack(const Program& program, uint32_t slot) = 0;
+  // The same into memory that is there already.
+  virtual void UnpackInto(const Program& program, uint32_t slot, PackedTuples& into) {
+    into = Unpack(program, slot);
+  }
   // Adds to the active instance of this branch. For kFirst and kMostRecent `rows` are the tuples of one event, perhaps
   // none: PackedTuples::AdjustedTime of everything that happened before, then AddEventAt; otherwise PackedTuples::Add.
   virtual void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
                     Rows rows) = 0;
+  // The same; what is left of `rows` is the caller's again.
+  virtual void PackRows(const Program& program, uint32_t slot, int64_t time, std::string_view id,
+                        Rows& rows) {
+    Pack(program, slot, time, id, std::move(rows));
+  }
 };
 
 class Emitter {
@@ -38,6 +49,10 @@ class Emitter {
   virtual ~Emitter() = default;
   // `rows` have the columns and the states of Emit's grouping; Results folds them.
   virtual void EmitTuples(const Program& program, Rows rows) = 0;
+  // The same; what is left of `rows` is the caller's again.
+  virtual void EmitRows(const Program& program, Rows& rows) {
+    EmitTuples(program, std::move(rows));
+  }
 };
 
 // Runs every advice of `program` that names `tracepoint`. All unpack before any packs, so an event never joins itself.
@@ -48,6 +63,25 @@ inline constexpr size_t kUnlimitedTuples =
     static_cast<size_t>(-1);  // where the host's process is our own
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
                Baggage& baggage, Emitter& emitter, size_t max_tuples = kMaxTuplesPerEvent);
+
+// The memory advice runs in, kept from one event to the next: where a host's requests pass, most events should allocate
+// nothing. One thread at a time.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+ private:
+  friend bool RunAdvice(const Program&, std::string_view, const Event&, Baggage&, Emitter&,
+                        Workspace&, size_t);
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
+               Baggage& baggage, Emitter& emitter, Workspace& workspace,
+               size_t max_tuples = kMaxTuplesPerEvent);
 
 // What an Unpack step makes of a slot: its rows, or, of an aggregated sub-query, its groups finished.
 Rows UnpackedRows(const Program& program, const Unpack& unpack, PackedTuples packed);

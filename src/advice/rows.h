@@ -37,6 +37,7 @@ class Rows {
     values_.emplace_back(std::forward<T>(value));
   }
   void AddState(AggregateState state) { states_.push_back(std::move(state)); }
+  AggregateState& NewState(AggregateKind kind) { return states_.emplace_back(kind); }
   void EndRow(uint64_t weight) { weights_.push_back(weight); }
   void AddRow(const Rows& from, size_t row);
   void MoveRow(Rows& from, size_t row);  // leaves nulls there

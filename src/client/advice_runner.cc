@@ -52,6 +52,7 @@ struct Shard {
   std::vector<QueryInterval>
       intervals;           // few: the current one of each query, and those not yet collected
   bool abandoned = false;  // its thread has ended
+  wf::advice::Workspace workspace;
 };
 
 struct Shards {
@@ -95,14 +96,15 @@ Shard& ThisShard() {
 
 QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
                           int64_t time_ns) {
+  for (auto at = shard.intervals.rbegin(); at != shard.intervals.rend(); ++at) {
+    if (at->query == query && time_ns >= at->start_ns && time_ns < at->end_ns()) return *at;
+  }
   // Rounded down, for times before the epoch too.
   const int64_t into = (time_ns % query->interval_ns + query->interval_ns) % query->interval_ns;
   const int64_t start = time_ns - into;
   size_t same = 0;
   for (auto at = shard.intervals.rbegin(); at != shard.intervals.rend(); ++at) {
-    if (at->query != query) continue;
-    if (at->start_ns == start) return *at;
-    ++same;
+    if (at->query == query) ++same;
   }
   if (same >= kMostIntervals) {
     const auto oldest =
@@ -207,12 +209,21 @@ class QueryBaggage : public wf::advice::Baggage {
       : query_(query), interval_(interval) {}
 
   PackedTuples Unpack(const Program& program, uint32_t slot) override {
+    PackedTuples tuples;
+    UnpackInto(program, slot, tuples);
+    return tuples;
+  }
+  void UnpackInto(const Program& program, uint32_t slot, PackedTuples& into) override {
     BaggageLine* const line = CurrentBaggageIfAny();
-    if (line == nullptr) return PackedTuples(program.slots[slot]);
-    return line->Unpack(program.query, slot, program.slots[slot]);
+    if (line == nullptr) return into.Reset(program.slots[slot]);
+    line->Unpack(program.query, slot, program.slots[slot], into);
   }
   void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
             Rows rows) override {
+    PackRows(program, slot, time, id, rows);
+  }
+  void PackRows(const Program& program, uint32_t slot, int64_t time, std::string_view id,
+                Rows& rows) override {
     BaggageLine* const line = CurrentBaggage();
     if (line == nullptr) return;
     if (line->Pack(program.query, slot, program.slots[slot], query_.limits, time, id, rows) ==
@@ -238,6 +249,7 @@ class IntoInterval : public wf::advice::Emitter {
  public:
   explicit IntoInterval(QueryInterval& interval) : interval_(interval) {}
   void EmitTuples(const Program&, Rows rows) override { interval_.results.Add(rows); }
+  void EmitRows(const Program&, Rows& rows) override { interval_.results.Add(rows); }
 
  private:
   QueryInterval& interval_;
@@ -295,23 +307,27 @@ void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   AddEvent(IntervalOf(shard, query, link.time_ns), link);
 }
 
+// `ticks` is when what came before it ended: the clock is read once for each query.
 void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
-              const internal::Tracepoint& tracepoint, const HitEvent& event) {
+              const internal::Tracepoint& tracepoint, const HitEvent& event, int64_t& ticks) {
   if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
   QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
-  const int64_t begin = Ticks();
   ++interval.hits;
   try {
     QueryBaggage baggage(*query, interval);
     IntoInterval emitter(interval);
     if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
       EmitHit(interval, tracepoint, event);
-    } else if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter))
+    } else if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter,
+                                      shard.workspace)) {
       ++interval.overflowed;
+    }
   } catch (...) {  // out of memory: this hit is lost, and the host goes on
     ++interval.lost;
   }
-  interval.advice_ticks += Ticks() - begin;
+  const int64_t ended = Ticks();
+  interval.advice_ticks += ended - ticks;
+  ticks = ended;
 }
 
 std::vector<std::shared_ptr<Shard>> ShardList() {
@@ -425,7 +441,8 @@ void HitTracepoint(const Tracepoint& tracepoint,
           static_cast<const WovenAdvice*>(tracepoint.woven.load(std::memory_order_acquire));
       if (woven != nullptr) {
         const HitEvent event(tracepoint, *woven->process, fields.begin(), fields.size());
-        for (const auto& query : woven->queries) RunQuery(shard, query, tracepoint, event);
+        int64_t ticks = Ticks();
+        for (const auto& query : woven->queries) RunQuery(shard, query, tracepoint, event, ticks);
       }
     }
   } catch (...) {  // no memory for a shard

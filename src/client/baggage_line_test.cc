@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace wherefore::client {
@@ -365,6 +367,190 @@ TEST(BaggageHeader, WhatDoesNotFitIsLeftOutByQueryAndMarked) {
   EXPECT_TRUE(marked.Overflowed(kQuery));
   EXPECT_TRUE(snapshot->Header(3, 2).empty());
   EXPECT_TRUE(snapshot->Header(8192, 0).empty());
+}
+
+// What a line should show, kept as plainly as can be: what was packed into a bag, how much was counted, and the events
+// that First and MostRecent keep.
+struct Model {
+  using Event = std::tuple<int64_t, std::string, int64_t>;  // adjusted time, id, value
+  Bag bag;                                                  // of numbers that differ
+  std::set<int64_t> counted;
+  std::optional<Event> first, latest;
+
+  void Merge(const Model& other) {
+    for (const int64_t value : other.bag)
+      if (bag.count(value) == 0) bag.insert(value);
+    counted.insert(other.counted.begin(), other.counted.end());
+    if (other.first && (!first || *other.first < *first)) first = other.first;
+    if (other.latest && (!latest || *latest < *other.latest)) latest = other.latest;
+  }
+};
+
+class RandomRequest {
+ public:
+  void Work(BaggageLine& line, Model& model, int depth) {
+    for (int steps = *rc::gen::inRange(0, 7); steps > 0; --steps) {
+      switch (*rc::gen::inRange(0, depth > 0 ? 7 : 3)) {
+        case 0:
+          PackOne(line, model);
+          break;
+        case 1:
+          PackKept(line, model);
+          break;
+        case 2:
+          Look(line, model);
+          break;
+        case 3:
+          Call(line, model, depth);
+          break;
+        case 4:
+          CallTwo(line, model, depth);
+          break;
+        case 5:
+          Branch(line, model, depth);
+          break;
+        default:
+          (void)line.Serialize();  // and no answer
+      }
+    }
+    Look(line, model);
+  }
+
+ private:
+  static constexpr uint64_t kTexts = 31, kCounts = 32, kFirsts = 33, kLatests = 34;
+  static constexpr PackLimits kMuch = {100'000, 1'000'000};
+
+  void PackOne(BaggageLine& line, Model& model) {
+    const int64_t value = ++last_;
+    RC_ASSERT(Pack(line, value, All(), 0, kQuery, kMuch) == PackResult::kPacked);
+    // The same as text, often the same length and beginning.
+    line.Pack(kTexts, 0, All(), kMuch, 0, {}, Row("text " + std::to_string(value)));
+    line.Pack(kCounts, 0, Counting(), kMuch, 0, {}, OneCounted());
+    model.bag.insert(value);
+    model.counted.insert(value);
+  }
+  void PackKept(BaggageLine& line, Model& model) {
+    const int64_t value = ++last_, time = *rc::gen::inRange(0, 4);
+    const std::string id = "e" + std::to_string(value);
+    line.Pack(kFirsts, 0, Kept(Keep::kFirst, 1), kMuch, time, id, Row(value));
+    line.Pack(kLatests, 0, Kept(Keep::kMostRecent, 1), kMuch, time, id, Row(value));
+    if (!model.first) model.first = {time, id, value};
+    const int64_t adjusted = model.latest ? std::max(time, std::get<0>(*model.latest) + 1) : time;
+    model.latest = {adjusted, id, value};
+  }
+  static void Look(BaggageLine& line, const Model& model) {
+    RC_ASSERT(Unpack(line) == model.bag);
+    const PackedTuples texts = line.Unpack(kTexts, 0, All());
+    RC_ASSERT(texts.rows().size() == model.bag.size());
+    for (size_t row = 0; row < texts.rows().size(); ++row) {
+      const auto& text = std::get<std::string>(texts.rows().columns(row)[0]);
+      RC_ASSERT(model.bag.count(std::stoll(text.substr(5))) == 1u);
+    }
+    const PackedTuples counted = line.Unpack(kCounts, 0, Counting());
+    RC_ASSERT(counted.rows().empty() == model.counted.empty());
+    if (!counted.rows().empty())
+      RC_ASSERT(std::get<int64_t>(counted.rows().states(0)[0].Finish({AggregateKind::kCount, 0})) ==
+                static_cast<int64_t>(model.counted.size()));
+    Same(line.Unpack(kFirsts, 0, Kept(Keep::kFirst, 1)), model.first);
+    Same(line.Unpack(kLatests, 0, Kept(Keep::kMostRecent, 1)), model.latest);
+  }
+  static void Same(const PackedTuples& tuples, const std::optional<Model::Event>& event) {
+    RC_ASSERT(tuples.events().size() == (event ? 1u : 0u));
+    if (!event) return;
+    RC_ASSERT(tuples.events()[0].adjusted_time == std::get<0>(*event));
+    RC_ASSERT(tuples.events()[0].id == std::get<1>(*event));
+    RC_ASSERT(std::get<int64_t>(tuples.rows().columns(0)[0]) == std::get<2>(*event));
+  }
+  // What somebody else makes of these bytes.
+  std::string Answered(const std::string& bytes, Model& model, int depth) {
+    BaggageLine there;
+    if (*rc::gen::arbitrary<bool>()) {
+      there.Receive(bytes);
+    } else if (!bytes.empty()) {
+      there.JoinBytes(bytes);
+    }
+    Work(there, model, depth - 1);
+    std::string answer = there.Serialize();
+    there.Reset();
+    RC_ASSERT(there.empty() && there.Serialize().empty());
+    return answer;
+  }
+  static void JoinAnswer(BaggageLine& line, const std::string& answer) {
+    if (answer.empty()) return;
+    if (*rc::gen::inRange(0, 4) != 0) {
+      line.JoinBytes(answer);
+    } else {
+      line.Join(BaggageSnapshot::FromBytes(answer));
+    }
+  }
+  void Call(BaggageLine& line, Model& model, int depth) {
+    const std::string answer = Answered(line.Serialize(), model, depth);
+    JoinAnswer(line, answer);
+    if (*rc::gen::arbitrary<bool>()) JoinAnswer(line, answer);  // twice is once
+  }
+  void CallTwo(BaggageLine& line, Model& model, int depth) {
+    Model one = model, two = model;
+    const std::string bytes = line.Serialize();
+    const std::string first = Answered(bytes, one, depth), second = Answered(bytes, two, depth);
+    if (*rc::gen::arbitrary<bool>()) PackOne(line, model);
+    JoinAnswer(line, first);
+    JoinAnswer(line, second);
+    model.Merge(one);
+    model.Merge(two);
+  }
+  void Branch(BaggageLine& line, Model& model, int depth) {
+    BaggageLine branch(line.Freeze());
+    Model of_branch = model;
+    if (*rc::gen::arbitrary<bool>()) PackOne(line, model);
+    Work(branch, of_branch, depth - 1);
+    line.Join(branch.Finish());
+    model.Merge(of_branch);
+  }
+
+  int64_t last_ = 0;
+};
+
+RC_GTEST_PROP(BaggageLine, ShowsWhatItShouldHoweverARequestTravels, ()) {
+  BaggageLine line;
+  Model model;
+  RandomRequest().Work(line, model, 2);
+}
+
+TEST(BaggageLine, AnAnswerThatAddsNothingChangesNothing) {
+  BaggageLine line;
+  Pack(line, 1);
+  const std::string sent = line.Serialize();
+  line.JoinBytes(sent);
+  EXPECT_EQ(line.Serialize(), sent) << "not even the instance's name";
+  BaggageLine there;
+  there.Receive(sent);
+  EXPECT_EQ(there.Serialize(), sent);
+  Pack(there, 2);
+  const std::string answer = there.Serialize();
+  line.JoinBytes(answer);
+  EXPECT_EQ(line.Serialize(), answer) << "what holds all that was sent takes its place";
+  EXPECT_EQ(Unpack(line), Bag({1, 2}));
+}
+
+TEST(BaggageLine, HostileAnswersChangeNothing) {
+  BaggageLine line;
+  Pack(line, 1);
+  const std::string sent = line.Serialize();
+  BaggageLine there;
+  there.Receive(sent);
+  Pack(there, 2);
+  const std::string answer = there.Serialize();
+  for (size_t bit = 0; bit < 8 * answer.size(); ++bit) {
+    std::string changed = answer;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+    BaggageLine fresh;
+    fresh.Receive(sent);
+    Pack(fresh, 3);
+    (void)fresh.Serialize();
+    fresh.JoinBytes(changed);
+    EXPECT_EQ(Unpack(fresh).count(3), 1u);
+    EXPECT_GE(Unpack(fresh).count(1), 1u) << "perhaps once more, under another name";
+  }
 }
 
 TEST(BaggageWire, EveryCutAndEveryFlippedBitIsBorne) {

@@ -16,9 +16,11 @@ __thread uint64_t current_line = 0;
 __thread BaggageLine* current_baggage = nullptr;
 __thread uint64_t next_line = 0;
 __thread uint64_t last_line = 0;
-// One that the thread's last request had, with its memory: requests follow each other on a thread, and most need no
-// second one at a time.
-__thread BaggageLine* spare_line = nullptr;
+// Those that the thread's last requests had, with their memory: requests follow each other on a thread, and one within
+// the other.
+constexpr int kMostSpares = 2;
+__thread BaggageLine* spares[kMostSpares] = {};
+__thread int spare_count = 0;
 __thread bool thread_has_ended = false;
 
 struct AtThreadEnd {
@@ -26,7 +28,7 @@ struct AtThreadEnd {
   ~AtThreadEnd() {
     thread_has_ended = true;
     delete std::exchange(current_baggage, nullptr);
-    delete std::exchange(spare_line, nullptr);
+    while (spare_count > 0) delete spares[--spare_count];
     current_line = 0;
   }
 };
@@ -34,7 +36,7 @@ thread_local AtThreadEnd at_thread_end;
 
 // Null: no memory.
 BaggageLine* TakeLine() {
-  if (spare_line != nullptr) return std::exchange(spare_line, nullptr);
+  if (spare_count > 0) return spares[--spare_count];
   if (!thread_has_ended) at_thread_end.armed = true;
   return new (std::nothrow) BaggageLine;
 }
@@ -124,12 +126,12 @@ SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage
 
 void DropLine(BaggageLine* line) {
   if (line == nullptr) return;
-  if (spare_line != nullptr || thread_has_ended) {
+  if (spare_count == kMostSpares || thread_has_ended) {
     delete line;
     return;
   }
   line->Reset();
-  spare_line = line;
+  spares[spare_count++] = line;
 }
 
 void RestoreLine(SavedLine saved) {
