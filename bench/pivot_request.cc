@@ -13,6 +13,7 @@
 #include "client/advice_runner.h"
 #include "client/live_query.h"
 #include "client/thread_baggage.h"
+#include "client/tick_clock.h"
 #include "client/tracepoint_registry.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
@@ -92,9 +93,9 @@ void PackTuples(int count) {
 
 template <typename Handle>
 void Call(const char* method, Handle handle) {
-  std::string message, answer;
-  message.reserve(4096);
-  answer.reserve(4096);
+  std::string message, answer;  // whoever sends has memory for what is sent: not ours
+  message.reserve(1500);
+  answer.reserve(1500);
   wherefore::append_baggage(message);
   {
     const BaggageScope request(message);
@@ -155,6 +156,7 @@ double Ns(void (*operation)(int), int tuples, int passes) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  wherefore::client::use_time_stamp_counter = wherefore::client::TimeStampCounterIsSound();
   const std::string only = argc > 1 ? argv[1] : "";
   const int passes = argc > 2 ? std::atoi(argv[2]) : 20'000;
   fmt::print("{:12}{:>10}{:>10}   ns per request, with packing what the row carries\n", "",

@@ -71,6 +71,7 @@ class Reader {
 
 std::string Head(const Message& message) {
   std::string head;
+  head.reserve(500);  // nearly always enough: it is not to grow piece by piece
   PutText(head, message.method);
   PutNumber(head, message.failed);
   PutNumber(head, message.texts.size());

@@ -43,12 +43,15 @@ class Flight {
   bool Observe(const std::vector<std::string>& variables, const Event& event) {
     count_ = 1;
     for (const std::string& name : variables) {
-      Value value = event.Variable(name);
-      const auto* list = std::get_if<List>(&value);
-      if (list == nullptr) {
-        AddColumn(Clean(std::move(value)));
-      } else if (!AddList(*list)) {
-        return false;
+      // Straight to its place; few have lists, or numbers that are none.
+      Value& value = values_.emplace_back(event.Variable(name));
+      const bool list = std::holds_alternative<List>(value);
+      if (list || count_ != 1) {
+        const Value taken = std::move(value);
+        values_.pop_back();
+        if (!(list ? AddList(*std::get_if<List>(&taken)) : AddList({Clean(taken)}))) return false;
+      } else if (const auto* real = std::get_if<double>(&value); real && !std::isfinite(*real)) {
+        value = Null();
       }
       ++width_;
     }
@@ -77,11 +80,12 @@ class Flight {
     if (slots_ == rows_.size()) rows_.emplace_back();
     return rows_[slots_];
   }
+  // The columns of the rows move over; their weights and states stay.
   bool Unpack() {
-    const Rows& rows = rows_[slots_];
+    Rows& rows = rows_[slots_];
     if (rows.size() != 0 && count_ > max_tuples_ / rows.size()) return false;
     if (count_ == 1 && rows.size() == 1) {
-      for (size_t k = 0; k < rows.width(); ++k) values_.push_back(rows.columns(0)[k]);
+      for (size_t k = 0; k < rows.width(); ++k) values_.push_back(std::move(rows.columns(0)[k]));
       origins_.push_back(0);
     } else {
       Multiply(rows);
@@ -103,29 +107,46 @@ class Flight {
         }
       }
       const uint64_t weight = Weight(i, slots_);
-      for (const AggregateInput& input : grouping.aggregates) {
-        AggregateState& state = rows.NewState(input.aggregate.kind);
-        if (!input.carried) {
-          if (const Value* value = Named(input.argument, tuple(i), width_)) {
-            state.Add(*value, weight);
-          } else {
-            state.Add(Evaluate(input.argument, tuple(i), width_), weight);
-          }
-        } else if (const AggregateState* carried = Carried(i, *input.carried)) {
-          state.Merge(*carried, Weight(i, input.carried->unpack));
-        }
-      }
+      for (const AggregateInput& input : grouping.aggregates)
+        AddTo(rows.NewState(input.aggregate.kind), i, input, weight);
       rows.EndRow(weight);
     }
   }
 
- private:
-  static std::ptrdiff_t Offset(size_t i) { return static_cast<std::ptrdiff_t>(i); }
-
-  void AddColumn(Value value) {
-    if (count_ == 1) return values_.push_back(std::move(value));
-    AddList({std::move(value)});
+  // The same into groups that are there, for what need not be held back; false: into rows, please.
+  bool Fold(const Grouping& grouping, Results& results) const {
+    const Value* keys[kMostKeys];
+    if (grouping.columns.size() > kMostKeys) return false;
+    for (const Expression& column : grouping.columns) {
+      if (count_ != 0 && Named(column, tuple(0), width_) == nullptr) return false;
+    }
+    for (size_t i = 0; i < count_; ++i) {
+      for (size_t k = 0; k < grouping.columns.size(); ++k)
+        keys[k] = Named(grouping.columns[k], tuple(i), width_);
+      const uint64_t weight = Weight(i, slots_);
+      AggregateState* const states = results.Fold(keys, weight);
+      if (states == nullptr) continue;
+      for (size_t k = 0; k < grouping.aggregates.size(); ++k)
+        AddTo(states[k], i, grouping.aggregates[k], weight);
+    }
+    return true;
   }
+
+ private:
+  static constexpr size_t kMostKeys = 8;
+
+  void AddTo(AggregateState& state, size_t i, const AggregateInput& input, uint64_t weight) const {
+    if (input.carried) {
+      if (const AggregateState* carried = Carried(i, *input.carried))
+        state.Merge(*carried, Weight(i, input.carried->unpack));
+    } else if (const Value* value = Named(input.argument, tuple(i), width_)) {
+      state.Add(*value, weight);
+    } else {
+      state.Add(Evaluate(input.argument, tuple(i), width_), weight);
+    }
+  }
+
+  static std::ptrdiff_t Offset(size_t i) { return static_cast<std::ptrdiff_t>(i); }
 
   // Every tuple so far with every element.
   bool AddList(const List& list) {
@@ -144,7 +165,7 @@ class Flight {
   }
 
   // Every tuple so far with every row.
-  void Multiply(const Rows& rows) {
+  void Multiply(Rows& rows) {
     const size_t joined = count_ * rows.size();
     next_values_.clear();
     next_origins_.clear();
@@ -153,7 +174,13 @@ class Flight {
     for (size_t i = 0; i < count_; ++i) {
       for (size_t row = 0; row < rows.size(); ++row) {
         for (size_t k = 0; k < width_; ++k) next_values_.push_back(tuple(i)[k]);
-        for (size_t k = 0; k < rows.width(); ++k) next_values_.push_back(rows.columns(row)[k]);
+        for (size_t k = 0; k < rows.width(); ++k) {
+          if (i + 1 == count_) {
+            next_values_.push_back(std::move(rows.columns(row)[k]));
+          } else {
+            next_values_.push_back(rows.columns(row)[k]);
+          }
+        }
         for (size_t k = 0; k < slots_; ++k) next_origins_.push_back(origins_[i * slots_ + k]);
         next_origins_.push_back(static_cast<uint32_t>(row));
       }
@@ -235,7 +262,7 @@ struct Workspace::Parts {
 
   // False: too many tuples.
   bool Run(const Program& program, const Advice& advice, const Event& event, Baggage& baggage,
-           size_t max_tuples);
+           Results* folds, size_t max_tuples);
   bool Run(const Program& program, std::string_view tracepoint, const Event& event,
            Baggage& baggage, Emitter& emitter, size_t max_tuples);
   void GiveBackIfLarge() {
@@ -250,7 +277,7 @@ Workspace::Workspace() : parts_(std::make_unique<Parts>()) {}
 Workspace::~Workspace() = default;
 
 bool Workspace::Parts::Run(const Program& program, const Advice& advice, const Event& event,
-                           Baggage& baggage, size_t max_tuples) {
+                           Baggage& baggage, Results* folds, size_t max_tuples) {
   flight.Begin(max_tuples);
   for (const Step& step : advice.steps) {
     if (const auto* observe = std::get_if<Observe>(&step)) {
@@ -275,6 +302,8 @@ bool Workspace::Parts::Run(const Program& program, const Advice& advice, const E
       FoldIdentical(rows);
     } else if (const auto* emit = std::get_if<Emit>(&step)) {
       if (flight.size() == 0) continue;
+      // Nothing after it can go wrong: it is the last step of the only advice.
+      if (folds != nullptr && flight.Fold(emit->grouping, *folds)) continue;
       flight.Group(emit->grouping, NextEnding(step).rows);
     }
   }
@@ -285,8 +314,12 @@ bool Workspace::Parts::Run(const Program& program, std::string_view tracepoint, 
                            Baggage& baggage, Emitter& emitter, size_t max_tuples) {
   try {
     used = 0;
+    size_t named = 0;
+    for (const Advice& advice : program.advice) named += Names(advice, tracepoint) ? 1 : 0;
+    Results* const folds = named == 1 ? emitter.Folds() : nullptr;
     for (const Advice& advice : program.advice) {
-      if (!Names(advice, tracepoint) || Run(program, advice, event, baggage, max_tuples)) continue;
+      if (named != program.advice.size() && !Names(advice, tracepoint)) continue;
+      if (Run(program, advice, event, baggage, folds, max_tuples)) continue;
       GiveBackIfLarge();
       return false;
     }

@@ -44,9 +44,13 @@ class Baggage {
   }
 };
 
+class Results;
+
 class Emitter {
  public:
   virtual ~Emitter() = default;
+  // Where tuples that need not be held back are folded at once; null: nowhere, give all to EmitTuples.
+  virtual Results* Folds() { return nullptr; }
   // `rows` have the columns and the states of Emit's grouping; Results folds them.
   virtual void EmitTuples(const Program& program, Rows rows) = 0;
   // The same; what is left of `rows` is the caller's again.

@@ -16,14 +16,15 @@ bool IdenticalColumns(const Value* a, const Value* b, size_t count) {
   return true;
 }
 
+uint64_t NextColumnHash(uint64_t hash, const Value& column) {
+  const auto* integer = std::get_if<int64_t>(&column);
+  const uint64_t part = integer != nullptr ? static_cast<uint64_t>(*integer) : HashIdentity(column);
+  return MixBits((hash + part) * 0x9E3779B97F4A7C15ull);
+}
+
 uint64_t HashColumns(const Value* columns, size_t count) {
   uint64_t hash = count;
-  for (size_t i = 0; i < count; ++i) {
-    const auto* integer = std::get_if<int64_t>(&columns[i]);
-    const uint64_t part =
-        integer != nullptr ? static_cast<uint64_t>(*integer) : HashIdentity(columns[i]);
-    hash = MixBits((hash + part) * 0x9E3779B97F4A7C15ull);
-  }
+  for (size_t i = 0; i < count; ++i) hash = NextColumnHash(hash, columns[i]);
   return hash;
 }
 

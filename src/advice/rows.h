@@ -45,6 +45,8 @@ class Rows {
   // What was found equal to `row` becomes one with it: weights add up, states merge.
   void FoldInto(size_t row, uint64_t weight, const AggregateState* states);
 
+  void AddWeight(size_t row, uint64_t weight) { weights_[row] = AddCounts(weights_[row], weight); }
+
   void Reserve(size_t rows);
   void Clear();
   // Empty and of another width; memory is kept.
@@ -70,6 +72,8 @@ class Rows {
 
 bool IdenticalColumns(const Value* a, const Value* b, size_t count);
 uint64_t HashColumns(const Value* columns, size_t count);
+// The same one column after the other, from `count` on.
+uint64_t NextColumnHash(uint64_t hash, const Value& column);
 
 // Finds rows by their columns; the caller says what equal means. Built when first needed, and only for more rows than
 // are quicker looked through.

@@ -248,6 +248,7 @@ class QueryBaggage : public wf::advice::Baggage {
 class IntoInterval : public wf::advice::Emitter {
  public:
   explicit IntoInterval(QueryInterval& interval) : interval_(interval) {}
+  wf::advice::Results* Folds() override { return &interval_.results; }
   void EmitTuples(const Program&, Rows rows) override { interval_.results.Add(rows); }
   void EmitRows(const Program&, Rows& rows) override { interval_.results.Add(rows); }
 

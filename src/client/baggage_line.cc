@@ -855,13 +855,14 @@ void BaggageLine::JoinBytes(std::string_view bytes) {
     return Join(BaggageSnapshot::FromBytes(std::string(bytes)));
   if (!HasFrozen() || BeginsWith(theirs, view_)) {
     spare_.Assign(bytes);
+    theirs.MoveTo(spare_.view().data(), bytes.data());
   } else if (BeginsWith(view_, theirs)) {
     return;
-  } else if (!Unite(view_, theirs, spare_)) {
+  } else if (!Unite(view_, theirs, spare_) ||
+             ReadBaggage(spare_.view(), theirs) != BaggageRead::kWhole) {
     return Join(BaggageSnapshot::FromBytes(std::string(bytes)));
   }
   sent_is_all_ = false;
-  ReadBaggage(spare_.view(), theirs);
   View(spare_, theirs);
 }
 

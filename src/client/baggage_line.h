@@ -172,22 +172,22 @@ class BaggageLine {
   bool WhollyOurs(const std::shared_ptr<const Instance>& instance, long holders,
                   const BranchName& other) const;
 
+  // What every request touches comes first.
   // What is frozen: a snapshot, which others may hold as well, or bytes that came to this line alone.
   std::shared_ptr<const BaggageSnapshot> base_;
   ByteBuffer own_;
-  bool read_ = false;    // somebody has looked at it, and then either it has instances, or:
-  bool viewed_ = false;  // ... it is bytes, which are sound, and `view_` shows them
-  std::shared_ptr<const std::string> bytes_;  // those of `base_`
-  BaggageView view_;
-
-  // The active instance: the first `actives_` of these. The others keep their memory.
-  std::vector<ActiveSlot> active_;
-  size_t actives_ = 0;
+  bool read_ = false;         // somebody has looked at it, and then either it has instances, or:
+  bool viewed_ = false;       // ... it is bytes, which are sound, and `view_` shows them
+  bool sent_is_all_ = false;  // nothing has changed since `sent_`
+  size_t actives_ = 0;        // the active instance: so many of `active_`
   uint64_t sealed_ = 0;       // the id under which the active instance has been sent: it is frozen
-  ByteBuffer sent_;           // all of the line, as it was sent last; good while it is sealed
-  bool sent_is_all_ = false;  // ... and nothing has changed since
   Overflow overflow_;         // beyond what is frozen
+  ByteBuffer sent_;           // all of the line, as it was sent last; good while it is sealed
   BranchName name_;
+
+  std::vector<ActiveSlot> active_;            // beyond `actives_` they keep their memory
+  std::shared_ptr<const std::string> bytes_;  // of `base_`, if `view_` shows them
+  BaggageView view_;
 
   // For whoever needs them for a moment.
   ByteBuffer spare_;

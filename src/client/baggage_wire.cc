@@ -129,6 +129,15 @@ size_t BaggageView::Find(uint64_t id) const {
   return index;
 }
 
+void BaggageView::MoveTo(const char* copy, const char* original) {
+  const auto move = [&](std::string_view& part) {
+    part = {copy + (part.data() - original), part.size()};
+  };
+  move(table);
+  move(instances);
+  for (size_t i = 0; i < slots && i < kNoted; ++i) move(noted[i].payload);
+}
+
 BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
   std::string_view from = bytes;
   uint64_t size, queries;

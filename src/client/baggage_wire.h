@@ -88,6 +88,8 @@ struct BaggageView {
   bool overflowed(size_t index) const;
   // The number of `query` in the table; queries() if it is not there.
   size_t Find(uint64_t query) const;
+  // The same of a copy of the bytes.
+  void MoveTo(const char* copy, const char* original);
 };
 enum class BaggageRead : uint8_t {
   kWhole,
