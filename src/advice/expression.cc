@@ -210,14 +210,79 @@ Value Evaluate(const Expression& expression, const Value* columns, size_t count)
 }
 
 bool IsTrue(const Expression& expression, const Value* columns, size_t count) {
-  if (expression.code.size() < 2 * kShallow) {
-    Stack<kShallow> stack;
-    const Value* value = stack.Run(expression, columns, count);
-    return value != nullptr && True(*value);
+  return True(Evaluate(expression, columns, count));
+}
+
+namespace {
+
+template <typename T>
+bool Ordered(Op op, const T& a, const T& b) {
+  switch (op) {
+    case Op::kEqual:
+      return a == b;
+    case Op::kNotEqual:
+      return !(a == b);
+    case Op::kLess:
+      return a < b;
+    case Op::kLessEqual:
+      return a <= b;
+    case Op::kGreater:
+      return a > b;
+    default:
+      return a >= b;
   }
-  Stack<kMaxExpressionDepth> stack;
-  const Value* value = stack.Run(expression, columns, count);
-  return value != nullptr && True(*value);
+}
+
+bool Compares(Op op) { return op >= Op::kEqual && op <= Op::kGreaterEqual; }
+
+// What takes texts as they are; all else is computed of values, which then are no texts, or seldom.
+Cell ComputeCell(Op op, const Cell& a, const Cell& b) {
+  using Type = Cell::Type;
+  if (op == Op::kAnd) return Cell::Of(a.IsTrue() && b.IsTrue());
+  if (op == Op::kOr) return Cell::Of(a.IsTrue() || b.IsTrue());
+  if (Compares(op) && a.type == Type::kInteger && b.type == Type::kInteger)
+    return Cell::Of(Ordered(op, a.integer, b.integer));
+  if (a.type == Type::kText && b.type == Type::kText) {
+    if (Compares(op)) return Cell::Of(Ordered(op, a.view(), b.view()));
+    if (op == Op::kContains) return Cell::Of(a.view().find(b.view()) != std::string_view::npos);
+    if (op == Op::kStartsWith) return Cell::Of(a.view().substr(0, b.size) == b.view());
+    if (op == Op::kEndsWith)
+      return Cell::Of(a.size >= b.size && a.view().substr(a.size - b.size) == b.view());
+  }
+  return Cell::Of(Compute(op, a.ToValue(), b.ToValue()));
+}
+
+Cell ComputeCell(Op op, const Cell& a, MadeTexts& made) {
+  if (op == Op::kNot) return Cell::Of(!a.IsTrue());
+  if (op == Op::kHas) return Cell::Of(!a.null());
+  if (op == Op::kLength && a.type == Cell::Type::kText)
+    return Cell::Of(static_cast<int64_t>(a.size));
+  Value value = Compute(op, a.ToValue());
+  if (auto* text = std::get_if<std::string>(&value)) return Cell::Of(made.Keep(std::move(*text)));
+  return Cell::Of(value);
+}
+
+}  // namespace
+
+Cell Evaluate(const Expression& expression, const Cell* columns, size_t count, MadeTexts& made) {
+  Cell stack[kMaxExpressionDepth];
+  size_t size = 0;
+  for (const Instruction& step : expression.code) {
+    const auto arity = static_cast<size_t>(Arity(step.op));
+    if (size < arity || (arity == 0 && size == kMaxExpressionDepth)) return Cell::Null();
+    if (arity == 0) {
+      const bool constant = step.op == Op::kConstant;
+      if (step.operand >= (constant ? expression.constants.size() : count)) return Cell::Null();
+      stack[size++] =
+          constant ? Cell::Of(expression.constants[step.operand]) : columns[step.operand];
+    } else {
+      size -= arity - 1;
+      Cell& result = stack[size - 1];
+      result = arity == 1 ? ComputeCell(step.op, result, made)
+                          : ComputeCell(step.op, result, stack[size]);
+    }
+  }
+  return size == 1 ? stack[0] : Cell::Null();
 }
 
 bool Valid(const Expression& expression, size_t columns) {

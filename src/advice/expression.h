@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "advice/cell.h"
 #include "advice/value.h"
 
 namespace wf::advice {
@@ -57,8 +58,10 @@ Value Evaluate(const Expression& expression, const Value* columns, size_t count)
 inline Value Evaluate(const Expression& expression, const Tuple& tuple) {
   return Evaluate(expression, tuple.data(), tuple.size());
 }
-// Whether it evaluates to true: what a filter asks, without building a Value.
+// Whether it evaluates to true: what a filter asks.
 bool IsTrue(const Expression& expression, const Value* columns, size_t count);
+// The same of a tuple in flight.
+Cell Evaluate(const Expression& expression, const Cell* columns, size_t count, MadeTexts& made);
 // Every operand in range for a tuple of `columns`, the stack never empty nor too deep, one value left.
 bool Valid(const Expression& expression, size_t columns);
 

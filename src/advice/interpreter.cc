@@ -11,47 +11,32 @@
 namespace wf::advice {
 namespace {
 
-Value Clean(Value value) {
-  const auto* real = std::get_if<double>(&value);
-  if (real != nullptr && !std::isfinite(*real)) return Null();
-  return value;
-}
-
-// The value of an expression that only names one, which most do: nothing has to be computed or copied.
-const Value* Named(const Expression& expression, const Value* columns, size_t count) {
-  if (expression.code.size() != 1) return nullptr;
-  const Instruction& only = expression.code[0];
-  if (only.op == Op::kColumn && only.operand < count) return columns + only.operand;
-  if (only.op == Op::kConstant && only.operand < expression.constants.size())
-    return &expression.constants[only.operand];
-  return nullptr;
-}
-
 class Flight {
  public:
   void Begin(size_t max_tuples) {
     max_tuples_ = max_tuples;
     width_ = count_ = slots_ = 0;
-    values_.clear();
+    cells_.clear();
     origins_.clear();
+    observed_.clear();
+    made_.Clear();
   }
   size_t size() const { return count_; }
-  const Value* tuple(size_t i) const { return values_.data() + i * width_; }
+  const Cell* tuple(size_t i) const { return cells_.data() + i * width_; }
   // More than is worth keeping for the next event.
-  bool large() const { return values_.capacity() + next_values_.capacity() > kKeptValues; }
+  bool large() const { return cells_.capacity() + next_cells_.capacity() > kKeptCells; }
 
   bool Observe(const std::vector<std::string>& variables, const Event& event) {
     count_ = 1;
+    observed_.reserve(variables.size());  // so that they stay where they are
     for (const std::string& name : variables) {
-      // Straight to its place; few have lists, or numbers that are none.
-      Value& value = values_.emplace_back(event.Variable(name));
-      const bool list = std::holds_alternative<List>(value);
-      if (list || count_ != 1) {
-        const Value taken = std::move(value);
-        values_.pop_back();
-        if (!(list ? AddList(*std::get_if<List>(&taken)) : AddList({Clean(taken)}))) return false;
-      } else if (const auto* real = std::get_if<double>(&value); real && !std::isfinite(*real)) {
-        value = Null();
+      list_.clear();
+      auto observed = event.Observe(name, list_);
+      if (observed == Event::Observed::kNo) observed = Borrow(event.Variable(name));
+      if (observed == Event::Observed::kOne && count_ == 1) {
+        cells_.push_back(list_[0]);
+      } else if (!AddList()) {
+        return false;
       }
       ++width_;
     }
@@ -61,17 +46,17 @@ class Flight {
   void Filter(const Expression& condition) {
     size_t kept = 0;
     for (size_t i = 0; i < count_; ++i) {
-      if (!IsTrue(condition, tuple(i), width_)) continue;
+      if (!Evaluate(condition, tuple(i), width_, made_).IsTrue()) continue;
       if (kept != i) {
-        std::move(values_.begin() + Offset(i * width_), values_.begin() + Offset((i + 1) * width_),
-                  values_.begin() + Offset(kept * width_));
+        std::copy_n(cells_.begin() + Offset(i * width_), width_,
+                    cells_.begin() + Offset(kept * width_));
         std::copy_n(origins_.begin() + Offset(i * slots_), slots_,
                     origins_.begin() + Offset(kept * slots_));
       }
       ++kept;
     }
     count_ = kept;
-    values_.resize(count_ * width_);
+    cells_.resize(count_ * width_);
     origins_.resize(count_ * slots_);
   }
 
@@ -80,12 +65,11 @@ class Flight {
     if (slots_ == rows_.size()) rows_.emplace_back();
     return rows_[slots_];
   }
-  // The columns of the rows move over; their weights and states stay.
   bool Unpack() {
-    Rows& rows = rows_[slots_];
+    const Rows& rows = rows_[slots_];
     if (rows.size() != 0 && count_ > max_tuples_ / rows.size()) return false;
     if (count_ == 1 && rows.size() == 1) {
-      for (size_t k = 0; k < rows.width(); ++k) values_.push_back(std::move(rows.columns(0)[k]));
+      for (size_t k = 0; k < rows.width(); ++k) cells_.push_back(Cell::Of(rows.columns(0)[k]));
       origins_.push_back(0);
     } else {
       Multiply(rows);
@@ -96,16 +80,10 @@ class Flight {
   }
 
   // What Grouping makes of the tuples.
-  void Group(const Grouping& grouping, Rows& rows) const {
+  void Group(const Grouping& grouping, Rows& rows) {
     rows.Reset(grouping.columns.size(), grouping.aggregates.size());
     for (size_t i = 0; i < count_; ++i) {
-      for (const Expression& column : grouping.columns) {
-        if (const Value* value = Named(column, tuple(i), width_)) {
-          rows.AddColumn(*value);
-        } else {
-          rows.AddColumn(Evaluate(column, tuple(i), width_));
-        }
-      }
+      for (const Expression& column : grouping.columns) rows.AddColumn(CellOf(column, i).ToValue());
       const uint64_t weight = Weight(i, slots_);
       for (const AggregateInput& input : grouping.aggregates)
         AddTo(rows.NewState(input.aggregate.kind), i, input, weight);
@@ -113,79 +91,90 @@ class Flight {
     }
   }
 
-  // The same into groups that are there, for what need not be held back; false: into rows, please.
-  bool Fold(const Grouping& grouping, Results& results) const {
-    const Value* keys[kMostKeys];
-    if (grouping.columns.size() > kMostKeys) return false;
-    for (const Expression& column : grouping.columns) {
-      if (count_ != 0 && Named(column, tuple(0), width_) == nullptr) return false;
-    }
+  // The same into groups that are there, for what need not be held back.
+  void Fold(const Grouping& grouping, Results& results) {
     for (size_t i = 0; i < count_; ++i) {
-      for (size_t k = 0; k < grouping.columns.size(); ++k)
-        keys[k] = Named(grouping.columns[k], tuple(i), width_);
+      keys_.clear();
+      for (const Expression& column : grouping.columns) keys_.push_back(CellOf(column, i));
       const uint64_t weight = Weight(i, slots_);
-      AggregateState* const states = results.Fold(keys, weight);
+      AggregateState* const states = results.Fold(keys_.data(), weight);
       if (states == nullptr) continue;
       for (size_t k = 0; k < grouping.aggregates.size(); ++k)
         AddTo(states[k], i, grouping.aggregates[k], weight);
     }
-    return true;
   }
 
  private:
-  static constexpr size_t kMostKeys = 8;
+  // Most expressions only name a column, or a constant.
+  Cell CellOf(const Expression& expression, size_t i) {
+    if (expression.code.size() == 1) {
+      const Instruction& only = expression.code[0];
+      if (only.op == Op::kColumn && only.operand < width_) return tuple(i)[only.operand];
+      if (only.op == Op::kConstant && only.operand < expression.constants.size())
+        return Cell::Of(expression.constants[only.operand]);
+    }
+    return Evaluate(expression, tuple(i), width_, made_);
+  }
 
-  void AddTo(AggregateState& state, size_t i, const AggregateInput& input, uint64_t weight) const {
+  void AddTo(AggregateState& state, size_t i, const AggregateInput& input, uint64_t weight) {
     if (input.carried) {
       if (const AggregateState* carried = Carried(i, *input.carried))
         state.Merge(*carried, Weight(i, input.carried->unpack));
-    } else if (const Value* value = Named(input.argument, tuple(i), width_)) {
-      state.Add(*value, weight);
-    } else {
-      state.Add(Evaluate(input.argument, tuple(i), width_), weight);
+      return;
     }
+    const Cell cell = CellOf(input.argument, i);
+    if (cell.type == Cell::Type::kText && state.kind() == AggregateKind::kCount)
+      return state.Add(Value(true), weight);
+    state.Add(cell.ToValue(), weight);
+  }
+
+  // What an event has made for us is kept, and referred to like what it has.
+  Event::Observed Borrow(Value value) {
+    const Value& kept = observed_.emplace_back(std::move(value));
+    const auto* list = std::get_if<List>(&kept);
+    if (list == nullptr) {
+      list_.push_back(Cell::Of(kept));
+      return Event::Observed::kOne;
+    }
+    for (const Value& element : *list) list_.push_back(Cell::Of(element));
+    return Event::Observed::kList;
   }
 
   static std::ptrdiff_t Offset(size_t i) { return static_cast<std::ptrdiff_t>(i); }
 
-  // Every tuple so far with every element.
-  bool AddList(const List& list) {
-    if (!list.empty() && count_ > max_tuples_ / list.size()) return false;
-    next_values_.clear();
-    next_values_.reserve(count_ * list.size() * (width_ + 1));
+  // Every tuple so far with every element of the list.
+  bool AddList() {
+    if (!list_.empty() && count_ > max_tuples_ / list_.size()) return false;
+    next_cells_.clear();
+    next_cells_.reserve(count_ * list_.size() * (width_ + 1));
     for (size_t i = 0; i < count_; ++i) {
-      for (const Value& element : list) {
-        for (size_t k = 0; k < width_; ++k) next_values_.push_back(tuple(i)[k]);
-        next_values_.push_back(std::holds_alternative<List>(element) ? Value() : Clean(element));
+      for (const Cell& element : list_) {
+        next_cells_.insert(next_cells_.end(), tuple(i), tuple(i) + width_);
+        next_cells_.push_back(element);
       }
     }
-    values_.swap(next_values_);
-    count_ *= list.size();
+    cells_.swap(next_cells_);
+    count_ *= list_.size();
     return true;
   }
 
   // Every tuple so far with every row.
-  void Multiply(Rows& rows) {
+  void Multiply(const Rows& rows) {
     const size_t joined = count_ * rows.size();
-    next_values_.clear();
+    next_cells_.clear();
     next_origins_.clear();
-    next_values_.reserve(joined * (width_ + rows.width()));
+    next_cells_.reserve(joined * (width_ + rows.width()));
     next_origins_.reserve(joined * (slots_ + 1));
     for (size_t i = 0; i < count_; ++i) {
       for (size_t row = 0; row < rows.size(); ++row) {
-        for (size_t k = 0; k < width_; ++k) next_values_.push_back(tuple(i)[k]);
-        for (size_t k = 0; k < rows.width(); ++k) {
-          if (i + 1 == count_) {
-            next_values_.push_back(std::move(rows.columns(row)[k]));
-          } else {
-            next_values_.push_back(rows.columns(row)[k]);
-          }
-        }
+        next_cells_.insert(next_cells_.end(), tuple(i), tuple(i) + width_);
+        for (size_t k = 0; k < rows.width(); ++k)
+          next_cells_.push_back(Cell::Of(rows.columns(row)[k]));
         for (size_t k = 0; k < slots_; ++k) next_origins_.push_back(origins_[i * slots_ + k]);
         next_origins_.push_back(static_cast<uint32_t>(row));
       }
     }
-    values_.swap(next_values_);
+    cells_.swap(next_cells_);
     origins_.swap(next_origins_);
     count_ = joined;
   }
@@ -206,10 +195,13 @@ class Flight {
     return rows.states(origins_[i * slots_ + carried.unpack]) + carried.state;
   }
 
-  static constexpr size_t kKeptValues = 1024;
+  static constexpr size_t kKeptCells = 4096;
   size_t max_tuples_ = 0;
   size_t width_ = 0, count_ = 0, slots_ = 0;
-  std::vector<Value> values_, next_values_;
+  std::vector<Cell> cells_, next_cells_;
+  std::vector<Cell> list_, keys_;  // for a moment
+  std::vector<Value> observed_;    // what cells refer to
+  MadeTexts made_;
   std::vector<Rows> rows_;  // the first `slots_`: what was unpacked
   std::vector<uint32_t> origins_,
       next_origins_;  // of each tuple, for each of them, the row it came from
@@ -253,6 +245,7 @@ struct Workspace::Parts {
   PackedTuples packed;
   std::vector<Ending> endings;  // the first `used`
   size_t used = 0;
+  std::vector<const Advice*> named;  // those of this tracepoint
 
   Ending& NextEnding(const Step& step) {
     if (used == endings.size()) endings.emplace_back();
@@ -303,8 +296,11 @@ bool Workspace::Parts::Run(const Program& program, const Advice& advice, const E
     } else if (const auto* emit = std::get_if<Emit>(&step)) {
       if (flight.size() == 0) continue;
       // Nothing after it can go wrong: it is the last step of the only advice.
-      if (folds != nullptr && flight.Fold(emit->grouping, *folds)) continue;
-      flight.Group(emit->grouping, NextEnding(step).rows);
+      if (folds != nullptr) {
+        flight.Fold(emit->grouping, *folds);
+      } else {
+        flight.Group(emit->grouping, NextEnding(step).rows);
+      }
     }
   }
   return true;
@@ -314,12 +310,13 @@ bool Workspace::Parts::Run(const Program& program, std::string_view tracepoint, 
                            Baggage& baggage, Emitter& emitter, size_t max_tuples) {
   try {
     used = 0;
-    size_t named = 0;
-    for (const Advice& advice : program.advice) named += Names(advice, tracepoint) ? 1 : 0;
-    Results* const folds = named == 1 ? emitter.Folds() : nullptr;
+    named.clear();
     for (const Advice& advice : program.advice) {
-      if (named != program.advice.size() && !Names(advice, tracepoint)) continue;
-      if (Run(program, advice, event, baggage, folds, max_tuples)) continue;
+      if (Names(advice, tracepoint)) named.push_back(&advice);
+    }
+    Results* const folds = named.size() == 1 ? emitter.Folds() : nullptr;
+    for (const Advice* advice : named) {
+      if (Run(program, *advice, event, baggage, folds, max_tuples)) continue;
       GiveBackIfLarge();
       return false;
     }

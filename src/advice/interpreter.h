@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "advice/cell.h"
 #include "advice/packed_tuples.h"
 #include "advice/program.h"
 #include "advice/rows.h"
@@ -19,6 +20,11 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual Value Variable(std::string_view name) const = 0;
+  // The same without a copy: appends the value, or a list's elements. Text must stay until the advice has run.
+  enum class Observed : uint8_t { kNo, kOne, kList };  // kNo: ask Variable
+  virtual Observed Observe(std::string_view /*name*/, std::vector<Cell>& /*into*/) const {
+    return Observed::kNo;
+  }
   virtual int64_t time_ns() const = 0;
   virtual std::string_view id() const = 0;
 };

@@ -17,13 +17,13 @@ bool SameKeys(const Value* a, const Value* b, size_t count) {
   return true;
 }
 
-uint64_t NextKeyHash(uint64_t hash, const Value& key, size_t index) {
-  return MixBits(hash ^ HashKey(key)) + index;
+uint64_t NextKeyHash(uint64_t hash, uint64_t key, size_t index) {
+  return MixBits(hash ^ key) + index;
 }
 
 uint64_t HashKeys(const Value* columns, size_t count) {
   uint64_t hash = 0;
-  for (size_t i = 0; i < count; ++i) hash = NextKeyHash(hash, columns[i], i);
+  for (size_t i = 0; i < count; ++i) hash = NextKeyHash(hash, HashKey(columns[i]), i);
   return hash;
 }
 
@@ -109,28 +109,31 @@ void Results::Add(const advice::Rows& rows) {
   }
 }
 
-size_t Results::Find(const Value* const* keys, uint64_t hash) const {
+size_t Results::Find(const Cell* keys, uint64_t hash) const {
   const size_t width = groups_.width();
   return index_.Find(hash, [&](size_t group) {
     const Value* const shown = groups_.columns(group);
     for (size_t i = 0; i < width; ++i) {
-      if (emit_->grouped ? !SameKey(shown[i], *keys[i]) : !Identical(shown[i], *keys[i]))
+      if (emit_->grouped ? !SameKey(shown[i], keys[i]) : !Identical(shown[i], keys[i]))
         return false;
     }
     return true;
   });
 }
 
-AggregateState* Results::Fold(const Value* const* keys, uint64_t weight) {
+AggregateState* Results::Fold(const Cell* keys, uint64_t weight) {
   const size_t width = groups_.width();
   ++tuples_;
   uint64_t hash = emit_->grouped ? 0 : width;
   for (size_t i = 0; i < width; ++i)
-    hash = emit_->grouped ? NextKeyHash(hash, *keys[i], i) : NextColumnHash(hash, *keys[i]);
+    hash = emit_->grouped ? NextKeyHash(hash, HashKey(keys[i]), i) : NextColumnHash(hash, keys[i]);
   size_t group = Find(keys, hash);
   if (group != RowIndex::npos) {
     if (emit_->grouped) {
-      for (size_t i = 0; i < width; ++i) ShowKeys(groups_.columns(group) + i, keys[i], 1);
+      for (size_t i = 0; i < width; ++i) {
+        Value& shown = groups_.columns(group)[i];
+        if (!Identical(shown, keys[i])) shown = Value(ShownKey(shown, keys[i].ToValue()));
+      }
     }
     groups_.AddWeight(group, weight);
   } else if (groups_.size() >= max_groups_) {
@@ -139,7 +142,7 @@ AggregateState* Results::Fold(const Value* const* keys, uint64_t weight) {
   } else {
     group = groups_.size();
     index_.Insert(hash, group);
-    for (size_t i = 0; i < width; ++i) groups_.AddColumn(*keys[i]);
+    for (size_t i = 0; i < width; ++i) groups_.AddColumn(keys[i].ToValue());
     for (const AggregateInput& input : emit_->grouping.aggregates)
       groups_.NewState(input.aggregate.kind);
     groups_.EndRow(weight);

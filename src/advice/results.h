@@ -23,7 +23,7 @@ class Results {
   void Add(const advice::Rows& rows);
   // One tuple, without a row of it being made: the states of its group, to be added to by the caller; null if it is lost.
   // `keys` are the values of Emit's columns.
-  AggregateState* Fold(const Value* const* keys, uint64_t weight);
+  AggregateState* Fold(const Cell* keys, uint64_t weight);
   // Adds what another process encoded; false (and nothing added) if it is not of this query's shape.
   bool Merge(std::string_view bytes);
   std::string Encode() const;
@@ -40,7 +40,7 @@ class Results {
   std::vector<Tuple> Rows(size_t max_rows = kUnlimited) const;
 
  private:
-  size_t Find(const Value* const* keys, uint64_t hash) const;
+  size_t Find(const Cell* keys, uint64_t hash) const;
   bool SameGroup(size_t group, const advice::Rows& rows, size_t row) const;
   uint64_t Hash(const advice::Rows& rows, size_t row) const;
 

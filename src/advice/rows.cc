@@ -22,6 +22,12 @@ uint64_t NextColumnHash(uint64_t hash, const Value& column) {
   return MixBits((hash + part) * 0x9E3779B97F4A7C15ull);
 }
 
+uint64_t NextColumnHash(uint64_t hash, const Cell& column) {
+  const uint64_t part = column.type == Cell::Type::kInteger ? static_cast<uint64_t>(column.integer)
+                                                            : HashIdentity(column);
+  return MixBits((hash + part) * 0x9E3779B97F4A7C15ull);
+}
+
 uint64_t HashColumns(const Value* columns, size_t count) {
   uint64_t hash = count;
   for (size_t i = 0; i < count; ++i) hash = NextColumnHash(hash, columns[i]);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "advice/aggregate.h"
+#include "advice/cell.h"
 #include "advice/value.h"
 #include "advice/wire.h"
 
@@ -74,6 +75,7 @@ bool IdenticalColumns(const Value* a, const Value* b, size_t count);
 uint64_t HashColumns(const Value* columns, size_t count);
 // The same one column after the other, from `count` on.
 uint64_t NextColumnHash(uint64_t hash, const Value& column);
+uint64_t NextColumnHash(uint64_t hash, const Cell& column);
 
 // Finds rows by their columns; the caller says what equal means. Built when first needed, and only for more rows than
 // are quicker looked through.

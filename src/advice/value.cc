@@ -145,6 +145,8 @@ bool Identical(const Value& a, const Value& b) {
   }
 }
 
+uint64_t HashText(std::string_view text) { return HashBytes(text, 4); }
+
 uint64_t HashIdentity(const Value& value) {
   switch (value.index()) {
     case 1:
@@ -154,7 +156,7 @@ uint64_t HashIdentity(const Value& value) {
     case 3:
       return HashNumber(Bits(*std::get_if<double>(&value)), 3);
     case 4:
-      return HashBytes(*std::get_if<std::string>(&value), 4);
+      return HashText(*std::get_if<std::string>(&value));
     case 5: {
       uint64_t hash = 5;
       for (const Value& element : *std::get_if<List>(&value))

@@ -19,6 +19,7 @@
 
 namespace wherefore::client {
 
+using wf::advice::Cell;
 using wf::advice::List;
 using wf::advice::PackedTuples;
 using wf::advice::Program;
@@ -120,45 +121,61 @@ QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& 
 
 // --- One event
 
-Value ToValue(const FieldValue& field) {
-  const auto unsigned_value = [](int64_t bits) -> Value {
-    // As queries do with numbers beyond 64 bits.
-    if (bits < 0) return static_cast<double>(static_cast<uint64_t>(bits));
-    return bits;
-  };
+Cell UnsignedCell(int64_t bits) {
+  // As queries do with numbers beyond 64 bits.
+  if (bits < 0) return Cell::Of(static_cast<double>(static_cast<uint64_t>(bits)));
+  return Cell::Of(bits);
+}
+
+wf::advice::Event::Observed AppendCells(const FieldValue& field, std::vector<Cell>& into) {
+  using Observed = wf::advice::Event::Observed;
   if (!field.list()) {
     switch (field.type()) {
       case FieldValue::Type::kInteger:
-        return field.integer();
+        into.push_back(Cell::Of(field.integer()));
+        break;
       case FieldValue::Type::kUnsigned:
-        return unsigned_value(field.integer());
+        into.push_back(UnsignedCell(field.integer()));
+        break;
       case FieldValue::Type::kDouble:
-        return field.real();
+        into.push_back(Cell::Of(field.real()));
+        break;
       case FieldValue::Type::kBool:
-        return field.integer() != 0;
+        into.push_back(Cell::Of(field.integer() != 0));
+        break;
       case FieldValue::Type::kText:
-        return std::string(field.text());
+        into.push_back(Cell::Of(field.text()));
+        break;
     }
+    return Observed::kOne;
   }
-  List list;
-  list.reserve(field.size());
   for (size_t i = 0; i < field.size(); ++i) {
     switch (field.type()) {
       case FieldValue::Type::kInteger:
       case FieldValue::Type::kBool:
-        list.emplace_back(field.IntegerAt(i));
+        into.push_back(Cell::Of(field.IntegerAt(i)));
         break;
       case FieldValue::Type::kUnsigned:
-        list.push_back(unsigned_value(field.IntegerAt(i)));
+        into.push_back(UnsignedCell(field.IntegerAt(i)));
         break;
       case FieldValue::Type::kDouble:
-        list.emplace_back(field.RealAt(i));
+        into.push_back(Cell::Of(field.RealAt(i)));
         break;
       case FieldValue::Type::kText:
-        list.emplace_back(std::string(field.TextAt(i)));
+        into.push_back(Cell::Of(field.TextAt(i)));
         break;
     }
   }
+  return Observed::kList;
+}
+
+// The same as a value, for what outlives the hit.
+Value ToValue(const FieldValue& field) {
+  std::vector<Cell> cells;
+  if (AppendCells(field, cells) == wf::advice::Event::Observed::kOne) return cells[0].ToValue();
+  List list;
+  list.reserve(cells.size());
+  for (const Cell& cell : cells) list.push_back(cell.ToValue());
   return list;
 }
 
@@ -186,6 +203,25 @@ class HitEvent : public wf::advice::Event {
       if (fields_[i].name == name) return ToValue(fields_[i].value);
     }
     return {};
+  }
+  Observed Observe(std::string_view name, std::vector<Cell>& into) const override {
+    if (name == "time") {
+      into.push_back(Cell::Of(time_ns_));
+    } else if (name == "host") {
+      into.push_back(Cell::Of(std::string_view(process_.host)));
+    } else if (name == "procName") {
+      into.push_back(Cell::Of(std::string_view(process_.name)));
+    } else if (name == "procId") {
+      into.push_back(Cell::Of(process_.pid));
+    } else if (name == "tracepoint") {
+      into.push_back(Cell::Of(std::string_view(tracepoint_.name)));
+    } else {
+      for (size_t i = 0; i < count_; ++i) {
+        if (fields_[i].name == name) return AppendCells(fields_[i].value, into);
+      }
+      into.push_back(Cell::Null());
+    }
+    return Observed::kOne;
   }
   int64_t time_ns() const override { return time_ns_; }
   std::string_view id() const override { return {id_, sizeof id_}; }
