@@ -60,21 +60,38 @@ class Flight {
     origins_.resize(count_ * slots_);
   }
 
-  // Where the next slot's rows go, before Unpack.
-  Rows& NextRows() {
-    if (slots_ == rows_.size()) rows_.emplace_back();
-    return rows_[slots_];
+  // Where the next slot's rows go, before Unpack: one of the two.
+  struct Slot {
+    Rows rows;
+    BorrowedRows borrowed;
+    bool borrows = false;
+
+    size_t size() const { return borrows ? borrowed.weights.size() : rows.size(); }
+    size_t width() const { return borrows ? borrowed.width : rows.width(); }
+    uint64_t weight(size_t row) const { return borrows ? borrowed.weights[row] : rows.weight(row); }
+    void AppendTo(std::vector<Cell>& cells, size_t row) const {
+      if (borrows) {
+        const Cell* const first = borrowed.cells.data() + row * borrowed.width;
+        cells.insert(cells.end(), first, first + borrowed.width);
+      } else {
+        for (size_t k = 0; k < rows.width(); ++k) cells.push_back(Cell::Of(rows.columns(row)[k]));
+      }
+    }
+  };
+  Slot& NextSlot() {
+    if (slots_ == unpacked_.size()) unpacked_.emplace_back();
+    return unpacked_[slots_];
   }
   bool Unpack() {
-    const Rows& rows = rows_[slots_];
-    if (rows.size() != 0 && count_ > max_tuples_ / rows.size()) return false;
-    if (count_ == 1 && rows.size() == 1) {
-      for (size_t k = 0; k < rows.width(); ++k) cells_.push_back(Cell::Of(rows.columns(0)[k]));
+    const Slot& slot = unpacked_[slots_];
+    if (slot.size() != 0 && count_ > max_tuples_ / slot.size()) return false;
+    if (count_ == 1 && slot.size() == 1) {
+      slot.AppendTo(cells_, 0);
       origins_.push_back(0);
     } else {
-      Multiply(rows);
+      Multiply(slot);
     }
-    width_ += rows.width();
+    width_ += slot.width();
     ++slots_;
     return true;
   }
@@ -159,17 +176,16 @@ class Flight {
   }
 
   // Every tuple so far with every row.
-  void Multiply(const Rows& rows) {
-    const size_t joined = count_ * rows.size();
+  void Multiply(const Slot& slot) {
+    const size_t rows = slot.size(), joined = count_ * rows;
     next_cells_.clear();
     next_origins_.clear();
-    next_cells_.reserve(joined * (width_ + rows.width()));
+    next_cells_.reserve(joined * (width_ + slot.width()));
     next_origins_.reserve(joined * (slots_ + 1));
     for (size_t i = 0; i < count_; ++i) {
-      for (size_t row = 0; row < rows.size(); ++row) {
+      for (size_t row = 0; row < rows; ++row) {
         next_cells_.insert(next_cells_.end(), tuple(i), tuple(i) + width_);
-        for (size_t k = 0; k < rows.width(); ++k)
-          next_cells_.push_back(Cell::Of(rows.columns(row)[k]));
+        slot.AppendTo(next_cells_, row);
         for (size_t k = 0; k < slots_; ++k) next_origins_.push_back(origins_[i * slots_ + k]);
         next_origins_.push_back(static_cast<uint32_t>(row));
       }
@@ -183,14 +199,16 @@ class Flight {
   uint64_t Weight(size_t i, size_t except) const {
     uint64_t weight = 1;
     for (size_t k = 0; k < slots_; ++k) {
-      if (k != except) weight = MultiplyCounts(weight, rows_[k].weight(origins_[i * slots_ + k]));
+      if (k != except)
+        weight = MultiplyCounts(weight, unpacked_[k].weight(origins_[i * slots_ + k]));
     }
     return weight;
   }
 
   const AggregateState* Carried(size_t i, const AggregateInput::Carried& carried) const {
     if (carried.unpack >= slots_) return nullptr;
-    const Rows& rows = rows_[carried.unpack];
+    if (unpacked_[carried.unpack].borrows) return nullptr;  // it has none
+    const Rows& rows = unpacked_[carried.unpack].rows;
     if (carried.state >= rows.state_width()) return nullptr;
     return rows.states(origins_[i * slots_ + carried.unpack]) + carried.state;
   }
@@ -202,7 +220,7 @@ class Flight {
   std::vector<Cell> list_, keys_;  // for a moment
   std::vector<Value> observed_;    // what cells refer to
   MadeTexts made_;
-  std::vector<Rows> rows_;  // the first `slots_`: what was unpacked
+  std::vector<Slot> unpacked_;  // the first `slots_`
   std::vector<uint32_t> origins_,
       next_origins_;  // of each tuple, for each of them, the row it came from
 };
@@ -281,11 +299,15 @@ bool Workspace::Parts::Run(const Program& program, const Advice& advice, const E
       if (flight.size() == 0) return true;
     } else if (const auto* unpack = std::get_if<Unpack>(&step)) {
       if (flight.size() == 0) continue;
-      baggage.UnpackInto(program, unpack->slot, packed);
-      if (unpack->finish) {
-        flight.NextRows() = UnpackedRows(program, *unpack, std::move(packed));
-      } else {
-        packed.SwapRows(flight.NextRows());
+      Flight::Slot& slot = flight.NextSlot();
+      slot.borrows = !unpack->finish && baggage.Borrow(program, unpack->slot, slot.borrowed);
+      if (!slot.borrows) {
+        baggage.UnpackInto(program, unpack->slot, packed);
+        if (unpack->finish) {
+          slot.rows = UnpackedRows(program, *unpack, std::move(packed));
+        } else {
+          packed.SwapRows(slot.rows);
+        }
       }
       if (!flight.Unpack()) return false;
     } else if (const auto* pack = std::get_if<Pack>(&step)) {

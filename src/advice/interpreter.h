@@ -39,6 +39,10 @@ class Baggage {
   virtual void UnpackInto(const Program& program, uint32_t slot, PackedTuples& into) {
     into = Unpack(program, slot);
   }
+  // The same without a copy, which must stay until the advice has run; false, whatever was written: ask the other.
+  virtual bool Borrow(const Program& /*program*/, uint32_t /*slot*/, BorrowedRows& /*into*/) {
+    return false;
+  }
   // Adds to the active instance of this branch. For kFirst and kMostRecent `rows` are the tuples of one event, perhaps
   // none: PackedTuples::AdjustedTime of everything that happened before, then AddEventAt; otherwise PackedTuples::Add.
   virtual void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,

@@ -13,6 +13,39 @@ bool Before(int64_t time, std::string_view id, const PackedEvent& event) {
 
 }  // namespace
 
+bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
+  Reader in(bytes);
+  StringReferences strings;
+  const size_t events = slot.keep == Keep::kAll ? 1 : in.Count();
+  if (!slot.aggregates.empty() || (slot.keep != Keep::kAll && events > slot.limit)) return false;
+  uint64_t last = 0;
+  std::string_view last_id;
+  for (size_t i = 0; i < events; ++i) {
+    if (slot.keep != Keep::kAll) {
+      const uint64_t time = last + static_cast<uint64_t>(in.Signed());
+      const std::string_view id = in.Text();
+      // Their order, as PackedTuples has it.
+      const auto now = static_cast<int64_t>(time), before = static_cast<int64_t>(last);
+      if (i != 0 && (now != before ? now < before : id < last_id)) return false;
+      last = time;
+      last_id = id;
+    }
+    const uint64_t head = in.Varint();
+    const bool weighted = (head & 1) != 0;
+    const uint64_t rows = head >> 1;
+    if (!in.ok() || rows > (width == 0 && !weighted ? 1 : in.left()) ||
+        rows * (width + (weighted ? 1 : 0)) > in.left()) {
+      return false;
+    }
+    for (uint64_t row = 0; row < rows; ++row) {
+      weights.push_back(weighted ? in.Varint() : 1);
+      for (size_t k = 0; k < width; ++k) cells.push_back(ReadCell(in, strings));
+      if (!in.ok()) return false;
+    }
+  }
+  return in.Done();
+}
+
 void PackedTuples::Shape(const Slot& slot) {
   if (empty() && (rows_.width() != slot.columns || rows_.state_width() != slot.aggregates.size()))
     rows_ = Rows(slot.columns, slot.aggregates.size());

@@ -21,6 +21,22 @@ struct PackedEvent {
   uint32_t begin = 0, end = 0;
 };
 
+// Unpacked tuples as they fly: cells that borrow the bytes they were read from.
+struct BorrowedRows {
+  size_t width = 0;
+  std::vector<Cell> cells;
+  std::vector<uint64_t> weights;
+
+  void Reset(size_t columns) {
+    width = columns;
+    cells.clear();
+    weights.clear();
+  }
+  // Adds the tuples of a slot without aggregates, all events'. False, with rows left half added: PackedTuples::Decode may
+  // have more luck.
+  bool Decode(const Slot& slot, std::string_view bytes);
+};
+
 class PackedTuples {
  public:
   PackedTuples() = default;

@@ -104,6 +104,17 @@ Value ReadNested(Reader& in, StringReferences& strings, int depth) {
   }
 }
 
+Cell ReadTextCell(std::string_view text, StringReferences& strings) {
+  strings.Note(text);
+  return Cell::Of(text);
+}
+
+Cell ReadReferenceCell(size_t number, Reader& in, const StringReferences& strings) {
+  std::string_view text;
+  if (!strings.Get(number, text)) in.Fail();
+  return Cell::Of(text);
+}
+
 void WriteNested(const Value& value, Writer& out, StringTable& strings, int depth) {
   switch (value.index()) {
     case 1:
@@ -183,5 +194,36 @@ void WriteValue(const Value& value, Writer& out, StringTable& strings) {
 }
 
 Value ReadValue(Reader& in, StringReferences& strings) { return ReadNested(in, strings, 0); }
+
+Cell ReadCell(Reader& in, StringReferences& strings) {
+  const uint8_t tag = in.Byte();
+  if (tag >= kShortReference) return ReadReferenceCell(tag - kShortReference, in, strings);
+  if (tag >= kShortString) return ReadTextCell(in.Bytes(tag - kShortString), strings);
+  if (tag >= kSmallInteger) return Cell::Of(static_cast<int64_t>(tag - kSmallInteger));
+  if (tag >= kIntegerBytes) return Cell::Of(in.Integer(tag - kIntegerBytes + 1u));
+  switch (tag) {
+    case kFalse:
+      return Cell::Of(false);
+    case kTrue:
+      return Cell::Of(true);
+    case kDouble:
+      return Cell::Of(in.Double());
+    case kFloat: {
+      const std::string_view bytes = in.Bytes(4);
+      float value = 0;
+      if (bytes.size() == 4) std::memcpy(&value, bytes.data(), 4);
+      return Cell::Of(static_cast<double>(value));
+    }
+    case kString:
+      return ReadTextCell(in.Text(), strings);
+    case kReference:
+      return ReadReferenceCell(static_cast<size_t>(in.Varint()), in, strings);
+    case kList:
+      in.Fail();
+      return Cell::Null();
+    default:
+      return Cell::Null();
+  }
+}
 
 }  // namespace wf::advice

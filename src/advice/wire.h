@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "advice/cell.h"
 #include "advice/value.h"
 
 namespace wf::advice {
@@ -142,6 +143,7 @@ class Reader {
     return static_cast<uint8_t>(*at_++);
   }
   uint64_t Varint() {
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) return static_cast<uint8_t>(*at_++);
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const uint8_t byte = Byte();
@@ -238,5 +240,7 @@ class StringReferences {
 
 // Null, with in.ok() false, if there is no value. A double that is not finite reads as null.
 Value ReadValue(Reader& in, StringReferences& strings);
+// The same, borrowing the input's text; of a list too `in` fails.
+Cell ReadCell(Reader& in, StringReferences& strings);
 
 }  // namespace wf::advice

@@ -254,6 +254,10 @@ class QueryBaggage : public wf::advice::Baggage {
     if (line == nullptr) return into.Reset(program.slots[slot]);
     line->Unpack(program.query, slot, program.slots[slot], into);
   }
+  bool Borrow(const Program& program, uint32_t slot, wf::advice::BorrowedRows& into) override {
+    BaggageLine* const line = CurrentBaggageIfAny();
+    return line != nullptr && line->Borrow(program.query, slot, program.slots[slot], into);
+  }
   void Pack(const Program& program, uint32_t slot, int64_t time, std::string_view id,
             Rows rows) override {
     PackRows(program, slot, time, id, rows);

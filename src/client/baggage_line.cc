@@ -593,6 +593,40 @@ void BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule, Packed
   }
 }
 
+bool BaggageLine::Borrow(uint64_t query, uint32_t slot, const Slot& rule,
+                         wf::advice::BorrowedRows& into) {
+  if (!rule.aggregates.empty()) return false;
+  into.Reset(rule.columns);
+  if (empty()) return true;
+  Read();
+  size_t holders = 0;
+  bool well = true;
+  const auto add = [&](std::string_view encoded) {
+    ++holders;
+    well = well && into.Decode(rule, encoded);
+  };
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
+    if (number == slot && of == query) add(payload);
+  });
+  for (size_t i = 0; i < actives_ && well; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.query == query && active.slot == slot && !active.empty()) add(active.Encoded());
+  }
+  // Bags add up; of events some would have to give way.
+  return well && (rule.keep == Keep::kAll || holders <= 1);
+}
+
+bool BaggageLine::Has(uint64_t query, uint32_t slot) {
+  Read();
+  bool found = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    found = found || (number == slot && of == query);
+  });
+  for (size_t i = 0; i < actives_; ++i)
+    found = found || (active_[i].slot == slot && active_[i].query == query && !active_[i].empty());
+  return found;
+}
+
 void BaggageLine::Replace(uint64_t query, uint32_t slot, const Slot& rule, const Rows& rows) {
   Read();
   if (sealed_ != 0) EndByBytes();  // what was sent stays as it is, and is left out here

@@ -100,6 +100,9 @@ class BaggageLine {
   wf::advice::PackedTuples Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
   void Unpack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
               wf::advice::PackedTuples& into);
+  // The same without copies, which are good until the line changes. False, whatever was written: Unpack has to merge.
+  bool Borrow(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+              wf::advice::BorrowedRows& into);
   bool Overflowed(uint64_t query);
 
   // A bag's `rows` in the place of all that the slot holds, here and wherever it came from.
@@ -110,6 +113,7 @@ class BaggageLine {
     bool this_one = false, others = false;
   };
   Slots SlotsOf(uint64_t query, uint32_t slot);
+  bool Has(uint64_t query, uint32_t slot);
 
   // To another process, as bytes; empty when empty.
   std::string Serialize();

@@ -532,7 +532,7 @@ TEST(BaggageLine, AnAnswerThatAddsNothingChangesNothing) {
   EXPECT_EQ(Unpack(line), Bag({1, 2}));
 }
 
-TEST(BaggageLine, HostileAnswersChangeNothing) {
+TEST(BaggageLine, HostileAnswersTakeNothingAway) {
   BaggageLine line;
   Pack(line, 1);
   const std::string sent = line.Serialize();
@@ -548,8 +548,14 @@ TEST(BaggageLine, HostileAnswersChangeNothing) {
     Pack(fresh, 3);
     (void)fresh.Serialize();
     fresh.JoinBytes(changed);
-    EXPECT_EQ(Unpack(fresh).count(3), 1u);
-    EXPECT_GE(Unpack(fresh).count(1), 1u) << "perhaps once more, under another name";
+    // More may have come: another number, or the same under another name. Nothing that was here has gone.
+    const PackedTuples tuples = fresh.Unpack(kQuery, 0, All());
+    for (const int64_t packed : {1, 3}) {
+      bool found = false;
+      for (size_t row = 0; row < tuples.rows().size(); ++row)
+        found = found || wf::advice::Identical(tuples.rows().columns(row)[0], Value(packed));
+      EXPECT_TRUE(found) << packed << " after bit " << bit;
+    }
   }
 }
 

@@ -28,9 +28,9 @@ QueryPlan PlanOfRequest(BaggageLine* line, const LiveQuery& query) {
   const Program& program = query.program;
   if (program.slots.empty()) return QueryPlan::kRewritten;  // no joins: nothing travels
   if (line == nullptr) return query.plan;
-  const BaggageLine::Slots held = line->SlotsOf(program.query, CausalSlot(program));
-  if (held.this_one) return QueryPlan::kEmit;
-  if (held.others || query.plan == QueryPlan::kRewritten) return QueryPlan::kRewritten;
+  if (line->Has(program.query, CausalSlot(program))) return QueryPlan::kEmit;
+  if (query.plan == QueryPlan::kRewritten) return QueryPlan::kRewritten;
+  if (line->SlotsOf(program.query, CausalSlot(program)).others) return QueryPlan::kRewritten;
   // What it packed went lost on the way: it is counted as overflowed, and goes on so.
   return line->Overflowed(program.query) ? QueryPlan::kRewritten : QueryPlan::kEmit;
 }

@@ -22,6 +22,11 @@ inline char* PutVarint(uint64_t value, char* at) {
 }
 
 inline bool TakeVarint(std::string_view& from, uint64_t& value) {
+  if (!from.empty() && static_cast<unsigned char>(from[0]) < 0x80) {  // nearly all
+    value = static_cast<unsigned char>(from[0]);
+    from.remove_prefix(1);
+    return true;
+  }
   value = 0;
   for (size_t i = 0; i < from.size() && i < kMaxVarint; ++i) {
     const auto byte = static_cast<unsigned char>(from[i]);
