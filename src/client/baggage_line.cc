@@ -359,7 +359,7 @@ size_t BaggageLine::TravellingBytesOf(uint64_t query) {
     ++slots;
     instances += 1 + VarintSize(slot) + VarintSize(tuples) + VarintSize(payload) + payload;
   };
-  if (base_ != nullptr && bytes_ != nullptr) {
+  if (viewed_) {
     SlotCursor cursor(view_);
     SlotView slot;
     for (uint64_t last = 0; cursor.Next(slot); last = slot.instance) {
@@ -374,9 +374,10 @@ size_t BaggageLine::TravellingBytesOf(uint64_t query) {
       end_instance();
     }
   }
-  for (const ActiveSlot& active : active_) {
+  for (size_t i = 0; i < actives_; ++i) {
+    const ActiveSlot& active = active_[i];
     if (active.query == query && !active.empty())
-      add(active.slot, active.tuples(), active.bytes_at_most());
+      add(active.slot, active.tuples(), active.BytesAtMost());
   }
   end_instance();
   if (instances == 0) return 0;
