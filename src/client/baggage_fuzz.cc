@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "client/baggage_header.h"
 #include "client/baggage_line.h"
@@ -16,6 +18,7 @@ namespace {
 using namespace wherefore::client;  // NOLINT(google-build-using-namespace)
 using wf::advice::AggregateKind;
 using wf::advice::Keep;
+using wf::advice::PackedTuples;
 using wf::advice::Rows;
 using wf::advice::Slot;
 
@@ -35,10 +38,25 @@ Slot SlotOf(Keep keep, uint32_t columns, bool counted) {  // NOLINT: a fuzzer's 
   return slot;
 }
 
+uint64_t Tuples(const std::vector<uint64_t>& weights) {
+  uint64_t sum = 0;
+  for (const uint64_t weight : weights) sum = wf::advice::AddCounts(sum, weight);
+  return sum;
+}
+
 void Use(BaggageLine line) {
   const Slot slots[] = {SlotOf(Keep::kAll, 1, false), SlotOf(Keep::kAll, 1, true),
                         SlotOf(Keep::kFirst, 2, false), SlotOf(Keep::kMostRecent, 1, false)};
-  for (uint32_t i = 0; i < 4; ++i) (void)line.Unpack(kQuery, i, slots[i]);
+  for (uint32_t i = 0; i < 4; ++i) {
+    wf::advice::BorrowedRows borrowed;
+    const bool borrows = line.Borrow(kQuery, i, slots[i], borrowed);
+    const PackedTuples tuples = line.Unpack(kQuery, i, slots[i]);
+    if (!borrows) continue;
+    std::vector<uint64_t> weights;
+    for (size_t row = 0; row < tuples.rows().size(); ++row)
+      weights.push_back(tuples.rows().weight(row));
+    Require(Tuples(borrowed.weights) == Tuples(weights));
+  }
   Rows rows(1, 0);
   rows.AddColumn(int64_t{5});
   rows.EndRow(1);
@@ -63,6 +81,24 @@ void Use(BaggageLine line) {
   }
 }
 
+// As the answer to what a line has sent: whatever it is, what was packed stays.
+void UseAnswer(std::string_view answer) {
+  const Slot all = SlotOf(Keep::kAll, 1, false), latest = SlotOf(Keep::kMostRecent, 1, false);
+  Rows rows(1, 0);
+  rows.AddColumn(int64_t{5});
+  rows.EndRow(1);
+  BaggageLine line;
+  line.Pack(kQuery + 1, 0, all, {}, 7, "id", rows);
+  line.Pack(kQuery + 1, 1, latest, {}, 7, "id", rows);
+  const std::string sent = line.Serialize();
+  line.JoinBytes(answer);
+  Require(!line.Unpack(kQuery + 1, 0, all).empty());
+  Require(!line.Unpack(kQuery + 1, 1, latest).empty());
+  line.JoinBytes(sent);
+  line.JoinBytes(answer);
+  Use(std::move(line));
+}
+
 void UseHeader(std::string_view header) {
   const auto context = wherefore::RequestContext::FromHeaders(
       "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", {}, header);
@@ -79,7 +115,7 @@ void UseHeader(std::string_view header) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 5) {
     case 0:
       Use(BaggageLine(BaggageSnapshot::FromBytes(std::string(input))));
       break;
@@ -92,6 +128,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     case 2:
       UseHeader(input);
+      break;
+    case 3: {
+      BaggageLine line;
+      line.Receive(input);
+      Use(std::move(line));
+      break;
+    }
+    case 4:
+      UseAnswer(input);
       break;
   }
   return 0;
