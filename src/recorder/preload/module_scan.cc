@@ -72,7 +72,8 @@ void ModuleScan::Note(Region* region, ChunkFile& file, const Line& line, uint64_
   if (line.path_size > kDeletedSize &&
       std::memcmp(line.path + line.path_size - kDeletedSize, kDeleted, kDeletedSize) == 0)
     return;
-  alignas(8) uint8_t bytes[sizeof(Module) + 4096 + 8] = {};
+  alignas(8) static uint8_t bytes[sizeof(Module) + 4096 + 8];
+  std::memset(bytes, 0, sizeof(bytes));
   Module record = {};
   record.head = {RecordKind::kModule, static_cast<uint16_t>(line.path_size),
                  static_cast<uint32_t>(sizeof(Module) + (line.path_size + 7) / 8 * 8)};

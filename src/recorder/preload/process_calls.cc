@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -98,7 +99,7 @@ char* PutNumber(char* at, uint32_t number) {
 }
 
 // What a new program needs to be recorded, as entries of its environment.
-struct OurEntries {
+struct alignas(8) OurEntries {
   char preload[3 * PATH_MAX];
   char file[PATH_MAX + 32];
   char root[48];
@@ -123,9 +124,29 @@ struct OurEntries {
   }
 };
 
-// `out` has room for the entries of `given` and five more.
-char* const* WithOurs(char* const given[], char** out, OurEntries& ours) {
+// Where the environment of a new program is put together: not on the stack, which may be small. A thread keeps it, because
+// a vfork child, which has its parent's memory, could not give it back.
+thread_local char* t_space __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local size_t t_space_size __attribute__((tls_model("initial-exec"))) = 0;
+
+char* Space(size_t size) {
+  if (size <= t_space_size) return t_space;
+  const long at = RawCall(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at < 0 && at > -4096) return nullptr;
+  FreeExecSpace();
+  t_space = reinterpret_cast<char*>(at);
+  t_space_size = size;
+  return t_space;
+}
+
+// `given` with ours in place; as it is if there is no memory.
+char* const* WithOurs(char* const given[]) {
   if (g_region == nullptr) return given;
+  char* const space = Space(sizeof(OurEntries) + (CountEntries(given) + 6) * sizeof(char*));
+  if (space == nullptr) return given;
+  OurEntries& ours = *reinterpret_cast<OurEntries*>(space);
+  char** out = reinterpret_cast<char**>(space + sizeof(OurEntries));
   const char* theirs = nullptr;
   for (size_t i = 0; given != nullptr && given[i] != nullptr; ++i)
     if (Names(given[i], "LD_PRELOAD")) theirs = given[i] + std::strlen("LD_PRELOAD=");
@@ -149,9 +170,7 @@ char* const* WithOurs(char* const given[], char** out, OurEntries& ours) {
 template <typename Exec>
 int RecordExec(uint64_t site, char* const given[], const Exec& exec) {
   if (CurrentSlot() == nullptr && g_region == nullptr) return exec(given);
-  OurEntries ours;
-  char** entries = static_cast<char**>(alloca((CountEntries(given) + 6) * sizeof(char*)));
-  char* const* environment = WithOurs(given, entries, ours);
+  char* const* environment = WithOurs(given);
   NoteExitSite(site);
   NoteExit();
   const int rc = exec(environment);
@@ -173,6 +192,12 @@ void TakeArguments(const char* first, va_list list, size_t count, char** out) {
 }
 
 }  // namespace
+
+void FreeExecSpace() {
+  if (t_space != nullptr) RawCall(SYS_munmap, Arg(t_space), static_cast<long>(t_space_size));
+  t_space = nullptr;
+  t_space_size = 0;
+}
 
 void WatchForks() { ::pthread_atfork(BeforeFork, InParent, InChild); }
 
@@ -316,18 +341,14 @@ WF_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_a
                           const posix_spawnattr_t* attributes, char* const argv[],
                           char* const envp[]) {
   CurrentSlot();
-  OurEntries ours;
-  char** entries = static_cast<char**>(alloca((CountEntries(envp) + 6) * sizeof(char*)));
-  return real.posix_spawn(pid, path, actions, attributes, argv, WithOurs(envp, entries, ours));
+  return real.posix_spawn(pid, path, actions, attributes, argv, WithOurs(envp));
 }
 
 WF_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const argv[],
                            char* const envp[]) {
   CurrentSlot();
-  OurEntries ours;
-  char** entries = static_cast<char**>(alloca((CountEntries(envp) + 6) * sizeof(char*)));
-  return real.posix_spawnp(pid, file, actions, attributes, argv, WithOurs(envp, entries, ours));
+  return real.posix_spawnp(pid, file, actions, attributes, argv, WithOurs(envp));
 }
 
 WF_EXPORT void exit(int status) {

@@ -11,4 +11,7 @@ void WatchForks();
 // The number of this process if an earlier image of it was recorded as a child; a new one otherwise.
 uint32_t FindOwnNumber();
 
+// At the end of a thread: what its exec calls took.
+void FreeExecSpace();
+
 }  // namespace wf::recorder

@@ -88,6 +88,7 @@ struct Region {
   uint32_t generation;               // of the file, when this recording began
   std::atomic<uint32_t> threads;     // next number
   std::atomic<uint32_t> objects;     // next id
+  uint32_t slots_total;              // at most kSlots: fewer where address space is limited
   std::atomic<uint32_t> slots_used;  // no slot at or above this was ever used
   std::atomic<uint32_t> kick;        // futex: the scribe sleeps on it
   std::atomic<uint32_t> scribe_sleeps;
@@ -114,7 +115,7 @@ struct Region {
 };
 
 constexpr uint64_t kRingsOffset = (sizeof(Region) + 4095) / 4096 * 4096;
-constexpr uint64_t kRegionSize = kRingsOffset + kSlots * kRingSize;
+constexpr uint64_t RegionSize(uint32_t slots) { return kRingsOffset + slots * kRingSize; }
 
 inline uint8_t* RingOf(Region* region, uint32_t slot) {
   return reinterpret_cast<uint8_t*>(region) + kRingsOffset + slot * kRingSize;

@@ -19,6 +19,7 @@
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/scribe_memory.h"
+#include "recorder/preload/threads.h"
 
 namespace wf::recorder {
 namespace {
@@ -140,19 +141,21 @@ class Scribe {
     const uint64_t now = MonotonicNs() - region_->started_ns;
     for (uint32_t i = 0; i < used; ++i) {
       Slot& slot = region_->slots[i];
-      if (slot.state.load() != kSlotUsed || slot.head.load() == 0) continue;
+      if (slot.state.load() != kSlotUsed) continue;
       struct {
         ThreadEnd end;
         Action action[kMaxActions];
       } record = {};
       const Pending& pending = slot.pending;
+      // Created, but the process ended before it came to run.
+      if (slot.head.load() == 0) WriteStart(slot, exiting ? region_->exit_ns.load() : now);
       record.end.end_ns = exiting ? region_->exit_ns.load() : now;
       record.end.object = slot.object;
       Op op = exiting ? Op::kProcessExit : Op::kKilled;
       if (exiting && slot.thread == region_->exit_thread.load()) {
         op = Op::kExit;
         record.end.site.address = region_->exit_site.load();
-      } else if (pending.at_head.load() == slot.head.load()) {
+      } else if (slot.head.load() != 0 && pending.at_head.load() == slot.head.load()) {
         op = pending.op;
         record.end.inside = 1;
         record.end.object = pending.object;
@@ -169,6 +172,20 @@ class Scribe {
       g_file.Write(ChunkKind::kThread, slot.thread, &record, record.end.head.size);
       region_->lost_records.fetch_add(slot.lost.exchange(0));
     }
+  }
+
+  void WriteStart(Slot& slot, uint64_t start_ns) {
+    struct {
+      ThreadStart start;
+      Action action;
+    } record = {};
+    record.start.head = {RecordKind::kThreadStart, 1, sizeof(record)};
+    record.start.thread = slot.thread;
+    record.start.parent = slot.parent;
+    record.start.start_ns = slot.last_start_ns = start_ns;
+    record.start.object = slot.object;
+    record.action = {slot.object, Role::kAcquireAll, 0, kBegun};
+    g_file.Write(ChunkKind::kThread, slot.thread, &record, sizeof(record));
   }
 
   void WriteLosses() {

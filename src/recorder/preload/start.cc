@@ -121,11 +121,17 @@ uint64_t UnixNs() {
 }
 
 Region* MakeRegion() {
-  auto* region = static_cast<Region*>(MapShared(kRegionSize));
+  uint32_t slots = kSlots;
+  auto* region = static_cast<Region*>(MapShared(RegionSize(slots)));
+  while (region == nullptr && slots > 64) {
+    slots /= 4;
+    region = static_cast<Region*>(MapShared(RegionSize(slots)));
+  }
   if (region == nullptr) return nullptr;
+  region->slots_total = slots;
   g_object_table = static_cast<ObjectEntry*>(MapShared(kObjectTableSize));
   if (g_object_table == nullptr) {
-    RawCall(SYS_munmap, Arg(region), kRegionSize);
+    RawCall(SYS_munmap, Arg(region), RegionSize(slots));
     return nullptr;
   }
   region->started_ns = MonotonicNs();
@@ -133,7 +139,7 @@ Region* MakeRegion() {
   region->depth = g_depth;
   region->exit_thread.store(kNoThread);
   region->modules_wanted.store(1);
-  for (auto& word : region->free_slots) word.store(~uint64_t{0});
+  for (uint32_t i = 0; i < slots / 64; ++i) region->free_slots[i].store(~uint64_t{0});
   return region;
 }
 
@@ -203,7 +209,7 @@ bool StartFile(const char* path) {
   }
   RawCall(SYS_close, fd);
   if (!started) {
-    if (region != nullptr) RawCall(SYS_munmap, Arg(region), kRegionSize);
+    if (region != nullptr) RawCall(SYS_munmap, Arg(region), RegionSize(region->slots_total));
     return false;
   }
   SetForkGuard();
@@ -337,7 +343,7 @@ void RestartInChild(uint32_t number) {
   ObjectEntry* old_table = g_object_table;
   StopInChild();
   if (old != nullptr) {
-    RawCall(SYS_munmap, Arg(old), kRegionSize);
+    RawCall(SYS_munmap, Arg(old), RegionSize(old->slots_total));
     RawCall(SYS_munmap, Arg(old_table), kObjectTableSize);
   }
   if (number == 0) return;

@@ -42,8 +42,7 @@ int RunC11Thread(void* argument) {
 // A creation, from entering the call on. `slot()` is null when the new thread cannot be recorded.
 class Creation {
  public:
-  Creation(Slot* creator, Op op, uint64_t site, void* argument)
-      : call_(creator, op, site) {
+  Creation(Slot* creator, Op op, uint64_t site, void* argument) : call_(creator, op, site) {
     call_.Entered();
     thread_ = DrawThreadNumber();
     created_ = TakeSlot(thread_, creator->thread);

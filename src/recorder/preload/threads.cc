@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <unistd.h>
 
+#include "recorder/preload/process_calls.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/scribe.h"
 
@@ -61,6 +62,7 @@ void EndKeyDestructor(void* value) {
   t_slot = nullptr;
   Append(slot, &record, sizeof(record));
   slot->state.store(kSlotEnded, std::memory_order_release);
+  FreeExecSpace();
 }
 
 }  // namespace
