@@ -54,10 +54,10 @@ def same_output(name, command, data, threads):
 
 
 def compressors():
-    data = text_file(250_000)
+    data = text_file(120_000)
     same_output("pigz", ["pigz", "-p", "2", "-n", "-c"], data, 3)
-    same_output("xz -T2", ["xz", "-T2", "-1", "--block-size=400000", "-c"], data, 3)
-    same_output("zstd -T2", ["zstd", "-q", "-T2", "-3", "-B512K", "-c"], data, 3)
+    same_output("xz -T2", ["xz", "-T2", "-1", "--block-size=200000", "-c"], data, 3)
+    same_output("zstd -T2", ["zstd", "-q", "-T2", "-3", "-B256K", "-c"], data, 3)
     same_output("pbzip2", ["pbzip2", "-p2", "-1", "-c"], data, 3)
 
 

@@ -7,7 +7,7 @@ static pthread_barrier_t barrier;
 static int serial, value[4], wrong;
 
 static void* Rounds(void* id) {
-  for (int round = 1; round <= 300; ++round) {
+  for (int round = 1; round <= 100; ++round) {
     value[(long)id] = round;
     if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
       __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
@@ -19,7 +19,7 @@ static void* Rounds(void* id) {
 }
 
 // Four threads at a barrier for two: whoever passes takes from a common store of rounds, so none is left alone.
-static int store = 400;
+static int store = 200;
 static void* Pairs(void* unused) {
   while (__atomic_fetch_sub(&store, 1, __ATOMIC_RELAXED) > 0)
     if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)

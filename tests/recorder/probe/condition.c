@@ -8,7 +8,7 @@ static int queue[8], count, produced, finished;
 static long sums[3];
 
 static void* Produce(void* unused) {
-  for (int i = 1; i <= 3000; ++i) {
+  for (int i = 1; i <= 1500; ++i) {
     pthread_mutex_lock(&mutex);
     while (count == 8) pthread_cond_wait(&not_full, &mutex);
     queue[count++] = i;

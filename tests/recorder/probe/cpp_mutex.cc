@@ -23,7 +23,7 @@ long Count(int threads, int rounds) {
 }
 
 int main() {
-  std::printf("%ld %ld %ld %ld %ld\n", Count<std::mutex>(4, 3000), Count<std::recursive_mutex>(4, 1000),
+  std::printf("%ld %ld %ld %ld %ld\n", Count<std::mutex>(4, 1000), Count<std::recursive_mutex>(4, 1000),
               Count<std::timed_mutex>(4, 1000), Count<std::shared_mutex>(4, 1000),
               Count<std::shared_timed_mutex>(4, 1000));
   std::timed_mutex timed;

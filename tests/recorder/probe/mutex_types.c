@@ -28,7 +28,7 @@ static void* Contend(void* kind) {
 }
 
 static void* Count(void* unused) {
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     pthread_mutex_lock(&counted);
     ++counter;
     pthread_mutex_unlock(&counted);

@@ -44,7 +44,7 @@ int main() {
   action.sa_handler = OnAlarm;
   sigaction(SIGALRM, &action, NULL);
   pthread_create(&target, NULL, Lock, NULL);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 80; ++i) {
     pthread_kill(target, SIGUSR1);
     while (sem_wait(&posted) != 0) {
     }
@@ -56,7 +56,7 @@ int main() {
   pthread_create(&target, NULL, Lock, NULL);
   struct itimerval often = {{0, 300}, {0, 300}}, off = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &often, NULL);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 40; ++i) {
     while (sem_wait(&posted) != 0) {
     }
     for (int n = 0; n < 200; ++n) {
