@@ -22,7 +22,10 @@ void SilenceLibbpf() {
 bpf_map_type KernelType(BpfMapType type) {
   switch (type) {
     case BpfMapType::kArray:
+    case BpfMapType::kMappedArray:
       return BPF_MAP_TYPE_ARRAY;
+    case BpfMapType::kHashOfMaps:
+      return BPF_MAP_TYPE_HASH_OF_MAPS;
     case BpfMapType::kRing:
       return BPF_MAP_TYPE_RINGBUF;
     case BpfMapType::kCpuHash:
@@ -130,9 +133,22 @@ bool HasUprobeMulti() {
 }
 
 Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape) {
+  return Create(name, shape, -1);
+}
+
+Result<BpfMap> BpfMap::CreateOfMaps(const char* name, uint32_t key_bytes, uint32_t entries,
+                                    const BpfMap& like) {
+  return Create(name, {BpfMapType::kHashOfMaps, key_bytes, sizeof(uint32_t), entries}, like.fd());
+}
+
+Result<BpfMap> BpfMap::Create(const char* name, const Shape& shape, int inner) {
   SilenceLibbpf();
+  bpf_map_create_opts options{};
+  options.sz = sizeof options;
+  if (shape.type == BpfMapType::kMappedArray) options.map_flags = BPF_F_MMAPABLE;
+  if (inner >= 0) options.inner_map_fd = static_cast<uint32_t>(inner);
   const int fd = bpf_map_create(KernelType(shape.type), name, shape.key_bytes, shape.value_bytes,
-                                shape.entries, nullptr);
+                                shape.entries, &options);
   if (fd < 0) return BpfError(fmt::format("BPF map {}", name), -fd);
   BpfMap map;
   map.fd_ = FileDescriptor(fd);

@@ -24,7 +24,17 @@ namespace wf {
 Error BpfError(std::string_view what, int code);
 
 // kCpu…: every processor has values of its own. kRecentHash forgets what was not used for longest when it is full.
-enum class BpfMapType : uint8_t { kHash, kArray, kRing, kCpuHash, kCpuArray, kRecentHash };
+// kMappedArray can be mapped into memory by whoever has its descriptor. kHashOfMaps: its values are maps.
+enum class BpfMapType : uint8_t {
+  kHash,
+  kArray,
+  kRing,
+  kCpuHash,
+  kCpuArray,
+  kRecentHash,
+  kMappedArray,
+  kHashOfMaps,
+};
 
 class BpfMap {
  public:
@@ -34,6 +44,9 @@ class BpfMap {
     uint32_t entries = 0;  // kRing: bytes, a power of two and a multiple of the page size
   };
   static Result<BpfMap> Create(const char* name, const Shape& shape);
+  // Of maps that all have the shape of `like`; Put takes the descriptor of one.
+  static Result<BpfMap> CreateOfMaps(const char* name, uint32_t key_bytes, uint32_t entries,
+                                     const BpfMap& like);
 
   int fd() const { return fd_.get(); }
   const Shape& shape() const { return shape_; }
@@ -48,6 +61,8 @@ class BpfMap {
   bool Erase(const void* key) const;
 
  private:
+  static Result<BpfMap> Create(const char* name, const Shape& shape, int inner);
+
   FileDescriptor fd_;
   Shape shape_;
 };

@@ -12,6 +12,7 @@
 #include "advice/interpreter.h"
 #include "client/block_id.h"
 #include "client/causal_past.h"
+#include "client/kernel_tuples.h"
 #include "client/thread_baggage.h"
 #include "client/tick_clock.h"
 #include "client/tracepoint_registry.h"
@@ -297,7 +298,7 @@ class IntoInterval : public wf::advice::Emitter {
 };
 
 // Whole requests are sampled; a hit outside of one is a request of its own.
-bool SampledHere(double share, const HitEvent& event) {
+bool SampledHere(double share, const wf::advice::Event& event) {
   const internal::ThreadState& state = internal::thread_state;
   if ((state.trace_hi | state.trace_lo) == 0) return wf::advice::Sampled(event.id(), share);
   char hex[32];
@@ -313,14 +314,14 @@ void AddEvent(QueryInterval& interval, const wf::advice::EmittedEvent& event) {
   if (!interval.events.Add(event) && event.place != 0) ++interval.lost;
 }
 
-void EmitHit(QueryInterval& interval, const internal::Tracepoint& tracepoint,
-             const HitEvent& event) {
+void EmitHit(QueryInterval& interval, std::string_view tracepoint, const wf::advice::Event& event,
+             uint64_t number) {
   const LiveQuery& query = *interval.query;
   wf::advice::EmittedEvent emitted;
-  emitted.id = event.number();
+  emitted.id = number;
   emitted.time_ns = event.time_ns();
   for (size_t i = 0; i < query.places.size(); ++i) {
-    if (query.places[i].tracepoint != tracepoint.name) continue;
+    if (query.places[i].tracepoint != tracepoint) continue;
     emitted.place = static_cast<uint32_t>(i + 1);
     for (const std::string& name : query.places[i].variables)
       emitted.values.push_back(event.Variable(name));
@@ -358,7 +359,7 @@ void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
     QueryBaggage baggage(*query, interval);
     IntoInterval emitter(interval);
     if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
-      EmitHit(interval, tracepoint, event);
+      EmitHit(interval, tracepoint.name, event, event.number());
     } else if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter,
                                       shard.workspace)) {
       ++interval.overflowed;
@@ -370,6 +371,21 @@ void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   interval.advice_ticks += ended - ticks;
   ticks = ended;
 }
+
+bool EmitsAt(const Program& program, std::string_view tracepoint) {
+  return std::any_of(program.advice.begin(), program.advice.end(),
+                     [&](const wf::advice::Advice& advice) {
+                       const auto& names = advice.tracepoints;
+                       return std::holds_alternative<wf::advice::Emit>(advice.steps.back()) &&
+                              std::find(names.begin(), names.end(), tracepoint) != names.end();
+                     });
+}
+
+// Of events that were seen elsewhere: there they are emitted.
+class EmittedElsewhere : public wf::advice::Emitter {
+ public:
+  void EmitTuples(const Program&, Rows) override {}
+};
 
 std::vector<std::shared_ptr<Shard>> ShardList() {
   Shards& shards = AllShards();
@@ -459,6 +475,49 @@ void AwaitRunningAdvice() {
   for (const auto& shard : ShardList()) const std::lock_guard lock(shard->mutex);
 }
 
+bool MayRunAdvice() {
+  return !running_advice &&
+         ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed);
+}
+
+void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents& events,
+                     uint64_t lost) {
+  struct Running {
+    Running() { running_advice = true; }
+    ~Running() { running_advice = false; }
+  } const running;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  Shard& shard = ThisShard();
+  const std::lock_guard lock(shard.mutex);
+  // Now is when it costs; their own time may lie in an interval that was reported already.
+  QueryInterval& interval = IntervalOf(shard, query, ClockNs(CLOCK_REALTIME));
+  interval.lost += lost;
+  const int64_t begin = Ticks();
+  const auto run = [&](std::string_view tracepoint, const wf::advice::Event& event) {
+    if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
+    try {
+      if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
+        // The server would emit for it, too.
+        if (EmitsAt(query->program, tracepoint)) {
+          ++interval.lost;
+        } else {
+          EmitHit(interval, tracepoint, event, NewBlockId());
+        }
+        return;
+      }
+      QueryBaggage baggage(*query, interval);
+      EmittedElsewhere emitter;
+      if (!wf::advice::RunAdvice(query->program, tracepoint, event, baggage, emitter))
+        ++interval.overflowed;
+    } catch (...) {
+      ++interval.lost;
+    }
+  };
+  while (events.Next(run)) {
+  }
+  interval.advice_ticks += Ticks() - begin;
+}
+
 }  // namespace wherefore::client
 
 namespace wherefore::internal {
@@ -470,6 +529,7 @@ void HitTracepoint(const Tracepoint& tracepoint,
     AllShards().passed_over.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  TakeKernelTuples();
   running_advice = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   try {

@@ -7,9 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
+#include "advice/interpreter.h"
 #include "client/live_query.h"
 
 namespace wherefore::client {
@@ -33,5 +36,20 @@ uint64_t PassedOverHits();
 
 // When it returns, no thread runs advice that it found in a tracepoint before the call.
 void AwaitRunningAdvice();
+
+// Events of this thread that were seen elsewhere (kernel_tuples.h), in order.
+class HandedEvents {
+ public:
+  using Use = std::function<void(std::string_view tracepoint, const wf::advice::Event& event)>;
+  virtual ~HandedEvents() = default;
+  // Uses the next one; false if there is none.
+  virtual bool Next(const Use& use) = 0;
+};
+// Whether advice may run here and now: not inside of advice, nor in a child of fork().
+bool MayRunAdvice();
+// Their advice packs into the baggage of this thread's request. What it emits, and that there was a hit, whoever saw
+// them has told; `lost` more that it saw are missing.
+void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents& events,
+                     uint64_t lost);
 
 }  // namespace wherefore::client

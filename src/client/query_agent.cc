@@ -29,6 +29,8 @@ constexpr int64_t kAfterTheEnd = 1 * kMillisecond;
 constexpr int64_t kIdle = 60'000 * kMillisecond;
 constexpr milliseconds kReportWithin{5'000};
 constexpr int64_t kAfterAFailure = 500 * kMillisecond;
+// Whether somebody weaves a query here is looked for this often: it takes two system calls.
+constexpr int64_t kLookForTuples = 200 * kMillisecond;
 // What waits for a server that does not answer; of older intervals the server has no use any more.
 constexpr size_t kMostWaiting =
     24 << 20;  // events of the emit plan take the most: EmittedPieces, in base64
@@ -116,9 +118,9 @@ std::shared_ptr<QueryAgent> QueryAgent::Start(QueryAgentOptions options) {
   return std::make_shared<QueryAgent>(std::move(options));
 }
 
-// A process without tracepoints needs no thread.
-void QueryAgent::StartThreadOnce() {
-  if (started_ || stopping_ || TracepointCount() == 0) return;
+// A process without tracepoints needs no thread, unless others pack for it.
+void QueryAgent::StartThreadOnce(Work work) {
+  if (started_ || stopping_ || (TracepointCount() == 0 && work == Work::kTracepoints)) return;
   try {
     thread_ =
         StartBackgroundThread("wherefore-query", [self = shared_from_this()] { self->Run(); });
@@ -134,8 +136,6 @@ void QueryAgent::Install(const JsonNode& answer) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     speaks_ = true;
-    StartThreadOnce();
-    if (!started_) return;  // nobody could report
     for (const auto& [unused, node] : told.children) {
       if (told.type != JsonNode::Type::kArray || fresh.size() == kMostQueries) break;
       auto query = ReadQuery(node);
@@ -153,6 +153,10 @@ void QueryAgent::Install(const JsonNode& answer) {
       });
       if (!twice) fresh.push_back(std::move(query));
     }
+    const bool packs =
+        std::any_of(fresh.begin(), fresh.end(), [](const auto& query) { return Packs(*query); });
+    StartThreadOnce(packs ? Work::kKernelTuples : Work::kTracepoints);
+    if (!started_) return;  // nobody could report
     NoteGap(fresh);
     wants_all_ = false;
   }
@@ -166,7 +170,7 @@ void QueryAgent::Contact(Answer answer) {
     if (silent_since_ns_ != 0) retell_ = true;
     silent_since_ns_ = 0;
     answered_ns_ = now;
-    if (speaks_) StartThreadOnce();  // tracepoints of a library that came later
+    if (speaks_) StartThreadOnce(Work::kTracepoints);  // tracepoints of a library that came later
   } else if (silent_since_ns_ == 0) {
     // Who did not answer in time was lost when it last did.
     silent_since_ns_ = answer == Answer::kTimedOut && answered_ns_ != 0 ? answered_ns_ : now;
@@ -391,6 +395,7 @@ bool QueryAgent::Post() {
 
 void QueryAgent::Run() {
   uint64_t weaves = 0;
+  bool looks_for_tuples = false;
   while (true) {
     bool last, missed_tracepoints;
     std::vector<std::shared_ptr<const LiveQuery>> queries;
@@ -403,6 +408,7 @@ void QueryAgent::Run() {
         return TracepointCount() != told_tracepoints_.load(std::memory_order_relaxed) || retell_;
       };
       if (!to_report_.empty() || untold()) wait = std::min(wait, kAfterAFailure);
+      if (looks_for_tuples) wait = std::min(wait, kLookForTuples);
       changed_.wait_for(lock, std::chrono::nanoseconds(wait), [&] {
         return stopping_ || weaves != weaves_ || (untold() && MonotonicNs() >= pause_until_ns_);
       });
@@ -415,6 +421,8 @@ void QueryAgent::Run() {
       queries = queries_;
       weaves = weaves_;
     }
+    kernel_tuples_.Want(last ? std::vector<std::shared_ptr<const LiveQuery>>() : queries);
+    looks_for_tuples = kernel_tuples_.Connect();
     Collect(last ? INT64_MAX : ClockNs(CLOCK_REALTIME), queries);
     while (!Post() && pause_until_ns_ <= MonotonicNs()) {
     }

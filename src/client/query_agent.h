@@ -25,6 +25,7 @@
 
 #include "client/http_connection.h"
 #include "client/json_text.h"
+#include "client/kernel_tuples.h"
 #include "client/live_query.h"
 
 namespace wherefore::client {
@@ -70,7 +71,8 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   Stats stats() const;
 
  private:
-  void StartThreadOnce();  // with mutex_ held
+  enum class Work : uint8_t { kTracepoints, kKernelTuples };
+  void StartThreadOnce(Work work);  // with mutex_ held
   void Run();
   int64_t SilenceEndsNs() const;  // when all is to be taken out; with mutex_ held
   void Weave(std::vector<std::shared_ptr<const LiveQuery>> queries);
@@ -93,6 +95,7 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   std::atomic<uint64_t> refused_programs_{0}, reports_{0}, failed_reports_{0}, dropped_reports_{0};
 
   // Of the agent's thread.
+  KernelTuples kernel_tuples_;
   std::deque<std::string> to_report_;  // results as JSON objects
   size_t to_report_bytes_ = 0;
   uint64_t results_ = 0;        // so many have been made

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/advice_runner.h"
+#include "client/kernel_tuples.h"
 
 namespace wherefore::client {
 namespace {
@@ -70,17 +71,23 @@ uint64_t CurrentLine() { return current_line; }
 
 BaggageLine* CurrentBaggage() {
   if (current_line == 0) return nullptr;
+  TakeKernelTuples();
   if (current_baggage == nullptr) current_baggage = TakeLine();
   return current_baggage;
 }
 
-BaggageLine* CurrentBaggageIfAny() { return current_baggage; }
+BaggageLine* CurrentBaggageIfAny() {
+  TakeKernelTuples();
+  return current_baggage;
+}
 
 std::shared_ptr<const BaggageSnapshot> FreezeCurrent() {
+  TakeKernelTuples();
   return current_baggage == nullptr ? nullptr : current_baggage->Freeze();
 }
 
 std::shared_ptr<const BaggageSnapshot> FinishCurrent() {
+  TakeKernelTuples();
   return current_baggage == nullptr ? nullptr : current_baggage->Finish();
 }
 
@@ -100,6 +107,7 @@ void JoinCurrentBytes(std::string_view bytes) {
 }
 
 SavedLine EnterLine(std::string_view received) noexcept {
+  TakeKernelTuples();  // they are of the line that is left
   const SavedLine saved{current_line, current_baggage};
   current_line = NewLine();
   current_baggage = nullptr;
@@ -114,6 +122,7 @@ SavedLine EnterLine(std::string_view received) noexcept {
 }
 
 SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage) {
+  TakeKernelTuples();  // they are of the line that is left
   const SavedLine saved{current_line, current_baggage};
   current_line = whose == LineOf::kRequest ? NewLine() : 0;
   current_baggage = nullptr;
@@ -135,6 +144,7 @@ void DropLine(BaggageLine* line) {
 }
 
 void RestoreLine(SavedLine saved) {
+  TakeKernelTuples();  // ... of the line that ends
   DropLine(current_baggage);
   current_line = saved.line;
   current_baggage = saved.baggage;

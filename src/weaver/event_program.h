@@ -14,6 +14,7 @@
 #include "weaver/event_record.h"
 #include "weaver/expression_code.h"
 #include "weaver/group_shape.h"
+#include "weaver/hand_over_code.h"
 #include "weaver/probe_site.h"
 #include "weaver/woven_maps.h"
 
@@ -65,7 +66,9 @@ struct ProgramSpec {
   const GroupMaps* groups = nullptr;
   std::optional<uint32_t> filter;  // of processes
   bool names = false;  // processes are named: those that are seen are kept in WovenMaps::names
-  const BpfMap* involved = nullptr;  // RequestMaps::involved, if requests are followed
+  const BpfMap* involved = nullptr;    // RequestMaps::involved, if requests are followed
+  const LinkedMaps* linked = nullptr;  // to whom events are handed over, if they pack
+  WhenFull when_full = WhenFull::kLost;
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 };
 

@@ -177,6 +177,10 @@ void ProgramFrame::SendRecord(Counter counted_as) {
     a_.Move(R::r4, BPF_ANY);
     a_.Call(BPF_FUNC_map_update_elem);
   }
+  if (spec_.linked != nullptr) {
+    HandOverCode(a_, *spec_.linked, {kReadAt, kCallKeyAt, kVerdictAt, kProcessAt})
+        .Write(kRecord, spec_.layout->bytes, spec_.place, spec_.when_full);
+  }
   if (in_ring()) {
     AppendRingSubmit(a_, spec_.maps->ring, kRecord);
     a_.Jump(out_);

@@ -175,12 +175,13 @@ class Program {
     return End();
   }
 
-  std::vector<bpf_insn> ThreadEnd() {
+  std::vector<bpf_insn> ThreadEnd(const LinkedMaps* linked) {
     Thread();
     Lookup(requests_.involved, kThread);
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
     Delete(requests_.involved, kThread);
     Delete(requests_.sending, kThread);
+    if (linked != nullptr) Release(*linked);
     for (size_t at = 0; at < sizeof(MessageRecord); at += 8) a_.Store(W::k8, R::r10, Record(at), 0);
     Tell(RecordKind::kThreadEnds);
     return End();
@@ -212,6 +213,26 @@ class Program {
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
     a_.Store(W::k8, R::r10, Record(offsetof(MessageRecord, position)), 0);
     Tell(RecordKind::kReceivesUnmarked);
+  }
+
+  void Release(const LinkedMaps& linked) {
+    const auto unseen = a_.NewLabel();
+    if (linked.pid_namespace_inode != 0) {
+      a_.Constant(R::r1, linked.pid_namespace_device);
+      a_.Constant(R::r2, linked.pid_namespace_inode);
+      Address(R::r3, kRead);
+      a_.Move(R::r4, sizeof(bpf_pidns_info));
+      a_.Call(BPF_FUNC_get_ns_current_pid_tgid);
+      a_.JumpIf(R::r0, C::kNotEqual, 0, unseen);
+      a_.Load(W::k4, R::r8, R::r10, kRead + 4);
+    } else {
+      a_.Call(BPF_FUNC_get_current_pid_tgid);
+      a_.Move(R::r8, R::r0);
+      a_.Math(M::kShiftRight, R::r8, 32);
+    }
+    a_.Store(W::k8, R::r10, kFlags, R::r8);
+    HandOverCode(a_, linked, {kRead, kArgumentsAt, kFd, kFlags}).Release();
+    a_.Bind(unseen);
   }
 
   // r7 more bytes.
@@ -306,12 +327,13 @@ Result<RequestMaps> RequestMaps::Create() {
 }
 
 Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
-                                                  const RequestMaps& requests) {
+                                                  const RequestMaps& requests,
+                                                  const LinkedMaps* linked) {
   WF_ASSIGN(const SocketOffsets offsets, FindSocketOffsets());
   std::vector<RawTracepoint> attached;
   // The end first: a send that is seen to begin is seen to end.
   const std::pair<const char*, std::vector<bpf_insn>> programs[] = {
-      {"sched_process_exit", Program(maps, requests, offsets).ThreadEnd()},
+      {"sched_process_exit", Program(maps, requests, offsets).ThreadEnd(linked)},
       {"sys_exit", Program(maps, requests, offsets).Leave()},
       {"sys_enter", Program(maps, requests, offsets).Enter()},
   };

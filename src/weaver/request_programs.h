@@ -15,6 +15,7 @@
 #include "bpf/bpf_object.h"
 #include "bpf/raw_tracepoint.h"
 #include "weaver/event_record.h"
+#include "weaver/hand_over_code.h"
 #include "weaver/woven_maps.h"
 
 namespace wf::weaver {
@@ -27,8 +28,9 @@ struct RequestMaps {
   static Result<RequestMaps> Create();
 };
 
-// Loads and attaches; detached when they go.
+// Loads and attaches; detached when they go. `linked`: whose threads have a place there, which ends with them; or null.
 Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
-                                                  const RequestMaps& requests);
+                                                  const RequestMaps& requests,
+                                                  const LinkedMaps* linked);
 
 }  // namespace wf::weaver

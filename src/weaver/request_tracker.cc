@@ -12,6 +12,11 @@ constexpr size_t kMostMarks = 4096, kMostGiven = 1 << 16, kMostStreams = 1 << 16
 // Instances that only one thread still has become one when there are so many: a client that goes on for hours makes one
 // with every message.
 constexpr size_t kManyInstances = 32;
+// Of one request: a client that goes on for ever would take all memory.
+constexpr size_t kMostTuples = 1 << 17;
+// Up to here bytes are counted exactly at every event, beyond only when there are an eighth more tuples: encoding all of
+// them each time would take for ever.
+constexpr size_t kFewTuples = 256;
 
 }  // namespace
 
@@ -53,19 +58,43 @@ void RequestTracker::ThreadBaggage::Pack(const advice::Program& program, uint32_
   }
   if (thread.active == nullptr) thread.active = std::make_shared<Instance>();
   Instance& active = *thread.active;
+  if (active.tuples >= kMostTuples) {
+    ++tracker_.counters_.refused;
+    return;
+  }
   advice::PackedTuples& tuples =
       active.slots.try_emplace(slot, advice::PackedTuples(shape)).first->second;
-  active.tuples -= tuples.tuple_count();
+  const size_t before = tuples.tuple_count();
+  active.tuples -= before;
   if (adjusted) {
     tuples.AddEventAt(shape, *adjusted, id, rows);
   } else {
     tuples.Add(shape, rows);
   }
   active.tuples += tuples.tuple_count();
-  size_t carried = active.tuples;
-  for (const auto& instance : thread.past) carried += instance->tuples;
-  tracker_.counters_.packed_tuples_max =
-      std::max<uint64_t>(tracker_.counters_.packed_tuples_max, carried);
+  if (active.tuples <= kFewTuples || active.tuples >= active.counted + active.counted / 8) {
+    active.counted = active.tuples;
+    active.bytes = 0;
+    for (const auto& [each, packed] : active.slots) {
+      std::string bytes;
+      packed.Encode(program.slots[each], bytes);
+      active.bytes += bytes.size();
+    }
+  }
+  tracker_.CountPacked(thread);
+}
+
+void RequestTracker::CountPacked(Thread& thread) {
+  size_t tuples = thread.active->tuples, bytes = thread.active->bytes;
+  for (const auto& instance : thread.past) {
+    tuples += instance->tuples;
+    bytes += instance->bytes;
+  }
+  counters_.packed_tuples_max = std::max<uint64_t>(counters_.packed_tuples_max, tuples);
+  counters_.baggage_bytes_max = std::max<uint64_t>(counters_.baggage_bytes_max, bytes);
+  if (thread.marked || (tuples <= limits_.tuples && bytes <= limits_.bytes)) return;
+  thread.marked = true;
+  ++counters_.marked;
 }
 
 RequestTracker::Counters RequestTracker::TakeCounters() { return std::exchange(counters_, {}); }
@@ -73,7 +102,7 @@ RequestTracker::Counters RequestTracker::TakeCounters() { return std::exchange(c
 RequestTracker::Branch RequestTracker::Split(Thread& thread) {
   if (thread.active != nullptr) thread.past.push_back(std::move(thread.active));
   thread.active = nullptr;
-  return {thread.request, thread.past};
+  return {thread.request, thread.past, thread.marked};
 }
 
 void RequestTracker::Join(Past& past, const Past& other) {
@@ -86,6 +115,7 @@ void RequestTracker::Leave(Thread& thread) {
   thread.past.clear();
   thread.active = nullptr;
   thread.answered = false;
+  thread.marked = false;
 }
 
 void RequestTracker::GoOnWith(Thread& thread, const Branch& branch, uint64_t origin,
@@ -97,6 +127,7 @@ void RequestTracker::GoOnWith(Thread& thread, const Branch& branch, uint64_t ori
     thread.origin_port = port;
   }
   Join(thread.past, branch.past);
+  thread.marked = thread.marked || branch.marked;
   if (thread.past.size() < kManyInstances) return;
   // What nobody else has, nobody else can bring back: it may become one.
   auto one = std::make_shared<Instance>();
@@ -111,7 +142,12 @@ void RequestTracker::GoOnWith(Thread& thread, const Branch& branch, uint64_t ori
       one->slots.try_emplace(slot, advice::PackedTuples(shape)).first->second.Merge(shape, tuples);
     }
   }
-  for (const auto& [slot, tuples] : one->slots) one->tuples += tuples.tuple_count();
+  for (const auto& [slot, tuples] : one->slots) {
+    std::string bytes;
+    tuples.Encode(program_.slots[slot], bytes);
+    one->tuples += tuples.tuple_count();
+    one->bytes += bytes.size();
+  }
   if (!one->slots.empty()) kept.push_back(std::move(one));
   thread.past = std::move(kept);
 }
@@ -185,7 +221,7 @@ void RequestTracker::Receives(const MessageRecord& record) {
   const uint64_t begin = Position(record, stream), end = begin + record.bytes;
   stream.latest = end;
   uint64_t request = 0;
-  bool several = false;
+  bool several = false, marked = false;
   Past past;
   while (!stream.marks.empty()) {
     const Mark& mark = stream.marks.front();
@@ -193,6 +229,7 @@ void RequestTracker::Receives(const MessageRecord& record) {
     if (!mark.end || *mark.end > begin) {
       several = several || (request != 0 && request != mark.branch.request);
       request = mark.branch.request;
+      marked = marked || mark.branch.marked;
       Join(past, mark.branch.past);
     }
     // The rest of it may come later.
@@ -204,7 +241,7 @@ void RequestTracker::Receives(const MessageRecord& record) {
     ++counters_.ambiguous;
     Leave(thread);
   } else if (request != 0) {
-    GoOnWith(thread, {request, std::move(past)}, record.own, record.stream.target_port);
+    GoOnWith(thread, {request, std::move(past), marked}, record.own, record.stream.target_port);
   } else {
     Unmarked(thread, record);
   }

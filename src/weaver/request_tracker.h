@@ -23,13 +23,16 @@
 #include "advice/interpreter.h"
 #include "advice/program.h"
 #include "weaver/event_record.h"
+#include "weaver/weaver.h"
 
 namespace wf::weaver {
 
 class RequestTracker {
  public:
-  // `program` must outlive it.
-  explicit RequestTracker(const advice::Program& program) : program_(program) {}
+  // `program` must outlive it. A request that packs more than `limits` is marked and counted; since its tuples do not
+  // travel in anybody's messages, it goes on all the same, and the answer stays the same.
+  explicit RequestTracker(const advice::Program& program, const PackLimits& limits = {})
+      : program_(program), limits_(limits) {}
 
   // The baggage of a thread's request, for one event.
   class ThreadBaggage : public advice::Baggage {
@@ -56,7 +59,9 @@ class RequestTracker {
   // Since the last call.
   struct Counters {
     uint64_t ambiguous = 0;
-    uint64_t packed_tuples_max = 0;
+    uint64_t packed_tuples_max = 0, baggage_bytes_max = 0;  // of one request
+    uint64_t marked = 0;                                    // requests past their limits
+    uint64_t refused = 0;  // events whose tuples were not kept: see kMostTuples
   };
   Counters TakeCounters();
 
@@ -65,12 +70,15 @@ class RequestTracker {
   struct Instance {
     std::map<uint32_t, advice::PackedTuples> slots;
     size_t tuples = 0;
+    size_t bytes = 0;    // as baggage has them, ...
+    size_t counted = 0;  // ... when it had so many tuples
   };
   // What has happened before, as far as it packed something. Each instance once.
   using Past = std::vector<std::shared_ptr<const Instance>>;
   struct Branch {
     uint64_t request = 0;
     Past past;
+    bool marked = false;  // the request has packed more than the limits
   };
   struct Thread {
     uint64_t request = 0;
@@ -80,6 +88,7 @@ class RequestTracker {
     uint64_t origin = 0;
     uint16_t origin_port = 0;
     bool answered = false;  // something was sent there since
+    bool marked = false;    // the request has packed more than the limits
   };
   struct Mark {
     uint64_t begin = 0;
@@ -92,6 +101,7 @@ class RequestTracker {
     uint64_t latest = 0;     // position; TCP's 32 bits are continued from it
   };
 
+  void CountPacked(Thread& thread);
   static Branch Split(Thread& thread);
   static void Join(Past& past, const Past& other);
   void Leave(Thread& thread);
@@ -104,6 +114,7 @@ class RequestTracker {
   void Unmarked(Thread& thread, const MessageRecord& record);
 
   const advice::Program& program_;
+  const PackLimits limits_;
   uint64_t requests_ = 0;
   std::unordered_map<uint64_t, Thread> threads_;
   std::map<StreamKey, Stream> streams_;

@@ -73,6 +73,7 @@ class Weaving : public Woven {
           "thread "
           "without hand-off points");
     }
+    for (const std::string& note : query_->notes()) Note(note);
     return CheckFound();
   }
 
@@ -80,6 +81,7 @@ class Weaving : public Woven {
 
   Result<WeaveCounters> Collect(advice::Results& results) override {
     if (!unwoven_ && target_.pids.empty()) WF_TRY(WeaveMatching(Failure::kIsNote));
+    for (const std::string& note : query_->notes()) Note(note);
     return query_->Collect(results);
   }
 

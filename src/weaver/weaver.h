@@ -44,11 +44,21 @@ enum class LinkChoice : uint8_t {
 };
 Result<LinkChoice> ParseLinkChoice(std::string_view text);
 
+// Whether events that pack are handed over to processes linked with libwherefore, whose own tracepoints may unpack them.
+enum class HandOver : uint8_t { kNo, kToLinkedProcesses };
+
+// What a query may pack in one request before the request is marked.
+struct PackLimits {
+  uint32_t tuples = 256, bytes = 3000;
+};
+
 struct WeaveOptions {
   uint32_t string_bytes = 64;  // where strings are cut; 8 to 256
   LinkChoice link = LinkChoice::kAuto;
   uint32_t groups = 4096;         // kept in the kernel; tuples of further groups are sent singly
   uint32_t ring_bytes = 4 << 20;  // a power of two
+  HandOver hand_over = HandOver::kNo;
+  PackLimits limits;
 };
 
 // What happened since the last Collect, beside the rows.
@@ -65,7 +75,9 @@ struct WeaveCounters {
   uint64_t ambiguous = 0;   // receives of bytes that several requests sent
   uint64_t unfollowed =
       0;  // io_uring, splice, sendfile in woven processes: the request is lost there
-  uint64_t packed_tuples_max = 0;  // by one request
+  uint64_t packed_tuples_max = 0, baggage_bytes_max = 0;  // by one request
+  uint64_t marked = 0;     // requests that have packed more than PackLimits
+  uint64_t advice_ns = 0;  // probes as predicted for their places, and what user space took
 };
 
 struct WovenPlace {

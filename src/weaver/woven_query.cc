@@ -52,6 +52,27 @@ bool Joins(const advice::Program& program) {
   return false;
 }
 
+// Of those at this tracepoint, as one: what may be let go for want of room is only what nobody of them needs.
+std::optional<WhenFull> PacksAt(const advice::Program& program, const std::string& tracepoint) {
+  std::optional<WhenFull> when_full;
+  for (const advice::Advice& advice : program.advice) {
+    const auto& names = advice.tracepoints;
+    if (std::find(names.begin(), names.end(), tracepoint) == names.end()) continue;
+    const auto* pack = std::get_if<advice::Pack>(&advice.steps.back());
+    if (pack == nullptr) continue;
+    WhenFull own = WhenFull::kLost;
+    // The room may be taken by others, unless there are none.
+    if (pack->keep == advice::Keep::kFirst && pack->limit == 1 && program.slots.size() == 1)
+      own = WhenFull::kDropped;
+    if (pack->keep == advice::Keep::kMostRecent && pack->limit == 1) own = WhenFull::kReplacesLast;
+    // One that may leave an event out has to see whether it does.
+    for (const advice::Step& step : advice.steps)
+      if (std::holds_alternative<advice::RequireTuples>(step)) own = WhenFull::kLost;
+    when_full = when_full && *when_full != own ? WhenFull::kLost : own;
+  }
+  return when_full;
+}
+
 bool NamesProcesses(const advice::Program& program) {
   for (const advice::Advice& advice : program.advice) {
     for (const advice::Step& step : advice.steps) {
@@ -105,7 +126,7 @@ WovenQuery::WovenQuery(const advice::Program& program, const WeaveOptions& optio
       joins_(Joins(program)),
       names_(NamesProcesses(program)),
       options_(options),
-      tracker_(program_),
+      tracker_(program_, options.limits),
       processes_([this](uint32_t process) { return LastName(process); }),
       pending_(program_),
       counted_(static_cast<size_t>(Counter::kCount)) {}
@@ -138,9 +159,33 @@ Status WovenQuery::Start() {
   SetControl();
   if (joins_) {
     WF_ASSIGN(requests_, RequestMaps::Create());
-    WF_ASSIGN(following_, FollowRequests(maps_, *requests_));
+    if (options_.hand_over == HandOver::kToLinkedProcesses) {
+      // Without it the query still runs, and joins what is woven.
+      if (const Status started = StartHandOver(); !started.ok())
+        notes_.push_back(started.error().message + " (" + started.error().hint + ")");
+    }
+    WF_ASSIGN(following_, FollowRequests(maps_, *requests_, linked_ ? &linked_->maps() : nullptr));
   }
   return {};
+}
+
+Status WovenQuery::StartHandOver() {
+  WF_ASSIGN(LinkedMaps maps, MakeLinkedMaps(program_, options_.string_bytes, pid_namespace_device_,
+                                            pid_namespace_inode_));
+  WF_ASSIGN(linked_, LinkedProcesses::Open(program_.query, std::move(maps), processes_,
+                                           [this](pid_t process) { return Belongs(process); }));
+  return {};
+}
+
+bool WovenQuery::Belongs(pid_t process) const {
+  const auto file = IdentityOf(fmt::format("/proc/{}/exe", process));
+  if (!file) return false;
+  if (files_.count(*file) != 0) return true;
+  // Woven in a library that it may use.
+  const std::string executable = ExecutableOf(process);
+  for (uint32_t filter = 0; filter < filters_.size(); ++filter)
+    if (Matches(filter, executable)) return true;
+  return false;
 }
 
 void WovenQuery::SetControl() {
@@ -174,6 +219,7 @@ Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid, const Pro
   LocatedTracepoint fresh = located;
   const auto is_new = [&](const LocatedFunction& function, const ProbeSite& site) {
     const auto file = IdentityOf(function.file).value_or(FileIdentity{});
+    files_.insert(file);
     return attached_
         .insert(fmt::format("{}:{}:{:x}:{}:{}", file.device, file.inode, site.offset, pid,
                             located.name))
@@ -222,8 +268,12 @@ Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group
                    });
   shared_.push_back(std::move(shared));
   for (const SiteProgram& program : group.programs) {
-    sources_.push_back(
-        std::make_unique<Source>(Source{located.name, group.layout, program.filter, handoff}));
+    uint32_t predicted = 0;
+    for (const SitePlace& place : program.places)
+      predicted = std::max(predicted, PredictedNanos(place.cost));
+    shared_.back()->predicted_ns = std::max(shared_.back()->predicted_ns, predicted);
+    sources_.push_back(std::make_unique<Source>(
+        Source{located.name, group.layout, program.filter, handoff, predicted}));
     WF_TRY(AttachProgram(*sources_.back(), program, *shared_.back(), pid));
   }
   return {};
@@ -247,6 +297,18 @@ Status WovenQuery::AttachProgram(const Source& source, const SiteProgram& progra
   spec.filter = program.filter;
   spec.names = names_;
   spec.involved = requests_ ? &requests_->involved : nullptr;
+  if (const auto packs = PacksAt(program_, source.tracepoint);
+      packs && linked_ && program.happens) {
+    if (linked_->Describe(spec.place, source.tracepoint, source.layout)) {
+      spec.linked = &linked_->maps();
+      spec.when_full = *packs;
+    } else {
+      notes_.push_back(fmt::format(
+          "tracepoint '{}': its variables are too large to be handed to processes linked with "
+          "libwherefore (--strings makes them smaller)",
+          source.tracepoint));
+    }
+  }
   spec.pid_namespace_device = pid_namespace_device_;
   spec.pid_namespace_inode = pid_namespace_inode_;
   WF_ASSIGN(const BpfProgram loaded,
@@ -276,10 +338,12 @@ Status WovenQuery::Detach() {
   CloseSideBySide(std::move(links_));
   links_.clear();
   following_.clear();
+  linked_.reset();
   return {};
 }
 
 Status WovenQuery::Poll(int milliseconds) {
+  if (linked_) linked_->Serve();
   WF_TRY(reader_->Poll(milliseconds));
   return {};
 }
@@ -350,7 +414,9 @@ void WovenQuery::Take(std::string_view record) {
     return;
   const RecordEvent event(record, source.layout, source.tracepoint, processes_, ++events_);
   if (source.handoff == Handoff::kTake) tracker_.TakeOver(header.thread, HandoffKey(event));
+  const uint64_t begin = NanosOf(CLOCK_MONOTONIC);
   Run(event, source);
+  advice_ns_ += NanosOf(CLOCK_MONOTONIC) - begin + source.predicted_ns;
   if (source.handoff == Handoff::kGive) tracker_.Give(header.thread, HandoffKey(event));
 }
 
@@ -391,9 +457,12 @@ void WovenQuery::ReadGroups(const Shared& shared, size_t which, advice::Results&
   advice::Rows rows(groups.shape.key.size(), groups.shape.cells.size());
   for (const std::string& each : keys) {
     if (!map.Lookup(each.data(), values.data())) continue;
-    for (size_t at = 0; at + stride <= values.size(); at += stride)
-      grouped_ += ReadGroup(groups.shape, each, std::string_view(values).substr(at, stride),
-                            processes_, rows);
+    for (size_t at = 0; at + stride <= values.size(); at += stride) {
+      const uint64_t hits = ReadGroup(
+          groups.shape, each, std::string_view(values).substr(at, stride), processes_, rows);
+      grouped_ += hits;
+      advice_ns_ += hits * shared.predicted_ns;
+    }
     if (keyed) {
       map.Erase(each.data());
     } else {
@@ -421,15 +490,23 @@ WeaveCounters WovenQuery::TakeCounters() {
   counters.hits =
       since(Counter::kFiltered) + counters.singly + counters.inexact + std::exchange(grouped_, 0);
   counters.overflowed = std::exchange(overflowed_, 0);
+  // Which place filtered them is not known: the dearest is taken.
+  uint32_t dearest = 0;
+  for (const auto& source : sources_) dearest = std::max(dearest, source->predicted_ns);
+  counters.advice_ns = std::exchange(advice_ns_, 0) + since(Counter::kFiltered) * dearest;
   counters.unfollowed = since(Counter::kUnfollowed);
   const RequestTracker::Counters requests = tracker_.TakeCounters();
   counters.ambiguous = requests.ambiguous;
   counters.packed_tuples_max = requests.packed_tuples_max;
+  counters.baggage_bytes_max = requests.baggage_bytes_max;
+  counters.marked = requests.marked;
+  counters.overflowed += requests.refused;
   counted_ = std::move(now);
   return counters;
 }
 
 Result<WeaveCounters> WovenQuery::Collect(advice::Results& results) {
+  if (linked_) linked_->Serve();
   processes_.ForgetReused();
   JudgeAgain();
   const size_t which = control_.active;

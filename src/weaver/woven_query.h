@@ -14,6 +14,7 @@
 #include "bpf/bpf_object.h"
 #include "bpf/uprobe.h"
 #include "weaver/event_program.h"
+#include "weaver/linked_processes.h"
 #include "weaver/probe_site.h"
 #include "weaver/process_facts.h"
 #include "weaver/record_event.h"
@@ -46,6 +47,8 @@ class WovenQuery {
 
   const advice::Program& program() const { return program_; }
   const std::vector<WovenPlace>& places() const { return places_; }
+  // What went wrong without being the query's end.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   // What a record's `place` stands for.
@@ -54,6 +57,7 @@ class WovenQuery {
     RecordLayout layout;
     std::optional<uint32_t> filter;
     Handoff handoff = Handoff::kNone;
+    uint32_t predicted_ns = 0;  // a hit
   };
   // What the programs of one SiteGroup share.
   struct Shared {
@@ -61,6 +65,7 @@ class WovenQuery {
     KernelPlan plan;
     std::optional<CallMaps> calls;
     std::optional<GroupMaps> groups;
+    uint32_t predicted_ns = 0;  // a hit
   };
   class Emission;
 
@@ -69,6 +74,8 @@ class WovenQuery {
   Status AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid, Handoff handoff);
   Status AttachProgram(const Source& source, const SiteProgram& program, const Shared& shared,
                        pid_t pid);
+  Status StartHandOver();
+  bool Belongs(pid_t process) const;
   const advice::Advice* OnlyAdvice(const std::string& tracepoint) const;
   void Take(std::string_view record);
   void Run(const RecordEvent& event, const Source& source);
@@ -97,11 +104,15 @@ class WovenQuery {
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::vector<std::string>> filters_;
   std::set<std::string> attached_;  // sites, so that none is woven twice
+  std::set<FileIdentity> files_;    // that have them
   std::vector<FileDescriptor> links_;
   std::vector<WovenPlace> places_;
   ProcessFacts processes_;
+  std::unique_ptr<LinkedProcesses> linked_;  // null: nothing is handed over
+  std::vector<std::string> notes_;
   advice::Results pending_;
   uint64_t events_ = 0, overflowed_ = 0, unjudged_ = 0, grouped_ = 0;
+  uint64_t advice_ns_ = 0;
   std::vector<uint64_t> counted_;  // by Counter, what Collect has told already
 };
 

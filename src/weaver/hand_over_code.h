@@ -1,0 +1,72 @@
+// Handing events over to processes that link libwherefore, in eBPF: the record goes into memory that the thread's
+// process has mapped (advice/handed_events.h), into the ring of that thread.
+//
+// Thread safety: none. The code lives no longer than the assembler.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "bpf/assembler.h"
+#include "bpf/bpf_object.h"
+
+namespace wf::weaver {
+
+// Members of the kernel's structures: a task, its number, and the numbers it has in the namespaces around it.
+struct TaskOffsets {
+  int32_t number = 0, level = 0, numbers = 0;
+};
+Result<TaskOffsets> FindTaskOffsets();
+
+struct LinkedMaps {
+  BpfMap processes;  // process (in our namespace) → its array of HandedThread
+  TaskOffsets offsets;
+  uint32_t record_bytes = 0;                                   // room of a record, a power of two
+  uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
+
+  uint32_t records() const;  // of a thread's ring, a power of two
+};
+
+// What becomes of an event for which there is no room any more, by what its tuples are kept for.
+enum class WhenFull : uint8_t {
+  kLost,         // counted
+  kDropped,      // First: those that are there were before it
+  kReplacesLast  // MostRecent, of one event: the last one at this place is of no use any more
+};
+
+class HandOverCode {
+ public:
+  // Places in the program's frame that it may write to; `process` has the process already.
+  struct Frame {
+    int16_t read;     // eight bytes
+    int16_t thread;   // eight bytes
+    int16_t index;    // four bytes
+    int16_t process;  // eight bytes
+  };
+  HandOverCode(BpfAssembler& a, const LinkedMaps& maps, const Frame& frame)
+      : a_(a), maps_(maps), frame_(frame) {}
+
+  // `record` (r7) and r6 stay, all others are lost. Goes on behind it, whatever happens.
+  void Write(BpfReg record, uint32_t bytes, uint32_t place, WhenFull when_full);
+  // The thread ends: what it had becomes somebody else's.
+  void Release();
+
+ private:
+  enum class Unknown : uint8_t { kClaims, kIsNobody };
+
+  // r9 becomes the HandedThread of this thread; r8 is lost.
+  void FindThread(Unknown unknown, BpfAssembler::Label otherwise);
+  void FindMap(BpfAssembler::Label otherwise);
+  void ReadThread(BpfAssembler::Label otherwise);
+  void ReadKernel(int16_t to, int32_t bytes, BpfAssembler::Label otherwise);  // from r3
+  void LookAt(uint32_t attempt, BpfAssembler::Label otherwise);
+  // r2 becomes where the record number r1 is.
+  void RecordAddress();
+  void Address(BpfReg to, int16_t place);
+
+  BpfAssembler& a_;
+  const LinkedMaps& maps_;
+  const Frame frame_;
+};
+
+}  // namespace wf::weaver

@@ -1,0 +1,80 @@
+// The processes linked with libwherefore to which a woven query hands the events it packs: whoever comes to the query's
+// socket and is one that the query is woven into gets a map of its own, with the events of its own threads and of
+// nobody else.
+//
+//   process ── connects ─→ credentials are looked at ─→ a map for it alone ─→ descriptor and description, over the socket
+//   probe on a thread of it ─→ HandOverCode ─→ the map ─→ libwherefore, when it unpacks, serialises, or leaves the request
+//
+// A stranger gets nothing, and is counted. A process that has gone, or become another program, has closed its end: its
+// map goes. Messages are JSON texts, one a packet: first {"version","query","record_bytes","records","threads",
+// "host","procName","procId"} with the descriptor, then lists of places, those there are and those that come later:
+// [{"place","tracepoint","string_bytes","variables":[{"name","form","offset","text"?}]}].
+//
+// Thread safety: none.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advice/program.h"
+#include "base/result.h"
+#include "bpf/bpf_object.h"
+#include "bpf/file_descriptor.h"
+#include "weaver/event_record.h"
+#include "weaver/group_shape.h"
+#include "weaver/hand_over_code.h"
+
+namespace wf::weaver {
+
+class LinkedProcesses {
+ public:
+  // Whether the query is woven into this process.
+  using Belongs = std::function<bool(pid_t process)>;
+  // `names` must outlive it.
+  static Result<std::unique_ptr<LinkedProcesses>> Open(uint64_t query, LinkedMaps maps,
+                                                       ProcessNames& names, Belongs belongs);
+
+  const LinkedMaps& maps() const { return maps_; }
+  // Before the programs of a place are attached, so that whoever reads a record knows its place. False if its records are
+  // larger than there is room.
+  bool Describe(uint32_t place, std::string_view tracepoint, const RecordLayout& layout);
+  // Takes those in who have come, and lets those go who have gone. Never waits.
+  void Serve();
+
+  size_t connected() const { return processes_.size(); }
+  uint64_t strangers() const { return strangers_; }
+
+ private:
+  struct Process {
+    FileDescriptor connection;
+    BpfMap map;
+  };
+
+  LinkedProcesses(uint64_t query, LinkedMaps maps, ProcessNames& names, Belongs belongs)
+      : query_(query), maps_(std::move(maps)), names_(names), belongs_(std::move(belongs)) {}
+  Status Listen();
+  void TakeIn(FileDescriptor connection);
+  bool Greet(Process& process, pid_t pid);
+  void LetGo(pid_t pid);
+
+  const uint64_t query_;
+  LinkedMaps maps_;
+  ProcessNames& names_;
+  const Belongs belongs_;
+  FileDescriptor listener_;
+  std::map<pid_t, Process> processes_;
+  std::vector<std::string> places_;  // descriptions
+  uint64_t strangers_ = 0;
+};
+
+// With room for whatever a place of the program may have to tell.
+Result<LinkedMaps> MakeLinkedMaps(const advice::Program& program, uint32_t string_bytes,
+                                  uint64_t pid_namespace_device, uint64_t pid_namespace_inode);
+
+}  // namespace wf::weaver
