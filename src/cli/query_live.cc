@@ -17,13 +17,7 @@
 #include "json/json_writer.h"
 
 namespace wf {
-namespace {
 
-struct PackLimit {
-  int64_t tuples = 256, bytes = 3000;
-};
-
-// "T" or "T:B".
 Result<PackLimit> ParsePackLimit(const std::string& text) {
   PackLimit limit;
   if (text.empty()) return limit;
@@ -39,6 +33,8 @@ Result<PackLimit> ParsePackLimit(const std::string& text) {
                     "as in --max-packed 256:3000");
   return limit;
 }
+
+namespace {
 
 Result<std::string> SpecJson(const std::string& text, const LiveQueryFlags& flags) {
   WF_ASSIGN(const Nanos interval, PositiveDuration("--interval", flags.interval));

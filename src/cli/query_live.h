@@ -2,6 +2,7 @@
 // its processes and agents are connected to.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -19,6 +20,12 @@ struct LiveQueryFlags {
   std::string interval = "1s", for_, count_first, max_packed, name, dataset, remove;
   bool total = false, standing = false, list = false;
 };
+
+// --max-packed: "T" or "T:B"; empty: 256:3000.
+struct PackLimit {
+  int64_t tuples = 256, bytes = 3000;
+};
+Result<PackLimit> ParsePackLimit(const std::string& text);
 
 void AddLiveQueryFlags(CLI::App& app, LiveQueryFlags& flags);
 

@@ -18,6 +18,7 @@
 #include "cli/live_output.h"
 #include "json/json_writer.h"
 #include "lang/query/analysis.h"
+#include "lang/query/count_form.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 #include "lang/query/rows_json.h"
@@ -33,10 +34,14 @@ Status CheckFlags(const std::string& text, const LiveQueryFlags& live) {
   if (text.empty())
     return BadInput("query: there is no query",
                     "as in wherefore query 'From x In tracepoint Select x.host, COUNT' --pid 1234");
-  if (live.standing || live.list || !live.remove.empty() || !live.count_first.empty() ||
-      !live.dataset.empty() || !live.name.empty())
+  if (live.standing || live.list || !live.remove.empty() || !live.dataset.empty() ||
+      !live.name.empty())
     return BadInput("query: --pid and --exe weave without a server, which those flags ask",
                     "leave --pid and --exe out, or the others");
+  if (!live.count_first.empty() && (!live.for_.empty() || live.total))
+    return BadInput(
+        "query: --count-first runs the counting form, for so long, and prints its total",
+        "leave --for and --total out");
   return {};
 }
 
@@ -76,6 +81,9 @@ void AddUp(weaver::WeaveCounters& sum, const weaver::WeaveCounters& more) {
   sum.ambiguous += more.ambiguous;
   sum.unfollowed += more.unfollowed;
   sum.packed_tuples_max = std::max(sum.packed_tuples_max, more.packed_tuples_max);
+  sum.baggage_bytes_max = std::max(sum.baggage_bytes_max, more.baggage_bytes_max);
+  sum.marked += more.marked;
+  sum.advice_ns += more.advice_ns;
 }
 
 class LocalRun {
@@ -84,7 +92,7 @@ class LocalRun {
            const CommonFlags& common)
       : woven_(woven),
         columns_(std::move(columns)),
-        total_only_(live.total),
+        total_only_(live.total || !live.count_first.empty()),
         output_(LiveFormOf(common.format)),
         interval_results_(woven.program()),
         total_results_(woven.program()) {}
@@ -137,6 +145,7 @@ class LocalRun {
     answer.rows = total_results_.Rows();
     answer.cost.emitted = total_results_.tuples();
     answer.cost.packed_tuples_max = counters_.packed_tuples_max;
+    answer.cost.baggage_bytes_max = counters_.baggage_bytes_max;
     answer.events = counters_.hits;
     return output_.Total(QueryRowsJson(answer));
   }
@@ -148,6 +157,9 @@ class LocalRun {
     };
     tell(counters_.lost, "events were lost: they came faster than they were read");
     tell(counters_.overflowed, "events had more tuples than advice may make, and are left out");
+    tell(counters_.marked,
+         "requests packed more than --max-packed; woven tuples do not travel in messages, so the "
+         "answer is the same");
     tell(counters_.cut_strings, "strings were cut (--strings lets them be longer)");
     tell(counters_.unread, "values could not be read and are null");
     tell(counters_.unpaired, "calls were entered before the query was woven: elapsed is null");
@@ -217,9 +229,12 @@ Status RunLocalQuery(const std::string& text, const LocalQueryFlags& flags,
   std::optional<Nanos> end_after;
   if (!live.for_.empty()) {
     WF_ASSIGN(end_after, PositiveDuration("--for", live.for_));
+  } else if (!live.count_first.empty()) {
+    WF_ASSIGN(end_after, PositiveDuration("--count-first", live.count_first));
   }
   WF_ASSIGN(const auto definitions, ReadDefinitions(flags.tracepoint_files));
-  WF_ASSIGN(query::Compiled compiled, query::Rewrite(*parsed));
+  const bool counts = !live.count_first.empty();
+  WF_ASSIGN(query::Compiled compiled, counts ? query::Counting(*parsed) : query::Rewrite(*parsed));
   std::random_device random;
   compiled.program.query = uint64_t{random()} << 32 | random();
   weaver::WeaveTarget target;
@@ -228,10 +243,15 @@ Status RunLocalQuery(const std::string& text, const LocalQueryFlags& flags,
   weaver::WeaveOptions options;
   options.string_bytes = flags.string_bytes;
   WF_ASSIGN(options.link, weaver::ParseLinkChoice(flags.link));
+  WF_ASSIGN(const PackLimit limit, ParsePackLimit(live.max_packed));
+  options.limits.tuples = static_cast<uint32_t>(std::min<int64_t>(limit.tuples, UINT32_MAX));
+  options.limits.bytes = static_cast<uint32_t>(std::min<int64_t>(limit.bytes, UINT32_MAX));
   EndOnInterrupt();
   WF_ASSIGN(const auto woven, weaver::Woven::Weave(compiled.program, definitions, target, options));
   TellPlaces(*woven, common);
-  return LocalRun(*woven, query::ColumnNames(*parsed), live, common).Run(interval, end_after);
+  std::vector<std::string> columns =
+      counts ? compiled.program.result_columns : query::ColumnNames(*parsed);
+  return LocalRun(*woven, std::move(columns), live, common).Run(interval, end_after);
 }
 
 }  // namespace wf

@@ -117,6 +117,8 @@ Published& ThePublished() {
 // --- What a thread knows of it
 
 __thread bool thread_is_over = false;
+// What is done here may itself hit a tracepoint (in an allocator, in a signal's handler), which comes back here.
+__thread bool taking = false;
 struct ThreadView {
   uint64_t generation = 0;
   std::shared_ptr<const MappedQueries> all;
@@ -308,13 +310,17 @@ bool ReadGreeting(const std::string& packet, MappedQuery& mapped) {
 std::atomic<bool> any_kernel_tuples{false};
 
 void TakeMappedTuples() noexcept {
-  if (thread_is_over || !MayRunAdvice()) return;
+  if (thread_is_over || taking || !MayRunAdvice()) return;
+  taking = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   try {
     ThreadView& view = thread_view;
     Refresh(view);
     for (size_t i = 0; i < view.own.size(); ++i) TakeFrom(*(*view.all)[i], view, view.own[i]);
   } catch (...) {  // no memory: taken the next time, or lost and counted by the kernel's side
   }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  taking = false;
 }
 
 bool Packs(const LiveQuery& query) {

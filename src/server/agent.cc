@@ -38,8 +38,13 @@ constexpr Nanos kMostApply =
 
 WeaveQuery WeaveHost(const weaver::WeaveOptions& options) {
   return [options](const advice::Program& program,
-                   const std::vector<weaver::TracepointDefinition>& definitions) {
-    return weaver::Woven::Weave(program, definitions, {}, options);
+                   const std::vector<weaver::TracepointDefinition>& definitions,
+                   const weaver::PackLimits& limits) {
+    weaver::WeaveOptions own = options;
+    own.limits = limits;
+    // Linked processes of this host were told of the query, too.
+    own.hand_over = weaver::HandOver::kToLinkedProcesses;
+    return weaver::Woven::Weave(program, definitions, {}, own);
   };
 }
 
@@ -157,6 +162,12 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
     query.content = *bytes;
     query.interval = std::clamp(one.Get("interval_ms").Int().value_or(1000) * kMilli,
                                 kShortestInterval, kLongestInterval);
+    const auto limit = [&](const char* key, uint32_t otherwise) {
+      return static_cast<uint32_t>(
+          std::clamp<int64_t>(one.Get(key).Int().value_or(otherwise), 0, UINT32_MAX));
+    };
+    query.limits.tuples = limit("max_tuples", query.limits.tuples);
+    query.limits.bytes = limit("max_bytes", query.limits.bytes);
     bool any = false;
     for (const std::string& name : TracepointsOf(program)) {
       const auto found = defined.find(name);
@@ -268,7 +279,8 @@ void Agent::Weave(uint64_t id, const Wanted& wanted) {
     weaving->id = id;
     weaving->wanted = wanted;
   }
-  auto woven = options_.weave(*weaving->wanted.program, weaving->wanted.definitions);
+  auto woven =
+      options_.weave(*weaving->wanted.program, weaving->wanted.definitions, weaving->wanted.limits);
   if (!woven.ok()) {
     weaving->try_at = MonotonicNow() + kWeaveAgain;
     if (weaving->why_not != woven.error().message) {
@@ -332,10 +344,10 @@ void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
       .Field("partial", Base64Encode(weaving.results->Encode()))
       .Field("tuples", weaving.results->tuples())
       .Field("lost", counters->lost)
-      .Field("overflowed", counters->overflowed)
+      .Field("overflowed", counters->overflowed + counters->marked)
       .Field("packed_tuples_max", counters->packed_tuples_max)
-      .Field("baggage_bytes_max", int64_t{0})
-      .Field("advice_ns", int64_t{0})
+      .Field("baggage_bytes_max", counters->baggage_bytes_max)
+      .Field("advice_ns", counters->advice_ns)
       .Field("hits", counters->hits)
       .EndObject();
   weaving.results->Clear();

@@ -32,7 +32,8 @@ namespace wf {
 
 // What weaves; tests have their own.
 using WeaveQuery = std::function<Result<std::unique_ptr<weaver::Woven>>(
-    const advice::Program&, const std::vector<weaver::TracepointDefinition>&)>;
+    const advice::Program&, const std::vector<weaver::TracepointDefinition>&,
+    const weaver::PackLimits&)>;
 WeaveQuery WeaveHost(const weaver::WeaveOptions& options);
 
 // Why this process may not weave, if it may not.
@@ -65,6 +66,7 @@ class Agent {
     std::vector<weaver::TracepointDefinition> definitions;
     std::string content;  // what it was made of: another content is woven anew
     Nanos interval = kSecond;
+    weaver::PackLimits limits;
   };
   using WantedQueries = std::map<uint64_t, Wanted>;
   struct Weaving;

@@ -118,8 +118,8 @@ class AgentTest : public testing::Test {
         std::make_unique<PlayedLink>(server_),
         AgentOptions{"i1", "h1",
                      [this](const advice::Program& program,
-                            const std::vector<weaver::TracepointDefinition>& definitions)
-                         -> Result<std::unique_ptr<weaver::Woven>> {
+                            const std::vector<weaver::TracepointDefinition>& definitions,
+                            const weaver::PackLimits&) -> Result<std::unique_ptr<weaver::Woven>> {
                        if (loom_.refuses) return Denied("no privilege", "be root");
                        EXPECT_EQ(definitions.size(), 1u);
                        return std::unique_ptr<weaver::Woven>(
