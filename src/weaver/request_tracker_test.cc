@@ -27,8 +27,8 @@ advice::Program OneSlot(advice::Keep keep) {
 
 class Tracking {
  public:
-  explicit Tracking(advice::Keep keep = advice::Keep::kAll)
-      : program_(OneSlot(keep)), tracker(program_) {}
+  explicit Tracking(advice::Keep keep = advice::Keep::kAll, const PackLimits& limits = {})
+      : program_(OneSlot(keep)), tracker(program_, limits) {}
 
   void Pack(uint64_t thread, int64_t value) {
     advice::Rows rows(1, 0);
@@ -238,6 +238,42 @@ TEST(RequestTracker, AThreadThatEndedLeavesNothing) {
   t.Pack(kClient, 1);
   t.tracker.Take(t.Record(RecordKind::kThreadEnds, kClient, 0, 0, 0));
   EXPECT_EQ(t.Tuples(kClient), Tuples{});
+}
+
+TEST(RequestTracker, ARequestPastItsLimitsIsMarkedOnceAndGoesOn) {
+  PackLimits limits;
+  limits.tuples = 3;
+  Tracking t(advice::Keep::kAll, limits);
+  for (int64_t i = 0; i < 3; ++i) t.Pack(kClient, i);
+  const auto within = t.tracker.TakeCounters();
+  EXPECT_EQ(within.marked, 0u);
+  EXPECT_EQ(within.packed_tuples_max, 3u);
+  EXPECT_GT(within.baggage_bytes_max, 0u);
+  t.Pack(kClient, 3);
+  t.Send(kClient, 0, 100, 10);
+  t.Receive(kServer, 0, 100, 10);
+  t.Pack(kServer, 4);
+  t.Pack(kClient, 5);
+  EXPECT_EQ(t.Tuples(kServer).size(), 5u);
+  EXPECT_EQ(t.tracker.TakeCounters().marked, 1u) << "it is one request, wherever it goes";
+  // Another one is another.
+  for (int64_t i = 0; i < 4; ++i) t.Pack(kOther, i);
+  EXPECT_EQ(t.tracker.TakeCounters().marked, 1u);
+}
+
+TEST(RequestTracker, BytesAreThoseOfBaggage) {
+  PackLimits limits;
+  limits.bytes = 100;
+  Tracking t(advice::Keep::kAll, limits);
+  uint64_t last = 0;
+  for (int64_t i = 0; i < 2'000; ++i) {
+    t.Pack(kClient, i * 1'000'003);
+    const auto counters = t.tracker.TakeCounters();
+    EXPECT_LE(last, counters.baggage_bytes_max);
+    EXPECT_EQ(counters.marked != 0, last <= 100 && counters.baggage_bytes_max > 100) << i;
+    last = counters.baggage_bytes_max;
+  }
+  EXPECT_GT(last, 2'000u * 3);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class Process:
         self.process.wait()
 
 
-def asked(text, kind, how, clients, *more):
+def asked(text, kind, how, clients, *more, flags=("--total",)):
     """The answer to a query while clients (name, calls) ask one server side by side, and what was told."""
     where = os.path.join(HERE, "socket") if kind == "unix" else "0"
     if kind == "unix" and os.path.exists(where):
@@ -56,7 +56,7 @@ def asked(text, kind, how, clients, *more):
     processes = [Process("client", "tcp" if kind == "mixed" else kind, where if kind == "unix" else server.first, *client, *more)
                  for client in clients]
     query = subprocess.Popen([WHEREFORE, "query", text, "--exe", "join-target", "--tracepoint-file", POINTS,
-                              "--format", "json", "--total"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                              "--format", "json", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     told = ""
     for line in query.stderr:
         told += line
@@ -130,6 +130,18 @@ def pipelined():
     equal("each by its bytes", rows, [[500]])
 
 
+def limits_and_counting():
+    text = "From w In Server.Work Join d In Client.Done On d -> w Select COUNT"
+    rows, told = asked(text, "tcp", "loop", [("alice", 40)], flags=("--total", "--max-packed", "10"))
+    equal("past --max-packed the answer is the same", rows, [[780]])
+    check("and the request is counted", "wherefore: 1 requests packed more than --max-packed" in told, told)
+    rows, told = asked(text, "tcp", "loop", [("alice", 40)])
+    check("within it is not", "--max-packed" not in told, told)
+    rows, _ = asked("From w In Server.Work Join d In Client.Done On d -> w Select d.answer", "tcp", "loop", [("alice", 40)],
+                    flags=("--count-first", "60s"))
+    equal("--count-first tells what requests would carry", [(row[0], row[2]) for row in rows], [(39, 39)])
+
+
 def main():
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-g", "-pthread", "-o", TARGET,
                     os.path.join(SOURCE, "tests/system/query_join_target.cc")], check=True)
@@ -137,7 +149,7 @@ def main():
     if rows is None and ("BPF" in told or "uprobe" in told or "kernel" in told):
         print(f"skip requests are followed # {told.splitlines()[0]}")
         return
-    run(across_processes, each_call_by_its_own, back_to_the_client, handed_over, pipelined)
+    run(across_processes, each_call_by_its_own, back_to_the_client, handed_over, pipelined, limits_and_counting)
 
 
 main()
