@@ -116,7 +116,7 @@ def in_the_same_process():
         rows, _ = asked(server, front, "From d In Front.Done Join o In Order On o -> d Select COUNT, SUM(d.n)", "many 300")
         equal("threads that come and go", rows, [[300, 0]])
         # Past --max-packed the request is marked, as if all were compiled in.
-        live = Live(server, f"From d In Front.Done Join o In Order On o -> d {BY_WHO}", [front], "--total",
+        live = Live(server, "From d In Front.Done Join o In Order On o -> d Select o.amount", [front], "--total",
                     "--max-packed", "5", "--interval", "100ms")
         front.do("requests 1 20 1 0")
         told = wait_for(lambda: queries(server)[0]["cost"]["overflowed"] > 0 and queries(server)[0]["cost"]["hits"] >= 22, 30)
