@@ -43,6 +43,21 @@ extern "C" {
   asm volatile("" : "+r"(n)::"memory");
   return n + 1;
 }
+// Nine places for one query. Different in what they do, so that they stay nine.
+#define WF_BENCH_MANY(number)                                  \
+  [[gnu::noinline]] int64_t wf_bench_many##number(int64_t n) { \
+    asm volatile("" : "+r"(n)::"rbx", "memory");               \
+    return n + (number);                                       \
+  }
+WF_BENCH_MANY(0)
+WF_BENCH_MANY(1)
+WF_BENCH_MANY(2)
+WF_BENCH_MANY(3)
+WF_BENCH_MANY(4)
+WF_BENCH_MANY(5)
+WF_BENCH_MANY(6)
+WF_BENCH_MANY(7)
+WF_BENCH_MANY(8)
 }
 
 namespace {
@@ -56,6 +71,10 @@ struct Place {
   const char* what;
   Function function;
 };
+constexpr int kMany = 9;
+[[maybe_unused]] const Function kManyFunctions[kMany] = {
+    &wf_bench_many0, &wf_bench_many1, &wf_bench_many2, &wf_bench_many3, &wf_bench_many4,
+    &wf_bench_many5, &wf_bench_many6, &wf_bench_many7, &wf_bench_many8};
 const Place kPlaces[] = {{"wf_bench_pushes", "begins with push", &wf_bench_pushes},
                          {"wf_bench_leaf", "a leaf", &wf_bench_leaf}};
 
@@ -133,6 +152,12 @@ std::vector<weaver::TracepointDefinition> Definitions() {
     fmt::print(stderr, "{}\n", read.error().message);
     std::exit(1);
   }
+  for (int i = 0; i < kMany; ++i) {
+    weaver::TracepointDefinition one = read->front();
+    one.name = fmt::format("wf_bench_many{}", i);
+    one.locations[0].function = one.name;
+    read->push_back(std::move(one));
+  }
   return std::move(*read);
 }
 
@@ -175,6 +200,26 @@ Ours Measure(const Target& target, size_t place, const std::string& text, weaver
     std::exit(1);
   }
   return ours;
+}
+
+// Nine places, each with a program of its own, or (as one tracepoint's would be) a join besides: what it takes to weave
+// and to unweave them, in ms.
+std::pair<double, double> MeasureMany(const Target& target, const std::string& text,
+                                      weaver::LinkChoice link) {
+  weaver::WeaveTarget where;
+  where.pids = {target.pid()};
+  weaver::WeaveOptions options;
+  options.link = link;
+  const auto begin = Clock::now();
+  auto woven = weaver::Woven::Weave(Compile(text), Definitions(), where, options);
+  if (!woven.ok()) {
+    fmt::print("cannot weave here: {}\n", woven.error().message);
+    std::exit(3);
+  }
+  const auto middle = Clock::now();
+  if ((*woven)->places().size() != kMany) std::exit(1);
+  if (!(*woven)->Unweave().ok()) std::exit(1);
+  return {Milliseconds(middle - begin), Milliseconds(Clock::now() - middle)};
 }
 
 // bpftrace while it lives. Nothing if there is none.
@@ -317,6 +362,33 @@ int main(int argc, char** argv) {
       worst = std::max(worst, ratio);
       fmt::print("  {} / {}: {:.2f}\n", ways[a].name, ways[b].name, ratio);
     }
+  }
+  std::string many;
+  for (int i = 0; i < kMany; ++i) many += fmt::format("{}wf_bench_many{}", i == 0 ? "" : ",", i);
+  const struct {
+    const char* what;
+    std::string text;
+    weaver::LinkChoice link;
+  } queries[] = {
+      {"count", "From e In " + many + " Select COUNT", weaver::LinkChoice::kAuto},
+      {"count, perf links", "From e In " + many + " Select COUNT", weaver::LinkChoice::kPerf},
+      {"join",
+       "From e In wf_bench_many8 Join b In MostRecent(" + many.substr(0, many.rfind(',')) +
+           ") On b -> e Select COUNT",
+       weaver::LinkChoice::kAuto},
+  };
+  fmt::print("{} places\n", kMany);
+  for (const auto& query : queries) {
+    std::vector<double> weaves, unweaves;
+    for (int round = 0; round < rounds; ++round) {
+      const auto [weave, unweave] = MeasureMany(target, query.text, query.link);
+      weaves.push_back(weave);
+      unweaves.push_back(unweave);
+    }
+    fmt::print("  {:<20} weave {:.0f} ms, unweave {:.0f} ms; worst {:.0f} and {:.0f}; limit 100\n",
+               query.what, Median(weaves), Median(unweaves),
+               *std::max_element(weaves.begin(), weaves.end()),
+               *std::max_element(unweaves.begin(), unweaves.end()));
   }
   constexpr int64_t kPasses = 20'000'000;
   std::vector<double> off, on;

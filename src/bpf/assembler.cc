@@ -103,6 +103,11 @@ void BpfAssembler::Return(int32_t value) {
   Emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
+void BpfAssembler::Append(const std::vector<bpf_insn>& program) {
+  // Jumps are relative: they stay right.
+  program_.insert(program_.end(), program.begin(), program.end());
+}
+
 std::vector<bpf_insn> BpfAssembler::Finish() {
   for (const Fixup& fixup : fixups_) {
     WF_CHECK(bound_[fixup.label] >= 0);

@@ -78,6 +78,8 @@ class BpfAssembler {
   void JumpIf(BpfReg left, BpfCondition condition, int32_t right, Label to);
   void JumpIf(BpfReg left, BpfCondition condition, BpfReg right, Label to);
   void Return(int32_t value);
+  // A whole program, as another assembler has made it.
+  void Append(const std::vector<bpf_insn>& program);
 
   // The program. Every label that was jumped to must be bound by now.
   std::vector<bpf_insn> Finish();

@@ -46,6 +46,7 @@ Result<FileDescriptor> AttachLink(const BpfProgram& program, const UprobePlaces&
   attr.attach_type = kUprobeMultiAttachType;
   attr.path = reinterpret_cast<uint64_t>(places.file.c_str());
   attr.offsets = reinterpret_cast<uint64_t>(places.offsets.data());
+  if (!places.cookies.empty()) attr.cookies = reinterpret_cast<uint64_t>(places.cookies.data());
   attr.count = static_cast<uint32_t>(places.offsets.size());
   attr.probe_flags = site == ProbeSite::kReturn ? kReturnFlag : 0;
   attr.pid = static_cast<uint32_t>(places.pid);

@@ -27,6 +27,9 @@ struct UprobePlaces {
   std::string file;               // the code's file, as this process sees it
   std::vector<uint64_t> offsets;  // in it
   pid_t pid = 0;  // all threads of this process; 0: of every process that maps the file
+  // One for each of the offsets, for the program to know which it was (bpf_get_attach_cookie); or none. Attach only, and
+  // only where HasUprobeMulti.
+  std::vector<uint64_t> cookies;
 };
 
 class Uprobe {

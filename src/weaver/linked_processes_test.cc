@@ -196,8 +196,10 @@ class LinkedProcessesTest : public testing::TestWithParam<LinkChoice> {
     options.hand_over = HandOver::kToLinkedProcesses;
     auto woven = WovenQuery::Create(program, options);
     if (woven.ok()) {
-      const Status attached = (*woven)->Attach(OrderTracepoint(), 0,
-                                               [](const LocatedFunction&) { return std::nullopt; });
+      Status attached = (*woven)->Prepare(OrderTracepoint(), 0,
+                                          [](const LocatedFunction&) { return std::nullopt; });
+      EXPECT_TRUE(attached.ok()) << attached.error().message;
+      attached = (*woven)->AttachWaiting();
       EXPECT_TRUE(attached.ok()) << attached.error().message;
       EXPECT_TRUE((*woven)->notes().empty()) << (*woven)->notes()[0];
       return std::move(*woven);

@@ -65,6 +65,7 @@ class Weaving : public Woven {
       WF_TRY(WeaveMatching(Failure::kIsError));
       WF_TRY(WeaveFiles());
     }
+    WF_TRY(query_->AttachWaiting());
     if (Joins(program)) {
       Note(
           "joins follow requests through threads and the TCP and Unix stream sockets of this host; "
@@ -80,7 +81,11 @@ class Weaving : public Woven {
   Status Poll(int milliseconds) override { return query_->Poll(milliseconds); }
 
   Result<WeaveCounters> Collect(advice::Results& results) override {
-    if (!unwoven_ && target_.pids.empty()) WF_TRY(WeaveMatching(Failure::kIsNote));
+    if (!unwoven_ && target_.pids.empty()) {
+      WF_TRY(WeaveMatching(Failure::kIsNote));
+      if (const Status attached = query_->AttachWaiting(); !attached.ok())
+        Note(attached.error().message);
+    }
     for (const std::string& note : query_->notes()) Note(note);
     return query_->Collect(results);
   }
@@ -206,7 +211,7 @@ class Weaving : public Woven {
       if (pid != 0 || location.library.empty()) return std::nullopt;
       return query_->AddFilter(target_.exes.empty() ? std::vector{location.exe} : target_.exes);
     };
-    const Status attached = query_->Attach(*located, pid, filter, HandoffOf(definition));
+    const Status attached = query_->Prepare(*located, pid, filter, HandoffOf(definition));
     if (!attached.ok()) {
       if (failure == Failure::kIsError) return attached;
       Note(attached.error().message);

@@ -213,8 +213,8 @@ const advice::Advice* WovenQuery::OnlyAdvice(const std::string& tracepoint) cons
   return program_.sample ? nullptr : only;
 }
 
-Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
-                          Handoff handoff) {
+Status WovenQuery::Prepare(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
+                           Handoff handoff) {
   // Sites that are woven already for another process of the same file.
   LocatedTracepoint fresh = located;
   const auto is_new = [&](const LocatedFunction& function, const ProbeSite& site) {
@@ -241,14 +241,14 @@ Status WovenQuery::Attach(const LocatedTracepoint& located, pid_t pid, const Pro
     }
   }
   for (SiteGroup& group : PlanSites(fresh, wanted, options_.string_bytes, filter)) {
-    const Status attached = AttachGroup(fresh, std::move(group), pid, handoff);
+    const Status attached = PrepareGroup(fresh, std::move(group), pid, handoff);
     if (!attached.ok()) return WithAlternative(attached.error());
   }
   return {};
 }
 
-Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid,
-                               Handoff handoff) {
+Status WovenQuery::PrepareGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid,
+                                Handoff handoff) {
   auto shared = std::make_unique<Shared>();
   if (handoff == Handoff::kNone) shared->advice = OnlyAdvice(located.name);
   if (shared->advice != nullptr)
@@ -274,13 +274,13 @@ Status WovenQuery::AttachGroup(const LocatedTracepoint& located, SiteGroup group
     shared_.back()->predicted_ns = std::max(shared_.back()->predicted_ns, predicted);
     sources_.push_back(std::make_unique<Source>(
         Source{located.name, group.layout, program.filter, handoff, predicted}));
-    WF_TRY(AttachProgram(*sources_.back(), program, *shared_.back(), pid));
+    WF_TRY(PrepareProgram(*sources_.back(), program, *shared_.back(), pid));
   }
   return {};
 }
 
-Status WovenQuery::AttachProgram(const Source& source, const SiteProgram& program,
-                                 const Shared& shared, pid_t pid) {
+Status WovenQuery::PrepareProgram(const Source& source, const SiteProgram& program,
+                                  const Shared& shared, pid_t pid) {
   ProgramSpec spec;
   spec.maps = &maps_;
   spec.layout = &source.layout;
@@ -311,25 +311,20 @@ Status WovenQuery::AttachProgram(const Source& source, const SiteProgram& progra
   }
   spec.pid_namespace_device = pid_namespace_device_;
   spec.pid_namespace_inode = pid_namespace_inode_;
-  WF_ASSIGN(const BpfProgram loaded,
-            BpfProgram::Load(
-                "wf_advice",
-                multi_ ? BpfProgramType::kReadingProbe : BpfProgramType::kReadingProbeOneByOne,
-                EventProgram(spec)));
-  std::map<std::string, UprobePlaces> files;
+  std::map<std::string, std::vector<uint64_t>> files;
   for (const SitePlace& place : program.places) {
-    UprobePlaces& places = files[place.file];
-    places.file = place.file;
-    places.pid = pid;
-    places.offsets.push_back(place.offset);
+    files[place.file].push_back(place.offset);
     places_.push_back({source.tracepoint, place.file, place.function, place.instruction,
                        place.offset, PredictedNanos(place.cost)});
   }
-  for (const auto& [file, places] : files) {
-    WF_ASSIGN(Uprobe probe, multi_ ? Uprobe::Attach(loaded, places, wf::ProbeSite::kEntry)
-                                   : Uprobe::AttachOneByOne(loaded, places, wf::ProbeSite::kEntry));
-    for (FileDescriptor& link : std::move(probe).Release()) links_.push_back(std::move(link));
-  }
+  for (auto& [file, offsets] : files) batch_.Add(EventProgram(spec), file, std::move(offsets), pid);
+  return {};
+}
+
+Status WovenQuery::AttachWaiting() {
+  const Status attached =
+      batch_.Attach(multi_ ? ProbeBatch::Links::kMulti : ProbeBatch::Links::kOneByOne, links_);
+  if (!attached.ok()) return WithAlternative(attached.error());
   return {};
 }
 

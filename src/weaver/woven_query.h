@@ -15,6 +15,7 @@
 #include "bpf/uprobe.h"
 #include "weaver/event_program.h"
 #include "weaver/linked_processes.h"
+#include "weaver/probe_batch.h"
 #include "weaver/probe_site.h"
 #include "weaver/process_facts.h"
 #include "weaver/record_event.h"
@@ -35,9 +36,11 @@ class WovenQuery {
   WovenQuery(const WovenQuery&) = delete;
   WovenQuery& operator=(const WovenQuery&) = delete;
 
-  // Probes for every site that is not woven yet. `pid` 0: whoever runs the file, as far as `filter` lets it.
-  Status Attach(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
-                Handoff handoff = Handoff::kNone);
+  // Programs for every site that is not woven yet. `pid` 0: whoever runs the file, as far as `filter` lets it.
+  Status Prepare(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
+                 Handoff handoff = Handoff::kNone);
+  // Probes for what was prepared, all together.
+  Status AttachWaiting();
   // Patterns of executables, one of which a process must match; returns the filter's number.
   uint32_t AddFilter(std::vector<std::string> executables);
 
@@ -71,9 +74,10 @@ class WovenQuery {
 
   WovenQuery(const advice::Program& program, const WeaveOptions& options);
   Status Start();
-  Status AttachGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid, Handoff handoff);
-  Status AttachProgram(const Source& source, const SiteProgram& program, const Shared& shared,
-                       pid_t pid);
+  Status PrepareGroup(const LocatedTracepoint& located, SiteGroup group, pid_t pid,
+                      Handoff handoff);
+  Status PrepareProgram(const Source& source, const SiteProgram& program, const Shared& shared,
+                        pid_t pid);
   Status StartHandOver();
   bool Belongs(pid_t process) const;
   const advice::Advice* OnlyAdvice(const std::string& tracepoint) const;
@@ -105,6 +109,7 @@ class WovenQuery {
   std::vector<std::vector<std::string>> filters_;
   std::set<std::string> attached_;  // sites, so that none is woven twice
   std::set<FileIdentity> files_;    // that have them
+  ProbeBatch batch_;
   std::vector<FileDescriptor> links_;
   std::vector<WovenPlace> places_;
   ProcessFacts processes_;

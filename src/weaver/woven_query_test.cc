@@ -187,8 +187,9 @@ Result<Answer> WeaveAndRun(const advice::Program& program, const std::function<v
                            const WeaveOptions& options = {}) {
   Child child(body);
   WF_ASSIGN(const auto woven, WovenQuery::Create(program, options));
-  WF_TRY(woven->Attach(CallTracepoint(), child.pid(),
-                       [](const LocatedFunction&) { return std::nullopt; }));
+  WF_TRY(woven->Prepare(CallTracepoint(), child.pid(),
+                        [](const LocatedFunction&) { return std::nullopt; }));
+  WF_TRY(woven->AttachWaiting());
   child.Go();
   Answer answer;
   advice::Results results(program);
