@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto json = ParseJson(input.substr(std::min<size_t>(size, kRecordBytes)));
   std::vector<HandedPlace> places;
   if (!json || !ReadPlaces(*json, kRecordBytes, places)) return 0;
-  const HandedProcess process{"host", "name", 1};
+  const ProcessIdentity process{"host", "name", 1};
   for (const HandedPlace& place : places) {
     const HandedEvent event(record, place, process, 1);
     for (const HandedVariable& variable : place.variables) event.Variable(variable.name);

@@ -42,8 +42,8 @@ bool PowerOfTwo(double number, double least, double most, uint32_t& out) {
 
 // The memory of one query. What it is made of stays; places come to be known.
 struct MappedQuery {
-  std::shared_ptr<const LiveQuery> query;
-  HandedProcess process;
+  uint64_t query = 0;
+  std::shared_ptr<const ProcessIdentity> process;
   uint32_t record_bytes = 0, records = 0, threads = 0;
   char* memory = nullptr;
   size_t bytes = 0;
@@ -102,7 +102,12 @@ struct MappedQuery {
 
 namespace {
 
-using MappedQueries = std::vector<std::shared_ptr<MappedQuery>>;
+// The memory stays while a query goes over to another plan.
+struct RunningQuery {
+  std::shared_ptr<MappedQuery> mapped;
+  std::shared_ptr<const LiveQuery> query;
+};
+using MappedQueries = std::vector<RunningQuery>;
 
 struct Published {
   std::mutex mutex;
@@ -145,10 +150,10 @@ void Refresh(ThreadView& view) {
     view.generation = published.generation.load(std::memory_order_relaxed);
     view.all = published.all;
   }
-  for (const auto& mapped : *view.all) {
+  for (const RunningQuery& running : *view.all) {
     own.emplace_back();
     for (size_t i = 0; before != nullptr && i < before->size(); ++i)
-      if ((*before)[i] == mapped) own.back() = std::move(view.own[i]);
+      if ((*before)[i].mapped == running.mapped) own.back() = std::move(view.own[i]);
   }
   view.own = std::move(own);
   if (view.number == 0) view.number = static_cast<uint64_t>(syscall(SYS_gettid));
@@ -189,7 +194,7 @@ class Waiting : public HandedEvents {
       std::memcpy(&number, record_.data() + wf::advice::kHandedPlaceAt, sizeof number);
       const HandedPlace* const place = Place(number);
       if (place == nullptr) continue;  // of a weaver that has gone
-      const HandedEvent event(record_, *place, mapped_.process, NewBlockId());
+      const HandedEvent event(record_, *place, *mapped_.process, NewBlockId());
       use(place->tracepoint, event);
       return true;
     }
@@ -221,7 +226,8 @@ class Waiting : public HandedEvents {
   std::string record_;
 };
 
-void TakeFrom(MappedQuery& mapped, const ThreadView& view, ThreadView::Own& own) {
+void TakeFrom(const RunningQuery& running, const ThreadView& view, ThreadView::Own& own) {
+  MappedQuery& mapped = *running.mapped;
   HandedThread* const thread = FindThread(mapped, view, own);
   if (thread == nullptr) return;
   const uint64_t head = ReadWord(thread->head), lost = ReadWord(thread->lost);
@@ -233,7 +239,7 @@ void TakeFrom(MappedQuery& mapped, const ThreadView& view, ThreadView::Own& own)
     return;
   }
   Waiting waiting(mapped, own, head);
-  RunHandedEvents(mapped.query, waiting, lost_now);
+  RunHandedEvents(running.query, waiting, lost_now);
   WriteWord(thread->taken, head);
 }
 
@@ -289,7 +295,7 @@ int ReceiveGreeting(int connection, std::string& packet) {
 bool ReadGreeting(const std::string& packet, MappedQuery& mapped) {
   const auto json = ParseJson(packet);
   if (!json || json->Get("version").number != wf::advice::kHandedVersion ||
-      json->Get("query").text != QueryIdText(mapped.query->program.query))
+      json->Get("query").text != QueryIdText(mapped.query))
     return false;
   if (!PowerOfTwo(json->Get("record_bytes").number, kLeastRecord, kMostRecord,
                   mapped.record_bytes) ||
@@ -297,9 +303,6 @@ bool ReadGreeting(const std::string& packet, MappedQuery& mapped) {
       !PowerOfTwo(json->Get("threads").number, 1, kMostThreads, mapped.threads) ||
       mapped.record_bytes < wf::advice::kHandedVariablesAt)
     return false;
-  mapped.process.host = json->Get("host").text;
-  mapped.process.name = json->Get("procName").text;
-  mapped.process.pid = static_cast<int64_t>(json->Get("procId").number);
   constexpr size_t kMostMemory = 256 << 20;
   mapped.bytes = mapped.stride() * mapped.threads;
   return mapped.bytes <= kMostMemory;
@@ -316,7 +319,7 @@ void TakeMappedTuples() noexcept {
   try {
     ThreadView& view = thread_view;
     Refresh(view);
-    for (size_t i = 0; i < view.own.size(); ++i) TakeFrom(*(*view.all)[i], view, view.own[i]);
+    for (size_t i = 0; i < view.own.size(); ++i) TakeFrom((*view.all)[i], view, view.own[i]);
   } catch (...) {  // no memory: taken the next time, or lost and counted by the kernel's side
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -330,18 +333,21 @@ bool Packs(const LiveQuery& query) {
                      });
 }
 
-KernelTuples::KernelTuples(Sound sound) : sound_(sound != nullptr ? sound : &IsKernelMap) {}
+KernelTuples::KernelTuples(std::shared_ptr<const ProcessIdentity> process, Sound sound)
+    : process_(std::move(process)), sound_(sound != nullptr ? sound : &IsKernelMap) {}
 
 KernelTuples::~KernelTuples() { Want({}); }
 
 void KernelTuples::Want(const std::vector<std::shared_ptr<const LiveQuery>>& queries) {
-  wanted_.clear();
+  std::vector<std::shared_ptr<const LiveQuery>> wanted;
   for (const auto& query : queries)
-    if (Packs(*query)) wanted_.push_back(query);
+    if (Packs(*query)) wanted.push_back(query);
+  if (wanted == wanted_) return;
+  wanted_ = std::move(wanted);
   const auto kept = std::stable_partition(mapped_.begin(), mapped_.end(), [&](const auto& mapped) {
-    return std::find(wanted_.begin(), wanted_.end(), mapped->query) != wanted_.end();
+    return std::any_of(wanted_.begin(), wanted_.end(),
+                       [&](const auto& query) { return query->program.query == mapped->query; });
   });
-  if (kept == mapped_.end()) return;
   const std::vector<std::shared_ptr<MappedQuery>> gone(kept, mapped_.end());
   mapped_.erase(kept, mapped_.end());
   Publish();
@@ -359,9 +365,9 @@ bool KernelTuples::Connect() {
   bool changed = mapped_.size() != before;
   for (const auto& query : wanted_) {
     const bool has = std::any_of(mapped_.begin(), mapped_.end(),
-                                 [&](const auto& mapped) { return mapped->query == query; });
+                                 [&](const auto& m) { return m->query == query->program.query; });
     if (has) continue;
-    if (auto mapped = Ask(query)) {
+    if (auto mapped = Ask(query->program.query)) {
       mapped_.push_back(std::move(mapped));
       changed = true;
     }
@@ -371,9 +377,10 @@ bool KernelTuples::Connect() {
   return !wanted_.empty();
 }
 
-std::shared_ptr<MappedQuery> KernelTuples::Ask(const std::shared_ptr<const LiveQuery>& query) {
+std::shared_ptr<MappedQuery> KernelTuples::Ask(uint64_t query) {
   auto mapped = std::make_shared<MappedQuery>();
   mapped->query = query;
+  mapped->process = process_;
   mapped->connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (mapped->connection < 0) return nullptr;
   // A weaver answers when it next looks; one that does not is asked again.
@@ -382,7 +389,7 @@ std::shared_ptr<MappedQuery> KernelTuples::Ask(const std::shared_ptr<const LiveQ
   setsockopt(mapped->connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string name = wf::advice::HandedSocketName(query->program.query);
+  const std::string name = wf::advice::HandedSocketName(query);
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (connect(mapped->connection, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
@@ -403,9 +410,14 @@ std::shared_ptr<MappedQuery> KernelTuples::Ask(const std::shared_ptr<const LiveQ
 }
 
 void KernelTuples::Publish() {
+  auto all = std::make_shared<MappedQueries>();
+  for (const auto& mapped : mapped_) {
+    for (const auto& query : wanted_)
+      if (query->program.query == mapped->query) all->push_back({mapped, query});
+  }
   Published& published = ThePublished();
   const std::lock_guard lock(published.mutex);
-  published.all = std::make_shared<MappedQueries>(mapped_);
+  published.all = std::move(all);
   published.generation.fetch_add(1, std::memory_order_release);
   any_kernel_tuples.store(!mapped_.empty(), std::memory_order_release);
 }

@@ -29,21 +29,24 @@ class KernelTuples {
  public:
   // Whether a descriptor is what it should be; tests have their own.
   using Sound = bool (*)(int descriptor);
-  explicit KernelTuples(Sound sound = nullptr);
+  // Events bear the names of `process`, as those of its own tracepoints do.
+  explicit KernelTuples(std::shared_ptr<const ProcessIdentity> process, Sound sound = nullptr);
   ~KernelTuples();  // as Want({})
   KernelTuples(const KernelTuples&) = delete;
   KernelTuples& operator=(const KernelTuples&) = delete;
 
-  // These queries run here now; what others have had is unmapped. From one thread at a time, as Connect.
+  // These queries run here now, perhaps on another plan than before; what others have had is unmapped. From one thread at
+  // a time, as Connect.
   void Want(const std::vector<std::shared_ptr<const LiveQuery>>& queries);
   // Asks for the memory of those that have none yet, and lets go of those whose weaver has gone. Waits for a weaver's
   // answer only if there is one, half a second at most. True if it is to be called again soon.
   bool Connect();
 
  private:
-  std::shared_ptr<MappedQuery> Ask(const std::shared_ptr<const LiveQuery>& query);
+  std::shared_ptr<MappedQuery> Ask(uint64_t query);
   void Publish();
 
+  const std::shared_ptr<const ProcessIdentity> process_;
   const Sound sound_;
   std::vector<std::shared_ptr<const LiveQuery>> wanted_;  // those that pack
   std::vector<std::shared_ptr<MappedQuery>> mapped_;

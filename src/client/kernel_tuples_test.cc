@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "advice/advice_test_support.h"
+#include "advice/emitted_events.h"
 #include "advice/handed_events.h"
 #include "client/advice_runner.h"
 #include "client/handed_event.h"
@@ -81,7 +82,7 @@ class Weaver {
     return "{\"version\":" + std::to_string(version) + ",\"query\":\"" + QueryIdText(query_) +
            "\",\"record_bytes\":" + std::to_string(record_bytes) +
            ",\"records\":" + std::to_string(kRecords) + ",\"threads\":" + std::to_string(kThreads) +
-           R"(,"host":"h1","procName":"p1","procId":17})";
+           "}";
   }
   // While `tuples` asks.
   void TakeIn(KernelTuples& tuples, const std::string& greeting, const std::string& places) {
@@ -174,7 +175,9 @@ class KernelTuplesTest : public testing::Test {
 
   std::shared_ptr<const LiveQuery> query_;
   std::unique_ptr<Weaver> weaver_;
-  KernelTuples tuples_{&AnyMemory};
+  const std::shared_ptr<const ProcessIdentity> process_ =
+      std::make_shared<ProcessIdentity>(ProcessIdentity{"h1", "p1", 17});
+  KernelTuples tuples_{process_, &AnyMemory};
 };
 
 Row Order(int64_t amount, const char* who) {
@@ -199,6 +202,33 @@ TEST_F(KernelTuplesTest, WhatHappenedInARequestIsInItsBaggage) {
   const SavedLine again = EnterLine(LineOf::kRequest, frozen);
   EXPECT_EQ(Packed().size(), 3u);
   RestoreLine(again);
+}
+
+// Whoever goes over to the emit plan keeps what is mapped, and sends events instead of packing their tuples.
+TEST_F(KernelTuplesTest, ARequestOnTheEmitPlanCarriesAnId) {
+  const auto packs = PacksOrders();
+  Map(packs);
+  auto emits = std::make_shared<LiveQuery>(*packs);
+  emits->plan = QueryPlan::kEmit;
+  emits->places = wf::advice::EmittedPlaces(emits->program);
+  tuples_.Want({emits});
+  ASSERT_TRUE(any_kernel_tuples);
+  query_ = emits;
+  const SavedLine before = EnterLine(LineOf::kRequest, nullptr);
+  weaver_->Order(1, "alice");
+  weaver_->Order(2, "alice");
+  EXPECT_TRUE(Packed().empty());
+  ASSERT_NE(CurrentBaggageIfAny(), nullptr);
+  EXPECT_EQ(CurrentBaggageIfAny()->HeldBy(emits->program.query).tuples, 1u);
+  RestoreLine(before);
+  std::vector<wf::advice::EmittedEvent> events;
+  for (const QueryInterval& interval : CollectIntervals(INT64_MAX, {})) {
+    if (interval.query != emits) continue;
+    ASSERT_TRUE(wf::advice::DecodeEvents(interval.events, emits->places, events));
+  }
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_TRUE(events[0].after.empty());
+  EXPECT_EQ(events[1].after, (std::vector<uint64_t>{events[0].id}));
 }
 
 TEST_F(KernelTuplesTest, NothingIsJoinedToAnotherRequest) {
@@ -317,7 +347,7 @@ TEST_F(KernelTuplesTest, WhatIsNotAsItShouldBeIsRefused) {
   };
   const auto good = [](const Weaver& weaver) { return weaver.Greeting(); };
   EXPECT_FALSE(refused(tuples_, good, kPlaces));
-  KernelTuples wary(&NoMemory), real;
+  KernelTuples wary(process_, &NoMemory), real(process_);
   EXPECT_TRUE(refused(wary, good, kPlaces));
   EXPECT_TRUE(refused(real, good, kPlaces)) << "a file is no map of the kernel's";
   EXPECT_TRUE(refused(

@@ -109,6 +109,7 @@ QueryAgent::QueryAgent(QueryAgentOptions options)
       run_(QueryIdText(RandomId())),
       connection_(options_.endpoint.host, options_.endpoint.port),
       give_up_at_ns_(Deadline::kNever),
+      kernel_tuples_(process_),
       calibration_ticks_(Ticks()),
       calibration_ns_(MonotonicNs()) {}
 
@@ -422,15 +423,17 @@ void QueryAgent::Run() {
       weaves = weaves_;
     }
     kernel_tuples_.Want(last ? std::vector<std::shared_ptr<const LiveQuery>>() : queries);
-    looks_for_tuples = kernel_tuples_.Connect();
     Collect(last ? INT64_MAX : ClockNs(CLOCK_REALTIME), queries);
     while (!Post() && pause_until_ns_ <= MonotonicNs()) {
     }
-    const std::lock_guard lock(mutex_);
-    if (to_report_.empty()) drained_ = weaves;
-    stopped_ = last;
-    changed_.notify_all();
-    if (last) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if (to_report_.empty()) drained_ = weaves;
+      stopped_ = last;
+      changed_.notify_all();
+      if (last) return;
+    }
+    looks_for_tuples = kernel_tuples_.Connect();
   }
 }
 

@@ -70,11 +70,6 @@ size_t MostVariables(const advice::Program& program) {
   return most;
 }
 
-std::string TextOf(const advice::Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? *text : std::string();
-}
-
 bool Send(int connection, const std::string& text, int descriptor) {
   iovec part{const_cast<char*>(text.data()), text.size()};
   msghdr message{};
@@ -114,10 +109,9 @@ Result<LinkedMaps> MakeLinkedMaps(const advice::Program& program, uint32_t strin
 }
 
 Result<std::unique_ptr<LinkedProcesses>> LinkedProcesses::Open(uint64_t query, LinkedMaps maps,
-                                                               ProcessNames& names,
                                                                Belongs belongs) {
   std::unique_ptr<LinkedProcesses> linked(
-      new LinkedProcesses(query, std::move(maps), names, std::move(belongs)));
+      new LinkedProcesses(query, std::move(maps), std::move(belongs)));
   WF_TRY(linked->Listen());
   return linked;
 }
@@ -200,7 +194,7 @@ void LinkedProcesses::TakeIn(FileDescriptor connection) {
   auto map = BpfMap::Create("wf_handed", MapShape());
   if (!map.ok()) return;
   Process process{std::move(connection), std::move(*map)};
-  if (!Greet(process, peer.pid)) return;
+  if (!Greet(process)) return;
   const auto key = static_cast<uint64_t>(peer.pid);
   const int descriptor = process.map.fd();
   // A second connection of the same process: it has forgotten the first.
@@ -208,15 +202,13 @@ void LinkedProcesses::TakeIn(FileDescriptor connection) {
     processes_.insert_or_assign(peer.pid, std::move(process));
 }
 
-bool LinkedProcesses::Greet(Process& process, pid_t pid) {
+bool LinkedProcesses::Greet(const Process& process) const {
   JsonWriter json;
   json.BeginObject().Field("version", uint64_t{advice::kHandedVersion});
   json.Field("query", ToHex64(query_)).Field("record_bytes", uint64_t{maps_.record_bytes});
   json.Field("records", uint64_t{maps_.records()});
   json.Field("threads", uint64_t{advice::kHandedThreads});
-  json.Field("host", TextOf(names_.Host(static_cast<uint32_t>(pid))));
-  json.Field("procName", TextOf(names_.Name(static_cast<uint32_t>(pid))));
-  json.Field("procId", int64_t{pid}).EndObject();
+  json.EndObject();
   if (!Send(process.connection.get(), json.Take(), process.map.fd())) return false;
   // Few packets: each takes room of the socket beside its bytes.
   std::string places;

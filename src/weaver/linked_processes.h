@@ -6,8 +6,8 @@
 //   probe on a thread of it ─→ HandOverCode ─→ the map ─→ libwherefore, when it unpacks, serialises, or leaves the request
 //
 // A stranger gets nothing, and is counted. A process that has gone, or become another program, has closed its end: its
-// map goes. Messages are JSON texts, one a packet: first {"version","query","record_bytes","records","threads",
-// "host","procName","procId"} with the descriptor, then lists of places, those there are and those that come later:
+// map goes. Messages are JSON texts, one a packet: first {"version","query","record_bytes","records","threads"} with the
+// descriptor, then lists of places, those there are and those that come later:
 // [{"place","tracepoint","string_bytes","variables":[{"name","form","offset","text"?}]}].
 //
 // Thread safety: none.
@@ -23,11 +23,10 @@
 #include <vector>
 
 #include "advice/program.h"
+#include "base/file_descriptor.h"
 #include "base/result.h"
 #include "bpf/bpf_object.h"
-#include "bpf/file_descriptor.h"
 #include "weaver/event_record.h"
-#include "weaver/group_shape.h"
 #include "weaver/hand_over_code.h"
 
 namespace wf::weaver {
@@ -36,9 +35,8 @@ class LinkedProcesses {
  public:
   // Whether the query is woven into this process.
   using Belongs = std::function<bool(pid_t process)>;
-  // `names` must outlive it.
   static Result<std::unique_ptr<LinkedProcesses>> Open(uint64_t query, LinkedMaps maps,
-                                                       ProcessNames& names, Belongs belongs);
+                                                       Belongs belongs);
 
   const LinkedMaps& maps() const { return maps_; }
   // Before the programs of a place are attached, so that whoever reads a record knows its place. False if its records are
@@ -56,16 +54,15 @@ class LinkedProcesses {
     BpfMap map;
   };
 
-  LinkedProcesses(uint64_t query, LinkedMaps maps, ProcessNames& names, Belongs belongs)
-      : query_(query), maps_(std::move(maps)), names_(names), belongs_(std::move(belongs)) {}
+  LinkedProcesses(uint64_t query, LinkedMaps maps, Belongs belongs)
+      : query_(query), maps_(std::move(maps)), belongs_(std::move(belongs)) {}
   Status Listen();
   void TakeIn(FileDescriptor connection);
-  bool Greet(Process& process, pid_t pid);
+  bool Greet(const Process& process) const;
   void LetGo(pid_t pid);
 
   const uint64_t query_;
   LinkedMaps maps_;
-  ProcessNames& names_;
   const Belongs belongs_;
   FileDescriptor listener_;
   std::map<pid_t, Process> processes_;

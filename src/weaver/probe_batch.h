@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "bpf/file_descriptor.h"
 
 namespace wf::weaver {
 

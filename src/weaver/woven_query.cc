@@ -172,7 +172,7 @@ Status WovenQuery::Start() {
 Status WovenQuery::StartHandOver() {
   WF_ASSIGN(LinkedMaps maps, MakeLinkedMaps(program_, options_.string_bytes, pid_namespace_device_,
                                             pid_namespace_inode_));
-  WF_ASSIGN(linked_, LinkedProcesses::Open(program_.query, std::move(maps), processes_,
+  WF_ASSIGN(linked_, LinkedProcesses::Open(program_.query, std::move(maps),
                                            [this](pid_t process) { return Belongs(process); }));
   return {};
 }

@@ -112,7 +112,7 @@ def in_the_same_process():
         equal("the most recent one of more than there is room for", rows, [[1000, front.process.pid, 40]])
         rows, _ = asked(server, front, "From d In Front.Done Join o In First(Order) On o -> d GroupBy o.amount, o.procName "
                         "Select o.amount, o.procName, COUNT", "requests 20 1000 2 0")
-        equal("the first one", rows, [[1, "kernel-target", 40]])
+        equal("the first one", rows, [[1, "front", 40]])
         rows, _ = asked(server, front, "From d In Front.Done Join o In Order On o -> d Select COUNT, SUM(d.n)", "many 300")
         equal("threads that come and go", rows, [[300, 0]])
         # Past --max-packed the request is marked, as if all were compiled in.
