@@ -116,12 +116,17 @@ def in_the_same_process():
         rows, _ = asked(server, front, "From d In Front.Done Join o In Order On o -> d Select COUNT, SUM(d.n)", "many 300")
         equal("threads that come and go", rows, [[300, 0]])
         # Past --max-packed the request is marked, as if all were compiled in.
-        live = Live(server, "From d In Front.Done Join o In Order On o -> d Select o.amount", [front], "--total",
-                    "--max-packed", "5", "--interval", "100ms")
+        live = Live(server, "From d In Front.Done Join o In Order On o -> d GroupBy o.amount Select o.amount, COUNT", [front],
+                    "--total", "--max-packed", "5", "--interval", "100ms")
         front.do("requests 1 20 1 0")
         told = wait_for(lambda: queries(server)[0]["cost"]["overflowed"] > 0 and queries(server)[0]["cost"]["hits"] >= 22, 30)
-        live.end()
-        check("requests past --max-packed are counted", told, live.cost)
+        check("requests past --max-packed are counted", told, lambda: queries(server))
+        over = wait_for(lambda: queries(server)[0]["plan"] == "emit" and queries(server)[0]["processes"]["told"] ==
+                        queries(server)[0]["processes"]["known"], 30)
+        check("and the query goes over to the emit plan", over, lambda: queries(server))
+        front.do("requests 10 20 2 0")
+        rows = live.end()
+        equal("on which no tuple is missing", rows, [[n, 21 if n <= 5 else 20] for n in range(1, 21)])
         check("what advice costs is told", live.cost["advice_ns"] > 0 and live.cost["baggage_bytes_max"] > 0, live.cost)
 
 

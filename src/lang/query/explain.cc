@@ -119,8 +119,8 @@ Result<Explanation> Explain(const Query& query) {
   Explanation explanation{ExplainPlan(plain), ExplainPlan(rewritten), {}};
   if (!explanation.after.slots.empty()) {
     explanation.notes.emplace_back(
-        "a process that is not linked with libwherefore passes tuples on to processes of its own "
-        "host only");
+        "an unlinked process cannot send tuples off the host: without libwherefore it passes them on "
+        "to processes of its own host only");
     explanation.notes.emplace_back(
         "past --max-packed a query goes over to the emit plan if all of its tracepoints are "
         "compiled in; eBPF cannot emit");
