@@ -507,7 +507,8 @@ void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents
       }
       QueryBaggage baggage(*query, interval);
       EmittedElsewhere emitter;
-      if (!wf::advice::RunAdvice(query->program, tracepoint, event, baggage, emitter))
+      if (!wf::advice::RunAdvice(query->program, tracepoint, event, baggage, emitter,
+                                 shard.workspace))
         ++interval.overflowed;
     } catch (...) {
       ++interval.lost;

@@ -224,7 +224,8 @@ TEST_F(KernelTuplesTest, ARequestOnTheEmitPlanCarriesAnId) {
   std::vector<wf::advice::EmittedEvent> events;
   for (const QueryInterval& interval : CollectIntervals(INT64_MAX, {})) {
     if (interval.query != emits) continue;
-    ASSERT_TRUE(wf::advice::DecodeEvents(interval.events, emits->places, events));
+    for (const std::string& piece : interval.events.pieces())
+      ASSERT_TRUE(wf::advice::DecodeEvents(piece, emits->places, events));
   }
   ASSERT_EQ(events.size(), 2u);
   EXPECT_TRUE(events[0].after.empty());

@@ -22,17 +22,24 @@ constexpr Nanos kEvaluateFor = 250 * kMilli;
 constexpr Nanos kEvaluateLast = 5 * kSecond;
 constexpr Nanos kEvaluateAtStop = kSecond;  // all queries together
 
+bool EmitsAt(const advice::Program& program, const std::string& tracepoint) {
+  return std::any_of(program.advice.begin(), program.advice.end(), [&](const auto& advice) {
+    const auto& names = advice.tracepoints;
+    return std::holds_alternative<advice::Emit>(advice.steps.back()) &&
+           std::find(names.begin(), names.end(), tracepoint) != names.end();
+  });
+}
+
 }  // namespace
 
-// Requests of a query carry too much: those that begin from now on emit instead, if all of its tracepoints are compiled
-// in. Those that have begun go on as they did.
+// Requests of a query carry too much: those that begin from now on emit instead, if its From events are compiled in. Those
+// that have begun go on as they did. What is woven and packs is handed to linked processes, which emit it; the rows of
+// woven From events are the weaver's, who has no baggage to leave.
 void LiveQueries::LeaveBaggage(const Shared& query) {
   std::string woven;
   if (const auto defined = ReadTracepoints(context_.store, query->tenant); defined.ok()) {
-    for (const auto& one : *defined) {
-      const auto& names = query->tracepoints;
-      if (std::find(names.begin(), names.end(), one.name) != names.end()) woven = one.name;
-    }
+    for (const auto& one : *defined)
+      if (EmitsAt(*query->program, one.name)) woven = one.name;
   }
   const std::string limits = fmt::format("requests packed more than {} tuples or {} bytes",
                                          query->spec.max_tuples, query->spec.max_bytes);
@@ -42,7 +49,7 @@ void LiveQueries::LeaveBaggage(const Shared& query) {
     if (query->state != Running::State::kRunning || counts) return;
     if (!woven.empty()) {
       TakeNote(query->tenant, query->program->query,
-               fmt::format("{} and are counted as overflowed; the emit plan needs tracepoints "
+               fmt::format("{} and are counted as overflowed; the emit plan needs From tracepoints "
                            "that are compiled in, which {} is not",
                            limits, woven));
       return;

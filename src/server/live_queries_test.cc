@@ -406,18 +406,32 @@ TEST_F(LiveQueriesTest, AStandingQueryKeepsThePlanOverARestart) {
   EXPECT_NE(queries_->Show("default", id)->find("\"plan\":\"emit\""), std::string::npos);
 }
 
-TEST_F(LiveQueriesTest, WhatTheKernelRunsStaysOnBaggage) {
-  HaveTracepoint("Work");
-  ASSERT_TRUE(folder_.store
-                  ->PutDocument("default", "tracepoint", "Begin",
-                                R"({"version":1,"name":"Begin","locations":[{"exe":"/x",)"
-                                R"("function":"f","at":"entry"}],"exports":{"n":"arg n"}})")
-                  .ok());
+// One that the kernel sees.
+std::string WovenTracepoint(const std::string& name) {
+  return R"({"version":1,"name":")" + name +
+         R"(","locations":[{"exe":"/x","function":"f","at":"entry"}],"exports":{"n":"arg n"}})";
+}
+
+TEST_F(LiveQueriesTest, WhatTheKernelEmitsStaysOnBaggage) {
+  HaveTracepoint("Begin");
+  ASSERT_TRUE(
+      folder_.store->PutDocument("default", "tracepoint", "Work", WovenTracepoint("Work")).ok());
   const std::string id = Start(R"({"query":")" + std::string(kJoined) + R"(","interval_ms":100})");
   const auto stream = queries_->Listen("default", id, {});
   ASSERT_TRUE(queries_->Report("default", EmitReport(id, Now(), 1, "")).ok());
-  ReadUntil(**stream, "compiled in, which Begin is not");
+  ReadUntil(**stream, "compiled in, which Work is not");
   EXPECT_NE(queries_->ControlJson("default").find("\"plan\":\"rewritten\""), std::string::npos);
+}
+
+TEST_F(LiveQueriesTest, WhatTheKernelPacksMayLeaveBaggage) {
+  HaveTracepoint("Work");
+  ASSERT_TRUE(
+      folder_.store->PutDocument("default", "tracepoint", "Begin", WovenTracepoint("Begin")).ok());
+  const std::string id = Start(R"({"query":")" + std::string(kJoined) + R"(","interval_ms":100})");
+  const auto stream = queries_->Listen("default", id, {});
+  ASSERT_TRUE(queries_->Report("default", EmitReport(id, Now(), 1, "")).ok());
+  ReadUntil(**stream, "run on the emit plan");
+  EXPECT_NE(queries_->ControlJson("default").find("\"plan\":\"emit\""), std::string::npos);
 }
 
 }  // namespace
