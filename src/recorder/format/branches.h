@@ -89,6 +89,7 @@ enum MarkerOp : long {
   kMarkOpen = 3,    // index: its sub-computation `index` begins, or goes on if it ran before
   kMarkClose = 4,   // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
   kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
+  kMarkScribe = 7,   // ScribeOrder: start the scribe
   kMarkEnd = 6,      // the thread runs nothing any more that is recorded
 };
 constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is there

@@ -236,6 +236,7 @@ class Call {
                                          slot_->head.load(std::memory_order_relaxed);
     Append(slot_, &record_, cut.head.size, held_ ? Held::kYes : Held::kNo);
     held_ = false;
+    ++slot_->index;
     if (WF_UNLIKELY(within))
       pending.at_head.store(slot_->head.load(std::memory_order_relaxed), std::memory_order_release);
     Return();

@@ -64,6 +64,7 @@ struct alignas(64) Slot {
   std::atomic<uint64_t> lost;
   uint64_t module_begin, module_end;  // of the last call site, to know new modules by
   std::atomic<uint32_t> registered;   // the thread runs: join finds it
+  uint32_t index;                     // of the running sub-computation
   // What the new thread is to run.
   union {
     ThreadRoutine routine;

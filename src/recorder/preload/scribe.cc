@@ -15,6 +15,8 @@
 #include <cstring>
 
 #include "recorder/preload/chunk_file.h"
+#include "recorder/preload/control/branch_rings.h"
+#include "recorder/preload/control/emulator.h"
 #include "recorder/preload/module_scan.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
@@ -29,6 +31,11 @@ constexpr long kRoundNs = 40'000'000;
 
 ChunkFile g_file;
 ModuleScan g_modules;
+struct {
+  BranchesHead head;
+  uint8_t bytes[kMostBranchBytes];
+} g_branches;
+static_assert(sizeof(g_branches) <= kMaxChunk);
 
 class Scribe {
  public:
@@ -107,8 +114,21 @@ class Scribe {
       tail += whole == 0 ? to_end : whole;
       slot.tail.store(tail, std::memory_order_release);
     }
+    const bool any_branches = g_branch_rings != nullptr && DrainBranches(slot, number);
     if (state == kSlotEnded) Free(slot, number);
-    return any;
+    return any || any_branches;
+  }
+
+  bool DrainBranches(const Slot& slot, uint32_t number) {
+    BranchRing& ring = g_branch_rings->ring[number];
+    BranchesHead& head = g_branches.head;
+    head = {static_cast<BranchSource>(g_branch_rings->source.load()), {}, 0};
+    const size_t size = TakeBranches(ring, BranchBytesOf(g_branch_rings, number), g_branches.bytes,
+                                     head.position);
+    if (size == 0) return false;
+    g_file.Write(ChunkKind::kBranches, slot.thread, &g_branches,
+                 static_cast<uint32_t>(sizeof(head) + size));
+    return true;
   }
 
   // The bytes of the whole records at `begin`, up to a skip.
@@ -127,6 +147,12 @@ class Scribe {
 
   void Free(Slot& slot, uint32_t number) {
     region_->lost_records.fetch_add(slot.lost.exchange(0));
+    if (g_branch_rings != nullptr) {
+      BranchRing& ring = g_branch_rings->ring[number];
+      lost_branches_ += ring.lost.exchange(0);
+      ring.head.store(0, std::memory_order_relaxed);
+      ring.tail.store(0, std::memory_order_relaxed);
+    }
     slot.head.store(0, std::memory_order_relaxed);
     slot.tail.store(0, std::memory_order_relaxed);
     slot.state.store(kSlotFree, std::memory_order_release);
@@ -193,6 +219,9 @@ class Scribe {
     WriteLoss("records of calls in signal handlers", region_->lost_in_handlers.load());
     WriteLoss("threads", region_->lost_threads.load());
     WriteLoss("synchronization objects", region_->lost_objects.load());
+    for (uint32_t i = 0; g_branch_rings != nullptr && i < region_->slots_used.load(); ++i)
+      lost_branches_ += g_branch_rings->ring[i].lost.load();
+    WriteLoss("branches", lost_branches_);
   }
   void WriteLoss(const char* name, uint64_t count) {
     if (count == 0) return;
@@ -231,6 +260,7 @@ class Scribe {
   int process_;
   uint32_t generation_;
   uint32_t kick_ = 0;
+  uint64_t lost_branches_ = 0;
 };
 
 // Nothing of the program's is kept: its terminal, its session, its directory, its descriptors. A pipe that the program
@@ -276,6 +306,12 @@ void KickScribe(Region* region) {
 }
 
 bool StartScribe(Region* region, int file, SharedHead* head) {
+  // Emulated it would be slow, and see the emulator's idea of the program's memory.
+  if (UnderEmulator()) {
+    ScribeOrder order = {region, head, g_branch_rings, file, 0};
+    Mark(kMarkScribe, Arg(&order));
+    return order.started != 0;
+  }
   // Opened here, where it surely may: a program that changes its user later closes /proc to us.
   const long process = RawCall(SYS_pidfd_open, region->pid, 0);
   const long maps = RawCall(SYS_openat, AT_FDCWD, Arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);

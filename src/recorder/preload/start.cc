@@ -10,6 +10,8 @@
 
 #include <initializer_list>
 
+#include "recorder/preload/control/branch_rings.h"
+#include "recorder/preload/control/emulator.h"
 #include "recorder/preload/process_calls.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/scribe.h"
@@ -134,6 +136,8 @@ Region* MakeRegion() {
     RawCall(SYS_munmap, Arg(region), RegionSize(slots));
     return nullptr;
   }
+  if ((g_depth & kControl) != 0)
+    g_branch_rings = static_cast<BranchRings*>(MapShared(kBranchRingsSize));
   region->started_ns = MonotonicNs();
   region->pid = Pid();
   region->depth = g_depth;
@@ -170,7 +174,8 @@ bool TakeOver(int fd, uint32_t& generation, uint32_t& children) {
 }
 
 const char* StartDepths() {
-  if ((g_depth & kData) != 0) {
+  // The emulator tells the pages, too.
+  if ((g_depth & kData) != 0 && !UnderEmulator()) {
     const char* why = StartDataDepth();
     if (why != nullptr) return why;
   }
@@ -182,6 +187,7 @@ const char* StartDepths() {
 bool StartFile(const char* path) {
   const int fd = OpenFile(path, O_RDWR | O_CREAT);
   if (fd < 0) return false;
+  if ((g_depth & kControl) != 0) AskEmulator();
   uint32_t generation = 1, children = 0;
   Region* region = nullptr;
   SharedHead* head = nullptr;

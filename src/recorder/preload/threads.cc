@@ -91,6 +91,7 @@ Slot* TakeSlot(uint32_t thread, uint32_t parent) {
   slot->last_start_ns = 0;
   slot->module_begin = slot->module_end = 0;
   slot->depth_data = 0;
+  slot->index = 0;
   slot->room_end = slot->head.load(std::memory_order_relaxed);
   slot->writing.store(0, std::memory_order_relaxed);
   slot->holding.store(0, std::memory_order_relaxed);

@@ -21,6 +21,9 @@
 
 #include "recorder/format/records.h"
 #include "recorder/format/block.h"
+#include "recorder/preload/control/branch_rings.h"
+#include "recorder/preload/control/emulator.h"
+#include "recorder/preload/scribe.h"
 #include "recorder/qemu/branch_log.h"
 #include "recorder/qemu/page_log.h"
 #include "recorder/qemu/plugin_api.h"
@@ -140,7 +143,8 @@ void MarkProcess(uint64_t own_begin, uint64_t own_end, uint64_t answer) {
   }
   for (auto& slot : g_threads)
     if (Thread* const thread = slot.load()) thread->open = false;
-  if (answer != 0) *Host<uint64_t>(answer) = kMarkerAnswer;
+  // Addresses of the program must be the emulator's own: the scribe and the map of memory are outside.
+  if (answer != 0 && self.guest_base == 0) *Host<uint64_t>(answer) = kMarkerAnswer;
 }
 
 void MarkThread(unsigned vcpu, uint64_t ring, uint64_t bytes, uint64_t bell) {
@@ -157,6 +161,13 @@ void MarkThread(unsigned vcpu, uint64_t ring, uint64_t bytes, uint64_t bell) {
   g_threads[vcpu].store(thread, std::memory_order_release);
 }
 
+// The scribe's own code, not emulated: it empties the rings that threads and this plugin fill.
+void MarkScribe(uint64_t address) {
+  auto& order = *Host<ScribeOrder>(address);
+  g_branch_rings = order.branches;
+  order.started = StartScribe(order.region, order.file, order.head) ? 1 : 0;
+}
+
 void TakePages(Thread& thread, uint64_t buffer, uint64_t capacity, uint64_t count) {
   if (buffer == 0 || count == 0) return;
   *Host<uint64_t>(count) = thread.pages.Take(Host<PageRun>(buffer), capacity);
@@ -164,6 +175,7 @@ void TakePages(Thread& thread, uint64_t buffer, uint64_t capacity, uint64_t coun
 
 void OnMarker(unsigned vcpu, uint64_t op, uint64_t a, uint64_t b, uint64_t c) {
   if (op == kMarkProcess) return MarkProcess(a, b, c);
+  if (op == kMarkScribe) return MarkScribe(a);
   if (op == kMarkThread) return MarkThread(vcpu, a, b, c);
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;

@@ -1,0 +1,31 @@
+// The emulator that the program may run in, and its plugin (src/recorder/qemu). They are spoken to by system calls that
+// Linux does not have: format/branches.h.
+#pragma once
+
+#include "recorder/format/branches.h"
+#include "recorder/preload/raw_calls.h"
+#include "recorder/preload/region.h"
+
+namespace wf::recorder {
+
+inline long Mark(MarkerOp op, long a = 0, long b = 0, long c = 0) {
+  return RawCall(kMarkerCall, op, a, b, c);
+}
+
+// Whether the plugin is there. Asked once in each process, before anything else is said to the plugin.
+bool AskEmulator();
+bool UnderEmulator();
+
+struct SharedHead;
+struct BranchRings;
+
+// What kMarkScribe points to: the plugin starts the scribe outside of the emulated program.
+struct ScribeOrder {
+  Region* region;
+  SharedHead* head;
+  BranchRings* branches;
+  int file;
+  uint32_t started;  // the answer: 1
+};
+
+}  // namespace wf::recorder
