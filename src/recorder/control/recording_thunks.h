@@ -1,0 +1,22 @@
+// The thunks of one sub-computation of a recording.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "recorder/control/thunk.h"
+#include "recorder/reader/recording.h"
+
+namespace wf::recorder {
+
+struct ThunksRead {
+  std::optional<BranchSource> source;  // none: nothing was recorded of the thread
+  uint64_t thunks = 0;
+  uint64_t gaps = 0;
+};
+
+// Reads the recording's file again, for the branches of one thread only: they may be larger than memory.
+Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const ThunkSink& sink);
+
+}  // namespace wf::recorder
