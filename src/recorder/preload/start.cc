@@ -136,8 +136,7 @@ Region* MakeRegion() {
     RawCall(SYS_munmap, Arg(region), RegionSize(slots));
     return nullptr;
   }
-  if ((g_depth & kControl) != 0)
-    g_branch_rings = static_cast<BranchRings*>(MapShared(kBranchRingsSize));
+  if ((g_depth & kControl) != 0) MapBranchRings();  // StartControlDepth says so if there are none
   region->started_ns = MonotonicNs();
   region->pid = Pid();
   region->depth = g_depth;

@@ -9,6 +9,7 @@ namespace wf::recorder {
 constexpr char kFileVariable[] = "WHEREFORE_RECORD";         // F.cpg
 constexpr char kRootVariable[] = "WHEREFORE_RECORD_ROOT";    // pid of the process that F.cpg is of
 constexpr char kDepthVariable[] = "WHEREFORE_RECORD_DEPTH";  // a number: bits of Depth
+constexpr char kControlVariable[] = "WHEREFORE_RECORD_CONTROL";  // qemu, coverage, pt, pt-overwrite
 
 // The number of a new child, from the counter that all processes of this recording share; 0: not recorded.
 uint32_t DrawChildNumber();

@@ -18,6 +18,10 @@ constexpr uint64_t kBranchBytesOffset = (sizeof(BranchRings) + 4095) / 4096 * 40
 constexpr uint64_t kBranchRingsSize = kBranchBytesOffset + kSlots * kBranchRingSize;
 
 extern BranchRings* g_branch_rings;  // null: not at control depth
+extern uint16_t g_branch_source;     // once chosen; a forked child's rings have the same
+
+// Fresh ones in shared memory, in place of a parent's. False: there is none.
+bool MapBranchRings();
 
 inline uint8_t* BranchBytesOf(BranchRings* rings, uint32_t slot) {
   return reinterpret_cast<uint8_t*>(rings) + kBranchBytesOffset + slot * kBranchRingSize;

@@ -1,9 +1,13 @@
 // Control depth: the branches taken within each sub-computation. The emulator's plugin tells them, if the program runs
 // in it; the processor, if `wherefore record` found that it can; else the blocks of a program that was compiled to tell.
+#include <stdlib.h>
+
 #include "recorder/preload/control/branch_rings.h"
 #include "recorder/preload/control/coverage.h"
 #include "recorder/preload/control/emulator.h"
+#include "recorder/preload/control/pt_branches.h"
 #include "recorder/preload/recording.h"
+#include "recorder/preload/start.h"
 
 namespace wf::recorder {
 namespace {
@@ -72,17 +76,51 @@ void EndCovered(Slot* slot) {
   if (g_others.sub_computation_end != nullptr) g_others.sub_computation_end(slot);
 }
 
+// --- the processor
+
+void BeginTraced(Slot* slot) {
+  if (g_others.thread_begin != nullptr) g_others.thread_begin(slot);
+  BeginPt(slot);
+}
+void StartTraced(Slot* slot) {
+  if (g_others.sub_computation_start != nullptr) g_others.sub_computation_start(slot);
+  StartPt(slot);
+}
+void EndTraced(Slot* slot) {
+  EndPt(slot);
+  if (g_others.sub_computation_end != nullptr) g_others.sub_computation_end(slot);
+}
+void FinishTraced(Slot* slot) {
+  FinishPt(slot);
+  if (g_others.thread_end != nullptr) g_others.thread_end(slot);
+}
+
+void Use(BranchSource source, void (*begin)(Slot*), void (*start)(Slot*), void (*end)(Slot*)) {
+  g_branch_source = static_cast<uint16_t>(source);
+  g_branch_rings->source.store(g_branch_source);
+  g_hooks.thread_begin = begin;
+  g_hooks.sub_computation_start = start;
+  g_hooks.sub_computation_end = end;
+}
+
 }  // namespace
 
+// `wherefore record` says in the environment what it chose; under the emulator there is nothing to choose.
 const char* StartControlDepth() {
   if (g_branch_rings == nullptr) return "no memory for the branches; leave --control out";
   g_others = g_hooks;
-  const bool emulated = UnderEmulator();
-  const BranchSource source = emulated ? BranchSource::kQemu : BranchSource::kCoverage;
-  g_branch_rings->source.store(static_cast<uint16_t>(source));
-  g_hooks.thread_begin = emulated ? BeginEmulated : BeginCovered;
-  g_hooks.sub_computation_start = emulated ? StartEmulated : StartCovered;
-  g_hooks.sub_computation_end = emulated ? EndEmulated : EndCovered;
+  const char* chosen = ::getenv(kControlVariable);
+  const bool overwrite = chosen != nullptr && std::strcmp(chosen, "pt-overwrite") == 0;
+  if (UnderEmulator()) {
+    Use(BranchSource::kQemu, BeginEmulated, StartEmulated, EndEmulated);
+  } else if (chosen != nullptr && std::strncmp(chosen, "pt", 2) == 0) {
+    const char* why = PreparePt(overwrite ? PtMode::kOverwrite : PtMode::kFullTrace);
+    if (why != nullptr) return why;
+    Use(BranchSource::kPt, BeginTraced, StartTraced, EndTraced);
+    g_hooks.thread_end = FinishTraced;
+  } else {
+    Use(BranchSource::kCoverage, BeginCovered, StartCovered, EndCovered);
+  }
   return nullptr;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 bool g_emulated = false;
 
-struct OwnCode {
+struct Segment {
   uint64_t begin = 0, end = 0;
 };
 
@@ -17,7 +17,7 @@ int FindOwnCode(dl_phdr_info* info, size_t /*size*/, void* data) {
     const auto& segment = info->dlpi_phdr[i];
     const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
     if (segment.p_type != PT_LOAD || here < begin || here >= begin + segment.p_memsz) continue;
-    *static_cast<OwnCode*>(data) = {begin, begin + segment.p_memsz};
+    *static_cast<Segment*>(data) = {begin, begin + segment.p_memsz};
     return 1;
   }
   return 0;
@@ -25,11 +25,17 @@ int FindOwnCode(dl_phdr_info* info, size_t /*size*/, void* data) {
 
 }  // namespace
 
-bool AskEmulator() {
-  OwnCode own;
+void OwnCode(uint64_t& begin, uint64_t& end) {
+  Segment own;
   ::dl_iterate_phdr(FindOwnCode, &own);
-  uint64_t answer = 0;
-  Mark(kMarkProcess, static_cast<long>(own.begin), static_cast<long>(own.end), Arg(&answer));
+  begin = own.begin;
+  end = own.end;
+}
+
+bool AskEmulator() {
+  uint64_t begin = 0, end = 0, answer = 0;
+  OwnCode(begin, end);
+  Mark(kMarkProcess, static_cast<long>(begin), static_cast<long>(end), Arg(&answer));
   g_emulated = answer == kMarkerAnswer;
   return g_emulated;
 }

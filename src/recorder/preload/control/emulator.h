@@ -12,6 +12,9 @@ inline long Mark(MarkerOp op, long a = 0, long b = 0, long c = 0) {
   return RawCall(kMarkerCall, op, a, b, c);
 }
 
+// Where this library's own code stands.
+void OwnCode(uint64_t& begin, uint64_t& end);
+
 // Whether the plugin is there. Asked once in each process, before anything else is said to the plugin.
 bool AskEmulator();
 bool UnderEmulator();
