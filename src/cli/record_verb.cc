@@ -15,6 +15,7 @@ namespace {
 struct RecordFlags {
   std::vector<std::string> command;
   std::string output;
+  std::string control_source = "auto";
   bool data = false, control = false;
 };
 
@@ -33,6 +34,8 @@ Status RunRecord(const RecordFlags& flags) {
   options.file = flags.output;
   options.depth = recorder::kSchedule | (flags.data ? recorder::kData : 0u) |
                   (flags.control ? recorder::kControl : 0u);
+  options.control_source = flags.control_source;
+  options.say = [](const std::string& line) { std::fprintf(stderr, "wherefore: %s\n", line.c_str()); };
   recorder::RecordRun run = recorder::RunRecorded(options);
   // Whoever named the file knows where it is.
   if (flags.output.empty() && !run.file.empty()) run.words.push_back("recorded to " + run.file);
@@ -46,6 +49,11 @@ Verb AddRecord(CLI::App& root) {
   const auto flags = std::make_shared<RecordFlags>();
   verb.app->add_flag("--data", flags->data, "also which memory each part read and wrote");
   verb.app->add_flag("--control", flags->control, "also the branches taken");
+  verb.app
+      ->add_option("--control-source", flags->control_source,
+                   "who tells the branches: auto, pt, pt-overwrite, coverage or qemu")
+      ->check(CLI::IsMember({"auto", "pt", "pt-overwrite", "coverage", "qemu"}))
+      ->capture_default_str();
   verb.app->add_option("-o,--output", flags->output, "the recording (default: PROG.PID.cpg)");
   verb.app->add_option("command", flags->command, "-- PROG ARGS…");
   verb.app->positionals_at_end();

@@ -21,15 +21,28 @@ __asm__(
     "\"\n"
     "wf_record_library_end:\n"
     ".byte 0\n"
+    ".balign 16\n"
+    "wf_qemu_plugin:\n"
+    ".incbin \"" WF_QEMU_PLUGIN
+    "\"\n"
+    "wf_qemu_plugin_end:\n"
+    ".byte 0\n"
     ".previous\n");
 extern "C" const char wf_record_library[], wf_record_library_end[];
+extern "C" const char wf_qemu_plugin[], wf_qemu_plugin_end[];
 
 namespace wf::recorder {
 namespace {
 
-// LD_PRELOAD separates names by spaces and colons, and knows no quotes. A folder mounted noexec cannot be loaded from.
+// One of the two.
+struct Embedded {
+  std::string name;  // without .so
+  std::string_view bytes;
+};
+
+// LD_PRELOAD separates names by spaces and colons, the emulator its options by commas, and neither knows quotes. A folder mounted noexec cannot be loaded from.
 bool FitForPreload(const std::string& folder) {
-  if (folder.find_first_of(" :\t\n") != std::string::npos) return false;
+  if (folder.find_first_of(" :,\t\n") != std::string::npos) return false;
   struct statvfs mount;
   return ::statvfs(folder.c_str(), &mount) != 0 || (mount.f_flag & ST_NOEXEC) == 0;
 }
@@ -40,12 +53,11 @@ bool Trusted(const struct stat& facts) {
          (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool HoldsLibrary(const std::string& path) {
+bool Holds(const std::string& path, std::string_view wanted) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return false;
   struct stat facts;
   bool same = false;
-  const std::string_view wanted = EmbeddedLibrary();
   if (::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && Trusted(facts) &&
       static_cast<size_t>(facts.st_size) == wanted.size()) {
     void* at = ::mmap(nullptr, wanted.size(), PROT_READ, MAP_PRIVATE, fd, 0);
@@ -59,7 +71,7 @@ bool HoldsLibrary(const std::string& path) {
 }
 
 // Installed: PREFIX/lib/libwherefore_record.so (or lib/wherefore) of PREFIX/bin/wherefore; built: lib beside the binary.
-std::string InstalledLibrary() {
+std::string Installed(const Embedded& library) {
   char self[4096];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
   if (length <= 0) return {};
@@ -67,8 +79,8 @@ std::string InstalledLibrary() {
   folder.resize(folder.rfind('/'));
   const std::string above = folder.substr(0, folder.rfind('/'));
   for (const std::string& place : {above + "/lib/wherefore", above + "/lib", folder + "/lib"}) {
-    const std::string path = place + "/libwherefore_record.so";
-    if (FitForPreload(place) && HoldsLibrary(path)) return path;
+    const std::string path = place + "/" + library.name + ".so";
+    if (FitForPreload(place) && Holds(path, library.bytes)) return path;
   }
   return {};
 }
@@ -80,12 +92,11 @@ bool MakeFolder(const std::string& folder) {
   return ::lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && Trusted(facts);
 }
 
-bool Unpack(const std::string& path) {
+bool Unpack(const std::string& path, std::string_view left) {
   const std::string fresh = path + "." + std::to_string(::getpid());
   ::unlink(fresh.c_str());
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
   if (fd < 0) return false;
-  std::string_view left = EmbeddedLibrary();
   while (!left.empty()) {
     const ssize_t wrote = ::write(fd, left.data(), left.size());
     if (wrote <= 0) break;
@@ -98,14 +109,8 @@ bool Unpack(const std::string& path) {
   return false;
 }
 
-}  // namespace
-
-std::string_view EmbeddedLibrary() {
-  return {wf_record_library, static_cast<size_t>(wf_record_library_end - wf_record_library)};
-}
-
-Result<std::string> LibraryOnDisk() {
-  std::string installed = InstalledLibrary();
+Result<std::string> OnDisk(const Embedded& library) {
+  std::string installed = Installed(library);
   if (!installed.empty()) return installed;
   std::vector<std::string> folders;
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -120,14 +125,28 @@ Result<std::string> LibraryOnDisk() {
     folders.push_back(std::string(common) + "/wherefore-" + std::to_string(::geteuid()));
   char hash[17];
   std::snprintf(hash, sizeof(hash), "%016llx",
-                static_cast<unsigned long long>(HashBytes(EmbeddedLibrary())));
+                static_cast<unsigned long long>(HashBytes(library.bytes)));
   for (const std::string& folder : folders) {
     if (!MakeFolder(folder) || !FitForPreload(folder)) continue;
-    const std::string path = folder + "/libwherefore_record-" + hash + ".so";
-    if (HoldsLibrary(path) || (Unpack(path) && HoldsLibrary(path))) return path;
+    const std::string path = folder + "/" + library.name + "-" + hash + ".so";
+    if (Holds(path, library.bytes) ||
+        (Unpack(path, library.bytes) && Holds(path, library.bytes)))
+      return path;
   }
   return EnvironmentError("the recorder's library cannot be unpacked anywhere",
                           "set XDG_CACHE_HOME to a folder of yours on a disk without noexec");
 }
+
+}  // namespace
+
+std::string_view EmbeddedLibrary() {
+  return {wf_record_library, static_cast<size_t>(wf_record_library_end - wf_record_library)};
+}
+std::string_view EmbeddedPlugin() {
+  return {wf_qemu_plugin, static_cast<size_t>(wf_qemu_plugin_end - wf_qemu_plugin)};
+}
+
+Result<std::string> LibraryOnDisk() { return OnDisk({"libwherefore_record", EmbeddedLibrary()}); }
+Result<std::string> PluginOnDisk() { return OnDisk({"libwherefore_qemu", EmbeddedPlugin()}); }
 
 }  // namespace wf::recorder

@@ -188,4 +188,27 @@ std::string WhyNotRecordable(const std::string& path) {
   return {};
 }
 
+bool ProgramImports(const std::string& path, const std::string& symbol) {
+  const MappedFile file(path);
+  if (file.bytes().substr(0, 4) != ELFMAG) return false;
+  ElfProgram program(file.bytes());
+  return program.Parse() && program.Imports(symbol);
+}
+
+std::vector<std::string> InterpreterOf(const std::string& path) {
+  const MappedFile file(path);
+  if (file.bytes().substr(0, 2) != "#!") return {};
+  std::string_view line = file.bytes().substr(2, 254);
+  line = line.substr(0, line.find('\n'));
+  // As the kernel splits it: what follows the name is one argument.
+  constexpr std::string_view kBlank = " \t\r";
+  const size_t begin = line.find_first_not_of(kBlank);
+  if (begin == line.npos) return {};
+  line = line.substr(begin, line.find_last_not_of(kBlank) + 1 - begin);
+  const size_t end = line.find_first_of(kBlank);
+  std::vector<std::string> out = {std::string(line.substr(0, end))};
+  if (end != line.npos) out.emplace_back(line.substr(line.find_first_not_of(kBlank, end)));
+  return out;
+}
+
 }  // namespace wf::recorder

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,5 +18,10 @@ FoundProgram FindProgram(const std::string& name);
 
 // Why it cannot be recorded: empty if it can. Scripts are judged by their interpreter.
 std::string WhyNotRecordable(const std::string& path);
+
+// Whether the program itself, no library of it, imports the symbol. False of scripts.
+bool ProgramImports(const std::string& path, const std::string& symbol);
+// "#! /bin/sh -e" → {"/bin/sh", "-e"}; empty if it is no script.
+std::vector<std::string> InterpreterOf(const std::string& path);
 
 }  // namespace wf::recorder

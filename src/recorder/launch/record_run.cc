@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "recorder/format/records.h"
+#include "recorder/launch/control_source.h"
 #include "recorder/launch/embedded_library.h"
 #include "recorder/launch/program_check.h"
 
@@ -70,11 +71,14 @@ std::string PrepareFile(const std::string& file) {
   return why;
 }
 
-void SetEnvironment(const std::string& library, const std::string& file, uint32_t depth) {
-  std::string preload = library;
+// The library, and what the program is to preload anyway.
+std::string PreloadList(const std::string& library) {
   const char* theirs = std::getenv("LD_PRELOAD");
-  if (theirs != nullptr && theirs[0] != 0) preload += std::string(":") + theirs;
-  ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  return theirs != nullptr && theirs[0] != 0 ? library + ":" + theirs : library;
+}
+
+void SetEnvironment(const std::string& library, const std::string& file, uint32_t depth) {
+  ::setenv("LD_PRELOAD", PreloadList(library).c_str(), 1);
   ::setenv("WHEREFORE_RECORD", file.c_str(), 1);
   ::setenv("WHEREFORE_RECORD_ROOT", std::to_string(::getpid()).c_str(), 1);
   ::setenv("WHEREFORE_RECORD_DEPTH", std::to_string(depth).c_str(), 1);
@@ -87,15 +91,32 @@ struct Failure {
   char why[1024];
 };
 
+// Returns only if it fails. The emulator itself must not preload the library, and does so if its environment says so.
+void BecomeEmulated(const ControlChoice& control, const RecordOptions& options,
+                    const std::string& program, const std::string& preload) {
+  ::unsetenv("LD_PRELOAD");
+  const std::vector<std::string> words =
+      EmulatedCommand(control, program, options.command, preload,
+                      (options.depth & kData) != 0 ? Tell::kPages : Tell::kBranches);
+  std::vector<char*> arguments;
+  for (const std::string& one : words) arguments.push_back(const_cast<char*>(one.c_str()));
+  arguments.push_back(nullptr);
+  ::execv(control.emulator.c_str(), arguments.data());
+}
+
 [[noreturn]] void BecomeProgram(const RecordOptions& options, const std::string& program,
-                                const std::string& library, int report) {
+                                const std::string& library, const ControlChoice& control,
+                                int report) {
   Failure failure = {};
   const std::string default_name =
       program.substr(program.rfind('/') + 1) + "." + std::to_string(::getpid()) + ".cpg";
   const std::string file = Absolute(options.file.empty() ? default_name : options.file);
   const std::string why = PrepareFile(file);
   if (why.empty()) {
+    const std::string preload = PreloadList(library);
     SetEnvironment(library, file, options.depth);
+    if (!control.source.empty()) ::setenv("WHEREFORE_RECORD_CONTROL", control.source.c_str(), 1);
+    if (!control.emulator.empty()) BecomeEmulated(control, options, program, preload);
     std::vector<char*> arguments;
     for (const std::string& one : options.command)
       arguments.push_back(const_cast<char*>(one.c_str()));
@@ -202,6 +223,16 @@ RecordRun RunRecorded(const RecordOptions& options) {
   const Result<std::string> library = LibraryOnDisk();
   if (!library.ok())
     return Refusal(kRefused, library.error().message + "; " + library.error().hint);
+  ControlChoice control;
+  if ((options.depth & kControl) != 0) {
+    Result<ControlChoice> chosen = ChooseControl(found.path, options.control_source);
+    if (!chosen.ok())
+      return Refusal(kRefused, chosen.error().message + "; " + chosen.error().hint);
+    control = std::move(chosen).value();
+    if (!control.emulator.empty() && PreloadList(library.value()).find(',') != std::string::npos)
+      return Refusal(kRefused, "LD_PRELOAD has a comma, which the emulator takes for an end; unset it");
+    options.say(control.reason);
+  }
 
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0) return Refusal(kRefused, std::strerror(errno));
@@ -212,7 +243,7 @@ RecordRun RunRecorded(const RecordOptions& options) {
   if (child == 0) {
     signals.Restore();
     ::close(report[0]);
-    BecomeProgram(options, found.path, library.value(), report[1]);
+    BecomeProgram(options, found.path, library.value(), control, report[1]);
   }
   g_child = child;
   ::close(report[1]);

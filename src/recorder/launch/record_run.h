@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct RecordOptions {
   std::vector<std::string> command;  // PROG ARGS…
   std::string file;                  // empty: PROG.PID.cpg
   uint32_t depth = 1;                // bits of Depth
+  std::string control_source = "auto";  // at control depth: where branches come from (control_source.h)
+  // What is to be known before the program starts, a line each.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 // What became of it. `exit_status` is the one to end with: PROG's own, 128 + N if signal N killed it, 125 if it was
