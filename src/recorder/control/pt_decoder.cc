@@ -17,9 +17,10 @@ struct DecoderDeleter {
 };
 using Decoder = std::unique_ptr<pt_insn_decoder, DecoderDeleter>;
 
-// A hostile stream could make the decoder walk a loop of jumps for ever; libipt itself notices the simple ones. At
-// most one bit in eight bytes of code is spent on a branch, so a byte of trace stands for a few dozen instructions.
-constexpr uint64_t kMostInstructionsPerByte = 65'536;
+// A damaged stream could make the decoder walk jumps for ever. The processor spends at most a bit on a branch, so a byte
+// stands for some dozens of them, and few functions have more than a hundred instructions between two.
+constexpr uint64_t kMostInstructionsPerByte = 1024;
+constexpr uint64_t kMostInstructionsAnyway = 100'000;
 
 int ReadCode(uint8_t* buffer, size_t size, const pt_asid* /*asid*/, uint64_t address, void* context) {
   const std::string_view code = (*static_cast<const CodeAt*>(context))(address);
@@ -117,7 +118,7 @@ PtDecoded DecodePt(const PtFacts& facts, std::string_view bytes, const CodeAt& c
     walk.Gap();
     return walk.out;
   }
-  const uint64_t most = bytes.size() * kMostInstructionsPerByte;
+  const uint64_t most = kMostInstructionsAnyway + bytes.size() * kMostInstructionsPerByte;
   for (;;) {
     int status = pt_insn_sync_forward(decoder.get());
     if (status >= 0) status = DecodeStretch(decoder.get(), status, most, walk);
