@@ -32,6 +32,9 @@ Result<std::string> AnswerPages(OpenedRecording& opened, RecordingFormat format)
 Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
                                  const std::optional<std::string>& distances,
                                  const std::string& name, RecordingFormat format);
+// The branches taken in a sub-computation, "3.14"; they may be more than memory can hold.
+Status AnswerThunks(OpenedRecording& opened, const std::string& id, RecordingFormat format,
+                    const PieceSink& sink);
 Result<std::string> AnswerSnapshots(OpenedRecording& opened, RecordingFormat format);
 // The recording up to its snapshot of this number. NotFound.
 Result<recorder::Recording> RestrictedToSnapshot(OpenedRecording& opened, uint32_t number);

@@ -47,6 +47,7 @@ const std::vector<Action>& Actions() {
       {"pages", {"text", "json", "csv", "svg"}, 0},
       {"layout", {"text", "json"}, 0},
       {"snapshots", {"text", "json"}, 0},
+      {"thunks", {"text", "json"}, 1},
   };
   return actions;
 }
@@ -137,8 +138,9 @@ Status RunCpg(const CpgFlags& flags, const CommonFlags& common) {
   if (flags.arguments.size() != action->arguments)
     return BadInput(fmt::format("{}: takes {} arguments, and {} are given", action->name,
                                 action->arguments, flags.arguments.size()),
-                    action->arguments == 2 ? "name two sub-computations, as in 0.3 1.2"
-                                           : "wherefore cpg --help describes the flags");
+                    action->arguments == 2   ? "name two sub-computations, as in 0.3 1.2"
+                    : action->arguments == 1 ? "name a sub-computation, as in 1.2"
+                                             : "wherefore cpg --help describes the flags");
   std::string formats;
   bool known = false;
   for (const std::string& format : action->formats) {
@@ -155,6 +157,9 @@ Status RunCpg(const CpgFlags& flags, const CommonFlags& common) {
     opened = std::make_unique<OpenedRecording>(std::move(part));
   }
   if (flags.action == "graph") return PrintGraph(*opened, flags, common.format);
+  if (flags.action == "thunks")
+    return AnswerThunks(*opened, flags.arguments[0], FormatOf(common.format),
+                        [](std::string_view piece) { return Print(std::string(piece)); });
   WF_ASSIGN(const std::string answer, Ask(*opened, flags, FormatOf(common.format)));
   return Print(answer);
 }
@@ -167,10 +172,12 @@ Verb AddCpg(CLI::App& root) {
   const auto flags = std::make_shared<CpgFlags>();
   verb.app->add_option("FILE", flags->file, "a .cpg file that wherefore record wrote")->required();
   verb.app
-      ->add_option("ACTION", flags->action,
-                   "graph, lineage, order A B, races, summary, pages, layout or snapshots")
+      ->add_option(
+          "ACTION", flags->action,
+          "graph, lineage, order A B, races, summary, pages, layout, snapshots or thunks ID")
       ->required();
-  verb.app->add_option("ARGUMENTS", flags->arguments, "order: two sub-computations, as in 0.3 1.2");
+  verb.app->add_option("ARGUMENTS", flags->arguments,
+                       "order: two sub-computations, as in 0.3 1.2; thunks: one");
   verb.app->remove_option(verb.app->get_option("--format"));
   verb.app
       ->add_option("--format", verb.common->format,

@@ -35,7 +35,9 @@ Status RunRecord(const RecordFlags& flags) {
   options.depth = recorder::kSchedule | (flags.data ? recorder::kData : 0u) |
                   (flags.control ? recorder::kControl : 0u);
   options.control_source = flags.control_source;
-  options.say = [](const std::string& line) { std::fprintf(stderr, "wherefore: %s\n", line.c_str()); };
+  options.say = [](const std::string& line) {
+    std::fprintf(stderr, "wherefore: %s\n", line.c_str());
+  };
   recorder::RecordRun run = recorder::RunRecorded(options);
   // Whoever named the file knows where it is.
   if (flags.output.empty() && !run.file.empty()) run.words.push_back("recorded to " + run.file);

@@ -24,7 +24,8 @@ class CoveragePaths {
  public:
   explicit CoveragePaths(CodeAt code) : code_(std::move(code)) {}
 
-  using Way = std::optional<std::vector<Thunk>>;  // the thunks begun on it; none: there is no such way
+  using Way =
+      std::optional<std::vector<Thunk>>;  // the thunks begun on it; none: there is no such way
 
   // What the call that returns to an address calls: directly, or through a pointer at a fixed address.
   struct Callee {

@@ -85,7 +85,8 @@ class Coverage : public testing::TestWithParam<const char*> {
   };
   std::vector<Thunk> Thunks(uint64_t index = 0) {
     std::vector<Thunk> out;
-    ThunkReader reader({index, 0x1234, CodeInMemory}, [&](const Thunk& thunk) { out.push_back(thunk); });
+    ThunkReader reader({index, 0x1234, CodeInMemory},
+                       [&](const Thunk& thunk) { out.push_back(thunk); });
     for (const std::string& payload : ring_.Payloads(BranchSource::kCoverage)) reader.Read(payload);
     reader.Finish();
     EXPECT_EQ(reader.gaps(), 0U);
@@ -131,7 +132,8 @@ TEST_P(Coverage, ThunkZeroBeginsWhereTheSubComputationDoes) {
   const auto thunks = Thunks();
   ASSERT_FALSE(thunks.empty());
   EXPECT_EQ(thunks[0], (Thunk{0x1234, 0, false}));
-  EXPECT_EQ(std::count_if(thunks.begin(), thunks.end(), [](const Thunk& t) { return t.branch == 0; }), 1);
+  EXPECT_EQ(
+      std::count_if(thunks.begin(), thunks.end(), [](const Thunk& t) { return t.branch == 0; }), 1);
 }
 
 TEST_P(Coverage, ALoopIsCountedExactly) {
@@ -212,9 +214,7 @@ TEST_P(Coverage, AFunctionThatEndsByAJumpIsRead) {
 
 INSTANTIATE_TEST_SUITE_P(Compiled, Coverage,
                          testing::Values("libpaths_O0.so", "libpaths_O1.so", "libpaths_O2.so"),
-                         [](const auto& info) {
-                           return std::string(info.param).substr(9, 2);
-                         });
+                         [](const auto& info) { return std::string(info.param).substr(9, 2); });
 
 }  // namespace
 }  // namespace wf::recorder

@@ -46,7 +46,8 @@ std::vector<Block> MakeBlocks(size_t count, std::mt19937_64& random) {
 
 // A run over the blocks: what is to be read of each sub-computation, written to the log on the way.
 std::map<uint64_t, std::vector<Thunk>> RunOver(const std::vector<Block>& blocks, size_t steps,
-                                           std::mt19937_64& random, BranchLog& log, TestRing& ring) {
+                                               std::mt19937_64& random, BranchLog& log,
+                                               TestRing& ring) {
   std::map<uint64_t, std::vector<Thunk>> truth;
   uint64_t index = 0;
   size_t at = 0;
@@ -186,7 +187,8 @@ TEST(OperationReader, AnyBytesAreReadWithoutHarm) {
     std::vector<std::string> payloads;
     uint64_t position = 0;
     for (const std::string& piece : pieces) {
-      BranchesHead head{static_cast<BranchSource>(source % 5), {}, positions ? position : piece.size()};
+      BranchesHead head{
+          static_cast<BranchSource>(source % 5), {}, positions ? position : piece.size()};
       std::string payload(reinterpret_cast<const char*>(&head), sizeof head);
       position += piece.size();
       payloads.push_back(payload + piece);

@@ -22,7 +22,8 @@ using Decoder = std::unique_ptr<pt_insn_decoder, DecoderDeleter>;
 constexpr uint64_t kMostInstructionsPerByte = 1024;
 constexpr uint64_t kMostInstructionsAnyway = 100'000;
 
-int ReadCode(uint8_t* buffer, size_t size, const pt_asid* /*asid*/, uint64_t address, void* context) {
+int ReadCode(uint8_t* buffer, size_t size, const pt_asid* /*asid*/, uint64_t address,
+             void* context) {
   const std::string_view code = (*static_cast<const CodeAt*>(context))(address);
   if (code.empty()) return -pte_nomap;
   const size_t count = std::min(size, code.size());
@@ -81,7 +82,8 @@ Decoder Allocate(const PtFacts& facts, std::vector<uint8_t>& bytes, const CodeAt
   config.cpuid_0x15_eax = facts.cpuid_15_eax;
   config.cpuid_0x15_ebx = facts.cpuid_15_ebx;
   // A processor that libipt does not know has no errata that it could work around.
-  if (pt_cpu_errata(&config.errata, &config.cpu) < 0) std::memset(&config.errata, 0, sizeof config.errata);
+  if (pt_cpu_errata(&config.errata, &config.cpu) < 0)
+    std::memset(&config.errata, 0, sizeof config.errata);
   Decoder decoder(pt_insn_alloc_decoder(&config));
   if (decoder != nullptr)
     pt_image_set_callback(pt_insn_get_image(decoder.get()), ReadCode, const_cast<CodeAt*>(&code));

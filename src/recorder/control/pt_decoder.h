@@ -11,7 +11,8 @@
 namespace wf::recorder {
 
 struct PtDecoded {
-  uint64_t gaps = 0;          // overflows told by the processor, code that is missing, packets that make no sense
+  uint64_t gaps =
+      0;  // overflows told by the processor, code that is missing, packets that make no sense
   uint64_t instructions = 0;  // walked
 };
 

@@ -99,8 +99,8 @@ std::vector<Thunk> ThunksOf(const Image& image, const std::vector<uint64_t>& pat
   for (size_t i = 0; i + 1 < path.size(); ++i) {
     const Block block = EndOf(image, path[i]);
     if (block.end == BlockEnd::kOther) continue;
-    out.push_back({path[i + 1], path[i],
-                   block.end != BlockEnd::kConditional || path[i + 1] == block.target});
+    out.push_back(
+        {path[i + 1], path[i], block.end != BlockEnd::kConditional || path[i + 1] == block.target});
   }
   return out;
 }
@@ -203,8 +203,9 @@ class PtDecoder : public testing::Test {
   }
   Decoded Decode(const std::string& bytes, const PtFacts& facts = {}) {
     Decoded out;
-    out.facts = DecodePt(facts, bytes, [](uint64_t address) { return image_->At(address); },
-                         [&](const Thunk& thunk) { out.thunks.push_back(thunk); });
+    out.facts = DecodePt(
+        facts, bytes, [](uint64_t address) { return image_->At(address); },
+        [&](const Thunk& thunk) { out.thunks.push_back(thunk); });
     return out;
   }
   std::string Encode(size_t begin, size_t end) {
@@ -255,9 +256,11 @@ TEST_F(PtDecoder, AnOverflowIsAGapAndTheRestIsRead) {
   packets.End();
   const Decoded decoded = Decode(packets.Take());
   EXPECT_EQ(decoded.facts.gaps, 1U);
-  const auto first = ThunksOf(*image_, {path_->begin(), path_->begin() + static_cast<long>(half) - 1});
+  const auto first =
+      ThunksOf(*image_, {path_->begin(), path_->begin() + static_cast<long>(half) - 1});
   ASSERT_GT(decoded.thunks.size(), first.size());
-  const auto rest = ThunksOf(*image_, {path_->begin() + static_cast<long>(half) + 100, path_->end()});
+  const auto rest =
+      ThunksOf(*image_, {path_->begin() + static_cast<long>(half) + 100, path_->end()});
   // Thunk 0 of the rest is none: nothing began there.
   const std::vector<Thunk> tail(decoded.thunks.end() - static_cast<long>(rest.size() - 1),
                                 decoded.thunks.end());
@@ -266,7 +269,8 @@ TEST_F(PtDecoder, AnOverflowIsAGapAndTheRestIsRead) {
 
 TEST_F(PtDecoder, CodeThatIsMissingIsAGap) {
   const std::string bytes = Encode(0, path_->size());
-  const PtDecoded decoded = DecodePt({}, bytes, [](uint64_t) { return std::string_view(); }, [](const Thunk&) {});
+  const PtDecoded decoded = DecodePt(
+      {}, bytes, [](uint64_t) { return std::string_view(); }, [](const Thunk&) {});
   EXPECT_GE(decoded.gaps, 1U);
 }
 
@@ -275,7 +279,8 @@ TEST_F(PtDecoder, AStreamKeepsSubComputationsApart) {
   const size_t third = path_->size() / 3;
   const auto varint = [](std::string& out, uint64_t value) {
     uint8_t bytes[kMaxVarint];
-    out.append(reinterpret_cast<char*>(bytes), static_cast<size_t>(PutVarint(bytes, value) - bytes));
+    out.append(reinterpret_cast<char*>(bytes),
+               static_cast<size_t>(PutVarint(bytes, value) - bytes));
   };
   std::string stream;
   const PtFacts facts{};
@@ -298,7 +303,8 @@ TEST_F(PtDecoder, AStreamKeepsSubComputationsApart) {
     }
   }
   const BranchesHead head{BranchSource::kPt, {}, 0};
-  const std::string payload = std::string(reinterpret_cast<const char*>(&head), sizeof head) + stream;
+  const std::string payload =
+      std::string(reinterpret_cast<const char*>(&head), sizeof head) + stream;
   for (uint64_t index = 0; index < 3; ++index) {
     std::vector<Thunk> thunks;
     ThunkReader reader({index, 0, [](uint64_t address) { return image_->At(address); }},
@@ -307,8 +313,9 @@ TEST_F(PtDecoder, AStreamKeepsSubComputationsApart) {
     reader.Finish();
     EXPECT_EQ(reader.gaps(), index == 1 ? 2U : 0U);
     EXPECT_EQ(NameOf(*reader.source()), "pt");
-    const auto part = std::vector<uint64_t>(path_->begin() + static_cast<long>(index * third),
-                                            path_->begin() + static_cast<long>((index + 1) * third));
+    const auto part =
+        std::vector<uint64_t>(path_->begin() + static_cast<long>(index * third),
+                              path_->begin() + static_cast<long>((index + 1) * third));
     EXPECT_EQ(thunks, ThunksOf(*image_, part));
   }
 }
@@ -321,7 +328,8 @@ TEST_F(PtDecoder, DamagedBytesAreReadWithoutHarm) {
     for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
       bytes[*rc::gen::inRange<size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
     bytes.resize(*rc::gen::inRange<size_t>(0, bytes.size() + 1));
-    DecodePt({}, bytes, [](uint64_t address) { return image_->At(address); }, [](const Thunk&) {});
+    DecodePt(
+        {}, bytes, [](uint64_t address) { return image_->At(address); }, [](const Thunk&) {});
   }));
 }
 

@@ -6,7 +6,7 @@
 
 namespace wf::recorder {
 
-Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const ThunkSink& sink) {
+Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const SourcedThunkSink& sink) {
   const SubComputation& asked = recording.subs[sub];
   ModuleCode code(recording, asked.start_ns);
   ThunksRead out;
@@ -15,10 +15,12 @@ Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const Thunk
   // The call that ended the one before returns to where this one begins.
   if (asked.index != 0) question.opened_at = recording.subs[sub - 1].site;
   question.code = [&code](uint64_t address) { return code.At(address); };
+  ThunkReader* source = nullptr;
   ThunkReader reader(std::move(question), [&](const Thunk& thunk) {
     ++out.thunks;
-    sink(thunk);
+    sink(*source->source(), thunk);
   });
+  source = &reader;
   WF_ASSIGN(ReadAt bytes, FromFile(recording.file));
   WF_ASSIGN(ChunkReader chunks, ChunkReader::Open(std::move(bytes), recording.file));
   Chunk chunk;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "base/result.h"
@@ -16,7 +17,9 @@ struct ThunksRead {
   uint64_t gaps = 0;
 };
 
+using SourcedThunkSink = std::function<void(BranchSource, const Thunk&)>;
+
 // Reads the recording's file again, for the branches of one thread only: they may be larger than memory.
-Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const ThunkSink& sink);
+Result<ThunksRead> ReadThunks(const Recording& recording, SubId sub, const SourcedThunkSink& sink);
 
 }  // namespace wf::recorder

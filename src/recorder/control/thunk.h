@@ -12,7 +12,7 @@
 namespace wf::recorder {
 
 struct Thunk {
-  uint64_t start = 0;  // its first instruction; 0 if unknown
+  uint64_t start = 0;   // its first instruction; 0 if unknown
   uint64_t branch = 0;  // the branch instruction that began it; 0 of thunk 0
   bool taken = false;   // the branch was; always so of an indirect one
   bool operator==(const Thunk&) const = default;

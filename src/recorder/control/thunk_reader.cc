@@ -73,14 +73,15 @@ void ThunkReader::Finish() {
 }
 
 uint64_t ThunkReader::gaps() const {
-  return foreign_ + std::visit(
-                        [](const auto& reader) -> uint64_t {
-                          if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, std::monostate>)
-                            return 0;
-                          else
-                            return reader.gaps();
-                        },
-                        reader_);
+  return foreign_ +
+         std::visit(
+             [](const auto& reader) -> uint64_t {
+               if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, std::monostate>)
+                 return 0;
+               else
+                 return reader.gaps();
+             },
+             reader_);
 }
 
 }  // namespace wf::recorder

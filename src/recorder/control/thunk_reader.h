@@ -32,7 +32,9 @@ class ThunkReader {
   void Read(std::string_view payload);
   void Finish();
 
-  std::optional<BranchSource> source() const { return source_; }  // none: nothing was recorded of the thread
+  std::optional<BranchSource> source() const {
+    return source_;
+  }  // none: nothing was recorded of the thread
   // What is missing of this sub-computation, or may be.
   uint64_t gaps() const;
 
@@ -44,7 +46,7 @@ class ThunkReader {
   std::optional<BranchSource> source_;
   uint64_t position_ = 0;  // in the stream
   std::string rest_;       // the beginning of an operation that the next piece continues
-  uint64_t foreign_ = 0;  // payloads that are none
+  uint64_t foreign_ = 0;   // payloads that are none
   std::variant<std::monostate, OperationReader, CoverageReader, PtReader> reader_;
 };
 

@@ -19,7 +19,8 @@ enum class BlockEnd : uint8_t {
 struct Block {
   uint32_t id = 0;
   BlockEnd end = BlockEnd::kOther;
-  bool own = false;        // the recorder's own code, which is not recorded; set when its place becomes known
+  bool own =
+      false;  // the recorder's own code, which is not recorded; set when its place becomes known
   uint64_t start = 0;      // first instruction
   uint64_t last = 0;       // last instruction: the branch, if it is one
   uint64_t target = 0;     // conditional: where it leads if taken

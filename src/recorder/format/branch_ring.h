@@ -67,7 +67,8 @@ class BranchRingWriter {
     } else {
       uint8_t operation[kLongestOperation];
       const auto size = static_cast<uint64_t>(encode(operation) - operation);
-      for (uint64_t i = 0; i < size; ++i) bytes_[(head_ + i) & (kBranchRingSize - 1)] = operation[i];
+      for (uint64_t i = 0; i < size; ++i)
+        bytes_[(head_ + i) & (kBranchRingSize - 1)] = operation[i];
       head_ += size;
     }
     ring_->head.store(head_, std::memory_order_release);
@@ -90,7 +91,8 @@ class BranchRingWriter {
   void CountLost() { ring_->lost.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  static constexpr int kMaxWaits = 20'000;  // of 100 µs: two seconds without any room, and the scribe is stuck
+  static constexpr int kMaxWaits =
+      20'000;  // of 100 µs: two seconds without any room, and the scribe is stuck
 
   // Room is handed out a quarter of the ring at a time, so that this is called, and the scribe woken, at each.
   bool MakeRoom() {
@@ -129,7 +131,8 @@ class BranchRingWriter {
 
 // The scribe's side: copies what is there, and makes room. How many bytes, at most kMostBranchBytes; `position` becomes
 // their place in the stream.
-inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out, uint64_t& position) {
+inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out,
+                           uint64_t& position) {
   const uint64_t tail = ring.tail.load(std::memory_order_relaxed);
   const uint64_t head = ring.head.load(std::memory_order_acquire);
   position = tail;

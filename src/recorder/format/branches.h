@@ -28,13 +28,17 @@ struct BranchesHead {
 // the address of the site defined last (kSite, kOpen) or of the site itself (kIndirect). How long an operation is can
 // be told without knowing any site, so that a reader who missed some can look for the next kReset.
 enum BranchOp : uint64_t {
-  kSite = 0,   // kind (SiteKind), address relative; if conditional: target relative to the address, length of the
-               // instruction. Sites are numbered from 0 in the order of these.
-  kOpen = 1,   // index; address where it begins, relative: the next sub-computation
-  kGap = 2,    // count: so many things are missing here, a branch whose outcome is unknown being one
-  kReset = 3,  // index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew
-  kIndirect = 4,  // zigzag(number of the site - number of the site before), address it led to relative to the site
-  kFirstBranch = 5,  // + (zigzag(number of the site - number of the site before) << 1 | taken): a conditional one
+  kSite =
+      0,  // kind (SiteKind), address relative; if conditional: target relative to the address, length of the
+  // instruction. Sites are numbered from 0 in the order of these.
+  kOpen = 1,  // index; address where it begins, relative: the next sub-computation
+  kGap = 2,   // count: so many things are missing here, a branch whose outcome is unknown being one
+  kReset =
+      3,  // index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew
+  kIndirect =
+      4,  // zigzag(number of the site - number of the site before), address it led to relative to the site
+  kFirstBranch =
+      5,  // + (zigzag(number of the site - number of the site before) << 1 | taken): a conditional one
 };
 
 enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCall = 2 };
@@ -43,9 +47,11 @@ enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCa
 // jump: a block of a deeper frame has a lower one. Both are differences to the block before, from 0 after kCoverageOpen
 // and kCoverageGap.
 enum CoverageOp : uint64_t {
-  kCoverageOpen = 0,   // index: the next sub-computation
-  kCoverageGap = 1,    // count: so many blocks are missing here; then the index of the running one plus 1, or 0
-  kFirstBlock = 2,     // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes
+  kCoverageOpen = 0,  // index: the next sub-computation
+  kCoverageGap =
+      1,  // count: so many blocks are missing here; then the index of the running one plus 1, or 0
+  kFirstBlock =
+      2,  // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes
 };
 
 // Intel PT: operations, too. The processor's bytes of one sub-computation are whole: tracing is switched off where it
@@ -83,14 +89,17 @@ static_assert(sizeof(BranchesHead) == 16 && sizeof(PtFacts) == 32);
 // number that Linux does not have, and that the plugin sees. Arguments: MarkerOp, then those named.
 constexpr long kMarkerCall = 0x77666330;
 enum MarkerOp : long {
-  kMarkProcess = 1,  // begin, end of the library's own code (not recorded), where to store kMarkerAnswer: before all
-                     // else, and in a forked child again
-  kMarkThread = 2,  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet
-  kMarkOpen = 3,    // index: its sub-computation `index` begins, or goes on if it ran before
-  kMarkClose = 4,   // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
+  kMarkProcess =
+      1,  // begin, end of the library's own code (not recorded), where to store kMarkerAnswer: before all
+          // else, and in a forked child again
+  kMarkThread =
+      2,  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet
+  kMarkOpen = 3,  // index: its sub-computation `index` begins, or goes on if it ran before
+  kMarkClose =
+      4,  // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
   kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
-  kMarkScribe = 7,   // ScribeOrder: start the scribe
-  kMarkEnd = 6,      // the thread runs nothing any more that is recorded
+  kMarkScribe = 7,  // ScribeOrder: start the scribe
+  kMarkEnd = 6,     // the thread runs nothing any more that is recorded
 };
 constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is there
 

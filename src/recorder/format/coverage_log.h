@@ -25,9 +25,8 @@ class CoverageLog {
       running_ = index + 1;
       last_block_ = last_height_ = 0;
       // If there is no room now, the next block says that something is missing, and of which sub-computation.
-      if (!out_.Put([index](uint8_t* out) {
-            return PutVarint(PutVarint(out, kCoverageOpen), index);
-          }))
+      if (!out_.Put(
+              [index](uint8_t* out) { return PutVarint(PutVarint(out, kCoverageOpen), index); }))
         ++missing_;
     }
     open_ = true;
@@ -48,10 +47,10 @@ class CoverageLog {
       const uint64_t moved = height != last_height_ ? 1 : 0;
       const uint64_t step = ZigZag(static_cast<int64_t>(block - last_block_));
       if (__builtin_expect(out_.Put([&](uint8_t* out) {
-                             out = PutVarint(out, kFirstBlock + (step << 1 | moved));
-                             if (moved == 0) return out;
-                             return PutVarint(out, ZigZag(static_cast<int64_t>(height - last_height_)));
-                           }),
+            out = PutVarint(out, kFirstBlock + (step << 1 | moved));
+            if (moved == 0) return out;
+            return PutVarint(out, ZigZag(static_cast<int64_t>(height - last_height_)));
+          }),
                            1)) {
         last_block_ = block;
         last_height_ = height;

@@ -19,9 +19,9 @@ Result<ControlChoice> ByEmulator(const std::string& why) {
     return EnvironmentError("control depth needs qemu-x86_64 here: " + why,
                             "install qemu-user, or compile with -fsanitize-coverage=trace-pc");
   WF_ASSIGN(std::string plugin, PluginOnDisk());
-  return ControlChoice{"qemu", emulator.path, std::move(plugin),
-                       "branches are told by qemu (" + why +
-                           "); the program runs 3 to 20 times as long"};
+  return ControlChoice{
+      "qemu", emulator.path, std::move(plugin),
+      "branches are told by qemu (" + why + "); the program runs 3 to 20 times as long"};
 }
 
 }  // namespace
@@ -33,7 +33,9 @@ Result<ControlChoice> ChooseControl(const std::string& program, const std::strin
     if (!compiled)
       return BadInput(program + " does not import " + kTracePc,
                       "compile it with -fsanitize-coverage=trace-pc, or let the source be chosen");
-    return ControlChoice{"coverage", {}, {},
+    return ControlChoice{"coverage",
+                         {},
+                         {},
                          "branches are told by the program, which was compiled with "
                          "-fsanitize-coverage=trace-pc"};
   }
@@ -41,12 +43,14 @@ Result<ControlChoice> ChooseControl(const std::string& program, const std::strin
     if (!HasPt())
       return EnvironmentError("this processor, or this kernel, has no Intel PT",
                               "let the source be chosen");
-    return ControlChoice{wanted == "auto" ? "pt" : wanted, {}, {},
-                         "branches are told by the processor (Intel PT)"};
+    return ControlChoice{
+        wanted == "auto" ? "pt" : wanted, {}, {}, "branches are told by the processor (Intel PT)"};
   }
   if (wanted != "auto")
-    return BadInput(wanted + " is no source of branches", "one of auto, pt, pt-overwrite, coverage, qemu");
-  return ByEmulator("there is no Intel PT, and the program does not import " + std::string(kTracePc));
+    return BadInput(wanted + " is no source of branches",
+                    "one of auto, pt, pt-overwrite, coverage, qemu");
+  return ByEmulator("there is no Intel PT, and the program does not import " +
+                    std::string(kTracePc));
 }
 
 std::vector<std::string> EmulatedCommand(const ControlChoice& choice, const std::string& program,
@@ -63,8 +67,9 @@ std::vector<std::string> EmulatedCommand(const ControlChoice& choice, const std:
     rest.insert(rest.begin(), interpreter.begin() + 1, interpreter.end());
     name = file = interpreter.front();
   }
-  out.insert(out.end(), {"-0", name, "-plugin", choice.plugin + (tell == Tell::kPages ? ",pages=on" : ""),
-                         "-E", "LD_PRELOAD=" + preload, file});
+  out.insert(out.end(),
+             {"-0", name, "-plugin", choice.plugin + (tell == Tell::kPages ? ",pages=on" : ""),
+              "-E", "LD_PRELOAD=" + preload, file});
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
 }

@@ -129,8 +129,7 @@ Result<std::string> OnDisk(const Embedded& library) {
   for (const std::string& folder : folders) {
     if (!MakeFolder(folder) || !FitForPreload(folder)) continue;
     const std::string path = folder + "/" + library.name + "-" + hash + ".so";
-    if (Holds(path, library.bytes) ||
-        (Unpack(path, library.bytes) && Holds(path, library.bytes)))
+    if (Holds(path, library.bytes) || (Unpack(path, library.bytes) && Holds(path, library.bytes)))
       return path;
   }
   return EnvironmentError("the recorder's library cannot be unpacked anywhere",

@@ -226,11 +226,11 @@ RecordRun RunRecorded(const RecordOptions& options) {
   ControlChoice control;
   if ((options.depth & kControl) != 0) {
     Result<ControlChoice> chosen = ChooseControl(found.path, options.control_source);
-    if (!chosen.ok())
-      return Refusal(kRefused, chosen.error().message + "; " + chosen.error().hint);
+    if (!chosen.ok()) return Refusal(kRefused, chosen.error().message + "; " + chosen.error().hint);
     control = std::move(chosen).value();
     if (!control.emulator.empty() && PreloadList(library.value()).find(',') != std::string::npos)
-      return Refusal(kRefused, "LD_PRELOAD has a comma, which the emulator takes for an end; unset it");
+      return Refusal(kRefused,
+                     "LD_PRELOAD has a comma, which the emulator takes for an end; unset it");
     options.say(control.reason);
   }
 

@@ -14,7 +14,8 @@ struct RecordOptions {
   std::vector<std::string> command;  // PROG ARGS…
   std::string file;                  // empty: PROG.PID.cpg
   uint32_t depth = 1;                // bits of Depth
-  std::string control_source = "auto";  // at control depth: where branches come from (control_source.h)
+  std::string control_source =
+      "auto";  // at control depth: where branches come from (control_source.h)
   // What is to be known before the program starts, a line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };

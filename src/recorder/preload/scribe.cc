@@ -123,8 +123,8 @@ class Scribe {
     BranchRing& ring = g_branch_rings->ring[number];
     BranchesHead& head = g_branches.head;
     head = {static_cast<BranchSource>(g_branch_rings->source.load()), {}, 0};
-    const size_t size = TakeBranches(ring, BranchBytesOf(g_branch_rings, number), g_branches.bytes,
-                                     head.position);
+    const size_t size =
+        TakeBranches(ring, BranchBytesOf(g_branch_rings, number), g_branches.bytes, head.position);
     if (size == 0) return false;
     g_file.Write(ChunkKind::kBranches, slot.thread, &g_branches,
                  static_cast<uint32_t>(sizeof(head) + size));

@@ -117,15 +117,14 @@ void BranchLog::Resolve(const Block& next) {
   uint32_t site = 0;
   if (!FindSite(branch, site)) return Lose();
   const int64_t step = static_cast<int64_t>(site) - static_cast<int64_t>(last_site_);
-  const bool done =
-      branch.end == BlockEnd::kConditional
-          ? out_.Put([&](uint8_t* out) {
-              return PutVarint(out, kFirstBranch + (ZigZag(step) << 1 | taken));
-            })
-          : out_.Put([&](uint8_t* out) {
-              out = PutVarint(PutVarint(out, kIndirect), ZigZag(step));
-              return PutVarint(out, Distance(next.start, branch.last));
-            });
+  const bool done = branch.end == BlockEnd::kConditional
+                        ? out_.Put([&](uint8_t* out) {
+                            return PutVarint(out, kFirstBranch + (ZigZag(step) << 1 | taken));
+                          })
+                        : out_.Put([&](uint8_t* out) {
+                            out = PutVarint(PutVarint(out, kIndirect), ZigZag(step));
+                            return PutVarint(out, Distance(next.start, branch.last));
+                          });
   if (!done) return Lose();
   last_site_ = site;
 }

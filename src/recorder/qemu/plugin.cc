@@ -19,8 +19,8 @@
 #include <new>
 #include <unordered_map>
 
-#include "recorder/format/records.h"
 #include "recorder/format/block.h"
+#include "recorder/format/records.h"
 #include "recorder/preload/control/branch_rings.h"
 #include "recorder/preload/control/emulator.h"
 #include "recorder/preload/scribe.h"
@@ -248,8 +248,7 @@ void OnThreadExit(qemu_plugin_id_t /*id*/, unsigned vcpu) {
 }  // namespace
 }  // namespace wf::recorder
 
-int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
-                        char** argv) {
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
   using namespace wf::recorder;
   if (info->system_emulation || std::strcmp(info->target_name, "x86_64") != 0) {
     std::fprintf(stderr, "wherefore: the plugin is for programs of x86-64, not for %s\n",

@@ -50,7 +50,8 @@ long ReadNumber(const char* path, bool behind_colon) {
   const long size = RawCall(SYS_read, file, Arg(text), sizeof(text) - 1);
   RawCall(SYS_close, file);
   const char* at = text;
-  if (size > 0 && behind_colon) at = std::strchr(text, ':') == nullptr ? text + size : std::strchr(text, ':') + 1;
+  if (size > 0 && behind_colon)
+    at = std::strchr(text, ':') == nullptr ? text + size : std::strchr(text, ':') + 1;
   if (size <= 0 || *at < '0' || *at > '9') return -1;
   long value = 0;
   for (; *at >= '0' && *at <= '9'; ++at) value = value * 10 + (*at - '0');
@@ -144,14 +145,16 @@ void ReadKernelRecords() {
     if (record.size < sizeof(record) || record.size > head - tail) break;
     if (record.type == PERF_RECORD_AUX) {
       uint64_t body[3] = {};  // offset, size, flags
-      if (record.size >= sizeof(record) + sizeof(body)) copy(tail + sizeof(record), body, sizeof(body));
+      if (record.size >= sizeof(record) + sizeof(body))
+        copy(tail + sizeof(record), body, sizeof(body));
       if ((body[2] & PERF_AUX_FLAG_TRUNCATED) != 0) PutGap(PtGapReason::kTruncated);
       if ((body[2] & PERF_AUX_FLAG_OVERWRITE) != 0 && body[1] >= kAuxBytes)
         PutGap(PtGapReason::kOverwritten);
     } else if (record.type == PERF_RECORD_LOST) {
       PutGap(PtGapReason::kNoRoom);
     } else if (record.type == PERF_RECORD_MMAP2 || record.type == PERF_RECORD_MMAP) {
-      g_region->modules_wanted.fetch_add(1, std::memory_order_acq_rel);  // the scribe looks what it is
+      g_region->modules_wanted.fetch_add(1,
+                                         std::memory_order_acq_rel);  // the scribe looks what it is
     }
     tail += record.size;
   }
@@ -196,10 +199,13 @@ const char* PreparePt(PtMode mode) {
   g_pt.mode = mode;
   SetBit(WF_PT_DEVICE "format/pt");
   SetBit(WF_PT_DEVICE "format/branch");
-  SetBit(WF_PT_DEVICE "format/noretcomp");  // a return is told by its address: no call stack over sub-computations
+  SetBit(
+      WF_PT_DEVICE
+      "format/noretcomp");  // a return is told by its address: no call stack over sub-computations
   ReadProcessor();
   const long file = OpenEvent();
-  if (Failed(file)) return "the kernel does not let this user trace with Intel PT (perf_event_paranoid)";
+  if (Failed(file))
+    return "the kernel does not let this user trace with Intel PT (perf_event_paranoid)";
   RawCall(SYS_close, file);
   return nullptr;
 }
@@ -215,7 +221,8 @@ void BeginPt(Slot* slot) {
   const long file = OpenEvent();
   if (Failed(file)) return PutGap(PtGapReason::kNoRoom);
   t_pt.file = static_cast<int>(file);
-  const long page = RawCall(SYS_mmap, 0, kPage + kDataBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const long page =
+      RawCall(SYS_mmap, 0, kPage + kDataBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (!Failed(page)) {
     t_pt.page = reinterpret_cast<perf_event_mmap_page*>(page);
     t_pt.page->aux_offset = kPage + kDataBytes;
