@@ -12,6 +12,9 @@
 namespace wf::recorder {
 
 struct DepthHooks {
+  // A thread entered a listed call: from here on it runs the recorder's code, and libc's for the recorder. Always before
+  // sub_computation_end.
+  void (*call_entered)(Slot* slot) = nullptr;
   // The thread entered a listed call: its sub-computation is over. Records appended here (Pages) belong to it. Also
   // called before a call that then turns out to cut nothing; what it appended then adds to what comes later.
   void (*sub_computation_end)(Slot* slot) = nullptr;

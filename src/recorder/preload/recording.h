@@ -158,6 +158,7 @@ class Call {
       LearnModules(slot_, site);
     if (WF_UNLIKELY(NearEnd(slot))) WaitForRoom(slot, kCallRoom);
     if (WF_UNLIKELY(g_hooks.sub_computation_end != nullptr)) {
+      if (g_hooks.call_entered != nullptr) g_hooks.call_entered(slot);
       end_ns_ = Now();
       g_hooks.sub_computation_end(slot);
     }

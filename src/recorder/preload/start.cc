@@ -235,7 +235,10 @@ void BeginMain() {
   t_slot = nullptr;
   t_off = 0;
   Slot* slot = AdoptThread();
-  if (slot != nullptr) NoteProgramName(slot);
+  if (slot == nullptr) return;
+  if (g_hooks.call_entered != nullptr) g_hooks.call_entered(slot);
+  NoteProgramName(slot);
+  if (g_hooks.call_entered != nullptr) g_hooks.sub_computation_start(slot);
 }
 
 // F.cpg if this is the process it belongs to; else F.cpg.N of a child.

@@ -157,7 +157,9 @@ Slot* AdoptThread() {
   if (slot == nullptr) return nullptr;
   slot->object = DrawObjectId();
   BeginThread(slot);
+  if (g_hooks.call_entered != nullptr) g_hooks.call_entered(slot);
   NameThread(slot, number, slot->object);
+  if (g_hooks.call_entered != nullptr) g_hooks.sub_computation_start(slot);
   return slot;
 }
 

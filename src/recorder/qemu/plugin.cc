@@ -185,9 +185,11 @@ void OnMarker(unsigned vcpu, uint64_t op, uint64_t a, uint64_t b, uint64_t c) {
       thread->open = true;
       break;
     case kMarkClose:
-      thread->open = false;
-      thread->branches.Close();
-      thread->pages.Close();
+      if (thread->open) {
+        thread->open = false;
+        thread->branches.Close();
+        thread->pages.Close();
+      }
       TakePages(*thread, a, b, c);
       break;
     case kMarkPages:

@@ -37,6 +37,8 @@ void StartEmulated(Slot* slot) {
   Mark(kMarkOpen, static_cast<long>(slot->index));
 }
 
+void PauseEmulated(Slot* /*slot*/) { Mark(kMarkClose); }
+
 void EndEmulated(Slot* slot) {
   if ((g_region->depth & kData) == 0) {
     Mark(kMarkClose);
@@ -86,6 +88,7 @@ void StartTraced(Slot* slot) {
   if (g_others.sub_computation_start != nullptr) g_others.sub_computation_start(slot);
   StartPt(slot);
 }
+void PauseTraced(Slot* slot) { EndPt(slot); }
 void EndTraced(Slot* slot) {
   EndPt(slot);
   if (g_others.sub_computation_end != nullptr) g_others.sub_computation_end(slot);
@@ -95,11 +98,13 @@ void FinishTraced(Slot* slot) {
   if (g_others.thread_end != nullptr) g_others.thread_end(slot);
 }
 
-void Use(BranchSource source, void (*begin)(Slot*), void (*start)(Slot*), void (*end)(Slot*)) {
+using Hook = void (*)(Slot*);
+void Use(BranchSource source, Hook begin, Hook start, Hook pause, Hook end) {
   g_branch_source = static_cast<uint16_t>(source);
   g_branch_rings->source.store(g_branch_source);
   g_hooks.thread_begin = begin;
   g_hooks.sub_computation_start = start;
+  g_hooks.call_entered = pause;
   g_hooks.sub_computation_end = end;
 }
 
@@ -112,14 +117,14 @@ const char* StartControlDepth() {
   const char* chosen = ::getenv(kControlVariable);
   const bool overwrite = chosen != nullptr && std::strcmp(chosen, "pt-overwrite") == 0;
   if (UnderEmulator()) {
-    Use(BranchSource::kQemu, BeginEmulated, StartEmulated, EndEmulated);
+    Use(BranchSource::kQemu, BeginEmulated, StartEmulated, PauseEmulated, EndEmulated);
   } else if (chosen != nullptr && std::strncmp(chosen, "pt", 2) == 0) {
     const char* why = PreparePt(overwrite ? PtMode::kOverwrite : PtMode::kFullTrace);
     if (why != nullptr) return why;
-    Use(BranchSource::kPt, BeginTraced, StartTraced, EndTraced);
+    Use(BranchSource::kPt, BeginTraced, StartTraced, PauseTraced, EndTraced);
     g_hooks.thread_end = FinishTraced;
   } else {
-    Use(BranchSource::kCoverage, BeginCovered, StartCovered, EndCovered);
+    Use(BranchSource::kCoverage, BeginCovered, StartCovered, nullptr, EndCovered);
   }
   return nullptr;
 }
