@@ -33,7 +33,18 @@ int qemu_plugin_version = 1;
 namespace wf::recorder {
 namespace {
 
+// As the kernel has it in rt_sigaction.
+struct KernelAction {
+  uint64_t handler;
+  uint64_t flags;
+  uint64_t restorer;
+  uint64_t mask;
+};
+constexpr uint64_t kSignals = 65;
+
 struct Thread {
+  uint64_t old_action = 0;  // of the rt_sigaction it is in: where the old one goes, and what that is
+  uint64_t old_handler = 0;
   bool open = false;  // a sub-computation runs
   BranchLog branches;
   PageLog pages;
@@ -56,6 +67,8 @@ struct Plugin {
   uint64_t own_begin = 0;
   uint64_t own_end = 0;
   uint64_t guest_base = 0;
+  std::atomic<uint64_t> aligned_call{0};  // of kMarkSignals
+  std::atomic<uint64_t> handlers{0};
 
   bool with_pages = false;  // set before anything is translated
 };
@@ -176,6 +189,11 @@ void TakePages(Thread& thread, uint64_t buffer, uint64_t capacity, uint64_t coun
 void OnMarker(unsigned vcpu, uint64_t op, uint64_t a, uint64_t b, uint64_t c) {
   if (op == kMarkProcess) return MarkProcess(a, b, c);
   if (op == kMarkScribe) return MarkScribe(a);
+  if (op == kMarkSignals) {
+    Self().handlers = b;
+    Self().aligned_call = a;
+    return;
+  }
   if (op == kMarkThread) return MarkThread(vcpu, a, b, c);
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;
@@ -205,6 +223,28 @@ void OnMarker(unsigned vcpu, uint64_t op, uint64_t a, uint64_t b, uint64_t c) {
 
 // --- system calls ---
 
+// The new handler goes into the array, and what calls it takes its place in what the program gave to the kernel, a copy
+// that libc made. The old one is put right when the call returns.
+void BeforeSigaction(Thread& thread, uint64_t signal, uint64_t action, uint64_t old_action) {
+  const uint64_t aligned_call = Self().aligned_call;
+  if (aligned_call == 0 || signal >= kSignals) return;
+  uint64_t& handler = Host<uint64_t>(Self().handlers)[signal];
+  thread.old_action = old_action;
+  thread.old_handler = handler;
+  if (action == 0) return;
+  auto& given = *Host<KernelAction>(action);
+  if (given.handler <= 1 || given.handler == aligned_call) return;  // SIG_DFL, SIG_IGN
+  handler = given.handler;
+  given.handler = aligned_call;
+}
+
+void AfterSigaction(Thread& thread, int64_t result) {
+  if (thread.old_action == 0) return;
+  auto& old = *Host<KernelAction>(thread.old_action);
+  if (result == 0 && old.handler == Self().aligned_call) old.handler = thread.old_handler;
+  thread.old_action = 0;
+}
+
 // Calls whose second argument is a buffer that the kernel fills or reads, as many bytes as they return.
 bool Transfers(int64_t number, Access& access) {
   switch (number) {
@@ -230,6 +270,7 @@ void OnSyscall(qemu_plugin_id_t /*id*/, unsigned vcpu, int64_t number, uint64_t 
   if (number == kMarkerCall) return OnMarker(vcpu, a1, a2, a3, a4);
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;
+  if (number == SYS_rt_sigaction) BeforeSigaction(*thread, a1, a2, a3);
   thread->buffer = thread->open && Transfers(number, thread->buffer_access) ? a2 : 0;
 }
 
@@ -237,9 +278,25 @@ void OnSyscallReturn(qemu_plugin_id_t /*id*/, unsigned vcpu, int64_t number, int
   if (number == kMarkerCall) return;
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;
+  if (number == SYS_rt_sigaction) AfterSigaction(*thread, result);
   if (thread->buffer != 0 && result > 0)
     thread->pages.Touch(thread->buffer, static_cast<uint64_t>(result), thread->buffer_access);
   thread->buffer = 0;
+}
+
+// QEMU says on stderr when a signal ends the program. That is the program's stderr, and its end is told by its status.
+ssize_t WriteWithoutSignals(void* /*cookie*/, const char* text, size_t size) {
+  constexpr char kWords[] = "qemu: uncaught target signal";
+  if (size >= sizeof kWords - 1 && std::memcmp(text, kWords, sizeof kWords - 1) == 0)
+    return static_cast<ssize_t>(size);
+  return write(STDERR_FILENO, text, size);
+}
+
+void FilterStderr() {
+  std::FILE* const filtered = fopencookie(nullptr, "w", {nullptr, WriteWithoutSignals, nullptr, nullptr});
+  if (filtered == nullptr) return;
+  std::setvbuf(filtered, nullptr, _IOLBF, 4096);
+  stderr = filtered;
 }
 
 // The number of its processor may soon be another thread's.
@@ -259,6 +316,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
   }
   for (int i = 0; i < argc; ++i)
     if (std::strcmp(argv[i], "pages=on") == 0) Self().with_pages = true;
+  FilterStderr();
   qemu_plugin_register_vcpu_tb_trans_cb(id, OnTranslation);
   qemu_plugin_register_vcpu_syscall_cb(id, OnSyscall);
   qemu_plugin_register_vcpu_syscall_ret_cb(id, OnSyscallReturn);

@@ -14,8 +14,8 @@ namespace {
 
 DepthHooks g_others;  // data depth's, which go on
 
-// Enough for most sub-computations; the plugin keeps the rest until it is asked again.
-constexpr uint64_t kRunsAtOnce = 1024;
+// Little, because it is on a stack that may be a small one for signals; the plugin keeps the rest until it is asked again.
+constexpr uint64_t kRunsAtOnce = 64;
 
 struct PagesRecord {
   Pages pages;
