@@ -99,6 +99,8 @@ class Recording:
             if kind == 4:
                 self.complete = True
                 continue
+            if kind == 3:  # branches: `wherefore cpg F thunks ID` reads them
+                continue
             records = list(_records(payload if codec == 0 else lz4(payload, raw)))
             if kind == 1:
                 self.threads.setdefault(thread, []).extend(records)

@@ -29,7 +29,9 @@ def run_once(command, folder):
         out.seek(0)
         err.seek(0)
         status = process.returncode
-        return (out.read(), err.read(), status if status >= 0 else 128 - status)
+        # At control depth the recorder says who tells the branches, before the program starts.
+        words = b"".join(line for line in err.read().splitlines(True) if not line.startswith(b"wherefore: branches"))
+        return (out.read(), words, status if status >= 0 else 128 - status)
 
 
 def summary(file):
@@ -68,6 +70,8 @@ def probes_give_what_they_give_natively():
     paths = sorted(p for p in glob.glob(os.path.join(os.path.abspath(BUILD), "probe/*")) if not p.endswith(".so"))
     if DEPTH != "schedule":
         paths = [p for p in paths if not only_at_schedule_depth(os.path.basename(p))]
+    if DEPTH == "control":  # qemu has no robust mutexes
+        paths = [p for p in paths if os.path.basename(p) != "mutex_robust"]
     check(f"there are at least 25 probes ({len(paths)})", len(paths) >= 25)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for path, difference in zip(paths, pool.map(probe, paths)):
