@@ -43,7 +43,8 @@ struct KernelAction {
 constexpr uint64_t kSignals = 65;
 
 struct Thread {
-  uint64_t old_action = 0;  // of the rt_sigaction it is in: where the old one goes, and what that is
+  uint64_t old_action =
+      0;  // of the rt_sigaction it is in: where the old one goes, and what that is
   uint64_t old_handler = 0;
   bool open = false;  // a sub-computation runs
   BranchLog branches;
@@ -293,7 +294,8 @@ ssize_t WriteWithoutSignals(void* /*cookie*/, const char* text, size_t size) {
 }
 
 void FilterStderr() {
-  std::FILE* const filtered = fopencookie(nullptr, "w", {nullptr, WriteWithoutSignals, nullptr, nullptr});
+  std::FILE* const filtered =
+      fopencookie(nullptr, "w", {nullptr, WriteWithoutSignals, nullptr, nullptr});
   if (filtered == nullptr) return;
   std::setvbuf(filtered, nullptr, _IOLBF, 4096);
   stderr = filtered;
