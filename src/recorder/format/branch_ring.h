@@ -31,7 +31,7 @@ struct BranchRing {
 struct ScribeBell {
   std::atomic<uint32_t>* kick;    // futex it sleeps on
   std::atomic<uint32_t>* sleeps;  // it does
-  std::atomic<uint32_t>* gone;
+  std::atomic<uint32_t>* gone;    // not 0: nothing is written any more
 };
 
 // As libc's syscall(), which recorded programs may find replaced, but errno stays as it is.

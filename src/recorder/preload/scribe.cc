@@ -287,7 +287,7 @@ void LeaveProgram(int keep[3]) {
 [[noreturn]] void ScribeMain(Region* region, int file, SharedHead* head, int process, int maps) {
   int keep[3] = {file, process, maps};
   LeaveProgram(keep);
-  const void* const needed[] = {region, head};
+  const void* const needed[] = {region, head, g_branch_rings};
   DropProgramMemory(needed, sizeof(needed) / sizeof(needed[0]));
   region->scribe.store(static_cast<uint32_t>(RawCall(SYS_getpid)));
   g_file.Open(keep[0]);

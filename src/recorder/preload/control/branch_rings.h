@@ -30,7 +30,7 @@ inline uint32_t NumberOf(const Region* region, const Slot* slot) {
   return static_cast<uint32_t>(slot - region->slots);
 }
 inline ScribeBell BellOf(Region* region) {
-  return {&region->kick, &region->scribe_sleeps, &region->scribe_gone};
+  return {&region->kick, &region->scribe_sleeps, &region->broken};
 }
 
 }  // namespace wf::recorder
