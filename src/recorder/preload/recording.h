@@ -82,6 +82,8 @@ inline void Append(Slot* slot, const void* record, uint32_t size, Held held = He
     if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0 ||
                     (held == Held::kNo && slot->holding.load(std::memory_order_relaxed) != 0))) {
       AppendDeferred(slot, record, size);
+      // A handler that came while its thread was writing, and held nothing any more.
+      if (held == Held::kYes) slot->holding.store(0, std::memory_order_relaxed);
       return;
     }
     slot->writing.store(1, std::memory_order_relaxed);
