@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
+#include "analysis/paths/linking_beliefs.h"
 #include "analysis/paths/linking_learning.h"
 #include "analysis/paths/linking_model.h"
 #include "analysis/paths/linking_problem.h"
@@ -96,6 +98,7 @@ Learnt LinkNode(NodeProblem& problem) {
   Learnt learnt = LearnNode(sample, votes);
   if (learnt.apart_by != 0) TellApart(problem, learnt.apart_by);
   votes.Prune(problem);
+  if (learnt.by_beliefs) return learnt;
   learnt.state = votes.Begin(problem);
   LinkSolver solver(problem, *learnt.model, learnt.state, kSeed);
   for (int i = 0; i < kShakes; ++i) solver.Shake();
@@ -105,12 +108,21 @@ Learnt LinkNode(NodeProblem& problem) {
 
 void Report(const NodeProblem& problem, Learnt learnt, const LinkOptions& options,
             std::vector<Assignment>& assignments) {
+  std::optional<Explanations> explanations;
+  std::optional<Beliefs> beliefs;
+  if (learnt.by_beliefs) {
+    explanations.emplace(problem, *learnt.model);
+    beliefs.emplace(problem, *learnt.model, *explanations);
+    learnt.state = beliefs->Decide();
+  }
   LinkSolver solver(problem, *learnt.model, learnt.state, kSeed);
+  if (learnt.by_beliefs) solver.Improve();
   const auto call_of = [&](uint32_t parent) {
     return parent == kNoParent ? kNoParent : problem.parents[parent].call;
   };
   for (uint32_t child = 0; child < problem.children.size(); ++child) {
-    const std::vector<Candidate> all = solver.Weigh(child);
+    const std::vector<Candidate> all =
+        beliefs ? beliefs->Weigh(child, learnt.state.parent_of[child]) : solver.Weigh(child);
     Assignment& assignment = assignments[problem.children[child].call];
     assignment.parent = call_of(all[0].parent);
     assignment.p = all[0].p;

@@ -14,21 +14,21 @@ uint64_t PairKey(uint64_t a, uint64_t b) { return MixBits(a) + 3 * b; }
 
 }  // namespace
 
-Evidence::Evidence(const NodeProblem& problem, const LinkState& state) {
-  LearnThreads(problem, state);
+Evidence::Evidence(const NodeProblem& problem, const LinkDraws& draws) {
+  LearnThreads(problem, draws);
   LearnConnections(problem);
 }
 
-void Evidence::LearnThreads(const NodeProblem& problem, const LinkState& state) {
+void Evidence::LearnThreads(const NodeProblem& problem, const LinkDraws& draws) {
   // How much more often is the thread the same for the chosen parents than for the others in question?
   double chosen = 1, chosen_same = 0.5, other = 1, other_same = 0.5;
   for (uint32_t i = 0; i < problem.children.size(); ++i) {
     const uint64_t thread = problem.children[i].thread;
-    if (thread == 0 || state.parent_of[i] == kNoParent) continue;
+    if (thread == 0 || draws.parent_of[i] == kNoParent) continue;
     for (uint32_t parent : problem.CandidatesOf(i)) {
       const uint64_t at = problem.parents[parent].thread;
       if (at == 0) continue;
-      const bool is_chosen = parent == state.parent_of[i];
+      const bool is_chosen = parent == draws.parent_of[i];
       (is_chosen ? chosen : other) += 1;
       if (at == thread) (is_chosen ? chosen_same : other_same) += 1;
     }

@@ -13,13 +13,13 @@ namespace wf {
 class Evidence {
  public:
   Evidence() = default;
-  Evidence(const NodeProblem& problem, const LinkState& state);
+  Evidence(const NodeProblem& problem, const LinkDraws& draws);
 
   // By how much the child's thread and connection make this parent likelier than any other: a log ratio.
   double Score(const LinkParent& parent, const LinkChild& child) const;
 
  private:
-  void LearnThreads(const NodeProblem& problem, const LinkState& state);
+  void LearnThreads(const NodeProblem& problem, const LinkDraws& draws);
   void LearnConnections(const NodeProblem& problem);
 
   double same_thread_ = 0, other_thread_ = 0;

@@ -1,5 +1,9 @@
 #include "analysis/paths/linking_learning.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/paths/linking_beliefs.h"
 #include "analysis/paths/linking_solver.h"
 
 namespace wf {
@@ -36,6 +40,73 @@ Learnt Turns(const NodeProblem& problem, int turns, LinkState state) {
   return learnt;
 }
 
+// With more calls than this per parent there are too many ways to weigh them all.
+constexpr double kMostKidsPerParent = 6;
+
+// What is learnt first is rough, and a part of the problem is enough for that.
+constexpr size_t kRoughChildren = 1600;
+constexpr size_t kRoughStretches = 2;
+constexpr int kTrialRounds = 12, kRoughRounds = 40, kFineRounds = 6;
+constexpr int kSettledRounds = 5;
+constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
+
+bool CanBeExplained(const NodeProblem& problem) {
+  if (!problem.siblings.empty()) return false;
+  if (static_cast<double>(problem.children.size()) >
+      kMostKidsPerParent * static_cast<double>(problem.parents.size())) {
+    return false;
+  }
+  const LinkState state = FirstComeFirstServed(problem);
+  return std::all_of(state.kids.begin(), state.kids.end(),
+                     [](const auto& kids) { return kids.size() < Explanations::kMostKids; });
+}
+
+// By turns: how likely each explanation of each parent is, and from explanations drawn by that what parents do. Unlike a
+// joint assignment that is changed step by step, this forgets how it began.
+struct Believed {
+  std::unique_ptr<LinkModel> model;
+  double total = 0;
+};
+
+Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model, int rounds,
+                 uint64_t seed) {
+  const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
+                                          1, kMostDrawsPerParent);
+  Believed believed;
+  double best = -1e300;
+  int since = 0;
+  for (int round = 0; round < rounds && since < kSettledRounds; ++round) {
+    const Explanations explanations(problem, *model);
+    const Beliefs beliefs(problem, *model, explanations);
+    believed.total = beliefs.Total();
+    // Draws differ by chance; what is no greater than that is no progress.
+    const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
+    since = believed.total > best + progress ? 0 : since + 1;
+    best = std::max(best, believed.total);
+    model = std::make_unique<LinkModel>(problem,
+                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)));
+  }
+  believed.model = std::move(model);
+  return believed;
+}
+
+Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
+  const bool whole = problem.children.size() <= 2 * kRoughChildren;
+  const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
+  Believed best = Believe(rough, std::make_unique<LinkModel>(rough, FirstComeFirstServed(rough)),
+                          kTrialRounds, kSeed);
+  Believed other =
+      Believe(rough, std::make_unique<LinkModel>(rough, votes.Begin(rough)), kTrialRounds, kSeed);
+  if (other.total > best.total) best = std::move(other);
+  best = Believe(rough, std::move(best.model), kRoughRounds, kSeed + kTrialRounds);
+  if (!whole) best = Believe(problem, std::move(best.model), kFineRounds, kSeed);
+  Learnt learnt;
+  learnt.model = std::move(best.model);
+  learnt.total = best.total;
+  learnt.by_beliefs = true;
+  return learnt;
+}
+
 }  // namespace
 
 size_t TellApart(NodeProblem& problem, uint8_t standing) {
@@ -50,6 +121,7 @@ size_t TellApart(NodeProblem& problem, uint8_t standing) {
 }
 
 Learnt LearnNode(NodeProblem& problem, const Votes& votes) {
+  if (CanBeExplained(problem)) return LearnByBeliefs(problem, votes);
   Learnt best = Turns(problem, kTrialTurns, FirstComeFirstServed(problem));
   Learnt other = Turns(problem, kTrialTurns, votes.Begin(problem));
   if (other.total > best.total) best = std::move(other);

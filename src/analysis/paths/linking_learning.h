@@ -14,6 +14,8 @@ struct Learnt {
   LinkState state;  // the best assignment found for the problem that was learnt from
   std::unique_ptr<LinkModel> model;  // under which it is
   double total = 0;
+  bool by_beliefs =
+      false;  // what parents do is few enough calls to weigh all ways; then there is no state
   // 0, or by which Standing parents of a kind were told apart: where a request comes to a node several times, only the
   // last of these calls may go on, as where results are joined.
   uint8_t apart_by = 0;

@@ -21,38 +21,50 @@ constexpr double kLeastSpanNs = 1e6;
 
 }  // namespace
 
-LinkModel::LinkModel(const NodeProblem& problem, const LinkState& state)
-    : behaviours_(problem.parent_kinds), evidence_(problem, state) {
-  LearnPatterns(problem, state);
-  LearnDelays(problem, state);
-  LearnOrphans(problem, state);
+LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws)
+    : behaviours_(problem.parent_kinds), evidence_(problem, draws) {
+  LearnPatterns(problem, draws);
+  LearnDelays(problem, draws);
+  LearnOrphans(problem, draws);
 }
 
 double LinkModel::Score(const NodeProblem& problem, uint32_t parent,
                         std::span<const uint32_t> kids) const {
+  double score = WholeScore(problem, parent, kids);
+  for (size_t i = 1; i <= kids.size(); ++i) score += LastScore(problem, parent, kids.first(i));
+  return score;
+}
+
+double LinkModel::LastScore(const NodeProblem& problem, uint32_t parent,
+                            std::span<const uint32_t> kids) const {
   const LinkParent& p = problem.parents[parent];
   const Behaviour& behaviour = behaviours_[p.kind];
-  double score = behaviour.patterns.Score(problem, kids);
-  size_t before_reply = 0;
-  for (size_t i = 0; i < kids.size(); ++i) {
-    const LinkChild& kid = problem.children[kids[i]];
-    uint32_t slot = 0;
-    for (size_t j = i; j-- > 0 && slot + 1 < kSlots && i - j < kSlotLookBack;) {
-      slot += problem.children[kids[j]].kind == kid.kind;
-    }
-    slot += kid.kind * kSlots;
-    score += std::log(behaviour.sends[slot].At(problem, {parent, kids, i, kid.sent}));
-    if (i > 0) score += IsAmid(problem, kids, i) ? behaviour.amid[slot] : behaviour.alone[slot];
-    if (p.returned && kid.returned) {
-      score += kid.ended > p.replied + problem.slack ? behaviour.outlives[kid.kind]
-                                                     : behaviour.ends_within[kid.kind];
-    }
-    if (kid.sent <= p.replied + problem.slack) before_reply = i + 1;
-    score += evidence_.Score(p, kid);
+  const size_t i = kids.size() - 1;
+  const LinkChild& kid = problem.children[kids[i]];
+  uint32_t slot = 0;
+  for (size_t j = i; j-- > 0 && slot + 1 < kSlots && i - j < kSlotLookBack;) {
+    slot += problem.children[kids[j]].kind == kid.kind;
   }
-  if (p.returned)
-    score += std::log(behaviour.reply.At(problem, {parent, kids, before_reply, p.replied}));
-  return score;
+  slot += kid.kind * kSlots;
+  double score = std::log(behaviour.sends[slot].At(problem, {parent, kids, i, kid.sent}));
+  if (i > 0) score += IsAmid(problem, kids, i) ? behaviour.amid[slot] : behaviour.alone[slot];
+  if (p.returned && kid.returned) {
+    score += kid.ended > p.replied + problem.slack ? behaviour.outlives[kid.kind]
+                                                   : behaviour.ends_within[kid.kind];
+  }
+  return score + evidence_.Score(p, kid);
+}
+
+double LinkModel::ReplyScore(const NodeProblem& problem, uint32_t parent,
+                             std::span<const uint32_t> kids) const {
+  const LinkParent& p = problem.parents[parent];
+  if (!p.returned) return 0;
+  size_t before_reply = kids.size();
+  while (before_reply > 0 &&
+         problem.children[kids[before_reply - 1]].sent > p.replied + problem.slack) {
+    --before_reply;
+  }
+  return std::log(behaviours_[p.kind].reply.At(problem, {parent, kids, before_reply, p.replied}));
 }
 
 // Whether an earlier call is still out when kids[at] is sent.
@@ -66,14 +78,14 @@ bool LinkModel::IsAmid(const NodeProblem& problem, std::span<const uint32_t> kid
   return false;
 }
 
-void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkState& state) {
+void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws) {
   const uint32_t kinds = problem.child_kinds;
   std::vector<std::vector<double>> outliving(problem.parent_kinds, std::vector<double>(kinds, 0));
   auto total = outliving;
-  for (uint32_t i = 0; i < problem.parents.size(); ++i) {
-    const LinkParent& parent = problem.parents[i];
-    behaviours_[parent.kind].patterns.Add(problem, state.kids[i]);
-    for (uint32_t kid : state.kids[i]) {
+  for (size_t i = 0; i < draws.size(); ++i) {
+    const LinkParent& parent = problem.parents[draws.ParentOf(i)];
+    behaviours_[parent.kind].patterns.Add(problem, draws.KidsOf(i));
+    for (uint32_t kid : draws.KidsOf(i)) {
       const LinkChild& child = problem.children[kid];
       total[parent.kind][child.kind] += 1;
       if (parent.returned && child.returned && child.ended > parent.replied + problem.slack) {
@@ -91,21 +103,22 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkState& state
   }
 }
 
-void LinkModel::LearnDelays(const NodeProblem& problem, const LinkState& state) {
-  std::vector<std::vector<uint32_t>> of_kind(problem.parent_kinds);
-  for (uint32_t i = 0; i < problem.parents.size(); ++i)
-    of_kind[problem.parents[i].kind].push_back(i);
+void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) {
+  std::vector<std::vector<size_t>> of_kind(problem.parent_kinds);
+  for (size_t i = 0; i < draws.size(); ++i) {
+    of_kind[problem.parents[draws.ParentOf(i)].kind].push_back(i);
+  }
   std::vector<uint32_t> seen(problem.child_kinds);
   for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
-    const auto& parents = of_kind[k];
+    const auto& drawn = of_kind[k];
     std::vector<size_t> frequency(problem.child_kinds, 0);
-    for (uint32_t i : parents) {
-      for (uint32_t kid : state.kids[i]) ++frequency[problem.children[kid].kind];
+    for (size_t i : drawn) {
+      for (uint32_t kid : draws.KidsOf(i)) ++frequency[problem.children[kid].kind];
     }
     std::vector<uint32_t> frequent;
     for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
       if (frequency[kind] > 2 && static_cast<double>(frequency[kind]) >=
-                                     kFrequentShare * static_cast<double>(parents.size())) {
+                                     kFrequentShare * static_cast<double>(drawn.size())) {
         frequent.push_back(kind);
       }
     }
@@ -117,11 +130,11 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkState& state) 
     std::vector<TriggerRows> sends(static_cast<size_t>(problem.child_kinds) * kSlots, empty);
     TriggerRows reply = empty;
     std::vector<double> amid(sends.size(), kAmidPrior), later(sends.size(), 2 * kAmidPrior);
-    const size_t stride = std::max<size_t>(1, parents.size() / kMostRows);
-    for (size_t n = 0; n < parents.size(); n += stride) {
-      const uint32_t i = parents[n];
+    const size_t stride = std::max<size_t>(1, drawn.size() / kMostRows);
+    for (size_t n = 0; n < drawn.size(); n += stride) {
+      const uint32_t i = draws.ParentOf(drawn[n]);
       const LinkParent& parent = problem.parents[i];
-      const std::vector<uint32_t>& kids = state.kids[i];
+      const std::span<const uint32_t> kids = draws.KidsOf(drawn[n]);
       std::fill(seen.begin(), seen.end(), 0);
       size_t before_reply = 0;
       for (size_t j = 0; j < kids.size(); ++j) {
@@ -146,16 +159,21 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkState& state) 
   }
 }
 
-void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkState& state) {
-  std::vector<double> orphans(problem.child_kinds, kOrphanPrior);
-  for (uint32_t i = 0; i < problem.children.size(); ++i) {
-    if (state.parent_of[i] == kNoParent) orphans[problem.children[i].kind] += 1;
-  }
+void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws) {
   double span = kLeastSpanNs;
   if (!problem.children.empty()) {
     span += static_cast<double>(problem.children.back().sent - problem.children.front().sent);
   }
-  for (double n : orphans) orphan_.push_back(std::log(n / span));
+  std::vector<double> of_kind(problem.child_kinds, 0), alone(problem.child_kinds, 0);
+  for (const LinkChild& child : problem.children) {
+    of_kind[child.kind] += 1;
+    alone[child.kind] += child.candidate_count == 0;
+  }
+  for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
+    chance_.push_back(std::log((of_kind[kind] + kOrphanPrior) / span));
+    const double most = std::max(0.005 * of_kind[kind], alone[kind]);
+    orphan_.push_back(std::log((std::min(draws.orphans[kind], most) + kOrphanPrior) / span));
+  }
 }
 
 }  // namespace wf

@@ -25,13 +25,38 @@ namespace wf {
 class LinkModel {
  public:
   // The problem may be a sample of the one that is scored: kinds have the same numbers in both.
-  LinkModel(const NodeProblem& problem, const LinkState& state);
+  LinkModel(const NodeProblem& problem, const LinkDraws& draws);
+  LinkModel(const NodeProblem& problem, const LinkState& state)
+      : LinkModel(problem, LinkDraws(problem, state)) {}
 
   // Log likelihood of everything a parent did, given these children (rising).
   double Score(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids) const;
+  // The same in parts, to build up from the earliest child on: what the last of `kids` adds to those before, and what is
+  // added when there are no more.
+  double LastScore(const NodeProblem& problem, uint32_t parent,
+                   std::span<const uint32_t> kids) const;
+  double WholeScore(const NodeProblem& problem, uint32_t parent,
+                    std::span<const uint32_t> kids) const {
+    return PatternScore(problem, parent, kids) + ReplyScore(problem, parent, kids);
+  }
+  double PatternScore(const NodeProblem& problem, uint32_t parent,
+                      std::span<const uint32_t> kids) const {
+    return behaviours_[problem.parents[parent].kind].patterns.Score(problem, kids);
+  }
+  double ReplyScore(const NodeProblem& problem, uint32_t parent,
+                    std::span<const uint32_t> kids) const;
+  // Of which calls it makes: at least that part of the score of anything that begins with these.
+  double MostFrom(const NodeProblem& problem, uint32_t parent,
+                  std::span<const uint32_t> kids) const {
+    return behaviours_[problem.parents[parent].kind].patterns.MostFrom(problem, kids);
+  }
   // Log likelihood of a child that nothing here caused.
   double OrphanScore(const NodeProblem& problem, uint32_t child) const {
     return orphan_[problem.children[child].kind];
+  }
+  // Log likelihood of a child, were all of its kind to come at random.
+  double ChanceScore(const NodeProblem& problem, uint32_t child) const {
+    return chance_[problem.children[child].kind];
   }
 
  private:
@@ -47,13 +72,13 @@ class LinkModel {
     std::vector<double> outlives, ends_within;  // per child kind: log probability
   };
 
-  void LearnPatterns(const NodeProblem& problem, const LinkState& state);
-  void LearnDelays(const NodeProblem& problem, const LinkState& state);
+  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws);
+  void LearnDelays(const NodeProblem& problem, const LinkDraws& draws);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
-  void LearnOrphans(const NodeProblem& problem, const LinkState& state);
+  void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 
-  std::vector<Behaviour> behaviours_;  // per parent kind
-  std::vector<double> orphan_;         // per child kind
+  std::vector<Behaviour> behaviours_;    // per parent kind
+  std::vector<double> orphan_, chance_;  // per child kind
   Evidence evidence_;
 };
 

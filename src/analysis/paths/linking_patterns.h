@@ -15,10 +15,16 @@ class Patterns {
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
   void Finish();  // no Add afterwards
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
+  // At least the score of anything that begins with these.
+  double MostFrom(const NodeProblem& problem, std::span<const uint32_t> kids) const;
 
  private:
+  void AddParts(const std::vector<uint32_t>& counts, double score);
   static uint64_t SignatureOf(const NodeProblem& problem, std::span<const uint32_t> kids);
   double ScoreApart(std::span<const uint32_t> counts) const;
+  template <typename Table>
+  double SumOver(const NodeProblem& problem, std::span<const uint32_t> kids, const Table& table,
+                 double nothing) const;
 
   struct Seen {
     double log_share = 0;          // while adding: how often
@@ -29,6 +35,13 @@ class Patterns {
   std::vector<std::vector<double>> numbers_;
   double parents_ = 0;
   double unseen_ = 0;
+  double nothing_apart_ = 0;  // no call to anybody, each callee by itself
+  // Per multiset that is part of one seen, the greatest score of those it is part of. Large ones have too many parts.
+  std::unordered_map<uint64_t, double> parts_;
+  double most_of_large_ = -1e300;
+  std::vector<std::vector<double>>
+      most_from_;  // per kind and number: the greatest of that number or more
+  double most_from_nothing_ = 0;
 };
 
 }  // namespace wf

@@ -5,6 +5,20 @@
 
 namespace wf {
 
+LinkDraws::LinkDraws(const NodeProblem& problem, const LinkState& state)
+    : orphans(problem.child_kinds, 0), parent_of(state.parent_of) {
+  for (uint32_t i = 0; i < state.kids.size(); ++i) Add(i, state.kids[i]);
+  for (uint32_t i = 0; i < parent_of.size(); ++i) {
+    if (parent_of[i] == kNoParent) orphans[problem.children[i].kind] += 1;
+  }
+}
+
+void LinkDraws::Add(uint32_t parent, std::span<const uint32_t> kids) {
+  parents_.push_back(parent);
+  kids_.insert(kids_.end(), kids.begin(), kids.end());
+  ends_.push_back(kids_.size());
+}
+
 LinkState FirstComeFirstServed(const NodeProblem& problem) {
   LinkState state(problem);
   for (uint32_t child = 0; child < problem.children.size(); ++child) {

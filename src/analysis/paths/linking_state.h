@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/paths/linking_delays.h"
@@ -20,6 +21,27 @@ struct LinkState {
     parent_of[child] = parent;
     kids[parent].push_back(child);
   }
+};
+
+// What parents did, as it may have been: to learn from. A parent may occur several times, drawn anew each time.
+class LinkDraws {
+ public:
+  LinkDraws() = default;
+  LinkDraws(const NodeProblem& problem, const LinkState& state);
+
+  void Add(uint32_t parent, std::span<const uint32_t> kids);
+  size_t size() const { return parents_.size(); }
+  uint32_t ParentOf(size_t draw) const { return parents_[draw]; }
+  std::span<const uint32_t> KidsOf(size_t draw) const {
+    return {kids_.data() + ends_[draw], ends_[draw + 1] - ends_[draw]};
+  }
+
+  std::vector<double> orphans;      // per child kind: how many are expected to have no parent
+  std::vector<uint32_t> parent_of;  // per child, in one of the draws
+
+ private:
+  std::vector<uint32_t> parents_, kids_;
+  std::vector<size_t> ends_{0};
 };
 
 // Each child goes to the parent that has waited longest, of those that have the fewest calls to that callee.
