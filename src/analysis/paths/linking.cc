@@ -112,8 +112,9 @@ void Report(const NodeProblem& problem, Learnt learnt, const LinkOptions& option
   std::optional<Beliefs> beliefs;
   if (learnt.by_beliefs) {
     explanations.emplace(problem, *learnt.model);
-    beliefs.emplace(problem, *learnt.model, *explanations);
-    learnt.state = beliefs->Decide();
+    learnt.state =
+        Beliefs(problem, *learnt.model, *explanations, Beliefs::Sureness::kFull).Decide();
+    beliefs.emplace(problem, *learnt.model, *explanations, Beliefs::Sureness::kHalf);
   }
   LinkSolver solver(problem, *learnt.model, learnt.state, kSeed);
   if (learnt.by_beliefs) solver.Improve();

@@ -46,9 +46,13 @@ constexpr double kMostKidsPerParent = 6;
 // What is learnt first is rough, and a part of the problem is enough for that.
 constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
-constexpr int kTrialRounds = 12, kRoughRounds = 40, kFineRounds = 6;
+constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
 constexpr int kSettledRounds = 5;
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
+
+// While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
+// likely as the true one. When all is learnt, this share (log) of each kind may have none.
+constexpr double kLeastOrphans = -9;
 
 bool CanBeExplained(const NodeProblem& problem) {
   if (!problem.siblings.empty()) return false;
@@ -68,8 +72,8 @@ struct Believed {
   double total = 0;
 };
 
-Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model, int rounds,
-                 uint64_t seed) {
+Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
+                 Beliefs::Sureness sureness, int rounds, uint64_t seed) {
   const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
                                           1, kMostDrawsPerParent);
   Believed believed;
@@ -77,7 +81,7 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model, i
   int since = 0;
   for (int round = 0; round < rounds && since < kSettledRounds; ++round) {
     const Explanations explanations(problem, *model);
-    const Beliefs beliefs(problem, *model, explanations);
+    const Beliefs beliefs(problem, *model, explanations, sureness);
     believed.total = beliefs.Total();
     // Draws differ by chance; what is no greater than that is no progress.
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
@@ -93,15 +97,20 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model, i
 Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   const bool whole = problem.children.size() <= 2 * kRoughChildren;
   const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
-  Believed best = Believe(rough, std::make_unique<LinkModel>(rough, FirstComeFirstServed(rough)),
-                          kTrialRounds, kSeed);
-  Believed other =
-      Believe(rough, std::make_unique<LinkModel>(rough, votes.Begin(rough)), kTrialRounds, kSeed);
+  const auto begin = [&](const LinkState& state) {
+    return Believe(rough, std::make_unique<LinkModel>(rough, state), Beliefs::Sureness::kFull,
+                   kTrialRounds, kSeed);
+  };
+  Believed best = begin(FirstComeFirstServed(rough));
+  Believed other = begin(votes.Begin(rough));
   if (other.total > best.total) best = std::move(other);
-  best = Believe(rough, std::move(best.model), kRoughRounds, kSeed + kTrialRounds);
-  if (!whole) best = Believe(problem, std::move(best.model), kFineRounds, kSeed);
+  best = Believe(rough, std::move(best.model), Beliefs::Sureness::kFull, kRoughRounds,
+                 kSeed + kTrialRounds);
+  // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
+  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, kFineRounds, kSeed);
   Learnt learnt;
   learnt.model = std::move(best.model);
+  learnt.model->AllowOrphans(kLeastOrphans);
   learnt.total = best.total;
   learnt.by_beliefs = true;
   return learnt;

@@ -17,6 +17,7 @@ constexpr size_t kSlotLookBack = 64;  // calls further back no longer make one t
 constexpr double kOutlivesPrior = 0.01;
 // Before anything is known, so many calls of a kind in the whole trace have no parent.
 constexpr double kOrphanPrior = 0.05;
+constexpr double kMostOrphans = 0.005;  // of a kind, if each could have a parent
 constexpr double kLeastSpanNs = 1e6;
 
 }  // namespace
@@ -171,8 +172,14 @@ void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws)
   }
   for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
     chance_.push_back(std::log((of_kind[kind] + kOrphanPrior) / span));
-    const double most = std::max(0.005 * of_kind[kind], alone[kind]);
+    const double most = std::max(kMostOrphans * of_kind[kind], alone[kind]);
     orphan_.push_back(std::log((std::min(draws.orphans[kind], most) + kOrphanPrior) / span));
+  }
+}
+
+void LinkModel::AllowOrphans(double least) {
+  for (size_t kind = 0; kind < orphan_.size(); ++kind) {
+    orphan_[kind] = std::max(orphan_[kind], chance_[kind] + least);
   }
 }
 

@@ -54,6 +54,8 @@ class LinkModel {
   double OrphanScore(const NodeProblem& problem, uint32_t child) const {
     return orphan_[problem.children[child].kind];
   }
+  // At least so many children of each kind have no parent (log of the share).
+  void AllowOrphans(double least);
   // Log likelihood of a child, were all of its kind to come at random.
   double ChanceScore(const NodeProblem& problem, uint32_t child) const {
     return chance_[problem.children[child].kind];
