@@ -26,6 +26,8 @@ class DelayDensity {
   // `samples` by rising delay. Weights need not add up to anything; those of 0 are passed over.
   DelayDensity(std::span<const WeightedDelay> samples, Fit fit);
 
+  // Numbers that were learnt to tell the shape.
+  size_t Parameters() const { return shape_ == Shape::kBins ? at_.size() : 2; }
   // Per nanosecond. Never 0: whatever was not seen may still happen.
   double At(double delay) const;
 

@@ -46,8 +46,11 @@ constexpr double kMostKidsPerParent = 6;
 // What is learnt first is rough, and a part of the problem is enough for that.
 constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
-constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
+constexpr int kTrialRounds = 8, kRoughRounds = 20, kFineRounds = 6;
 constexpr int kSettledRounds = 5;
+// At first parents are taken to do fewer different things than they seem to: where much overlaps, a model in which they do
+// this or that by chance explains nearly as much as the true one, and nothing leads from it to that.
+constexpr double kSharpness = 2;
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
 
 // While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
@@ -73,7 +76,7 @@ struct Believed {
 };
 
 Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
-                 Beliefs::Sureness sureness, int rounds, uint64_t seed) {
+                 Beliefs::Sureness sureness, double sharpness, int rounds, uint64_t seed) {
   const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
                                           1, kMostDrawsPerParent);
   Believed believed;
@@ -82,13 +85,14 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
   for (int round = 0; round < rounds && since < kSettledRounds; ++round) {
     const Explanations explanations(problem, *model);
     const Beliefs beliefs(problem, *model, explanations, sureness);
-    believed.total = beliefs.Total();
+    believed.total = beliefs.Total() - model->Cost();
     // Draws differ by chance; what is no greater than that is no progress.
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
     model = std::make_unique<LinkModel>(problem,
-                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)));
+                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)),
+                                        sharpness);
   }
   believed.model = std::move(model);
   return believed;
@@ -97,17 +101,19 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
 Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   const bool whole = problem.children.size() <= 2 * kRoughChildren;
   const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
-  const auto begin = [&](const LinkState& state) {
-    return Believe(rough, std::make_unique<LinkModel>(rough, state), Beliefs::Sureness::kFull,
-                   kTrialRounds, kSeed);
-  };
-  Believed best = begin(FirstComeFirstServed(rough));
-  Believed other = begin(votes.Begin(rough));
-  if (other.total > best.total) best = std::move(other);
-  best = Believe(rough, std::move(best.model), Beliefs::Sureness::kFull, kRoughRounds,
+  Believed best;
+  for (const LinkState& state : {FirstComeFirstServed(rough), votes.Begin(rough)}) {
+    for (const double sharpness : {1.0, kSharpness}) {
+      Believed other = Believe(rough, std::make_unique<LinkModel>(rough, state),
+                               Beliefs::Sureness::kFull, sharpness, kTrialRounds, kSeed);
+      if (best.model == nullptr || other.total > best.total) best = std::move(other);
+    }
+  }
+  best = Believe(rough, std::move(best.model), Beliefs::Sureness::kFull, 1, kRoughRounds,
                  kSeed + kTrialRounds);
   // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
-  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, kFineRounds, kSeed);
+  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, 1, kFineRounds,
+                 kSeed);
   Learnt learnt;
   learnt.model = std::move(best.model);
   learnt.model->AllowOrphans(kLeastOrphans);

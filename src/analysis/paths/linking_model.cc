@@ -19,14 +19,18 @@ constexpr double kOutlivesPrior = 0.01;
 constexpr double kOrphanPrior = 0.05;
 constexpr double kMostOrphans = 0.005;  // of a kind, if each could have a parent
 constexpr double kLeastSpanNs = 1e6;
+// What parents of a kind do differs little. Of two models one of which has them do this or that by chance, the other is
+// believed unless everything gets likelier by that share of what the choice between this and that costs.
+constexpr double kVarietyCost = 0.2;
 
 }  // namespace
 
-LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws)
+LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, double sharpness)
     : behaviours_(problem.parent_kinds), evidence_(problem, draws) {
-  LearnPatterns(problem, draws);
+  LearnPatterns(problem, draws, sharpness);
   LearnDelays(problem, draws);
   LearnOrphans(problem, draws);
+  FindCost(problem);
 }
 
 double LinkModel::Score(const NodeProblem& problem, uint32_t parent,
@@ -79,7 +83,8 @@ bool LinkModel::IsAmid(const NodeProblem& problem, std::span<const uint32_t> kid
   return false;
 }
 
-void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws) {
+void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws,
+                              double sharpness) {
   const uint32_t kinds = problem.child_kinds;
   std::vector<std::vector<double>> outliving(problem.parent_kinds, std::vector<double>(kinds, 0));
   auto total = outliving;
@@ -95,7 +100,7 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
     }
   }
   for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
-    behaviours_[k].patterns.Finish();
+    behaviours_[k].patterns.Finish(sharpness);
     for (uint32_t kind = 0; kind < kinds; ++kind) {
       const double share = (outliving[k][kind] + kOutlivesPrior) / (total[k][kind] + 1);
       behaviours_[k].outlives.push_back(std::log(share));
@@ -174,6 +179,16 @@ void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws)
     chance_.push_back(std::log((of_kind[kind] + kOrphanPrior) / span));
     const double most = std::max(kMostOrphans * of_kind[kind], alone[kind]);
     orphan_.push_back(std::log((std::min(draws.orphans[kind], most) + kOrphanPrior) / span));
+  }
+}
+
+void LinkModel::FindCost(const NodeProblem& problem) {
+  std::vector<double> parents(behaviours_.size(), 0);
+  for (const LinkParent& parent : problem.parents) parents[parent.kind] += 1;
+  for (uint32_t k = 0; k < behaviours_.size(); ++k) {
+    cost_ += kVarietyCost * parents[k] * behaviours_[k].patterns.Entropy();
+    cost_ += behaviours_[k].reply.Cost();
+    for (const TriggerMixture& send : behaviours_[k].sends) cost_ += send.Cost();
   }
 }
 

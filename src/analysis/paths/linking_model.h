@@ -25,7 +25,7 @@ namespace wf {
 class LinkModel {
  public:
   // The problem may be a sample of the one that is scored: kinds have the same numbers in both.
-  LinkModel(const NodeProblem& problem, const LinkDraws& draws);
+  LinkModel(const NodeProblem& problem, const LinkDraws& draws, double sharpness = 1);
   LinkModel(const NodeProblem& problem, const LinkState& state)
       : LinkModel(problem, LinkDraws(problem, state)) {}
 
@@ -54,6 +54,8 @@ class LinkModel {
   double OrphanScore(const NodeProblem& problem, uint32_t child) const {
     return orphan_[problem.children[child].kind];
   }
+  // What the model itself costs to tell (log): of two that explain as much, the simpler one is likelier true.
+  double Cost() const { return cost_; }
   // At least so many children of each kind have no parent (log of the share).
   void AllowOrphans(double least);
   // Log likelihood of a child, were all of its kind to come at random.
@@ -74,14 +76,16 @@ class LinkModel {
     std::vector<double> outlives, ends_within;  // per child kind: log probability
   };
 
-  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws);
+  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws, double sharpness);
   void LearnDelays(const NodeProblem& problem, const LinkDraws& draws);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
+  void FindCost(const NodeProblem& problem);
   void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 
   std::vector<Behaviour> behaviours_;    // per parent kind
   std::vector<double> orphan_, chance_;  // per child kind
   Evidence evidence_;
+  double cost_ = 0;
 };
 
 }  // namespace wf

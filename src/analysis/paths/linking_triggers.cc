@@ -147,6 +147,10 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
     }
   }
   std::erase_if(components_, [](const Component& c) { return c.weight == 0; });
+  for (const Component& component : components_) {
+    const double samples = component.weight * static_cast<double>(n);
+    cost_ += 0.5 * std::log1p(samples) * static_cast<double>(1 + component.density.Parameters());
+  }
 }
 
 double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) const {

@@ -52,6 +52,8 @@ class TriggerMixture {
   explicit TriggerMixture(const TriggerRows& rows);
   // Density of the event happening when it did, per ns.
   double At(const NodeProblem& problem, const Moment& moment) const;
+  // What the numbers that were learnt cost to tell: half the logarithm of the number of samples each.
+  double Cost() const { return cost_; }
 
  private:
   struct Component {
@@ -61,6 +63,7 @@ class TriggerMixture {
     DelayDensity density;
   };
   std::vector<Component> components_;
+  double cost_ = 0;
 };
 
 }  // namespace wf
