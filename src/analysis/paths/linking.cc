@@ -1,6 +1,6 @@
 // The order of work: nodes are taken callers first, so that it is known which calls into a node belong to one request.
-// At each node a sample is learnt from, if the trace is long; what was learnt begins the assignment of all, which is
-// then improved and weighed. Nodes that do not wait for each other are worked on in parallel.
+// At each node a sample is learnt from, if the trace is long; with what was learnt all is decided and weighed, window by
+// window. Nodes that do not wait for each other are worked on in parallel.
 #include "analysis/paths/linking.h"
 
 #include <algorithm>
@@ -23,6 +23,8 @@ namespace {
 constexpr double kMostLearnFrom = 6000, kLeastLearnFrom = 3000;
 constexpr double kLearnFromPairs = 30'000;
 constexpr size_t kStretches = 4;
+// A longer trace is decided window by window, so that what is weighed at a time does not grow with it.
+constexpr size_t kWindow = 8000, kMostEdge = 2000;  // children
 constexpr int kShakes = 3;  // where the votes erred, the best moves alone do not get far
 constexpr uint64_t kSeed = 1;
 
@@ -80,33 +82,8 @@ std::vector<Node> NodesOf(std::span<const Call> calls) {
   return nodes;
 }
 
-// The best assignment of all children, and the model it is the best under.
-Learnt LinkNode(NodeProblem& problem) {
-  // A child with many candidates is much work and tells little; a sample need not have more of them.
-  const double mean =
-      static_cast<double>(problem.candidates.size()) / static_cast<double>(problem.children.size());
-  const auto enough = static_cast<size_t>(
-      std::clamp(kLearnFromPairs / std::max(1.0, mean), kLeastLearnFrom, kMostLearnFrom));
-  if (problem.children.size() <= 3 * enough) {
-    const Votes votes(problem);
-    votes.Prune(problem);
-    return LearnNode(problem, votes);
-  }
-  NodeProblem sample = SampleOf(problem, enough, kStretches);
-  const Votes votes(sample);
-  votes.Prune(sample);
-  Learnt learnt = LearnNode(sample, votes);
-  if (learnt.apart_by != 0) TellApart(problem, learnt.apart_by);
-  votes.Prune(problem);
-  if (learnt.by_beliefs) return learnt;
-  learnt.state = votes.Begin(problem);
-  LinkSolver solver(problem, *learnt.model, learnt.state, kSeed);
-  for (int i = 0; i < kShakes; ++i) solver.Shake();
-  solver.Improve();
-  return learnt;
-}
-
-void Report(const NodeProblem& problem, Learnt learnt, const LinkOptions& options,
+// Writes down who caused these children, and how sure that is.
+void Report(const NodeProblem& problem, Learnt& learnt, ChildRange of, const LinkOptions& options,
             std::vector<Assignment>& assignments) {
   std::optional<Explanations> explanations;
   std::optional<Beliefs> beliefs;
@@ -121,7 +98,7 @@ void Report(const NodeProblem& problem, Learnt learnt, const LinkOptions& option
   const auto call_of = [&](uint32_t parent) {
     return parent == kNoParent ? kNoParent : problem.parents[parent].call;
   };
-  for (uint32_t child = 0; child < problem.children.size(); ++child) {
+  for (auto child = static_cast<uint32_t>(of.from); child < of.to; ++child) {
     const std::vector<Candidate> all =
         beliefs ? beliefs->Weigh(child, learnt.state.parent_of[child]) : solver.Weigh(child);
     Assignment& assignment = assignments[problem.children[child].call];
@@ -130,6 +107,62 @@ void Report(const NodeProblem& problem, Learnt learnt, const LinkOptions& option
     for (size_t i = 1; i < all.size() && i <= options.candidates; ++i) {
       assignment.others.push_back({call_of(all[i].parent), all[i].p});
     }
+  }
+}
+
+// What is decided at the edge of a window is decided again, with more in view, in the next one: edges are as wide as the
+// longest call is long, within bounds.
+ChildRange WithEdges(const NodeProblem& problem, ChildRange window) {
+  const Nanos reach = 2 * problem.longest + problem.latest + problem.slack;
+  const Nanos begin = problem.children[window.from].sent - reach;
+  const Nanos end = problem.children[window.to - 1].sent + reach;
+  const size_t all = problem.children.size();
+  ChildRange wide = window;
+  while (wide.from > 0 && window.from - wide.from < kMostEdge &&
+         problem.children[wide.from - 1].sent >= begin) {
+    --wide.from;
+  }
+  while (wide.to < all && wide.to - window.to < kMostEdge &&
+         problem.children[wide.to].sent <= end) {
+    ++wide.to;
+  }
+  return wide;
+}
+
+void LinkNode(NodeProblem& problem, const LinkOptions& options,
+              std::vector<Assignment>& assignments) {
+  const size_t all = problem.children.size();
+  // A child with many candidates is much work and tells little; a sample need not have more of them.
+  double mean = 0;
+  for (const LinkChild& child : problem.children) mean += child.candidate_count;
+  mean /= static_cast<double>(all);
+  const auto enough = static_cast<size_t>(
+      std::clamp(kLearnFromPairs / std::max(1.0, mean), kLeastLearnFrom, kMostLearnFrom));
+  if (all <= 3 * enough) {
+    FindCandidates(problem);
+    const Votes votes(problem);
+    votes.Prune(problem);
+    Learnt learnt = LearnNode(problem, votes);
+    Report(problem, learnt, {0, all}, options, assignments);
+    return;
+  }
+  NodeProblem sample = SampleOf(problem, enough, kStretches);
+  const Votes votes(sample);
+  votes.Prune(sample);
+  Learnt learnt = LearnNode(sample, votes);
+  if (learnt.apart_by != 0) TellApart(problem, learnt.apart_by);
+  for (size_t from = 0; from < all; from += kWindow) {
+    const ChildRange core{from, std::min(all, from + kWindow)};
+    const ChildRange wide = WithEdges(problem, core);
+    NodeProblem window = CutOf(problem, {&wide, 1});
+    votes.Prune(window);
+    if (!learnt.by_beliefs) {
+      learnt.state = votes.Begin(window);
+      LinkSolver solver(window, *learnt.model, learnt.state, kSeed);
+      for (int i = 0; i < kShakes; ++i) solver.Shake();
+      solver.Improve();
+    }
+    Report(window, learnt, {core.from - wide.from, core.to - wide.from}, options, assignments);
   }
 }
 
@@ -171,7 +204,7 @@ std::vector<Assignment> LinkCalls(std::span<const Call> calls, const LinkOptions
     NodeProblem problem = MakeNodeProblem(calls, node.incoming, node.outgoing, options.skew_window);
     cut += problem.cut;
     FindSiblings(problem, request_of);
-    Report(problem, LinkNode(problem), options, assignments);
+    LinkNode(problem, options, assignments);
   };
   const size_t most =
       options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());

@@ -47,10 +47,11 @@ constexpr double kMostKidsPerParent = 6;
 constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
 constexpr int kTrialRounds = 8, kRoughRounds = 20, kFineRounds = 6;
-constexpr int kSettledRounds = 5;
+constexpr int kSettledRounds = 3;
 // At first parents are taken to do fewer different things than they seem to: where much overlaps, a model in which they do
 // this or that by chance explains nearly as much as the true one, and nothing leads from it to that.
 constexpr double kSharpness = 2;
+constexpr double kMuchOverlap = 3;  // candidates per child
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
 
 // While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
@@ -90,9 +91,8 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
-    model = std::make_unique<LinkModel>(problem,
-                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)),
-                                        sharpness);
+    model = std::make_unique<LinkModel>(
+        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), sharpness);
   }
   believed.model = std::move(model);
   return believed;
@@ -101,9 +101,12 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
 Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   const bool whole = problem.children.size() <= 2 * kRoughChildren;
   const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
+  const bool much_overlaps = static_cast<double>(rough.candidates.size()) >
+                             kMuchOverlap * static_cast<double>(rough.children.size());
   Believed best;
   for (const LinkState& state : {FirstComeFirstServed(rough), votes.Begin(rough)}) {
     for (const double sharpness : {1.0, kSharpness}) {
+      if (sharpness != 1 && !much_overlaps) continue;
       Believed other = Believe(rough, std::make_unique<LinkModel>(rough, state),
                                Beliefs::Sureness::kFull, sharpness, kTrialRounds, kSeed);
       if (best.model == nullptr || other.total > best.total) best = std::move(other);
@@ -112,8 +115,7 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   best = Believe(rough, std::move(best.model), Beliefs::Sureness::kFull, 1, kRoughRounds,
                  kSeed + kTrialRounds);
   // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
-  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, 1, kFineRounds,
-                 kSeed);
+  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, 1, kFineRounds, kSeed);
   Learnt learnt;
   learnt.model = std::move(best.model);
   learnt.model->AllowOrphans(kLeastOrphans);

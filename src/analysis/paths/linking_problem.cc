@@ -8,7 +8,7 @@ namespace {
 
 // A child chooses among so many parents at most: the latest and the longest open. More are never told apart by delays,
 // and a node that never answers must not make the work grow with the square of the trace.
-constexpr size_t kMostCandidates = 48;
+constexpr size_t kMostCandidates = 256;
 constexpr size_t kMostOpen = 1024;  // of which candidates are picked
 
 // If more than this share of the calls to a callee leave while no parent is open, its calls may follow the reply.
@@ -32,12 +32,14 @@ void KeepEnds(std::vector<uint32_t>& open, size_t most) {
   open.erase(open.begin() + half, open.end() - half);
 }
 
-void FindCandidates(NodeProblem& problem) {
-  problem.candidates.clear();
+// Calls act(child, parents in question) for one child after the other.
+template <typename Act>
+void ForEachChild(NodeProblem& problem, Act&& act) {
   std::vector<uint32_t> open, in_question;  // by rising arrival
   size_t next = 0;
+  problem.cut = 0;
   for (uint32_t i = 0; i < problem.children.size(); ++i) {
-    LinkChild& child = problem.children[i];
+    const LinkChild& child = problem.children[i];
     while (next < problem.parents.size() &&
            problem.parents[next].opened <= child.sent + problem.slack) {
       open.push_back(static_cast<uint32_t>(next++));
@@ -57,10 +59,14 @@ void FindCandidates(NodeProblem& problem) {
       problem.cut += in_question.size() - kMostCandidates;
       KeepEnds(in_question, kMostCandidates);
     }
-    child.first_candidate = problem.candidates.size();
-    child.candidate_count = static_cast<uint32_t>(in_question.size());
-    problem.candidates.insert(problem.candidates.end(), in_question.begin(), in_question.end());
+    act(problem.children[i], in_question);
   }
+}
+
+void CountCandidates(NodeProblem& problem) {
+  ForEachChild(problem, [](LinkChild& child, const std::vector<uint32_t>& in_question) {
+    child.candidate_count = static_cast<uint32_t>(in_question.size());
+  });
 }
 
 // Which callees are called after the reply, and how long after it: seen where no parent at all is open.
@@ -133,13 +139,19 @@ NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_
                    [](const LinkParent& a, const LinkParent& b) { return a.opened < b.opened; });
   std::stable_sort(problem.children.begin(), problem.children.end(),
                    [](const LinkChild& a, const LinkChild& b) { return a.sent < b.sent; });
-  FindCandidates(problem);
+  CountCandidates(problem);
   FindLateKinds(problem);
-  if (problem.latest > 0) {
-    problem.cut = 0;
-    FindCandidates(problem);
-  }
+  if (problem.latest > 0) CountCandidates(problem);
   return problem;
+}
+
+void FindCandidates(NodeProblem& problem) {
+  problem.candidates.clear();
+  ForEachChild(problem, [&](LinkChild& child, const std::vector<uint32_t>& in_question) {
+    child.first_candidate = problem.candidates.size();
+    child.candidate_count = static_cast<uint32_t>(in_question.size());
+    problem.candidates.insert(problem.candidates.end(), in_question.begin(), in_question.end());
+  });
 }
 
 void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of) {
@@ -169,40 +181,56 @@ void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of) {
   }
 }
 
-NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretches) {
-  NodeProblem sample;
-  sample.parent_kinds = problem.parent_kinds;
-  sample.child_kinds = problem.child_kinds;
-  sample.slack = problem.slack;
-  sample.late = problem.late;
-  sample.latest = problem.latest;
-  sample.longest = problem.longest;
-  const size_t each = children / stretches, all = problem.children.size();
-  std::vector<uint32_t> new_index(problem.parents.size(), kNoParent);
-  size_t next = 0;  // parent
-  for (size_t s = 0; s < stretches; ++s) {
-    const size_t from = all * (2 * s + 1) / (2 * stretches) - each / 2;
-    const Nanos begin = problem.children[from].sent;
-    const Nanos end = problem.children[from + each - 1].sent;
-    for (size_t i = from; i < from + each; ++i) sample.children.push_back(problem.children[i]);
-    for (; next < problem.parents.size() && problem.parents[next].opened <= end; ++next) {
-      if (problem.ClosesAt(problem.parents[next]) < begin) continue;
-      new_index[next] = static_cast<uint32_t>(sample.parents.size());
-      sample.parents.push_back(problem.parents[next]);
+NodeProblem CutOf(const NodeProblem& problem, std::span<const ChildRange> ranges) {
+  NodeProblem cut;
+  cut.parent_kinds = problem.parent_kinds;
+  cut.child_kinds = problem.child_kinds;
+  cut.slack = problem.slack;
+  cut.late = problem.late;
+  cut.latest = problem.latest;
+  cut.longest = problem.longest;
+  std::vector<uint32_t> was;  // per parent: its number in the problem, rising
+  size_t next = 0;            // parent
+  for (const ChildRange& range : ranges) {
+    const Nanos begin = problem.children[range.from].sent;
+    const Nanos end = problem.children[range.to - 1].sent;
+    for (size_t i = range.from; i < range.to; ++i) cut.children.push_back(problem.children[i]);
+    // Nobody who opened earlier than the longest call takes can still be in question.
+    const Nanos earliest = begin - problem.longest - problem.latest - 2 * problem.slack;
+    const auto first = std::lower_bound(
+        problem.parents.begin() + static_cast<std::ptrdiff_t>(next), problem.parents.end(),
+        earliest, [](const LinkParent& p, Nanos time) { return p.opened < time; });
+    next = static_cast<size_t>(first - problem.parents.begin());
+    for (; next < problem.parents.size() && problem.parents[next].opened <= end + problem.slack;
+         ++next) {
+      if (problem.ClosesAt(problem.parents[next]) + problem.latest < begin) continue;
+      was.push_back(static_cast<uint32_t>(next));
+      cut.parents.push_back(problem.parents[next]);
     }
   }
-  for (LinkParent& parent : sample.parents) {
-    const auto first = static_cast<uint32_t>(sample.siblings.size());
+  for (LinkParent& parent : cut.parents) {
+    const auto first = static_cast<uint32_t>(cut.siblings.size());
     for (uint32_t i = 0; i < parent.sibling_count; ++i) {
-      const uint32_t sibling = new_index[problem.siblings[parent.first_sibling + i]];
-      if (sibling != kNoParent) sample.siblings.push_back(sibling);
+      const uint32_t sibling = problem.siblings[parent.first_sibling + i];
+      const auto at = std::lower_bound(was.begin(), was.end(), sibling);
+      if (at != was.end() && *at == sibling)
+        cut.siblings.push_back(static_cast<uint32_t>(at - was.begin()));
     }
     parent.first_sibling = first;
-    parent.sibling_count = static_cast<uint32_t>(sample.siblings.size()) - first;
+    parent.sibling_count = static_cast<uint32_t>(cut.siblings.size()) - first;
   }
-  FindCandidates(sample);
-  sample.cut = 0;
-  return sample;
+  FindCandidates(cut);
+  return cut;
+}
+
+NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretches) {
+  const size_t each = children / stretches, all = problem.children.size();
+  std::vector<ChildRange> ranges;
+  for (size_t s = 0; s < stretches; ++s) {
+    const size_t from = all * (2 * s + 1) / (2 * stretches) - each / 2;
+    ranges.push_back({from, from + each});
+  }
+  return CutOf(problem, ranges);
 }
 
 }  // namespace wf

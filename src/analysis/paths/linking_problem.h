@@ -69,12 +69,22 @@ struct NodeProblem {
   std::pair<uint32_t, uint32_t> ChildrenOf(uint32_t parent) const;
 };
 
-// `incoming` and `outgoing` are indices of calls into and out of one node, in line order.
+// `incoming` and `outgoing` are indices of calls into and out of one node, in line order. Candidates are counted, not yet
+// listed: of a long trace only the part that is worked on has them (CutOf).
 NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_t> incoming,
                             std::span<const uint32_t> outgoing, Nanos skew_window);
 
+// Lists the candidates of all children.
+void FindCandidates(NodeProblem& problem);
+
 // Tells each parent which others belong to the same request: `request_of` is by call.
 void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of);
+
+// The part of the problem about these children, with their candidates. Ranges rise. Kinds keep their numbers.
+struct ChildRange {
+  size_t from = 0, to = 0;
+};
+NodeProblem CutOf(const NodeProblem& problem, std::span<const ChildRange> ranges);
 
 // Some stretches of the problem, spread over it, with about so many children: enough to learn from. Kinds keep their
 // numbers.
