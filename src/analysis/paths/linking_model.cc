@@ -46,13 +46,16 @@ double LinkModel::LastScore(const NodeProblem& problem, uint32_t parent,
   const Behaviour& behaviour = behaviours_[p.kind];
   const size_t i = kids.size() - 1;
   const LinkChild& kid = problem.children[kids[i]];
-  uint32_t slot = 0;
-  for (size_t j = i; j-- > 0 && slot + 1 < kSlots && i - j < kSlotLookBack;) {
-    slot += problem.children[kids[j]].kind == kid.kind;
+  uint32_t like = 0;  // earlier ones
+  for (size_t j = i; j-- > 0 && i - j < kSlotLookBack;) {
+    like += problem.children[kids[j]].kind == kid.kind;
   }
-  slot += kid.kind * kSlots;
+  const uint32_t slot = kid.kind * kSlots + std::min(like, kSlots - 1);
   double score = std::log(behaviour.sends[slot].At(problem, {parent, kids, i, kid.sent}));
-  if (i > 0) score += IsAmid(problem, kids, i) ? behaviour.amid[slot] : behaviour.alone[slot];
+  if (behaviour.side_by_side[kid.kind] != 0) {
+    score += std::log1p(like);  // any of them may have been the last
+  } else if (i > 0)
+    score += IsAmid(problem, kids, i) ? behaviour.amid[slot] : behaviour.alone[slot];
   if (p.returned && kid.returned) {
     score += kid.ended > p.replied + problem.slack ? behaviour.outlives[kid.kind]
                                                    : behaviour.ends_within[kid.kind];
@@ -135,6 +138,11 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) 
     const TriggerRows empty(problem, frequent);
     std::vector<TriggerRows> sends(static_cast<size_t>(problem.child_kinds) * kSlots, empty);
     TriggerRows reply = empty;
+    std::vector<TriggerRows> together;                 // per child kind, all slots
+    std::vector<double> ways(problem.child_kinds, 0);  // log
+    for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
+      together.emplace_back(problem, frequent, kind);
+    }
     std::vector<double> amid(sends.size(), kAmidPrior), later(sends.size(), 2 * kAmidPrior);
     const size_t stride = std::max<size_t>(1, drawn.size() / kMostRows);
     for (size_t n = 0; n < drawn.size(); n += stride) {
@@ -147,7 +155,11 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) 
         const LinkChild& kid = problem.children[kids[j]];
         const uint32_t slot = std::min(seen[kid.kind]++, kSlots - 1);
         const size_t at = kid.kind * kSlots + slot;
-        if (seen[kid.kind] <= kMostRows) sends[at].Add(problem, {i, kids, j, kid.sent});
+        if (seen[kid.kind] <= kMostRows) {
+          sends[at].Add(problem, {i, kids, j, kid.sent});
+          together[kid.kind].Add(problem, {i, kids, j, kid.sent});
+          ways[kid.kind] += std::log(seen[kid.kind]);
+        }
         if (j > 0) {
           later[at] += 1;
           if (IsAmid(problem, kids, j)) amid[at] += 1;
@@ -162,6 +174,23 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) 
       behaviours_[k].alone.push_back(std::log1p(-amid[i] / later[i]));
     }
     behaviours_[k].reply = TriggerMixture(reply);
+    for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
+      behaviours_[k].side_by_side.push_back(0);
+      // Only of more than one call can it be told.
+      if (ways[kind] == 0) continue;
+      double by_slot = 0;
+      for (uint32_t at = kind * kSlots; at < (kind + 1) * kSlots; ++at) {
+        by_slot += behaviours_[k].sends[at].Fit() - behaviours_[k].sends[at].Cost();
+        const double often = later[at] - 2 * kAmidPrior, yes = amid[at] - kAmidPrior;
+        by_slot += yes * behaviours_[k].amid[at] + (often - yes) * behaviours_[k].alone[at];
+      }
+      const TriggerMixture all(together[kind]);
+      if (all.Fit() - all.Cost() + ways[kind] <= by_slot) continue;
+      behaviours_[k].side_by_side[kind] = 1;
+      for (uint32_t slot = 0; slot < kSlots; ++slot) {
+        behaviours_[k].sends[kind * kSlots + slot] = all;
+      }
+    }
   }
 }
 

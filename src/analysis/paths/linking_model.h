@@ -69,6 +69,8 @@ class LinkModel {
   struct Behaviour {
     Patterns patterns;
     std::vector<TriggerMixture> sends;  // child kind * kSlots + slot
+    // Per child kind: its calls are made side by side, each without regard to the others, so that slots do not differ.
+    std::vector<uint8_t> side_by_side;
     TriggerMixture reply;
     // Per slot: log probability that at its sending an earlier call is still out, and that all are back. Serial and
     // parallel calls, and calls that wait for all others, differ in this.

@@ -81,6 +81,23 @@ TriggerRows::TriggerRows(const NodeProblem& problem, std::span<const uint32_t> f
   }
 }
 
+TriggerRows::TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent,
+                         uint32_t not_by)
+    : TriggerRows(problem, frequent) {
+  std::erase_if(columns_, [&](const Column& column) {
+    switch (column.trigger) {
+      case Trigger::kAnyReturn:
+      case Trigger::kAnySend:
+        return true;
+      case Trigger::kReturnOf:
+      case Trigger::kSendOf:
+        return column.kind == not_by;
+      default:
+        return false;
+    }
+  });
+}
+
 void TriggerRows::Add(const NodeProblem& problem, const Moment& moment) {
   for (const Column& column : columns_) {
     delays_.push_back(DelayBehind(problem, column.trigger, column.kind, moment));
@@ -145,6 +162,15 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
       if (sum <= 0) continue;
       for (size_t c = 0; c < width; ++c) belief[r * width + c] /= sum;
     }
+  }
+  for (size_t r = 0; r < n; ++r) {
+    double density = kImpossible;
+    for (size_t c = 0; c < width; ++c) {
+      const double delay = rows.delays_[r * width + c];
+      if (std::isnan(delay) || components_[c].weight == 0) continue;
+      density += components_[c].weight * components_[c].density.At(delay);
+    }
+    fit_ += std::log(density);
   }
   std::erase_if(components_, [](const Component& c) { return c.weight == 0; });
   for (const Component& component : components_) {

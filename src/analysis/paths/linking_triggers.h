@@ -34,6 +34,8 @@ class TriggerRows {
  public:
   // `frequent`: child kinds that may be triggers of their own.
   TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent);
+  // The same without what calls to one callee do to one another.
+  TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent, uint32_t not_by);
   void Add(const NodeProblem& problem, const Moment& moment);
 
  private:
@@ -54,6 +56,7 @@ class TriggerMixture {
   double At(const NodeProblem& problem, const Moment& moment) const;
   // What the numbers that were learnt cost to tell: half the logarithm of the number of samples each.
   double Cost() const { return cost_; }
+  double Fit() const { return fit_; }  // log likelihood of the rows it was learnt from
 
  private:
   struct Component {
@@ -63,7 +66,7 @@ class TriggerMixture {
     DelayDensity density;
   };
   std::vector<Component> components_;
-  double cost_ = 0;
+  double cost_ = 0, fit_ = 0;
 };
 
 }  // namespace wf
