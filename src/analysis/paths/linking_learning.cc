@@ -46,12 +46,8 @@ constexpr double kMostKidsPerParent = 6;
 // What is learnt first is rough, and a part of the problem is enough for that.
 constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
-constexpr int kTrialRounds = 8, kRoughRounds = 20, kFineRounds = 6;
-constexpr int kSettledRounds = 3;
-// At first parents are taken to do fewer different things than they seem to: where much overlaps, a model in which they do
-// this or that by chance explains nearly as much as the true one, and nothing leads from it to that.
-constexpr double kSharpness = 2;
-constexpr double kMuchOverlap = 3;  // candidates per child
+constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
+constexpr int kSettledRounds = 5;
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
 
 // While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
@@ -77,7 +73,8 @@ struct Believed {
 };
 
 Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
-                 Beliefs::Sureness sureness, double sharpness, int rounds, uint64_t seed) {
+                 LinkModel::Repeats repeats, Beliefs::Sureness sureness, int rounds,
+                 uint64_t seed) {
   const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
                                           1, kMostDrawsPerParent);
   Believed believed;
@@ -92,7 +89,7 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
     model = std::make_unique<LinkModel>(
-        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), sharpness);
+        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), repeats);
   }
   believed.model = std::move(model);
   return believed;
@@ -101,21 +98,25 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
 Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   const bool whole = problem.children.size() <= 2 * kRoughChildren;
   const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
-  const bool much_overlaps = static_cast<double>(rough.candidates.size()) >
-                             kMuchOverlap * static_cast<double>(rough.children.size());
+  using Repeats = LinkModel::Repeats;
   Believed best;
+  Repeats repeats = Repeats::kInOrder;
   for (const LinkState& state : {FirstComeFirstServed(rough), votes.Begin(rough)}) {
-    for (const double sharpness : {1.0, kSharpness}) {
-      if (sharpness != 1 && !much_overlaps) continue;
-      Believed other = Believe(rough, std::make_unique<LinkModel>(rough, state),
-                               Beliefs::Sureness::kFull, sharpness, kTrialRounds, kSeed);
-      if (best.model == nullptr || other.total > best.total) best = std::move(other);
+    for (const Repeats trial : {Repeats::kInOrder, Repeats::kMayBeSideBySide}) {
+      auto model = std::make_unique<LinkModel>(rough, state, trial);
+      if (trial == Repeats::kMayBeSideBySide && !model->AnySideBySide()) continue;
+      Believed other =
+          Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
+      if (best.model != nullptr && other.total <= best.total) continue;
+      best = std::move(other);
+      repeats = trial;
     }
   }
-  best = Believe(rough, std::move(best.model), Beliefs::Sureness::kFull, 1, kRoughRounds,
+  best = Believe(rough, std::move(best.model), repeats, Beliefs::Sureness::kFull, kRoughRounds,
                  kSeed + kTrialRounds);
   // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
-  best = Believe(problem, std::move(best.model), Beliefs::Sureness::kHalf, 1, kFineRounds, kSeed);
+  best = Believe(problem, std::move(best.model), repeats, Beliefs::Sureness::kHalf, kFineRounds,
+                 kSeed);
   Learnt learnt;
   learnt.model = std::move(best.model);
   learnt.model->AllowOrphans(kLeastOrphans);

@@ -19,18 +19,15 @@ constexpr double kOutlivesPrior = 0.01;
 constexpr double kOrphanPrior = 0.05;
 constexpr double kMostOrphans = 0.005;  // of a kind, if each could have a parent
 constexpr double kLeastSpanNs = 1e6;
-// What parents of a kind do differs little. Of two models one of which has them do this or that by chance, the other is
-// believed unless everything gets likelier by that share of what the choice between this and that costs.
-constexpr double kVarietyCost = 0.2;
 
 }  // namespace
 
-LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, double sharpness)
+LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats)
     : behaviours_(problem.parent_kinds), evidence_(problem, draws) {
-  LearnPatterns(problem, draws, sharpness);
-  LearnDelays(problem, draws);
+  LearnPatterns(problem, draws);
+  LearnDelays(problem, draws, repeats);
   LearnOrphans(problem, draws);
-  FindCost(problem);
+  FindCost();
 }
 
 double LinkModel::Score(const NodeProblem& problem, uint32_t parent,
@@ -86,8 +83,7 @@ bool LinkModel::IsAmid(const NodeProblem& problem, std::span<const uint32_t> kid
   return false;
 }
 
-void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws,
-                              double sharpness) {
+void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws) {
   const uint32_t kinds = problem.child_kinds;
   std::vector<std::vector<double>> outliving(problem.parent_kinds, std::vector<double>(kinds, 0));
   auto total = outliving;
@@ -103,7 +99,7 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
     }
   }
   for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
-    behaviours_[k].patterns.Finish(sharpness);
+    behaviours_[k].patterns.Finish();
     for (uint32_t kind = 0; kind < kinds; ++kind) {
       const double share = (outliving[k][kind] + kOutlivesPrior) / (total[k][kind] + 1);
       behaviours_[k].outlives.push_back(std::log(share));
@@ -112,7 +108,7 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
   }
 }
 
-void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) {
+void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats) {
   std::vector<std::vector<size_t>> of_kind(problem.parent_kinds);
   for (size_t i = 0; i < draws.size(); ++i) {
     of_kind[problem.parents[draws.ParentOf(i)].kind].push_back(i);
@@ -157,8 +153,10 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) 
         const size_t at = kid.kind * kSlots + slot;
         if (seen[kid.kind] <= kMostRows) {
           sends[at].Add(problem, {i, kids, j, kid.sent});
-          together[kid.kind].Add(problem, {i, kids, j, kid.sent});
-          ways[kid.kind] += std::log(seen[kid.kind]);
+          if (repeats == Repeats::kMayBeSideBySide) {
+            together[kid.kind].Add(problem, {i, kids, j, kid.sent});
+            ways[kid.kind] += std::log(seen[kid.kind]);
+          }
         }
         if (j > 0) {
           later[at] += 1;
@@ -177,7 +175,7 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws) 
     for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
       behaviours_[k].side_by_side.push_back(0);
       // Only of more than one call can it be told.
-      if (ways[kind] == 0) continue;
+      if (ways[kind] == 0 || repeats == Repeats::kInOrder) continue;
       double by_slot = 0;
       for (uint32_t at = kind * kSlots; at < (kind + 1) * kSlots; ++at) {
         by_slot += behaviours_[k].sends[at].Fit() - behaviours_[k].sends[at].Cost();
@@ -211,14 +209,22 @@ void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws)
   }
 }
 
-void LinkModel::FindCost(const NodeProblem& problem) {
-  std::vector<double> parents(behaviours_.size(), 0);
-  for (const LinkParent& parent : problem.parents) parents[parent.kind] += 1;
-  for (uint32_t k = 0; k < behaviours_.size(); ++k) {
-    cost_ += kVarietyCost * parents[k] * behaviours_[k].patterns.Entropy();
-    cost_ += behaviours_[k].reply.Cost();
-    for (const TriggerMixture& send : behaviours_[k].sends) cost_ += send.Cost();
+void LinkModel::FindCost() {
+  for (const Behaviour& behaviour : behaviours_) {
+    cost_ += behaviour.reply.Cost();
+    for (size_t i = 0; i < behaviour.sends.size(); ++i) {
+      // Side by side, what is the same for all slots is told once.
+      if (behaviour.side_by_side[i / kSlots] == 0 || i % kSlots == 0)
+        cost_ += behaviour.sends[i].Cost();
+    }
   }
+}
+
+bool LinkModel::AnySideBySide() const {
+  return std::any_of(behaviours_.begin(), behaviours_.end(), [](const Behaviour& behaviour) {
+    return std::find(behaviour.side_by_side.begin(), behaviour.side_by_side.end(), 1) !=
+           behaviour.side_by_side.end();
+  });
 }
 
 void LinkModel::AllowOrphans(double least) {

@@ -24,10 +24,16 @@ namespace wf {
 
 class LinkModel {
  public:
+  // Whether several calls to one callee may be made side by side, each without regard to the others, or are told by which
+  // is the first, the second and so on. Where much overlaps the first is soon believed of calls that are made one after
+  // another, so that both have to be tried.
+  enum class Repeats : uint8_t { kInOrder, kMayBeSideBySide };
+
   // The problem may be a sample of the one that is scored: kinds have the same numbers in both.
-  LinkModel(const NodeProblem& problem, const LinkDraws& draws, double sharpness = 1);
-  LinkModel(const NodeProblem& problem, const LinkState& state)
-      : LinkModel(problem, LinkDraws(problem, state)) {}
+  LinkModel(const NodeProblem& problem, const LinkDraws& draws,
+            Repeats repeats = Repeats::kInOrder);
+  LinkModel(const NodeProblem& problem, const LinkState& state, Repeats repeats = Repeats::kInOrder)
+      : LinkModel(problem, LinkDraws(problem, state), repeats) {}
 
   // Log likelihood of everything a parent did, given these children (rising).
   double Score(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids) const;
@@ -56,6 +62,7 @@ class LinkModel {
   }
   // What the model itself costs to tell (log): of two that explain as much, the simpler one is likelier true.
   double Cost() const { return cost_; }
+  bool AnySideBySide() const;
   // At least so many children of each kind have no parent (log of the share).
   void AllowOrphans(double least);
   // Log likelihood of a child, were all of its kind to come at random.
@@ -78,10 +85,10 @@ class LinkModel {
     std::vector<double> outlives, ends_within;  // per child kind: log probability
   };
 
-  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws, double sharpness);
-  void LearnDelays(const NodeProblem& problem, const LinkDraws& draws);
+  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws);
+  void LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
-  void FindCost(const NodeProblem& problem);
+  void FindCost();
   void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 
   std::vector<Behaviour> behaviours_;    // per parent kind

@@ -42,8 +42,7 @@ void Patterns::Add(const NodeProblem& problem, std::span<const uint32_t> kids) {
   }
 }
 
-void Patterns::Finish(double sharpness) {
-  if (sharpness != 1) Sharpen(sharpness);
+void Patterns::Finish() {
   const double smoothing = 1 + kUnseenShare * parents_;
   unseen_ = std::log(smoothing / (parents_ + smoothing));
   for (auto& histogram : numbers_) {
@@ -52,10 +51,6 @@ void Patterns::Finish(double sharpness) {
       const double prior = kNumberPrior * std::pow(0.5, static_cast<double>(n) + 1);
       histogram[n] = std::log((histogram[n] + prior) / (parents_ + kNumberPrior));
     }
-  }
-  for (const auto& [signature, seen] : seen_) {
-    const double share = seen.log_share / parents_;
-    if (share > 0) entropy_ -= share * std::log(share);
   }
   for (auto& [signature, seen] : seen_) {
     const double whole = std::log(seen.log_share / (parents_ + smoothing));
@@ -71,22 +66,6 @@ void Patterns::Finish(double sharpness) {
   }
   for (const auto& histogram : numbers_) nothing_apart_ += histogram[0];
   for (const auto& [signature, seen] : seen_) AddParts(seen.counts, seen.log_share);
-}
-
-// What is frequent becomes more so, and what is rare rarer.
-void Patterns::Sharpen(double sharpness) {
-  std::fill(numbers_.begin(), numbers_.end(), std::vector<double>(kMostCounted + 1, 0));
-  double sum = 0;
-  for (auto& [signature, seen] : seen_) {
-    seen.log_share = std::pow(seen.log_share / parents_, sharpness);
-    sum += seen.log_share;
-  }
-  for (auto& [signature, seen] : seen_) {
-    seen.log_share *= parents_ / sum;
-    for (uint32_t kind = 0; kind < seen.counts.size(); ++kind) {
-      numbers_[kind][std::min(seen.counts[kind], kMostCounted)] += seen.log_share;
-    }
-  }
 }
 
 void Patterns::AddParts(const std::vector<uint32_t>& counts, double score) {

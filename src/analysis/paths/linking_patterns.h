@@ -13,16 +13,12 @@ namespace wf {
 class Patterns {
  public:
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
-  // No Add afterwards. A sharpness above 1 makes frequent ones likelier than they were seen, and rare ones less likely.
-  void Finish(double sharpness);
-  // How much parents differ in what they do: per parent, the mean of -log of what it did.
-  double Entropy() const { return entropy_; }
+  void Finish();  // no Add afterwards
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
   // At least the score of anything that begins with these.
   double MostFrom(const NodeProblem& problem, std::span<const uint32_t> kids) const;
 
  private:
-  void Sharpen(double sharpness);
   void AddParts(const std::vector<uint32_t>& counts, double score);
   static uint64_t SignatureOf(const NodeProblem& problem, std::span<const uint32_t> kids);
   double ScoreApart(std::span<const uint32_t> counts) const;
@@ -38,7 +34,6 @@ class Patterns {
   // For multisets that were not seen as a whole, each callee's number by itself.
   std::vector<std::vector<double>> numbers_;
   double parents_ = 0;
-  double entropy_ = 0;
   double unseen_ = 0;
   double nothing_apart_ = 0;  // no call to anybody, each callee by itself
   // Per multiset that is part of one seen, the greatest score of those it is part of. Large ones have too many parts.
