@@ -83,7 +83,7 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
   for (int round = 0; round < rounds && since < kSettledRounds; ++round) {
     const Explanations explanations(problem, *model);
     const Beliefs beliefs(problem, *model, explanations, sureness);
-    believed.total = beliefs.Total() - model->Cost();
+    believed.total = beliefs.Total();
     // Draws differ by chance; what is no greater than that is no progress.
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;

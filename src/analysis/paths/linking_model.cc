@@ -27,7 +27,6 @@ LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats
   LearnPatterns(problem, draws);
   LearnDelays(problem, draws, repeats);
   LearnOrphans(problem, draws);
-  FindCost();
 }
 
 double LinkModel::Score(const NodeProblem& problem, uint32_t parent,
@@ -206,17 +205,6 @@ void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws)
     chance_.push_back(std::log((of_kind[kind] + kOrphanPrior) / span));
     const double most = std::max(kMostOrphans * of_kind[kind], alone[kind]);
     orphan_.push_back(std::log((std::min(draws.orphans[kind], most) + kOrphanPrior) / span));
-  }
-}
-
-void LinkModel::FindCost() {
-  for (const Behaviour& behaviour : behaviours_) {
-    cost_ += behaviour.reply.Cost();
-    for (size_t i = 0; i < behaviour.sends.size(); ++i) {
-      // Side by side, what is the same for all slots is told once.
-      if (behaviour.side_by_side[i / kSlots] == 0 || i % kSlots == 0)
-        cost_ += behaviour.sends[i].Cost();
-    }
   }
 }
 

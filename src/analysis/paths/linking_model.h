@@ -60,8 +60,6 @@ class LinkModel {
   double OrphanScore(const NodeProblem& problem, uint32_t child) const {
     return orphan_[problem.children[child].kind];
   }
-  // What the model itself costs to tell (log): of two that explain as much, the simpler one is likelier true.
-  double Cost() const { return cost_; }
   bool AnySideBySide() const;
   // At least so many children of each kind have no parent (log of the share).
   void AllowOrphans(double least);
@@ -88,13 +86,11 @@ class LinkModel {
   void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws);
   void LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
-  void FindCost();
   void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 
   std::vector<Behaviour> behaviours_;    // per parent kind
   std::vector<double> orphan_, chance_;  // per child kind
   Evidence evidence_;
-  double cost_ = 0;
 };
 
 }  // namespace wf

@@ -8,7 +8,7 @@ namespace {
 
 // A child chooses among so many parents at most: the latest and the longest open. More are never told apart by delays,
 // and a node that never answers must not make the work grow with the square of the trace.
-constexpr size_t kMostCandidates = 256;
+constexpr size_t kMostCandidates = 128;
 constexpr size_t kMostOpen = 1024;  // of which candidates are picked
 
 // If more than this share of the calls to a callee leave while no parent is open, its calls may follow the reply.
