@@ -102,6 +102,26 @@ TEST(Linking, FollowsTheDelaysWhereRequestsOverlap) {
   EXPECT_GT(world.Accuracy(LinkCalls(world.calls, {})), 0.97);
 }
 
+TEST(Linking, CallsSideBySideToOneCalleeAreTakenAsSuch) {
+  // Each of two calls comes when it comes; told as a first and a second one, far fewer find their parent.
+  World world(11);
+  Nanos now = kSecond;
+  for (int i = 0; i < 1000; ++i) {
+    now += world.Exponential(15 * kMilli);
+    const uint32_t web = world.Add(kClient, kWeb, now, 0, kNoParent);
+    Nanos last = now;
+    for (int n = 0; n < 2; ++n) {
+      const Nanos sent = now + world.Normal(50 * kMilli, 0.2);
+      const Nanos back = sent + world.Normal(10 * kMilli, 0.2);
+      world.Add(kWeb, kA, sent, back, web);
+      last = std::max(last, back);
+    }
+    world[web].replied_ns = world[web].returned_ns = last + world.Normal(10 * kMilli, 0.2);
+  }
+  world.Finish();
+  EXPECT_GT(world.Accuracy(LinkCalls(world.calls, {})), 0.60);
+}
+
 TEST(Linking, CallsWithoutCandidatesAreRoots) {
   World world(1);
   world.Add(kWeb, kA, kSecond, 2 * kSecond, kNoParent);  // before anything came in
