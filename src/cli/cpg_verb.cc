@@ -1,6 +1,7 @@
 // `wherefore cpg F ACTION`: questions about a recording that `wherefore record` wrote. A local file, so there is no
 // question to a server here.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -33,7 +34,7 @@ struct CpgFlags {
 
 struct Action {
   const char* name;
-  std::vector<std::string> formats;  // the first is the default
+  std::vector<std::string> formats;
   size_t arguments;
 };
 
@@ -126,7 +127,7 @@ Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, Recordin
   return AnswerLayout(opened, flags.nodes, distances, flags.distances, format);
 }
 
-Status RunCpg(const CpgFlags& flags, const CommonFlags& common) {
+Status RunCpg(const CpgFlags& flags, CommonFlags common) {
   const Action* action = nullptr;
   std::string names;
   for (const Action& one : Actions()) {
@@ -141,6 +142,8 @@ Status RunCpg(const CpgFlags& flags, const CommonFlags& common) {
                     action->arguments == 2   ? "name two sub-computations, as in 0.3 1.2"
                     : action->arguments == 1 ? "name a sub-computation, as in 1.2"
                                              : "wherefore cpg --help describes the flags");
+  // Without --format a person at a terminal reads text, and a program JSON.
+  if (common.format.empty()) common.format = ::isatty(STDOUT_FILENO) == 1 ? "text" : "json";
   std::string formats;
   bool known = false;
   for (const std::string& format : action->formats) {
@@ -179,11 +182,11 @@ Verb AddCpg(CLI::App& root) {
   verb.app->add_option("ARGUMENTS", flags->arguments,
                        "order: two sub-computations, as in 0.3 1.2; thunks: one");
   verb.app->remove_option(verb.app->get_option("--format"));
+  verb.common->format.clear();
   verb.app
       ->add_option("--format", verb.common->format,
-                   "text, json; graph also dot and svg, pages also csv and svg")
-      ->check(CLI::IsMember({"text", "json", "dot", "svg", "csv"}))
-      ->capture_default_str();
+                   "text (on a terminal), json (else); graph also dot and svg, pages csv and svg")
+      ->check(CLI::IsMember({"text", "json", "dot", "svg", "csv"}));
   verb.app->add_flag("--pages", flags->pages, "graph: list the pages, not only their numbers");
   verb.app->add_option("--thread", flags->threads, "graph: of this thread only; may be given again")
       ->allow_extra_args(false)

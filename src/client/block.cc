@@ -6,6 +6,7 @@
 #include "client/block_id.h"
 #include "client/counter_registry.h"
 #include "client/otlp_encoder.h"
+#include "client/recorder_link.h"
 #include "client/span_draft.h"
 #include "client/tracer_core.h"
 #include "wherefore/tracer.h"
@@ -100,6 +101,7 @@ void Block::Begin(Tracer& tracer, std::string_view name, BlockKind kind) {
   };
   core->Emit(Here(EventType::kBlockBegin, id_, unit_), annotations);
   state.block = id_;
+  client::TellRecorder(state);
   phase_ = Phase::kRecording;
   core->Publish();
 }
@@ -207,6 +209,7 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
     if (!detached_) state.draft = &extra_->draft;
     unit_ = 0;
     owns_unit_ = false;
+    if (!detached_) client::TellRecorder(state);
     return;
   }
 
@@ -241,6 +244,7 @@ void Block::BeginRecorded(std::string_view name, const BlockOptions& options, Re
   annotations.Add({AnnotationKind::kBlockKind, {}, static_cast<int>(kind_)});
   annotations.AddRegisteredCounters();
   core_->Emit(head, annotations.data(), annotations.count());
+  if (!detached_) client::TellRecorder(state);  // told when attached, too: before the block began
   if (!detached_) core_->Publish();
 }
 
@@ -423,6 +427,7 @@ void Block::Leave() {
   if (phase_ == Phase::kRecording && fast && !detached_) {
     internal::ThreadState& state = thread_state;
     state.block = parent_;
+    client::TellRecorder(state);
     if (owns_unit_) state.unit = 0;
   }
   phase_ = Phase::kInert;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/baggage_header.h"
+#include "client/recorder_link.h"
 #include "client/thread_baggage.h"
 
 namespace wherefore {
@@ -242,6 +243,7 @@ void RequestContext::Attach() && {
   carried.baggage = std::move(baggage_);
   const uint8_t level = detail_ != 0 ? detail_ : static_cast<uint8_t>(Detail::kInternals) + 1;
   if (sampled() || hold_ == internal::Hold::kUntilDecision) state.recording = level;
+  client::TellRecorder(state);
 }
 
 RequestContext RequestContext::Exchange(RequestContext context) {

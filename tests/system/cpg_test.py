@@ -217,11 +217,18 @@ def summary_and_pages():
           cpg(path, "graph", "--format", "csv")[0] == 2)
 
 
+def programs_get_json():
+    path = figure_one(1).write(path_of("json.cpg"))
+    for words in (("summary",), ("order", "0.0", "1.0"), ("races",), ("lineage", "--address", "0x10000"), ("graph",)):
+        code, out, err = cpg(path, *words)
+        check(f"{words[0]} into a pipe is JSON", code == 0 and isinstance(json.loads(out), dict), (out, err))
+
+
 def text_fits_a_terminal():
     path = figure_one(1).write(path_of("text.cpg"))
     for words in (["graph"], ["order", "1.0", "2.2"], ["races"], ["summary"], ["pages"], ["layout", "--nodes", "2"],
                   ["snapshots"], ["lineage", "--address", "0x10000"]):
-        code, out, err = cpg(path, *words)
+        code, out, err = cpg(path, *words, "--format", "text")
         check(f"text: {' '.join(words)} fits 100 columns", code == 0 and out and max(map(len, out.split("\n"))) <= 100, (out, err))
 
 
@@ -313,5 +320,5 @@ def recorded_figure_one():
 
 
 run(recorded_figure_one, figure_one_in_both_orders, the_graph_is_as_the_contract_says, schedule_depth_has_no_pages, an_unfinished_file, order, lineage,
-    races, summary_and_pages, text_fits_a_terminal, drawings_of_large_graphs_ask_for_less, snapshots,
+    races, summary_and_pages, programs_get_json, text_fits_a_terminal, drawings_of_large_graphs_ask_for_less, snapshots,
     large_files_are_read_in_time)

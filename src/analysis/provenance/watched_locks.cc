@@ -11,7 +11,8 @@ bool IsWatch(const Trace& trace) {
   const uint32_t root = trace.main_root();
   if (root == kNone) return false;
   const Block& block = trace.blocks[root];
-  return trace.str(block.name) == "locks of " + std::string(trace.service(block));
+  return trace.str(block.name) == "locks of " + std::string(trace.service(block)) ||
+         BlockAttribute(trace, block, "recording").has_value();
 }
 
 struct Worked {

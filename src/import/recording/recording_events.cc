@@ -79,6 +79,11 @@ class Writer {
     return thread == 0 ? Id(4, 0) & ~kNotRoot : Id(4, thread);
   }
   uint64_t BlockOf(SubId sub) const { return Id(1, sub); }
+  uint64_t PieceOf(SubId sub, uint64_t piece) const {
+    return piece == 0 ? BlockOf(sub) : Id(7, uint64_t{sub} << 8 ^ piece);
+  }
+  // The block that a sub-computation ended in, and its trace: its thread may have turned to another request meanwhile.
+  std::pair<TraceId, uint64_t> LastPiece(SubId sub) const;
   uint64_t WaitAfter(SubId sub) const { return Id(2, sub); }
 
   std::string Program() const;
@@ -107,8 +112,10 @@ class Writer {
     body_.TextRef(key);
     body_.TextValue(value);
   }
-  void ThreadId(const ThreadFacts& thread) {
-    body_.TextRef("thread.id");
+  // In a request's trace the thread is known by the request's own blocks, which what it held belongs to: there ours
+  // must not be taken for one of them.
+  void ThreadId(const ThreadFacts& thread, TraceId trace) {
+    body_.TextRef(trace == own_trace_ ? "thread.id" : "recorded.thread.id");
     body_.IntValue(thread.tid);
   }
 
@@ -179,11 +186,14 @@ std::string Writer::FunctionOf(SubId sub) {
 
 void Writer::StartBody() {
   body_ = EventsBody();
-  body_.Count(3);
+  const std::string host = recording_.host.empty() ? Program() : recording_.host;
+  body_.Count(4);
   body_.Text("service.name");
   body_.TextValue(Program());
   body_.Text("service.instance.id");
-  body_.TextValue(fmt::format("{}:{}", Program(), recording_.pid));
+  body_.TextValue(fmt::format("{}:{}", host, recording_.pid));  // as libwherefore names it
+  body_.Text("host.name");
+  body_.TextValue(host);
   body_.Text("process.pid");
   body_.IntValue(recording_.pid);
 }
@@ -211,6 +221,13 @@ std::vector<Stretch> Writer::StretchesOf(const ThreadFacts& thread) const {
     const int64_t from = std::clamp(mark->time_ns, stretches.back().begin_ns, end);
     stretches.back().end_ns = from;
     const TraceId trace{mark->trace_high, mark->trace_low};
+    // Told once more when the block had begun: what it caused begins with it.
+    if (stretches.back().trace == trace && stretches.back().cause == mark->span && !trace.zero()) {
+      stretches.back().begin_ns = from;
+      stretches.back().end_ns = end;
+      if (stretches.size() > 1) stretches[stretches.size() - 2].end_ns = from;
+      continue;
+    }
     if (trace.zero()) {
       own(from);
       continue;
@@ -289,11 +306,11 @@ void Writer::FindHolds() {
 void Writer::WriteHolds() {
   for (const Hold& hold : holds_) {
     const ThreadFacts& thread = recording_.threads[hold.thread];
-    const Stretch& stretch = At(thread, hold.time_ns);
-    body_.Event(hold.type, stretch.trace, Id(5, hold.number), stretch.block, Unix(hold.time_ns), {},
-                hold.type == EventType::kLockAcquire ? 3 : 2);
+    // All in the recording's own trace: `explain` finds those of a request's threads there, as it finds watched ones.
+    body_.Event(hold.type, own_trace_, Id(5, hold.number), LifeBlock(thread.id), Unix(hold.time_ns),
+                {}, hold.type == EventType::kLockAcquire ? 3 : 2);
     Label("label:lock", NameOfObject(hold.object));
-    ThreadId(thread);
+    ThreadId(thread, own_trace_);
     if (hold.type == EventType::kLockAcquire) Label("label:function", FunctionOf(hold.sub));
   }
 }
@@ -303,27 +320,45 @@ void Writer::WriteWait(const ThreadFacts& thread, SubId sub) {
   const SubId next = sub + 1;
   const SubId by = let_go_by_[next];
   const bool lock = facts.object != kNone && IsLock(recording_.objects[facts.object].kind);
-  if (lock || (facts.wait_ns == 0 && by == kNone)) return;
+  if (facts.wait_ns == 0 && by == kNone) return;
   const int64_t begin = EndOf(facts), end = std::max(begin, recording_.subs[next].start_ns);
   const Stretch& stretch = At(thread, begin);
+  // In the recording's own trace the lock events make it.
+  if (lock && stretch.trace == own_trace_) return;
   const uint64_t wait = WaitAfter(sub);
   std::string name = std::string(recorder::NameOf(facts.op));
   if (facts.object != kNone) name += " " + NameOfObject(facts.object);
   body_.Event(EventType::kBlockBegin, stretch.trace, wait, stretch.unit, Unix(begin), name, 2,
               ++sequence_);
-  ThreadId(thread);
+  ThreadId(thread, stretch.trace);
   Label("label:wherefore.wait", "true");
-  if (by != kNone) {
-    const ThreadFacts& other = recording_.threads[recording_.subs[by].thread];
+  const auto [sender_trace, sender] =
+      by != kNone ? LastPiece(by) : std::pair<TraceId, uint64_t>(TraceId(), 0);
+  if (by != kNone && sender_trace == stretch.trace) {
     const int64_t sent = std::min(EndOf(recording_.subs[by]), end);
     const uint64_t edge = Id(6, next);
-    body_.Event(EventType::kEdgeBegin, At(other, sent).trace, edge, BlockOf(by), Unix(sent), {}, 1);
-    Label("label:type", facts.op == recorder::Op::kJoin ? "join" : "resource");
+    const char* const type = facts.op == recorder::Op::kJoin ? "join" : "resource";
+    body_.Event(EventType::kEdgeBegin, stretch.trace, edge, sender, Unix(sent), {}, 1);
+    Label("label:type", type);
     body_.Event(EventType::kEdgeEnd, stretch.trace, edge, wait, Unix(end), {}, 1);
-    Label("label:type", facts.op == recorder::Op::kJoin ? "join" : "resource");
+    Label("label:type", type);
   }
   body_.Event(EventType::kBlockEnd, stretch.trace, wait, stretch.unit, Unix(end), {}, 0,
               ++sequence_);
+}
+
+std::pair<TraceId, uint64_t> Writer::LastPiece(SubId sub) const {
+  const SubComputation& facts = recording_.subs[sub];
+  const std::vector<Stretch>& stretches = stretches_[facts.thread];
+  const Stretch& first = At(recording_.threads[facts.thread], facts.start_ns);
+  const int64_t end = EndOf(facts);
+  const Stretch* last = &first;
+  uint64_t piece = 0;
+  while (last != &stretches.back() && last->end_ns < end) {
+    ++last;
+    ++piece;
+  }
+  return {last->trace, PieceOf(sub, piece)};
 }
 
 void Writer::WriteSub(const ThreadFacts& thread, SubId sub) {
@@ -340,23 +375,23 @@ void Writer::WriteSub(const ThreadFacts& thread, SubId sub) {
     body_.Event(EventType::kBlockBegin, stretch.trace, id, stretch.unit, Unix(from), name, 2,
                 ++sequence_);
     Label("label:sub_computation", recorder::SubName(facts));
-    ThreadId(thread);
+    ThreadId(thread, stretch.trace);
     body_.Event(EventType::kBlockEnd, stretch.trace, id, stretch.unit, Unix(until), {}, 0,
                 ++sequence_);
     if (until >= end) break;
     from = until;
-    id = Id(7, uint64_t{sub} << 8 ^ piece);
+    id = PieceOf(sub, piece + 1);
   }
 }
 
 void Writer::OpenBlock(const Stretch& stretch, uint64_t cause, int64_t begin_ns,
                        const ThreadFacts& thread, std::string_view name) {
   body_.Event(EventType::kUnitBegin, stretch.trace, stretch.unit, cause, Unix(begin_ns), {}, 1, 0);
-  body_.TextRef("label:thread");
+  body_.TextRef(stretch.trace == own_trace_ ? "label:thread" : "label:recorded_thread");
   body_.IntValue(thread.tid);
   body_.Event(EventType::kBlockBegin, stretch.trace, stretch.block, stretch.unit, Unix(begin_ns),
               name, thread.id == 0 && stretch.trace == own_trace_ ? 4 : 1, 1);
-  ThreadId(thread);
+  ThreadId(thread, stretch.trace);
 }
 
 void Writer::CloseBlock(const Stretch& stretch, int64_t end_ns) {

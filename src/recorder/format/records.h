@@ -76,6 +76,7 @@ enum class RecordKind : uint16_t {
   kLost = 14,
   kCrash = 15,
   kSnapshot = 16,
+  kHost = 24,
 };
 
 struct RecordHead {
@@ -238,6 +239,10 @@ struct
   RecordHead head;  // detail: bytes of the name
   uint32_t thread;
   uint32_t unused;
+};
+
+struct Host {       // where it ran; followed by the host's name, padded with zeros
+  RecordHead head;  // detail: bytes of the name
 };
 
 struct Module {     // a mapping of a file, or its end; followed by the path

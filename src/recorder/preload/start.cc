@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -231,6 +232,20 @@ void NoteProgramName(Slot* slot) {
   NoteThreadName(slot, kNoThread, name == nullptr ? path : name + 1);
 }
 
+void NoteHost(Slot* slot) {
+  struct {
+    Host record;
+    char text[sizeof(utsname::nodename) + 8];
+  } whole = {};
+  utsname names;
+  if (RawCall(SYS_uname, Arg(&names)) != 0) return;
+  const size_t length = ::strnlen(names.nodename, sizeof(names.nodename));
+  whole.record.head = {RecordKind::kHost, static_cast<uint16_t>(length),
+                       static_cast<uint32_t>(sizeof(Host) + (length + 7) / 8 * 8)};
+  std::memcpy(whole.text, names.nodename, length);
+  Append(slot, &whole, whole.record.head.size);
+}
+
 void BeginMain() {
   t_slot = nullptr;
   t_off = 0;
@@ -238,6 +253,7 @@ void BeginMain() {
   if (slot == nullptr) return;
   if (g_hooks.call_entered != nullptr) g_hooks.call_entered(slot);
   NoteProgramName(slot);
+  NoteHost(slot);
   if (g_hooks.call_entered != nullptr) g_hooks.sub_computation_start(slot);
 }
 

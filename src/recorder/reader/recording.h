@@ -141,6 +141,7 @@ struct Recording {
   bool complete = false;
   uint64_t started_unix_ns = 0;
   uint32_t pid = 0;
+  std::string host;
 
   std::vector<ThreadFacts> threads;  // by id, none missing
   std::vector<SubComputation> subs;

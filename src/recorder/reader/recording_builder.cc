@@ -82,6 +82,12 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       named->facts.name = *text;
       return;
     }
+    case RecordKind::kHost: {
+      const auto text = TextAt(record, sizeof(Host), head.detail);
+      if (!text) break;
+      host_ = *text;
+      return;
+    }
     case RecordKind::kAllocation: {
       Allocation one;
       if (!Take(record, one)) break;
@@ -428,6 +434,7 @@ void RecordingBuilder::LayOutMemory(Recording& recording) {
 }
 
 void RecordingBuilder::Finish(Recording& recording) {
+  recording.host = host_;
   // Places of objects follow their ids from here on.
   std::vector<uint32_t> order(objects_.size()), place(objects_.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;

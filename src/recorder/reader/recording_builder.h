@@ -76,6 +76,7 @@ class RecordingBuilder {
   std::vector<std::string> names_;
   std::unordered_map<std::string, uint32_t> name_places_;
   std::string program_name_;
+  std::string host_;
   std::map<std::string, uint64_t> lost_;
 };
 

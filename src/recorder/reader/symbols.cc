@@ -79,9 +79,19 @@ const SitePlace& Symbols::Site(uint64_t address, int64_t time_ns) {
 std::optional<Symbols::Loaded> Symbols::LoadedOf(const ModuleFacts& module) {
   const ElfImage* const image = Image(module.path);
   if (image == nullptr) return std::nullopt;
-  const auto own = image->AddressOf(module.offset);
-  if (!own || *own > module.begin) return std::nullopt;
-  return Loaded{image, module.begin - *own};
+  // Two segments may share a page of the file, so a mapping in the middle does not say which it is of. The one that the
+  // file begins with does, and the others stand at fixed distances from it.
+  const ModuleFacts* first = &module;
+  auto it = std::upper_bound(by_begin_.begin(), by_begin_.end(), module.begin,
+                             [](uint64_t a, const ModuleFacts* m) { return a < m->begin; });
+  while (first->offset != 0 && it != by_begin_.begin()) {
+    --it;
+    if ((*it)->path != module.path) break;
+    if ((*it)->offset == 0) first = *it;
+  }
+  const auto own = image->AddressOf(first->offset);
+  if (!own || *own > first->begin) return std::nullopt;
+  return Loaded{image, first->begin - *own};
 }
 
 std::optional<Symbols::Loaded> Symbols::LoadedAt(uint64_t address) {
