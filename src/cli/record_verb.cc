@@ -16,6 +16,7 @@ struct RecordFlags {
   std::vector<std::string> command;
   std::string output;
   std::string control_source = "auto";
+  std::string tracker = "auto";
   bool data = false, control = false;
 };
 
@@ -32,6 +33,7 @@ Status RunRecord(const RecordFlags& flags) {
   recorder::RecordOptions options;
   options.command = flags.command;
   options.file = flags.output;
+  options.tracker = flags.tracker;
   options.depth = recorder::kSchedule | (flags.data ? recorder::kData : 0u) |
                   (flags.control ? recorder::kControl : 0u);
   options.control_source = flags.control_source;
@@ -50,6 +52,8 @@ Verb AddRecord(CLI::App& root) {
   Verb verb = MakeVerb(root, "record", "Run a program and record how its threads ran");
   const auto flags = std::make_shared<RecordFlags>();
   verb.app->add_flag("--data", flags->data, "also which memory each part read and wrote");
+  verb.app->add_option("--tracker", flags->tracker, "with --data: how touched pages are found")
+      ->check(CLI::IsMember({"auto", "uffd", "sigsegv"}));
   verb.app->add_flag("--control", flags->control, "also the branches taken");
   verb.app
       ->add_option("--control-source", flags->control_source,

@@ -25,6 +25,7 @@ def _enum(name):
 
 
 OPS, KINDS, OBJECTS, ROLES = _enum("Op"), _enum("RecordKind"), _enum("ObjectKind"), _enum("Role")
+TRANSFERS = _enum("TransferKind")
 NO_THREAD = 0xFFFFFFFF
 
 
@@ -114,6 +115,21 @@ class Recording:
         """The names of the calls that ended its sub-computations, the end of the thread included."""
         return [r["op"] for r in self.threads.get(thread, []) if r["kind"] in ("Cut", "ThreadEnd")]
 
+    def sub_computations(self):
+        """(thread, index, op, {page: written}, [transfers]) of every one, in order."""
+        for thread, records in sorted(self.threads.items()):
+            index, pages, transfers = 0, {}, []
+            for record in records:
+                if record["kind"] == "Pages":
+                    for first, count, written in record["runs"]:
+                        for page in range(first, first + count):
+                            pages[page] = pages.get(page, 0) | written
+                elif record["kind"] == "Transfer":
+                    transfers.append(record)
+                elif record["kind"] in ("Cut", "ThreadEnd"):
+                    yield thread, index, record["op"], pages, transfers
+                    index, pages, transfers = index + 1, {}, []
+
     def lost(self):
         return {r["name"]: r["count"] for r in self.process if r["kind"] == "Lost"}
 
@@ -158,6 +174,19 @@ def _records(data):
         elif record["kind"] == "Module":
             record.update(zip(("begin", "end", "offset", "time_ns", "protection"), struct.unpack_from("<QQQQI", data, body)))
             record["path"] = _text(data, at + 48, detail)
+        elif record["kind"] == "Pages":
+            runs = struct.unpack_from("<Q", data, body)[0]
+            record["runs"] = [(first, count & ~(1 << 63), count >> 63)
+                              for first, count in struct.iter_unpack("<QQ", data[at + 16:at + 16 + 16 * runs])]
+        elif record["kind"] == "Transfer":
+            kind, flags, op, begin, end, address, time, stream = struct.unpack_from("<HHIQQQQQ", data, body)
+            record.update(transfer=TRANSFERS[kind], output=bool(flags & 1), mapped=bool(flags & 2), denied=bool(flags & 4),
+                          reported=bool(flags & 8), op=op, begin=begin, end=end, address=address, time_ns=time,
+                          stream=stream, name=_text(data, at + 56, detail))
+        elif record["kind"] == "Allocation":
+            record.update(zip(("address", "size", "time_ns", "site"), struct.unpack_from("<QQQQ", data, body)))
+        elif record["kind"] == "Release":
+            record.update(zip(("address", "time_ns"), struct.unpack_from("<QQ", data, body)))
         elif record["kind"] == "Fork":
             record.update(zip(("number", "pid"), struct.unpack_from("<II", data, body)))
         elif record["kind"] == "Lost":

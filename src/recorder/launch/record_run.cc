@@ -77,11 +77,13 @@ std::string PreloadList(const std::string& library) {
   return theirs != nullptr && theirs[0] != 0 ? library + ":" + theirs : library;
 }
 
-void SetEnvironment(const std::string& library, const std::string& file, uint32_t depth) {
+void SetEnvironment(const std::string& library, const std::string& file,
+                    const RecordOptions& options) {
   ::setenv("LD_PRELOAD", PreloadList(library).c_str(), 1);
   ::setenv("WHEREFORE_RECORD", file.c_str(), 1);
   ::setenv("WHEREFORE_RECORD_ROOT", std::to_string(::getpid()).c_str(), 1);
-  ::setenv("WHEREFORE_RECORD_DEPTH", std::to_string(depth).c_str(), 1);
+  ::setenv("WHEREFORE_RECORD_DEPTH", std::to_string(options.depth).c_str(), 1);
+  ::setenv("WHEREFORE_RECORD_TRACKER", options.tracker.c_str(), 1);
 }
 
 // What the new process tells us if it cannot become the program.
@@ -114,7 +116,7 @@ void BecomeEmulated(const ControlChoice& control, const RecordOptions& options,
   const std::string why = PrepareFile(file);
   if (why.empty()) {
     const std::string preload = PreloadList(library);
-    SetEnvironment(library, file, options.depth);
+    SetEnvironment(library, file, options);
     if (!control.source.empty()) ::setenv("WHEREFORE_RECORD_CONTROL", control.source.c_str(), 1);
     if (!control.emulator.empty()) BecomeEmulated(control, options, program, preload);
     std::vector<char*> arguments;

@@ -18,6 +18,7 @@ struct RecordOptions {
       "auto";  // at control depth: where branches come from (control_source.h)
   // What is to be known before the program starts, a line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::string tracker = "auto";  // data depth: auto, uffd or sigsegv
 };
 
 // What became of it. `exit_status` is the one to end with: PROG's own, 128 + N if signal N killed it, 125 if it was

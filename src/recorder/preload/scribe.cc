@@ -17,6 +17,7 @@
 #include "recorder/preload/chunk_file.h"
 #include "recorder/preload/control/branch_rings.h"
 #include "recorder/preload/control/emulator.h"
+#include "recorder/preload/data/data_depth.h"
 #include "recorder/preload/module_scan.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
@@ -288,7 +289,8 @@ void LeaveProgram(int keep[3]) {
   int keep[3] = {file, process, maps};
   LeaveProgram(keep);
   const void* const needed[] = {region, head, g_branch_rings};
-  DropProgramMemory(needed, sizeof(needed) / sizeof(needed[0]));
+  // At data depth this library's own variables lie in the program's shared memory; it stays.
+  if (!data::Running()) DropProgramMemory(needed, sizeof(needed) / sizeof(needed[0]));
   region->scribe.store(static_cast<uint32_t>(RawCall(SYS_getpid)));
   g_file.Open(keep[0]);
   g_modules.Open(keep[2]);
@@ -305,13 +307,9 @@ void KickScribe(Region* region) {
     RawCall(SYS_futex, Arg(&region->kick), FUTEX_WAKE, 1);
 }
 
-bool StartScribe(Region* region, int file, SharedHead* head) {
-  // Emulated it would be slow, and see the emulator's idea of the program's memory.
-  if (UnderEmulator()) {
-    ScribeOrder order = {region, head, g_branch_rings, file, 0};
-    Mark(kMarkScribe, Arg(&order));
-    return order.started != 0;
-  }
+namespace {
+
+bool ForkScribe(Region* region, int file, SharedHead* head) {
   // Opened here, where it surely may: a program that changes its user later closes /proc to us.
   const long process = RawCall(SYS_pidfd_open, region->pid, 0);
   const long maps = RawCall(SYS_openat, AT_FDCWD, Arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
@@ -331,6 +329,32 @@ bool StartScribe(Region* region, int file, SharedHead* head) {
   if (process >= 0) RawCall(SYS_close, process);
   if (maps >= 0) RawCall(SYS_close, maps);
   return status == 0;
+}
+
+struct ScribeArguments {
+  Region* region;
+  int file;
+  SharedHead* head;
+};
+
+}  // namespace
+
+bool StartScribe(Region* region, int file, SharedHead* head) {
+  // Emulated it would be slow, and see the emulator's idea of the program's memory.
+  if (UnderEmulator()) {
+    ScribeOrder order = {region, head, g_branch_rings, file, 0};
+    Mark(kMarkScribe, Arg(&order));
+    return order.started != 0;
+  }
+  if (!data::Running()) return ForkScribe(region, file, head);
+  // The stack is shared memory there: a process made on it would write over its parent's.
+  ScribeArguments arguments = {region, file, head};
+  return data::CallOnPrivateStack(
+             [](void* given) -> long {
+               auto* all = static_cast<ScribeArguments*>(given);
+               return ForkScribe(all->region, all->file, all->head) ? 1 : 0;
+             },
+             &arguments) != 0;
 }
 
 }  // namespace wf::recorder

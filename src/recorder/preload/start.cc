@@ -13,6 +13,7 @@
 
 #include "recorder/preload/control/branch_rings.h"
 #include "recorder/preload/control/emulator.h"
+#include "recorder/preload/data/data_depth.h"
 #include "recorder/preload/process_calls.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/scribe.h"
@@ -45,7 +46,8 @@ uint32_t ParseNumber(const char* text) {
   return value;
 }
 
-uint32_t Pid() { return static_cast<uint32_t>(RawCall(SYS_getpid)); }
+// At data depth threads are processes; each is the program.
+uint32_t Pid() { return data::ProgramOf(static_cast<uint32_t>(RawCall(SYS_getpid))); }
 
 // `path` as others would have to call it after a change of directory.
 bool MakeAbsolute(const char* path, char* out, size_t room) {

@@ -59,7 +59,8 @@ class Creation {
 
   // Around the real call; attributes may give the thread a mask of its own, which then stays as it is.
   void BlockSignals(const pthread_attr_t* attributes) {
-    uint64_t all = ~uint64_t{0};
+    // But for those that an instruction of the thread itself raises; data depth lives by these two.
+    uint64_t all = ~(uint64_t{1} << (SIGSEGV - 1) | uint64_t{1} << (SIGSYS - 1));
     sigset_t own;
     created_->restore_signals =
         attributes == nullptr || ::pthread_attr_getsigmask_np(attributes, &own) != 0;

@@ -1,0 +1,40 @@
+// The program's address space: what is mapped where, the same in all its processes.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/preload/data/state.h"
+
+namespace wf::recorder::data {
+
+// Once, on the handler's stack: makes every writable private page of the process a shared one. nullptr or what failed.
+const char* ShareMemory();
+
+// The system calls, with the kernel's results.
+long MapCall(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset);
+long UnmapCall(uint64_t address, uint64_t length);
+long ProtectCall(uint64_t address, uint64_t length, int protection);
+long RemapCall(uint64_t address, uint64_t old_length, uint64_t new_length, int flags,
+               uint64_t new_address);
+long BreakCall(uint64_t address);
+long AdviseCall(uint64_t address, uint64_t length, int advice);
+
+// Brings this process up to what others mapped. Returns the number of changes applied.
+int SyncMemory();
+// After clone: nothing is accessible until touched.
+void MapRegionsOfNewProcess();
+const Region* FindRegion(uint64_t address);
+// The same page where a touch is not recorded; 0 if it has none.
+uint64_t Untracked(uint64_t address);
+
+// Private copies of all shared memory, made by the parent, taken by the child.
+struct MemoryCopy {
+  int arena_fd;
+  int recorder_fd;
+};
+long CopyMemory(MemoryCopy* copy);
+void AdoptCopy(const MemoryCopy& copy);
+// Our descriptors live above every one the program can have.
+int MoveDescriptor(int fd);
+
+}  // namespace wf::recorder::data

@@ -1,0 +1,331 @@
+// Pages touched, exactly, by the page tables of this process.
+//
+// Every process has page tables of its own over the shared memory, so what is present in them was touched by this
+// thread. When a sub-computation begins its pages are dropped from the tables (the memory itself is shared and stays);
+// when it ends PAGEMAP_SCAN lists what came back. That a page was written is told by userfaultfd's asynchronous write
+// protection, whose mark must lie in the tables before the touch: marks cost a table entry each and time in every scan,
+// so they are laid per chunk of 64 KiB to 2 MiB, when the chunk is first touched. Until then it is PROT_NONE and the first touch
+// is a SIGSEGV. A chunk that was not touched for a while is closed again. So a sub-computation costs by what it touches
+// and not by the size of the heap.
+//
+// Registered ranges are not faulted around by the kernel, which would invent reads.
+#include "recorder/preload/data/page_tables.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "recorder/preload/data/active_list.h"
+#include "recorder/preload/data/gate.h"
+#include "recorder/preload/data/memory.h"
+#include "recorder/preload/data/text.h"
+
+namespace wf::recorder::data::page_tables {
+namespace {
+
+// Linux 6.7's; the headers of Debian 12 are older.
+struct ScanArguments {
+  uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+  uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t kScanProtect = 1;
+constexpr uint64_t kPageWatched = 1, kPageWritten = 2, kPagePresent = 8;
+constexpr uint64_t kFeatureShmem = 1 << 12, kFeatureUnpopulated = 1 << 13, kFeatureAsync = 1 << 15;
+
+constexpr uint32_t kIdleLimit = 256;
+constexpr uint64_t kScanRuns = 128;  // the kernel allocates room for as many
+
+void LayMarks(uint64_t start, uint64_t end) {
+  uffdio_writeprotect protect = {};
+  protect.range = {start, end - start};
+  protect.mode = UFFDIO_WRITEPROTECT_MODE_WP;
+  const long result = Kernel(SYS_ioctl, self->uffd, UFFDIO_WRITEPROTECT, Word(&protect));
+  if (result < 0) GiveUp("userfaultfd cannot protect a range");
+}
+
+// How much is opened around a touch. Little, because every page of it costs in every scan; more for a thread that walks
+// on through memory, or that has opened much already, because every opening costs a signal and a mapping.
+uint64_t ChunkFor(uint64_t address, int place) {
+  uint64_t size = self->active_count < 128    ? kChunk / 32
+                  : self->active_count < 1024 ? kChunk / 4
+                                              : kChunk;
+  if (place > 0) {
+    const Active& before = self->active[place - 1];
+    if (before.writable != 0 && address - before.end < size) {
+      const uint64_t doubled = 2 * (before.end - before.start);
+      while (size < kChunk && size < doubled) size *= 2;
+    }
+  }
+  return size;
+}
+
+void Open(const Region& region, uint64_t address) {
+  const int place = FirstActiveAfter(address);
+  const uint64_t size = ChunkFor(address, place);
+  const uint64_t chunk = address & ~(size - 1);
+  Active active = {};
+  active.start = chunk > region.start ? chunk : region.start;
+  active.end = chunk + size < region.end ? chunk + size : region.end;
+  if (place > 0 && self->active[place - 1].end > active.start)
+    active.start = self->active[place - 1].end;
+  if (place < self->active_count && self->active[place].start < active.end)
+    active.end = self->active[place].start;
+  active.region = region.start;
+  active.writable = 1;
+  Kernel(SYS_madvise, static_cast<long>(active.start), static_cast<long>(active.end - active.start),
+         MADV_DONTNEED);
+  LayMarks(active.start, active.end);
+  Kernel(SYS_mprotect, static_cast<long>(active.start),
+         static_cast<long>(active.end - active.start), region.protection);
+  InsertActive(place, active);
+}
+
+void Close(int at) {
+  const Active& active = self->active[at];
+  Kernel(SYS_mprotect, static_cast<long>(active.start),
+         static_cast<long>(active.end - active.start), PROT_NONE);
+  EraseActive(at);
+}
+
+// Calls `sink` for the present pages of [start, end) and lays marks on those without one.
+template <typename Sink>
+void Scan(int pagemap, uint64_t start, uint64_t end, uint64_t flags, const Sink& sink) {
+  for (uint64_t at = start; at < end;) {
+    ScanArguments scan = {};
+    scan.size = sizeof scan;
+    scan.flags = flags;
+    scan.start = at;
+    scan.end = end;
+    scan.vec = reinterpret_cast<uint64_t>(self->found);
+    scan.vec_len = kScanRuns;
+    scan.category_mask = kPagePresent | kPageWatched;
+    scan.return_mask = kPagePresent | kPageWritten;
+    const long n = Kernel(SYS_ioctl, pagemap, static_cast<long>(kPagemapScan), Word(&scan));
+    if (n < 0) GiveUp("PAGEMAP_SCAN failed");
+    for (long i = 0; i < n; ++i) sink(self->found[i]);
+    if (scan.walk_end <= at) return;
+    at = scan.walk_end;
+  }
+}
+
+// Joins neighbouring runs of one kind before they are handed on.
+class Joined {
+ public:
+  Joined(RunSink sink, void* to) : sink_(sink), to_(to) {}
+  void Add(uint64_t start, uint64_t end, bool written) {
+    if (start == end_ && written == written_) {
+      end_ = end;
+      return;
+    }
+    Flush();
+    start_ = start;
+    end_ = end;
+    written_ = written;
+  }
+  void Flush() {
+    if (end_ > start_) sink_(to_, start_, end_, written_);
+    start_ = end_ = 0;
+  }
+
+ private:
+  RunSink sink_;
+  void* to_;
+  uint64_t start_ = 0, end_ = 0;
+  bool written_ = false;
+};
+
+}  // namespace
+
+const char* Start() {
+  int fd = static_cast<int>(
+      Kernel(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1 /* UFFD_USER_MODE_ONLY */));
+  if (fd < 0) return "userfaultfd is not available";
+  uffdio_api api = {};
+  api.api = UFFD_API;
+  api.features = kFeatureShmem | kFeatureUnpopulated | kFeatureAsync;
+  if (Kernel(SYS_ioctl, fd, UFFDIO_API, Word(&api)) < 0) {
+    Kernel(SYS_close, fd);
+    return "this kernel's userfaultfd has no asynchronous write protection (Linux 6.7 has)";
+  }
+  self->uffd = MoveDescriptor(fd);
+  fd = static_cast<int>(Kernel(SYS_open, Word("/proc/self/pagemap"), O_RDONLY | O_CLOEXEC));
+  if (fd < 0) return "/proc/self/pagemap cannot be read";
+  self->pagemap = MoveDescriptor(fd);
+  ScanArguments scan = {};
+  scan.size = sizeof scan;
+  scan.start = reinterpret_cast<uint64_t>(self) & ~(kPage - 1);
+  scan.end = scan.start + kPage;
+  scan.vec = reinterpret_cast<uint64_t>(self->found);
+  scan.vec_len = 1;
+  scan.category_mask = scan.return_mask = kPagePresent;
+  if (Kernel(SYS_ioctl, self->pagemap, static_cast<long>(kPagemapScan), Word(&scan)) < 0)
+    return "this kernel has no PAGEMAP_SCAN (Linux 6.7 has)";
+  if (self->uffd < 0 || self->pagemap < 0) return "no descriptor is left";
+  return nullptr;
+}
+
+bool Watch(uint64_t start, uint64_t end) {
+  uffdio_register range = {};
+  range.range = {start, end - start};
+  range.mode = UFFDIO_REGISTER_MODE_WP;
+  return Kernel(SYS_ioctl, self->uffd, UFFDIO_REGISTER, Word(&range)) >= 0;
+}
+
+Faulted OpenAt(const Region& region, uint64_t address, Access) {
+  const int at = FirstActiveAfter(address);
+  if (at < self->active_count && self->active[at].start <= address) return Faulted::kProgram;
+  Open(region, address);
+  return Faulted::kRetry;
+}
+
+uint64_t OpenForKernel(const Region& region, uint64_t start, uint64_t end, KernelAccess) {
+  for (uint64_t at = start; at < end;) {
+    const int place = FirstActiveAfter(at);
+    if (place == self->active_count || self->active[place].start > at) Open(region, at);
+    at = self->active[FirstActiveAfter(at)].end;
+  }
+  return end;
+}
+
+void KeepTouched(uint64_t start, uint64_t end) {
+  for (int i = FirstActiveAfter(start); i < self->active_count && self->active[i].start < end;
+       ++i) {
+    const Active& active = self->active[i];
+    Scan(self->pagemap, active.start > start ? active.start : start,
+         active.end < end ? active.end : end, 0, [&](const PageRegion& run) {
+           if (self->kept_count == kMaxRuns) GiveUp("too many pieces of memory unmapped at once");
+           PageRegion& kept = self->kept[self->kept_count++];
+           kept = run;
+           if (active.writable == 0) kept.categories &= ~kPageWritten;
+         });
+  }
+}
+
+void ForgetRange(uint64_t start, uint64_t end) {
+  for (int i = FirstActiveAfter(start); i < self->active_count && self->active[i].start < end;) {
+    const Active was = self->active[i];
+    KeepTouched(was.start, was.end);
+    if (was.writable != 0) {
+      Close(i);
+      continue;
+    }
+    EraseActive(i);
+    Active piece = was;
+    if (was.end > end) {
+      piece.start = end;
+      InsertActive(i, piece);
+    }
+    if (was.start < start) {
+      piece = was;
+      piece.end = start;
+      InsertActive(i, piece);
+      ++i;
+    }
+    if (was.end > end) ++i;
+  }
+}
+
+void AddFileRange(uint64_t start, uint64_t end) {
+  Active active = {};
+  active.start = start;
+  active.end = end;
+  active.region = start;
+  active.fixed = 1;
+  InsertActive(FirstActiveAfter(start), active);
+}
+
+namespace {
+
+// Active parts near each other are scanned by one call. Within one mapping what lies between is walked, entry by entry;
+// other mappings are passed over.
+bool ScannedTogether(const Active& a, const Active& b) {
+  return b.start - a.end < (a.region == b.region ? uint64_t{512} << 10 : uint64_t{1} << 30);
+}
+
+// Calls `sink` with every present run and the active part it lies in.
+template <typename Sink>
+void ScanActive(const Sink& sink) {
+  for (int first = 0; first < self->active_count;) {
+    int last = first;
+    while (last + 1 < self->active_count &&
+           ScannedTogether(self->active[last], self->active[last + 1]))
+      ++last;
+    int at = first;
+    Scan(self->pagemap, self->active[first].start, self->active[last].end, kScanProtect,
+         [&](const PageRegion& found) {
+           // One run may go over the border of two parts.
+           PageRegion run = found;
+           while (run.start < run.end) {
+             while (at <= last && self->active[at].end <= run.start) ++at;
+             if (at > last) return;
+             Active& active = self->active[at];
+             if (run.start < active.start) run.start = active.start;
+             if (run.start >= run.end) return;
+             const uint64_t end = run.end < active.end ? run.end : active.end;
+             sink(active, PageRegion{run.start, end, run.categories});
+             run.start = end;
+           }
+         });
+    first = last + 1;
+  }
+}
+
+// Drops runs of pages from the tables of this process, many with one call.
+class Dropped {
+ public:
+  ~Dropped() { Flush(); }
+  void Add(uint64_t start, uint64_t end) {
+    if (count_ == kDropBatch) Flush();
+    self->drop[count_++] = {start, end - start};
+  }
+
+ private:
+  static constexpr long kThisProcess = -10001;  // PIDFD_SELF_THREAD_GROUP, Linux 6.14
+
+  void Flush() {
+    if (count_ > 1 &&
+        Kernel(SYS_process_madvise, kThisProcess, Word(self->drop), count_, MADV_DONTNEED, 0) >= 0)
+      count_ = 0;
+    for (int i = 0; i < count_; ++i)
+      Kernel(SYS_madvise, static_cast<long>(self->drop[i].start),
+             static_cast<long>(self->drop[i].length), MADV_DONTNEED);
+    count_ = 0;
+  }
+
+  int count_ = 0;
+};
+
+}  // namespace
+
+void CollectTouched(RunSink sink, void* to) {
+  Joined joined(sink, to);
+  for (int i = 0; i < self->active_count; ++i) ++self->active[i].idle;
+  ScanActive([&](Active& active, const PageRegion& run) {
+    active.idle = 0;
+    joined.Add(run.start, run.end, active.writable != 0 && (run.categories & kPageWritten) != 0);
+  });
+  joined.Flush();
+  for (int i = 0; i < self->kept_count; ++i)
+    sink(to, self->kept[i].start, self->kept[i].end,
+         (self->kept[i].categories & kPageWritten) != 0);
+  self->kept_count = 0;
+}
+
+void ForgetTouched() {
+  self->kept_count = 0;
+  for (int i = 0; i < self->active_count;) {
+    const Active& active = self->active[i];
+    if (active.idle > kIdleLimit && active.fixed == 0 && self->active_count > 32) {
+      Close(i);
+    } else {
+      ++i;
+    }
+  }
+  Dropped dropped;
+  ScanActive([&](Active&, const PageRegion& run) { dropped.Add(run.start, run.end); });
+}
+
+}  // namespace wf::recorder::data::page_tables

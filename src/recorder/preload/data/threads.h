@@ -1,0 +1,39 @@
+// Threads that are processes: their beginning, their end, and the end of them all.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+
+namespace wf::recorder::data {
+
+// A clone call of the program, in the handler of SIGSYS.
+void CloneCall(ucontext_t* context, uint64_t flags, uint64_t stack_top, uint64_t parent_tid,
+               uint64_t child_tid, uint64_t tls);
+void SpawnCall(
+    ucontext_t* context);  // clone or clone3 with CLONE_VFORK | CLONE_VM: shares memory until exec
+void Clone3Call(ucontext_t* context);
+void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t child_tid);
+[[noreturn]] void EndThread();
+[[noreturn]] void EndProcess(int status);
+[[noreturn]] void DieBySignal(int signal);
+// Told by another process of the program: collect the ended ones, or end.
+void OnControl();
+bool IsThread(int tid);
+// Tells every other process of the program to look at `shared`.
+void TellOthers();
+void KillOthers();
+// Gives a thread its name, which only itself can take.
+long NameThread(int tid, const char* name, uint64_t length);
+void SendControl(int pid);
+
+// What the recorder does at these moments, in the handler of a signal; may be null.
+struct ThreadHooks {
+  void (*write_pages)();    // the tracker has too many runs: writes out what it has
+  bool (*refuse_thread)();  // in the creator
+  void (
+      *last_pages)();  // in each process when the program ends: of the sub-computation that no call will end
+};
+extern ThreadHooks hooks;
+
+}  // namespace wf::recorder::data

@@ -1,0 +1,26 @@
+// Inputs and outputs of the program, at the system calls that make them.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+
+namespace wf::recorder::data {
+
+bool IsTransfer(long number);
+// Makes the memory of the call accessible to the kernel and sends it on.
+void BeforeTransfer(long number, ucontext_t* context);
+// Notes what went in or out. Returns what the program shall see.
+long AfterTransfer(long number, ucontext_t* context, long result, uint64_t called_from);
+// A file was mapped: what is read of it are its pages.
+void OnMapped(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset,
+              uint64_t called_from);
+// The two ends of a new socket pair are one stream.
+void OnSocketPair(int a, int b);
+// Before the program's memory is taken over: the kernel cannot read it for us later.
+void ReadArguments();
+void NoteArguments();
+// Where the dynamic linker is: what it reads is not the program's input.
+void FindLoader();
+
+}  // namespace wf::recorder::data

@@ -1,0 +1,109 @@
+// Touches known pages, in known ways, in known sub-computations of several threads, and says so: each line is
+// "THREAD SUB PAGE r|w". A sub-computation ends at a sem_post of the thread's own.
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+constexpr size_t kPage = 4096;
+constexpr size_t kPages = 600;
+constexpr int kThreads = 3;
+constexpr int kRounds = 12;
+
+alignas(4096) static char global_area[64 * kPage];
+static char* area[4];
+static size_t area_pages[4];
+
+struct Touch {
+  int round, area;
+  size_t page;
+  char
+      how;  // r read, w write, b both, k the kernel writes (read(2)), o the kernel reads (write(2))
+};
+struct alignas(4096) Worker {
+  std::vector<Touch> touches;
+  sem_t own;
+  int thread;
+  int zero, null;
+};
+static Worker workers[kThreads + 1];
+
+static void* Work(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  size_t at = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (; at < worker->touches.size() && worker->touches[at].round == round; ++at) {
+      const Touch& touch = worker->touches[at];
+      char* page = area[touch.area] + touch.page * kPage;
+      switch (touch.how) {
+        case 'r':
+          (void)*const_cast<volatile char*>(page + 17);
+          break;
+        case 'w':
+          *const_cast<volatile char*>(page + 99) = 1;
+          break;
+        case 'b':
+          *const_cast<volatile char*>(page + 5) = static_cast<char>(page[5] + 1);
+          break;
+        case 'k':
+          if (read(worker->zero, page + 100, 50) != 50) abort();
+          break;
+        case 'o':
+          if (write(worker->null, page + 100, 50) != 50) abort();
+          break;
+      }
+    }
+    sem_post(&worker->own);
+  }
+  return nullptr;
+}
+
+int main(int argc, char** argv) {
+  std::mt19937_64 random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
+  area[0] = global_area;
+  area_pages[0] = 64;
+  area[1] = static_cast<char*>(
+      mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  area_pages[1] = kPages;
+  if (posix_memalign(reinterpret_cast<void**>(&area[2]), kPage, 40 * kPage) != 0) return 1;
+  area_pages[2] = 40;
+  const int file = open(argv[0], O_RDONLY);
+  area[3] = static_cast<char*>(mmap(nullptr, 4 * kPage, PROT_READ, MAP_PRIVATE, file, 0));
+  area_pages[3] = 4;
+  for (int t = 0; t <= kThreads; ++t) {
+    Worker& worker = workers[t];
+    worker.thread = t;
+    worker.zero = open("/dev/zero", O_RDONLY);
+    worker.null = memfd_create("sink", 0);
+    sem_init(&worker.own, 0, 0);
+    for (int round = 0; round < kRounds; ++round) {
+      const int count = static_cast<int>(random() % 40);
+      for (int i = 0; i < count; ++i) {
+        const int which = static_cast<int>(random() % 4);
+        const size_t page = random() % area_pages[which];
+        worker.touches.push_back(
+            {round, which, page, which == 3 ? "ro"[random() % 2] : "rwbko"[random() % 5]});
+      }
+    }
+  }
+  pthread_t threads[kThreads + 1];
+  for (int t = 1; t <= kThreads; ++t) pthread_create(&threads[t], nullptr, Work, &workers[t]);
+  Work(&workers[0]);
+  for (int t = 1; t <= kThreads; ++t) pthread_join(threads[t], nullptr);
+  for (int a = 0; a < 4; ++a)
+    std::printf("area %zx %zx\n", reinterpret_cast<size_t>(area[a]) / kPage, area_pages[a]);
+  for (int t = 0; t <= kThreads; ++t)
+    for (const Touch& touch : workers[t].touches)
+      std::printf("touch %d %d %zx %c\n", t, touch.round + (t == 0 ? kThreads : 0),
+                  reinterpret_cast<size_t>(area[touch.area]) / kPage + touch.page,
+                  touch.how == 'r' || touch.how == 'o' ? 'r' : 'w');
+  return 0;
+}
