@@ -27,6 +27,25 @@ const resource = (name, host) => ({
     attribute('process.pid', { intValue: '4711' }),
   ],
 });
+// The smallest recording (docs/CPG_FORMAT.md): one thread that starts and exits.
+function smallRecording() {
+  const bytes = (size, ...fields) => {
+    const out = Buffer.alloc(size);
+    for (const [at, width, value] of fields) width === 8 ? out.writeBigUInt64LE(BigInt(value), at) : width === 4 ? out.writeUInt32LE(value, at) : out.writeUInt16LE(value, at);
+    return out;
+  };
+  const [START, END, EXIT, NOBODY] = [1, 3, 51, 0xffffffff];
+  const started = bytes(32, [0, 2, START], [4, 4, 32], [12, 4, NOBODY], [16, 8, 5]);
+  const ended = bytes(32, [0, 2, END], [2, 2, EXIT], [4, 4, 32], [16, 8, 9000]);
+  const payload = Buffer.concat([started, ended]);
+  let sum = 0xcbf29ce484222325n;
+  for (const byte of payload) sum = ((sum ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+  const chunk = bytes(32, [0, 4, 0x6b6e6863], [4, 4, 1], [16, 4, payload.length], [20, 4, payload.length], [24, 8, sum]);
+  const end = bytes(32, [0, 4, 0x6b6e6863], [4, 4, 4], [24, 8, 0xcbf29ce484222325n]);
+  const head = bytes(40, [8, 4, 1], [12, 4, 1], [16, 8, now], [32, 4, 4711], [36, 4, 40]);
+  head.write('WFCPG\r\n', 'latin1');
+  return Buffer.concat([head, chunk, payload, end]);
+}
 const client = hex(8);
 const sample = {
   resourceSpans: [
@@ -180,6 +199,7 @@ const window = { start: String((now - 60_000_000_000n) / 1000n), end: String((no
 const rfc3339 = (nanos) => new Date(Number(nanos / 1_000_000n)).toISOString();
 const v3window = { 'query.start_time_min': rfc3339(now - 60_000_000_000n), 'query.start_time_max': rfc3339(now + 60_000_000_000n) };
 const unknown = hex(16);
+const recording = JSON.parse((await get('/api/v1/import?name=small.cpg', { method: 'POST', body: smallRecording() })).text).trace_ids?.[0];
 
 // What is asked: [path of the file, status, request], and what more must be true of the body.
 const questions = [
@@ -221,6 +241,14 @@ const questions = [
   ['/api/v1/trace/{id}', 404, `/api/v1/trace/${traceId}?span=${hex(8)}`],
   ['/api/v1/trace/{id}', 400, '/api/v1/trace/not-hex'],
   ['/api/v1/trace/{id}', 400, `/api/v1/trace/${traceId}?clock=sundial`],
+  ['/api/v1/cpg/{id}', 200, `/api/v1/cpg/${recording}`, (body, assert) => assert.equal(body.threads, 1)],
+  ['/api/v1/cpg/{id}', 200, `/api/v1/cpg/${recording}?what=graph`, (body, assert) => assert.equal(body.sub_computations.length, 1)],
+  ['/api/v1/cpg/{id}', 200, `/api/v1/cpg/${recording}?what=graph&format=svg`],
+  ['/api/v1/cpg/{id}', 200, `/api/v1/cpg/${recording}?what=order&a=0.0&b=0.0&format=text`],
+  ['/api/v1/cpg/{id}', 400, `/api/v1/cpg/${recording}?what=races`],
+  ['/api/v1/cpg/{id}', 400, `/api/v1/cpg/${recording}?what=weather`],
+  ['/api/v1/cpg/{id}', 404, `/api/v1/cpg/${recording}?what=order&a=0.0&b=7.0`],
+  ['/api/v1/cpg/{id}', 404, `/api/v1/cpg/${unknown}`],
   ['/api/v1/critical-path/{id}', 200, `/api/v1/critical-path/${traceId}`, (body, assert) => {
     assert.equal(body.root_span_id, root);
     assert.ok(body.segments.some((segment) => segment.category === 'network'));
