@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/nanos.h"
 #include "cli/verbs.h"
 #include "recorder/format/records.h"
 #include "recorder/launch/record_run.h"
@@ -18,7 +19,25 @@ struct RecordFlags {
   std::string control_source = "auto";
   std::string tracker = "auto";
   bool data = false, control = false;
+  std::string snapshot_every;
+  uint32_t slots = 0;
 };
+
+// A file of slots without their number has so many: 64 MB.
+constexpr uint32_t kDefaultSlots = 16;
+
+Status SetSnapshots(const RecordFlags& flags, recorder::RecordOptions& options) {
+  options.slots = flags.slots;
+  if (flags.snapshot_every.empty()) return {};
+  const auto every = ParseDuration(flags.snapshot_every);
+  constexpr int64_t kLeast = 10'000'000, kMost = int64_t{24} * 3600 * 1'000'000'000;
+  if (!every.ok() || *every < kLeast || *every > kMost)
+    return BadInput("--snapshot-every " + flags.snapshot_every + ": is no time between snapshots",
+                    "write it as in 1s or 250ms, from 10ms to 24h");
+  options.snapshot_every_ms = static_cast<uint32_t>(*every / 1'000'000);
+  if (options.slots == 0) options.slots = kDefaultSlots;
+  return {};
+}
 
 // The exit status is the program's, so it is not for main to choose.
 [[noreturn]] void EndAs(const recorder::RecordRun& run) {
@@ -40,6 +59,7 @@ Status RunRecord(const RecordFlags& flags) {
   options.say = [](const std::string& line) {
     std::fprintf(stderr, "wherefore: %s\n", line.c_str());
   };
+  WF_TRY(SetSnapshots(flags, options));
   recorder::RecordRun run = recorder::RunRecorded(options);
   // Whoever named the file knows where it is.
   if (flags.output.empty() && !run.file.empty()) run.words.push_back("recorded to " + run.file);
@@ -61,6 +81,12 @@ Verb AddRecord(CLI::App& root) {
       ->check(CLI::IsMember({"auto", "pt", "pt-overwrite", "coverage", "qemu"}))
       ->capture_default_str();
   verb.app->add_option("-o,--output", flags->output, "the recording (default: PROG.PID.cpg)");
+  verb.app->add_option("--snapshot-every", flags->snapshot_every,
+                       "take a snapshot every so often, as in 1s; the file has --slots (16)");
+  verb.app
+      ->add_option("--slots", flags->slots,
+                   "keep to so many slots of 4 MB; the oldest is overwritten")
+      ->check(CLI::Range(2, static_cast<int>(recorder::kMostSlots)));
   verb.app->add_option("command", flags->command, "-- PROG ARGS…");
   verb.app->positionals_at_end();
   verb.run = [flags] { return RunRecord(*flags); };

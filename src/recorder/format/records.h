@@ -34,15 +34,35 @@ struct SharedHead {
   uint32_t children;  // of F.cpg: the last number given to a child
   uint32_t
       generation;  // how often the process of this file began to record: exec replaces what was there
-  uint32_t trouble;  // errno of what stopped the writing; 0: nothing did
-  uint32_t unused[3];
+  uint32_t trouble;        // errno of what stopped the writing; 0: nothing did
+  uint32_t slots;          // of a file of slots: how many; 0: chunks to the end of the file
+  uint32_t overwritten;    // snapshots whose slot was used again before it was released
+  uint32_t only_snapshot;  // of a copy that holds a snapshot: which; else 0
 };
 
+// A file of slots (`record --slots N`) never grows beyond them. Its head is kSlotHead bytes: the SharedHead and a SlotEntry
+// for each slot. Slot i has its chunks from i * kSlotBytes + kSlotHead on, `used` bytes of them. A slot is one snapshot:
+// it begins with a checkpoint of what its records refer to and is closed by a Snapshot record.
+constexpr uint64_t kSlotBytes = 4 << 20;
+constexpr uint64_t kSlotHead = 4096;
+constexpr uint32_t kMostSlots = 100;
+enum class SlotUse : uint32_t { kEmpty = 0, kWriting = 1, kClosed = 2, kWithoutCut = 3 };
+struct SlotEntry {
+  uint32_t number;    // of the snapshot, from 1; 0: nothing whole is in it
+  uint32_t released;  // the reader's: the number of the snapshot it needs no longer
+  SlotUse use;
+  uint32_t unused;
+  uint64_t used;
+  uint64_t unused_too;
+};
+static_assert(sizeof(SlotEntry) == 32);
+
 enum class ChunkKind : uint32_t {
-  kThread = 1,    // records of one thread, whole ones only
-  kProcess = 2,   // records that belong to no thread: modules found at the start, what was lost
-  kBranches = 3,  // control depth: the branches of one thread, as its source writes them
-  kEnd = 4,       // the recording ended in good order; empty
+  kThread = 1,      // records of one thread, whole ones only
+  kProcess = 2,     // records that belong to no thread: modules found at the start, what was lost
+  kBranches = 3,    // control depth: the branches of one thread, as its source writes them
+  kEnd = 4,         // the recording ended in good order; empty
+  kCheckpoint = 5,  // ThreadBase, Inside, Settled, Snapshot
 };
 
 enum class Codec : uint32_t { kNone = 0, kLz4 = 1 };
@@ -76,6 +96,9 @@ enum class RecordKind : uint16_t {
   kLost = 14,
   kCrash = 15,
   kSnapshot = 16,
+  kThreadBase = 17,
+  kInside = 18,
+  kSettled = 19,
   kHost = 24,
 };
 
@@ -342,6 +365,39 @@ struct Snapshot {
   uint32_t unused;
   uint64_t start_ns;  // where the one before ended
   uint64_t end_ns;
+};
+
+// A thread that lived when a slot began, and where it was; followed by its name.
+struct ThreadBase {
+  RecordHead head;  // detail: bytes of the name
+  uint32_t thread;
+  uint32_t parent;
+  uint64_t start_ns;
+  uint32_t tid;
+  uint32_t object;
+  uint32_t index;  // of its running sub-computation
+  uint32_t unused;
+  uint64_t running_since_ns;
+  uint64_t trace_high, trace_low, span;
+};
+
+// A thread is in a call that it has entered and not returned from; what the call had done by then.
+struct Inside {
+  RecordHead head;  // detail: Op
+  uint32_t thread;
+  uint32_t object;
+  uint32_t actions;
+  uint32_t unused;
+  uint64_t end_ns;
+  Site site;
+  // Action actions[]
+};
+
+// Of every action whose number had been drawn at time_ns, the record stands before this one, or in the Inside records
+// that precede it.
+struct Settled {
+  RecordHead head;
+  uint64_t time_ns;
 };
 
 static_assert(sizeof(FileHead) == 40 && sizeof(SharedHead) == 64 && sizeof(ChunkHead) == 32 &&

@@ -84,6 +84,14 @@ void SetEnvironment(const std::string& library, const std::string& file,
   ::setenv("WHEREFORE_RECORD_ROOT", std::to_string(::getpid()).c_str(), 1);
   ::setenv("WHEREFORE_RECORD_DEPTH", std::to_string(options.depth).c_str(), 1);
   ::setenv("WHEREFORE_RECORD_TRACKER", options.tracker.c_str(), 1);
+  const auto set_unless_none = [](const char* name, uint32_t value) {
+    if (value == 0)
+      ::unsetenv(name);
+    else
+      ::setenv(name, std::to_string(value).c_str(), 1);
+  };
+  set_unless_none("WHEREFORE_RECORD_SLOTS", options.slots);
+  set_unless_none("WHEREFORE_RECORD_SNAPSHOT_MS", options.snapshot_every_ms);
 }
 
 // What the new process tells us if it cannot become the program.

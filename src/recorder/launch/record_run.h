@@ -14,6 +14,8 @@ struct RecordOptions {
   std::vector<std::string> command;  // PROG ARGS…
   std::string file;                  // empty: PROG.PID.cpg
   uint32_t depth = 1;                // bits of Depth
+  uint32_t slots = 0;                // of the file, 4 MB each; 0: it grows
+  uint32_t snapshot_every_ms = 0;    // 0: only when asked for
   std::string control_source =
       "auto";  // at control depth: where branches come from (control_source.h)
   // What is to be known before the program starts, a line each.

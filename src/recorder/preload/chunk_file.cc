@@ -29,7 +29,9 @@ void ChunkFile::Write(ChunkKind kind, uint32_t thread, const void* records, uint
 void ChunkFile::Flush() {
   uint32_t done = 0;
   while (done < used_ && trouble_ == 0) {
-    const long wrote = RawCall(SYS_write, fd_, Arg(out_ + done), used_ - done);
+    const long wrote = at_ == 0 ? RawCall(SYS_write, fd_, Arg(out_ + done), used_ - done)
+                                : RawCall(SYS_pwrite64, fd_, Arg(out_ + done), used_ - done,
+                                          static_cast<long>(at_ + done));
     if (wrote == -EINTR) continue;
     if (wrote <= 0) {
       trouble_ = wrote == 0 ? ENOSPC : static_cast<int>(-wrote);
@@ -37,6 +39,7 @@ void ChunkFile::Flush() {
       done += static_cast<uint32_t>(wrote);
     }
   }
+  if (at_ != 0) at_ += used_;
   used_ = 0;
 }
 

@@ -14,6 +14,10 @@ constexpr uint32_t kMaxChunk = 256 * 1024;  // of records, before compression
 class ChunkFile {
  public:
   void Open(int fd) { fd_ = fd; }
+  // From here on writes go to this place of the file instead of its end.
+  void Seek(uint64_t offset) { at_ = offset; }
+  // Where the next chunk will stand, if Seek was called.
+  uint64_t position() const { return at_ + used_; }
   // `size` ≤ kMaxChunk.
   void Write(ChunkKind kind, uint32_t thread, const void* records, uint32_t size);
   void Flush();
@@ -22,6 +26,7 @@ class ChunkFile {
  private:
   int fd_ = -1;
   int trouble_ = 0;
+  uint64_t at_ = 0;  // 0: at the end of the file
   uint32_t used_ = 0;
   uint32_t table_[kLz4TableSize];
   uint8_t out_[1 << 20];

@@ -59,7 +59,10 @@ bool ModuleScan::IsNew(const Line& line) {
 void ModuleScan::Note(Region* region, ChunkFile& file, const Line& line, uint64_t now_ns) {
   if ((line.protection & PROT_EXEC) != 0) {
     const uint32_t n = region->modules.load(std::memory_order_relaxed);
-    if (n < kKnownModules) {
+    bool told = false;  // before what was known was forgotten
+    for (uint32_t i = 0; i < n && !told; ++i)
+      told = region->module[i].begin == line.begin && region->module[i].end == line.end;
+    if (!told && n < kKnownModules) {
       region->module[n].begin = line.begin;
       region->module[n].end = line.end;
       region->modules.store(n + 1, std::memory_order_release);

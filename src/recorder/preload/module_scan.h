@@ -14,6 +14,8 @@ class ModuleScan {
   void Open(int maps) { maps_ = maps; }
   // Writes the mappings that are new since the last time, and tells the program of the executable ones.
   void Scan(Region* region, ChunkFile& file, uint64_t now_ns);
+  // The next scan writes all of them: a slot of the file begins.
+  void Forget() { known_ = 0; }
 
  private:
   struct Line {

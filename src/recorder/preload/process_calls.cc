@@ -104,6 +104,8 @@ struct alignas(8) OurEntries {
   char file[PATH_MAX + 32];
   char root[48];
   char depth[48];
+  char slots[48];
+  char every[48];
 
   // `theirs`: LD_PRELOAD of the environment it is given, null if it has none. False: leave it as it is.
   bool Fill(const char* theirs) {
@@ -120,6 +122,8 @@ struct alignas(8) OurEntries {
     Put(Put(Put(file, kFileVariable), "="), RootPath());
     PutNumber(Put(Put(root, kRootVariable), "="), RootPid());
     PutNumber(Put(Put(depth, kDepthVariable), "="), ChosenDepth());
+    PutNumber(Put(Put(slots, kSlotsVariable), "="), ChosenSlots());
+    PutNumber(Put(Put(every, kEveryVariable), "="), ChosenEveryMs());
     return true;
   }
 };
@@ -143,7 +147,7 @@ char* Space(size_t size) {
 // `given` with ours in place; as it is if there is no memory.
 char* const* WithOurs(char* const given[]) {
   if (g_region == nullptr) return given;
-  char* const space = Space(sizeof(OurEntries) + (CountEntries(given) + 6) * sizeof(char*));
+  char* const space = Space(sizeof(OurEntries) + (CountEntries(given) + 8) * sizeof(char*));
   if (space == nullptr) return given;
   OurEntries& ours = *reinterpret_cast<OurEntries*>(space);
   char** out = reinterpret_cast<char**>(space + sizeof(OurEntries));
@@ -154,7 +158,8 @@ char* const* WithOurs(char* const given[]) {
   size_t n = 0;
   for (size_t i = 0; given != nullptr && given[i] != nullptr; ++i) {
     if (Names(given[i], "LD_PRELOAD") || Names(given[i], kFileVariable) ||
-        Names(given[i], kRootVariable) || Names(given[i], kDepthVariable))
+        Names(given[i], kRootVariable) || Names(given[i], kDepthVariable) ||
+        Names(given[i], kSlotsVariable) || Names(given[i], kEveryVariable))
       continue;
     out[n++] = given[i];
   }
@@ -162,6 +167,8 @@ char* const* WithOurs(char* const given[]) {
   out[n++] = ours.file;
   out[n++] = ours.root;
   out[n++] = ours.depth;
+  if (ChosenSlots() != 0) out[n++] = ours.slots;
+  if (ChosenEveryMs() != 0) out[n++] = ours.every;
   out[n] = nullptr;
   return out;
 }

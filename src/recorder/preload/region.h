@@ -108,6 +108,12 @@ struct Region {
   struct {
     uint64_t begin, end;
   } module[kKnownModules];
+  // Snapshots that the program asked for, and how far they have been taken (wherefore_snapshot).
+  std::atomic<uint32_t> snapshots_wanted, snapshots_served;  // the latter is a futex
+  std::atomic<uint32_t> last_snapshot;                       // its number; 0: it could not be taken
+  uint32_t file_slots;                                       // 0: the file grows
+  uint64_t snapshot_every_ns;                                // 0: only when asked for
+  char file[4096];
   // What was lost, beside the records that slots count.
   std::atomic<uint64_t> lost_threads, lost_objects, lost_records, lost_in_handlers;
   alignas(64) std::atomic<uint64_t> free_slots[kSlots / 64];

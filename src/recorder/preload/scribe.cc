@@ -14,6 +14,7 @@
 
 #include <cstring>
 
+#include "recorder/preload/checkpoint.h"
 #include "recorder/preload/chunk_file.h"
 #include "recorder/preload/control/branch_rings.h"
 #include "recorder/preload/control/emulator.h"
@@ -22,6 +23,8 @@
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/scribe_memory.h"
+#include "recorder/preload/slot_ring.h"
+#include "recorder/preload/snapshot_requests.h"
 #include "recorder/preload/threads.h"
 
 namespace wf::recorder {
@@ -30,8 +33,28 @@ namespace {
 // A file that lost its writer lacks at most this and what the kernel had not written: the contract allows 100 ms.
 constexpr long kRoundNs = 40'000'000;
 
+// Chunks of a file of slots; a record has up to kMaxRecord bytes.
+constexpr uint32_t kSlotChunk = 64 * 1024;
+// Of a slot: what a chunk takes at most, with the facts of the objects it mentions; what is kept for the records that
+// come while a snapshot is being taken, when several rings may be full; and for the end of the snapshot.
+constexpr uint64_t kChunkRoom = 160 * 1024, kClosingRoom = 1536 * 1024, kEndRoom = 256 * 1024;
+// How long a snapshot waits for a thread that was interrupted between drawing a number and writing it down.
+constexpr uint64_t kSettleNs = 250'000'000;
+constexpr long kSettlePauseNs = 100'000;
+
 ChunkFile g_file;
 ModuleScan g_modules;
+Checkpoint g_checkpoint;
+
+// The call that a thread was in when it was looked at.
+struct SeenCall {
+  uint64_t at_head;
+  uint32_t thread;
+  uint32_t settled;
+  Inside record;
+  Action action[kMaxActions];
+};
+SeenCall g_seen[kSlots];
 struct {
   BranchesHead head;
   uint8_t bytes[kMostBranchBytes];
@@ -44,23 +67,48 @@ class Scribe {
       : region_(region), head_(head), process_(process), generation_(region->generation) {}
 
   void Run() {
+    if (region_->file_slots != 0) {
+      g_checkpoint.Prepare();
+      ring_.Open(head_);
+      BeginSlot(Program::kRuns);
+    }
     ScanModules();
+    next_snapshot_ns_ = region_->snapshot_every_ns;
     while (true) {
-      const bool ended = ProcessEnded();
+      const Program program = ProcessEnded() ? Program::kEnded : Program::kRuns;
       DrainAll();
+      while (full_) {
+        TakeSnapshot(program);
+        DrainAll();
+      }
       if (__atomic_load_n(&head_->generation, __ATOMIC_ACQUIRE) != generation_) return;  // exec
-      if (ended) break;
+      if (program == Program::kEnded) break;
+      if (base_wanted_) base_wanted_ = !WriteSettled(program);
+      ServeSnapshots();
       Sleep();
     }
+    limit_ = ring_.end() - kEndRoom;
     WriteEnds();
     WriteLosses();
+    if (ring_.on()) {
+      WriteSnapshot(ring_.number(), Now());
+      ring_.Close(SlotUse::kClosed);
+    }
     if (region_->exit_state.load() == kExiting && g_file.trouble() == 0)
       g_file.Write(ChunkKind::kEnd, kNoThread, nullptr, 0);
-    g_file.Flush();
+    Flush();
     NoteTrouble();
   }
 
  private:
+  enum class Program { kRuns, kEnded };
+  uint64_t Now() const { return MonotonicNs() - region_->started_ns; }
+
+  void Flush() {
+    g_file.Flush();
+    if (ring_.on()) ring_.Commit(g_file.position());
+  }
+
   bool ProcessEnded() {
     pollfd poll = {process_, POLLIN, 0};
     return RawCall(SYS_poll, Arg(&poll), 1, 0) > 0;
@@ -90,7 +138,7 @@ class Scribe {
     bool any = false;
     for (uint32_t i = 0; i < used; ++i) any |= Drain(region_->slots[i], i);
     if (any) {
-      g_file.Flush();
+      Flush();
       NoteTrouble();
       region_->drained.fetch_add(1, std::memory_order_acq_rel);
       if (region_->waiters.load(std::memory_order_acquire) != 0)
@@ -105,10 +153,17 @@ class Scribe {
     uint64_t tail = slot.tail.load(std::memory_order_relaxed);
     const bool any = head != tail;
     while (tail < head) {
+      if (ring_.on() && g_file.position() + kChunkRoom > limit_) {
+        full_ = true;
+        return any;
+      }
       const uint8_t* begin = RingOf(region_, number) + (tail & (kRingSize - 1));
       const uint64_t to_end = kRingSize - (tail & (kRingSize - 1));
       const uint64_t most = head - tail < to_end ? head - tail : to_end;
-      const uint64_t whole = WholeRecords(begin, most < kMaxChunk ? most : kMaxChunk);
+      const uint64_t chunk = ring_.on() ? kSlotChunk : kMaxChunk;
+      const uint64_t whole = WholeRecords(begin, most < chunk ? most : chunk);
+      if (whole != 0 && ring_.on())
+        g_checkpoint.Observe(number, begin, static_cast<uint32_t>(whole), g_file);
       if (whole != 0)
         g_file.Write(ChunkKind::kThread, slot.thread, begin, static_cast<uint32_t>(whole));
       // What follows the last record before the ring's end is a skip.
@@ -147,6 +202,7 @@ class Scribe {
   }
 
   void Free(Slot& slot, uint32_t number) {
+    if (ring_.on()) g_checkpoint.ThreadGone(number);
     region_->lost_records.fetch_add(slot.lost.exchange(0));
     if (g_branch_rings != nullptr) {
       BranchRing& ring = g_branch_rings->ring[number];
@@ -159,6 +215,157 @@ class Scribe {
     slot.state.store(kSlotFree, std::memory_order_release);
     region_->free_slots[number / 64].fetch_or(uint64_t{1} << (number % 64),
                                               std::memory_order_acq_rel);
+  }
+
+  // --- Snapshots
+  //
+  // A thread draws the numbers of its actions before it writes them down, so that another may have written what came of
+  // them already. A snapshot is consistent if nothing like that is missing from it: every thread is looked at, after the
+  // time of the snapshot, in a moment when all that it has drawn stands in its ring or is told by `pending`; and then
+  // the rings are emptied. Nothing is stopped for it.
+
+  bool Settle(Program program) {
+    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
+    const uint64_t began = MonotonicNs();
+    for (uint32_t i = 0; i < used; ++i) g_seen[i].settled = 0;
+    while (true) {
+      bool all = true;
+      for (uint32_t i = 0; i < used; ++i) {
+        if (g_seen[i].settled == 0) g_seen[i].settled = Look(i, program) ? 1 : 0;
+        all = all && g_seen[i].settled != 0;
+      }
+      full_ = false;
+      DrainAll();
+      if (full_ || (!all && MonotonicNs() - began > kSettleNs)) return false;
+      if (all) return true;
+      timespec pause = {0, kSettlePauseNs};
+      RawCall(SYS_nanosleep, Arg(&pause), 0);
+    }
+  }
+
+  bool Look(uint32_t number, Program program) {
+    Slot& slot = region_->slots[number];
+    SeenCall& seen = g_seen[number];
+    seen.at_head = ~uint64_t{0};
+    if (slot.state.load(std::memory_order_acquire) != kSlotUsed) return true;
+    if (program == Program::kRuns && (slot.holding.load(std::memory_order_acquire) != 0 ||
+                                      slot.writing.load(std::memory_order_acquire) != 0))
+      return false;
+    const Pending& pending = slot.pending;
+    const uint64_t at_head = pending.at_head.load(std::memory_order_acquire);
+    if (at_head == ~uint64_t{0}) return true;
+    seen.thread = slot.thread;
+    const uint16_t actions = pending.actions.load(std::memory_order_acquire);
+    seen.record.actions = actions <= kMaxActions ? actions : 0;
+    seen.record.head = {
+        RecordKind::kInside, static_cast<uint16_t>(pending.op),
+        static_cast<uint32_t>(sizeof(Inside) + seen.record.actions * sizeof(Action))};
+    seen.record.thread = slot.thread;
+    seen.record.object = pending.object;
+    seen.record.end_ns = pending.end_ns;
+    seen.record.site.address = pending.site;
+    for (uint32_t i = 0; i < seen.record.actions; ++i) seen.action[i] = pending.action[i];
+    std::atomic_thread_fence(std::memory_order_acquire);
+    // If it returned meanwhile its record is in the ring. If it is another call, it is looked at again.
+    const uint64_t now = pending.at_head.load(std::memory_order_relaxed);
+    if (now != at_head && now != ~uint64_t{0}) return false;
+    if (now == at_head) seen.at_head = at_head;
+    return true;
+  }
+
+  // The calls that threads are in, then the record that says so. False: it could not be.
+  bool WriteSettled(Program program) {
+    if (!Settle(program)) return false;
+    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
+    static uint8_t out[kSlotChunk];
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < used; ++i) {
+      const Slot& slot = region_->slots[i];
+      const SeenCall& seen = g_seen[i];
+      // Not if it has returned since and the record was read.
+      if (seen.settled == 0 || seen.at_head != slot.tail.load(std::memory_order_relaxed) ||
+          seen.thread != slot.thread)
+        continue;
+      if (size + sizeof(Inside) + sizeof(seen.action) + sizeof(Settled) > sizeof(out)) {
+        if (ring_.on() && g_file.position() + kChunkRoom > ring_.end()) return false;
+        g_file.Write(ChunkKind::kCheckpoint, kNoThread, out, size);
+        size = 0;
+      }
+      std::memcpy(out + size, &seen.record, sizeof(Inside));
+      std::memcpy(out + size + sizeof(Inside), seen.action, seen.record.actions * sizeof(Action));
+      size += seen.record.head.size;
+    }
+    const Settled settled = {{RecordKind::kSettled, 0, sizeof(Settled)}, Now()};
+    std::memcpy(out + size, &settled, sizeof(settled));
+    g_file.Write(ChunkKind::kCheckpoint, kNoThread, out,
+                 static_cast<uint32_t>(size + sizeof(settled)));
+    Flush();
+    return true;
+  }
+
+  void WriteSnapshot(uint32_t number, uint64_t until) {
+    Snapshot record = {};
+    record.head = {RecordKind::kSnapshot, 0, sizeof(record)};
+    record.number = number;
+    record.start_ns = last_snapshot_ns_;
+    record.end_ns = until;
+    last_snapshot_ns_ = until;
+    g_file.Write(ChunkKind::kCheckpoint, kNoThread, &record, sizeof(record));
+    Flush();
+  }
+
+  // Its number; 0 if it could not be taken. A file of slots goes on in the next slot.
+  uint32_t TakeSnapshot(Program program) {
+    const uint64_t until = Now();
+    const bool was_full = full_;
+    limit_ = ring_.on() ? ring_.end() - kEndRoom : 0;
+    const bool settled = WriteSettled(program);
+    const uint32_t number = ring_.on() ? ring_.number() : snapshots_ + 1;
+    if (settled) {
+      WriteSnapshot(number, until);
+      ++snapshots_;
+    } else if (ring_.on() && !was_full && !full_) {
+      limit_ = ring_.end() - kClosingRoom;
+      return 0;  // the slot has room: the next one may succeed
+    } else {
+      ++without_cut_;
+    }
+    if (ring_.on()) {
+      ring_.Close(settled ? SlotUse::kClosed : SlotUse::kWithoutCut);
+      BeginSlot(program);
+    }
+    full_ = false;
+    return settled ? number : 0;
+  }
+
+  void BeginSlot(Program program) {
+    ring_.Next();
+    g_file.Seek(ring_.begin());
+    limit_ = ring_.end() - kClosingRoom;
+    full_ = false;
+    g_checkpoint.Begin(ring_.number(), region_->slots_used.load(std::memory_order_acquire), g_file);
+    if (ring_.number() == 1) return;  // there is nothing before it
+    g_modules.Forget();
+    ScanModules();
+    Flush();
+    base_wanted_ = !WriteSettled(program);
+  }
+
+  void ServeSnapshots() {
+    const uint32_t wanted = region_->snapshots_wanted.load(std::memory_order_acquire);
+    if (wanted != region_->snapshots_served.load(std::memory_order_relaxed)) {
+      region_->last_snapshot.store(TakeSnapshot(Program::kRuns), std::memory_order_release);
+      region_->snapshots_served.store(wanted, std::memory_order_release);
+      RawCall(SYS_futex, Arg(&region_->snapshots_served), FUTEX_WAKE, 0x7fffffff);
+    }
+    requests_.Open(region_->pid);
+    const int connection = requests_.Accept();
+    if (connection >= 0) requests_.Answer(connection, TakeSnapshot(Program::kRuns), region_->file);
+    const uint64_t every = region_->snapshot_every_ns, now = Now();
+    if (every != 0 && now >= next_snapshot_ns_) {
+      TakeSnapshot(Program::kRuns);
+      next_snapshot_ns_ += (now - next_snapshot_ns_) / every * every + every;
+    }
   }
 
   // How the threads ended that could not say so themselves.
@@ -216,6 +423,7 @@ class Scribe {
   }
 
   void WriteLosses() {
+    WriteLoss("snapshots without a consistent cut", without_cut_);
     WriteLoss("records of calls", region_->lost_records.load());
     WriteLoss("records of calls in signal handlers", region_->lost_in_handlers.load());
     WriteLoss("threads", region_->lost_threads.load());
@@ -261,6 +469,15 @@ class Scribe {
   int process_;
   uint32_t generation_;
   uint32_t kick_ = 0;
+  // Of a file of slots: the one being written, how far, and whether records wait that do not fit.
+  SlotRing ring_;
+  uint64_t limit_ = 0;
+  bool full_ = false;
+  bool base_wanted_ = false;  // it has begun, and does not say yet what came before it
+  SnapshotRequests requests_;
+  uint32_t snapshots_ = 0;
+  uint64_t next_snapshot_ns_ = 0, last_snapshot_ns_ = 0;
+  uint64_t without_cut_ = 0;
   uint64_t lost_branches_ = 0;
 };
 

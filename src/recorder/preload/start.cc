@@ -30,6 +30,8 @@ char g_preload[4096];    // our part of LD_PRELOAD; empty if the program links u
 char g_root_path[4096];  // absolute
 uint32_t g_root_pid = 0;
 uint32_t g_depth = kSchedule;
+uint32_t g_slots = 0;               // of the file; 0: it grows
+uint32_t g_every_ms = 0;            // between snapshots; 0: only when asked for
 SharedHead* g_root_head = nullptr;  // of F.cpg, shared with every process of the recording
 
 const char* Environment(const char* name) {
@@ -89,7 +91,7 @@ SharedHead* MapHead(int fd) {
 
 bool IsRecording(const SharedHead& head) {
   return std::memcmp(head.head.magic, kMagic, sizeof(kMagic)) == 0 &&
-         head.head.head_size == sizeof(SharedHead);
+         (head.head.head_size == sizeof(SharedHead) || head.head.head_size == kSlotHead);
 }
 
 void* MapShared(uint64_t size) {
@@ -143,6 +145,8 @@ Region* MakeRegion() {
   region->started_ns = MonotonicNs();
   region->pid = Pid();
   region->depth = g_depth;
+  region->file_slots = g_slots;
+  region->snapshot_every_ns = uint64_t{g_every_ms} * 1'000'000;
   region->exit_thread.store(kNoThread);
   region->modules_wanted.store(1);
   for (uint32_t i = 0; i < slots / 64; ++i) region->free_slots[i].store(~uint64_t{0});
@@ -201,12 +205,16 @@ bool StartFile(const char* path) {
     fresh.head.started_unix_ns = UnixNs();
     fresh.head.started_ns = region->started_ns;
     fresh.head.pid = region->pid;
-    fresh.head.head_size = sizeof(fresh);
+    fresh.head.head_size = g_slots == 0 ? sizeof(fresh) : kSlotHead;
+    fresh.slots = g_slots;
+    std::strncpy(region->file, path, sizeof(region->file) - 1);
     fresh.generation = region->generation = generation;
     fresh.children = children;
     // The head goes in before the rest is cut off: a child that draws a number meanwhile finds a counter.
     if (RawCall(SYS_pwrite64, fd, Arg(&fresh), sizeof(fresh), 0) == sizeof(fresh) &&
-        RawCall(SYS_ftruncate, fd, sizeof(fresh)) == 0 && RawCall(SYS_lseek, fd, 0, SEEK_END) > 0)
+        RawCall(SYS_ftruncate, fd, sizeof(fresh)) == 0 &&
+        RawCall(SYS_ftruncate, fd, fresh.head.head_size) == 0 &&
+        RawCall(SYS_lseek, fd, 0, SEEK_END) > 0)
       head = MapHead(fd);
   }
   bool started = false;
@@ -312,6 +320,10 @@ void Start() {
   g_root_pid = ParseNumber(Environment(kRootVariable));
   const uint32_t depth = ParseNumber(Environment(kDepthVariable));
   g_depth = depth | kSchedule;
+  g_every_ms = ParseNumber(Environment(kEveryVariable));
+  g_slots = ParseNumber(Environment(kSlotsVariable));
+  if (g_slots > kMostSlots) g_slots = kMostSlots;
+  if (g_slots == 1) g_slots = 2;  // one is written, one can be read
   KeepPreload();
   static char path[sizeof(g_root_path)];
   if (!ChoosePath(path, sizeof(path))) return;
@@ -352,6 +364,8 @@ void EnsureStarted() {
 const char* RootPath() { return g_root_path; }
 uint32_t RootPid() { return g_root_pid; }
 uint32_t ChosenDepth() { return g_depth; }
+uint32_t ChosenSlots() { return g_slots; }
+uint32_t ChosenEveryMs() { return g_every_ms; }
 
 uint32_t DrawChildNumber() {
   if (g_root_head == nullptr) return 0;

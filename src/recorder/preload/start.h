@@ -10,6 +10,9 @@ constexpr char kFileVariable[] = "WHEREFORE_RECORD";         // F.cpg
 constexpr char kRootVariable[] = "WHEREFORE_RECORD_ROOT";    // pid of the process that F.cpg is of
 constexpr char kDepthVariable[] = "WHEREFORE_RECORD_DEPTH";  // a number: bits of Depth
 constexpr char kControlVariable[] = "WHEREFORE_RECORD_CONTROL";  // qemu, coverage, pt, pt-overwrite
+constexpr char kSlotsVariable[] =
+    "WHEREFORE_RECORD_SLOTS";  // of the file; without it the file grows
+constexpr char kEveryVariable[] = "WHEREFORE_RECORD_SNAPSHOT_MS";  // between snapshots
 
 // The number of a new child, from the counter that all processes of this recording share; 0: not recorded.
 uint32_t DrawChildNumber();
@@ -22,6 +25,8 @@ const char* RootPath();     // F.cpg; empty if there is none
 const char* PreloadPath();  // of this library, as LD_PRELOAD names it; empty if it does not
 uint32_t RootPid();
 uint32_t ChosenDepth();
+uint32_t ChosenSlots();
+uint32_t ChosenEveryMs();
 
 // Whether this process is the recorded one, not a vfork child in its memory.
 bool OwnsRecording();

@@ -1,0 +1,58 @@
+// What a slot of the file has to say before its own records, so that it can be read without the slots before it: which
+// threads live and where each of them is, and of each object that it mentions what it is.
+//
+// Bounded whatever the program does: a thread that has ended is forgotten; of objects the 65,536 that were used last are
+// known, and a slot that mentions another one leaves it without facts (the reader counts those).
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/preload/chunk_file.h"
+#include "recorder/preload/region.h"
+
+namespace wf::recorder {
+
+// One per scribe. Large: lives in static memory.
+class Checkpoint {
+ public:
+  // All of its memory is used from the start, so that it does not seem to grow.
+  void Prepare();
+  // A slot of the file begins, with this number: writes the threads that live.
+  void Begin(uint32_t number, uint32_t region_slots, ChunkFile& file);
+  // These records of the thread in this slot of the region are about to be written: notes what they change, and writes
+  // the facts of objects that this slot of the file has not mentioned yet.
+  void Observe(uint32_t region_slot, const uint8_t* records, uint32_t size, ChunkFile& file);
+  void ThreadGone(uint32_t region_slot) { threads_[region_slot].lives = 0; }
+
+ private:
+  struct ThreadState {
+    ThreadBase base;
+    char name[24];
+    uint32_t lives;
+    uint32_t name_size;
+  };
+  struct KnownObject {
+    Object facts;
+    uint32_t mentioned;  // number of the last slot that has its facts
+    uint32_t unused;
+  };
+  static constexpr uint32_t kSets = 1 << 14, kWays = 4;
+  static constexpr uint32_t kBatch = 128;
+
+  void Learn(const Object& object);
+  void Mention(uint32_t id, ChunkFile& file);
+  void MentionActions(const uint8_t* actions, uint32_t count, uint32_t room, ChunkFile& file);
+  void Name(const ThreadName& record, const char* text);
+  void WriteBatch(ChunkFile& file);
+
+  uint32_t number_ = 0;
+  uint32_t region_slots_ = 0;  // no thread was ever in one at or above
+  ThreadState threads_[kSlots];
+  KnownObject objects_[kSets][kWays];
+  char program_[248];
+  uint32_t program_size_ = 0;
+  Object batch_[kBatch];
+  uint32_t batched_ = 0;
+};
+
+}  // namespace wf::recorder
