@@ -97,8 +97,9 @@ Result<recorder::SubId> OpenedRecording::FindSub(const std::string& text) const 
   std::string hint = fmt::format("there are threads 0 to {}", recording_.threads.size() - 1);
   if (recording_.threads.empty()) hint = "it has no threads";
   if (parsed->first < recording_.threads.size())
-    hint = fmt::format("thread {} has {} sub-computations, from {}.0", parsed->first,
-                       recording_.threads[parsed->first].subs.size(), parsed->first);
+    hint = fmt::format("thread {} has {} sub-computations, from {}.{}", parsed->first,
+                       recording_.threads[parsed->first].subs.size(), parsed->first,
+                       recording_.threads[parsed->first].first_index);
   return NotFound(fmt::format("{}: no sub-computation {}", recording_.file, text), hint);
 }
 

@@ -35,7 +35,7 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
 // The branches taken in a sub-computation, "3.14"; they may be more than memory can hold.
 Status AnswerThunks(OpenedRecording& opened, const std::string& id, RecordingFormat format,
                     const PieceSink& sink);
-Result<std::string> AnswerSnapshots(OpenedRecording& opened, RecordingFormat format);
+Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat format);
 // The recording up to its snapshot of this number. NotFound.
 Result<recorder::Recording> RestrictedToSnapshot(OpenedRecording& opened, uint32_t number);
 

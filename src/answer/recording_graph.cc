@@ -72,7 +72,7 @@ Result<SelectedGraph> SelectGraph(OpenedRecording& opened, const GraphSelection&
   SelectedGraph out;
   const auto both = [&](SubId a, SubId b) { return chosen[a] && chosen[b]; };
   for (SubId s = 1; s < r.subs.size(); ++s) {
-    if (r.subs[s].index > 0 && both(s - 1, s))
+    if (r.subs[s].thread == r.subs[s - 1].thread && both(s - 1, s))
       out.edges.push_back({s - 1, s, GraphEdgeKind::kControl, recorder::kNone, 0});
   }
   for (const cpg::SyncEdge& edge : opened.sync_edges()) {

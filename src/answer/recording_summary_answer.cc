@@ -7,6 +7,7 @@
 #include "answer/recording_answer.h"
 #include "answer/text_table.h"
 #include "base/nanos.h"
+#include "recorder/reader/slot_table.h"
 
 namespace wf {
 namespace {
@@ -21,7 +22,7 @@ Result<Totals> TotalsOf(OpenedRecording& opened) {
   const recorder::Recording& r = opened.recording();
   Totals out;
   for (const recorder::SubComputation& sub : r.subs) {
-    if (sub.index > 0) ++out.control;
+    if (sub.index > r.threads[sub.thread].first_index) ++out.control;
     out.wait_ns = SaturatingAdd(out.wait_ns, sub.wait_ns);
     out.end_ns =
         std::max(out.end_ns, sub.end_ns == recorder::kNotEnded ? sub.start_ns : sub.end_ns);
@@ -95,35 +96,59 @@ Result<recorder::Recording> RestrictedToSnapshot(OpenedRecording& opened, uint32
   const recorder::Recording& r = opened.recording();
   for (const recorder::SnapshotFacts& snapshot : r.snapshots) {
     if (snapshot.number != number) continue;
-    return cpg::Restricted(
-        r, cpg::LargestConsistent(r, opened.clocks(), cpg::CutAt(r, snapshot.end_ns)));
+    return cpg::Restricted(r, cpg::SnapshotCut(r, opened.clocks(), snapshot));
   }
   return NotFound(fmt::format("{}: no snapshot {}", r.file, number),
                   "wherefore cpg F snapshots lists them");
 }
 
-Result<std::string> AnswerSnapshots(OpenedRecording& opened, RecordingFormat format) {
-  const recorder::Recording& r = opened.recording();
+Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat format) {
+  WF_ASSIGN(const recorder::ReadAt read, recorder::FromFile(file));
+  WF_ASSIGN(const auto slots, recorder::ReadSlotTable(read, file));
+  // Of a file of slots each sequence without a gap is a recording of its own.
+  std::vector<std::optional<uint32_t>> runs{std::nullopt};
+  if (slots) {
+    const std::vector<uint32_t> last = slots->LastOfRuns();
+    runs.assign(last.begin(), last.end());
+  }
   JsonWriter json;
   json.BeginObject().Key("snapshots").BeginArray();
   TextTable table({"snapshot", "from", "until", "sub-computations"}, {0, 1, 2, 3});
-  for (const recorder::SnapshotFacts& snapshot : r.snapshots) {
-    const cpg::Cut cut = cpg::LargestConsistent(r, opened.clocks(), cpg::CutAt(r, snapshot.end_ns));
-    json.BeginObject().Field("n", uint64_t{snapshot.number}).Key("cut").BeginArray();
-    uint64_t count = 0;
-    for (const uint32_t k : cut) {
-      json.Uint(k);
-      count += k;
+  bool any = false;
+  for (const std::optional<uint32_t>& run : runs) {
+    recorder::ReadOptions options;
+    options.snapshot = run;
+    Result<recorder::Recording> recording = recorder::ReadRecording(file, options);
+    // The recorder has used its slots again meanwhile.
+    if (!recording.ok() && run && recording.error().code == ErrorCode::kNotFound) continue;
+    if (!recording.ok()) return recording.error();
+    OpenedRecording opened(std::move(*recording));
+    const recorder::Recording& r = opened.recording();
+    for (const recorder::SnapshotFacts& snapshot : r.snapshots) {
+      const cpg::Cut cut = cpg::SnapshotCut(r, opened.clocks(), snapshot);
+      json.BeginObject().Field("n", uint64_t{snapshot.number}).Key("cut").BeginArray();
+      uint64_t count = 0;
+      for (const uint32_t k : cut) {
+        json.Uint(k);
+        count += k;
+      }
+      json.EndArray().Field("start_ns", snapshot.start_ns).Field("end_ns", snapshot.end_ns);
+      json.EndObject();
+      table.Row({std::to_string(snapshot.number), FormatDuration(snapshot.start_ns),
+                 FormatDuration(snapshot.end_ns), std::to_string(count)});
+      any = true;
     }
-    json.EndArray().Field("start_ns", snapshot.start_ns).Field("end_ns", snapshot.end_ns);
-    json.EndObject();
-    table.Row({std::to_string(snapshot.number), FormatDuration(snapshot.start_ns),
-               FormatDuration(snapshot.end_ns), std::to_string(count)});
   }
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (slots)
+    json.Field("slots", uint64_t{slots->head.slots})
+        .Field("overwritten", uint64_t{slots->head.overwritten});
+  json.EndObject();
   if (format == RecordingFormat::kJson) return json.Take() + "\n";
-  if (r.snapshots.empty()) return r.file + ": has no snapshots\n";
-  return table.Print(100, 3);
+  std::string out = any ? table.Print(100, 3) : Printable(file) + ": has no snapshots\n";
+  if (slots && slots->head.overwritten > 0)
+    out += fmt::format("{} overwritten before they were released\n", slots->head.overwritten);
+  return out;
 }
 
 }  // namespace wf

@@ -12,6 +12,9 @@
 #include "base/nanos.h"
 #include "cli/input_file.h"
 #include "cli/verbs.h"
+#include "json/json_writer.h"
+#include "recorder/launch/snapshot_request.h"
+#include "recorder/reader/slot_table.h"
 
 namespace wf {
 namespace {
@@ -30,6 +33,9 @@ struct CpgFlags {
   uint32_t nodes = 0;
   std::string distances;
   std::optional<uint32_t> snapshot;
+  // snapshot
+  uint32_t pid = 0;
+  std::string output;
 };
 
 struct Action {
@@ -48,6 +54,7 @@ const std::vector<Action>& Actions() {
       {"pages", {"text", "json", "csv", "svg"}, 0},
       {"layout", {"text", "json"}, 0},
       {"snapshots", {"text", "json"}, 0},
+      {"release", {"text", "json"}, 1},
       {"thunks", {"text", "json"}, 1},
   };
   return actions;
@@ -116,7 +123,6 @@ Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, Recordin
   if (action == "races") return AnswerRaces(opened, format);
   if (action == "summary") return AnswerSummary(opened, format);
   if (action == "pages") return AnswerPages(opened, format);
-  if (action == "snapshots") return AnswerSnapshots(opened, format);
   if (flags.nodes == 0)
     return BadInput("layout: --nodes is missing", "give the number of memory nodes");
   std::optional<std::string> distances;
@@ -127,7 +133,50 @@ Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, Recordin
   return AnswerLayout(opened, flags.nodes, distances, flags.distances, format);
 }
 
+// `cpg snapshot --pid P -o S.cpg`: the word stands where a file would.
+Status TakeSnapshot(const CpgFlags& flags, const CommonFlags& common) {
+  if (flags.pid == 0 || flags.output.empty())
+    return BadInput("snapshot: needs a running program and a file",
+                    "wherefore cpg snapshot --pid P -o S.cpg");
+  WF_ASSIGN(const recorder::TakenSnapshot taken, recorder::RequestSnapshot(flags.pid));
+  WF_TRY(recorder::CopySnapshot(taken.file, taken.number, flags.output));
+  if (common.format == "json") {
+    JsonWriter json;
+    json.BeginObject().Field("n", uint64_t{taken.number}).Field("recording", taken.file);
+    json.Field("file", flags.output).EndObject();
+    return Print(json.Take() + "\n");
+  }
+  return Print(fmt::format("snapshot {} of {} in {}\n", taken.number, taken.file, flags.output));
+}
+
+Status Release(const CpgFlags& flags, const CommonFlags& common) {
+  uint32_t number = 0;
+  const std::string& text = flags.arguments[0];
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number == 0)
+    return BadInput("release " + text + ": is no snapshot", "name one by its number, as in 3");
+  WF_TRY(recorder::ReleaseSlot(flags.file, number));
+  if (common.format == "json") return Print(fmt::format("{{\"released\":{}}}\n", number));
+  return Print(fmt::format("snapshot {} released\n", number));
+}
+
+// The recording, or the part of it that was asked for.
+Result<std::unique_ptr<OpenedRecording>> Open(const CpgFlags& flags) {
+  recorder::ReadOptions options;
+  options.snapshot = flags.snapshot;
+  WF_ASSIGN(recorder::Recording recording, recorder::ReadRecording(flags.file, options));
+  const uint32_t only = recording.only_snapshot;
+  auto opened = std::make_unique<OpenedRecording>(std::move(recording));
+  if (!flags.snapshot && only == 0) return opened;
+  WF_ASSIGN(recorder::Recording part, RestrictedToSnapshot(*opened, flags.snapshot.value_or(only)));
+  return std::make_unique<OpenedRecording>(std::move(part));
+}
+
 Status RunCpg(const CpgFlags& flags, CommonFlags common) {
+  // Without --format a person at a terminal reads text, and a program JSON.
+  if (common.format.empty()) common.format = ::isatty(STDOUT_FILENO) == 1 ? "text" : "json";
+  if (flags.file == "snapshot" && flags.action.empty()) return TakeSnapshot(flags, common);
   const Action* action = nullptr;
   std::string names;
   for (const Action& one : Actions()) {
@@ -135,15 +184,16 @@ Status RunCpg(const CpgFlags& flags, CommonFlags common) {
     names += (names.empty() ? "" : ", ") + std::string(one.name);
   }
   if (action == nullptr)
-    return BadInput(flags.action + ": no question about a recording", "there are " + names);
+    return BadInput(flags.action.empty() ? flags.file + ": what about it?"
+                                         : flags.action + ": no question about a recording",
+                    "there are " + names + "; and wherefore cpg snapshot --pid P -o S.cpg");
   if (flags.arguments.size() != action->arguments)
     return BadInput(fmt::format("{}: takes {} arguments, and {} are given", action->name,
                                 action->arguments, flags.arguments.size()),
-                    action->arguments == 2   ? "name two sub-computations, as in 0.3 1.2"
-                    : action->arguments == 1 ? "name a sub-computation, as in 1.2"
-                                             : "wherefore cpg --help describes the flags");
-  // Without --format a person at a terminal reads text, and a program JSON.
-  if (common.format.empty()) common.format = ::isatty(STDOUT_FILENO) == 1 ? "text" : "json";
+                    action->arguments == 2      ? "name two sub-computations, as in 0.3 1.2"
+                    : flags.action == "release" ? "name a snapshot by its number"
+                    : action->arguments == 1    ? "name a sub-computation, as in 1.2"
+                                                : "wherefore cpg --help describes the flags");
   std::string formats;
   bool known = false;
   for (const std::string& format : action->formats) {
@@ -153,12 +203,12 @@ Status RunCpg(const CpgFlags& flags, CommonFlags common) {
   if (!known)
     return BadInput(fmt::format("{}: has no format {}", action->name, common.format),
                     "it has " + formats);
-  WF_ASSIGN(recorder::Recording recording, recorder::ReadRecording(flags.file));
-  auto opened = std::make_unique<OpenedRecording>(std::move(recording));
-  if (flags.snapshot) {
-    WF_ASSIGN(recorder::Recording part, RestrictedToSnapshot(*opened, *flags.snapshot));
-    opened = std::make_unique<OpenedRecording>(std::move(part));
+  if (flags.action == "release") return Release(flags, common);
+  if (flags.action == "snapshots") {
+    WF_ASSIGN(const std::string answer, AnswerSnapshots(flags.file, FormatOf(common.format)));
+    return Print(answer);
   }
+  WF_ASSIGN(const std::unique_ptr<OpenedRecording> opened, Open(flags));
   if (flags.action == "graph") return PrintGraph(*opened, flags, common.format);
   if (flags.action == "thunks")
     return AnswerThunks(*opened, flags.arguments[0], FormatOf(common.format),
@@ -173,14 +223,16 @@ Verb AddCpg(CLI::App& root) {
   Verb verb =
       MakeVerb(root, "cpg", "Questions about a recorded program: graph, lineage, order, races");
   const auto flags = std::make_shared<CpgFlags>();
-  verb.app->add_option("FILE", flags->file, "a .cpg file that wherefore record wrote")->required();
   verb.app
-      ->add_option(
-          "ACTION", flags->action,
-          "graph, lineage, order A B, races, summary, pages, layout, snapshots or thunks ID")
+      ->add_option("FILE", flags->file,
+                   "a .cpg file that wherefore record wrote; or `snapshot`, with --pid and -o")
       ->required();
-  verb.app->add_option("ARGUMENTS", flags->arguments,
-                       "order: two sub-computations, as in 0.3 1.2; thunks: one");
+  verb.app->add_option("ACTION", flags->action,
+                       "graph, lineage, order A B, races, summary, pages, layout, snapshots, "
+                       "release N or thunks ID");
+  verb.app->add_option(
+      "ARGUMENTS", flags->arguments,
+      "order: two sub-computations, as in 0.3 1.2; thunks: one; release: a snapshot");
   verb.app->remove_option(verb.app->get_option("--format"));
   verb.common->format.clear();
   verb.app
@@ -210,6 +262,8 @@ Verb AddCpg(CLI::App& root) {
       ->check(CLI::Range(1, 1024));
   verb.app->add_option("--distances", flags->distances,
                        "layout: a file with the distances between them, a line for each");
+  verb.app->add_option("--pid", flags->pid, "snapshot: of this program, which is being recorded");
+  verb.app->add_option("-o,--output", flags->output, "snapshot: the file to make of it");
   verb.app->add_option("--snapshot", flags->snapshot, "of the recording up to this snapshot");
   verb.run = [flags, common = verb.common] { return RunCpg(*flags, *common); };
   return verb;

@@ -16,17 +16,17 @@ bool IsConsistent(const Recording& recording, const recorder::Clocks& clocks, co
 Cut LargestConsistent(const Recording& recording, const recorder::Clocks& clocks, Cut cut) {
   cut.resize(recording.threads.size(), 0);
   for (size_t t = 0; t < cut.size(); ++t)
-    cut[t] = std::min(cut[t], recording.threads[t].subs.size());
+    cut[t] = std::clamp(cut[t], recording.threads[t].first_index, recording.threads[t].count());
   bool changed = true;
   while (changed) {
     changed = false;
     recorder::ClockTree::Known known;  // of this cut
     for (uint32_t t = 0; t < cut.size(); ++t) {
       const auto knows_too_much = [&](uint32_t count) {
-        return !clocks.Within(recording.threads[t].subs.begin + count - 1, cut, known);
+        return !clocks.Within(recording.threads[t].Place(count - 1), cut, known);
       };
-      uint32_t low = 0, high = cut[t];
-      if (high == 0 || !knows_too_much(high)) continue;
+      uint32_t low = recording.threads[t].first_index, high = cut[t];
+      if (high == low || !knows_too_much(high)) continue;
       while (low + 1 < high) {
         const uint32_t middle = low + (high - low) / 2;
         (knows_too_much(middle) ? high : low) = middle;
@@ -44,11 +44,22 @@ Cut CutAt(const Recording& recording, int64_t time_ns) {
   for (const recorder::ThreadFacts& thread : recording.threads) {
     const auto first = recording.subs.begin() + thread.subs.begin;
     const auto last = recording.subs.begin() + thread.subs.end;
-    cut.push_back(static_cast<uint32_t>(
-        std::partition_point(first, last, [&](const auto& sub) { return sub.end_ns <= time_ns; }) -
-        first));
+    cut.push_back(thread.first_index +
+                  static_cast<uint32_t>(
+                      std::partition_point(first, last,
+                                           [&](const auto& sub) { return sub.end_ns <= time_ns; }) -
+                      first));
   }
   return cut;
+}
+
+Cut SnapshotCut(const Recording& recording, const recorder::Clocks& clocks,
+                const recorder::SnapshotFacts& snapshot) {
+  Cut cut = CutAt(recording, snapshot.end_ns);
+  // Records that came into the file later may tell of earlier times; they are not part of it.
+  for (size_t t = 0; !snapshot.written.empty() && t < cut.size(); ++t)
+    cut[t] = std::min(cut[t], t < snapshot.written.size() ? snapshot.written[t] : 0);
+  return LargestConsistent(recording, clocks, std::move(cut));
 }
 
 Recording Restricted(const Recording& recording, const Cut& cut) {
@@ -58,7 +69,8 @@ Recording Restricted(const Recording& recording, const Cut& cut) {
   for (size_t t = 0; t < out.threads.size(); ++t) {
     recorder::Slice& subs = out.threads[t].subs;
     const SubId first = subs.begin;
-    const auto count = std::min(cut[t], subs.size());
+    const uint32_t before = out.threads[t].first_index;
+    const auto count = std::min(std::max(cut[t], before) - before, subs.size());
     subs = {static_cast<uint32_t>(out.subs.size()), static_cast<uint32_t>(out.subs.size() + count)};
     for (uint32_t i = 0; i < count; ++i) {
       place[first + i] = static_cast<SubId>(out.subs.size());

@@ -1,5 +1,6 @@
 // Cuts through a recording (INSPECTOR §VI): of each thread the first so many sub-computations. A cut is consistent if
-// what happens before anything in it is in it too: every b in the cut has clock(b)[u] ≤ cut[u].
+// what happens before anything in it is in it too: every b in the cut has clock(b)[u] ≤ cut[u]. What came before a file of
+// slots begins counts as in it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,9 @@ Cut LargestConsistent(const recorder::Recording& recording, const recorder::Cloc
                       Cut cut);
 // All sub-computations that had ended by then.
 Cut CutAt(const recorder::Recording& recording, int64_t time_ns);
+// The cut that a snapshot is.
+Cut SnapshotCut(const recorder::Recording& recording, const recorder::Clocks& clocks,
+                const recorder::SnapshotFacts& snapshot);
 // The recording as if nothing else had been recorded. `cut` has an entry for each thread.
 recorder::Recording Restricted(const recorder::Recording& recording, const Cut& cut);
 

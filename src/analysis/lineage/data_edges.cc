@@ -68,10 +68,10 @@ void DataFlow::LastWriters(const Span& span, SubId reader, std::vector<SubId>& o
   out.clear();
   EachThread(r_, pages_, span, [&](uint32_t first, uint32_t last) {
     const uint32_t thread = r_.subs[pages_.writer(first)].thread;
-    const uint32_t begin = r_.threads[thread].subs.begin;
     // Itself is no source of its own.
-    const SubId limit =
-        thread == r_.subs[reader].thread ? reader : begin + clocks_.At(reader, thread);
+    const SubId limit = thread == r_.subs[reader].thread
+                            ? reader
+                            : r_.threads[thread].Place(clocks_.At(reader, thread));
     const uint32_t end =
         FirstOf(first, last, [&](uint32_t i) { return pages_.writer(i) >= limit; });
     if (end > first) out.push_back(pages_.writer(end - 1));
@@ -93,7 +93,7 @@ void DataFlow::ConcurrentWriters(const Span& span, SubId reader,
   EachThread(r_, pages_, span, [&](uint32_t first, uint32_t last) {
     const uint32_t thread = r_.subs[pages_.writer(first)].thread;
     if (thread == own.thread) return;
-    const SubId known = r_.threads[thread].subs.begin + clocks_.At(reader, thread);
+    const SubId known = r_.threads[thread].Place(clocks_.At(reader, thread));
     first = FirstOf(first, last, [&](uint32_t i) { return pages_.writer(i) >= known; });
     // Clocks and starts grow along a thread, so both ends are found by halving.
     last = FirstOf(first, last, [&](uint32_t i) {

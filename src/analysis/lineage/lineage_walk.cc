@@ -288,7 +288,7 @@ class ForthWalk {
       };
       const uint32_t end = first_from(thread.subs.end);
       if (thread.id != own.thread) {
-        uint32_t i = first_from(thread.subs.begin + flow_.clocks().At(writer, thread.id));
+        uint32_t i = first_from(thread.Place(flow_.clocks().At(writer, thread.id)));
         for (i = untaken.From(i); i < end; i = untaken.From(i + 1)) {
           const SubId reader = pages.access(i).sub;
           if (flow_.clocks().Before(writer, reader)) break;  // and so are all behind it

@@ -49,14 +49,14 @@ class RaceFinder {
  private:
   // What of b's thread is concurrent with an access of a's is one range of it, and both its ends only move forward.
   std::optional<Race> Between(const Group& a, const Group& b) const {
-    const SubId first_of_b = r_.threads[b.thread].subs.begin;
+    const recorder::ThreadFacts& thread_of_b = r_.threads[b.thread];
     Race race;
     uint32_t low = b.begin, high = b.begin;
     for (uint32_t i = a.begin; i < a.end; ++i) {
       const Access access = pages_.access(i);
       const SubId sub = access.sub;
       const uint32_t index = r_.subs[sub].index;
-      const SubId known = first_of_b + clocks_.At(sub, b.thread);
+      const SubId known = thread_of_b.Place(clocks_.At(sub, b.thread));
       while (low < b.end && pages_.access(low).sub < known) ++low;
       while (high < b.end && clocks_.At(pages_.access(high).sub, a.thread) <= index) ++high;
       if (low >= high) continue;

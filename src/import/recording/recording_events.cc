@@ -174,7 +174,7 @@ std::string WithoutParameters(const std::string& function) {
 // Where its thread was: the function whose call opened it.
 std::string Writer::FunctionOf(SubId sub) {
   const SubComputation& facts = recording_.subs[sub];
-  if (facts.index != 0) {
+  if (sub != recording_.threads[facts.thread].subs.begin) {
     const SubComputation& before = recording_.subs[sub - 1];
     const recorder::SitePlace& place = symbols_.Site(before.site, before.start_ns);
     if (place.function) return WithoutParameters(*place.function);

@@ -233,6 +233,10 @@ RecordRun RunRecorded(const RecordOptions& options) {
   const Result<std::string> library = LibraryOnDisk();
   if (!library.ok())
     return Refusal(kRefused, library.error().message + "; " + library.error().hint);
+  if (options.slots != 0 && (options.depth & kControl) != 0)
+    return Refusal(kRefused,
+                   "branches cannot be recorded into slots: --control goes without --slots and "
+                   "--snapshot-every");
   ControlChoice control;
   if ((options.depth & kControl) != 0) {
     Result<ControlChoice> chosen = ChooseControl(found.path, options.control_source);

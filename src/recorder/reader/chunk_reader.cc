@@ -96,6 +96,7 @@ Result<ChunkReader> ChunkReader::Open(ReadAt read, const std::string& name) {
     SharedHead shared;
     std::memcpy(&shared, bytes.data(), sizeof shared);
     reader.trouble_ = shared.trouble;
+    reader.only_snapshot_ = shared.only_snapshot;
   }
   reader.at_ = head.head_size;
   reader.read_ = std::move(read);

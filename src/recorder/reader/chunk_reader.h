@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "recorder/format/records.h"
@@ -29,6 +30,14 @@ class ChunkReader {
   // BadInput for what is no .cpg file, or one of a newer version.
   static Result<ChunkReader> Open(ReadAt read, const std::string& name);
 
+  // Chunks alone, of a file with this head.
+  static ChunkReader Within(const FileHead& head, ReadAt read) {
+    ChunkReader reader;
+    reader.head_ = head;
+    reader.read_ = std::move(read);
+    return reader;
+  }
+
   const FileHead& head() const { return head_; }
   // False at the end: of the chunks, or of what can be read.
   Result<bool> Next(Chunk& chunk);
@@ -37,6 +46,7 @@ class ChunkReader {
   uint64_t damaged() const { return damaged_; }  // chunks passed over
   // errno of what stopped the writing; 0: nothing did.
   uint32_t trouble() const { return trouble_; }
+  uint32_t only_snapshot() const { return only_snapshot_; }  // of a copy of one; else 0
   uint64_t position() const { return at_; }
 
  private:
@@ -46,6 +56,7 @@ class ChunkReader {
   uint64_t damaged_ = 0;
   bool complete_ = false;
   uint32_t trouble_ = 0;
+  uint32_t only_snapshot_ = 0;
   std::string stored_, raw_;
 };
 

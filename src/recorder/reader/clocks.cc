@@ -17,8 +17,8 @@ Clocks Clocks::Compute(const Recording& recording) {
   for (const SubComputation& sub : recording.subs) out.own_.push_back({sub.thread, sub.index});
   out.nothing_added_.assign(subs, false);
   for (SubId s = 1; s < subs; ++s) {
-    out.nothing_added_[s] =
-        recording.subs[s].index > 0 && (recording.subs[s - 1].flags & kIfItAdds) != 0;
+    out.nothing_added_[s] = recording.subs[s].thread == recording.subs[s - 1].thread &&
+                            (recording.subs[s - 1].flags & kIfItAdds) != 0;
   }
 
   // What the releases of an object have added up to.
@@ -27,7 +27,11 @@ Clocks Clocks::Compute(const Recording& recording) {
   };
   std::vector<Released> released(recording.objects.size());
   std::map<std::pair<uint32_t, uint64_t>, ClockTree::Root> rounds;  // of barriers
-  std::vector<ClockTree::Root> known(recording.threads.size(), ClockTree::kZero);
+  // What came before a file of slots begins is taken to have happened before all that is in it.
+  ClockTree::Root before = ClockTree::kZero;
+  for (const ThreadFacts& thread : recording.threads)
+    before = tree.With(before, thread.id, thread.first_index);
+  std::vector<ClockTree::Root> known(recording.threads.size(), before);
   uint32_t position = 0;
 
   ReplayVisitor visitor;

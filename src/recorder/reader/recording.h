@@ -57,8 +57,14 @@ struct ThreadFacts {
   int64_t start_ns = 0;
   bool started = false;  // false: its beginning is missing, and it has no sub-computations
   bool ended = false;
+  uint32_t first_index = 0;  // of its first one here: those before are not in the file any more
   Slice subs;
   Slice actions;  // acquires that opened its first sub-computation
+  uint32_t count() const { return first_index + subs.size(); }  // those before included
+  // Where its sub-computation of this index is, or would be.
+  SubId Place(uint32_t index) const {
+    return subs.begin + (index > first_index ? index - first_index : 0);
+  }
 };
 
 struct ObjectFacts {
@@ -126,6 +132,8 @@ struct ForkFacts {
 struct SnapshotFacts {
   uint32_t number = 0;
   int64_t start_ns = 0, end_ns = 0;
+  // Of each thread how many there were when it was taken; empty: unknown, the times alone tell.
+  std::vector<uint32_t> written;
 };
 
 // Branches as their source wrote them, of one thread; records.h and docs/CPG_FORMAT.md say how to read them.
@@ -142,6 +150,8 @@ struct Recording {
   uint64_t started_unix_ns = 0;
   uint32_t pid = 0;
   std::string host;
+  uint32_t slots = 0;          // of a file of slots
+  uint32_t only_snapshot = 0;  // of a copy of a snapshot: its number
 
   std::vector<ThreadFacts> threads;  // by id, none missing
   std::vector<SubComputation> subs;
@@ -168,6 +178,7 @@ struct Recording {
 struct ReadOptions {
   enum class Branches { kLeave, kKeep };
   Branches branches = Branches::kLeave;
+  std::optional<uint32_t> snapshot;  // of a file of slots: up to this one; else up to the last
 };
 
 Result<Recording> ReadRecording(const std::string& path, const ReadOptions& options = {});

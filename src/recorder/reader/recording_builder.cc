@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "recorder/reader/page_runs.h"
+#include "recorder/reader/slot_base.h"
 
 namespace wf::recorder {
 namespace {
@@ -27,7 +28,15 @@ std::optional<std::string_view> TextAt(std::string_view record, size_t at, size_
 
 }  // namespace
 
+void RecordingBuilder::ExpectSlots(Before before) {
+  slots_ = true;
+  base_open_ = before == Before::kOthers;
+}
+
 void RecordingBuilder::Add(const Chunk& chunk) {
+  if (chunk.kind != ChunkKind::kThread && chunk.kind != ChunkKind::kProcess &&
+      chunk.kind != ChunkKind::kCheckpoint)
+    return;
   std::string_view left = chunk.payload;
   while (!left.empty()) {
     RecordHead head;
@@ -62,6 +71,16 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       return AddTransfer(record, thread);
     case RecordKind::kCrash:
       return AddCrash(record);
+    case RecordKind::kThreadBase:
+      return AddThreadBase(record);
+    case RecordKind::kInside:
+      return AddInside(record);
+    case RecordKind::kSettled:
+      if (base_open_) base_ = EndedOfAll();
+      base_open_ = false;
+      return;
+    case RecordKind::kSnapshot:
+      return AddSnapshot(record, chunk.kind);
     case RecordKind::kObjectEnd: {
       ObjectEnd end;
       if (!Take(record, end)) break;
@@ -107,12 +126,6 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       forks_.push_back({one.number, one.pid});
       return;
     }
-    case RecordKind::kSnapshot: {
-      Snapshot one;
-      if (!Take(record, one)) break;
-      snapshots_.push_back({one.number, Time(one.start_ns), Time(one.end_ns)});
-      return;
-    }
     case RecordKind::kTrace: {
       Trace one;
       ThreadDraft* const running = Running(thread);
@@ -139,7 +152,9 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
 RecordingBuilder::ThreadDraft* RecordingBuilder::Thread(uint32_t id) {
   // Threads are numbered as they are created, so an id far beyond what was seen is a lie that would cost memory.
   ++thread_records_;
-  if (id >= threads_.size() + 4096 + 64 * std::min<uint64_t>(thread_records_, 1 << 16))
+  // A file of slots may begin with any number; half a million drafts fit into any memory.
+  if (id >= threads_.size() + 4096 + 64 * std::min<uint64_t>(thread_records_, 1 << 16) &&
+      (!slots_ || id >= 1 << 19))
     return nullptr;
   while (threads_.size() <= id) {
     threads_.emplace_back();
@@ -232,6 +247,7 @@ void RecordingBuilder::AddCut(std::string_view record, uint32_t id) {
   sub.op = static_cast<Op>(cut.head.detail);
   sub.flags = cut.flags;
   sub.actions = TakeActions(*thread, record, sizeof cut, cut.actions);
+  thread->inside.known = false;
   EndSub(*thread);
   SubComputation next;
   next.thread = id;
@@ -260,6 +276,7 @@ void RecordingBuilder::AddObject(std::string_view record) {
   Object object;
   if (!Take(record, object)) return Count("broken_records");
   const uint32_t place = ObjectAt(object.id);
+  if (place != kNone && objects_[place].known && slots_) return;  // each slot says it again
   if (place == kNone || objects_[place].known) return Count("broken_records");
   objects_[place].known = true;
   ObjectFacts& facts = objects_[place].facts;
@@ -331,10 +348,88 @@ void RecordingBuilder::AddCrash(std::string_view record) {
   crashes_.push_back(draft);
 }
 
+void RecordingBuilder::AddThreadBase(std::string_view record) {
+  ThreadBase base;
+  if (!Take(record, base)) return Count("broken_records");
+  const auto text = TextAt(record, sizeof base, base.head.detail);
+  ThreadDraft* const thread = text ? Thread(base.thread) : nullptr;
+  if (thread == nullptr || base.index >= kNone / 2) return Count("broken_records");
+  // The slots before have said it, and more.
+  if (thread->facts.started || !base_open_) return;
+  ThreadFacts& facts = thread->facts;
+  facts.started = true;
+  facts.parent = base.parent;
+  facts.tid = base.tid;
+  facts.start_ns = Time(base.start_ns);
+  facts.object = ObjectAt(base.object);
+  facts.name = *text;
+  facts.first_index = base.index;
+  thread->running = {};
+  thread->running.thread = base.thread;
+  thread->running.index = thread->running.written_index = base.index;
+  thread->running.start_ns = Time(base.running_since_ns);
+  if ((base.trace_high | base.trace_low) != 0)
+    thread->traces.push_back(
+        {base.index, base.trace_high, base.trace_low, base.span, Time(base.running_since_ns)});
+}
+
+void RecordingBuilder::AddInside(std::string_view record) {
+  Inside inside;
+  if (!Take(record, inside)) return Count("broken_records");
+  ThreadDraft* const thread = Running(inside.thread);
+  if (thread == nullptr) return;  // it began before what is kept
+  thread->inside = {true,
+                    static_cast<Op>(inside.head.detail),
+                    ObjectAt(inside.object),
+                    Time(inside.end_ns),
+                    inside.site.address,
+                    {}};
+  // Kept apart: the Cut that comes yet has them too.
+  const size_t had = thread->actions.size();
+  TakeActions(*thread, record, sizeof inside, inside.actions);
+  thread->inside.actions.assign(thread->actions.begin() + static_cast<ptrdiff_t>(had),
+                                thread->actions.end());
+  thread->actions.resize(had);
+}
+
+void RecordingBuilder::AddSnapshot(std::string_view record, ChunkKind where) {
+  Snapshot one;
+  if (!Take(record, one)) return Count("broken_records");
+  snapshots_.push_back({one.number, Time(one.start_ns), Time(one.end_ns), {}});
+  if (where == ChunkKind::kCheckpoint) snapshots_.back().written = EndedOfAll();
+}
+
+std::vector<uint32_t> RecordingBuilder::EndedOfAll() const {
+  std::vector<uint32_t> out;
+  for (const ThreadDraft& thread : threads_) out.push_back(thread.Ended());
+  return out;
+}
+
+// Nothing came any more: it ended where the call was entered.
+void RecordingBuilder::EndInside(ThreadDraft& thread) {
+  SubComputation& sub = thread.running;
+  sub.end_ns = std::max(thread.inside.end_ns, sub.start_ns);
+  sub.site = thread.inside.site;
+  sub.object = thread.inside.object;
+  sub.op = thread.inside.op;
+  sub.inside = true;
+  sub.actions.begin = static_cast<uint32_t>(thread.actions.size());
+  thread.actions.insert(thread.actions.end(), thread.inside.actions.begin(),
+                        thread.inside.actions.end());
+  sub.actions.end = static_cast<uint32_t>(thread.actions.size());
+}
+
 void RecordingBuilder::LayOutThreads(Recording& recording) {
+  for (ThreadDraft& thread : threads_) {
+    if (!thread.facts.started || thread.facts.ended) continue;
+    if (thread.inside.known) EndInside(thread);
+    EndSub(thread);
+  }
+  // What never settled cannot be told apart from what came before.
+  if (base_open_) base_.assign(threads_.size(), UINT32_MAX);
+  if (!base_.empty()) SlotBase(*this).Apply();
   size_t subs = 0, actions = 0, pages = 0, transfers = 0;
   for (ThreadDraft& thread : threads_) {
-    if (thread.facts.started && !thread.facts.ended) EndSub(thread);
     subs += thread.subs.size(), actions += thread.actions.size();
     pages += thread.pages.size(), transfers += thread.transfers.size();
   }
@@ -363,11 +458,14 @@ void RecordingBuilder::LayOutThreads(Recording& recording) {
     recording.transfers.insert(recording.transfers.end(), thread.transfers.begin(),
                                thread.transfers.end());
     for (TraceMark mark : thread.traces) {
-      mark.sub = static_cast<SubId>(first + mark.sub);
+      // One from before holds for what is here.
+      mark.sub = static_cast<SubId>(first + std::max(mark.sub, thread.facts.first_index) -
+                                    thread.facts.first_index);
+      if (mark.sub == recording.subs.size()) continue;
       recording.traces.push_back(mark);
     }
     if (thread.facts.name.empty()) thread.facts.name = program_name_;
-    if (!thread.facts.started) ++recording.lost["threads_without_beginning"];
+    if (!thread.facts.started && !slots_) ++recording.lost["threads_without_beginning"];
     recording.threads.push_back(std::move(thread.facts));
     thread = ThreadDraft();
   }

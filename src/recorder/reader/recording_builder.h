@@ -14,15 +14,36 @@ namespace wf::recorder {
 
 class RecordingBuilder {
  public:
+  // The chunks come from slots of a file that keeps to them. Before::kOthers: there were slots before, and what the first
+  // Settled record finds done is left out (slot_base.h).
+  enum class Before { kNothing, kOthers };
+  void ExpectSlots(Before before);
+  // Chunks of branches are not looked at.
   void Add(const Chunk& chunk);
   // Hands over everything; the builder is done.
   void Finish(Recording& recording);
 
  private:
+  friend class SlotBase;
+  // The call that a thread was in when somebody looked. Its Cut may come yet.
+  struct InsideDraft {
+    bool known = false;
+    Op op{};
+    uint32_t object = kNone;
+    int64_t end_ns = 0;
+    uint64_t site = 0;
+    std::vector<Action> actions;
+  };
   struct ThreadDraft {
     ThreadFacts facts;
     std::vector<SubComputation> subs;
     SubComputation running;  // until its Cut comes
+    InsideDraft inside;
+    // How many have ended, those before the file included.
+    uint32_t Ended() const {
+      return facts.first_index + static_cast<uint32_t>(subs.size()) +
+             (inside.known && facts.started && !facts.ended ? 1 : 0);
+    }
     std::vector<Action> actions;
     std::vector<PageRuns> pages, running_pages;
     std::vector<TransferFacts> transfers;
@@ -60,10 +81,17 @@ class RecordingBuilder {
   void AddPages(std::string_view record, uint32_t thread);
   void AddTransfer(std::string_view record, uint32_t thread);
   void AddCrash(std::string_view record);
+  void AddThreadBase(std::string_view record);
+  void AddInside(std::string_view record);
+  void AddSnapshot(std::string_view record, ChunkKind where);
+  void EndInside(ThreadDraft& thread);
+  std::vector<uint32_t> EndedOfAll() const;
 
   void LayOutThreads(Recording& recording);
   void LayOutMemory(Recording& recording);
 
+  bool slots_ = false, base_open_ = false;
+  std::vector<uint32_t> base_;  // of each thread how many had ended when it settled
   std::vector<ThreadDraft> threads_;
   uint64_t thread_records_ = 0;  // bounds the ids that are believed
   std::vector<ObjectDraft> objects_;
