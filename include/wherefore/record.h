@@ -1,6 +1,9 @@
 /* What a program may say to `wherefore record` when it runs under it. C and C++; nothing to link:
  *
  *   if (wherefore_snapshot) wherefore_snapshot();
+ *
+ * Some linkers, and GNU's for programs that are not position independent, take a weak name that nothing defines for null
+ * for good: there dlsym(RTLD_DEFAULT, "wherefore_snapshot") finds it, or link libwherefore_record.so.
  */
 #ifndef WHEREFORE_RECORD_H
 #define WHEREFORE_RECORD_H

@@ -59,12 +59,17 @@ Cut SnapshotCut(const Recording& recording, const recorder::Clocks& clocks,
   // Records that came into the file later may tell of earlier times; they are not part of it.
   for (size_t t = 0; !snapshot.written.empty() && t < cut.size(); ++t)
     cut[t] = std::min(cut[t], t < snapshot.written.size() ? snapshot.written[t] : 0);
-  return LargestConsistent(recording, clocks, std::move(cut));
+  cut = LargestConsistent(recording, clocks, std::move(cut));
+  // Threads that were not known then have nothing in it.
+  if (!snapshot.written.empty() && snapshot.written.size() < cut.size())
+    cut.resize(snapshot.written.size());
+  return cut;
 }
 
 Recording Restricted(const Recording& recording, const Cut& cut) {
   Recording out = recording;
   out.subs.clear();
+  if (cut.size() < out.threads.size()) out.threads.resize(cut.size());
   std::vector<SubId> place(recording.subs.size(), recorder::kNone);
   for (size_t t = 0; t < out.threads.size(); ++t) {
     recorder::Slice& subs = out.threads[t].subs;

@@ -23,7 +23,7 @@ Cut CutAt(const recorder::Recording& recording, int64_t time_ns);
 // The cut that a snapshot is.
 Cut SnapshotCut(const recorder::Recording& recording, const recorder::Clocks& clocks,
                 const recorder::SnapshotFacts& snapshot);
-// The recording as if nothing else had been recorded. `cut` has an entry for each thread.
+// The recording as if nothing else had been recorded. Threads beyond the entries of `cut` are left out.
 recorder::Recording Restricted(const recorder::Recording& recording, const Cut& cut);
 
 }  // namespace wf::cpg

@@ -127,6 +127,11 @@ class Scribe {
       return;
     }
     timespec round = {0, kRoundNs};
+    if (region_->snapshot_every_ns != 0) {
+      const uint64_t now = Now();
+      const uint64_t left = next_snapshot_ns_ > now ? next_snapshot_ns_ - now : 0;
+      if (left < kRoundNs) round.tv_nsec = static_cast<long>(left);
+    }
     region_->scribe_sleeps.store(1, std::memory_order_seq_cst);
     RawCall(SYS_futex, Arg(&region_->kick), FUTEX_WAIT, seen, Arg(&round));
     region_->scribe_sleeps.store(0, std::memory_order_relaxed);
