@@ -11,6 +11,9 @@
 namespace wf::recorder {
 namespace {
 
+constexpr uint32_t kMostThreads = 1 << 20;
+constexpr uint64_t kMostWritten = uint64_t{1} << 26;  // 256 MB
+
 template <typename T>
 bool Take(std::string_view record, T& to) {
   if (record.size() < sizeof(T)) return false;
@@ -152,9 +155,9 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
 RecordingBuilder::ThreadDraft* RecordingBuilder::Thread(uint32_t id) {
   // Threads are numbered as they are created, so an id far beyond what was seen is a lie that would cost memory.
   ++thread_records_;
-  // A file of slots may begin with any number; half a million drafts fit into any memory.
+  // A file of slots may begin with any number. A million drafts take some hundred megabytes.
   if (id >= threads_.size() + 4096 + 64 * std::min<uint64_t>(thread_records_, 1 << 16) &&
-      (!slots_ || id >= 1 << 19))
+      (!slots_ || id >= kMostThreads))
     return nullptr;
   while (threads_.size() <= id) {
     threads_.emplace_back();
@@ -396,7 +399,11 @@ void RecordingBuilder::AddSnapshot(std::string_view record, ChunkKind where) {
   Snapshot one;
   if (!Take(record, one)) return Count("broken_records");
   snapshots_.push_back({one.number, Time(one.start_ns), Time(one.end_ns), {}});
-  if (where == ChunkKind::kCheckpoint) snapshots_.back().written = EndedOfAll();
+  if (where != ChunkKind::kCheckpoint) return;
+  // So many snapshots of so many threads that they would fill the memory: the times of the later ones alone must do.
+  written_entries_ += threads_.size();
+  if (written_entries_ > kMostWritten) return Count("snapshots_told_by_time");
+  snapshots_.back().written = EndedOfAll();
 }
 
 std::vector<uint32_t> RecordingBuilder::EndedOfAll() const {

@@ -90,6 +90,7 @@ class RecordingBuilder {
   void LayOutThreads(Recording& recording);
   void LayOutMemory(Recording& recording);
 
+  uint64_t written_entries_ = 0;
   bool slots_ = false, base_open_ = false;
   std::vector<uint32_t> base_;  // of each thread how many had ended when it settled
   std::vector<ThreadDraft> threads_;
