@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -215,6 +217,46 @@ TEST(SlotBase, FollowingSlotsAddToTheFirst) {
   EXPECT_EQ(alone.threads[0].first_index, 6u);
   options.snapshot = 9;
   EXPECT_FALSE(ReadRecording(FromMemory(file), "test.cpg", options).ok());
+}
+
+// Records in any order, of programs that cannot have been: what is read has an order all the same, and nothing in it
+// knows less than what came before.
+RC_GTEST_PROP(SlotBase, AnyRecordsGiveAConsistentBeginning, ()) {
+  const auto small = [](int most) { return static_cast<uint32_t>(*rc::gen::inRange(0, most)); };
+  std::string chunks = ObjectOne();
+  uint64_t time = 0;
+  const uint32_t count = small(40);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t thread = small(4);
+    const uint64_t sequence = small(30);
+    time += small(3);
+    switch (small(8)) {
+      case 0:
+        chunks += BaseOf(thread, small(5));
+        break;
+      case 1:
+        chunks += InsideUnlock(thread, time, sequence);
+        break;
+      case 2:
+        chunks += SettledAt(time);
+        break;
+      case 3:
+        chunks += SnapshotOf(small(5), time);
+        break;
+      default:
+        chunks += CutAt(thread, time, static_cast<Role>(1 + small(6)), sequence);
+        break;
+    }
+  }
+  std::string start;
+  for (uint32_t t = 0; t < 4; ++t) start += BaseOf(t, small(5));
+  const Recording r = ReadFile(FileOf({{4, 0, start + chunks}, {5, 0, chunks}}));
+  const Clocks clocks = Clocks::Compute(r);
+  for (SubId s = 0; s < r.subs.size(); ++s) {
+    RC_ASSERT(r.Find(r.subs[s].thread, r.subs[s].index) == s);
+    for (const ThreadFacts& thread : r.threads)
+      RC_ASSERT(clocks.At(s, thread.id) >= thread.first_index);
+  }
 }
 
 class OnDisk : public testing::Test {
