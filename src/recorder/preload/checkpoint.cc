@@ -23,6 +23,7 @@ void Checkpoint::Begin(uint32_t number, uint32_t region_slots, ChunkFile& file) 
   std::memcpy(program.text, program_, program_size_);
   if (program_size_ != 0)
     file.Write(ChunkKind::kProcess, kNoThread, &program, program.record.head.size);
+  if (host_size_ != 0) file.Write(ChunkKind::kProcess, kNoThread, host_, host_size_);
 
   constexpr uint32_t kMost = sizeof(ThreadBase) + sizeof(ThreadState::name);
   alignas(8) uint8_t out[64 * kMost];
@@ -102,6 +103,11 @@ void Checkpoint::Observe(uint32_t region_slot, const uint8_t* records, uint32_t 
         Name(name, reinterpret_cast<const char*>(record + sizeof(name)));
         break;
       }
+      case RecordKind::kHost:
+        if (head.size > sizeof(host_)) break;
+        std::memcpy(host_, record, head.size);
+        host_size_ = head.size;
+        break;
       case RecordKind::kTrace: {
         Trace trace;
         std::memcpy(&trace, record, sizeof(trace));

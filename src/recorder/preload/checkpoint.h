@@ -51,6 +51,8 @@ class Checkpoint {
   KnownObject objects_[kSets][kWays];
   char program_[248];
   uint32_t program_size_ = 0;
+  uint32_t host_size_ = 0;
+  alignas(8) uint8_t host_[512];  // its record
   Object batch_[kBatch];
   uint32_t batched_ = 0;
 };
