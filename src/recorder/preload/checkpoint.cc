@@ -123,6 +123,12 @@ void Checkpoint::Observe(uint32_t region_slot, const uint8_t* records, uint32_t 
   WriteBatch(file);
 }
 
+void Checkpoint::Observe(const Inside& call, const Action* actions, ChunkFile& file) {
+  Mention(call.object, file);
+  for (uint32_t i = 0; i < call.actions; ++i) Mention(actions[i].object, file);
+  WriteBatch(file);
+}
+
 void Checkpoint::Name(const ThreadName& record, const char* text) {
   if (record.thread == kNoThread) {
     program_size_ = record.head.detail < sizeof(program_) ? record.head.detail : sizeof(program_);

@@ -22,6 +22,8 @@ class Checkpoint {
   // These records of the thread in this slot of the region are about to be written: notes what they change, and writes
   // the facts of objects that this slot of the file has not mentioned yet.
   void Observe(uint32_t region_slot, const uint8_t* records, uint32_t size, ChunkFile& file);
+  // The same of a call that somebody is in.
+  void Observe(const Inside& call, const Action* actions, ChunkFile& file);
   void ThreadGone(uint32_t region_slot) { threads_[region_slot].lives = 0; }
 
  private:

@@ -23,6 +23,7 @@
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/scribe_memory.h"
+#include "recorder/preload/settled_calls.h"
 #include "recorder/preload/slot_ring.h"
 #include "recorder/preload/snapshot_requests.h"
 #include "recorder/preload/threads.h"
@@ -46,15 +47,7 @@ ChunkFile g_file;
 ModuleScan g_modules;
 Checkpoint g_checkpoint;
 
-// The call that a thread was in when it was looked at.
-struct SeenCall {
-  uint64_t at_head;
-  uint32_t thread;
-  uint32_t settled;
-  Inside record;
-  Action action[kMaxActions];
-};
-SeenCall g_seen[kSlots];
+SettledCalls g_calls;
 struct {
   BranchesHead head;
   uint8_t bytes[kMostBranchBytes];
@@ -232,13 +225,11 @@ class Scribe {
   bool Settle(Program program) {
     const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
     const uint64_t began = MonotonicNs();
-    for (uint32_t i = 0; i < used; ++i) g_seen[i].settled = 0;
+    g_calls.Begin(used);
     while (true) {
-      bool all = true;
-      for (uint32_t i = 0; i < used; ++i) {
-        if (g_seen[i].settled == 0) g_seen[i].settled = Look(i, program) ? 1 : 0;
-        all = all && g_seen[i].settled != 0;
-      }
+      const bool all =
+          g_calls.LookAtAll(region_, program == Program::kRuns ? SettledCalls::Threads::kRun
+                                                               : SettledCalls::Threads::kEnded);
       full_ = false;
       DrainAll();
       if (full_ || (!all && MonotonicNs() - began > kSettleNs)) return false;
@@ -248,62 +239,12 @@ class Scribe {
     }
   }
 
-  bool Look(uint32_t number, Program program) {
-    Slot& slot = region_->slots[number];
-    SeenCall& seen = g_seen[number];
-    seen.at_head = ~uint64_t{0};
-    if (slot.state.load(std::memory_order_acquire) != kSlotUsed) return true;
-    if (program == Program::kRuns && (slot.holding.load(std::memory_order_acquire) != 0 ||
-                                      slot.writing.load(std::memory_order_acquire) != 0))
-      return false;
-    const Pending& pending = slot.pending;
-    const uint64_t at_head = pending.at_head.load(std::memory_order_acquire);
-    if (at_head == ~uint64_t{0}) return true;
-    seen.thread = slot.thread;
-    const uint16_t actions = pending.actions.load(std::memory_order_acquire);
-    seen.record.actions = actions <= kMaxActions ? actions : 0;
-    seen.record.head = {
-        RecordKind::kInside, static_cast<uint16_t>(pending.op),
-        static_cast<uint32_t>(sizeof(Inside) + seen.record.actions * sizeof(Action))};
-    seen.record.thread = slot.thread;
-    seen.record.object = pending.object;
-    seen.record.end_ns = pending.end_ns;
-    seen.record.site.address = pending.site;
-    for (uint32_t i = 0; i < seen.record.actions; ++i) seen.action[i] = pending.action[i];
-    std::atomic_thread_fence(std::memory_order_acquire);
-    // If it returned meanwhile its record is in the ring. If it is another call, it is looked at again.
-    const uint64_t now = pending.at_head.load(std::memory_order_relaxed);
-    if (now != at_head && now != ~uint64_t{0}) return false;
-    if (now == at_head) seen.at_head = at_head;
-    return true;
-  }
-
   // The calls that threads are in, then the record that says so. False: it could not be.
   bool WriteSettled(Program program) {
     if (!Settle(program)) return false;
-    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
-    static uint8_t out[kSlotChunk];
-    uint32_t size = 0;
-    for (uint32_t i = 0; i < used; ++i) {
-      const Slot& slot = region_->slots[i];
-      const SeenCall& seen = g_seen[i];
-      // Not if it has returned since and the record was read.
-      if (seen.settled == 0 || seen.at_head != slot.tail.load(std::memory_order_relaxed) ||
-          seen.thread != slot.thread)
-        continue;
-      if (size + sizeof(Inside) + sizeof(seen.action) + sizeof(Settled) > sizeof(out)) {
-        if (ring_.on() && g_file.position() + kChunkRoom > ring_.end()) return false;
-        g_file.Write(ChunkKind::kCheckpoint, kNoThread, out, size);
-        size = 0;
-      }
-      std::memcpy(out + size, &seen.record, sizeof(Inside));
-      std::memcpy(out + size + sizeof(Inside), seen.action, seen.record.actions * sizeof(Action));
-      size += seen.record.head.size;
-    }
-    const Settled settled = {{RecordKind::kSettled, 0, sizeof(Settled)}, Now()};
-    std::memcpy(out + size, &settled, sizeof(settled));
-    g_file.Write(ChunkKind::kCheckpoint, kNoThread, out,
-                 static_cast<uint32_t>(size + sizeof(settled)));
+    SettledCalls::InSlot in;
+    if (ring_.on()) in = {&g_checkpoint, ring_.end()};
+    if (!g_calls.Write(region_, g_file, in, Now())) return false;
     Flush();
     return true;
   }

@@ -5,7 +5,7 @@ namespace {
 
 template <typename T>
 void Store(T& to, T value) {
-  __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+  __atomic_store(&to, &value, __ATOMIC_RELEASE);
 }
 
 bool MayGo(const SlotEntry& entry) {
