@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "answer/recording_graph.h"
 #include "recorder/reader/op_names.h"
@@ -224,7 +225,23 @@ class GraphWriter {
   Status Flows() {
     WF_ASSIGN(const cpg::ByteFlows* bytes, o_.byte_flows());
     WF_TRY(FlowList("inputs", bytes->inputs()));
-    return FlowList("outputs", bytes->outputs());
+    return FlowList("outputs", WithDenied(bytes->outputs()));
+  }
+
+  // What the policy denied went nowhere, so it is no flow; that it was tried is told.
+  std::vector<cpg::ByteFlow> WithDenied(std::vector<cpg::ByteFlow> outputs) const {
+    const size_t passed = outputs.size();
+    for (uint32_t t = 0; t < r_.transfers.size(); ++t) {
+      const recorder::TransferFacts& one = r_.transfers[t];
+      if ((one.flags & recorder::kDenied) != 0)
+        outputs.push_back({one.sub, t, {one.begin, one.end}, t + 1, false});
+    }
+    if (outputs.size() > passed)
+      std::stable_sort(outputs.begin(), outputs.end(),
+                       [](const cpg::ByteFlow& a, const cpg::ByteFlow& b) {
+                         return std::tie(a.sub, a.order) < std::tie(b.sub, b.order);
+                       });
+    return outputs;
   }
 
   Status FlowList(std::string_view key, const std::vector<cpg::ByteFlow>& flows) {
@@ -237,6 +254,8 @@ class GraphWriter {
       json.Field("op", recorder::TransferOpName(transfer.kind, transfer.flags, transfer.op));
       json.Field("kind", recorder::NameOf(transfer.kind)).Field("name", r_.NameOf(transfer));
       json.Key("range").BeginArray().Uint(flow.range.begin).Uint(flow.range.end).EndArray();
+      if ((transfer.flags & recorder::kDenied) != 0) json.Field("policy", "denied");
+      if ((transfer.flags & recorder::kReported) != 0) json.Field("policy", "reported");
       json.EndObject();
       WF_TRY(out_.Element(json));
     }

@@ -14,7 +14,7 @@ namespace {
 
 struct Totals {
   uint64_t control = 0, sync = 0, data = 0;
-  uint64_t inputs = 0, outputs = 0, pages = 0;
+  uint64_t inputs = 0, outputs = 0, denied = 0, reported = 0, pages = 0;
   int64_t wait_ns = 0, end_ns = 0;
 };
 
@@ -34,8 +34,12 @@ Result<Totals> TotalsOf(OpenedRecording& opened) {
     for (const cpg::Span& span : flow->pages().spans())
       out.pages += span.accesses.empty() ? 0 : span.count;
   }
-  for (const recorder::TransferFacts& transfer : r.transfers)
-    ++(transfer.output() ? out.outputs : out.inputs);
+  for (const recorder::TransferFacts& transfer : r.transfers) {
+    const bool denied = (transfer.flags & recorder::kDenied) != 0;
+    if (denied) ++out.denied;
+    if ((transfer.flags & recorder::kReported) != 0) ++out.reported;
+    if (!denied) ++(transfer.output() ? out.outputs : out.inputs);
+  }
   return out;
 }
 
@@ -57,6 +61,7 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
     json.Field("duration_ns", totals.end_ns).Field("wait_ns", totals.wait_ns);
     json.Field("objects", uint64_t{r.objects.size()}).Field("pages", totals.pages);
     json.Field("inputs", totals.inputs).Field("outputs", totals.outputs);
+    json.Field("denied", totals.denied).Field("reported", totals.reported);
     json.Field("allocations", uint64_t{r.allocations.size()});
     json.Field("forks", uint64_t{r.forks.size()}).Key("crash");
     if (r.crash && r.crash->sub != recorder::kNone) {
@@ -83,6 +88,9 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
                      totals.data);
   out += fmt::format("  {} objects, {} pages, {} inputs, {} outputs\n", r.objects.size(),
                      totals.pages, totals.inputs, totals.outputs);
+  if (totals.denied + totals.reported > 0)
+    out +=
+        fmt::format("  policy: {} outputs denied, {} reported\n", totals.denied, totals.reported);
   if (r.crash && r.crash->sub != recorder::kNone)
     out += fmt::format("  signal {} ended it in {}\n", r.crash->signal,
                        opened.SubNameOf(r.crash->sub));

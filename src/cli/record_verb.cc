@@ -4,9 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/nanos.h"
 #include "cli/verbs.h"
+#include "lang/policy/flow_policy.h"
 #include "recorder/format/records.h"
 #include "recorder/launch/record_run.h"
 
@@ -18,6 +22,7 @@ struct RecordFlags {
   std::string output;
   std::string control_source = "auto";
   std::string tracker = "auto";
+  std::string policy;
   bool data = false, control = false;
   std::string snapshot_every;
   uint32_t slots = 0;
@@ -46,6 +51,16 @@ Status SetSnapshots(const RecordFlags& flags, recorder::RecordOptions& options) 
   std::_Exit(run.exit_status);
 }
 
+Result<std::string> CompiledPolicy(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  if (!in) return EnvironmentError(path + ": the policy cannot be read", "does the file exist?");
+  WF_ASSIGN(const FlowPolicy policy, ParseFlowPolicy(content.view(), path));
+  std::error_code error;
+  return CompileFlowPolicy(policy, std::filesystem::current_path(error).string(), path);
+}
+
 Status RunRecord(const RecordFlags& flags) {
   if (flags.command.empty())
     return BadInput("no program given", "wherefore record -o F.cpg -- PROG ARGS…");
@@ -53,7 +68,15 @@ Status RunRecord(const RecordFlags& flags) {
   options.command = flags.command;
   options.file = flags.output;
   options.tracker = flags.tracker;
-  options.depth = recorder::kSchedule | (flags.data ? recorder::kData : 0u) |
+  if (!flags.policy.empty()) {
+    Result<std::string> compiled = CompiledPolicy(flags.policy);
+    // The program is refused, as for any other reason.
+    if (!compiled.ok())
+      EndAs({recorder::kRefused, {}, {compiled.error().message + "; " + compiled.error().hint}});
+    options.policy = std::move(compiled).value();
+  }
+  const bool data = flags.data || !flags.policy.empty();
+  options.depth = recorder::kSchedule | (data ? recorder::kData : 0u) |
                   (flags.control ? recorder::kControl : 0u);
   options.control_source = flags.control_source;
   options.say = [](const std::string& line) {
@@ -74,6 +97,8 @@ Verb AddRecord(CLI::App& root) {
   verb.app->add_flag("--data", flags->data, "also which memory each part read and wrote");
   verb.app->add_option("--tracker", flags->tracker, "with --data: how touched pages are found")
       ->check(CLI::IsMember({"auto", "uffd", "sigsegv"}));
+  verb.app->add_option("--policy", flags->policy,
+                       "which inputs must not reach which outputs (YAML); includes --data");
   verb.app->add_flag("--control", flags->control, "also the branches taken");
   verb.app
       ->add_option("--control-source", flags->control_source,

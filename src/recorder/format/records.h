@@ -38,6 +38,8 @@ struct SharedHead {
   uint32_t slots;          // of a file of slots: how many; 0: chunks to the end of the file
   uint32_t overwritten;    // snapshots whose slot was used again before it was released
   uint32_t only_snapshot;  // of a copy that holds a snapshot: which; else 0
+  uint32_t denied;         // of F.cpg: outputs that the policy did not let go
+  uint32_t reported;
 };
 
 // A file of slots (`record --slots N`) never grows beyond them. Its head is kSlotHead bytes: the SharedHead and a SlotEntry
@@ -400,7 +402,7 @@ struct Settled {
   uint64_t time_ns;
 };
 
-static_assert(sizeof(FileHead) == 40 && sizeof(SharedHead) == 64 && sizeof(ChunkHead) == 32 &&
+static_assert(sizeof(FileHead) == 40 && sizeof(SharedHead) == 72 && sizeof(ChunkHead) == 32 &&
               sizeof(RecordHead) == 8 && sizeof(Action) == 16 && sizeof(ThreadStart) == 32 &&
               sizeof(Cut) == 48 && sizeof(ThreadEnd) == 32 && sizeof(Object) == 32 &&
               sizeof(Module) == 48 && sizeof(Pages) == 16 && sizeof(Transfer) == 56);

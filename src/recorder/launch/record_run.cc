@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "recorder/format/flow_policy.h"
 #include "recorder/format/records.h"
 #include "recorder/launch/control_source.h"
 #include "recorder/launch/embedded_library.h"
@@ -92,6 +93,11 @@ void SetEnvironment(const std::string& library, const std::string& file,
   };
   set_unless_none("WHEREFORE_RECORD_SLOTS", options.slots);
   set_unless_none("WHEREFORE_RECORD_SNAPSHOT_MS", options.snapshot_every_ms);
+  if (options.policy.empty()) {
+    ::unsetenv(kPolicyVariable);
+  } else {
+    ::setenv(kPolicyVariable, options.policy.c_str(), 1);
+  }
 }
 
 // What the new process tells us if it cannot become the program.
@@ -202,6 +208,20 @@ void WaitForChildren(const std::string& file, uint32_t children) {
   }
 }
 
+// Children that have ended count there, too: the head is read again.
+void SayVerdicts(RecordRun& run) {
+  SharedHead head;
+  if (!ReadHead(run.file, head)) return;
+  const auto say = [&](uint32_t count, const char* what) {
+    if (count != 0)
+      run.words.push_back("policy: " + std::to_string(count) +
+                          (count == 1 ? " output was " : " outputs were ") + what +
+                          "; `wherefore cpg " + run.file + " graph` lists them");
+  };
+  say(head.denied, "denied");
+  say(head.reported, "reported");
+}
+
 void JudgeRecording(RecordRun& run, pid_t child) {
   if (!WaitForScribe(run.file)) {
     run.words.push_back(run.file + ": still being written; it can be read already");
@@ -219,6 +239,7 @@ void JudgeRecording(RecordRun& run, pid_t child) {
     run.words.push_back(run.file + ": the recording is incomplete: " +
                         std::strerror(static_cast<int>(head.trouble)));
   WaitForChildren(run.file, head.children);
+  SayVerdicts(run);
 }
 
 }  // namespace
@@ -245,6 +266,10 @@ RecordRun RunRecorded(const RecordOptions& options) {
     if (!control.emulator.empty() && PreloadList(library.value()).find(',') != std::string::npos)
       return Refusal(kRefused,
                      "LD_PRELOAD has a comma, which the emulator takes for an end; unset it");
+    if (!control.emulator.empty() && !options.policy.empty())
+      return Refusal(kRefused,
+                     "a policy cannot be kept in an emulator; leave --control out, or choose "
+                     "another --control-source");
     options.say(control.reason);
   }
 

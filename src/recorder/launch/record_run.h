@@ -20,6 +20,7 @@ struct RecordOptions {
       "auto";  // at control depth: where branches come from (control_source.h)
   // What is to be known before the program starts, a line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::string policy;  // of information flow, as recorder/format/flow_policy.h has it; empty: none
   std::string tracker = "auto";  // data depth: auto, uffd or sigsegv
 };
 

@@ -14,6 +14,7 @@
 
 #include <cstring>
 
+#include "recorder/format/flow_policy.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/start.h"
@@ -147,7 +148,7 @@ char* Space(size_t size) {
 // `given` with ours in place; as it is if there is no memory.
 char* const* WithOurs(char* const given[]) {
   if (g_region == nullptr) return given;
-  char* const space = Space(sizeof(OurEntries) + (CountEntries(given) + 8) * sizeof(char*));
+  char* const space = Space(sizeof(OurEntries) + (CountEntries(given) + 9) * sizeof(char*));
   if (space == nullptr) return given;
   OurEntries& ours = *reinterpret_cast<OurEntries*>(space);
   char** out = reinterpret_cast<char**>(space + sizeof(OurEntries));
@@ -159,7 +160,8 @@ char* const* WithOurs(char* const given[]) {
   for (size_t i = 0; given != nullptr && given[i] != nullptr; ++i) {
     if (Names(given[i], "LD_PRELOAD") || Names(given[i], kFileVariable) ||
         Names(given[i], kRootVariable) || Names(given[i], kDepthVariable) ||
-        Names(given[i], kSlotsVariable) || Names(given[i], kEveryVariable))
+        Names(given[i], kSlotsVariable) || Names(given[i], kEveryVariable) ||
+        (PolicyEntry() != nullptr && Names(given[i], kPolicyVariable)))
       continue;
     out[n++] = given[i];
   }
@@ -169,6 +171,7 @@ char* const* WithOurs(char* const given[]) {
   out[n++] = ours.depth;
   if (ChosenSlots() != 0) out[n++] = ours.slots;
   if (ChosenEveryMs() != 0) out[n++] = ours.every;
+  if (PolicyEntry() != nullptr) out[n++] = const_cast<char*>(PolicyEntry());
   out[n] = nullptr;
   return out;
 }

@@ -155,12 +155,14 @@ Region* MakeRegion() {
 
 // The recording of this process's earlier image, or of an earlier run, gives way. A scribe that still writes it sees
 // the new generation and ends; the lock says when it has.
-bool TakeOver(int fd, uint32_t& generation, uint32_t& children) {
+bool TakeOver(int fd, SharedHead& fresh) {
   SharedHead* old = MapHead(fd);
   if (old != nullptr) {
     if (IsRecording(*old)) {
-      generation = __atomic_add_fetch(&old->generation, 1, __ATOMIC_ACQ_REL);
-      children = __atomic_load_n(&old->children, __ATOMIC_ACQUIRE);
+      fresh.generation = __atomic_add_fetch(&old->generation, 1, __ATOMIC_ACQ_REL);
+      fresh.children = __atomic_load_n(&old->children, __ATOMIC_ACQUIRE);
+      fresh.denied = __atomic_load_n(&old->denied, __ATOMIC_ACQUIRE);
+      fresh.reported = __atomic_load_n(&old->reported, __ATOMIC_ACQUIRE);
     }
     RawCall(SYS_munmap, Arg(old), 4096);
   }
@@ -194,11 +196,11 @@ bool StartFile(const char* path) {
   const int fd = OpenFile(path, O_RDWR | O_CREAT);
   if (fd < 0) return false;
   if ((g_depth & kControl) != 0) AskEmulator();
-  uint32_t generation = 1, children = 0;
+  SharedHead fresh = {};
+  fresh.generation = 1;
   Region* region = nullptr;
   SharedHead* head = nullptr;
-  if (TakeOver(fd, generation, children) && (region = MakeRegion()) != nullptr) {
-    SharedHead fresh = {};
+  if (TakeOver(fd, fresh) && (region = MakeRegion()) != nullptr) {
     std::memcpy(fresh.head.magic, kMagic, sizeof(kMagic));
     fresh.head.version = kVersion;
     fresh.head.depth = g_depth;
@@ -208,8 +210,7 @@ bool StartFile(const char* path) {
     fresh.head.head_size = g_slots == 0 ? sizeof(fresh) : kSlotHead;
     fresh.slots = g_slots;
     std::strncpy(region->file, path, sizeof(region->file) - 1);
-    fresh.generation = region->generation = generation;
-    fresh.children = children;
+    region->generation = fresh.generation;
     // The head goes in before the rest is cut off: a child that draws a number meanwhile finds a counter.
     if (RawCall(SYS_pwrite64, fd, Arg(&fresh), sizeof(fresh), 0) == sizeof(fresh) &&
         RawCall(SYS_ftruncate, fd, sizeof(fresh)) == 0 &&
@@ -370,6 +371,12 @@ uint32_t ChosenEveryMs() { return g_every_ms; }
 uint32_t DrawChildNumber() {
   if (g_root_head == nullptr) return 0;
   return __atomic_add_fetch(&g_root_head->children, 1, __ATOMIC_ACQ_REL);
+}
+
+void CountVerdict(uint16_t flag) {
+  if (g_root_head == nullptr) return;
+  __atomic_add_fetch(flag == kDenied ? &g_root_head->denied : &g_root_head->reported, 1,
+                     __ATOMIC_ACQ_REL);
 }
 
 void StopInChild() {

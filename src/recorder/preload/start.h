@@ -16,6 +16,10 @@ constexpr char kEveryVariable[] = "WHEREFORE_RECORD_SNAPSHOT_MS";  // between sn
 
 // The number of a new child, from the counter that all processes of this recording share; 0: not recorded.
 uint32_t DrawChildNumber();
+// An output that the policy denied or reported (kDenied, kReported): counted for `wherefore record` to say.
+void CountVerdict(uint16_t flag);
+// "WHEREFORE_RECORD_POLICY=…" for the programs that this one becomes or starts; null if there is none.
+const char* PolicyEntry();
 // In a forked child: its own recording, to F.cpg.NUMBER.
 void RestartInChild(uint32_t number);
 // In a forked child that is not recorded.

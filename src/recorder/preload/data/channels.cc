@@ -103,10 +103,14 @@ bool DescribeChannel(int fd, Direction direction, Channel* channel) {
   channel->inode = about.st_ino;
   channel->counted = !S_ISREG(about.st_mode) && !S_ISBLK(about.st_mode);
   channel->stream = StreamOf(about.st_dev, about.st_ino);
+  channel->carries = S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) || S_ISFIFO(about.st_mode);
   if (S_ISSOCK(about.st_mode)) {
     shared->stream_lock.Take();
     const StreamCount* stream = FindStream(about.st_dev, about.st_ino);
-    if (stream != nullptr && stream->pair != 0) channel->stream = stream->pair;
+    if (stream != nullptr && stream->pair != 0) {
+      channel->stream = stream->pair;
+      channel->carries = true;
+    }
     shared->stream_lock.Give();
   }
   char* end = channel->name;

@@ -13,6 +13,7 @@ enum class Direction { kIn, kOut };
 struct Channel {
   TransferKind kind;
   bool counted;     // no offsets of its own: bytes are counted
+  bool carries;     // what is written to it can be read from it
   uint64_t stream;  // Transfer::stream
   uint64_t device, inode;
   uint32_t name_length;

@@ -8,6 +8,7 @@
 
 #include "recorder/preload/data/allocations.h"
 #include "recorder/preload/data/data_depth.h"
+#include "recorder/preload/data/flow.h"
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/memory.h"
 #include "recorder/preload/data/signals.h"
@@ -48,11 +49,13 @@ void AddRun(void* to, uint64_t start, uint64_t end, bool written) {
   const uint64_t first = start / kPage;
   const bool ascends = self->pages.runs == 0 || self->runs[self->pages.runs - 1].first_page < first;
   if (!ascends || self->pages.runs == kMaxRecordRuns) WritePages(slot);
+  if (written && self->labels != 0) LabelWritten(start, end);
   self->runs[self->pages.runs++] = {first, (end - start) / kPage | (written ? kWritten : 0)};
 }
 
 void NotePages(Slot* slot) {
   self->pages.runs = 0;
+  GatherLabels();
   CollectTouched(&AddRun, slot);
   WritePages(slot);
 }
@@ -73,6 +76,7 @@ void SubComputationStarts(Slot* slot) {
   SyncMemory();
   SyncSignals();
   ForgetTouched();
+  self->labels = 0;
   self->in_call = 0;
 }
 
@@ -88,6 +92,18 @@ void ThreadIsCreated(Slot*, Slot*) { self->creating = 1; }
 
 // A thread that comes from no creating call of the program's: libc's own.
 bool RefuseThread() { return t_slot != nullptr && self->creating == 0; }
+
+void NoteCrash(int signal, uint64_t address, uint64_t site) {
+  Slot* slot = t_slot;
+  if (slot == nullptr) return;
+  Crash crash = {};
+  crash.head = {RecordKind::kCrash, static_cast<uint16_t>(signal), sizeof crash};
+  crash.thread = slot->thread;
+  crash.address = address;
+  crash.time_ns = Now();
+  crash.site.address = site;
+  Append(slot, &crash, sizeof crash);
+}
 
 void NoteLastPages() {
   Slot* slot = t_slot;
@@ -125,8 +141,11 @@ const char* StartDataDepth() {
   data::WatchAllocations();
   wrong = data::Begin(tracker);
   if (wrong != nullptr) return wrong;
+  wrong = data::StartFlow();
+  if (wrong != nullptr) return wrong;
   data::self->in_call = 1;
   data::hooks.write_pages = &data::WritePagesNow;
+  data::hooks.crashed = &data::NoteCrash;
   data::hooks.last_pages = &data::NoteLastPages;
   data::hooks.refuse_thread = &data::RefuseThread;
   g_hooks.thread_create = &data::ThreadIsCreated;

@@ -229,11 +229,15 @@ void AddFileRange(uint64_t start, uint64_t end) { Protect(start, end, PROT_NONE)
 
 void CollectTouched(RunSink sink, void* to) {
   if (self->all_open != 0) CloseAll();
+  PeekTouched(sink, to);
+  self->kept_count = 0;
+}
+
+void PeekTouched(RunSink sink, void* to) {
   for (int i = 0; i < self->active_count; ++i)
     sink(to, self->active[i].start, self->active[i].end, self->active[i].writable != 0);
   for (int i = 0; i < self->kept_count; ++i)
     sink(to, self->kept[i].start, self->kept[i].end, (self->kept[i].categories & 2) != 0);
-  self->kept_count = 0;
 }
 
 void ForgetTouched() {

@@ -16,6 +16,7 @@ void SettleRest();
 void ForgetRange(uint64_t start, uint64_t end);
 void AddFileRange(uint64_t start, uint64_t end);
 void CollectTouched(RunSink sink, void* to);
+void PeekTouched(RunSink sink, void* to);
 void ForgetTouched();
 
 }  // namespace wf::recorder::data::faults

@@ -33,7 +33,7 @@ struct StubFrame {
   uint64_t return_to;
   uint64_t number;
   uint64_t result;
-  uint64_t unused;
+  uint64_t verdict;  // of the policy: TransferFlags
 };
 static_assert(sizeof(StubFrame) == 32);
 

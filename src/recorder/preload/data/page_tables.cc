@@ -247,14 +247,14 @@ bool ScannedTogether(const Active& a, const Active& b) {
 
 // Calls `sink` with every present run and the active part it lies in.
 template <typename Sink>
-void ScanActive(const Sink& sink) {
+void ScanActive(uint64_t flags, const Sink& sink) {
   for (int first = 0; first < self->active_count;) {
     int last = first;
     while (last + 1 < self->active_count &&
            ScannedTogether(self->active[last], self->active[last + 1]))
       ++last;
     int at = first;
-    Scan(self->pagemap, self->active[first].start, self->active[last].end, kScanProtect,
+    Scan(self->pagemap, self->active[first].start, self->active[last].end, flags,
          [&](const PageRegion& found) {
            // One run may go over the border of two parts.
            PageRegion run = found;
@@ -303,7 +303,7 @@ class Dropped {
 void CollectTouched(RunSink sink, void* to) {
   Joined joined(sink, to);
   for (int i = 0; i < self->active_count; ++i) ++self->active[i].idle;
-  ScanActive([&](Active& active, const PageRegion& run) {
+  ScanActive(kScanProtect, [&](Active& active, const PageRegion& run) {
     active.idle = 0;
     joined.Add(run.start, run.end, active.writable != 0 && (run.categories & kPageWritten) != 0);
   });
@@ -312,6 +312,15 @@ void CollectTouched(RunSink sink, void* to) {
     sink(to, self->kept[i].start, self->kept[i].end,
          (self->kept[i].categories & kPageWritten) != 0);
   self->kept_count = 0;
+}
+
+void PeekTouched(RunSink sink, void* to) {
+  ScanActive(0, [&](const Active& active, const PageRegion& run) {
+    sink(to, run.start, run.end, active.writable != 0 && (run.categories & kPageWritten) != 0);
+  });
+  for (int i = 0; i < self->kept_count; ++i)
+    sink(to, self->kept[i].start, self->kept[i].end,
+         (self->kept[i].categories & kPageWritten) != 0);
 }
 
 void ForgetTouched() {
@@ -325,7 +334,8 @@ void ForgetTouched() {
     }
   }
   Dropped dropped;
-  ScanActive([&](Active&, const PageRegion& run) { dropped.Add(run.start, run.end); });
+  ScanActive(kScanProtect,
+             [&](Active&, const PageRegion& run) { dropped.Add(run.start, run.end); });
 }
 
 }  // namespace wf::recorder::data::page_tables

@@ -114,12 +114,31 @@ void EnterHandler(const SignalAction& action, int signal, const siginfo_t* info,
   *mask &= ~kPassing;
 }
 
+bool IsCrash(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGABRT;
+}
+
+// A fault, or abort, ends the program: it is noted where.
+[[noreturn]] void Crash(int signal, const siginfo_t* info, const ucontext_t* context) {
+  const greg_t* registers = context->uc_mcontext.gregs;
+  // Sites are told by what follows them.
+  auto site = static_cast<uint64_t>(registers[REG_RIP]) + 1;
+  if (registers[REG_RIP] == reinterpret_cast<greg_t>(wf_stub_plain_after) ||
+      registers[REG_RIP] == reinterpret_cast<greg_t>(wf_stub_post_after))
+    site = reinterpret_cast<const StubFrame*>(registers[REG_RSP])->return_to;
+  const bool fault = info->si_code > 0;
+  if (IsCrash(signal) && hooks.crashed != nullptr)
+    hooks.crashed(signal, fault ? reinterpret_cast<uint64_t>(info->si_addr) : 0, site);
+  DieBySignal(signal);
+}
+
 void Dispatch(int signal, siginfo_t* info, void* context) {
   const SignalAction action = shared->actions[signal];
   if (action.handler == 1) return;
   if (action.handler == 0) {
     if (IgnoredByDefault(signal)) return;
-    DieBySignal(signal);
+    Crash(signal, info, static_cast<const ucontext_t*>(context));
   }
   if ((info->si_code == SI_TKILL || info->si_code == SI_USER || info->si_code == SI_QUEUE) &&
       IsThread(info->si_pid))
@@ -292,7 +311,7 @@ void ReturnFromHandler(ucontext_t* context) {
 
 void DeliverFault(int signal, siginfo_t* info, ucontext_t* context) {
   const SignalAction action = shared->actions[signal];
-  if (action.handler <= 1) DieBySignal(signal);
+  if (action.handler <= 1) Crash(signal, info, context);
   if ((action.flags & SA_RESETHAND) != 0) shared->actions[signal] = {};
   EnterHandler(action, signal, info, context);
 }

@@ -41,6 +41,8 @@ struct Region {
   uint8_t unused;
 };
 
+struct Flow;  // flow.h
+
 enum class TrackerKind : uint8_t { kAuto, kPageTables, kFaults };
 
 struct Extent {
@@ -145,6 +147,8 @@ struct Shared {
   uint64_t standard_inode[3];
   uint64_t loader_start, loader_end;
   int arguments_noted;
+
+  Flow* flow;  // null without a policy
 };
 
 // A part of memory that is accessible in this process and looked at when a sub-computation ends.
@@ -205,6 +209,7 @@ struct Self {
   char path_scratch[4096];
   uint64_t hidden_mask;  // signals the program believes to be blocked
   uint64_t last_fault;
+  uint64_t labels;  // of the policy: what the running sub-computation has taken in
   int active_count;
   int kept_count;
   int opened_count;

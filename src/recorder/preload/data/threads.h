@@ -33,7 +33,9 @@ struct ThreadHooks {
   bool (*refuse_thread)();  // in the creator
   void (
       *last_pages)();  // in each process when the program ends: of the sub-computation that no call will end
+  void (*crashed)(int signal, uint64_t address, uint64_t site);  // before a fault ends the program
 };
+
 extern ThreadHooks hooks;
 
 }  // namespace wf::recorder::data

@@ -149,6 +149,14 @@ void CollectTouched(RunSink sink, void* to) {
   }
 }
 
+void PeekTouched(RunSink sink, void* to) {
+  if (ByFaults()) {
+    faults::PeekTouched(sink, to);
+  } else {
+    page_tables::PeekTouched(sink, to);
+  }
+}
+
 void ForgetTouched() {
   if (ByFaults()) {
     faults::ForgetTouched();

@@ -35,6 +35,8 @@ void AddFileRange(uint64_t start, uint64_t end);
 // Runs ascend, but for those of memory that was unmapped meanwhile, which come last.
 using RunSink = void (*)(void* to, uint64_t start, uint64_t end, bool written);
 void CollectTouched(RunSink sink, void* to);
+// The same in the middle of a sub-computation, which goes on.
+void PeekTouched(RunSink sink, void* to);
 void ForgetTouched();
 
 }  // namespace wf::recorder::data

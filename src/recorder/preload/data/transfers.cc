@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 
 #include "recorder/preload/data/channels.h"
+#include "recorder/preload/data/flow.h"
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/state.h"
 #include "recorder/preload/data/text.h"
@@ -128,22 +129,34 @@ void Write(const Channel& channel, uint16_t flags, long number, uint64_t begin, 
 
 uint16_t FlagsOf(Direction direction) { return direction == Direction::kOut ? kOutput : 0; }
 
-void NotePieces(long number, int fd, Direction direction, const iovec* pieces, uint64_t count,
-                uint64_t size, int64_t offset) {
+// Of which call the pieces are, and what the policy said of it.
+struct Passed {
+  long number;
+  int fd;
+  Direction direction;
+  uint16_t verdict;
+};
+
+void NotePieces(const Passed& call, const iovec* pieces, uint64_t count, uint64_t size,
+                int64_t offset) {
+  const auto& [number, fd, direction, verdict] = call;
   Channel channel;
   if (!DescribeChannel(fd, direction, &channel)) return;
+  const uint64_t labels = direction == Direction::kIn ? LabelsOfInput(fd, channel) : 0;
+  LabelRunning(labels);
   uint64_t place = PlaceOf(fd, channel, direction, size, offset);
   for (uint64_t i = 0; i < count && size > 0; ++i) {
     const uint64_t part = pieces[i].iov_len < size ? pieces[i].iov_len : size;
     if (part == 0) continue;
-    Write(channel, FlagsOf(direction), number, place, place + part,
-          reinterpret_cast<uint64_t>(pieces[i].iov_base));
+    const auto address = reinterpret_cast<uint64_t>(pieces[i].iov_base);
+    LabelPages(address, part, labels);
+    Write(channel, FlagsOf(direction) | verdict, number, place, place + part, address);
     place += part;
     size -= part;
   }
 }
 
-void NoteBetween(long number, int in, int out, uint64_t size) {
+void NoteBetween(long number, int in, int out, uint64_t size, uint16_t verdict) {
   Channel channel;
   if (DescribeChannel(in, Direction::kIn, &channel)) {
     const uint64_t place = PlaceOf(in, channel, Direction::kIn, size, -1);
@@ -151,8 +164,83 @@ void NoteBetween(long number, int in, int out, uint64_t size) {
   }
   if (DescribeChannel(out, Direction::kOut, &channel)) {
     const uint64_t place = PlaceOf(out, channel, Direction::kOut, size, -1);
-    Write(channel, kOutput, number, place, place + size, 0);
+    Write(channel, kOutput | verdict, number, place, place + size, 0);
   }
+}
+
+struct Ends {
+  int in, out;
+};
+Ends EndsOf(long number, const Arguments& given) {
+  const auto first = static_cast<int>(given.value[0]);
+  return number == SYS_sendfile ? Ends{static_cast<int>(given.value[1]), first}
+                                : Ends{first, static_cast<int>(given.value[2])};
+}
+
+// What an output call is about to send.
+struct Sent {
+  uint64_t size = 0;
+  uint64_t labels = 0;
+  void Add(const iovec* pieces, uint64_t count) {
+    for (uint64_t i = 0; i < count && i < kMostPieces; ++i) {
+      size += pieces[i].iov_len;
+      labels |= LabelsOfPages(reinterpret_cast<uint64_t>(pieces[i].iov_base), pieces[i].iov_len);
+    }
+  }
+};
+
+Sent SentBy(long number, const Form& form, const Arguments& given) {
+  Sent sent;
+  switch (form.shape) {
+    case Shape::kBuffer: {
+      const iovec piece = {reinterpret_cast<void*>(given.value[1]), given.value[2]};
+      sent.Add(&piece, 1);
+      break;
+    }
+    case Shape::kVector:
+      sent.Add(reinterpret_cast<const iovec*>(given.value[1]), given.value[2]);
+      break;
+    case Shape::kMessage: {
+      const auto* message = reinterpret_cast<const msghdr*>(given.value[1]);
+      sent.Add(message->msg_iov, message->msg_iovlen);
+      break;
+    }
+    case Shape::kMessages: {
+      const auto* messages = reinterpret_cast<const mmsghdr*>(given.value[1]);
+      for (uint64_t i = 0; i < given.value[2] && i < kMostPieces; ++i)
+        sent.Add(messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen);
+      break;
+    }
+    case Shape::kBetween: {
+      // From one descriptor to the other: the program's memory has no part in it.
+      const int in = EndsOf(number, given).in;
+      Channel channel;
+      if (DescribeChannel(in, Direction::kIn, &channel)) sent.labels = LabelsOfInput(in, channel);
+      sent.size = given.value[number == SYS_sendfile ? 3 : 4];
+      return sent;
+    }
+    case Shape::kNone:
+      return sent;
+  }
+  sent.labels |= LabelsOfRunning();
+  return sent;
+}
+
+// What the policy says of the output that is about to happen; a denied one is noted here, because it never returns.
+uint16_t Judge(long number, const Form& form, const Arguments& given) {
+  const int fd =
+      form.shape == Shape::kBetween ? EndsOf(number, given).out : static_cast<int>(given.value[0]);
+  const Sent sent = SentBy(number, form, given);
+  Channel channel;
+  if (sent.size == 0 || sent.labels == 0 || !DescribeChannel(fd, Direction::kOut, &channel))
+    return 0;
+  const uint16_t verdict = JudgeOutput(fd, channel, sent.labels);
+  if (verdict != kDenied) return verdict;
+  const int64_t offset =
+      form.offset_argument < 0 ? -1 : static_cast<int64_t>(given.value[form.offset_argument]);
+  const uint64_t place = PlaceOf(fd, channel, Direction::kOut, 0, offset);
+  Write(channel, kOutput | kDenied, number, place, place + sent.size, 0);
+  return verdict;
 }
 
 // What the kernel touched of the buffers.
@@ -208,7 +296,17 @@ void BeforeTransfer(long number, ucontext_t* context) {
     default:
       break;
   }
+  uint16_t verdict = 0;
+  if (FlowIsWatched() && t_slot != nullptr && FormOf(number).direction == Direction::kOut &&
+      !FromLoader(static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP])))
+    verdict = Judge(number, FormOf(number), given);
+  if (verdict == kDenied) {
+    EndKernelAccess();
+    context->uc_mcontext.gregs[REG_RAX] = -EACCES;
+    return;
+  }
   PassCallAndReturn(context);
+  reinterpret_cast<StubFrame*>(context->uc_mcontext.gregs[REG_RSP])->verdict = verdict;
 }
 
 long AfterTransfer(long number, ucontext_t* context, long result, uint64_t called_from) {
@@ -217,38 +315,36 @@ long AfterTransfer(long number, ucontext_t* context, long result, uint64_t calle
   const Arguments given(context);
   NoteTouched(form, given, static_cast<uint64_t>(result));
   if (t_slot == nullptr || FromLoader(called_from)) return result;
-  const int fd = static_cast<int>(given.value[0]);
+  const auto* frame = reinterpret_cast<const StubFrame*>(context->uc_mcontext.gregs[REG_RSP]);
+  const Passed call = {number, static_cast<int>(given.value[0]), form.direction,
+                       static_cast<uint16_t>(frame->verdict)};
   const auto size = static_cast<uint64_t>(result);
   const int64_t offset =
       form.offset_argument < 0 ? -1 : static_cast<int64_t>(given.value[form.offset_argument]);
   switch (form.shape) {
     case Shape::kBuffer: {
       const iovec piece = {reinterpret_cast<void*>(given.value[1]), size};
-      NotePieces(number, fd, form.direction, &piece, 1, size, offset);
+      NotePieces(call, &piece, 1, size, offset);
       break;
     }
     case Shape::kVector:
-      NotePieces(number, fd, form.direction, reinterpret_cast<const iovec*>(given.value[1]),
-                 given.value[2], size, offset);
+      NotePieces(call, reinterpret_cast<const iovec*>(given.value[1]), given.value[2], size,
+                 offset);
       break;
     case Shape::kMessage: {
       const auto* message = reinterpret_cast<const msghdr*>(given.value[1]);
-      NotePieces(number, fd, form.direction, message->msg_iov, message->msg_iovlen, size, -1);
+      NotePieces(call, message->msg_iov, message->msg_iovlen, size, -1);
       break;
     }
     case Shape::kMessages: {
       const auto* messages = reinterpret_cast<const mmsghdr*>(given.value[1]);
       for (uint64_t i = 0; i < size; ++i)
-        NotePieces(number, fd, form.direction, messages[i].msg_hdr.msg_iov,
-                   messages[i].msg_hdr.msg_iovlen, messages[i].msg_len, -1);
+        NotePieces(call, messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen,
+                   messages[i].msg_len, -1);
       break;
     }
     case Shape::kBetween:
-      if (number == SYS_sendfile) {
-        NoteBetween(number, static_cast<int>(given.value[1]), fd, size);
-      } else {
-        NoteBetween(number, fd, static_cast<int>(given.value[2]), size);
-      }
+      NoteBetween(number, EndsOf(number, given).in, EndsOf(number, given).out, size, call.verdict);
       break;
     case Shape::kNone:
       break;
@@ -258,10 +354,12 @@ long AfterTransfer(long number, ucontext_t* context, long result, uint64_t calle
 
 void OnMapped(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset,
               uint64_t called_from) {
+  if (FlowIsWatched()) RelabelPages(address, length, 0);
   if ((flags & MAP_ANONYMOUS) != 0 || (protection & PROT_EXEC) != 0 || FromLoader(called_from))
     return;
   Channel channel;
   if (!DescribeChannel(fd, Direction::kIn, &channel) || channel.counted) return;
+  LabelPages(address, length, LabelsOfInput(fd, channel));
   struct stat about = {};
   uint64_t end = offset + length;
   if (Kernel(SYS_fstat, fd, Word(&about)) == 0 && static_cast<uint64_t>(about.st_size) < end)
@@ -270,6 +368,18 @@ void OnMapped(uint64_t address, uint64_t length, int protection, int flags, int 
   const bool output = (flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0;
   if ((protection & PROT_READ) != 0) Write(channel, kMapped, SYS_mmap, offset, end, address);
   if (output) Write(channel, kMapped | kOutput, SYS_mmap, offset, end, address);
+}
+
+bool DeniesMapping(int protection, int flags, int fd, uint64_t offset, uint64_t length) {
+  if (!FlowIsWatched() || t_slot == nullptr || (flags & MAP_ANONYMOUS) != 0 ||
+      (flags & MAP_TYPE) == MAP_PRIVATE || (protection & PROT_WRITE) == 0)
+    return false;
+  const uint64_t labels = LabelsOfRunning();
+  Channel channel;
+  if (labels == 0 || !DescribeChannel(fd, Direction::kOut, &channel)) return false;
+  if (JudgeOutput(fd, channel, labels) != kDenied) return false;
+  Write(channel, kOutput | kDenied, SYS_mmap, offset, offset + length, 0);
+  return true;
 }
 
 void OnSocketPair(int a, int b) { PairStreams(a, b); }
@@ -305,6 +415,7 @@ __attribute__((noinline)) void NoteArguments() {
     const uint64_t length = Length(arguments + at);
     channel.name_length = static_cast<uint32_t>(
         AppendNumber(AppendText(channel.name, "arg:"), number) - channel.name);
+    LabelPages(first + at, length + 1, LabelsOfInput(-1, channel));
     Write(channel, 0, 0, 0, length, first + at);
     at += length + 1;
   }

@@ -15,6 +15,8 @@ long AfterTransfer(long number, ucontext_t* context, long result, uint64_t calle
 // A file was mapped: what is read of it are its pages.
 void OnMapped(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset,
               uint64_t called_from);
+// Whether the policy forbids to map a file for writing with what the running sub-computation has read.
+bool DeniesMapping(int protection, int flags, int fd, uint64_t offset, uint64_t length);
 // The two ends of a new socket pair are one stream.
 void OnSocketPair(int a, int b);
 // Before the program's memory is taken over: the kernel cannot read it for us later.

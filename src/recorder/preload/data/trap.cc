@@ -14,6 +14,7 @@
 
 #include <cerrno>
 
+#include "recorder/preload/data/flow.h"
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/memory.h"
 #include "recorder/preload/data/signals.h"
@@ -266,6 +267,8 @@ void Handle(ucontext_t* context) {
     case SYS_futex:
       return FutexCall(context);
     case SYS_mmap: {
+      if (DeniesMapping(call.Int(2), call.Int(3), call.Int(4), call[5], call[1]))
+        return call.Return(-EACCES);
       const long result = MapCall(call[0], call[1], call.Int(2), call.Int(3), call.Int(4), call[5]);
       if (result > 0 || result < -4095)
         OnMapped(static_cast<uint64_t>(result), call[1], call.Int(2), call.Int(3), call.Int(4),
@@ -273,6 +276,7 @@ void Handle(ucontext_t* context) {
       return call.Return(result);
     }
     case SYS_munmap:
+      LabelRunning(LabelsOfPages(call[0], call[1]));  // what it touched there is about to go
       return call.Return(UnmapCall(call[0], call[1]));
     case SYS_mprotect:
       return call.Return(ProtectCall(call[0], call[1], call.Int(2)));
