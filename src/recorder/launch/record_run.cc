@@ -97,6 +97,9 @@ void SetEnvironment(const std::string& library, const std::string& file,
     ::unsetenv(kPolicyVariable);
   } else {
     ::setenv(kPolicyVariable, options.policy.c_str(), 1);
+    // A function that is looked up when it is first called is written into a page that all threads use: whoever called
+    // it first would hand its labels to everybody.
+    ::setenv("LD_BIND_NOW", "1", 1);
   }
 }
 
