@@ -126,7 +126,7 @@ def wrong_policies():
                                "line 3: label b"),
                               ("no YAML", "labels: [\n", "line"),
                               ("an unknown action", "labels: [{name: a, inputs: [x]}]\nrules: [{label: a, outputs: [x], action: no}]\n",
-                               "line 1: action no")):
+                               "line 2: action no")):
         rules = write("wrong.yaml", text.encode())
         done, held = flow("copy", rules)
         check(f"refused: {name}", done.returncode == 125 and done.stdout == b"" and held == b"" and
