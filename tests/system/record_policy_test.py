@@ -116,6 +116,9 @@ def real_programs():
     check("cat of a secret says that it may not", done.returncode == 1 and done.stdout == b"" and b"denied" in done.stderr, done)
     done, _ = flow("", rules, command=["/bin/cat", "public.txt"])
     equal("cat of something else does", (done.returncode, done.stdout), (0, PUBLIC))
+    done, _ = flow("", rules, command=["/bin/sh", "-c", "cat secret.txt; env -i /bin/cat secret.txt; cat public.txt"])
+    check("children keep to it, whatever environment they get", done.stdout == PUBLIC and
+          b"policy: 2 outputs were denied" in done.stderr, done)
     with open(write("secret.txt", SECRET), "rb") as given:
         done, _ = flow("", policy(inputs="secret.txt", outputs="stdout"), command=["/bin/cat"], stdin=given)
     equal("standard input that is the file", (done.returncode, done.stdout), (1, b""))

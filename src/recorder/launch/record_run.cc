@@ -219,7 +219,8 @@ void SayVerdicts(RecordRun& run) {
     if (count != 0)
       run.words.push_back("policy: " + std::to_string(count) +
                           (count == 1 ? " output was " : " outputs were ") + what +
-                          "; `wherefore cpg " + run.file + " graph` lists them");
+                          "; `wherefore cpg " + run.file + " graph` lists them" +
+                          (head.children != 0 ? ", and " + run.file + ".N those of children" : ""));
   };
   say(head.denied, "denied");
   say(head.reported, "reported");
