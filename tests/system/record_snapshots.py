@@ -37,7 +37,7 @@ def head(file):
         data = opened.read(4096)
     slots, overwritten = struct.unpack_from("<II", data, 52)
     return (struct.unpack_from("<I", data, 32)[0], overwritten,
-            [struct.unpack_from("<IIIIQ", data, 64 + 32 * i)[:3] for i in range(slots)])
+            [struct.unpack_from("<IIIIQ", data, 72 + 32 * i)[:3] for i in range(slots)])
 
 
 def scribe_of(file):
