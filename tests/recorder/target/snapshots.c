@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
   }
   for (; left_alone > 0; --left_alone) sem_wait(&detached_ended);
   stop = 1;
+  sem_post(&empty);  // the consumer may be gone already
   pthread_join(producer, NULL);
   pthread_join(consumer, NULL);
   printf("counted %ld created %ld\n", counter, done);
