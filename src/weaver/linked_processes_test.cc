@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "advice/handed_events.h"
+#include "weaver/own_function_test.h"
 #include "weaver/woven_query.h"
 
 extern "C" {
@@ -34,21 +35,6 @@ namespace {
 using advice::HandedThread;
 
 void (*volatile const order)(int64_t) = &wf_test_order;
-
-uint64_t FileOffset(const void* function) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  char line[4096];
-  uint64_t found = 0;
-  while (std::fgets(line, sizeof line, maps) != nullptr) {
-    uint64_t begin = 0, end = 0, offset = 0;
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end, &offset) != 3)
-      continue;
-    const auto address = reinterpret_cast<uint64_t>(function);
-    if (address >= begin && address < end) found = address - begin + offset;
-  }
-  std::fclose(maps);
-  return found;
-}
 
 LocatedTracepoint OrderTracepoint() {
   LocatedTracepoint located;

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "weaver/own_function_test.h"
+
 extern "C" {
 [[gnu::noinline]] void wf_test_call(int64_t a, int64_t b, const char* text) {
   asm volatile("nop" ::"r"(a), "r"(b), "r"(text) : "memory");
@@ -46,22 +48,6 @@ using advice::AggregateKind;
 using advice::Expression;
 using advice::Op;
 using advice::Value;
-
-// Where a function of this program stands in its file.
-uint64_t FileOffset(const void* function) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  char line[4096];
-  uint64_t found = 0;
-  while (std::fgets(line, sizeof line, maps) != nullptr) {
-    uint64_t begin = 0, end = 0, offset = 0;
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end, &offset) != 3)
-      continue;
-    const auto address = reinterpret_cast<uint64_t>(function);
-    if (address >= begin && address < end) found = address - begin + offset;
-  }
-  std::fclose(maps);
-  return found;
-}
 
 struct Shared {
   std::atomic<int> go{0}, done{0};
