@@ -99,8 +99,14 @@ enum MarkerOp : long {
       4,  // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
   kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
   kMarkScribe = 7,  // ScribeOrder: start the scribe
-  kMarkSignals = 8,  // a function, an array of handlers by signal: handlers are to be called through the function
-  kMarkEnd = 6,     // the thread runs nothing any more that is recorded
+  kMarkSignals =
+      8,  // a function, an array of handlers by signal: handlers are to be called through the function
+  kMarkSuspend = 9,     // the recorder works for itself in the middle of a sub-computation
+  kMarkResume = 10,     // and has done
+  kMarkTransfers = 11,  // buffer, its size, where to store the bytes taken: whole Transfer records
+  kMarkExiting =
+      12,  // the thread's Slot, the Region: it ends the process; what it still moves goes there
+  kMarkEnd = 6,  // the thread runs nothing any more that is recorded
 };
 constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is there
 

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 
 #include "recorder/preload/raw_calls.h"
+#include "recorder/preload/ring.h"
 #include "recorder/preload/scribe.h"
 
 namespace wf::recorder {
@@ -19,26 +20,6 @@ namespace {
 // How long a thread waits for the scribe when its ring is full. Long enough for a machine that is badly overloaded (a
 // ring is emptied in milliseconds), short enough that a scribe somebody stopped does not stop the program.
 constexpr uint64_t kPatienceNs = 2'000'000'000;
-
-// The rest of the ring, which is too short for the next record.
-void SkipToStart(Slot* slot, uint64_t head) {
-  const uint64_t left = kRingSize - (head & (kRingSize - 1));
-  RecordHead skip = {static_cast<RecordKind>(0), 0, static_cast<uint32_t>(left)};
-  std::memcpy(slot->ring + (head & (kRingSize - 1)), &skip, sizeof(skip));
-  slot->head.store(head + left, std::memory_order_release);
-}
-
-// Where a record of this size would end, behind the rest of the ring if it does not fit there.
-uint64_t EndOf(uint64_t head, uint64_t size) {
-  const uint64_t offset = head & (kRingSize - 1);
-  return offset + size > kRingSize ? head + kRingSize - offset + size : head + size;
-}
-
-bool HasRoom(const Slot* slot, uint64_t size) {
-  return EndOf(slot->head.load(std::memory_order_relaxed), size) -
-             slot->tail.load(std::memory_order_acquire) <=
-         kRingSize;
-}
 
 }  // namespace
 

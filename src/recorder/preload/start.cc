@@ -417,6 +417,7 @@ void NoteExit() {
   const Slot* slot = t_slot;
   if (slot != nullptr && g_hooks.sub_computation_end != nullptr)
     g_hooks.sub_computation_end(t_slot);
+  if (slot != nullptr && UnderEmulator()) Mark(kMarkExiting, Arg(slot), Arg(region));
   region->exit_thread.store(slot != nullptr ? slot->thread : kNoThread);
   region->exit_ns.store(Now());
   region->exit_state.store(kExiting);

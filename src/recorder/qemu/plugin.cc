@@ -27,6 +27,7 @@
 #include "recorder/qemu/branch_log.h"
 #include "recorder/qemu/page_log.h"
 #include "recorder/qemu/plugin_api.h"
+#include "recorder/qemu/transfer_log.h"
 
 int qemu_plugin_version = 1;
 
@@ -49,8 +50,9 @@ struct Thread {
   bool open = false;  // a sub-computation runs
   BranchLog branches;
   PageLog pages;
-  uint64_t buffer = 0;  // of the system call it is in, if the kernel fills or reads one
-  Access buffer_access = Access::kRead;
+  bool suspended = false;  // it was open when the recorder began to work for itself
+  TransferLog transfers;
+  const Block* last = nullptr;  // that ran
 };
 
 // All of it lives until the process ends: other threads may still be in a call back when it does.
@@ -115,7 +117,9 @@ void OnBlock(unsigned vcpu, void* userdata) {
   Thread* const thread = Find(vcpu);
   if (thread == nullptr || !thread->open) return;
   const Block& block = *static_cast<const Block*>(userdata);
-  if (!block.own) thread->branches.Run(block);
+  if (block.own) return;
+  thread->last = &block;
+  thread->branches.Run(block);
 }
 
 void OnAccess(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void* userdata) {
@@ -214,6 +218,20 @@ void OnMarker(unsigned vcpu, uint64_t op, uint64_t a, uint64_t b, uint64_t c) {
     case kMarkPages:
       TakePages(*thread, a, b, c);
       break;
+    case kMarkSuspend:
+      thread->suspended = thread->open;
+      thread->open = false;
+      break;
+    case kMarkResume:
+      thread->open = thread->suspended;
+      break;
+    case kMarkTransfers:
+      if (a != 0 && c != 0) *Host<uint64_t>(c) = thread->transfers.Take(Host<uint8_t>(a), b);
+      break;
+    case kMarkExiting:
+      thread->transfers.WriteTo(Host<Slot>(a), Host<Region>(b));
+      thread->last = nullptr;  // the loader, which runs what is to run at the end
+      break;
     case kMarkEnd:
       thread->open = false;
       break;
@@ -246,33 +264,15 @@ void AfterSigaction(Thread& thread, int64_t result) {
   thread.old_action = 0;
 }
 
-// Calls whose second argument is a buffer that the kernel fills or reads, as many bytes as they return.
-bool Transfers(int64_t number, Access& access) {
-  switch (number) {
-    case SYS_read:
-    case SYS_pread64:
-    case SYS_recvfrom:
-    case SYS_getdents64:
-      access = Access::kWrite;
-      return true;
-    case SYS_write:
-    case SYS_pwrite64:
-    case SYS_sendto:
-      access = Access::kRead;
-      return true;
-    default:
-      return false;
-  }
-}
-
 void OnSyscall(qemu_plugin_id_t /*id*/, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
-               uint64_t a3, uint64_t a4, uint64_t /*a5*/, uint64_t /*a6*/, uint64_t /*a7*/,
+               uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t /*a7*/,
                uint64_t /*a8*/) {
   if (number == kMarkerCall) return OnMarker(vcpu, a1, a2, a3, a4);
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;
   if (number == SYS_rt_sigaction) BeforeSigaction(*thread, a1, a2, a3);
-  thread->buffer = thread->open && Transfers(number, thread->buffer_access) ? a2 : 0;
+  if (Self().with_pages && (thread->open || thread->transfers.Exiting()))
+    thread->transfers.Enter(number, {{a1, a2, a3, a4, a5, a6}}, thread->last);
 }
 
 void OnSyscallReturn(qemu_plugin_id_t /*id*/, unsigned vcpu, int64_t number, int64_t result) {
@@ -280,9 +280,7 @@ void OnSyscallReturn(qemu_plugin_id_t /*id*/, unsigned vcpu, int64_t number, int
   Thread* const thread = Find(vcpu);
   if (thread == nullptr) return;
   if (number == SYS_rt_sigaction) AfterSigaction(*thread, result);
-  if (thread->buffer != 0 && result > 0)
-    thread->pages.Touch(thread->buffer, static_cast<uint64_t>(result), thread->buffer_access);
-  thread->buffer = 0;
+  thread->transfers.Return(result, thread->pages);
 }
 
 // QEMU says on stderr when a signal ends the program. That is the program's stderr, and its end is told by its status.
@@ -318,6 +316,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
   }
   for (int i = 0; i < argc; ++i)
     if (std::strcmp(argv[i], "pages=on") == 0) Self().with_pages = true;
+  if (Self().with_pages) data::NoteStandardStreams();
   FilterStderr();
   qemu_plugin_register_vcpu_tb_trans_cb(id, OnTranslation);
   qemu_plugin_register_vcpu_syscall_cb(id, OnSyscall);

@@ -6,6 +6,8 @@
 #include "recorder/preload/control/coverage.h"
 #include "recorder/preload/control/emulator.h"
 #include "recorder/preload/control/pt_branches.h"
+#include "recorder/preload/data/allocations.h"
+#include "recorder/preload/data/transfers.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/start.h"
 
@@ -32,7 +34,32 @@ void BeginEmulated(Slot* slot) {
        Arg(&bell));
 }
 
+// The arguments are inputs of the first sub-computation.
+void NoteArgumentsOnce(const Slot* slot) {
+  static bool noted = false;
+  if (noted || slot->thread != 0 || (g_region->depth & kData) == 0) return;
+  noted = true;
+  data::NoteArguments();
+}
+
+// What the calls of the sub-computation moved, as the plugin saw them.
+void TakeTransfers(Slot* slot) {
+  alignas(8) uint8_t records[4096];
+  while (true) {
+    uint64_t size = 0;
+    Mark(kMarkTransfers, Arg(records), sizeof records, Arg(&size));
+    if (size == 0) return;
+    for (uint64_t at = 0; at < size;) {
+      auto* transfer = reinterpret_cast<Transfer*>(records + at);
+      transfer->time_ns -= g_region->started_ns;
+      Append(slot, transfer, transfer->head.size);
+      at += transfer->head.size;
+    }
+  }
+}
+
 void StartEmulated(Slot* slot) {
+  NoteArgumentsOnce(slot);
   if (g_others.sub_computation_start != nullptr) g_others.sub_computation_start(slot);
   Mark(kMarkOpen, static_cast<long>(slot->index));
 }
@@ -46,6 +73,7 @@ void EndEmulated(Slot* slot) {
     PagesRecord record;
     uint64_t runs = 0;
     Mark(kMarkClose, Arg(record.run), kRunsAtOnce, Arg(&runs));
+    TakeTransfers(slot);
     while (runs != 0) {
       record.pages.head = {RecordKind::kPages, 0,
                            static_cast<uint32_t>(sizeof(Pages) + runs * sizeof(PageRun))};
@@ -117,6 +145,10 @@ const char* StartControlDepth() {
   const char* chosen = ::getenv(kControlVariable);
   const bool overwrite = chosen != nullptr && std::strcmp(chosen, "pt-overwrite") == 0;
   if (UnderEmulator()) {
+    if ((g_region->depth & kData) != 0) {
+      data::WatchAllocations();
+      data::ReadArguments();
+    }
     Use(BranchSource::kQemu, BeginEmulated, StartEmulated, PauseEmulated, EndEmulated);
   } else if (chosen != nullptr && std::strncmp(chosen, "pt", 2) == 0) {
     const char* why = PreparePt(overwrite ? PtMode::kOverwrite : PtMode::kFullTrace);

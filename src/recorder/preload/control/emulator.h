@@ -19,6 +19,20 @@ void OwnCode(uint64_t& begin, uint64_t& end);
 bool AskEmulator();
 bool UnderEmulator();
 
+// Work of the recorder in the middle of a sub-computation that calls libc: neither its branches nor its pages are the
+// program's.
+class OwnWork {
+ public:
+  OwnWork() {
+    if (UnderEmulator()) Mark(kMarkSuspend);
+  }
+  ~OwnWork() {
+    if (UnderEmulator()) Mark(kMarkResume);
+  }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+};
+
 struct SharedHead;
 struct BranchRings;
 

@@ -13,6 +13,7 @@
 
 #include <cstring>
 
+#include "recorder/preload/control/emulator.h"
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/state.h"
 #include "recorder/preload/recording.h"
@@ -26,6 +27,7 @@ thread_local uint32_t t_within __attribute__((tls_model("initial-exec"))) = 0;
 void NoteAllocation(uint64_t address, uint64_t size, uint64_t site) {
   Slot* slot = t_slot;
   if (slot == nullptr || address == 0 || t_within != 0) return;
+  const OwnWork own;
   Allocation record = {};
   record.head = {RecordKind::kAllocation, 0, sizeof record};
   record.address = address;
@@ -38,11 +40,18 @@ void NoteAllocation(uint64_t address, uint64_t size, uint64_t site) {
 void NoteRelease(uint64_t address, uint64_t time_ns) {
   Slot* slot = t_slot;
   if (slot == nullptr || address == 0) return;
+  const OwnWork own;
   Release record = {};
   record.head = {RecordKind::kRelease, 0, sizeof record};
   record.address = address;
   record.time_ns = time_ns;
   Append(slot, &record, sizeof record);
+}
+
+uint64_t ReleaseTime() {
+  if (t_slot == nullptr) return 0;
+  const OwnWork own;
+  return Now();
 }
 
 void* Malloc(size_t size) {
@@ -59,12 +68,12 @@ void* Calloc(size_t count, size_t size) {
 
 // A release is noted before the address can be another thread's.
 void Free(void* address) {
-  if (t_slot != nullptr) NoteRelease(reinterpret_cast<uint64_t>(address), Now());
+  NoteRelease(reinterpret_cast<uint64_t>(address), ReleaseTime());
   ::free(address);
 }
 
 void* Realloc(void* old, size_t size) {
-  const uint64_t time_ns = t_slot != nullptr ? Now() : 0;
+  const uint64_t time_ns = ReleaseTime();
   auto old_address = reinterpret_cast<uint64_t>(old);
   asm("" : "+r"(old_address));  // a number from here on: the pointer itself is not used again
   void* address = ::realloc(old, size);

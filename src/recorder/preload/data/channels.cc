@@ -11,7 +11,6 @@
 #include <initializer_list>
 
 #include "recorder/preload/data/gate.h"
-#include "recorder/preload/data/state.h"
 #include "recorder/preload/data/text.h"
 
 namespace wf::recorder::data {
@@ -24,11 +23,11 @@ constexpr TransferKind kStandardKinds[3] = {TransferKind::kStdin, TransferKind::
 uint64_t StreamOf(uint64_t device, uint64_t inode) { return device * 1099511628211u + inode; }
 
 StreamCount* FindStream(uint64_t device, uint64_t inode) {  // with the lock held
-  for (int i = 0; i < shared->streams_count; ++i)
-    if (shared->streams[i].inode == inode && shared->streams[i].device == device)
-      return &shared->streams[i];
-  if (shared->streams_count == kMaxStreams) return nullptr;
-  StreamCount* stream = &shared->streams[shared->streams_count++];
+  Streams& known = ProgramStreams();
+  for (int i = 0; i < known.count; ++i)
+    if (known.all[i].inode == inode && known.all[i].device == device) return &known.all[i];
+  if (known.count == kMaxStreams) return nullptr;
+  StreamCount* stream = &known.all[known.count++];
   *stream = {device, inode, 0, 0, 0};
   return stream;
 }
@@ -37,8 +36,8 @@ StreamCount* FindStream(uint64_t device, uint64_t inode) {  // with the lock hel
 // does if it can be no other (a regular file may have been opened again under its name).
 int StandardOf(int fd, const struct stat& about, Direction direction) {
   const auto same = [&](int which) {
-    return shared->standard_device[which] == about.st_dev &&
-           shared->standard_inode[which] == about.st_ino;
+    return ProgramStreams().standard_device[which] == about.st_dev &&
+           ProgramStreams().standard_inode[which] == about.st_ino;
   };
   if (fd >= 0 && fd < 3) return same(fd) ? fd : -1;
   if (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode)) return -1;
@@ -105,13 +104,13 @@ bool DescribeChannel(int fd, Direction direction, Channel* channel) {
   channel->stream = StreamOf(about.st_dev, about.st_ino);
   channel->carries = S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) || S_ISFIFO(about.st_mode);
   if (S_ISSOCK(about.st_mode)) {
-    shared->stream_lock.Take();
+    ProgramStreams().lock.Take();
     const StreamCount* stream = FindStream(about.st_dev, about.st_ino);
     if (stream != nullptr && stream->pair != 0) {
       channel->stream = stream->pair;
       channel->carries = true;
     }
-    shared->stream_lock.Give();
+    ProgramStreams().lock.Give();
   }
   char* end = channel->name;
   const int standard = StandardOf(fd, about, direction);
@@ -151,7 +150,7 @@ uint64_t PlaceOf(int fd, const Channel& channel, Direction direction, uint64_t s
                          : channel.kind == TransferKind::kStderr ? 2
                                                                  : channel.inode;
   const uint64_t device = inode < 3 ? 0 : channel.device;
-  shared->stream_lock.Take();
+  ProgramStreams().lock.Take();
   StreamCount* stream = FindStream(device, inode);
   uint64_t place = 0;
   if (stream != nullptr) {
@@ -159,7 +158,7 @@ uint64_t PlaceOf(int fd, const Channel& channel, Direction direction, uint64_t s
     place = count;
     count += size;
   }
-  shared->stream_lock.Give();
+  ProgramStreams().lock.Give();
   return place;
 }
 
@@ -167,12 +166,21 @@ void PairStreams(int a, int b) {
   struct stat first = {}, second = {};
   if (Kernel(SYS_fstat, a, Word(&first)) < 0 || Kernel(SYS_fstat, b, Word(&second)) < 0) return;
   const uint64_t id = StreamOf(first.st_dev, first.st_ino);
-  shared->stream_lock.Take();
+  ProgramStreams().lock.Take();
   for (const struct stat* one : {&first, &second}) {
     StreamCount* stream = FindStream(one->st_dev, one->st_ino);
     if (stream != nullptr) *stream = {one->st_dev, one->st_ino, 0, 0, id};
   }
-  shared->stream_lock.Give();
+  ProgramStreams().lock.Give();
+}
+
+void NoteStandardStreams() {
+  for (int fd = 0; fd < 3; ++fd) {
+    struct stat about = {};
+    if (Kernel(SYS_fstat, fd, Word(&about)) < 0) continue;
+    ProgramStreams().standard_device[fd] = about.st_dev;
+    ProgramStreams().standard_inode[fd] = about.st_ino;
+  }
 }
 
 }  // namespace wf::recorder::data

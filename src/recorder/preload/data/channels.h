@@ -5,8 +5,31 @@
 #include <cstdint>
 
 #include "recorder/format/records.h"
+#include "recorder/preload/data/handler_lock.h"
 
 namespace wf::recorder::data {
+
+// A pipe, socket or terminal: how many bytes went which way.
+struct StreamCount {
+  uint64_t device;
+  uint64_t inode;
+  uint64_t in;
+  uint64_t out;
+  uint64_t pair;  // of a socket pair: the name of the stream that both ends are
+};
+
+constexpr int kMaxStreams = 4096;
+
+struct Streams {
+  HandlerLock lock;
+  int count;
+  StreamCount all[kMaxStreams];
+  uint64_t standard_device[3];  // what the standard streams were at the start
+  uint64_t standard_inode[3];
+};
+// Of the recorded program: whoever watches its calls has them.
+Streams& ProgramStreams();
+void NoteStandardStreams();
 
 enum class Direction { kIn, kOut };
 

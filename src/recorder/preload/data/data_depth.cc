@@ -23,6 +23,8 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 namespace wf::recorder::data {
 
+Streams& ProgramStreams() { return shared->streams; }
+
 void GiveUp(const char* why) {
   char line[256];
   char* to = AppendText(line, "wherefore record: ");
@@ -131,12 +133,7 @@ const char* Begin(TrackerKind tracker) {
   shared->live.store(1);
   shared->slots_high = 1;
   shared->slots[0].store(self->pid);
-  for (int fd = 0; fd < 3; ++fd) {
-    struct stat about = {};
-    if (Kernel(SYS_fstat, fd, Word(&about)) < 0) continue;
-    shared->standard_device[fd] = about.st_dev;
-    shared->standard_inode[fd] = about.st_ino;
-  }
+  NoteStandardStreams();
   ReadArguments();
   FindLoader();
   StopRestartableSequences();

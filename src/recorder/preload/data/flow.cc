@@ -157,10 +157,10 @@ const char* StartFlow() {
   return nullptr;
 }
 
-bool FlowIsWatched() { return shared->flow != nullptr; }
+bool FlowIsWatched() { return shared != nullptr && shared->flow != nullptr; }
 
 uint64_t LabelsOfInput(int fd, const Channel& channel) {
-  if (shared->flow == nullptr) return 0;
+  if (!FlowIsWatched()) return 0;
   uint64_t labels = channel.kind == TransferKind::kArgument ? Match(-1, channel).inputs
                                                             : Match(fd, channel).inputs;
   if (channel.carries && channel.stream != 0) {
@@ -172,7 +172,7 @@ uint64_t LabelsOfInput(int fd, const Channel& channel) {
 }
 
 uint64_t LabelsOfPages(uint64_t address, uint64_t length) {
-  if (shared->flow == nullptr || shared->flow->any.load() == 0 || length == 0) return 0;
+  if (!FlowIsWatched() || shared->flow->any.load() == 0 || length == 0) return 0;
   uint64_t labels = 0;
   const PageRange range(address, length);
   ForLabelled(range.first, range.end, [&](const std::atomic<uint64_t>& page) {
@@ -182,13 +182,13 @@ uint64_t LabelsOfPages(uint64_t address, uint64_t length) {
 }
 
 uint64_t LabelsOfRunning() {
-  if (shared->flow == nullptr || shared->flow->any.load() == 0) return 0;
+  if (!FlowIsWatched() || shared->flow->any.load() == 0) return 0;
   PeekTouched(&AddLabelsOfRun, &self->labels);
   return self->labels;
 }
 
 void LabelPages(uint64_t address, uint64_t length, uint64_t labels) {
-  if (shared->flow == nullptr || labels == 0 || length == 0) return;
+  if (!FlowIsWatched() || labels == 0 || length == 0) return;
   shared->flow->any.store(1);
   const PageRange range(address, length);
   for (uint64_t page = range.first; page < range.end && page < kPagesOfAll; ++page) {
@@ -198,13 +198,13 @@ void LabelPages(uint64_t address, uint64_t length, uint64_t labels) {
 }
 
 void LabelRunning(uint64_t labels) {
-  if (shared->flow == nullptr || labels == 0) return;
+  if (!FlowIsWatched() || labels == 0) return;
   shared->flow->any.store(1);
   self->labels |= labels;
 }
 
 void RelabelPages(uint64_t address, uint64_t length, uint64_t labels) {
-  if (shared->flow == nullptr || length == 0) return;
+  if (!FlowIsWatched() || length == 0) return;
   if (shared->flow->any.load() != 0) {
     const PageRange range(address, length);
     ForLabelled(range.first, range.end, [](std::atomic<uint64_t>& page) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 
 #include "recorder/format/records.h"
+#include "recorder/preload/data/channels.h"
+#include "recorder/preload/data/handler_lock.h"
 
 namespace wf::recorder::data {
 
@@ -57,26 +59,6 @@ struct SignalAction {
   uint64_t mask;
 };
 
-// A pipe, socket or terminal: how many bytes went which way.
-struct StreamCount {
-  uint64_t device;
-  uint64_t inode;
-  uint64_t in;
-  uint64_t out;
-  uint64_t pair;  // of a socket pair: the name of the stream that both ends are
-};
-
-// Held for a moment, by handlers that block all signals. Threads outnumber processors, so it sleeps.
-class HandlerLock {
- public:
-  void Take();
-  void Give();
-  void Reset() { word_.store(0); }  // in a forked child
-
- private:
-  std::atomic<uint32_t> word_{0};  // 0 free, 1 held, 2 held and waited for
-};
-
 constexpr int kLastNoted = 2;  // of Self::in_call: nothing more is to be noted
 
 enum class EndKind : uint32_t { kRunning = 0, kExit = 1, kSignal = 2 };
@@ -85,13 +67,11 @@ constexpr int kMaxRegions = 16384;
 constexpr int kMaxExtents = 65536;
 constexpr int kMaxChanges = 4096;
 constexpr int kMaxThreads = 65536;
-constexpr int kMaxStreams = 4096;
 
 struct Shared {
   HandlerLock memory_lock;
   HandlerLock signal_lock;
   HandlerLock thread_lock;
-  HandlerLock stream_lock;
 
   TrackerKind tracker;
   int arena_fd;
@@ -141,10 +121,7 @@ struct Shared {
   std::atomic<int> name_tid;  // this thread is to take the name; 0 when it has
   char name[16];
 
-  int streams_count;
-  StreamCount streams[kMaxStreams];
-  uint64_t standard_device[3];
-  uint64_t standard_inode[3];
+  Streams streams;
   uint64_t loader_start, loader_end;
   int arguments_noted;
 

@@ -17,21 +17,6 @@ namespace wf::recorder::data {
 Shared* shared;
 Self* self;
 
-void HandlerLock::Take() {
-  for (int spins = 0; spins < 40; ++spins) {
-    uint32_t expected = 0;
-    if (word_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
-    __builtin_ia32_pause();
-  }
-  while (word_.exchange(2, std::memory_order_acquire) != 0)
-    Kernel(SYS_futex, Word(&word_), FUTEX_WAIT, 2, 0);
-}
-
-void HandlerLock::Give() {
-  if (word_.exchange(0, std::memory_order_release) == 2)
-    Kernel(SYS_futex, Word(&word_), FUTEX_WAKE, 1);
-}
-
 int MoveDescriptor(int fd) {
   const long moved = Kernel(SYS_fcntl, fd, F_DUPFD_CLOEXEC, shared->first_own_fd);
   Kernel(SYS_close, fd);

@@ -287,7 +287,7 @@ void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t
   shared->memory_lock.Reset();
   shared->signal_lock.Reset();
   shared->thread_lock.Reset();
-  shared->stream_lock.Reset();
+  shared->streams.lock.Reset();
   shared->name_lock.Reset();
   shared->main_pid = self->pid;
   shared->parent_pid = static_cast<int>(Kernel(SYS_getppid));

@@ -19,69 +19,20 @@
 #include "recorder/preload/data/state.h"
 #include "recorder/preload/data/text.h"
 #include "recorder/preload/data/tracker.h"
+#include "recorder/preload/data/transfer_form.h"
 #include "recorder/preload/data/trap.h"
 #include "recorder/preload/recording.h"
 
 namespace wf::recorder::data {
 namespace {
 
-enum class Shape : uint8_t { kNone, kBuffer, kVector, kMessage, kMessages, kBetween };
-
-struct Form {
-  Shape shape;
-  Direction direction;
-  int offset_argument;  // -1: the file's own position
-};
-
-Form FormOf(long number) {
-  switch (number) {
-    case SYS_read:
-      return {Shape::kBuffer, Direction::kIn, -1};
-    case SYS_pread64:
-      return {Shape::kBuffer, Direction::kIn, 3};
-    case SYS_recvfrom:
-      return {Shape::kBuffer, Direction::kIn, -1};
-    case SYS_write:
-      return {Shape::kBuffer, Direction::kOut, -1};
-    case SYS_pwrite64:
-      return {Shape::kBuffer, Direction::kOut, 3};
-    case SYS_sendto:
-      return {Shape::kBuffer, Direction::kOut, -1};
-    case SYS_readv:
-      return {Shape::kVector, Direction::kIn, -1};
-    case SYS_preadv:
-    case SYS_preadv2:
-      return {Shape::kVector, Direction::kIn, 3};
-    case SYS_writev:
-      return {Shape::kVector, Direction::kOut, -1};
-    case SYS_pwritev:
-    case SYS_pwritev2:
-      return {Shape::kVector, Direction::kOut, 3};
-    case SYS_recvmsg:
-      return {Shape::kMessage, Direction::kIn, -1};
-    case SYS_sendmsg:
-      return {Shape::kMessage, Direction::kOut, -1};
-    case SYS_recvmmsg:
-      return {Shape::kMessages, Direction::kIn, -1};
-    case SYS_sendmmsg:
-      return {Shape::kMessages, Direction::kOut, -1};
-    case SYS_sendfile:
-    case SYS_copy_file_range:
-    case SYS_splice:
-      return {Shape::kBetween, Direction::kOut, -1};
-    default:
-      return {Shape::kNone, Direction::kIn, -1};
-  }
+CallArguments ArgumentsOf(const ucontext_t* context) {
+  const greg_t* registers = context->uc_mcontext.gregs;
+  static constexpr int kOrder[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+  CallArguments given = {};
+  for (int i = 0; i < 6; ++i) given.value[i] = static_cast<uint64_t>(registers[kOrder[i]]);
+  return given;
 }
-
-struct Arguments {
-  explicit Arguments(const ucontext_t* context) {
-    const greg_t* registers = context->uc_mcontext.gregs;
-    static constexpr int kOrder[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
-    for (int i = 0; i < 6; ++i) value[i] = static_cast<uint64_t>(registers[kOrder[i]]);
-  }
-  uint64_t value[6];
-};
 
 constexpr uint64_t kMostPieces = 1024;  // IOV_MAX
 
@@ -102,32 +53,13 @@ void OpenMessage(const msghdr* message, KernelAccess access) {
   OpenVector(message->msg_iov, message->msg_iovlen, access);
 }
 
-void Write(const Channel& channel, uint16_t flags, long number, uint64_t begin, uint64_t end,
-           uint64_t address) {
+void Write(const Channel& channel, const Passage& passage) {
   Slot* slot = t_slot;
   if (slot == nullptr) return;
-  struct {
-    Transfer transfer;
-    char name[sizeof channel.name + 8];
-  } record;
-  Transfer& transfer = record.transfer;
-  const uint32_t padded = (channel.name_length + 7) / 8 * 8;
-  transfer.head = {RecordKind::kTransfer, static_cast<uint16_t>(channel.name_length),
-                   static_cast<uint32_t>(sizeof(Transfer)) + padded};
-  transfer.kind = channel.kind;
-  transfer.flags = flags;
-  transfer.op = static_cast<uint32_t>(number);
-  transfer.begin = begin;
-  transfer.end = end;
-  transfer.address = address;
-  transfer.time_ns = Now();
-  transfer.stream = channel.stream;
-  for (uint32_t i = 0; i < padded; ++i)
-    record.name[i] = i < channel.name_length ? channel.name[i] : static_cast<char>(0);
-  Append(slot, &record, transfer.head.size);
+  TransferRecord record;
+  FillTransfer(channel, passage, Now(), &record);
+  Append(slot, &record, record.transfer.head.size);
 }
-
-uint16_t FlagsOf(Direction direction) { return direction == Direction::kOut ? kOutput : 0; }
 
 // Of which call the pieces are, and what the policy said of it.
 struct Passed {
@@ -145,36 +77,24 @@ void NotePieces(const Passed& call, const iovec* pieces, uint64_t count, uint64_
   const uint64_t labels = direction == Direction::kIn ? LabelsOfInput(fd, channel) : 0;
   LabelRunning(labels);
   uint64_t place = PlaceOf(fd, channel, direction, size, offset);
-  for (uint64_t i = 0; i < count && size > 0; ++i) {
-    const uint64_t part = pieces[i].iov_len < size ? pieces[i].iov_len : size;
-    if (part == 0) continue;
-    const auto address = reinterpret_cast<uint64_t>(pieces[i].iov_base);
+  ForEachPiece(pieces, count, size, [&](uint64_t address, uint64_t part) {
     LabelPages(address, part, labels);
-    Write(channel, FlagsOf(direction) | verdict, number, place, place + part, address);
+    const auto flags = static_cast<uint16_t>(FlagsOf(direction) | verdict);
+    Write(channel, {flags, number, place, place + part, address});
     place += part;
-    size -= part;
-  }
+  });
 }
 
 void NoteBetween(long number, int in, int out, uint64_t size, uint16_t verdict) {
   Channel channel;
   if (DescribeChannel(in, Direction::kIn, &channel)) {
     const uint64_t place = PlaceOf(in, channel, Direction::kIn, size, -1);
-    Write(channel, 0, number, place, place + size, 0);
+    Write(channel, {0, number, place, place + size, 0});
   }
   if (DescribeChannel(out, Direction::kOut, &channel)) {
     const uint64_t place = PlaceOf(out, channel, Direction::kOut, size, -1);
-    Write(channel, kOutput | verdict, number, place, place + size, 0);
+    Write(channel, {static_cast<uint16_t>(kOutput | verdict), number, place, place + size, 0});
   }
-}
-
-struct Ends {
-  int in, out;
-};
-Ends EndsOf(long number, const Arguments& given) {
-  const auto first = static_cast<int>(given.value[0]);
-  return number == SYS_sendfile ? Ends{static_cast<int>(given.value[1]), first}
-                                : Ends{first, static_cast<int>(given.value[2])};
 }
 
 // What an output call is about to send.
@@ -189,7 +109,7 @@ struct Sent {
   }
 };
 
-Sent SentBy(long number, const Form& form, const Arguments& given) {
+Sent SentBy(long number, const Form& form, const CallArguments& given) {
   Sent sent;
   switch (form.shape) {
     case Shape::kBuffer: {
@@ -227,7 +147,7 @@ Sent SentBy(long number, const Form& form, const Arguments& given) {
 }
 
 // What the policy says of the output that is about to happen; a denied one is noted here, because it never returns.
-uint16_t Judge(long number, const Form& form, const Arguments& given) {
+uint16_t Judge(long number, const Form& form, const CallArguments& given) {
   const int fd =
       form.shape == Shape::kBetween ? EndsOf(number, given).out : static_cast<int>(given.value[0]);
   const Sent sent = SentBy(number, form, given);
@@ -236,36 +156,21 @@ uint16_t Judge(long number, const Form& form, const Arguments& given) {
     return 0;
   const uint16_t verdict = JudgeOutput(fd, channel, sent.labels);
   if (verdict != kDenied) return verdict;
-  const int64_t offset =
-      form.offset_argument < 0 ? -1 : static_cast<int64_t>(given.value[form.offset_argument]);
-  const uint64_t place = PlaceOf(fd, channel, Direction::kOut, 0, offset);
-  Write(channel, kOutput | kDenied, number, place, place + sent.size, 0);
+  const uint64_t place = PlaceOf(fd, channel, Direction::kOut, 0, given.Offset(form));
+  Write(channel, {kOutput | kDenied, number, place, place + sent.size, 0});
   return verdict;
 }
 
 // What the kernel touched of the buffers.
-void NoteTouched(const Form& form, const Arguments& given, uint64_t size) {
+void NoteTouched(const Form& form, const CallArguments& given, uint64_t size) {
   const KernelAccess access = AccessOf(form.direction);
-  const auto pieces = [&](const iovec* list, uint64_t count, uint64_t left) {
-    NoteKernelAccess(reinterpret_cast<uint64_t>(list), count * sizeof(iovec), KernelAccess::kReads);
-    for (uint64_t i = 0; i < count && left > 0; ++i) {
-      const uint64_t part = list[i].iov_len < left ? list[i].iov_len : left;
-      NoteKernelAccess(reinterpret_cast<uint64_t>(list[i].iov_base), part, access);
-      left -= part;
-    }
-  };
-  if (form.shape == Shape::kBuffer) {
-    NoteKernelAccess(given.value[1], size, access);
-  } else if (form.shape == Shape::kVector) {
-    pieces(reinterpret_cast<const iovec*>(given.value[1]), given.value[2], size);
-  } else if (form.shape == Shape::kMessage) {
-    const auto* message = reinterpret_cast<const msghdr*>(given.value[1]);
-    pieces(message->msg_iov, message->msg_iovlen, size);
-  } else if (form.shape == Shape::kMessages) {
-    const auto* messages = reinterpret_cast<const mmsghdr*>(given.value[1]);
-    for (uint64_t i = 0; i < size; ++i)
-      pieces(messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen, messages[i].msg_len);
-  }
+  ForEachVector(form, given, size, [&](const iovec* pieces, uint64_t count, uint64_t bytes) {
+    if (form.shape != Shape::kBuffer)
+      NoteKernelAccess(reinterpret_cast<uint64_t>(pieces), count * sizeof(iovec),
+                       KernelAccess::kReads);
+    ForEachPiece(pieces, count, bytes,
+                 [&](uint64_t address, uint64_t part) { NoteKernelAccess(address, part, access); });
+  });
 }
 
 bool FromLoader(uint64_t called_from) {
@@ -277,7 +182,7 @@ bool FromLoader(uint64_t called_from) {
 bool IsTransfer(long number) { return FormOf(number).shape != Shape::kNone; }
 
 void BeforeTransfer(long number, ucontext_t* context) {
-  const Arguments given(context);
+  const CallArguments given = ArgumentsOf(context);
   const KernelAccess access = AccessOf(FormOf(number).direction);
   switch (FormOf(number).shape) {
     case Shape::kBuffer:
@@ -312,62 +217,32 @@ void BeforeTransfer(long number, ucontext_t* context) {
 long AfterTransfer(long number, ucontext_t* context, long result, uint64_t called_from) {
   if (result <= 0) return result;
   const Form form = FormOf(number);
-  const Arguments given(context);
+  const CallArguments given = ArgumentsOf(context);
   NoteTouched(form, given, static_cast<uint64_t>(result));
   if (t_slot == nullptr || FromLoader(called_from)) return result;
   const auto* frame = reinterpret_cast<const StubFrame*>(context->uc_mcontext.gregs[REG_RSP]);
   const Passed call = {number, static_cast<int>(given.value[0]), form.direction,
                        static_cast<uint16_t>(frame->verdict)};
   const auto size = static_cast<uint64_t>(result);
-  const int64_t offset =
-      form.offset_argument < 0 ? -1 : static_cast<int64_t>(given.value[form.offset_argument]);
-  switch (form.shape) {
-    case Shape::kBuffer: {
-      const iovec piece = {reinterpret_cast<void*>(given.value[1]), size};
-      NotePieces(call, &piece, 1, size, offset);
-      break;
-    }
-    case Shape::kVector:
-      NotePieces(call, reinterpret_cast<const iovec*>(given.value[1]), given.value[2], size,
-                 offset);
-      break;
-    case Shape::kMessage: {
-      const auto* message = reinterpret_cast<const msghdr*>(given.value[1]);
-      NotePieces(call, message->msg_iov, message->msg_iovlen, size, -1);
-      break;
-    }
-    case Shape::kMessages: {
-      const auto* messages = reinterpret_cast<const mmsghdr*>(given.value[1]);
-      for (uint64_t i = 0; i < size; ++i)
-        NotePieces(call, messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen,
-                   messages[i].msg_len, -1);
-      break;
-    }
-    case Shape::kBetween:
-      NoteBetween(number, EndsOf(number, given).in, EndsOf(number, given).out, size, call.verdict);
-      break;
-    case Shape::kNone:
-      break;
-  }
+  if (form.shape == Shape::kBetween)
+    NoteBetween(number, EndsOf(number, given).in, EndsOf(number, given).out, size, call.verdict);
+  ForEachVector(form, given, size, [&](const iovec* pieces, uint64_t count, uint64_t bytes) {
+    NotePieces(call, pieces, count, bytes, given.Offset(form));
+  });
   return result;
 }
 
 void OnMapped(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset,
               uint64_t called_from) {
   if (FlowIsWatched()) RelabelPages(address, length, 0);
-  if ((flags & MAP_ANONYMOUS) != 0 || (protection & PROT_EXEC) != 0 || FromLoader(called_from))
-    return;
+  if (FromLoader(called_from)) return;
+  const Mapping mapping = {address, length, protection, flags, fd, offset};
   Channel channel;
-  if (!DescribeChannel(fd, Direction::kIn, &channel) || channel.counted) return;
+  uint64_t end = 0;
+  if (!DescribeMapping(mapping, &channel, &end)) return;
   LabelPages(address, length, LabelsOfInput(fd, channel));
-  struct stat about = {};
-  uint64_t end = offset + length;
-  if (Kernel(SYS_fstat, fd, Word(&about)) == 0 && static_cast<uint64_t>(about.st_size) < end)
-    end = static_cast<uint64_t>(about.st_size);
-  if (end <= offset) return;
-  const bool output = (flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0;
-  if ((protection & PROT_READ) != 0) Write(channel, kMapped, SYS_mmap, offset, end, address);
-  if (output) Write(channel, kMapped | kOutput, SYS_mmap, offset, end, address);
+  if ((protection & PROT_READ) != 0) Write(channel, {kMapped, SYS_mmap, offset, end, address});
+  if (MapsForWriting(mapping)) Write(channel, {kMapped | kOutput, SYS_mmap, offset, end, address});
 }
 
 bool DeniesMapping(int protection, int flags, int fd, uint64_t offset, uint64_t length) {
@@ -378,7 +253,7 @@ bool DeniesMapping(int protection, int flags, int fd, uint64_t offset, uint64_t 
   Channel channel;
   if (labels == 0 || !DescribeChannel(fd, Direction::kOut, &channel)) return false;
   if (JudgeOutput(fd, channel, labels) != kDenied) return false;
-  Write(channel, kOutput | kDenied, SYS_mmap, offset, offset + length, 0);
+  Write(channel, {kOutput | kDenied, SYS_mmap, offset, offset + length, 0});
   return true;
 }
 
@@ -388,17 +263,6 @@ namespace {
 
 char arguments[64 << 10];  // one behind the other, as the kernel laid them
 uint64_t arguments_size;
-
-uint64_t ReadWhole(const char* path, char* to, uint64_t room) {
-  const int fd = static_cast<int>(Kernel(SYS_open, Word(path), O_RDONLY | O_CLOEXEC));
-  if (fd < 0) return 0;
-  uint64_t size = 0;
-  for (long n = 0; size < room &&
-                   (n = Kernel(SYS_read, fd, Word(to + size), static_cast<long>(room - size))) > 0;)
-    size += static_cast<uint64_t>(n);
-  Kernel(SYS_close, fd);
-  return size;
-}
 
 }  // namespace
 
@@ -416,28 +280,15 @@ __attribute__((noinline)) void NoteArguments() {
     channel.name_length = static_cast<uint32_t>(
         AppendNumber(AppendText(channel.name, "arg:"), number) - channel.name);
     LabelPages(first + at, length + 1, LabelsOfInput(-1, channel));
-    Write(channel, 0, 0, 0, length, first + at);
+    Write(channel, {0, 0, 0, length, first + at});
     at += length + 1;
   }
 }
 
 void FindLoader() {
-  static char maps[64 << 10];
-  const uint64_t size = ReadWhole("/proc/self/maps", maps, sizeof maps - 1);
-  for (const char* line = maps; line < maps + size;) {
-    const char* end = line;
-    while (end < maps + size && *end != '\n') ++end;
-    const char* at = line;
-    const uint64_t start = ReadHex(&at);
-    ++at;
-    const uint64_t stop = ReadHex(&at);
-    for (const char* p = at; p + 9 < end; ++p) {
-      if (!StartsWith(p, "/ld-linux")) continue;
-      if (shared->loader_start == 0) shared->loader_start = start;
-      shared->loader_end = stop;
-    }
-    line = end + 1;
-  }
+  const LoaderPlace place = FindLoaderPlace();
+  shared->loader_start = place.start;
+  shared->loader_end = place.end;
 }
 
 }  // namespace wf::recorder::data
