@@ -2,6 +2,7 @@
 """Data depth: the pages of every sub-computation are exactly those it touched; inputs and outputs with their bytes."""
 import os
 import shutil
+import signal
 import subprocess
 
 from cpg_records import Recording
@@ -98,6 +99,21 @@ def real_programs_give_what_they_give_natively():
               (native.stdout, native.stderr, 0) and recording.complete, (done.returncode, done.stderr[:300]))
 
 
+def signals_from_outside_reach_the_thread_that_takes_them():
+    for tracker in TRACKERS:
+        for way, word in (("wait", "waited for"), ("handle", "handled")):
+            child = subprocess.Popen([WHEREFORE, "record", "--data", "--tracker", tracker, "-o", os.path.join(HERE, "p.cpg"), "--",
+                                      os.path.join(BUILD, "recorded/outside"), way], stdout=subprocess.PIPE, cwd=HERE)
+            try:
+                said = [child.stdout.readline().decode().strip()]
+                with open(f"/proc/{child.pid}/task/{child.pid}/children", encoding="ascii") as file:
+                    os.kill(int(file.read().split()[0]), signal.SIGUSR1)
+                said += child.communicate(timeout=60)[0].decode().split("\n")[:1]
+            finally:
+                child.kill()
+            equal(f"by {way}, with {tracker}", (said, child.wait()), (["ready", word], 7))
+
+
 def threads_of_libc_are_refused():
     probe = os.path.join(BUILD, "probe/timer_thread")
     done, _ = record(probe)
@@ -106,4 +122,5 @@ def threads_of_libc_are_refused():
 
 
 if __name__ == "__main__":
-    run(pages_are_exact, transfers_have_their_bytes, real_programs_give_what_they_give_natively, threads_of_libc_are_refused)
+    run(pages_are_exact, transfers_have_their_bytes, real_programs_give_what_they_give_natively,
+        signals_from_outside_reach_the_thread_that_takes_them, threads_of_libc_are_refused)

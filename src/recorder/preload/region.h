@@ -113,6 +113,9 @@ struct Region {
   std::atomic<uint32_t> last_snapshot;                       // its number; 0: it could not be taken
   uint32_t file_slots;                                       // 0: the file grows
   uint64_t snapshot_every_ns;                                // 0: only when asked for
+  // Whom the outside signals, 0 while that is the only thread; what the control signal carries; what was found (outside_signals.h).
+  std::atomic<uint32_t> signals_of;
+  std::atomic<uint64_t> signals_word, signals_waiting;
   char file[4096];
   // What was lost, beside the records that slots count.
   std::atomic<uint64_t> lost_threads, lost_objects, lost_records, lost_in_handlers;

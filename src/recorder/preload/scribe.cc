@@ -20,6 +20,7 @@
 #include "recorder/preload/control/emulator.h"
 #include "recorder/preload/data/data_depth.h"
 #include "recorder/preload/module_scan.h"
+#include "recorder/preload/outside_signals.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
 #include "recorder/preload/scribe_memory.h"
@@ -78,6 +79,7 @@ class Scribe {
       if (program == Program::kEnded) break;
       if (base_wanted_) base_wanted_ = !WriteSettled(program);
       ServeSnapshots();
+      LookForOutsideSignals(region_);
       Sleep();
     }
     limit_ = ring_.end() - kEndRoom;

@@ -16,6 +16,7 @@
 #include "recorder/preload/data/text.h"
 #include "recorder/preload/data/threads.h"
 #include "recorder/preload/data/tracker.h"
+#include "recorder/preload/recording.h"
 
 namespace wf::recorder::data {
 namespace {
@@ -354,6 +355,33 @@ int ReceiverOf(int signal, const siginfo_t* info) {
   shared->signal_lock.Give();
   TellOthers();  // one may be about to wait for it
   return 0;
+}
+
+void WatchOutsideSignals() {
+  if (g_region == nullptr || g_region->signals_of.load(std::memory_order_relaxed) != 0) return;
+  g_region->signals_word.store(reinterpret_cast<uint64_t>(shared));
+  g_region->signals_of.store(static_cast<uint32_t>(shared->main_pid), std::memory_order_release);
+}
+
+void PassOnOutsideSignals() {
+  uint64_t waiting = g_region->signals_waiting.exchange(0);
+  if (shared->live.load() <= 1) {  // the one that is left keeps them
+    g_region->signals_of.store(0);
+    return;
+  }
+  for (; waiting != 0; waiting &= waiting - 1) {
+    const int signal = __builtin_ctzll(waiting) + 1;
+    uint64_t only = Bit(signal);
+    siginfo_t info = {};
+    int64_t at_once[2] = {0, 0};
+    if (Kernel(SYS_rt_sigtimedwait, Word(&only), Word(&info), Word(at_once), 8) != signal) continue;
+    if (info.si_code == SI_TKILL) {  // one for this thread alone waits too, and was taken first
+      Kernel(SYS_rt_tgsigqueueinfo, self->pid, self->pid, signal, Word(&info));
+      continue;
+    }
+    const int receiver = ReceiverOf(signal, &info);
+    if (receiver != 0) Kernel(SYS_kill, receiver, signal);
+  }
 }
 
 int TakePending(uint64_t set, siginfo_t* info) {

@@ -17,6 +17,10 @@ uint64_t PassableMask(uint64_t address);
 void SyncSignals();
 // kill(2) and its kin with our process as target: which of its processes gets it; 0 if all block it and it was kept.
 int ReceiverOf(int signal, const siginfo_t* info);
+// There is more than one thread.
+void WatchOutsideSignals();
+// In the first process: those that the scribe found go to whom they are for.
+void PassOnOutsideSignals();
 // sigtimedwait: the number of a kept signal of the set, which is then no longer kept; 0 if there is none.
 int TakePending(uint64_t set, siginfo_t* info);
 // Before a call that waits with this mask: kept signals that it lets through are sent to this thread.

@@ -13,6 +13,7 @@
 #include "recorder/format/records.h"
 #include "recorder/preload/data/channels.h"
 #include "recorder/preload/data/handler_lock.h"
+#include "recorder/preload/outside_signals.h"
 
 namespace wf::recorder::data {
 
@@ -23,7 +24,6 @@ constexpr uint64_t kArenaSize = uint64_t{1} << 40;
 constexpr uint64_t kRecorderSize = uint64_t{64} << 30;
 constexpr uint64_t kBreakSize = uint64_t{64} << 30;
 constexpr int kSignals = 65;
-constexpr int kControlSignal = 64;
 
 enum class RegionKind : uint8_t {
   kMemory,    // of the program: backed by the arena's file, tracked

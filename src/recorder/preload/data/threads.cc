@@ -23,6 +23,7 @@
 #include "recorder/preload/data/text.h"
 #include "recorder/preload/data/tracker.h"
 #include "recorder/preload/data/trap.h"
+#include "recorder/preload/recording.h"
 
 namespace wf::recorder::data {
 
@@ -173,6 +174,7 @@ void CloneCall(ucontext_t* context, uint64_t flags, uint64_t stack_top, uint64_t
     int expected = -self->pid;
     shared->slots[slot].compare_exchange_strong(expected, static_cast<int>(tid));
     registers[REG_RAX] = tid;
+    WatchOutsideSignals();
     return;
   }
   // The thread. This stack is a copy of its creator's, so returning from the handler starts it.
@@ -385,6 +387,7 @@ void OnControl() {
   if (self->is_main != 0) {
     if (shared->end_kind.load() != 0) EndNow();
     Reap();
+    if (g_region != nullptr && g_region->signals_waiting.load() != 0) PassOnOutsideSignals();
   } else if (shared->end_kind.load() != 0) {
     if (self->in_call != kLastNoted && hooks.last_pages != nullptr) hooks.last_pages();
     if (self->in_call != kLastNoted) shared->gathered.fetch_add(1);
