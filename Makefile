@@ -62,6 +62,6 @@ deb: ## build/wherefore_VERSION_ARCH.deb, with a systemd unit
 	@tools/deb
 
 .PHONY: clean
-clean: ## remove what was built (the fetched libraries in build/deps stay)
-	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+clean: ## remove what was built (the fetched libraries in build/deps and build/deps-kafka stay)
+	@find build -mindepth 1 -maxdepth 1 ! -name 'deps*' -exec rm -rf {} +
 	@rm -rf ui/dist client/browser/dist
