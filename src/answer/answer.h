@@ -23,6 +23,7 @@ class Tailer;
 
 // What a running server knows about itself; empty when the command line reads a store directly.
 struct ServerFacts {
+  std::string role;  // of this process; empty when there is none
   Nanos started_ns = 0;
   std::vector<std::pair<std::string, std::string>> listeners;  // name, address
   std::map<std::string, int64_t> counters;
@@ -39,6 +40,7 @@ struct AnswerContext {
   std::function<ServerFacts()> facts;  // may be empty
   DecodeOptions decode;                // attribute rules, for what is uploaded
   Tailer* tailer = nullptr;            // null: rows of datasets are not kept up here
+  std::string files_path = {};         // where files of datasets lie; empty: in store_path
 };
 
 struct Question {

@@ -154,8 +154,9 @@ Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& 
   // Traces that arrive meanwhile may get rows from both sides.
   const auto expected = context.tailer != nullptr ? context.tailer->ExpectEarlierRows() : nullptr;
   WF_TRY(BackfillDataset(context.store, context.tenant, time, extractor, progress));
-  WF_TRY(extractor.WriteParquet(context.store, context.tenant,
-                                context.store_path + "/parquet/" + context.tenant));
+  const std::string& files = context.files_path.empty() ? context.store_path : context.files_path;
+  WF_TRY(
+      extractor.WriteParquet(context.store, context.tenant, files + "/parquet/" + context.tenant));
   return extractor.counts();
 }
 

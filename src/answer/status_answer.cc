@@ -24,6 +24,7 @@ std::string StatusText(const AnswerContext& context, const StoreStatus& s,
   }
   out += fmt::format("disk       {:.1f} MB\nin memory  {} rows, logged\n",
                      static_cast<double>(s.disk_bytes) / 1e6, s.pending_rows);
+  if (!facts.role.empty()) out += fmt::format("role       {}\n", facts.role);
   if (facts.started_ns != 0)
     out += fmt::format("up for     {}\n", FormatDuration(context.now - facts.started_ns));
   for (const auto& [name, address] : facts.listeners)
@@ -84,6 +85,8 @@ Result<Answer> AnswerStatus(const AnswerContext& context, const Question& questi
   number_or_null("bytes", facts.retention_bytes);
   json.EndObject();
   WriteTailerJson(facts.tailer, json.Key("tailer"));
+  json.Key("role");
+  facts.role.empty() ? json.Null() : json.String(facts.role);
   json.EndObject();
   return JsonAnswer(json.Take());
 }

@@ -102,7 +102,7 @@ Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& questio
 Result<ExtractCounts> BackfillHere(StoreAccess& access, const std::string& dataset, TimeRange time,
                                    const Extent& extent, const std::string& format) {
   ProgressBar progress("backfilling", extent.traces, format);
-  auto counts = Backfill({access.local(), "default", access.path(), Now(), {}, {}}, dataset, time,
+  auto counts = Backfill({access.local(), "default", access.files(), Now(), {}, {}}, dataset, time,
                          [&](int64_t traces) {
                            progress.Show(static_cast<size_t>(traces));
                            return !Interrupted();

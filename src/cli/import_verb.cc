@@ -24,6 +24,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "server/hash_key.h"
+#include "store/open/open_store.h"
 
 namespace wf {
 namespace {
@@ -111,16 +112,38 @@ Result<std::string> MergedMessages(const std::vector<std::string>& files) {
 
 constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seconds of work
 
-// The store is ours alone: rows of datasets are extracted here, by the same code as a server's.
-Result<ImportReport> ImportHere(Store& store, const std::string& path, const ImportFlags& flags,
-                                const DecodeOptions& decode, const ImportFiles& files,
-                                ProgressBar& progress) {
-  StoreDatasets datasets(store, path + "/parquet");
+// Where the tailer keeps its queue during this import: in the store's directory, which is ours alone. Over a store that
+// others have open too, in a folder that goes with us: what was received meanwhile is their tailers' work.
+class TailerFolder {
+ public:
+  TailerFolder(const std::string& store, const std::string& files)
+      : path_(files + "/tailer"), passing_(IsStoreUrl(store)) {
+    if (passing_) path_ += "-" + std::to_string(::getpid());
+  }
+  TailerFolder(const TailerFolder&) = delete;
+  TailerFolder& operator=(const TailerFolder&) = delete;
+  ~TailerFolder() {
+    std::error_code ignored;
+    if (passing_) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  const bool passing_;
+};
+
+// Rows of datasets are extracted here, by the same code as a server's.
+Result<ImportReport> ImportHere(StoreAccess& access, const std::string& given,
+                                const ImportFlags& flags, const DecodeOptions& decode,
+                                const ImportFiles& files, ProgressBar& progress) {
+  Store& store = access.local();
+  const TailerFolder folder(given, access.files());
+  StoreDatasets datasets(store, access.files() + "/parquet");
   TailerOptions options;
   if (flags.max_events_per_trace) options.cache.max_events_per_trace = *flags.max_events_per_trace;
   options.threads = TailerOptions::Threads::kNone;
-  WF_ASSIGN(const auto tailer,
-            Tailer::Start({store, datasets, datasets, path + "/tailer"}, options));
+  WF_ASSIGN(const auto tailer, Tailer::Start({store, datasets, datasets, folder.path()}, options));
   tailer->Step();  // what a server left undone is noted before new events come
   ImportJob job(store, "default", decode, tailer->Limits());
   size_t done = 0;
@@ -242,14 +265,15 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
                     "give the limit to wherefore serve");
   }
   if (!flags.rules.empty()) {
-    WF_ASSIGN(decode.hash_key, LoadHashKey(common.store));
+    WF_ASSIGN(decode.hash_key, IsStoreUrl(common.store) ? SharedHashKey(access->local())
+                                                        : LoadHashKey(common.store));
   }
   StopOnInterrupt();
   ProgressBar progress("importing", TotalBytes(files), common.format);
   const ImportFiles sorted = Sorted(files);
   auto report = access->served()
                     ? ImportThere(*access, sorted, progress)
-                    : ImportHere(access->local(), access->path(), flags, decode, sorted, progress);
+                    : ImportHere(*access, common.store, flags, decode, sorted, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
   return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));

@@ -17,6 +17,8 @@ namespace {
 // What the flags say, as text; ServeOptions is what they mean.
 struct ServeFlags {
   ServeOptions options;
+  std::string role = "all";
+  std::string drain_delay;
   std::string sync = "on";
   std::string retention_age, retention_bytes, max_request_bytes, max_inflight_bytes, int_keep;
   std::vector<std::string> attribute_rules;
@@ -72,6 +74,9 @@ Status InterpretTailer(const ServeFlags& flags, ServeOptions& options) {
 Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   ServeOptions& options = flags.options;
   options.store = common.store;
+  WF_ASSIGN(options.role, ParseRole(flags.role));
+  if (options.state.empty()) options.state = DefaultState(flags.role);
+  WF_TRY(ParseTime("--drain-delay", flags.drain_delay, options.drain_delay));
   options.agent = !flags.no_agent;
   WF_TRY(ParseSwitch("--sync", flags.sync, options.sync));
   WF_TRY(InterpretTailer(flags, options));
@@ -135,7 +140,12 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   int signal = 0;
   sigwait(&signals, &signal);
   log::Info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
-  // A second Ctrl-C ends a stop that takes too long: what is acknowledged is in the log already.
+  server->Drain();
+  // A second signal ends the wait, a third a stop that takes too long: what is acknowledged is kept already.
+  if (const Nanos delay = signal == SIGTERM ? flags.options.drain_delay : 0; delay > 0) {
+    const timespec patience{delay / kSecond, delay % kSecond};
+    (void)sigtimedwait(&signals, nullptr, &patience);
+  }
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   server->Stop(5 * kSecond);
   return {};
@@ -149,6 +159,16 @@ Verb AddServe(CLI::App& root) {
   const auto flags = std::make_shared<ServeFlags>();
   CLI::App& app = *verb.app;
   ServeOptions& o = flags->options;
+  app.add_option("--role", flags->role,
+                 "all of the work, or a part of it: receive, tail or query (docs/CLUSTER.md)")
+      ->capture_default_str();
+  app.add_option("--bus", o.bus,
+                 "kafka://HOST:PORT[,HOST:PORT…][/TOPIC]: receivers publish there, tailers read");
+  app.add_option("--state", o.state,
+                 "directory of what this process keeps when the store is no directory "
+                 "(~/.local/state/wherefore/ROLE)");
+  app.add_option("--drain-delay", flags->drain_delay,
+                 "after SIGTERM, how long to be not ready before connections are refused (0s)");
   app.add_option("--http", o.http,
                  "web interface and API: [HOST:]PORT or off; port 0 picks a free one")
       ->capture_default_str();

@@ -10,17 +10,9 @@
 #include "json/json_reader.h"
 #include "net/address.h"
 #include "server/server_file.h"
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 
 namespace wf {
-namespace {
-
-bool IsUrl(const std::string& store) {
-  return store.rfind("http://", 0) == 0 || store.rfind("https://", 0) == 0;
-}
-
-}  // namespace
-
 Error ServerError(int status, const std::string& body) {
   JsonParser parser;
   if (auto json = parser.Parse(body); json.ok() && json->Get("error").IsObject()) {
@@ -57,6 +49,11 @@ std::string DefaultStore() {
   return std::string(home != nullptr ? home : ".") + "/.local/share/wherefore";
 }
 
+std::string DefaultState(const std::string& role) {
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.local/state/wherefore/" + role;
+}
+
 std::string PercentEncode(std::string_view text) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
@@ -77,15 +74,16 @@ std::string PercentEncode(std::string_view text) {
 Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
                                                        const std::string& token) {
   std::unique_ptr<StoreAccess> access(new StoreAccess);
-  access->path_ = store;
+  WF_TRY(CheckStorePlace(store));
+  access->path_ = WithoutSecrets(store);
+  access->files_ = IsStoreUrl(store) ? DefaultState("cli") : store;
   std::string url;
-  if (IsUrl(store)) {
+  if (IsServerUrl(store)) {
     url = store;
     if (const char* given = std::getenv("WHEREFORE_TOKEN")) access->token_ = given;
-  } else if (store.find("://") != std::string::npos) {
-    return BadInput(
-        "--store: \"" + store + "\" is neither a directory nor an http:// or https:// address",
-        "give a directory, or http://host:port of a running server");
+  } else if (IsStoreUrl(store)) {
+    WF_ASSIGN(access->store_, OpenStore(store));
+    return access;
   } else if (auto file = ReadServerFile(store); file.ok()) {
     for (const auto& [name, address] : file->listeners) {
       if (name == "http" && address != "off") url = "http://" + address;
@@ -108,7 +106,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
     access->client_ = std::make_unique<net::HttpClient>(parsed, options);
     return access;
   }
-  WF_ASSIGN(access->store_, OpenDuckdbStore(store, {}));
+  WF_ASSIGN(access->store_, OpenStore(store));
   RemoveServerFile(store);  // of a server that was killed: we hold the store now
   return access;
 }
@@ -139,8 +137,12 @@ std::string WithParams(std::string target, const Params& params) {
 
 }  // namespace
 
+AnswerContext StoreAccess::LocalContext() {
+  return {*store_, "default", path_, Now(), {}, {}, nullptr, files_};
+}
+
 Result<Answer> StoreAccess::Ask(const Question& question) {
-  if (!served()) return wf::Ask({*store_, "default", path_, Now(), {}, {}}, question);
+  if (!served()) return wf::Ask(LocalContext(), question);
   std::string target = "/api/v1/" + question.verb;
   if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
   const std::string_view method = !question.method.empty() ? question.method
@@ -178,12 +180,12 @@ Status StoreAccess::SendEvents(std::string_view body) {
 }
 
 Result<Answer> StoreAccess::PutPolicy(const std::string& name, std::string_view json) {
-  if (!served()) return wf::PutPolicy({*store_, "default", path_, Now(), {}, {}}, name, json);
+  if (!served()) return wf::PutPolicy(LocalContext(), name, json);
   return Fetch("PUT", "/api/v1/policies/" + PercentEncode(name), json);
 }
 
 Result<Answer> StoreAccess::DeletePolicy(const std::string& name) {
-  if (!served()) return wf::DeletePolicy({*store_, "default", path_, Now(), {}, {}}, name);
+  if (!served()) return wf::DeletePolicy(LocalContext(), name);
   return Fetch("DELETE", "/api/v1/policies/" + PercentEncode(name), {});
 }
 

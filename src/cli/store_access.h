@@ -1,5 +1,5 @@
 // How a verb reaches the store it was pointed at: a directory opened here, a directory that a server holds (found
-// through its server.json and asked), or a server elsewhere by URL.
+// through its server.json and asked), a database that many share, or a server elsewhere by URL.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,8 @@ namespace wf {
 
 // $WHEREFORE_STORE, else ~/.local/share/wherefore.
 std::string DefaultStore();
+// ~/.local/state/wherefore/ROLE: what a process keeps on disk when its store is no directory.
+std::string DefaultState(const std::string& role);
 
 class StoreAccess {
  public:
@@ -35,10 +37,15 @@ class StoreAccess {
   const net::Url& url() const { return url_; }         // when served
   const std::string& token() const { return token_; }  // ""
   Store& local() { return *store_; }                   // when not served
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }    // as it may be shown
+  const std::string& files() const {
+    return files_;
+  }  // the directory for files of datasets, keys, …
 
  private:
-  std::string path_;
+  AnswerContext LocalContext();
+
+  std::string path_, files_;
   std::string token_;
   net::Url url_;
   std::unique_ptr<Store> store_;

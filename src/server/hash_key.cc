@@ -5,7 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <thread>
+
+#include "base/ids.h"
 
 namespace wf {
 
@@ -34,6 +39,42 @@ Result<HashKey> LoadHashKey(const std::string& store) {
     return EnvironmentError(path + ": " + std::strerror(error),
                             "is the store's directory writable?");
   return key;
+}
+
+namespace {
+
+constexpr char kKind[] = "hash_key";  // of saved texts
+constexpr char kTenant[] = "default";
+
+// Of those that were made at the same time by processes that did not see each other, the first by name.
+Result<std::optional<HashKey>> ReadSharedKey(Store& store) {
+  WF_ASSIGN(const auto documents, store.ReadDocuments(kTenant, kKind));
+  if (documents.empty()) return std::optional<HashKey>();
+  const std::string& text = documents.front().text;  // 32 hex digits, as a trace id's
+  const auto key = ParseTraceId(text);
+  if (text.size() != 32 || !key.ok())
+    return EnvironmentError("the store's hash key is damaged",
+                            "delete the saved text of kind hash_key; what is hashed from then on "
+                            "no longer matches earlier values");
+  return std::optional<HashKey>(HashKey{key->hi, key->lo});
+}
+
+}  // namespace
+
+Result<HashKey> SharedHashKey(Store& store) {
+  WF_ASSIGN(const std::optional<HashKey> there, ReadSharedKey(store));
+  if (there) return *there;
+  uint64_t random[3];
+  if (::getrandom(random, sizeof random, 0) != sizeof random)
+    return EnvironmentError("getrandom: " + std::string(std::strerror(errno)));
+  WF_TRY(store.PutDocument(kTenant, kKind, ToHex64(random[2]),
+                           ToHex64(random[0]) + ToHex64(random[1])));
+  // Whoever starts the cluster at the same moment has put one, too: everybody waits until all of them can be seen, and
+  // takes the same. Only ever once in a store's life.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  WF_ASSIGN(const std::optional<HashKey> made, ReadSharedKey(store));
+  if (!made) return EnvironmentError("the store did not keep the hash key", "try again");
+  return *made;
 }
 
 }  // namespace wf

@@ -23,11 +23,6 @@ net::HttpResponse Told(Result<Answer> answer) {
           std::move(answer->body)};
 }
 
-AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
-  return {context.store, principal.tenant, context.store_path, Now(),
-          context.facts, context.decode,   context.tailer};
-}
-
 void AddTracepointRoutes(const RouteContext& context, std::vector<Route>& routes) {
   const LiveParts& live = context.live;
   routes.push_back(
@@ -41,7 +36,7 @@ void AddTracepointRoutes(const RouteContext& context, std::vector<Route>& routes
                                                    *live.processes, request.argument));
                     }});
   const auto changed = [context](const RouteRequest& request, Result<Answer> answer) {
-    if (answer.ok()) context.control.Refresh(request.principal.tenant);
+    if (answer.ok()) context.control->Refresh(request.principal.tenant);
     return Told(std::move(answer));
   };
   routes.push_back(

@@ -61,8 +61,8 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
   std::atomic<int64_t>& refused =
       context.counters.Named(std::string(protocol) + "_requests_refused");
   const auto rows = static_cast<int64_t>(batch.size());
-  context.store.Append(std::move(batch), [finish = std::move(finish), report = std::move(report),
-                                          rows, &accepted, &refused](Status status) {
+  context.sink(std::move(batch), [finish = std::move(finish), report = std::move(report), rows,
+                                  &accepted, &refused](Status status) {
     (status.ok() ? accepted : refused).fetch_add(status.ok() ? rows : 1, std::memory_order_relaxed);
     finish(std::move(status), report);
   });

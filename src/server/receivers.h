@@ -1,7 +1,7 @@
-// Receivers: requests of senders → column batches → the store; the answer is sent when the batch is durable.
+// Receivers: requests of senders → column batches → the store or the bus; the answer is sent when the batch is kept there.
 //
 // One function per protocol; each decodes on the io thread that read the request and hands the batch over. What was
-// rejected or repaired is counted and told to the sender. An overloaded store answers with a retry delay and keeps
+// rejected or repaired is counted and told to the sender. An overloaded sink answers with a retry delay and keeps
 // nothing. Thread safety: handlers run on any io thread.
 #pragma once
 
@@ -13,12 +13,12 @@
 #include "pipeline/pipeline.h"
 #include "server/authorize.h"
 #include "server/counters.h"
-#include "store/store.h"
+#include "server/event_sink.h"
 
 namespace wf {
 
 struct ReceiverContext {
-  Store& store;
+  EventSink sink;
   const Authorizer& authorizer;
   Counters& counters;
   DecodeOptions decode;

@@ -12,6 +12,9 @@
 #include "server/authorize.h"
 #include "server/control_hub.h"
 #include "server/counters.h"
+#include "server/event_sink.h"
+#include "server/readiness.h"
+#include "server/role.h"
 #include "server/worker_pool.h"
 
 namespace wf {
@@ -42,21 +45,36 @@ struct LiveParts {
 
 // What the routes need; borrowed for the life of the server.
 struct RouteContext {
+  RoleParts parts;
   Store& store;
-  std::string store_path;
+  EventSink sink;
+  std::string store_path;  // as it may be shown
+  std::string files_path;  // where files of datasets lie
   const Authorizer& authorizer;
   Counters& counters;
   WorkerPool& workers;
   std::function<ServerFacts()> facts;
-  std::function<bool()> ready;
+  Readiness& readiness;
   DecodeOptions decode;
-  ControlHub& control;
+  ControlHub* control = nullptr;  // null, as the live parts: this role has none
   LiveParts live;
   Tailer* tailer = nullptr;
   const RedMetrics* red = nullptr;
 };
 
+// Those of the role, in the order they are matched.
 std::vector<Route> MakeRoutes(const RouteContext& context);
+// Of it: health_routes.cc, question_routes.cc, control_routes.cc, live_routes.cc.
+void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes);
+void AddQuestionRoutes(const RouteContext& context, std::vector<Route>& routes);
+void AddJaegerQueryRoutes(const RouteContext& context, std::vector<Route>& routes);
+void AddControlRoutes(const RouteContext& context, std::vector<Route>& routes);
+void AddPageRoutes(std::vector<Route>& routes);
+
+// What the answers to a request need.
+AnswerContext ContextFor(const RouteContext& context, const Principal& principal);
+net::HttpResponse Respond(Answer answer);
+net::HttpResponse Respond(Result<Answer> answer);
 
 // Finds the route, authorizes, runs it on a worker and answers.
 net::HttpHandler MakeWebHandler(RouteContext context);

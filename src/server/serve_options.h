@@ -9,11 +9,15 @@
 #include "base/nanos.h"
 #include "import/decode/attribute_rules.h"
 #include "pipeline/pipeline.h"
+#include "server/role.h"
 
 namespace wf {
 
 struct ServeOptions {
-  std::string store;  // directory
+  Role role = Role::kAll;
+  std::string store;  // a directory, or the URL of a database (store/open/open_store.h)
+  std::string bus;    // URL (server/open_bus.h); empty: what is received goes to the store directly
+  std::string state;  // what this process keeps on disk when the store is no directory
   std::string http = "8642";
   std::string otlp_grpc = "4317";
   std::string otlp_http = "4318";
@@ -31,6 +35,8 @@ struct ServeOptions {
   std::vector<AttributeRule> attribute_rules;
   bool tailer = true;  // off: rows of datasets come by `dataset backfill` and import only
   TailerOptions tailer_options;
+  // Between "not ready" and "not accepting" when told to stop: whoever sends us traffic looks away in the meantime.
+  Nanos drain_delay = 0;
   bool agent = true;  // weaves live queries into the processes of this host, if it may
 };
 

@@ -1,0 +1,54 @@
+// Routes that every role has: whether it lives, whether it can work, what it counts.
+#include "server/routes.h"
+
+namespace wf {
+
+void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
+  routes.push_back({"POST", "/api/v1/flush", Right::kAdminister, [context](const RouteRequest&) {
+                      const Status status = context.store.Flush();
+                      if (!status.ok()) return ErrorAnswer(status.error());
+                      return Respond(JsonAnswer("{\"flushed\":true}"));
+                    }});
+
+  if (!context.parts.answers) {  // else it is a question like any other
+    routes.push_back(
+        {"GET", "/api/v1/status", Right::kRead, [context](const RouteRequest& request) {
+           return Respond(AnswerStatus(ContextFor(context, request.principal),
+                                       {"status", "", Params(request.http.query)}));
+         }});
+  }
+  // On the io thread: whoever asks wants to know whether the process lives, however busy its workers are.
+  routes.push_back({"GET", "/healthz", Right::kRead, nullptr,
+                    [](const net::HttpRequest&, const Principal&, net::HttpResponder respond) {
+                      respond(net::HttpResponse{200, {{"Content-Type", "text/plain"}}, "ok\n"});
+                    }});
+  routes.push_back({"GET", "/readyz", Right::kRead, [context](const RouteRequest&) {
+                      Readiness::Answer answer = context.readiness.Ask();
+                      return net::HttpResponse{
+                          answer.ready ? 200 : 503,
+                          {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+                          std::move(answer.json)};
+                    }});
+  routes.push_back(
+      {"GET", "/metrics", Right::kRead, [context](const RouteRequest& request) {
+         auto counters = context.facts().counters;
+         if (auto status = context.store.ReadStatus(request.principal.tenant); status.ok()) {
+           counters.insert(status->counters.begin(), status->counters.end());
+           counters["store_disk_bytes"] = status->disk_bytes;
+           counters["store_pending_rows"] = status->pending_rows;
+         }
+         const bool open = request.http.headers.Get("accept").find(
+                               "application/openmetrics-text") != std::string_view::npos;
+         const auto format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPrometheus;
+         std::string text = PrometheusText(counters, format);
+         if (context.red != nullptr) text += context.red->Text(request.principal.tenant, format);
+         if (open) text += "# EOF\n";
+         return net::HttpResponse{
+             200,
+             {{"Content-Type", open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                    : "text/plain; version=0.0.4"}},
+             std::move(text)};
+       }});
+}
+
+}  // namespace wf

@@ -1,0 +1,18 @@
+// A bus by its URL: kafka://HOST:PORT[,HOST:PORT…][/TOPIC] is shared by the processes of a cluster; memory:// is in this
+// process, for a single one that is to work as a cluster does (tests).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "bus/bus.h"
+
+namespace wf {
+
+Status CheckBusUrl(const std::string& url);
+// memory://: nobody else can see it.
+bool BusIsInProcess(const std::string& url);
+Result<std::unique_ptr<Bus>> OpenBus(const std::string& url);
+
+}  // namespace wf

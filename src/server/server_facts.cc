@@ -1,0 +1,42 @@
+// What a server tells about itself, gathered from its parts: for `status` and /metrics.
+#include "server/serve.h"
+
+namespace wf {
+
+ServerFacts Server::Facts() const {
+  ServerFacts facts;
+  facts.role = RoleName(options_.role);
+  facts.started_ns = started_ns_;
+  {
+    const std::lock_guard lock(mutex_);
+    facts.listeners = listeners_;
+  }
+  facts.counters = counters_.Snapshot();
+  facts.retention_age_ns = options_.retention_age_ns;
+  facts.retention_bytes = options_.retention_bytes;
+  if (tailer_ != nullptr) {
+    facts.tailer = tailer_->ReadStatus();
+    facts.counters.merge(TailerCounters(facts.tailer));
+  }
+  if (live_ != nullptr) facts.counters.merge(live_->Gauges());
+  const auto& h = http_->counters();
+  facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
+  facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
+  facts.counters["http_requests"] = static_cast<int64_t>(h.requests);
+  facts.counters["http_malformed"] = static_cast<int64_t>(h.malformed);
+  facts.counters["http_too_large"] = static_cast<int64_t>(h.too_large);
+  facts.counters["http_overloaded"] = static_cast<int64_t>(h.overloaded);
+  facts.counters["http_timeouts"] = static_cast<int64_t>(h.timeouts);
+  const auto& g = grpc_->counters();
+  facts.counters["grpc_connections"] = static_cast<int64_t>(g.connections);
+  facts.counters["grpc_connections_refused"] = static_cast<int64_t>(g.connections_refused);
+  facts.counters["grpc_requests"] = static_cast<int64_t>(g.requests);
+  facts.counters["grpc_malformed"] = static_cast<int64_t>(g.malformed);
+  facts.counters["grpc_unimplemented"] = static_cast<int64_t>(g.unimplemented);
+  facts.counters["grpc_too_large"] = static_cast<int64_t>(g.too_large);
+  facts.counters["grpc_overloaded"] = static_cast<int64_t>(g.overloaded);
+  facts.counters["grpc_timeouts"] = static_cast<int64_t>(g.timeouts);
+  return facts;
+}
+
+}  // namespace wf
