@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "client/baggage_counts.h"
 #include "client/baggage_header.h"
 #include "client/thread_baggage.h"
 

@@ -19,56 +19,19 @@
 // A line is of one thread at a time. A snapshot is immutable to its holders, of which there may be many on any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "advice/packed_tuples.h"
 #include "client/active_slot.h"
+#include "client/baggage_snapshot.h"
 #include "client/baggage_wire.h"
 #include "client/byte_buffer.h"
 
 namespace wherefore::client {
-
-// Where a line's instances get their names: a stamp of the clock that began at `origin`.
-struct BranchName {
-  uint64_t origin = 0;  // 0: none yet
-  Stamp stamp;
-};
-
-class BaggageSnapshot {
- public:
-  // As received; looked at when somebody needs to know.
-  static std::shared_ptr<const BaggageSnapshot> FromTexts(HeaderTexts texts);
-  static std::shared_ptr<const BaggageSnapshot> FromBytes(std::string bytes);
-  static std::shared_ptr<const BaggageSnapshot> Of(InstanceList instances, Overflow overflow);
-
-  // The bytes to travel. The same object every time, so that fan-out encodes once.
-  std::shared_ptr<const std::string> Bytes() const;
-  // Our members, in `room` bytes and so many members; queries that do not fit are left out, marked and counted.
-  HeaderTexts Header(size_t room, int members) const;
-
- private:
-  friend class BaggageLine;
-  enum class Form : uint8_t { kTexts, kBytes, kInstances };
-
-  HeaderTexts Shrunk(size_t room, int members) const;
-
-  Form form_ = Form::kInstances;
-  HeaderTexts texts_;  // kTexts
-  InstanceList instances_;
-  Overflow overflow_;
-
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::shared_ptr<const std::string> bytes_;
-  mutable BranchName unclaimed_;  // for the first that goes on from here
-};
 
 // How much a query may pack, in one request.
 struct PackLimits {
@@ -198,16 +161,26 @@ class BaggageLine {
   wf::advice::PackedTuples all_;
 };
 
-// What happened to baggage in this process, since it started.
-struct BaggageCounts {
-  std::atomic<uint64_t> rejected{0};    // received, and malformed
-  std::atomic<uint64_t> cut{0};         // received without its second member
-  std::atomic<uint64_t> overflowed{0};  // queries marked, in a request, because of their limits
-  std::atomic<uint64_t> unfitting{0};   // queries marked because the header had no room
-};
-BaggageCounts& Counts();
-
-// Marks of overflow by query since the last call, for whoever reports them.
-std::vector<std::pair<uint64_t, uint64_t>> TakeOverflowMarks();
+template <typename Use>
+void BaggageLine::ForEachFrozenSlot(Use use) const {
+  if (viewed_ && view_.slots <= BaggageView::kNoted) {
+    for (size_t i = 0; i < view_.slots; ++i) {
+      const SlotView& slot = view_.noted[i];
+      use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+    }
+    return;
+  }
+  if (viewed_) {
+    SlotCursor cursor(view_);
+    SlotView slot;
+    while (cursor.Next(slot)) use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+    return;
+  }
+  if (base_ == nullptr) return;
+  for (const auto& instance : base_->instances_) {
+    for (const PackedSlot& slot : instance->slots)
+      use(slot.query, slot.slot, slot.tuples, slot.payload);
+  }
+}
 
 }  // namespace wherefore::client

@@ -14,6 +14,8 @@
 #include <tuple>
 #include <vector>
 
+#include "client/baggage_counts.h"
+
 namespace wherefore::client {
 namespace {
 

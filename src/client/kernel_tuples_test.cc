@@ -20,6 +20,7 @@
 #include "advice/emitted_events.h"
 #include "advice/handed_events.h"
 #include "client/advice_runner.h"
+#include "client/baggage_counts.h"
 #include "client/handed_event.h"
 #include "client/query_report.h"
 #include "client/thread_baggage.h"

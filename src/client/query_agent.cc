@@ -10,6 +10,7 @@
 
 #include "client/advice_runner.h"
 #include "client/background_thread.h"
+#include "client/baggage_counts.h"
 #include "client/baggage_wire.h"
 #include "client/query_report.h"
 #include "client/tick_clock.h"

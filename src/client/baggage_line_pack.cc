@@ -1,0 +1,301 @@
+// Packing into the active instance, within a query's limits.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "client/baggage_counts.h"
+#include "client/baggage_line.h"
+#include "client/varint.h"
+
+namespace wherefore::client {
+
+using wf::advice::Keep;
+using wf::advice::PackedEvent;
+using wf::advice::PackedTuples;
+using wf::advice::Rows;
+using wf::advice::Slot;
+
+namespace {
+
+// No more than this; what holds states of aggregates is told by encoding it.
+size_t BytesAtMost(const Rows& rows) {
+  size_t bytes = 16;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    bytes += 2 + 64 * rows.state_width();
+    for (size_t i = 0; i < rows.width(); ++i) {
+      const auto* text = std::get_if<std::string>(&rows.columns(row)[i]);
+      bytes += text != nullptr ? 4 + text->size() : 9;
+    }
+  }
+  return bytes;
+}
+
+size_t EncodedSize(const PackedTuples& packed, const Slot& rule) {
+  std::string encoded;
+  packed.Encode(rule, encoded);
+  return encoded.size();
+}
+
+}  // namespace
+
+// To be changed by the caller.
+ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule) {
+  sent_is_all_ = false;
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && active_[i].slot == slot) return active_[i];
+  }
+  if (actives_ == active_.size()) active_.emplace_back();
+  active_[actives_].Begin(query, slot, rule);
+  return active_[actives_++];
+}
+
+BaggageLine::Held BaggageLine::HeldByOthers(uint64_t query, const ActiveSlot* except) const {
+  Held held;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t, uint32_t tuples, std::string_view payload) {
+    if (of != query) return;
+    ++held.slots;
+    held.tuples += tuples;
+    held.bytes += payload.size();
+  });
+  for (size_t i = 0; i < actives_; ++i) {
+    const ActiveSlot& active = active_[i];
+    if (active.query != query || &active == except) continue;
+    ++held.slots;
+    held.tuples += active.tuples();
+    held.bytes += active.BytesAtMost();
+  }
+  return held;
+}
+
+BaggageLine::Held BaggageLine::HeldBy(uint64_t query) {
+  Read();
+  return HeldByOthers(query, nullptr);
+}
+
+// Replaces bounds by numbers.
+void BaggageLine::CountBytes(uint64_t query, const ActiveSlot* except) {
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && &active_[i] != except) active_[i].CountBytes();
+  }
+}
+
+// As docs/BAGGAGE.md has it.
+size_t BaggageLine::TravellingBytesOf(uint64_t query) {
+  Read();
+  CountBytes(query, nullptr);
+  size_t instances = 0, slots = 0;  // bytes of all instances; slots of the one we are at
+  const auto end_instance = [&] {
+    if (slots != 0) instances += sizeof(uint64_t) + VarintSize(slots);
+    slots = 0;
+  };
+  const auto add = [&](uint32_t slot, uint32_t tuples, size_t payload) {
+    ++slots;
+    instances += 1 + VarintSize(slot) + VarintSize(tuples) + VarintSize(payload) + payload;
+  };
+  if (viewed_) {
+    SlotCursor cursor(view_);
+    SlotView slot;
+    for (uint64_t last = 0; cursor.Next(slot); last = slot.instance) {
+      if (slot.instance != last) end_instance();
+      if (view_.query(slot.query) == query) add(slot.slot, slot.tuples, slot.payload.size());
+    }
+    end_instance();
+  } else if (base_ != nullptr) {
+    for (const auto& instance : base_->instances_) {
+      for (const PackedSlot& slot : instance->slots)
+        if (slot.query == query) add(slot.slot, slot.tuples, slot.payload.size());
+      end_instance();
+    }
+  }
+  for (size_t i = 0; i < actives_; ++i) {
+    const ActiveSlot& active = active_[i];
+    if (active.query == query && !active.empty())
+      add(active.slot, active.tuples(), active.BytesAtMost());
+  }
+  end_instance();
+  if (instances == 0) return 0;
+  constexpr size_t kHead = 2, kTable = 1 + BaggageView::kTableEntry;
+  return kHead + VarintSize(kTable + instances) + kTable + instances;
+}
+
+bool BaggageLine::Overflowed(uint64_t query) {
+  if (empty()) return false;
+  Read();
+  return overflow_.unknown || overflow_.Has(query) || FrozenLost() || FrozenOverflow(query);
+}
+
+void BaggageLine::MarkOverflowed(uint64_t query) {
+  if (!overflow_.Add(query)) return;
+  sent_is_all_ = false;
+  Counts().overflowed.fetch_add(1, std::memory_order_relaxed);
+  NoteOverflow(query);
+}
+
+PackResult BaggageLine::Pack(uint64_t query, uint32_t slot, const Slot& rule,
+                             const PackLimits& limits, int64_t time, std::string_view id,
+                             const Rows& rows) {
+  // Another number for the only query of a request that began here: nothing else has to be asked.
+  if (actives_ == 1 && sealed_ == 0 && !HasFrozen() && !overflow_.any()) {
+    ActiveSlot& only = active_.front();
+    if (only.query == query && only.slot == slot && only.logs() && only.tuples() < limits.tuples &&
+        rows.size() == 1 && BytesAtMost(rows) + only.LogBytesAtMost(0) <= limits.bytes &&
+        only.Log(rows)) {
+      sent_is_all_ = false;
+      return PackResult::kPacked;
+    }
+  }
+  if (rule.keep == Keep::kAll && rows.empty()) return PackResult::kPacked;
+  Read();
+  // Unknown losses are no reason: what is packed from here on may be all that this query has.
+  if (overflow_.Has(query) || FrozenOverflow(query)) return PackResult::kOverflowed;
+  if (sealed_ != 0) EndByBytes();  // what was sent stays as it is
+  ActiveSlot& active = Active(query, slot, rule);
+  const bool packed = rule.keep == Keep::kAll ? PackBag(active, limits, rows)
+                                              : PackEvent(active, limits, time, id, rows);
+  if (packed) return PackResult::kPacked;
+  MarkOverflowed(query);
+  return PackResult::kOverflowed;
+}
+
+// Whether `tuples` may take the place of the active slot's. Bounds on bytes are replaced by their number if they alone
+// would forbid it.
+bool BaggageLine::Fits(const ActiveSlot& active, const PackLimits& limits,
+                       const PackedTuples& tuples, size_t& bytes_at_most) {
+  Held others = HeldByOthers(active.query, &active);
+  if (others.tuples + tuples.tuple_count() > limits.tuples) return false;
+  if (others.bytes + bytes_at_most <= limits.bytes) return true;
+  CountBytes(active.query, &active);
+  others = HeldByOthers(active.query, &active);
+  bytes_at_most = EncodedSize(tuples, active.rule);
+  return others.bytes + bytes_at_most <= limits.bytes;
+}
+
+bool BaggageLine::PackBag(ActiveSlot& active, const PackLimits& limits, const Rows& rows) {
+  const Held others = HeldByOthers(active.query, &active);
+  size_t bytes_at_most = active.BytesAtMost() + BytesAtMost(rows);
+  const bool surely_fits = others.tuples + active.tuples() + rows.size() <= limits.tuples &&
+                           others.bytes + bytes_at_most <= limits.bytes;
+  if (surely_fits) {
+    if (!active.Log(rows)) active.AddRows(rows, bytes_at_most);
+    return true;
+  }
+  PackedTuples changed = active.Packed();
+  changed.Add(active.rule, rows);
+  if (!Fits(active, limits, changed, bytes_at_most)) return false;
+  active.SetPacked(std::move(changed), bytes_at_most);
+  return true;
+}
+
+bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time,
+                            std::string_view id, const Rows& rows) {
+  const Slot& rule = active.rule;
+  // An event's adjusted time follows from all that happened before it, wherever that was packed.
+  Unpack(active.query, active.slot, rule, all_);
+  const std::optional<int64_t> adjusted = all_.AdjustedTime(rule, time);
+  if (!adjusted) return true;  // First has its events
+  size_t bytes_at_most = 24 + id.size() + BytesAtMost(rows);
+  if (rule.limit == 1) {  // it is the only one to be kept, then
+    const Held others = HeldByOthers(active.query, &active);
+    if (others.tuples + rows.size() <= limits.tuples &&
+        others.bytes + bytes_at_most <= limits.bytes && active.Keep(*adjusted, id, rows)) {
+      if (rule.keep == Keep::kMostRecent) DropAllOlder(active);
+      return true;
+    }
+  }
+  PackedTuples changed = active.Packed();
+  changed.AddEventAt(rule, *adjusted, id, rows);
+  bytes_at_most += active.BytesAtMost();
+  if (!Fits(active, limits, changed, bytes_at_most)) return false;
+  active.SetPacked(std::move(changed), bytes_at_most);
+  if (rule.keep == Keep::kMostRecent) {
+    all_.AddEventAt(rule, *adjusted, id, rows);
+    DropOutdated(active, all_);
+  }
+  return true;
+}
+
+// Leaves slots of frozen instances out. `base_` has instances, or there is none.
+template <typename Unwanted>
+void BaggageLine::DropFrozen(Unwanted unwanted) {
+  if (base_ == nullptr) return;
+  InstanceList instances;
+  size_t dropped = 0;
+  for (const auto& instance : base_->instances_) {
+    std::vector<PackedSlot> slots;
+    for (const PackedSlot& slot : instance->slots) {
+      if (!unwanted(slot)) slots.push_back(slot);
+    }
+    if (slots.size() == instance->slots.size()) {
+      instances.push_back(instance);
+      continue;
+    }
+    ++dropped;
+    if (slots.empty()) continue;
+    auto smaller = std::make_shared<Instance>();
+    smaller->id.store(instance->WireId(),
+                      std::memory_order_relaxed);  // it is the same one to everybody else
+    smaller->origin = instance->origin;
+    smaller->stamp = instance->stamp;
+    smaller->memory = instance->memory;
+    smaller->slots = std::move(slots);
+    instances.push_back(std::move(smaller));
+  }
+  if (dropped == 0) return;
+  base_ = BaggageSnapshot::Of(std::move(instances), base_->overflow_);
+  sent_is_all_ = false;
+}
+
+// MostRecent of one: whatever is frozen is older.
+void BaggageLine::DropAllOlder(const ActiveSlot& active) {
+  bool frozen = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    frozen = frozen || (of == active.query && number == active.slot);
+  });
+  if (!frozen) return;
+  if (!viewed_) {
+    return DropFrozen([&](const PackedSlot& held) {
+      return held.query == active.query && held.slot == active.slot;
+    });
+  }
+  LeaveOut(view_, active.query, active.slot, spare_);
+  BaggageView view;
+  ReadBaggage(spare_.view(), view);
+  View(spare_, view);
+}
+
+// MostRecent: what newer events have replaced need not travel on. Another branch may still bring it along; merging
+// drops it again.
+void BaggageLine::DropOutdated(const ActiveSlot& active, const PackedTuples& kept) {
+  MakeInstances();
+  if (base_ == nullptr || kept.events().size() < active.rule.limit) return;
+  const auto outdated = [&](const PackedSlot& slot) {
+    if (slot.query != active.query || slot.slot != active.slot) return false;
+    PackedTuples held;
+    if (!PackedTuples::Decode(active.rule, slot.payload, held)) return false;
+    for (const PackedEvent& event : held.events()) {
+      for (const PackedEvent& keeps : kept.events()) {
+        if (event.id == keeps.id) return false;
+      }
+    }
+    return true;
+  };
+  DropFrozen(outdated);
+}
+
+void BaggageLine::Replace(uint64_t query, uint32_t slot, const Slot& rule, const Rows& rows) {
+  Read();
+  if (sealed_ != 0) EndByBytes();  // what was sent stays as it is, and is left out here
+  bool frozen = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    frozen = frozen || (of == query && number == slot);
+  });
+  if (frozen) {
+    MakeInstances();
+    DropFrozen([&](const PackedSlot& held) { return held.query == query && held.slot == slot; });
+  }
+  ActiveSlot& active = Active(query, slot, rule);
+  active.Clear();
+  if (!active.Log(rows)) active.AddRows(rows, BytesAtMost(rows));
+}
+
+}  // namespace wherefore::client

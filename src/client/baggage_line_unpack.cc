@@ -1,0 +1,96 @@
+// What a query has here.
+#include "client/baggage_counts.h"
+#include "client/baggage_line.h"
+
+namespace wherefore::client {
+
+using wf::advice::Keep;
+using wf::advice::PackedTuples;
+using wf::advice::Slot;
+
+PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
+  PackedTuples all(rule);
+  Unpack(query, slot, rule, all);
+  return all;
+}
+
+void BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule, PackedTuples& all) {
+  all.Reset(rule);
+  if (empty()) return;
+  Read();
+  bool first = true;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
+    if (of != query || number != slot) return;
+    PackedTuples more;
+    // Straight to its place, if it is alone, as it nearly always is.
+    PackedTuples& tuples = first ? all : more;
+    if (!PackedTuples::Decode(rule, payload, tuples)) {
+      Counts().rejected.fetch_add(1, std::memory_order_relaxed);
+      tuples.Reset(rule);
+      return;
+    }
+    if (!first) all.Merge(rule, more);
+    first = false;
+  });
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.query != query || active.slot != slot || active.empty()) continue;
+    if (first) {
+      active.CopyTo(all);
+    } else {
+      active.MergeInto(all);
+    }
+    first = false;
+  }
+}
+
+bool BaggageLine::Borrow(uint64_t query, uint32_t slot, const Slot& rule,
+                         wf::advice::BorrowedRows& into) {
+  if (!rule.aggregates.empty()) return false;
+  into.Reset(rule.columns);
+  if (empty()) return true;
+  Read();
+  size_t holders = 0;
+  bool well = true;
+  const auto add = [&](std::string_view encoded) {
+    ++holders;
+    well = well && into.Decode(rule, encoded);
+  };
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
+    if (number == slot && of == query) add(payload);
+  });
+  for (size_t i = 0; i < actives_ && well; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.query == query && active.slot == slot && !active.empty()) add(active.Encoded());
+  }
+  // Bags add up; of events some would have to give way.
+  return well && (rule.keep == Keep::kAll || holders <= 1);
+}
+
+bool BaggageLine::Has(uint64_t query, uint32_t slot) {
+  Read();
+  bool found = false;
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    found = found || (number == slot && of == query);
+  });
+  for (size_t i = 0; i < actives_; ++i)
+    found = found || (active_[i].slot == slot && active_[i].query == query && !active_[i].empty());
+  return found;
+}
+
+BaggageLine::Slots BaggageLine::SlotsOf(uint64_t query, uint32_t slot) {
+  Read();
+  Slots slots;
+  const auto note = [&](uint32_t number) {
+    (number == slot ? slots.this_one : slots.others) = true;
+  };
+  ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
+    if (of == query) note(number);
+  });
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query && !active_[i].empty()) note(active_[i].slot);
+  }
+  return slots;
+}
+
+}  // namespace wherefore::client
