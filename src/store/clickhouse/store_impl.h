@@ -1,0 +1,151 @@
+// ClickhouseStore: the parts it is made of, in several files. Events: append.cc, read.cc, search.cc, on_resource.cc,
+// scan.cc, completion.cc, status.cc, event_retention.cc. Everything else: rows of datasets, documents, messages,
+// attachments, clocks.
+//
+// Threads: any number of callers; a few senders, which take groups of batches off the queue. `mutex_` guards queue and
+// counters; nothing slow is done under it.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+
+#include "store/clickhouse/clickhouse_store.h"
+#include "store/clickhouse/client.h"
+#include "store/clickhouse/event_rows.h"
+#include "store/clickhouse/schema.h"
+#include "store/clickhouse/sql_text.h"
+
+namespace wf {
+
+class ClickhouseStore : public Store {
+ public:
+  static Result<std::unique_ptr<Store>> Open(const std::string& url,
+                                             const ClickhouseStoreOptions& options);
+  ~ClickhouseStore() override;
+
+  void Append(EventBatch batch, Done done) override;
+  void Listen(Listener listener) override;
+  Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;
+  Result<EventBatch> ReadTraces(const std::string& tenant,
+                                const std::vector<TraceId>& ids) override;
+  Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override;
+  Result<ResourcePage> OnResource(const std::string& tenant, const ResourceQuery& query) override;
+  Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override;
+  Result<std::vector<std::string>> Services(const std::string& tenant) override;
+  Result<std::vector<Operation>> Operations(const std::string& tenant,
+                                            const std::string& service) override;
+  Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
+                                                 size_t limit) override;
+  Result<std::vector<std::string>> AttributeValues(const std::string& tenant,
+                                                   const std::string& key, std::string_view prefix,
+                                                   size_t limit) override;
+  Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) override;
+  Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override;
+  Status PutAttachment(const std::string& tenant, const Attachment& attachment) override;
+  Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override;
+  Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) override;
+  Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override;
+  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
+                                                   TimeRange time) override;
+  Status PutDocument(const std::string& tenant, const std::string& kind, const std::string& name,
+                     std::string_view text) override;
+  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
+                                              const std::string& kind) override;
+  Status DeleteDocument(const std::string& tenant, const std::string& kind,
+                        const std::string& name) override;
+  Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
+                   const RowReplacement& replace) override;
+  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
+                                const DatasetQuery& query) override;
+  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override;
+  Status DropDataset(const std::string& tenant, const std::string& dataset) override;
+  Status RetainRows(const std::string& tenant, const std::string& dataset,
+                    const RowRetention& retention) override;
+  Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) override;
+  Result<StoreStatus> ReadStatus(const std::string& tenant) override;
+  Status Flush() override;
+  Status Retain(const RetentionPolicy& policy) override;
+
+  // For tests: what went over the wire.
+  click::Client& client() { return client_; }
+
+ private:
+  friend class ClickhouseSearch;
+
+  struct Queued {
+    EventBatch batch;
+    Done done;
+    size_t bytes;
+    uint64_t number;
+  };
+
+  ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptions& options);
+
+  // store_impl.cc
+  Status Start();
+  void Count(const std::string& name, int64_t n);
+  size_t ShardOf(TraceId id) const;
+
+  // append.cc
+  void SendLoop();
+  std::vector<Queued> TakeGroupLocked(std::unique_lock<std::mutex>& lock);
+  Status SendGroup(std::vector<Queued>& group);
+  Status SendToShard(size_t shard, const click::EncodedEvents& rows);
+
+  // read.cc: rows that a condition (after WHERE) chooses, with these columns, over all shards. Distinct, by (trace,
+  // start, id).
+  Result<EventBatch> ReadWhere(const std::string& tenant, const std::string& condition,
+                               click::EventColumns columns, std::string_view what);
+  Status LoadOrigins(const std::string& tenant, const std::vector<uint64_t>& ids);
+
+  // event_retention.cc
+  Status RetainEvents(const RetentionPolicy& policy);
+  // Of this store's database, over all shards, active parts.
+  Result<int64_t> ReadDiskBytes();
+  // Waits until the mutations of a table are done; 18.16 has none that wait themselves.
+  Status AwaitMutations(size_t shard, const std::string& table);
+
+  // Rows' side of ReadStatus and Retain.
+  Status CountRows(const std::string& tenant, StoreStatus& status);
+  Status RetainSides(const RetentionPolicy& policy);
+
+  click::Client client_;
+  const click::TableNames names_;
+  const ClickhouseStoreOptions options_;
+  click::ServerFeatures features_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;  // for the senders
+  std::condition_variable idle_;  // for Flush: one group less is under way
+  std::deque<Queued> queue_;
+  size_t queue_bytes_ = 0;
+  size_t queue_rows_ = 0;
+  size_t rows_under_way_ = 0;
+  uint64_t queued_ = 0;            // batches, ever
+  std::set<uint64_t> unfinished_;  // their numbers
+  double insert_tokens_ = 0;
+  Nanos tokens_at_ = 0;  // monotonic
+  bool stopping_ = false;
+  std::map<std::string, int64_t> counters_;
+
+  // Which origins a shard has for a day, as far as this process wrote them. (shard, day, tenant and id hashed)
+  std::mutex written_mutex_;
+  std::set<std::tuple<size_t, uint16_t, uint64_t>> written_origins_;
+
+  // Origins by tenant and id: their content never changes.
+  std::mutex origins_mutex_;
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const click::Origin>> origins_;
+
+  std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
+  Listener listener_;
+
+  std::vector<std::thread> senders_;
+};
+
+}  // namespace wf
