@@ -3,13 +3,14 @@
 # One CMake target per source folder: wf_NAME holds every .cc that is not a test, a fuzzer or a benchmark. Tests
 # beside the code (x_test.cc) become one executable NAME_test, registered with ctest; fuzzers (x_fuzz.cc) become
 # one executable each when WHEREFORE_FUZZ is on; micro-benchmarks (x_bench.cc) one executable NAME_bench.
+# TESTS_BY_SCRIPT: the tests need something that a script of tests/system starts, which alone runs them.
 # DEPS and LIBS are public: a folder may include what its listed folders may include.
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 
 function(wf_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_BY_SCRIPT" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   set(tests ${sources})
   set(fuzzers ${sources})
@@ -36,8 +37,10 @@ function(wf_folder name)
     target_link_libraries(${name}_test wf_${name} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       WHEREFORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WHEREFORE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-    add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS unit)
+    if(NOT ARG_TESTS_BY_SCRIPT)
+      add_test(NAME ${name} COMMAND ${name}_test)
+      set_tests_properties(${name} PROPERTIES LABELS unit)
+    endif()
   endif()
   if(benches AND benchmark_FOUND AND NOT WHEREFORE_FUZZ)
     add_executable(${name}_bench ${benches})

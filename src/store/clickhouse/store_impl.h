@@ -104,8 +104,15 @@ class ClickhouseStore : public Store {
                                click::EventColumns columns, std::string_view what);
   Status LoadOrigins(const std::string& tenant, const std::vector<uint64_t>& ids);
 
+  // scan.cc: all rows of the condition (" AND …"), whole traces at a time, in the order of their ids.
+  Status ReadSlices(const std::string& tenant, const std::string& condition,
+                    const click::EventColumns& columns,
+                    const std::function<bool(EventBatch)>& take);
+
   // event_retention.cc
   Status RetainEvents(const RetentionPolicy& policy);
+  Status DropDay(uint16_t day, int64_t rows);
+  Status DeleteReceivedBefore(Nanos oldest_kept, uint16_t day);
   // Of this store's database, over all shards, active parts.
   Result<int64_t> ReadDiskBytes();
   // Waits until the mutations of a table are done; 18.16 has none that wait themselves.

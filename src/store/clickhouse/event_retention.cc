@@ -1,0 +1,169 @@
+// Retention of events, by age of receipt and by bytes on disk, of all shards together.
+//
+// A day of receipts is a partition of every table, so whole days are dropped, which costs nothing. What is too old or too
+// much within a day is deleted by a mutation, which rewrites the day's parts: by age only when an eighth of the allowed
+// age has gathered, by bytes down to seven eighths of what is allowed, so that each row is rewritten a few times at most.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "store/clickhouse/store_impl.h"
+
+namespace wf {
+namespace {
+
+// Tables whose rows go with their day, and the column of the receipt where parts of a day can go.
+struct Aging {
+  const char* table;
+  const char* receipt;  // null: whole days only
+};
+constexpr Aging kAging[] = {{"events", "received_ns"},          {"pieces", "newest_ns"},
+                            {"resource_events", "received_ns"}, {"operations", nullptr},
+                            {"attribute_keys", nullptr},        {"origins", nullptr}};
+
+struct Day {
+  int64_t bytes = 0, rows = 0;  // rows: of events
+};
+
+std::string AgingList() {
+  std::vector<std::string> names;
+  for (const Aging& aging : kAging) names.emplace_back(aging.table);
+  return click::QuoteList(names);
+}
+
+}  // namespace
+
+Status ClickhouseStore::AwaitMutations(size_t shard, const std::string& table) {
+  Nanos pause = 5 * kMilli;
+  const Nanos deadline = MonotonicNow() + 10 * kMinute;
+  while (true) {
+    WF_ASSIGN(
+        const std::string answer,
+        client_.Ask(shard, "waiting for a deletion",
+                    fmt::format("SELECT count() FROM system.mutations WHERE database = {} AND "
+                                "table = {} AND NOT is_done FORMAT RowBinary",
+                                click::Quote(client_.url().database), click::Quote(table))));
+    if (click::RowReader(answer).Number<uint64_t>() == 0) return {};
+    if (MonotonicNow() > deadline) {
+      return EnvironmentError(
+          fmt::format("ClickHouse {}: deleting rows of {} takes over 10 minutes",
+                      client_.url().shards[shard].text(), table),
+          "see system.mutations on that server");
+    }
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
+    pause = std::min(2 * pause, kSecond);
+  }
+}
+
+Status ClickhouseStore::DeleteReceivedBefore(Nanos oldest_kept, uint16_t day) {
+  for (size_t shard = 0; shard < client_.shards(); ++shard) {
+    WF_ASSIGN(const std::string answer,
+              client_.Ask(shard, "counting rows to delete",
+                          fmt::format("SELECT toInt64(count()) FROM {} WHERE day = {} AND "
+                                      "received_ns < {} FORMAT RowBinary",
+                                      names_.Local("events"), day, oldest_kept)));
+    const int64_t rows = click::RowReader(answer).Number<int64_t>();
+    if (rows == 0) continue;
+    for (const Aging& aging : kAging) {
+      if (aging.receipt == nullptr) continue;
+      WF_TRY(client_.Run(shard, "deleting old rows",
+                         fmt::format("ALTER TABLE {} DELETE WHERE day = {} AND {} < {}",
+                                     names_.Local(aging.table), day, aging.receipt, oldest_kept)));
+    }
+    Count("rows_retired", rows);
+  }
+  for (size_t shard = 0; shard < client_.shards(); ++shard)
+    for (const Aging& aging : kAging)
+      if (aging.receipt != nullptr) WF_TRY(AwaitMutations(shard, aging.table));
+  return {};
+}
+
+Status ClickhouseStore::DropDay(uint16_t day, int64_t rows) {
+  // Events last: what names them goes first, so that no index promises what is gone. Origins after the events.
+  for (const char* table :
+       {"resource_events", "pieces", "operations", "attribute_keys", "events", "origins"}) {
+    WF_TRY(client_.RunEverywhere(
+        "dropping a day of events",
+        fmt::format("ALTER TABLE {} DROP PARTITION {}", names_.Local(table), day)));
+  }
+  {
+    // A late event of that day would have to bring its origins again.
+    const std::lock_guard lock(written_mutex_);
+    for (auto it = written_origins_.begin(); it != written_origins_.end();)
+      it = std::get<1>(*it) == day ? written_origins_.erase(it) : std::next(it);
+  }
+  Count("rows_retired", rows);
+  Count("days_retired", 1);
+  return {};
+}
+
+Status ClickhouseStore::RetainEvents(const RetentionPolicy& policy) {
+  std::map<uint16_t, Day> days;
+  for (size_t shard = 0; shard < client_.shards(); ++shard) {
+    WF_ASSIGN(const std::string answer,
+              client_.Ask(shard, "weighing days",
+                          fmt::format("SELECT toUInt16(partition), toInt64(sum(bytes_on_disk)), "
+                                      "toInt64(sumIf(rows, table = 'events')) FROM system.parts "
+                                      "WHERE active AND database = {} AND table IN {} GROUP BY "
+                                      "partition FORMAT RowBinary",
+                                      click::Quote(client_.url().database), AgingList())));
+    click::RowReader reader(answer);
+    while (reader.more()) {
+      Day& day = days[reader.Number<uint16_t>()];
+      day.bytes += reader.Number<int64_t>();
+      day.rows += reader.Number<int64_t>();
+    }
+    WF_TRY(reader.status());
+  }
+  if (policy.max_age_ns) {
+    const Nanos oldest_kept = SaturatingSub(Now(), *policy.max_age_ns);
+    while (!days.empty() && (static_cast<Nanos>(days.begin()->first) + 1) * kDay <= oldest_kept) {
+      WF_TRY(DropDay(days.begin()->first, days.begin()->second.rows));
+      days.erase(days.begin());
+    }
+    const Nanos step = std::max<Nanos>(*policy.max_age_ns / 8, kSecond);
+    if (!days.empty()) {
+      const uint16_t day = days.begin()->first;
+      WF_ASSIGN(
+          const std::string answer,
+          client_.AskAny("looking for old rows",
+                         fmt::format("SELECT toInt64(countIf(received_ns < {0})) FROM {1} "
+                                     "WHERE day = {2} FORMAT RowBinary",
+                                     SaturatingSub(oldest_kept, step), names_.All("events"), day)));
+      if (click::RowReader(answer).Number<int64_t>() > 0)
+        WF_TRY(DeleteReceivedBefore(oldest_kept, day));
+    }
+  }
+  if (!policy.max_bytes) return {};
+  WF_ASSIGN(const int64_t total, ReadDiskBytes());
+  if (total <= *policy.max_bytes) return {};
+  int64_t excess = total - *policy.max_bytes / 8 * 7;
+  // A whole day, unless it is much more than has to go.
+  while (excess > 0 && !days.empty()) {
+    const auto [day, facts] = *days.begin();
+    if (days.size() > 1 && facts.bytes <= excess + *policy.max_bytes / 8) {
+      WF_TRY(DropDay(day, facts.rows));
+      excess -= facts.bytes;
+      days.erase(days.begin());
+      continue;
+    }
+    const double share = static_cast<double>(excess) / static_cast<double>(facts.bytes);
+    WF_ASSIGN(const std::string answer,
+              client_.AskAny("looking for the oldest rows",
+                             fmt::format("SELECT quantileExactWeighted({})(received_ns, "
+                                         "toUInt64(bytes)) FROM {} WHERE day = {} FORMAT RowBinary",
+                                         std::min(share, 1.0), names_.All("events"), day)));
+    const Nanos oldest_kept = click::RowReader(answer).Number<int64_t>();
+    return DeleteReceivedBefore(SaturatingAdd(oldest_kept, 1), day);
+  }
+  return {};
+}
+
+Status ClickhouseStore::Retain(const RetentionPolicy& policy) {
+  WF_TRY(RetainSides(policy));
+  return RetainEvents(policy);
+}
+
+}  // namespace wf
