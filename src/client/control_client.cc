@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 // Longer than the server keeps us waiting (20 s), so that only a dead connection runs into it.
 constexpr milliseconds kAnswerWithin{40'000};
 constexpr milliseconds kShortestWait{10};
+// While sampling rates are limited, so that they are divided anew within seconds.
+constexpr milliseconds kDemandToldEvery{2'000};
 constexpr milliseconds kGrace{1'500};
 // What a query that was taken out still had is reported in milliseconds, unless the server is in trouble.
 constexpr milliseconds kDrainWithin{500};
@@ -57,20 +59,22 @@ AskPatience PatienceFor(int64_t interval_ns) {
 }
 
 ControlClient::ControlClient(HttpUrl endpoint, std::string service, std::string instance,
-                             Install install, std::shared_ptr<QueryAgent> queries)
+                             Install install, std::shared_ptr<QueryAgent> queries, Demand demand)
     : endpoint_(std::move(endpoint)),
       about_("service=" + PercentEncode(service) + "&instance=" + PercentEncode(instance)),
       token_(TokenFromEnvironment()),
       install_(std::move(install)),
       queries_(std::move(queries)),
+      demand_(std::move(demand)),
       connection_(endpoint_.host, endpoint_.port) {}
 
 std::shared_ptr<ControlClient> ControlClient::Start(HttpUrl endpoint, std::string service,
                                                     std::string instance, Install install,
-                                                    std::shared_ptr<QueryAgent> queries) {
+                                                    std::shared_ptr<QueryAgent> queries,
+                                                    Demand demand) {
   auto client =
       std::make_shared<ControlClient>(std::move(endpoint), std::move(service), std::move(instance),
-                                      std::move(install), std::move(queries));
+                                      std::move(install), std::move(queries), std::move(demand));
   try {
     client->thread_ = StartBackgroundThread("wherefore-ctl", [client] { client->Run(); });
   } catch (const std::system_error&) {
@@ -123,12 +127,17 @@ void ControlClient::Ask(milliseconds& pause) {
   if (queries_ && queries_->WantsAll()) version_.clear();
   if (!version_.empty()) request.path += "&version=" + PercentEncode(version_);
   if (Drained()) request.path += "&drained=1";
-  milliseconds within = kAnswerWithin;
+  milliseconds within = kAnswerWithin, wait{0};
+  if (const auto demand = demand_ ? demand_() : std::nullopt) {
+    request.path += "&demand=" + PercentEncode(*demand);
+    wait = kDemandToldEvery;
+  }
   if (const int64_t interval_ns = queries_ ? queries_->ShortestIntervalNs() : 0; interval_ns != 0) {
     const AskPatience patience = PatienceFor(interval_ns);
-    request.path += "&wait_ms=" + std::to_string(patience.wait.count());
+    wait = wait.count() == 0 ? patience.wait : std::min(wait, patience.wait);
     within = UntilLost(patience.wait + patience.grace);
   }
+  if (wait.count() != 0) request.path += "&wait_ms=" + std::to_string(wait.count());
   request.headers = {{"User-Agent", "libwherefore"}};
   if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
   const Deadline deadline(within, &give_up_at_ns_);

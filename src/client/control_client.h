@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -32,13 +33,16 @@ class ControlClient {
  public:
   // `install` gets each answer's body, on the background thread, and says whether it could be used.
   using Install = std::function<bool(const std::string&)>;
-  // `queries` may be null.
+  // What to tell of our demand on sampling rates (Sampling::Demand), each time the server is asked; nothing: none is limited.
+  using Demand = std::function<std::optional<std::string>()>;
+  // `queries` may be null, `demand` empty.
   static std::shared_ptr<ControlClient> Start(HttpUrl endpoint, std::string service,
                                               std::string instance, Install install,
-                                              std::shared_ptr<QueryAgent> queries = nullptr);
+                                              std::shared_ptr<QueryAgent> queries = nullptr,
+                                              Demand demand = {});
 
   ControlClient(HttpUrl endpoint, std::string service, std::string instance, Install install,
-                std::shared_ptr<QueryAgent> queries);
+                std::shared_ptr<QueryAgent> queries, Demand demand);
 
   bool AwaitFirst(std::chrono::milliseconds deadline);
   // Returns by the deadline; a thread stuck in the name resolver is left behind.
@@ -58,6 +62,7 @@ class ControlClient {
   const std::string token_;
   const Install install_;
   const std::shared_ptr<QueryAgent> queries_;
+  const Demand demand_;
   // Of the client's thread.
   std::string version_;
   bool installed_ = false;  // by the last answer

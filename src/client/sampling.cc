@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "client/block_id.h"
 #include "client/json_text.h"
@@ -102,7 +103,8 @@ Sampling::Sampling(const TracerOptions& options, std::string service, std::strin
       service_(std::move(service)),
       host_(std::move(host)),
       global_(options.global_rate),
-      set_(std::make_shared<const PolicySet>()) {}
+      set_(std::make_shared<const PolicySet>()),
+      demand_ns_(SteadyNs(SteadyClock::now())) {}
 
 bool Sampling::PropertyHolds(const Restraint& restraint, const StartRequest& request) const {
   std::string value;
@@ -194,8 +196,44 @@ bool Sampling::Install(std::string_view json) {
                                              : std::make_shared<TokenBucket>(owner_rate_));
     fresh->policies.push_back(std::move(*policy));
   }
+  const JsonNode& shares = parsed->Get("shares");
+  const auto share = [&](const std::string& rate) {
+    const JsonNode& told = shares.Get(rate);
+    return told.type == JsonNode::Type::kNumber && told.number > 0 ? told.number : 1.0;
+  };
+  for (const Policy& policy : fresh->policies)
+    if (policy.bucket) policy.bucket->SetShare(share("p:" + policy.name));
+  for (const auto& [owner, bucket] : fresh->owners) bucket->SetShare(share("o:" + owner));
+  global_.SetShare(share("g"));
   std::atomic_store(&set_, std::shared_ptr<const PolicySet>(std::move(fresh)));
   return true;
+}
+
+std::optional<std::string> Sampling::Demand() {
+  const std::lock_guard lock(install_mutex_);
+  const std::shared_ptr<const PolicySet> set = std::atomic_load(&set_);
+  const int64_t now = SteadyNs(SteadyClock::now());
+  const double seconds = static_cast<double>(now - std::exchange(demand_ns_, now)) / 1e9;
+  std::map<std::string, uint64_t> asked;
+  std::string text;
+  const auto add = [&](const std::string& rate, const TokenBucket& bucket) {
+    if (!bucket.limited()) return;
+    const uint64_t wanted = asked[rate] = bucket.asked();
+    const auto before = asked_.find(rate);
+    const uint64_t known = before == asked_.end() || before->second > wanted ? 0 : before->second;
+    if (wanted == known || seconds <= 0) return;
+    char number[32];
+    std::snprintf(number, sizeof number, "=%.4g",
+                  static_cast<double>(wanted - known) / seconds / bucket.rate().per_second);
+    text.append(text.empty() ? "" : ",").append(rate).append(number);
+  };
+  for (const Policy& policy : set->policies)
+    if (policy.bucket) add("p:" + policy.name, *policy.bucket);
+  for (const auto& [owner, bucket] : set->owners) add("o:" + owner, *bucket);
+  add("g", global_);
+  asked_ = std::move(asked);
+  if (asked_.empty()) return std::nullopt;
+  return text;
 }
 
 std::string Sampling::installed() const { return std::atomic_load(&set_)->text; }

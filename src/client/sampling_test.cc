@@ -122,6 +122,50 @@ TEST(Sampling, TheGlobalBucketHoldsForAllOwners) {
   EXPECT_TRUE(Decide(other, "y").start);
 }
 
+TEST(TokenBucket, AShareIsThatPartOfRateAndBurst) {
+  TokenBucket bucket({10, 4});
+  const int64_t t = 1'000'000'000'000;
+  bucket.SetShare(0.5, t);
+  EXPECT_TRUE(bucket.Take(t) && bucket.Take(t));
+  EXPECT_FALSE(bucket.Take(t));
+  EXPECT_FALSE(bucket.Take(t + 199'000'000));
+  EXPECT_TRUE(bucket.Take(t + 200'000'000));
+  EXPECT_EQ(bucket.asked(), 5u);
+}
+
+TEST(TokenBucket, AChangeOfShareGivesNoTokens) {
+  TokenBucket bucket({10, 4});
+  const int64_t t = 1'000'000'000'000;
+  while (bucket.Take(t)) {
+  }
+  for (const double share : {0.5, 0.1, 0.5, 0.25}) {
+    bucket.SetShare(share, t);
+    EXPECT_FALSE(bucket.Take(t)) << share;
+  }
+  bucket.SetShare(1, t);
+  EXPECT_FALSE(bucket.Take(t + 99'000'000));
+  EXPECT_TRUE(bucket.Take(t + 100'000'000));
+}
+
+TEST(Sampling, SharesDivideTheRatesAndDemandIsTold) {
+  TracerOptions options;
+  options.owner_rate = {1000, 10};
+  Sampling sampling(options, "shop", "h");
+  EXPECT_FALSE(sampling.Demand());  // nothing is limited
+  ASSERT_TRUE(sampling.Install(
+      R"({"policies":[{"policy":"a","owner":"web","rate":0.01}],"shares":{"p:a":0.5,"o:web":0.2}})"));
+  EXPECT_EQ(sampling.Demand(), "");
+  EXPECT_TRUE(Decide(sampling, "x").start);
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(Decide(sampling, "x").start);
+  const auto demand = sampling.Demand();
+  ASSERT_TRUE(demand);
+  // Ten were wanted of the policy's rate, the one that it let through of the owner's: as multiples of the rates.
+  double of_policy = 0, of_owner = 0;
+  ASSERT_EQ(std::sscanf(demand->c_str(), "p:a=%lf,o:web=%lf", &of_policy, &of_owner), 2) << *demand;
+  EXPECT_NEAR(of_policy / of_owner, 10 / 0.01 * 1000, 10 / 0.01 * 1000 * 0.01);
+  EXPECT_EQ(sampling.Demand(), "");
+}
+
 TEST(Sampling, RateStrategyAndItsBucketSurviveAnUpdate) {
   Sampling sampling(Unlimited(), "shop", "h");
   const std::string one = R"({"policies":[{"policy":"a","owner":"o","rate":0.001}]})";

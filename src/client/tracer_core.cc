@@ -138,7 +138,7 @@ std::shared_ptr<TracerCore> TracerCore::Start(const TracerOptions& options) {
       core->control_ = ControlClient::Start(
           *url, service, instance,
           [core](const std::string& body) { return core->sampling_->Install(body); },
-          core->queries_);
+          core->queries_, [core] { return core->sampling_->Demand(); });
     }
   }
   // See the class comment: reachable for ever, so that a late caller of Default() finds a core that counts and drops.

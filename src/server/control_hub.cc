@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "answer/answer.h"
 #include "base/hash.h"
@@ -83,12 +84,13 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
   const std::string nonce(request.headers.Get(kNonceHeader).substr(0, kLongestNonce));
   const bool leaving = request.Query("leaving") != nullptr;
   if (asked_) {
-    const std::string *service = request.Query("service"), *instance = request.Query("instance");
+    const std::string *service = request.Query("service"), *instance = request.Query("instance"),
+                      *demand = request.Query("demand");
     const auto& told = (*state)->generations;
     const auto taken = version == nullptr ? told.end() : told.find(*version);
     asked_({tenant, service == nullptr ? "" : *service, instance == nullptr ? "" : *instance,
             taken == told.end() ? 0 : taken->second, request.Query("drained") != nullptr, leaving,
-            WaitOf(request)});
+            WaitOf(request), demand == nullptr ? "" : *demand});
   }
   if (version == nullptr || *version != (*state)->version || stopping_ || leaving ||
       waiting_.size() >= kMostWaiting) {
@@ -128,6 +130,15 @@ uint64_t ControlHub::Refresh(const std::string& tenant) {
   counters_.Add("control_changes", 1);
   for (Waiting& waiting : told) waiting.respond(Tell(body, waiting.nonce));
   return generation;
+}
+
+void ControlHub::RefreshAll() {
+  std::vector<std::string> tenants;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [tenant, state] : states_) tenants.push_back(tenant);
+  }
+  for (const std::string& tenant : tenants) Refresh(tenant);
 }
 
 void ControlHub::Stop() {

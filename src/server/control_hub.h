@@ -2,7 +2,7 @@
 // version than the one it has, else after a while with the same. So a change reaches every client at once, over a
 // connection that it opened and authenticated itself.
 //
-// The answer is {"version","policies":[…],"queries":[…],"tracepoints":[…]}: a member for each kind of thing. A version is
+// The answer is {"version","policies":[…],"queries":[…],"tracepoints":[…],"shares":{…}}: a member for each kind of thing. A version is
 // a hash of the content: it survives a restart, and what is put back as it was is no change. A version that comes back
 // with the next question has been taken over by whoever asks; generations count the versions of this run, so that "has
 // this process got the query" is a comparison of numbers.
@@ -39,6 +39,7 @@ class ControlHub {
     bool drained = false;
     bool leaving = false;  // it will not ask again; it is answered at once
     Nanos wait = 0;        // it is answered within
+    std::string demand;    // on sampling rates, as it was told (sampling_shares.h)
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (server/agent_link.h).
@@ -48,6 +49,8 @@ class ControlHub {
   void Wait(const std::string& tenant, const net::HttpRequest& request, net::HttpResponder respond);
   // Something changed: tells those who wait. The generation that has it; 0 when it cannot be read.
   uint64_t Refresh(const std::string& tenant);
+  // The same for every tenant that has asked: somebody else may have changed what is saved.
+  void RefreshAll();
   void Stop();  // answers all who wait
 
  private:

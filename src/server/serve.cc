@@ -38,6 +38,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_TRY(server->OpenStoreAndState());
   WF_TRY(server->StartTailer());
   WF_TRY(server->StartControl());
+  server->StartMembership();
   server->AddChecks();
   server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
   server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
@@ -119,10 +120,15 @@ Status Server::StartControl() {
                   ReadPolicies(AnswerContext{*store_, tenant, state_, Now(), {}, {}}));
         WF_ASSIGN(const std::string tracepoints, ReadTracepointsJson(*store_, tenant));
         return "\"policies\":" + policies + ",\"queries\":" + live_->ControlJson(tenant) +
-               ",\"tracepoints\":" + tracepoints;
+               ",\"tracepoints\":" + tracepoints + ",\"shares\":" + shares_.SharesJson(tenant);
       },
       [this](const ControlHub::Asker& asker) {
-        if (asker.leaving) return processes_->Left(asker.tenant, asker.instance);
+        if (asker.leaving) {
+          shares_.Left(asker.tenant, asker.instance);
+          return processes_->Left(asker.tenant, asker.instance);
+        }
+        if (!asker.demand.empty())
+          shares_.Told(asker.tenant, asker.instance, asker.demand, asker.wait);
         processes_->Asked(
             asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
             asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome,
@@ -130,6 +136,25 @@ Status Server::StartControl() {
       },
       token_, counters_);
   return live_->Load("default");
+}
+
+// The other processes over this store; alone, the rates are divided among our own clients all the same.
+void Server::StartMembership() {
+  MembershipOptions options;
+  options.store = IsStoreUrl(options_.store) ? store_.get() : nullptr;
+  options.instance = HostName() + "-" + std::string(RoleName(options_.role)) + "-" +
+                     std::to_string(::getpid()) + "-" + token_.substr(0, 8);
+  options.role = options_.role;
+  membership_ = std::make_unique<Membership>(
+      options, counters_, [this] { return shares_.OwnJson(); },
+      [this](const Membership::Told& others) {
+        const std::vector<std::string> changed = shares_.Heard(others);
+        if (control_ == nullptr) return;
+        if (IsStoreUrl(options_.store))
+          return control_->RefreshAll();  // others change policies, too
+        for (const std::string& tenant : changed) control_->Refresh(tenant);
+      });
+  membership_->Start();
 }
 
 // What must answer for the role's work to be done.
@@ -207,6 +232,7 @@ void Server::Stop(Nanos patience) {
   if (agent_ != nullptr) agent_->Stop();  // it reports what it still has
   if (live_ != nullptr) live_->Stop();    // who listens is told the last and that it is the last
   if (control_ != nullptr) control_->Stop();  // who waits for news is told that there are none
+  membership_->Stop();
   housekeeping_.reset();
   if (int_ != nullptr) int_->Stop();
   const size_t cut_http = http_->Stop(patience);

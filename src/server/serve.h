@@ -23,10 +23,12 @@
 #include "server/housekeeping.h"
 #include "server/int_receiver.h"
 #include "server/live_queries.h"
+#include "server/membership.h"
 #include "server/process_registry.h"
 #include "server/readiness.h"
 #include "server/role.h"
 #include "server/routes.h"
+#include "server/sampling_shares.h"
 #include "server/serve_check.h"
 #include "server/serve_options.h"
 #include "server/server_listeners.h"
@@ -54,6 +56,7 @@ class Server {
   Status OpenStoreAndState();
   Status StartTailer();
   Status StartControl();
+  void StartMembership();
   Status Listen();
   void StartAgent();
   void AddChecks();
@@ -78,6 +81,8 @@ class Server {
   std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<ControlHub> control_;
   std::unique_ptr<LiveQueries> live_;  // its thread tells control_
+  SamplingShares shares_;
+  std::unique_ptr<Membership> membership_;  // its thread tells control_, too
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;

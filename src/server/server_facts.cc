@@ -19,6 +19,8 @@ ServerFacts Server::Facts() const {
     facts.counters.merge(TailerCounters(facts.tailer));
   }
   if (live_ != nullptr) facts.counters.merge(live_->Gauges());
+  facts.counters["cluster_members"] = membership_->members();
+  facts.counters["sampling_clients"] = shares_.clients();
   const auto& h = http_->counters();
   facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
   facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
