@@ -138,6 +138,11 @@ Result<GrpcClient> GrpcClient::Connect(const std::string& host, uint16_t port,
   SocketOptions socket;
   socket.connect_timeout = options.connect_timeout;
   socket.timeout = options.timeout;
+  socket.tls = options.tls;
+  socket.ca_file = options.ca_file;
+  socket.certificate_file = options.certificate_file;
+  socket.key_file = options.key_file;
+  socket.protocol = "h2";
   WF_ASSIGN(SocketStream stream, SocketStream::Connect(host, port, socket));
   auto state =
       std::make_unique<State>(std::move(stream), fmt::format("{}:{}", host, port), options);
@@ -193,7 +198,7 @@ Result<int32_t> GrpcClient::Start(std::string_view path, std::string_view messag
   }
   std::vector<nghttp2_nv> headers = {
       Header(":method", "POST"),
-      Header(":scheme", "http"),
+      Header(":scheme", state_->options.tls ? "https" : "http"),
       Header(":path", path),
       Header(":authority", state_->name),
       Header("te", "trailers"),

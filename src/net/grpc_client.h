@@ -1,4 +1,4 @@
-// A small blocking gRPC client over cleartext HTTP/2: unary calls on one connection, several under
+// A small blocking gRPC client over HTTP/2, plain or TLS: unary calls on one connection, several under
 // way at once if wanted. For load generators, the demo and tests. One thread at a time.
 #pragma once
 
@@ -21,6 +21,10 @@ struct GrpcClientOptions {
   Nanos connect_timeout = 5 * kSecond;
   Nanos timeout = 30 * kSecond;  // without progress
   size_t max_message_bytes = size_t{256} << 20;
+  bool tls = false;
+  std::string ca_file;           // PEM; empty: the system's roots
+  std::string certificate_file;  // PEM, ours, for servers that ask for one
+  std::string key_file;          // of it; empty: in the same file
 };
 
 struct GrpcCallOptions {

@@ -39,12 +39,11 @@ Result<ListenAddress> GrpcServer::Listen(const ListenAddress& address,
       state->counters.connections_refused.fetch_add(1);
       return;  // the socket closes itself
     }
-    auto session = std::make_shared<GrpcSession>(std::move(socket), std::move(remote_address),
-                                                 state, listener);
+    auto session = MakeGrpcSession(std::move(socket), std::move(remote_address), state, listener);
     if (!state->connections.Add(session)) return;
     state->counters.connections.fetch_add(1);
     auto executor = session->executor();
-    boost::asio::post(executor, [session] { session->Start(); });
+    boost::asio::post(executor, [session] { session->Open(); });
   });
   ListenAddress bound = acceptor->bound();
   std::lock_guard lock(state_->mutex);

@@ -1,4 +1,4 @@
-// A gRPC server for unary calls over cleartext HTTP/2, on the same io threads as the HTTP
+// A gRPC server for unary calls over HTTP/2, plain or TLS, on the same io threads as the HTTP
 // listeners. Why not grpc++: docs/decisions/0003-grpc-on-nghttp2.md.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "net/grpc_message.h"
 #include "net/http_message.h"
 #include "net/io_threads.h"
+#include "net/tls_server.h"
 
 namespace wf::net {
 
@@ -26,7 +27,8 @@ struct GrpcRequest {
   HttpHeaders metadata;
   std::string message;  // decoded from its grpc-encoding
   std::string remote_address;
-  size_t wire_bytes = 0;  // of the message, as received
+  std::string client_certificate;  // the verified common name in it; "" without one
+  size_t wire_bytes = 0;           // of the message, as received
 };
 
 struct GrpcReply {
@@ -66,7 +68,8 @@ struct GrpcListenOptions {
   // sane round trip.
   uint32_t stream_window_bytes = 4 << 20;
   uint32_t connection_window_bytes = 16 << 20;
-  Nanos preface_timeout = 10 * kSecond;  // from connect to HTTP/2's opening bytes
+  Nanos handshake_timeout = 10 * kSecond;  // of TLS
+  Nanos preface_timeout = 10 * kSecond;    // from connect to HTTP/2's opening bytes
   Nanos request_timeout =
       60 * kSecond;  // from a call's head to its last byte; then DEADLINE_EXCEEDED
   Nanos idle_timeout =
@@ -75,6 +78,7 @@ struct GrpcListenOptions {
   // limit.
   std::shared_ptr<ByteBudget> budget;
   Nanos retry_delay = kSecond;
+  std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
 };
 
 // What happened, by name; shown in /metrics.
@@ -108,9 +112,9 @@ class GrpcServer {
   const GrpcServerCounters& counters() const;
   size_t open_connections() const;
 
+  struct State;  // grpc_session.h
+
  private:
-  struct State;
-  friend class GrpcSession;
   std::shared_ptr<State> state_;  // shared with connections that are still closing
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/write.hpp>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +18,8 @@ namespace {
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // As much as loopback delivers at once when the sender is ahead of us.
 constexpr size_t kInputBytes = 256 * 1024;
+// Until so much has come at once: a connection that says nothing should hold little.
+constexpr size_t kFirstInputBytes = 16 * 1024;
 constexpr size_t kOutputBytes = 64 * 1024;
 constexpr std::string_view kAcceptEncoding = "identity,deflate,gzip,zstd";
 
@@ -54,15 +55,13 @@ struct StatusHeaders {
 
 }  // namespace
 
-GrpcSession::GrpcSession(TcpSocket socket, std::string remote_address,
+GrpcSession::GrpcSession(Strand executor, std::string remote_address,
                          std::shared_ptr<GrpcServer::State> server,
                          std::shared_ptr<GrpcListener> listener)
     : server_(std::move(server)),
       listener_(std::move(listener)),
-      socket_(std::move(socket)),
-      timer_(socket_.get_executor()),
-      remote_address_(std::move(remote_address)),
-      input_(kInputBytes) {}
+      timer_(executor),
+      remote_address_(std::move(remote_address)) {}
 
 GrpcSession::~GrpcSession() {
   nghttp2_session_del(session_);
@@ -70,7 +69,7 @@ GrpcSession::~GrpcSession() {
 }
 
 void GrpcSession::Start() {
-  if (server_->stopping.load()) return Close();
+  if (closed_ || server_->stopping.load()) return Close();
   nghttp2_option* option;
   WF_CHECK(nghttp2_option_new(&option) == 0);
   nghttp2_option_set_no_closed_streams(option, 1);  // nothing here uses priorities
@@ -88,17 +87,15 @@ void GrpcSession::Start() {
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
                                         static_cast<int32_t>(options().connection_window_bytes));
   last_activity_ = MonotonicNow();
+  input_.resize(kFirstInputBytes);
   Tick();
-  Read();
+  ReadSome();
 }
 
-void GrpcSession::Read() {
-  socket_.async_read_some(asio::buffer(input_),
-                          [self = shared_from_this()](ErrorCode ec, size_t size) {
-                            if (self->closed_) return;
-                            if (ec) return self->Close();
-                            self->OnBytes(size);
-                          });
+void GrpcSession::OnRead(ErrorCode ec, size_t size) {
+  if (closed_) return;
+  if (ec) return Close();
+  OnBytes(size);
 }
 
 void GrpcSession::OnBytes(size_t size) {
@@ -118,7 +115,9 @@ void GrpcSession::OnBytes(size_t size) {
     return Close();
   }
   Flush();
-  if (!closed_ && !close_after_write_) Read();
+  if (closed_ || close_after_write_) return;
+  if (size == kFirstInputBytes && input_.size() == size) input_.resize(kInputBytes);
+  ReadSome();
 }
 
 // Looks at the first bytes before nghttp2 does: a browser or an HTTP/1.1 exporter gets an answer it
@@ -129,8 +128,13 @@ bool GrpcSession::CheckPreface(size_t size) {
   if (preface_.compare(0, compared, kPreface, 0, compared) != 0) {
     server_->counters.malformed.fetch_add(1);
     HttpResponse answer = ErrorResponse(
-        400, "not_grpc", "this port speaks gRPC over HTTP/2 without TLS",
-        "send OTLP over HTTP to the --otlp-http port (4318), or use a gRPC exporter without TLS");
+        400, "not_grpc",
+        options().tls == nullptr ? "this port speaks gRPC over HTTP/2 without TLS"
+                                 : "this port speaks gRPC over HTTP/2 with TLS",
+        options().tls == nullptr
+            ? "send OTLP over HTTP to the --otlp-http port (4318), or use a gRPC exporter without "
+              "TLS"
+            : "send OTLP over HTTP to the --otlp-http port (4318), or use a gRPC exporter");
     output_ = fmt::format(
         "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
         "Connection: close\r\n\r\n{}",
@@ -138,12 +142,11 @@ bool GrpcSession::CheckPreface(size_t size) {
     close_after_write_ = true;
     writing_ = true;
     write_began_ = MonotonicNow();
-    asio::async_write(socket_, asio::buffer(output_),
-                      [self = shared_from_this()](ErrorCode, size_t) { self->Close(); });
+    WriteAll();
     return false;
   }
   if (preface_.size() < kPreface.size()) {
-    Read();
+    ReadSome();
     return false;
   }
   preface_done_ = true;
@@ -169,13 +172,14 @@ void GrpcSession::Flush() {
   }
   writing_ = true;
   write_began_ = MonotonicNow();
-  asio::async_write(socket_, asio::buffer(output_),
-                    [self = shared_from_this()](ErrorCode ec, size_t) {
-                      if (self->closed_) return;
-                      if (ec) return self->Close();
-                      self->writing_ = false;
-                      self->Flush();
-                    });
+  WriteAll();
+}
+
+void GrpcSession::OnWritten(ErrorCode ec) {
+  if (closed_) return;
+  if (ec || close_after_write_) return Close();
+  writing_ = false;
+  Flush();
 }
 
 // One coarse timer a connection instead of one an operation: a quarter of the shortest limit is
@@ -303,6 +307,7 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
   server_->counters.requests.fetch_add(1);
   server_->counters.message_bytes.fetch_add(call.request.wire_bytes);
   call.request.remote_address = remote_address_;
+  call.request.client_certificate = client_name_;
   call.at_handler = true;
   // The answer owns the charge: a client that resets the call or leaves does not free what its
   // message still holds.
@@ -366,8 +371,8 @@ void GrpcSession::Refuse(int32_t stream, Call& call, int code, std::string messa
 }
 
 void GrpcSession::GoAway() {
-  if (closed_ || session_ == nullptr) return;
-  if (!preface_done_) return Close();
+  if (closed_) return;
+  if (session_ == nullptr || !preface_done_) return Close();
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
                         nullptr, 0);
@@ -379,9 +384,7 @@ void GrpcSession::Close() {
   closed_ = true;
   calls_.clear();
   timer_.cancel();
-  ErrorCode ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  CloseSocket();
   server_->connections.Remove(this);
 }
 

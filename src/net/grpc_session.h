@@ -1,4 +1,5 @@
-// Inside of GrpcServer: one HTTP/2 connection, all on its strand. nghttp2 parses frames, does HPACK
+// Inside of GrpcServer: one HTTP/2 connection, all on its strand, over what grpc_transport.cc makes of its socket: plain
+// or TLS. nghttp2 parses frames, does HPACK
 // and flow control; this class moves the bytes, keeps one Call a stream, and checks limits as soon
 // as they can be known: path, encoding and declared size are refused before a message is stored.
 //
@@ -41,18 +42,41 @@ struct GrpcServer::State {
 
 class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
  public:
-  GrpcSession(TcpSocket socket, std::string remote_address,
+  GrpcSession(Strand executor, std::string remote_address,
               std::shared_ptr<GrpcServer::State> server, std::shared_ptr<GrpcListener> listener);
-  ~GrpcSession();
+  virtual ~GrpcSession();
 
-  Strand executor() { return socket_.get_executor(); }
+  virtual Strand executor() = 0;
   // The rest runs on the executor.
-  void Start();
+  virtual void Open() = 0;  // then Start
   void GoAway();
   void Close();
+  bool closed() const { return closed_; }
+
+ protected:
+  using ErrorCode = boost::system::error_code;
+  using Timer = boost::asio::basic_waitable_timer<
+      std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Strand>;
+
+  void Start();
+  // One at a time each: into input_, then OnRead; all of output_, then OnWritten.
+  virtual void ReadSome() = 0;
+  virtual void WriteAll() = 0;
+  virtual void CloseSocket() = 0;
+  void OnRead(ErrorCode ec, size_t size);
+  void OnWritten(ErrorCode ec);
+
+  const GrpcListenOptions& options() const { return listener_->options; }
+
+  std::shared_ptr<GrpcServer::State> server_;
+  std::shared_ptr<GrpcListener> listener_;
+  Timer timer_;
+  std::vector<char> input_;
+  std::string output_;
+  std::string client_name_;  // in its certificate
+  bool closed_ = false;
 
  private:
-  using ErrorCode = boost::system::error_code;
   struct Call {
     std::string method;
     std::string content_type;
@@ -71,7 +95,6 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
     size_t reply_sent = 0;   // of head and reply
   };
 
-  void Read();
   void OnBytes(size_t size);
   bool CheckPreface(size_t size);
   void Flush();
@@ -101,26 +124,20 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
   static ssize_t ReadReply(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t size,
                            uint32_t* flags, nghttp2_data_source*, void* self);
 
-  const GrpcListenOptions& options() const { return listener_->options; }
-
-  std::shared_ptr<GrpcServer::State> server_;
-  std::shared_ptr<GrpcListener> listener_;
-  TcpSocket socket_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                    boost::asio::wait_traits<std::chrono::steady_clock>, Strand>
-      timer_;
   const std::string remote_address_;
   nghttp2_session* session_ = nullptr;
-  std::vector<char> input_;
   std::string preface_;  // its first bytes, until all are here
   bool preface_done_ = false;
-  std::string output_;
   bool writing_ = false;
-  bool closed_ = false;
   bool close_after_write_ = false;
   Nanos last_activity_ = 0;
   Nanos write_began_ = 0;
   std::unordered_map<int32_t, Call> calls_;
 };
+
+// Of the kind that the listener speaks.
+std::shared_ptr<GrpcSession> MakeGrpcSession(TcpSocket socket, std::string remote_address,
+                                             std::shared_ptr<GrpcServer::State> server,
+                                             std::shared_ptr<GrpcListener> listener);
 
 }  // namespace wf::net

@@ -49,6 +49,8 @@ Status HttpClient::State::Connect() {
   socket.timeout = options.timeout;
   socket.tls = server.tls;
   socket.ca_file = options.ca_file;
+  socket.certificate_file = options.certificate_file;
+  socket.key_file = options.key_file;
   WF_ASSIGN(stream, SocketStream::Connect(server.host, server.port, socket));
   buffer.clear();
   answered_before = false;

@@ -21,7 +21,9 @@ struct HttpClientOptions {
   Nanos connect_timeout = 5 * kSecond;
   Nanos timeout = 30 * kSecond;  // without progress
   size_t max_body_bytes = size_t{256} << 20;
-  std::string ca_file;  // PEM, for https; empty: the system's roots
+  std::string ca_file;           // PEM, for https; empty: the system's roots
+  std::string certificate_file;  // PEM, ours, for servers that ask for one
+  std::string key_file;          // of it; empty: in the same file
   bool accept_gzip = true;
   // Asked several times a second while an answer is awaited; true ends the exchange with an error.
   std::function<bool()> give_up;

@@ -27,6 +27,7 @@ namespace {
 constexpr size_t kSlice = 256 * 1024;
 constexpr size_t kFirstRead = 8 * 1024;
 constexpr size_t kMaxLinger = 64 << 20;
+constexpr Nanos kCloseWithin = 2 * kSecond;
 constexpr size_t kGzipAbove = 1024;
 // To a client on this machine, sending a large body plain is quicker than compressing it.
 constexpr size_t kGzipOnLoopbackBelow = 1 << 20;
@@ -97,22 +98,66 @@ void MaybeCompress(std::string_view remote_address, HttpResponse* response) {
 
 }  // namespace
 
-HttpServerConnection::HttpServerConnection(TcpSocket socket, std::string remote_address,
-                                           std::shared_ptr<HttpServer::State> server,
-                                           std::shared_ptr<HttpListener> listener)
+template <typename S>
+HttpConnection<S>::HttpConnection(S stream, std::string remote_address,
+                                  std::shared_ptr<HttpServer::State> server,
+                                  std::shared_ptr<HttpListener> listener)
     : server_(std::move(server)),
       listener_(std::move(listener)),
-      stream_(std::move(socket)),
+      stream_(std::move(stream)),
       remote_address_(std::move(remote_address)) {}
 
-HttpServerConnection::~HttpServerConnection() { listener_->open.fetch_sub(1); }
+template <typename S>
+HttpConnection<S>::~HttpConnection() {
+  listener_->open.fetch_sub(1);
+}
 
-void HttpServerConnection::ExpireIn(Nanos timeout) {
-  stream_.expires_after(std::chrono::nanoseconds(timeout));
+template <typename S>
+void HttpConnection<S>::ExpireIn(Nanos timeout) {
+  Lowest().expires_after(std::chrono::nanoseconds(timeout));
+}
+
+template <typename S>
+void HttpConnection<S>::Start() {
+  if constexpr (kTls) {
+    Handshake();
+  } else {
+    AwaitRequest();
+  }
+}
+
+template <typename S>
+void HttpConnection<S>::Handshake() {
+  if constexpr (kTls) {
+    if (server_->stopping.load()) return Close();
+    const std::shared_ptr<TlsKeys::Impl> keys = listener_->options.tls->impl();
+    TlsHandshakes::Place place;
+    const bool cut = keys->handshakes.Begin(
+        [io = server_->io, weak = weak_from_this()] {
+          io->PostTo(weak, [](HttpServerConnection& self) { self.Close(); });
+        },
+        &place);
+    if (cut) keys->counters.handshakes_cut.fetch_add(1);
+    ExpireIn(options().handshake_timeout);
+    stream_.async_handshake(
+        asio::ssl::stream_base::server, [self = Self(), keys, place](ErrorCode ec) {
+          keys->handshakes.End(place);
+          TlsCounters& counters = keys->counters;
+          if (ec) {
+            (ec == beast::error::timeout ? counters.handshakes_late : counters.handshakes_failed)
+                .fetch_add(1);
+            return self->Close();
+          }
+          counters.handshakes.fetch_add(1);
+          self->client_name_ = TlsClientName(self->stream_.native_handle());
+          self->AwaitRequest();
+        });
+  }
 }
 
 // Waits for the first byte of a request, which may take long; the rest of its head may not.
-void HttpServerConnection::AwaitRequest() {
+template <typename S>
+void HttpConnection<S>::AwaitRequest() {
   if (server_->stopping.load()) return Close();
   idle_ = true;
   request_ = HttpRequest();
@@ -121,27 +166,29 @@ void HttpServerConnection::AwaitRequest() {
   parser_->body_limit(boost::none);  // we check as we read
   if (buffer_.size() > 0) return ReadHead();
   ExpireIn(options().idle_timeout);
-  stream_.async_read_some(buffer_.prepare(kFirstRead),
-                          [self = shared_from_this()](ErrorCode ec, size_t size) {
-                            if (ec) return self->OnReadError(ec);
-                            self->buffer_.commit(size);
-                            self->ReadHead();
-                          });
+  stream_.async_read_some(buffer_.prepare(kFirstRead), [self = Self()](ErrorCode ec, size_t size) {
+    if (ec) return self->OnReadError(ec);
+    self->buffer_.commit(size);
+    self->ReadHead();
+  });
 }
 
-void HttpServerConnection::ReadHead() {
+template <typename S>
+void HttpConnection<S>::ReadHead() {
   idle_ = false;
   ExpireIn(options().header_timeout);
   http::async_read_header(stream_, buffer_, *parser_,
-                          [self = shared_from_this()](ErrorCode ec, size_t) { self->OnHead(ec); });
+                          [self = Self()](ErrorCode ec, size_t) { self->OnHead(ec); });
 }
 
-void HttpServerConnection::OnReadError(ErrorCode ec) {
+template <typename S>
+void HttpConnection<S>::OnReadError(ErrorCode ec) {
   if (ec == beast::error::timeout && !idle_) server_->counters.timeouts.fetch_add(1);
   Close();
 }
 
-void HttpServerConnection::OnHead(ErrorCode ec) {
+template <typename S>
+void HttpConnection<S>::OnHead(ErrorCode ec) {
   if (ec == http::error::end_of_stream) return Close();
   if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
     return Refuse(
@@ -158,7 +205,8 @@ void HttpServerConnection::OnHead(ErrorCode ec) {
   if (TakeHead()) BeginBody();
 }
 
-bool HttpServerConnection::TakeHead() {
+template <typename S>
+bool HttpConnection<S>::TakeHead() {
   auto& head = parser_->get();
   http10_ = head.version() < 11;
   keep_alive_ = head.keep_alive();
@@ -166,6 +214,7 @@ bool HttpServerConnection::TakeHead() {
   head_only_ = request_.method == "HEAD";
   request_.raw_target = View(head.target());
   request_.remote_address = remote_address_;
+  request_.client_certificate = client_name_;
   for (const auto& field : head) {
     request_.headers.Add(std::string(View(field.name_string())), std::string(View(field.value())));
   }
@@ -194,7 +243,8 @@ bool HttpServerConnection::TakeHead() {
   return true;
 }
 
-void HttpServerConnection::BeginBody() {
+template <typename S>
+void HttpConnection<S>::BeginBody() {
   charge_ = BudgetCharge(options().budget);
   bool chunked = parser_->chunked();
   size_t size = 0;
@@ -218,7 +268,7 @@ void HttpServerConnection::BeginBody() {
   static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   ExpireIn(options().body_timeout);
   asio::async_write(stream_, asio::buffer(kContinue),
-                    [self = shared_from_this(), read_body](ErrorCode ec, size_t) {
+                    [self = Self(), read_body](ErrorCode ec, size_t) {
                       if (ec) return self->OnReadError(ec);
                       read_body();
                     });
@@ -226,7 +276,8 @@ void HttpServerConnection::BeginBody() {
 
 // Straight from the socket into the string that the handler gets: Beast's own body reader would
 // copy each byte once more through its buffer.
-void HttpServerConnection::ReadSizedBody(size_t size) {
+template <typename S>
+void HttpConnection<S>::ReadSizedBody(size_t size) {
   std::string& body = request_.body;
   size_t buffered = std::min(buffer_.size(), size - body.size());
   if (buffered > 0) {
@@ -238,41 +289,41 @@ void HttpServerConnection::ReadSizedBody(size_t size) {
   body.resize(at + std::min(kSlice, size - at));
   ExpireIn(options().body_timeout);
   asio::async_read(stream_, asio::buffer(body.data() + at, body.size() - at),
-                   [self = shared_from_this(), size](ErrorCode ec, size_t) {
+                   [self = Self(), size](ErrorCode ec, size_t) {
                      if (ec) return self->OnReadError(ec);
                      self->ReadSizedBody(size);
                    });
 }
 
-void HttpServerConnection::ReadChunkedBody() {
+template <typename S>
+void HttpConnection<S>::ReadChunkedBody() {
   if (parser_->is_done()) {
     request_.body = std::move(parser_->get().body());
     request_.wire_bytes = request_.body.size();
     return Dispatch();
   }
   ExpireIn(options().body_timeout);
-  http::async_read_some(
-      stream_, buffer_, *parser_, [self = shared_from_this()](ErrorCode ec, size_t) {
-        if (ec == http::error::need_more) ec = {};
-        static const auto& parse_errors = make_error_code(http::error::end_of_stream).category();
-        if (ec && ec.category() == parse_errors && ec != http::error::partial_message) {
-          return self->Refuse(400, "malformed_request",
-                              fmt::format("chunked body: {}", ec.message()),
-                              "check the sizes of the chunks");
-        }
-        if (ec) return self->OnReadError(ec);
-        size_t size = self->parser_->get().body().size();
-        size_t limit = self->options().max_wire_body_bytes;
-        if (self->encoding_ == Compression::kIdentity) {
-          limit = std::min(limit, self->options().max_body_bytes);
-        }
-        if (size > limit) return self->RefuseTooLarge(limit);
-        if (!self->charge_.Resize(size)) return self->RefuseOverloaded();
-        self->ReadChunkedBody();
-      });
+  http::async_read_some(stream_, buffer_, *parser_, [self = Self()](ErrorCode ec, size_t) {
+    if (ec == http::error::need_more) ec = {};
+    static const auto& parse_errors = make_error_code(http::error::end_of_stream).category();
+    if (ec && ec.category() == parse_errors && ec != http::error::partial_message) {
+      return self->Refuse(400, "malformed_request", fmt::format("chunked body: {}", ec.message()),
+                          "check the sizes of the chunks");
+    }
+    if (ec) return self->OnReadError(ec);
+    size_t size = self->parser_->get().body().size();
+    size_t limit = self->options().max_wire_body_bytes;
+    if (self->encoding_ == Compression::kIdentity) {
+      limit = std::min(limit, self->options().max_body_bytes);
+    }
+    if (size > limit) return self->RefuseTooLarge(limit);
+    if (!self->charge_.Resize(size)) return self->RefuseOverloaded();
+    self->ReadChunkedBody();
+  });
 }
 
-void HttpServerConnection::Dispatch() {
+template <typename S>
+void HttpConnection<S>::Dispatch() {
   parser_.reset();
   if (encoding_ != Compression::kIdentity) {
     std::string decoded;
@@ -300,7 +351,8 @@ void HttpServerConnection::Dispatch() {
   }
 }
 
-HttpResponder HttpServerConnection::MakeResponder() {
+template <typename S>
+HttpResponder HttpConnection<S>::MakeResponder() {
   bool gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
   // The answer owns the charge: a client that leaves does not free what its body still holds.
   auto charge = std::make_shared<BudgetCharge>(std::move(charge_));
@@ -317,7 +369,8 @@ HttpResponder HttpServerConnection::MakeResponder() {
   });
 }
 
-void HttpServerConnection::Answer(HttpResponse response) {
+template <typename S>
+void HttpConnection<S>::Answer(HttpResponse response) {
   if (closed_) {
     if (response.stream) response.stream->Close();
     return;
@@ -357,47 +410,49 @@ void HttpServerConnection::Answer(HttpResponse response) {
                                                asio::buffer(body_out_.data(), slice)};
   body_written_ = slice;
   ExpireIn(options().body_timeout);
-  asio::async_write(stream_, buffers, [self = shared_from_this()](ErrorCode ec, size_t) {
+  asio::async_write(stream_, buffers, [self = Self()](ErrorCode ec, size_t) {
     if (ec) return self->OnReadError(ec);
     self->WriteSlice();
   });
 }
 
-void HttpServerConnection::WriteSlice() {
+template <typename S>
+void HttpConnection<S>::WriteSlice() {
   if (body_written_ == body_out_.size()) return AfterAnswer();
   size_t slice = std::min(kSlice, body_out_.size() - body_written_);
   ExpireIn(options().body_timeout);
   asio::async_write(stream_, asio::buffer(body_out_.data() + body_written_, slice),
-                    [self = shared_from_this(), slice](ErrorCode ec, size_t) {
+                    [self = Self(), slice](ErrorCode ec, size_t) {
                       if (ec) return self->OnReadError(ec);
                       self->body_written_ += slice;
                       self->WriteSlice();
                     });
 }
 
-void HttpServerConnection::BeginStream() {
+template <typename S>
+void HttpConnection<S>::BeginStream() {
   if (const Nanos patience = stream_out_->options().lost_after; patience > 0) {
     const auto milliseconds = static_cast<unsigned>(std::max<Nanos>(1, patience / kMilli));
-    setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+    setsockopt(Lowest().socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
                sizeof milliseconds);
   }
-  stream_.expires_never();  // of the read below: a client that reads has nothing to say
+  Lowest().expires_never();  // of the read below: a client that reads has nothing to say
   AwaitLeave();
   pumping_ = true;
   ExpireIn(options().body_timeout);  // of the write alone, as the read is under way
-  asio::async_write(
-      stream_, asio::buffer(head_out_), [self = shared_from_this()](ErrorCode ec, size_t) {
-        self->pumping_ = false;
-        if (ec) return self->Close();
-        self->stream_out_->Attach([io = self->server_->io, weak = self->weak_from_this()] {
-          io->PostTo(weak, [](HttpServerConnection& to) { to.PumpStream(); });
-        });
-        self->PumpStream();
-      });
+  asio::async_write(stream_, asio::buffer(head_out_), [self = Self()](ErrorCode ec, size_t) {
+    self->pumping_ = false;
+    if (ec) return self->Close();
+    self->stream_out_->Attach([io = self->server_->io, weak = self->weak_from_this()] {
+      io->PostTo(weak, [](HttpServerConnection& to) { to.PumpStream(); });
+    });
+    self->PumpStream();
+  });
 }
 
 // One piece at a time: what is written meanwhile waits in the stream, where it is bounded.
-void HttpServerConnection::PumpStream() {
+template <typename S>
+void HttpConnection<S>::PumpStream() {
   if (closed_ || pumping_) return;
   body_out_.clear();
   const HttpBodyStream::Took took = stream_out_->Take(&body_out_);
@@ -413,49 +468,62 @@ void HttpServerConnection::PumpStream() {
   std::array<asio::const_buffer, 3> buffers = {asio::buffer(head_out_), asio::buffer(body_out_),
                                                asio::buffer(tail.data(), tail.size())};
   ExpireIn(options().body_timeout);
-  asio::async_write(stream_, buffers, [self = shared_from_this(), last](ErrorCode ec, size_t) {
+  asio::async_write(stream_, buffers, [self = Self(), last](ErrorCode ec, size_t) {
     self->pumping_ = false;
     if (ec) return self->Close();
     if (!last) return self->PumpStream();
-    ErrorCode ignored;
-    self->stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-    self->Close();
+    self->ShutDown();
   });
 }
 
-void HttpServerConnection::AwaitLeave() {
+template <typename S>
+void HttpConnection<S>::AwaitLeave() {
   buffer_
       .clear();  // a further request on this connection would not be answered: it ends with the stream
-  stream_.async_read_some(buffer_.prepare(kFirstRead),
-                          [self = shared_from_this()](ErrorCode ec, size_t) {
-                            if (ec) return self->Close();
-                            self->AwaitLeave();
-                          });
+  stream_.async_read_some(buffer_.prepare(kFirstRead), [self = Self()](ErrorCode ec, size_t) {
+    if (ec) return self->Close();
+    self->AwaitLeave();
+  });
 }
 
-void HttpServerConnection::AfterAnswer() {
+template <typename S>
+void HttpConnection<S>::AfterAnswer() {
   std::string().swap(body_out_);  // an assignment would keep its memory while idle
   if (keep_alive_) return AwaitRequest();
+  if (!unread_body_) return ShutDown();
   ErrorCode ignored;
-  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  if (!unread_body_) return Close();
+  Lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   buffer_.clear();
   body_written_ = 0;  // now counts what lingering has thrown away
-  ExpireIn(2 * kSecond);
+  ExpireIn(kCloseWithin);
   Linger();
 }
 
-void HttpServerConnection::Linger() {
-  stream_.async_read_some(buffer_.prepare(64 * 1024),
-                          [self = shared_from_this()](ErrorCode ec, size_t size) {
-                            self->body_written_ += size;
-                            if (ec || self->body_written_ > kMaxLinger) return self->Close();
-                            self->Linger();
-                          });
+// Nothing more is sent. A TLS client is told so: else it could not tell the end from a cut.
+template <typename S>
+void HttpConnection<S>::ShutDown() {
+  if constexpr (kTls) {
+    ExpireIn(kCloseWithin);
+    stream_.async_shutdown([self = Self()](ErrorCode) { self->Close(); });
+  } else {
+    ErrorCode ignored;
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    Close();
+  }
 }
 
-void HttpServerConnection::Refuse(int status, std::string_view code, std::string_view message,
-                                  std::string_view hint) {
+template <typename S>
+void HttpConnection<S>::Linger() {
+  stream_.async_read_some(buffer_.prepare(64 * 1024), [self = Self()](ErrorCode ec, size_t size) {
+    self->body_written_ += size;
+    if (ec || self->body_written_ > kMaxLinger) return self->Close();
+    self->Linger();
+  });
+}
+
+template <typename S>
+void HttpConnection<S>::Refuse(int status, std::string_view code, std::string_view message,
+                               std::string_view hint) {
   if (status != 413 && status != 429) server_->counters.malformed.fetch_add(1);
   keep_alive_ = false;
   unread_body_ = true;
@@ -468,13 +536,15 @@ void HttpServerConnection::Refuse(int status, std::string_view code, std::string
   Answer(std::move(response));
 }
 
-void HttpServerConnection::RefuseTooLarge(size_t limit) {
+template <typename S>
+void HttpConnection<S>::RefuseTooLarge(size_t limit) {
   server_->counters.too_large.fetch_add(1);
   Refuse(413, "too_large", fmt::format("request body: more than the limit of {} bytes", limit),
          "send smaller batches");
 }
 
-void HttpServerConnection::RefuseOverloaded() {
+template <typename S>
+void HttpConnection<S>::RefuseOverloaded() {
   server_->counters.overloaded.fetch_add(1);
   Refuse(
       429, "overloaded",
@@ -483,17 +553,37 @@ void HttpServerConnection::RefuseOverloaded() {
       "send it again after the time in Retry-After");
 }
 
-void HttpServerConnection::CloseIfIdle() {
+template <typename S>
+void HttpConnection<S>::CloseIfIdle() {
   if (idle_) Close();
 }
 
-void HttpServerConnection::Close() {
+template <typename S>
+void HttpConnection<S>::Close() {
   if (closed_) return;
   closed_ = true;
   charge_.Clear();
-  stream_.close();
+  Lowest().close();
   if (stream_out_) stream_out_->Close();
   server_->connections.Remove(this);
+}
+
+template class HttpConnection<PlainHttpStream>;
+template class HttpConnection<TlsHttpStream>;
+
+std::shared_ptr<HttpServerConnection> MakeHttpConnection(TcpSocket socket,
+                                                         std::string remote_address,
+                                                         std::shared_ptr<HttpServer::State> server,
+                                                         std::shared_ptr<HttpListener> listener) {
+  PlainHttpStream plain(std::move(socket));
+  if (listener->options.tls == nullptr)
+    return std::make_shared<HttpConnection<PlainHttpStream>>(
+        std::move(plain), std::move(remote_address), std::move(server), std::move(listener));
+  // The stream keeps what it needs of the context when the next one takes its place.
+  const auto context = listener->options.tls->impl()->Context(TlsProtocol::kHttp1);
+  return std::make_shared<HttpConnection<TlsHttpStream>>(TlsHttpStream(std::move(plain), *context),
+                                                         std::move(remote_address),
+                                                         std::move(server), std::move(listener));
 }
 
 }  // namespace wf::net

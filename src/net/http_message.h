@@ -42,7 +42,8 @@ struct HttpRequest {
   HttpHeaders headers;
   std::string body;  // already decoded from its Content-Encoding
   std::string remote_address;
-  size_t wire_bytes = 0;  // of the body, as received
+  std::string client_certificate;  // the verified common name in it; "" without one
+  size_t wire_bytes = 0;           // of the body, as received
 
   // The first parameter of that name, or nullptr.
   const std::string* Query(std::string_view name) const;

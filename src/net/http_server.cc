@@ -25,12 +25,12 @@ Result<ListenAddress> HttpServer::Listen(const ListenAddress& address,
       state->counters.connections_refused.fetch_add(1);
       return;  // the socket closes itself
     }
-    auto connection = std::make_shared<HttpServerConnection>(
-        std::move(socket), std::move(remote_address), state, listener);
+    auto connection =
+        MakeHttpConnection(std::move(socket), std::move(remote_address), state, listener);
     if (!state->connections.Add(connection)) return;
     state->counters.connections.fetch_add(1);
     auto executor = connection->executor();
-    boost::asio::post(executor, [connection] { connection->AwaitRequest(); });
+    boost::asio::post(executor, [connection] { connection->Start(); });
   });
   ListenAddress bound = acceptor->bound();
   std::lock_guard lock(state_->mutex);

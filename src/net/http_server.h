@@ -1,5 +1,5 @@
-// HTTP/1.1 listeners on shared io threads: one handler per listener, answers from any thread. No
-// routing here (src/server does that) and no TLS: a proxy in front terminates it.
+// HTTP/1.1 listeners on shared io threads, plain or TLS: one handler per listener, answers from any
+// thread. No routing here (src/server does that).
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "net/byte_budget.h"
 #include "net/http_message.h"
 #include "net/io_threads.h"
+#include "net/tls_server.h"
 
 namespace wf::net {
 
@@ -26,6 +27,7 @@ struct HttpListenOptions {
   // A connection that says nothing is closed after idle_timeout; one that has begun a request head
   // must end it within header_timeout, and must send each further 256 KiB of body (or read as much
   // of an answer) within body_timeout.
+  Nanos handshake_timeout = 10 * kSecond;  // of TLS
   Nanos idle_timeout = 75 * kSecond;
   Nanos header_timeout = 10 * kSecond;
   Nanos body_timeout = 30 * kSecond;
@@ -33,6 +35,7 @@ struct HttpListenOptions {
   // Listeners that should share a limit are given the same object.
   std::shared_ptr<ByteBudget> budget;
   int retry_after_seconds = 1;
+  std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
 };
 
 // What happened, by name; shown in /metrics. Written by the io threads, read by anyone.
@@ -69,9 +72,9 @@ class HttpServer {
   const HttpServerCounters& counters() const;
   size_t open_connections() const;
 
+  struct State;  // http_connection.h
+
  private:
-  struct State;
-  friend class HttpServerConnection;
   std::shared_ptr<State> state_;  // shared with connections that are still closing
 };
 

@@ -102,6 +102,22 @@ Status SocketStream::State::Handshake(const std::string& host, const SocketOptio
     return EnvironmentError(fmt::format("CA file {}: {}", options.ca_file, TlsError()),
                             "give a readable PEM file of trusted certificates");
   }
+  if (!options.certificate_file.empty()) {
+    const std::string& key = options.key_file.empty() ? options.certificate_file : options.key_file;
+    if (SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1)
+      return EnvironmentError(
+          fmt::format("client certificate {}: {}", options.certificate_file, TlsError()),
+          "give a readable PEM file with the certificate and its chain");
+    if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1)
+      return EnvironmentError(fmt::format("key of the client certificate {}: {}", key, TlsError()),
+                              "give a readable PEM file with the key that belongs to it");
+  }
+  if (!options.protocol.empty()) {
+    std::string offered(1, static_cast<char>(options.protocol.size()));
+    offered += options.protocol;
+    SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(offered.data()),
+                            static_cast<unsigned>(offered.size()));
+  }
   ssl = SSL_new(context);
   if (ssl == nullptr) return EnvironmentError("TLS: " + TlsError());
   unsigned char address[sizeof(in6_addr)];

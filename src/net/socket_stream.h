@@ -15,7 +15,10 @@ struct SocketOptions {
   Nanos connect_timeout = 5 * kSecond;
   Nanos timeout = 30 * kSecond;  // without progress, for each read and write
   bool tls = false;
-  std::string ca_file;  // PEM; empty: the system's roots
+  std::string ca_file;           // PEM; empty: the system's roots
+  std::string certificate_file;  // PEM, ours, for servers that ask for one; with its key
+  std::string key_file;
+  std::string protocol;  // told by ALPN: "h2"; empty: none is told
 };
 
 class SocketStream {

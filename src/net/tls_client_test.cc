@@ -1,61 +1,26 @@
 // https: a certificate made on the spot, trusted by a CA file, refused without one and for another name.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 #include <thread>
 
 #include "net/http_client.h"
+#include "net/tls_certificates_test.h"
 
 namespace wf::net {
 namespace {
 
-struct Certificate {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
-  X509* x509 = X509_new();
-
-  explicit Certificate(const char* subject_alt_name) {
-    ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
-    X509_gmtime_adj(X509_getm_notBefore(x509), -60);
-    X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
-    X509_set_version(x509, 2);
-    X509_set_pubkey(x509, key);
-    X509_NAME* name = X509_get_subject_name(x509);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
-    X509_set_issuer_name(x509, name);
-    X509_EXTENSION* san =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, subject_alt_name);
-    X509_add_ext(x509, san, -1);
-    X509_EXTENSION_free(san);
-    X509_sign(x509, key, EVP_sha256());
-  }
-  ~Certificate() {
-    X509_free(x509);
-    EVP_PKEY_free(key);
-  }
-  void WriteTo(const std::string& path) const {
-    FILE* file = fopen(path.c_str(), "w");
-    ASSERT_NE(file, nullptr);
-    PEM_write_X509(file, x509);
-    fclose(file);
-  }
-};
-
 // Answers `connections` TLS connections with two requests each, or however far each gets.
 class TlsServer {
  public:
-  TlsServer(const Certificate& certificate, int connections) {
+  TlsServer(const TestCertificate& certificate, int connections) {
     context_ = SSL_CTX_new(TLS_server_method());
-    SSL_CTX_use_certificate(context_, certificate.x509);
-    SSL_CTX_use_PrivateKey(context_, certificate.key);
+    SSL_CTX_use_certificate(context_, certificate.x509());
+    SSL_CTX_use_PrivateKey(context_, certificate.key());
     listener_ = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -121,8 +86,8 @@ std::string CaFile() {
 }
 
 TEST(TlsClient, TrustsItsCaFileAndKeepsTheConnection) {
-  Certificate certificate("IP:127.0.0.1");
-  certificate.WriteTo(CaFile());
+  TestCertificate certificate("test", "IP:127.0.0.1");
+  certificate.WriteCertificate(CaFile());
   TlsServer server(certificate, 1);
   HttpClient client = Client(server.port(), CaFile());
   for (int i = 0; i < 2; ++i) {
@@ -134,8 +99,8 @@ TEST(TlsClient, TrustsItsCaFileAndKeepsTheConnection) {
 }
 
 TEST(TlsClient, RefusesUnknownCertificatesAndOtherNames) {
-  Certificate certificate("DNS:elsewhere.example");
-  certificate.WriteTo(CaFile());
+  TestCertificate certificate("test", "DNS:elsewhere.example");
+  certificate.WriteCertificate(CaFile());
   TlsServer server(certificate, 2);
   auto unknown = Client(server.port(), "").Get("/");
   ASSERT_FALSE(unknown.ok());
@@ -148,7 +113,7 @@ TEST(TlsClient, RefusesUnknownCertificatesAndOtherNames) {
 }
 
 TEST(TlsClient, MissingCaFileIsNamed) {
-  Certificate certificate("IP:127.0.0.1");
+  TestCertificate certificate("test", "IP:127.0.0.1");
   TlsServer server(certificate, 1);
   auto response = Client(server.port(), "/nonexistent/ca.pem").Get("/");
   ASSERT_FALSE(response.ok());
