@@ -23,19 +23,6 @@ namespace wf::recorder {
 namespace data {
 namespace {
 
-// A handler of the program may make recorded calls; it must not come in the middle.
-class SignalsHeld {
- public:
-  SignalsHeld() {
-    uint64_t all = ~(uint64_t{1} << (SIGSYS - 1) | uint64_t{1} << (SIGSEGV - 1));
-    Kernel(SYS_rt_sigprocmask, SIG_BLOCK, Word(&all), Word(&before_), 8);
-  }
-  ~SignalsHeld() { Kernel(SYS_rt_sigprocmask, SIG_SETMASK, Word(&before_), 0, 8); }
-
- private:
-  uint64_t before_ = 0;
-};
-
 void WritePages(Slot* slot) {
   if (self->pages.runs == 0) return;
   self->pages.head = {RecordKind::kPages, 0,

@@ -21,6 +21,7 @@
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/memory.h"
 #include "recorder/preload/data/text.h"
+#include "recorder/preload/recording.h"
 
 namespace wf::recorder::data::page_tables {
 namespace {
@@ -35,7 +36,7 @@ constexpr uint64_t kScanProtect = 1;
 constexpr uint64_t kPageWatched = 1, kPageWritten = 2, kPagePresent = 8;
 constexpr uint64_t kFeatureShmem = 1 << 12, kFeatureUnpopulated = 1 << 13, kFeatureAsync = 1 << 15;
 
-constexpr uint32_t kIdleLimit = 256;
+constexpr uint32_t kIdleLimit = 12;
 constexpr uint64_t kScanRuns = 128;  // the kernel allocates room for as many
 
 void LayMarks(uint64_t start, uint64_t end) {
@@ -273,18 +274,39 @@ void ScanActive(uint64_t flags, const Sink& sink) {
   }
 }
 
-// Drops runs of pages from the tables of this process, many with one call.
+// Drops runs of pages from the tables of this process, many with one call. Those pages stay that the next
+// sub-computation touches for certain, and before anything else: the one that this very code returns through, and the
+// one where its next recorded call will look up its slot. They are marked anew like all others, so whether they are
+// written is found out; that they are there is no news.
 class Dropped {
  public:
+  explicit Dropped(const void* stack)
+      : kept_{reinterpret_cast<uint64_t>(stack) & ~(kPage - 1),
+              reinterpret_cast<uint64_t>(&t_slot) & ~(kPage - 1)} {
+    if (kept_[0] > kept_[1]) {
+      const uint64_t first = kept_[1];
+      kept_[1] = kept_[0];
+      kept_[0] = first;
+    }
+  }
   ~Dropped() { Flush(); }
   void Add(uint64_t start, uint64_t end) {
-    if (count_ == kDropBatch) Flush();
-    self->drop[count_++] = {start, end - start};
+    for (const uint64_t kept : kept_) {
+      if (kept < start || kept >= end) continue;
+      Put(start, kept);
+      start = kept + kPage;
+    }
+    Put(start, end);
   }
 
  private:
   static constexpr long kThisProcess = -10001;  // PIDFD_SELF_THREAD_GROUP, Linux 6.14
 
+  void Put(uint64_t start, uint64_t end) {
+    if (start >= end) return;
+    if (count_ == kDropBatch) Flush();
+    self->drop[count_++] = {start, end - start};
+  }
   void Flush() {
     if (count_ > 1 &&
         Kernel(SYS_process_madvise, kThisProcess, Word(self->drop), count_, MADV_DONTNEED, 0) >= 0)
@@ -295,6 +317,7 @@ class Dropped {
     count_ = 0;
   }
 
+  uint64_t kept_[2];
   int count_ = 0;
 };
 
@@ -333,7 +356,7 @@ void ForgetTouched() {
       ++i;
     }
   }
-  Dropped dropped;
+  Dropped dropped(__builtin_frame_address(0));
   ScanActive(kScanProtect,
              [&](Active&, const PageRegion& run) { dropped.Add(run.start, run.end); });
 }

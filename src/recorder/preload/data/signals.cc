@@ -134,7 +134,24 @@ bool IsCrash(int signal) {
   DieBySignal(signal);
 }
 
+bool KeptForLater(int signal, const siginfo_t* info, ucontext_t* context) {
+  if (self->holding.load(std::memory_order_relaxed) == 0) return false;
+  auto* mask = reinterpret_cast<uint64_t*>(&context->uc_sigmask);
+  self->kept_signal = signal;
+  self->kept_info = *info;
+  self->kept_mask = *mask;
+  *mask = ~(Bit(SIGSYS) | Bit(SIGSEGV));
+  return true;
+}
+
+bool IsFault(int signal, const siginfo_t* info) {
+  return info->si_code > 0 &&
+         (signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP);
+}
+
 void Dispatch(int signal, siginfo_t* info, void* context) {
+  if (!IsFault(signal, info) &&
+      KeptForLater(signal, info, static_cast<ucontext_t*>(context))) return;
   const SignalAction action = shared->actions[signal];
   if (action.handler == 1) return;
   if (action.handler == 0) {
@@ -152,6 +169,7 @@ void Dispatch(int signal, siginfo_t* info, void* context) {
 }
 
 void OnControlSignal(int signal, siginfo_t* info, void* context) {
+  if (KeptForLater(signal, info, static_cast<ucontext_t*>(context))) return;
   if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == shared) {
     OnControl();
     RestartStub(static_cast<ucontext_t*>(context));
@@ -168,6 +186,8 @@ void OnSegv(int signal, siginfo_t* info, void* ucontext) {
                           : (error & 2) != 0 ? Access::kWrite
                                              : Access::kRead;
     if (OnFault(reinterpret_cast<uint64_t>(info->si_addr), access) == Faulted::kRetry) return;
+  } else if (KeptForLater(signal, info, context)) {
+    return;
   }
   DeliverFault(signal, info, context);
 }
@@ -193,6 +213,23 @@ void InstallAll() {
 }
 
 }  // namespace
+
+SignalsHeld::SignalsHeld() {
+  self->holding.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+SignalsHeld::~SignalsHeld() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  self->holding.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (__builtin_expect(self->kept_signal == 0, 1)) return;
+  const int signal = self->kept_signal;
+  self->kept_signal = 0;
+  Kernel(SYS_rt_tgsigqueueinfo, self->pid, self->pid, signal, Word(&self->kept_info));
+  uint64_t mask = self->kept_mask;
+  Kernel(SYS_rt_sigprocmask, SIG_SETMASK, Word(&mask), 0, 8);
+}
 
 const char* StartSignals() {
   for (int signal = 1; signal < kSignals; ++signal) {

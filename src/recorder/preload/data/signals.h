@@ -31,4 +31,14 @@ void ReturnFromHandler(ucontext_t* context);
 void DeliverFault(int signal, siginfo_t* info, ucontext_t* context);
 void OnSigsys(int signal, siginfo_t* info, void* context);
 
+// While one lives, no handler of the program runs, for it may make recorded calls: the first signal that comes is kept,
+// with all others blocked behind it, and sent again at the end. Blocking them beforehand would take two system calls.
+class SignalsHeld {
+ public:
+  SignalsHeld();
+  ~SignalsHeld();
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+};
+
 }  // namespace wf::recorder::data

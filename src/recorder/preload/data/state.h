@@ -185,6 +185,11 @@ struct Self {
   uint64_t clone_scratch[16];
   char path_scratch[4096];
   uint64_t hidden_mask;  // signals the program believes to be blocked
+  // The recorder is at work: a signal that comes now is kept until it is done (signals.h).
+  std::atomic<int> holding;
+  int kept_signal;
+  uint64_t kept_mask;
+  siginfo_t kept_info;
   uint64_t last_fault;
   uint64_t labels;  // of the policy: what the running sub-computation has taken in
   int active_count;
