@@ -76,8 +76,8 @@ using namespace wf::recorder;
 
 WF_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) {
   Slot* slot = CurrentSlot();
-  Barrier* own = Ours(barrier);
   if (slot == nullptr) {
+    Barrier* own = Ours(barrier);
     if (own == nullptr) return real.pthread_barrier_wait(barrier);
     const Passage passage = Arrive(own);
     Pass(own, passage);
@@ -86,6 +86,8 @@ WF_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) {
   const ObjectRef object = Find(slot, ObjectKind::kBarrier, barrier);
   Call call(slot, Op::kBarrierWait, WF_SITE);
   call.On(object);
+  call.Touches(barrier);
+  Barrier* own = Ours(barrier);
   call.Entered();
   bool last;
   uint64_t round;

@@ -52,6 +52,7 @@ int RecordWake(Slot* slot, Op op, uint64_t site, const void* condition, int (*wa
   const ObjectRef object = Find(slot, ObjectKind::kCond, condition);
   Call call(slot, op, site);
   call.On(object);
+  call.Touches(condition);
   call.Entered();
   call.Act(object, Role::kReleaseAll);
   const int rc = wake(const_cast<void*>(condition));

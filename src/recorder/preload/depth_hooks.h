@@ -18,6 +18,9 @@ struct DepthHooks {
   // The thread entered a listed call: its sub-computation is over. Records appended here (Pages) belong to it. Also
   // called before a call that then turns out to cut nothing; what it appended then adds to what comes later.
   void (*sub_computation_end)(Slot* slot) = nullptr;
+  // Between the two: the call that was entered touches nothing of the program's but this object, its stack, its
+  // thread-local storage and libc's own variables. Left out for calls of which that cannot be said.
+  void (*call_touches)(const volatile void* object) = nullptr;
   // The call returned (or the thread began): the next one starts.
   void (*sub_computation_start)(Slot* slot) = nullptr;
   // In the creator, before the thread exists; and in the new thread, before its first sub-computation.

@@ -23,12 +23,20 @@ int FinishLock(Call& call, const ObjectRef& object, int rc, Call::Waited waited)
   return rc;
 }
 
+// A robust mutex is on a list with its thread's others, a protecting one has a table of priorities, a timed call reads
+// the time it is given: these touch more than the lock.
+bool Alone(pthread_mutex_t* mutex, Op op) {
+  constexpr int kRobust = 16, kInheriting = 32, kProtecting = 64;
+  return (op == Op::kMutexLock || op == Op::kMutexUnlock) &&
+         (mutex->__data.__kind & (kRobust | kInheriting | kProtecting)) == 0;
+}
+bool Alone(pthread_spinlock_t*, Op) { return true; }
+
+// The lock itself is looked at only when the sub-computation that ends here is over: it did not touch it.
 template <typename Lock, typename Blocking>
-int RecordLock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site, int (*trylock)(Lock*),
-               const Blocking& blocking) {
-  const ObjectRef object = Find(slot, kind, lock);
-  Call call(slot, op, site);
-  call.On(object);
+int TryThenBlock(Call& call, const ObjectRef& object, Lock* lock, Op op, int (*trylock)(Lock*),
+                 const Blocking& blocking) {
+  if (Alone(lock, op)) call.Touches(lock);
   const int tried = trylock(lock);
   if (WF_LIKELY(Locked(tried))) {
     call.Act(object, Role::kAcquireAll);
@@ -43,11 +51,8 @@ bool IsRobust(const pthread_mutex_t* mutex) { return (mutex->__data.__kind & 16)
 
 // Whether it will have to wait is read off its word: who holds it, and whether that one lives.
 template <typename Blocking>
-int RecordRobustLock(Slot* slot, pthread_mutex_t* mutex, Op op, uint64_t site,
-                     const Blocking& blocking) {
-  const ObjectRef object = Find(slot, ObjectKind::kMutex, mutex);
-  Call call(slot, op, site);
-  call.On(object);
+int LockRobust(Call& call, const ObjectRef& object, pthread_mutex_t* mutex,
+               const Blocking& blocking) {
   const uint32_t word =
       static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED));
   const bool held = (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
@@ -58,9 +63,11 @@ int RecordRobustLock(Slot* slot, pthread_mutex_t* mutex, Op op, uint64_t site,
 template <typename Blocking>
 int RecordMutexLock(Slot* slot, pthread_mutex_t* mutex, Op op, uint64_t site,
                     const Blocking& blocking) {
-  if (WF_UNLIKELY(IsRobust(mutex))) return RecordRobustLock(slot, mutex, op, site, blocking);
-  return RecordLock(slot, ObjectKind::kMutex, mutex, op, site, real.pthread_mutex_trylock,
-                    blocking);
+  const ObjectRef object = Find(slot, ObjectKind::kMutex, mutex);
+  Call call(slot, op, site);
+  call.On(object);
+  if (WF_UNLIKELY(IsRobust(mutex))) return LockRobust(call, object, mutex, blocking);
+  return TryThenBlock(call, object, mutex, op, real.pthread_mutex_trylock, blocking);
 }
 
 template <typename Lock>
@@ -82,6 +89,7 @@ int RecordUnlock(Slot* slot, ObjectKind kind, Lock* lock, Op op, uint64_t site,
   const ObjectRef object = Find(slot, kind, lock);
   Call call(slot, op, site);
   call.On(object);
+  if (Alone(lock, op)) call.Touches(lock);
   call.Entered();
   call.Act(object, Role::kReleaseAll);  // while it is still held
   const int rc = unlock(lock);
@@ -153,8 +161,11 @@ WF_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) {
 WF_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) {
   Slot* slot = CurrentSlot();
   if (slot == nullptr) return real.pthread_spin_lock(lock);
-  return RecordLock(slot, ObjectKind::kSpin, lock, Op::kSpinLock, WF_SITE,
-                    real.pthread_spin_trylock, [&] { return real.pthread_spin_lock(lock); });
+  const ObjectRef object = Find(slot, ObjectKind::kSpin, lock);
+  Call call(slot, Op::kSpinLock, WF_SITE);
+  call.On(object);
+  return TryThenBlock(call, object, lock, Op::kSpinLock, real.pthread_spin_trylock,
+                      [&] { return real.pthread_spin_lock(lock); });
 }
 
 WF_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) {

@@ -173,6 +173,10 @@ class Call {
     record_.cut.site.address = site;
   }
 
+  // Of the program's memory this object alone (call_touches of depth_hooks.h).
+  void Touches(const volatile void* object) {
+    if (WF_UNLIKELY(g_hooks.call_touches != nullptr)) g_hooks.call_touches(object);
+  }
   void On(const ObjectRef& object) { record_.cut.object = object.id; }
   void OnId(uint32_t id) { record_.cut.object = id; }
   void Flag(CutFlags flag) { record_.cut.flags |= flag; }

@@ -19,8 +19,10 @@ template <typename Blocking>
 int RecordLock(Slot* slot, pthread_rwlock_t* lock, Mode mode, Op op, uint64_t site,
                const Blocking& blocking) {
   const ObjectRef object = Find(slot, ObjectKind::kRwlock, lock);
+  const bool timed = op != Op::kRwlockRdlock && op != Op::kRwlockWrlock;
   Call call(slot, op, site);
   call.On(object);
+  if (!timed) call.Touches(lock);
   if ((mode == Mode::kRead ? real.pthread_rwlock_tryrdlock : real.pthread_rwlock_trywrlock)(lock) ==
       0) {
     NoteAcquired(call, object, mode);
@@ -135,6 +137,7 @@ WF_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   const ObjectRef object = Find(slot, ObjectKind::kRwlock, lock);
   Call call(slot, Op::kRwlockUnlock, WF_SITE);
   call.On(object);
+  call.Touches(lock);
   call.Entered();
   const bool writer =
       object.entry != nullptr && object.entry->held_by_writer.load(std::memory_order_relaxed) != 0;

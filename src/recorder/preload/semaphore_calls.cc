@@ -36,6 +36,7 @@ int RecordWait(Slot* slot, Op op, uint64_t site, int (*wait)(const WaitArguments
   const int before = errno;
   Call call(slot, op, site);
   call.On(object);
+  if (arguments.until == nullptr) call.Touches(arguments.semaphore);
   if (real.sem_trywait(arguments.semaphore) == 0) {
     call.Act(object, Role::kAcquireAll);
     call.Finish();
@@ -112,6 +113,7 @@ WF_EXPORT int sem_post(sem_t* semaphore) {
   const ObjectRef object = Find(slot, ObjectKind::kSemaphore, semaphore);
   Call call(slot, Op::kSemPost, WF_SITE);
   call.On(object);
+  call.Touches(semaphore);
   call.Entered();
   call.Act(object, Role::kReleaseAll);
   const int rc = real.sem_post(semaphore);

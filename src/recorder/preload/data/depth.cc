@@ -48,7 +48,10 @@ void NotePages(Slot* slot) {
 }
 
 void SubComputationEnds(Slot* slot) {
-  if (self->in_call != 0) return;  // a call within a call
+  if (self->in_call != 0) {  // a call within a call
+    self->present_count = -1;
+    return;
+  }
   SignalsHeld held;
   self->in_call = 1;
   NotePages(slot);
@@ -60,11 +63,16 @@ void SubComputationStarts(Slot* slot) {
     shared->arguments_noted = 1;
     NoteArguments();
   }
-  SyncMemory();
+  if (SyncMemory() > 0) self->present_count = -1;
   SyncSignals();
   ForgetTouched();
+  self->call_object = 0;
   self->labels = 0;
   self->in_call = 0;
+}
+
+void CallTouches(const volatile void* object) {
+  self->call_object = reinterpret_cast<uint64_t>(object);
 }
 
 // In the handler of a fault. Not in the middle of a record: then the next fault does it.
@@ -138,6 +146,7 @@ const char* StartDataDepth() {
   g_hooks.thread_create = &data::ThreadIsCreated;
   g_hooks.sub_computation_end = &data::SubComputationEnds;
   g_hooks.sub_computation_start = &data::SubComputationStarts;
+  g_hooks.call_touches = &data::CallTouches;
   return nullptr;
 }
 

@@ -36,7 +36,7 @@ constexpr uint64_t kScanProtect = 1;
 constexpr uint64_t kPageWatched = 1, kPageWritten = 2, kPagePresent = 8;
 constexpr uint64_t kFeatureShmem = 1 << 12, kFeatureUnpopulated = 1 << 13, kFeatureAsync = 1 << 15;
 
-constexpr uint32_t kIdleLimit = 12;
+constexpr uint32_t kIdleLimit = 64;
 constexpr uint64_t kScanRuns = 128;  // the kernel allocates room for as many
 
 void LayMarks(uint64_t start, uint64_t end) {
@@ -76,6 +76,7 @@ void Open(const Region& region, uint64_t address) {
     active.end = self->active[place].start;
   active.region = region.start;
   active.writable = 1;
+  active.fresh = 1;
   Kernel(SYS_madvise, static_cast<long>(active.start), static_cast<long>(active.end - active.start),
          MADV_DONTNEED);
   LayMarks(active.start, active.end);
@@ -89,6 +90,7 @@ void Close(int at) {
   Kernel(SYS_mprotect, static_cast<long>(active.start),
          static_cast<long>(active.end - active.start), PROT_NONE);
   EraseActive(at);
+  self->parts_closed = 1;
 }
 
 // Calls `sink` for the present pages of [start, end) and lays marks on those without one.
@@ -235,43 +237,54 @@ void AddFileRange(uint64_t start, uint64_t end) {
   active.end = end;
   active.region = start;
   active.fixed = 1;
+  active.fresh = 1;
   InsertActive(FirstActiveAfter(start), active);
 }
 
 namespace {
 
-// Active parts near each other are scanned by one call. Within one mapping what lies between is walked, entry by entry;
-// other mappings are passed over.
+// Active parts near each other are scanned by one call. Within one mapping what lies between is walked: nothing, as long
+// as no part was closed, for then nothing there was ever touched; else page tables, entry by entry. Other mappings are
+// passed over.
 bool ScannedTogether(const Active& a, const Active& b) {
-  return b.start - a.end < (a.region == b.region ? uint64_t{512} << 10 : uint64_t{1} << 30);
+  constexpr uint64_t kOtherMapping = uint64_t{1} << 30, kUntouched = uint64_t{128} << 20,
+                     kPerhapsTouched = uint64_t{512} << 10;
+  return b.start - a.end < (a.region != b.region      ? kOtherMapping
+                            : self->parts_closed == 0 ? kUntouched
+                                                      : kPerhapsTouched);
 }
 
-// Calls `sink` with every present run and the active part it lies in.
+// Calls `sink` with every present run of the parts from `first` on that `wanted` is true of and that are scanned by one
+// call, and with the part it lies in. Returns the part behind them.
+template <typename Wanted, typename Sink>
+int ScanFrom(int first, uint64_t flags, const Wanted& wanted, const Sink& sink) {
+  int last = first;
+  while (last + 1 < self->active_count && wanted(self->active[last + 1]) &&
+         ScannedTogether(self->active[last], self->active[last + 1]))
+    ++last;
+  int at = first;
+  Scan(self->pagemap, self->active[first].start, self->active[last].end, flags,
+       [&](const PageRegion& found) {
+         // One run may go over the border of two parts.
+         PageRegion run = found;
+         while (run.start < run.end) {
+           while (at <= last && self->active[at].end <= run.start) ++at;
+           if (at > last) return;
+           Active& active = self->active[at];
+           if (run.start < active.start) run.start = active.start;
+           if (run.start >= run.end) return;
+           const uint64_t end = run.end < active.end ? run.end : active.end;
+           sink(active, PageRegion{run.start, end, run.categories});
+           run.start = end;
+         }
+       });
+  return last + 1;
+}
+
 template <typename Sink>
 void ScanActive(uint64_t flags, const Sink& sink) {
-  for (int first = 0; first < self->active_count;) {
-    int last = first;
-    while (last + 1 < self->active_count &&
-           ScannedTogether(self->active[last], self->active[last + 1]))
-      ++last;
-    int at = first;
-    Scan(self->pagemap, self->active[first].start, self->active[last].end, flags,
-         [&](const PageRegion& found) {
-           // One run may go over the border of two parts.
-           PageRegion run = found;
-           while (run.start < run.end) {
-             while (at <= last && self->active[at].end <= run.start) ++at;
-             if (at > last) return;
-             Active& active = self->active[at];
-             if (run.start < active.start) run.start = active.start;
-             if (run.start >= run.end) return;
-             const uint64_t end = run.end < active.end ? run.end : active.end;
-             sink(active, PageRegion{run.start, end, run.categories});
-             run.start = end;
-           }
-         });
-    first = last + 1;
-  }
+  const auto every = [](const Active&) { return true; };
+  for (int at = 0; at < self->active_count;) at = ScanFrom(at, flags, every, sink);
 }
 
 // Drops runs of pages from the tables of this process, many with one call. Those pages stay that the next
@@ -298,6 +311,18 @@ class Dropped {
     }
     Put(start, end);
   }
+  // Of a part of a mapped file: as far as one page of page table goes, for a table that is emptied whole is given back,
+  // and costs no scan any more.
+  void Add(const Active& active, uint64_t start, uint64_t end) {
+    if (active.fixed == 0 || active.end - active.start < 2 * kChunk) return Add(start, end);
+    if (end <= dropped_) return;
+    start &= ~(kChunk - 1);
+    end = (end + kChunk - 1) & ~(kChunk - 1);
+    if (start < dropped_) start = dropped_;
+    if (start < active.start) start = active.start;
+    dropped_ = end < active.end ? end : active.end;
+    Put(start, dropped_);
+  }
 
  private:
   static constexpr long kThisProcess = -10001;  // PIDFD_SELF_THREAD_GROUP, Linux 6.14
@@ -318,6 +343,7 @@ class Dropped {
   }
 
   uint64_t kept_[2];
+  uint64_t dropped_ = 0, bytes_ = 0;
   int count_ = 0;
 };
 
@@ -325,9 +351,15 @@ class Dropped {
 
 void CollectTouched(RunSink sink, void* to) {
   Joined joined(sink, to);
-  for (int i = 0; i < self->active_count; ++i) ++self->active[i].idle;
+  for (int i = 0; i < self->active_count; ++i) {
+    ++self->active[i].idle;
+    self->active[i].fresh = 0;
+  }
+  int present = 0;
   ScanActive(kScanProtect, [&](Active& active, const PageRegion& run) {
     active.idle = 0;
+    if (present < kMaxPresent) self->present[present] = {run.start, run.end - run.start};
+    ++present;
     joined.Add(run.start, run.end, active.writable != 0 && (run.categories & kPageWritten) != 0);
   });
   joined.Flush();
@@ -335,6 +367,7 @@ void CollectTouched(RunSink sink, void* to) {
     sink(to, self->kept[i].start, self->kept[i].end,
          (self->kept[i].categories & kPageWritten) != 0);
   self->kept_count = 0;
+  self->present_count = present <= kMaxPresent ? present : -1;
 }
 
 void PeekTouched(RunSink sink, void* to) {
@@ -346,6 +379,64 @@ void PeekTouched(RunSink sink, void* to) {
          (self->kept[i].categories & kPageWritten) != 0);
 }
 
+namespace {
+
+// A listed call of which is known what it touches leaves the rest of memory as the sub-computation before it left it.
+// What it may have touched: its object, the stack it ran on, the thread's own block, the variables of libraries; and what
+// was opened meanwhile.
+class ByCall {
+ public:
+  explicit ByCall(const void* stack)
+      : stack_(reinterpret_cast<uint64_t>(stack)),
+        thread_(reinterpret_cast<uint64_t>(__builtin_thread_pointer())),
+        slot_(reinterpret_cast<uint64_t>(&t_slot)) {}
+  bool operator()(const Active& active) const {
+    if (active.fresh != 0 || Meets(active, self->call_object, self->call_object + kObject) ||
+        Meets(active, stack_ - kFrames, stack_ + kFrames) ||
+        Meets(active, thread_ - kThread, thread_ + kThread) || Meets(active, slot_, slot_ + 8))
+      return true;
+    const bool program =
+        active.start + kBelowBreak >= shared->break_start && active.start < shared->break_end;
+    const bool arena = active.start >= shared->arena && active.start < shared->arena + kArenaSize;
+    return !program && !arena && active.fixed == 0 && active.region != shared->first_stack;
+  }
+
+ private:
+  static constexpr uint64_t kObject = 64;        // no synchronization object is larger
+  static constexpr uint64_t kFrames = 32 << 10;  // those of the recorder and of libc take less
+  static constexpr uint64_t kThread = 16 << 10;  // libc's description of the thread, errno
+  static constexpr uint64_t kBelowBreak = uint64_t{4}
+                                          << 30;  // the variables of the program lie there
+
+  static bool Meets(const Active& active, uint64_t start, uint64_t end) {
+    return active.start < end && start < active.end;
+  }
+
+  uint64_t stack_, thread_, slot_;
+};
+
+// Drops what the sub-computation was found to have touched, and looks only at what the call may have.
+void DropKnown(const ByCall& by_call, Dropped& dropped) {
+  int run = 0;
+  for (int at = 0; at < self->active_count;) {
+    const Active& active = self->active[at];
+    if (by_call(active)) {
+      at = ScanFrom(at, kScanProtect, by_call, [&](const Active& part, const PageRegion& found) {
+        dropped.Add(part, found.start, found.end);
+      });
+      continue;
+    }
+    for (; run < self->present_count && self->present[run].start < active.end; ++run) {
+      const DropRun& present = self->present[run];
+      if (present.start >= active.start)
+        dropped.Add(active, present.start, present.start + present.length);
+    }
+    ++at;
+  }
+}
+
+}  // namespace
+
 void ForgetTouched() {
   self->kept_count = 0;
   for (int i = 0; i < self->active_count;) {
@@ -356,9 +447,16 @@ void ForgetTouched() {
       ++i;
     }
   }
-  Dropped dropped(__builtin_frame_address(0));
-  ScanActive(kScanProtect,
-             [&](Active&, const PageRegion& run) { dropped.Add(run.start, run.end); });
+  const void* frame = __builtin_frame_address(0);
+  Dropped dropped(frame);
+  if (self->call_object != 0 && self->present_count >= 0) {
+    DropKnown(ByCall(frame), dropped);
+  } else {
+    ScanActive(kScanProtect, [&](const Active& active, const PageRegion& run) {
+      dropped.Add(active, run.start, run.end);
+    });
+  }
+  self->present_count = -1;
 }
 
 }  // namespace wf::recorder::data::page_tables

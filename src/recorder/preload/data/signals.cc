@@ -83,6 +83,7 @@ uint64_t StateSize(const char* state) {
 void EnterHandler(const SignalAction& action, int signal, const siginfo_t* info,
                   ucontext_t* context) {
   constexpr uint64_t kInfoSize = 128;
+  self->present_count = -1;  // it may run within a listed call, and touch anything
   greg_t* registers = context->uc_mcontext.gregs;
   auto stack = static_cast<uint64_t>(registers[REG_RSP]) - kRedZone;
   const bool on_alternate = stack - self->alternate_stack < self->alternate_size;
@@ -150,8 +151,8 @@ bool IsFault(int signal, const siginfo_t* info) {
 }
 
 void Dispatch(int signal, siginfo_t* info, void* context) {
-  if (!IsFault(signal, info) &&
-      KeptForLater(signal, info, static_cast<ucontext_t*>(context))) return;
+  if (!IsFault(signal, info) && KeptForLater(signal, info, static_cast<ucontext_t*>(context)))
+    return;
   const SignalAction action = shared->actions[signal];
   if (action.handler == 1) return;
   if (action.handler == 0) {

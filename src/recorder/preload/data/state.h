@@ -88,6 +88,7 @@ struct Shared {
   uint64_t files;  // addresses for mappings of files
   uint64_t files_end;
   uint64_t break_start, break_now, break_end;
+  uint64_t first_stack;  // where the region of the first thread's stack starts
 
   std::atomic<uint64_t> version;  // of the regions
   Extent changes[kMaxChanges];    // ring; change n made version n + 1
@@ -136,6 +137,7 @@ struct Active {
   uint32_t idle;    // sub-computations since it was last touched
   uint8_t writable;
   uint8_t fixed;  // never given up
+  uint8_t fresh;  // opened since the last sub-computation ended
 };
 
 constexpr int kMaxActive = 65536;
@@ -162,6 +164,7 @@ constexpr int kMaxOpened = 1024;
 struct DropRun {
   uint64_t start, length;
 };
+constexpr int kMaxPresent = 2048;
 constexpr int kDropBatch = 512;
 
 struct Self {
@@ -192,7 +195,10 @@ struct Self {
   siginfo_t kept_info;
   uint64_t last_fault;
   uint64_t labels;  // of the policy: what the running sub-computation has taken in
+  uint64_t
+      call_object;  // what the listed call touches that the thread is in; 0 if that is not known
   int active_count;
+  int parts_closed;
   int kept_count;
   int opened_count;
   int all_open;
@@ -202,6 +208,8 @@ struct Self {
   Pages pages;  // a record in the making; its runs follow
   PageRun runs[kMaxRecordRuns];
   PageRegion kept[kMaxRuns];
+  int present_count;  // of what the ended sub-computation touched; -1 if more may have been touched since
+  DropRun present[kMaxPresent];
   DropRun drop[kDropBatch];  // here, not on the stack: that is the program's and tracked
   Active active[kMaxActive];
   Extent closing[kMaxActive];

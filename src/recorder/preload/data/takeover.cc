@@ -110,6 +110,7 @@ const char* ShareMemory() {
     const int protection = PROT_READ | PROT_WRITE | (line.permissions[2] == 'x' ? PROT_EXEC : 0);
     uint64_t start = line.start, end = line.end;
     if (line.stack && end - start < stack_size) start = end - stack_size;
+    if (line.stack) shared->first_stack = start;
     if (line.heap) {
       heap_start = start;
       continue;

@@ -47,6 +47,8 @@ const char* ChooseTracker(TrackerKind wanted) {
 
 const char* StartTracker() {
   self->active_count = 0;
+  self->parts_closed = 0;
+  self->present_count = -1;
   self->opened_count = 0;
   self->all_open = 0;
   self->uffd = self->pagemap = -1;
