@@ -69,7 +69,7 @@ void Weave(const std::vector<std::string>& texts) {
       for (const auto& advice : query->program.advice) {
         if (std::count(advice.tracepoints.begin(), advice.tracepoints.end(), point->name) == 0)
           continue;
-        woven->queries.push_back(query);
+        woven->Add(query, *point);
         break;
       }
     }

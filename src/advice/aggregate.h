@@ -42,6 +42,11 @@ class AggregateState {
   AggregateKind kind() const { return kind_; }
   // COUNT of tuples adds any value that is not null: give it `true`.
   void Add(const Value& value, uint64_t weight);
+  // The same of a COUNT, for a value that is not null.
+  void AddCount(uint64_t weight) {
+    uint64_t sum;
+    count_ = __builtin_add_overflow(count_, weight, &sum) ? UINT64_MAX : sum;
+  }
   // As if every value of `other` (of the same kind) had been added `weight` times as often as it was there.
   void Merge(const AggregateState& other, uint64_t weight);
   // What was added up elsewhere (a kernel map): as if `count` numbers that sum up to `sum` had been added. For COUNT,

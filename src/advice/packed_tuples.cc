@@ -11,11 +11,14 @@ bool Before(int64_t time, std::string_view id, const PackedEvent& event) {
   return time != event.adjusted_time ? time < event.adjusted_time : id < std::string_view(event.id);
 }
 
-}  // namespace
-
-bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
+// Gives each row to `row(weight)`, then each of its cells to `cell(cell)`; what they say no to ends it. False, with some
+// given: it is not a slot of this shape.
+template <typename AddRow, typename AddCell>
+bool ReadRows(const Slot& slot, std::string_view bytes, const AddRow& add_row,
+              const AddCell& add_cell) {
   Reader in(bytes);
   StringReferences strings;
+  const size_t width = slot.columns;
   const size_t events = slot.keep == Keep::kAll ? 1 : in.Count();
   if (!slot.aggregates.empty() || (slot.keep != Keep::kAll && events > slot.limit)) return false;
   uint64_t last = 0;
@@ -38,12 +41,55 @@ bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
       return false;
     }
     for (uint64_t row = 0; row < rows; ++row) {
-      weights.push_back(weighted ? in.Varint() : 1);
-      for (size_t k = 0; k < width; ++k) cells.push_back(ReadCell(in, strings));
+      if (!add_row(weighted ? in.Varint() : 1)) return false;
+      for (size_t k = 0; k < width; ++k) {
+        if (!add_cell(ReadCell(in, strings))) return false;
+      }
       if (!in.ok()) return false;
     }
   }
   return in.Done();
+}
+
+}  // namespace
+
+bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
+  return ReadRows(
+      slot, bytes,
+      [&](uint64_t weight) {
+        weights.push_back(weight);
+        return true;
+      },
+      [&](const Cell& cell) {
+        cells.push_back(cell);
+        return true;
+      });
+}
+
+size_t DecodeCells(const Slot& slot, std::string_view bytes, Cell* cells, size_t most_cells,
+                   uint64_t* weights, size_t most_rows) {
+  size_t rows = 0, used = 0;
+  const bool well = ReadRows(
+      slot, bytes,
+      [&](uint64_t weight) {
+        if (rows == most_rows) return false;
+        weights[rows++] = weight;
+        return true;
+      },
+      [&](const Cell& cell) {
+        if (used == most_cells) return false;
+        cells[used++] = cell;
+        return true;
+      });
+  return well ? rows : kNoRows;
+}
+
+std::optional<int64_t> TimeOfOnlyEvent(std::string_view bytes) {
+  Reader in(bytes);
+  if (in.Count() != 1) return std::nullopt;
+  const int64_t time = in.Signed();
+  if (!in.ok()) return std::nullopt;
+  return time;
 }
 
 void PackedTuples::Shape(const Slot& slot) {

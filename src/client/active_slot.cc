@@ -8,6 +8,7 @@
 
 namespace wherefore::client {
 
+using wf::advice::Cell;
 using wf::advice::PackedTuples;
 using wf::advice::Rows;
 
@@ -28,8 +29,6 @@ void ActiveSlot::Clear() {
   form_ = Form::kLog;
   encoded_known_ = false;
   log_.Clear();
-  packed_.Reset(rule);
-  packed_bytes_at_most_ = 0;
 }
 
 size_t ActiveSlot::BytesAtMost() const {
@@ -93,40 +92,51 @@ bool ActiveSlot::Log(const Rows& rows) {
   return true;
 }
 
+bool ActiveSlot::Log(const Cell* cells, size_t width, size_t rows) {
+  if (form_ != Form::kLog || log_.Add(cells, width, rows) != TupleLog::Added::kAdded) return false;
+  encoded_known_ = false;
+  return true;
+}
+
 size_t ActiveSlot::LogBytesAtMost(size_t width) const {
   return log_.bytes() + kHeadAtMost + 9 * width;
 }
 
-bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Rows& rows) {
+bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Cell* tuple,
+                      size_t width) {
   // Then an empty log takes it for certain: what it replaces may be given up.
-  if (rows.size() != 1 || rows.weight(0) != 1 || rows.state_width() != 0 || rows.width() == 0 ||
-      rows.width() > TupleLog::kMostTexts) {
-    return false;
-  }
-  for (size_t i = 0; i < rows.width(); ++i) {
-    const wf::advice::Value& value = rows.columns(0)[i];
-    const auto* text = std::get_if<std::string>(&value);
-    if (text != nullptr ? text->size() > wf::advice::kMaxReferable
-                        : std::holds_alternative<wf::advice::List>(value)) {
-      return false;
-    }
+  if (width == 0 || width > TupleLog::kMostTexts) return false;
+  for (size_t i = 0; i < width; ++i) {
+    if (tuple[i].size > wf::advice::kMaxReferable) return false;
   }
   Clear();
-  log_.Add(rows);
+  log_.Add(tuple, width, 1);
   form_ = Form::kEvent;
   time_ = adjusted_time;
   id_ = id;
   return true;
 }
 
+bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Rows& rows) {
+  const size_t width = rows.width();
+  if (rows.size() != 1 || rows.weight(0) != 1 || rows.state_width() != 0 ||
+      width > TupleLog::kMostTexts) {
+    return false;
+  }
+  Cell cells[TupleLog::kMostTexts];
+  for (size_t i = 0; i < width; ++i) {
+    const wf::advice::Value& value = rows.columns(0)[i];
+    if (std::holds_alternative<wf::advice::List>(value)) return false;
+    cells[i] = Cell::Of(value);
+  }
+  return Keep(adjusted_time, id, cells, width);
+}
+
 PackedTuples& ActiveSlot::Packed() {
   if (form_ != Form::kPacked) {
     const size_t bytes = BytesAtMost();
-    if (!empty()) {
-      PackedTuples packed(rule);
-      PackedTuples::Decode(rule, Encoded(), packed);
-      packed_ = std::move(packed);
-    }
+    packed_.Reset(rule);
+    if (!empty()) PackedTuples::Decode(rule, Encoded(), packed_);
     packed_bytes_at_most_ = bytes;
     log_.Clear();
     form_ = Form::kPacked;

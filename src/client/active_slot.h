@@ -43,11 +43,14 @@ class ActiveSlot {
 
   // A bag's rows, as a log; false, and nothing happens, if that is not possible.
   bool Log(const wf::advice::Rows& rows);
+  bool Log(const wf::advice::Cell* cells, size_t width, size_t rows);
   // Only a log of a bag knows: bytes it takes with one more tuple of `width` numbers are no more than this.
   bool logs() const { return form_ == Form::kLog && !log_.empty(); }
   size_t LogBytesAtMost(size_t width) const;
   // One event in the place of all others; false, and nothing happens, if it has to be packed.
   bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Rows& rows);
+  bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Cell* tuple,
+            size_t width);
   // As packed tuples, whatever it was. `bytes_at_most` is for the caller to keep true.
   wf::advice::PackedTuples& Packed();
   void SetPacked(wf::advice::PackedTuples packed, size_t bytes_at_most);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -12,7 +11,9 @@
 #include "advice/interpreter.h"
 #include "client/block_id.h"
 #include "client/causal_past.h"
+#include "client/hit_event.h"
 #include "client/kernel_tuples.h"
+#include "client/quick_advice.h"
 #include "client/thread_baggage.h"
 #include "client/tick_clock.h"
 #include "client/tracepoint_registry.h"
@@ -20,12 +21,9 @@
 
 namespace wherefore::client {
 
-using wf::advice::Cell;
-using wf::advice::List;
 using wf::advice::PackedTuples;
 using wf::advice::Program;
 using wf::advice::Rows;
-using wf::advice::Value;
 
 QueryInterval::QueryInterval(std::shared_ptr<const LiveQuery> of, int64_t start)
     : query(std::move(of)), start_ns(start), results(query->program, kMaxGroups) {}
@@ -42,6 +40,15 @@ void QueryInterval::Merge(const QueryInterval& other) {
   events.Add(other.events);
 }
 
+void QueryInterval::NoteHeld(BaggageLine& line, const BaggageLine::Held& held) {
+  packed_tuples_max = std::max<uint64_t>(packed_tuples_max, held.tuples);
+  // An instance is more than a dozen bytes of frame. Looked at more closely where it may be the largest so far.
+  if (held.bytes + 12 * held.slots <= baggage_about_max) return;
+  const uint64_t id = query->program.query;
+  baggage_bytes_max = std::max<uint64_t>(baggage_bytes_max, line.TravellingBytesOf(id));
+  baggage_about_max = line.HeldBy(id).bytes + 12 * held.slots;
+}
+
 namespace {
 
 // If the agent does not come to collect: a thread keeps this many intervals of each query, then drops the oldest.
@@ -51,10 +58,17 @@ constexpr size_t kMostIntervals = 128;
 
 struct Shard {
   std::mutex mutex;
-  std::vector<QueryInterval>
-      intervals;           // few: the current one of each query, and those not yet collected
+  // The current interval of each query, and those not yet collected. By these keys they are found: a hit should not have
+  // to touch the intervals of other queries.
+  struct Key {
+    const LiveQuery* query;
+    int64_t start_ns, end_ns;
+  };
+  std::vector<Key> keys;
+  std::vector<QueryInterval> intervals;
   bool abandoned = false;  // its thread has ended
   wf::advice::Workspace workspace;
+  wf::advice::MadeTexts made;
 };
 
 struct Shards {
@@ -96,147 +110,46 @@ Shard& ThisShard() {
   return *shard_handle.shard;
 }
 
+QueryInterval& BeginInterval(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                             int64_t start_ns) {
+  shard.keys.push_back({query.get(), start_ns, start_ns + query->interval_ns});
+  try {
+    return shard.intervals.emplace_back(query, start_ns);
+  } catch (...) {
+    shard.keys.pop_back();
+    throw;
+  }
+}
+
+void EraseInterval(Shard& shard, size_t index) {
+  shard.intervals.erase(shard.intervals.begin() + static_cast<std::ptrdiff_t>(index));
+  shard.keys.erase(shard.keys.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
 QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
                           int64_t time_ns) {
-  for (auto at = shard.intervals.rbegin(); at != shard.intervals.rend(); ++at) {
-    if (at->query == query && time_ns >= at->start_ns && time_ns < at->end_ns()) return *at;
+  size_t same = 0, oldest = 0;
+  for (size_t i = shard.keys.size(); i-- > 0;) {
+    const Shard::Key& key = shard.keys[i];
+    if (key.query != query.get()) continue;
+    if (time_ns >= key.start_ns && time_ns < key.end_ns) return shard.intervals[i];
+    ++same;
+    oldest = i;
   }
   // Rounded down, for times before the epoch too.
   const int64_t into = (time_ns % query->interval_ns + query->interval_ns) % query->interval_ns;
-  const int64_t start = time_ns - into;
-  size_t same = 0;
-  for (auto at = shard.intervals.rbegin(); at != shard.intervals.rend(); ++at) {
-    if (at->query == query) ++same;
-  }
+  uint64_t lost = 0;
   if (same >= kMostIntervals) {
-    const auto oldest =
-        std::find_if(shard.intervals.begin(), shard.intervals.end(),
-                     [&](const QueryInterval& interval) { return interval.query == query; });
-    const uint64_t lost = oldest->results.tuples() + oldest->events.count() + oldest->lost;
-    shard.intervals.erase(oldest);
-    shard.intervals.emplace_back(query, start).lost = lost;
-    return shard.intervals.back();
+    const QueryInterval& dropped = shard.intervals[oldest];
+    lost = dropped.results.tuples() + dropped.events.count() + dropped.lost;
+    EraseInterval(shard, oldest);
   }
-  return shard.intervals.emplace_back(query, start);
+  QueryInterval& begun = BeginInterval(shard, query, time_ns - into);
+  begun.lost = lost;
+  return begun;
 }
 
 // --- One event
-
-Cell UnsignedCell(int64_t bits) {
-  // As queries do with numbers beyond 64 bits.
-  if (bits < 0) return Cell::Of(static_cast<double>(static_cast<uint64_t>(bits)));
-  return Cell::Of(bits);
-}
-
-wf::advice::Event::Observed AppendCells(const FieldValue& field, std::vector<Cell>& into) {
-  using Observed = wf::advice::Event::Observed;
-  if (!field.list()) {
-    switch (field.type()) {
-      case FieldValue::Type::kInteger:
-        into.push_back(Cell::Of(field.integer()));
-        break;
-      case FieldValue::Type::kUnsigned:
-        into.push_back(UnsignedCell(field.integer()));
-        break;
-      case FieldValue::Type::kDouble:
-        into.push_back(Cell::Of(field.real()));
-        break;
-      case FieldValue::Type::kBool:
-        into.push_back(Cell::Of(field.integer() != 0));
-        break;
-      case FieldValue::Type::kText:
-        into.push_back(Cell::Of(field.text()));
-        break;
-    }
-    return Observed::kOne;
-  }
-  for (size_t i = 0; i < field.size(); ++i) {
-    switch (field.type()) {
-      case FieldValue::Type::kInteger:
-      case FieldValue::Type::kBool:
-        into.push_back(Cell::Of(field.IntegerAt(i)));
-        break;
-      case FieldValue::Type::kUnsigned:
-        into.push_back(UnsignedCell(field.IntegerAt(i)));
-        break;
-      case FieldValue::Type::kDouble:
-        into.push_back(Cell::Of(field.RealAt(i)));
-        break;
-      case FieldValue::Type::kText:
-        into.push_back(Cell::Of(field.TextAt(i)));
-        break;
-    }
-  }
-  return Observed::kList;
-}
-
-// The same as a value, for what outlives the hit.
-Value ToValue(const FieldValue& field) {
-  std::vector<Cell> cells;
-  if (AppendCells(field, cells) == wf::advice::Event::Observed::kOne) return cells[0].ToValue();
-  List list;
-  list.reserve(cells.size());
-  for (const Cell& cell : cells) list.push_back(cell.ToValue());
-  return list;
-}
-
-class HitEvent : public wf::advice::Event {
- public:
-  HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
-           const TracepointField* fields, size_t count)
-      : tracepoint_(tracepoint),
-        process_(process),
-        fields_(fields),
-        count_(count),
-        time_ns_(ClockNs(CLOCK_REALTIME)) {
-    number_ = NewBlockId();
-    std::memcpy(id_, &number_, sizeof id_);
-  }
-
-  Value Variable(std::string_view name) const override {
-    // Defaults win: a program cannot give another host.
-    if (name == "time") return time_ns_;
-    if (name == "host") return process_.host;
-    if (name == "procName") return process_.name;
-    if (name == "procId") return process_.pid;
-    if (name == "tracepoint") return std::string(tracepoint_.name);
-    for (size_t i = 0; i < count_; ++i) {
-      if (fields_[i].name == name) return ToValue(fields_[i].value);
-    }
-    return {};
-  }
-  Observed Observe(std::string_view name, std::vector<Cell>& into) const override {
-    if (name == "time") {
-      into.push_back(Cell::Of(time_ns_));
-    } else if (name == "host") {
-      into.push_back(Cell::Of(std::string_view(process_.host)));
-    } else if (name == "procName") {
-      into.push_back(Cell::Of(std::string_view(process_.name)));
-    } else if (name == "procId") {
-      into.push_back(Cell::Of(process_.pid));
-    } else if (name == "tracepoint") {
-      into.push_back(Cell::Of(std::string_view(tracepoint_.name)));
-    } else {
-      for (size_t i = 0; i < count_; ++i) {
-        if (fields_[i].name == name) return AppendCells(fields_[i].value, into);
-      }
-      into.push_back(Cell::Null());
-    }
-    return Observed::kOne;
-  }
-  int64_t time_ns() const override { return time_ns_; }
-  std::string_view id() const override { return {id_, sizeof id_}; }
-  uint64_t number() const { return number_; }
-
- private:
-  const internal::Tracepoint& tracepoint_;
-  const ProcessIdentity& process_;
-  const TracepointField* fields_;
-  const size_t count_;
-  const int64_t time_ns_;
-  uint64_t number_;
-  char id_[8];  // its bytes
-};
 
 // The baggage of this thread's request, as the advice of one query sees it. Without a request there is none: what is
 // packed is gone, and a join finds nothing.
@@ -271,14 +184,7 @@ class QueryBaggage : public wf::advice::Baggage {
         PackResult::kOverflowed) {
       return;  // marked, and counted there
     }
-    const BaggageLine::Held held = line->HeldBy(program.query);
-    interval_.packed_tuples_max = std::max<uint64_t>(interval_.packed_tuples_max, held.tuples);
-    // An instance is more than a dozen bytes of frame. Looked at more closely where it may be the largest so far.
-    if (const uint64_t about = held.bytes + 12 * held.slots; about > interval_.baggage_about_max) {
-      interval_.baggage_bytes_max =
-          std::max<uint64_t>(interval_.baggage_bytes_max, line->TravellingBytesOf(program.query));
-      interval_.baggage_about_max = line->HeldBy(program.query).bytes + 12 * held.slots;
-    }
+    interval_.NoteHeld(*line, line->HeldBy(program.query));
   }
 
  private:
@@ -349,21 +255,36 @@ void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   AddEvent(IntervalOf(shard, query, link.time_ns), link);
 }
 
+bool RunQuickly(Shard& shard, const LiveQuery& query, const QuickAdvice& quick,
+                const HitEvent& event, QueryInterval& interval) {
+  BaggageLine* line = nullptr;
+  if (quick.looks()) line = quick.packs() ? CurrentBaggage() : CurrentBaggageIfAny();
+  const bool done = quick.Run(query, event, line, interval, shard.made);
+  shard.made.Clear();
+  return done;
+}
+
+void Interpret(Shard& shard, const LiveQuery& query, const internal::Tracepoint& tracepoint,
+               const HitEvent& event, QueryInterval& interval) {
+  QueryBaggage baggage(query, interval);
+  IntoInterval emitter(interval);
+  if (PlanOfRequest(CurrentBaggageIfAny(), query) == QueryPlan::kEmit) {
+    EmitHit(interval, tracepoint.name, event, event.number());
+  } else if (!wf::advice::RunAdvice(query.program, tracepoint.name, event, baggage, emitter,
+                                    shard.workspace)) {
+    ++interval.overflowed;
+  }
+}
+
 // `ticks` is when what came before it ended: the clock is read once for each query.
-void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query, const QuickAdvice& quick,
               const internal::Tracepoint& tracepoint, const HitEvent& event, int64_t& ticks) {
   if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
   QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
   ++interval.hits;
   try {
-    QueryBaggage baggage(*query, interval);
-    IntoInterval emitter(interval);
-    if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
-      EmitHit(interval, tracepoint.name, event, event.number());
-    } else if (!wf::advice::RunAdvice(query->program, tracepoint.name, event, baggage, emitter,
-                                      shard.workspace)) {
-      ++interval.overflowed;
-    }
+    if (!quick.ready() || !RunQuickly(shard, *query, quick, event, interval))
+      Interpret(shard, *query, tracepoint, event, interval);
   } catch (...) {  // out of memory: this hit is lost, and the host goes on
     ++interval.lost;
   }
@@ -413,10 +334,14 @@ std::vector<QueryInterval> CollectIntervals(
     {
       const std::lock_guard lock(shard->mutex);
       abandoned = shard->abandoned;
-      const auto ended =
-          std::stable_partition(shard->intervals.begin(), shard->intervals.end(), goes_on);
-      taken.assign(std::make_move_iterator(ended), std::make_move_iterator(shard->intervals.end()));
-      shard->intervals.erase(ended, shard->intervals.end());
+      for (size_t i = 0; i < shard->intervals.size();) {
+        if (goes_on(shard->intervals[i])) {
+          ++i;
+          continue;
+        }
+        taken.push_back(std::move(shard->intervals[i]));
+        EraseInterval(*shard, i);
+      }
       rest = shard->intervals.size();
     }
     // Nothing comes after the end of a thread; what has not ended yet is collected the next time.
@@ -544,7 +469,8 @@ void HitTracepoint(const Tracepoint& tracepoint,
       if (woven != nullptr) {
         const HitEvent event(tracepoint, *woven->process, fields.begin(), fields.size());
         int64_t ticks = Ticks();
-        for (const auto& query : woven->queries) RunQuery(shard, query, tracepoint, event, ticks);
+        for (size_t i = 0; i < woven->queries.size(); ++i)
+          RunQuery(shard, woven->queries[i], woven->quick[i], tracepoint, event, ticks);
       }
     }
   } catch (...) {  // no memory for a shard

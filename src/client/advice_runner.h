@@ -14,6 +14,7 @@
 
 #include "advice/interpreter.h"
 #include "client/live_query.h"
+#include "client/quick_advice.h"
 
 namespace wherefore::client {
 

@@ -100,6 +100,29 @@ class BaggageLine {
     uint32_t slots = 0;  // over all instances
     size_t bytes = 0;    // of their payloads
   };
+  // All that a query has here, found by one look; good until the line changes.
+  struct Found {
+    static constexpr size_t kMost = 6;
+    struct Entry {
+      uint32_t slot, tuples;
+      std::string_view payload;  // of one that is frozen
+      ActiveSlot* active;        // or null
+    };
+    Entry entries[kMost];
+    size_t count = 0;
+  };
+  // False: there is more to it (marks of overflow, many slots), and the other functions have to be asked.
+  bool Look(uint64_t query, Found& found);
+  // Pack, for `rows` tuples of weight 1 as they fly, by whoever has just looked. False, and nothing has been packed, if
+  // there is more to it: then Pack has to be asked. `after` is what the query has here then.
+  bool PackCells(const Found& found, uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+                 const PackLimits& limits, const wf::advice::Cell* cells, size_t rows, Held& after);
+  // ... of First and MostRecent, which keep one event: the tuple of an event.
+  bool KeepCells(const Found& found, uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
+                 const PackLimits& limits, int64_t time, std::string_view id,
+                 const wf::advice::Cell* cells, Held& after);
+
+  // What the query has here.
   Held HeldBy(uint64_t query);
   // What would travel if the line had nothing but this query: its payloads and all that frames them. 0: nothing would.
   size_t TravellingBytesOf(uint64_t query);
@@ -122,6 +145,7 @@ class BaggageLine {
   bool FrozenLost() const;
 
   ActiveSlot& Active(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
+  ActiveSlot& NewActive(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
   Held HeldByOthers(uint64_t query, const ActiveSlot* except) const;
   bool PackBag(ActiveSlot& active, const PackLimits& limits, const wf::advice::Rows& rows);
   bool PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time, std::string_view id,

@@ -9,6 +9,7 @@
 
 namespace wherefore::client {
 
+using wf::advice::Cell;
 using wf::advice::Keep;
 using wf::advice::PackedEvent;
 using wf::advice::PackedTuples;
@@ -30,6 +31,12 @@ size_t BytesAtMost(const Rows& rows) {
   return bytes;
 }
 
+size_t BytesAtMost(const Cell* cells, size_t width, size_t rows) {
+  size_t bytes = 16 + rows * (2 + 9 * width);
+  for (size_t i = 0; i < rows * width; ++i) bytes += cells[i].size;  // of text; else 0
+  return bytes;
+}
+
 size_t EncodedSize(const PackedTuples& packed, const Slot& rule) {
   std::string encoded;
   packed.Encode(rule, encoded);
@@ -44,6 +51,10 @@ ActiveSlot& BaggageLine::Active(uint64_t query, uint32_t slot, const Slot& rule)
   for (size_t i = 0; i < actives_; ++i) {
     if (active_[i].query == query && active_[i].slot == slot) return active_[i];
   }
+  return NewActive(query, slot, rule);
+}
+
+ActiveSlot& BaggageLine::NewActive(uint64_t query, uint32_t slot, const Slot& rule) {
   if (actives_ == active_.size()) active_.emplace_back();
   active_[actives_].Begin(query, slot, rule);
   return active_[actives_++];
@@ -210,6 +221,105 @@ bool BaggageLine::PackEvent(ActiveSlot& active, const PackLimits& limits, int64_
   if (rule.keep == Keep::kMostRecent) {
     all_.AddEventAt(rule, *adjusted, id, rows);
     DropOutdated(active, all_);
+  }
+  return true;
+}
+
+namespace {
+
+// What all the others have, and which one is the slot itself.
+struct Sorted {
+  BaggageLine::Held others;
+  ActiveSlot* active = nullptr;
+  size_t frozen = 0;  // of the same slot
+  std::string_view payload;
+};
+
+Sorted Sort(const BaggageLine::Found& found, uint32_t slot) {
+  Sorted sorted;
+  for (size_t i = 0; i < found.count; ++i) {
+    const BaggageLine::Found::Entry& entry = found.entries[i];
+    if (entry.active != nullptr && entry.slot == slot) {
+      sorted.active = entry.active;
+      continue;
+    }
+    ++sorted.others.slots;
+    sorted.others.tuples += entry.tuples;
+    sorted.others.bytes +=
+        entry.active != nullptr ? entry.active->BytesAtMost() : entry.payload.size();
+    if (entry.active != nullptr || entry.slot != slot) continue;
+    ++sorted.frozen;
+    sorted.payload = entry.payload;
+  }
+  return sorted;
+}
+
+BaggageLine::Held With(BaggageLine::Held others, const ActiveSlot& active) {
+  ++others.slots;
+  others.tuples += active.tuples();
+  others.bytes += active.BytesAtMost();
+  return others;
+}
+
+}  // namespace
+
+bool BaggageLine::PackCells(const Found& found, uint64_t query, uint32_t slot, const Slot& rule,
+                            const PackLimits& limits, const Cell* cells, size_t rows, Held& after) {
+  if (sealed_ != 0) return false;
+  const Sorted sorted = Sort(found, slot);
+  const Held& others = sorted.others;
+  const uint32_t tuples = sorted.active != nullptr ? sorted.active->tuples() : 0;
+  const size_t bytes = sorted.active != nullptr ? sorted.active->BytesAtMost() : 0;
+  if (others.tuples + tuples + rows > limits.tuples ||
+      others.bytes + bytes + BytesAtMost(cells, rule.columns, rows) > limits.bytes) {
+    return false;
+  }
+  ActiveSlot& active = sorted.active != nullptr ? *sorted.active : NewActive(query, slot, rule);
+  if (!active.Log(cells, rule.columns, rows)) return false;
+  sent_is_all_ = false;
+  after = With(others, active);
+  return true;
+}
+
+bool BaggageLine::KeepCells(const Found& found, uint64_t query, uint32_t slot, const Slot& rule,
+                            const PackLimits& limits, int64_t time, std::string_view id,
+                            const Cell* cells, Held& after) {
+  if (sealed_ != 0 || rule.limit != 1) return false;
+  const Sorted sorted = Sort(found, slot);
+  // One of them at most, or they would have to be merged before it is known when this one happened.
+  const bool alone = sorted.active == nullptr || sorted.active->empty();
+  if (sorted.frozen + (alone ? 0 : 1) > 1) return false;
+  int64_t adjusted = time;
+  if (sorted.frozen != 0 || !alone) {
+    if (rule.keep == Keep::kFirst && !alone)
+      return false;  // nothing to do, but to say what is held
+    const std::string_view payload = alone ? sorted.payload : sorted.active->Encoded();
+    constexpr size_t kMostCells = 16;
+    Cell spare[kMostCells];
+    uint64_t weights[2];
+    const auto last = wf::advice::TimeOfOnlyEvent(payload);
+    if (!last || wf::advice::DecodeCells(rule, payload, spare, kMostCells, weights, 2) ==
+                     wf::advice::kNoRows) {
+      return false;
+    }
+    if (rule.keep == Keep::kFirst) {  // it has its event
+      after = sorted.others;
+      return true;
+    }
+    adjusted = std::max(time, *last == INT64_MAX ? *last : *last + 1);
+  }
+  const Held& others = sorted.others;
+  if (others.tuples + 1 > limits.tuples ||
+      others.bytes + 24 + id.size() + BytesAtMost(cells, rule.columns, 1) > limits.bytes) {
+    return false;
+  }
+  ActiveSlot& active = sorted.active != nullptr ? *sorted.active : NewActive(query, slot, rule);
+  if (!active.Keep(adjusted, id, cells, rule.columns)) return false;
+  sent_is_all_ = false;
+  after = With(others, active);
+  if (rule.keep == Keep::kMostRecent && sorted.frozen != 0) {
+    DropAllOlder(active);
+    after = HeldByOthers(query, nullptr);
   }
   return true;
 }

@@ -67,6 +67,29 @@ bool BaggageLine::Borrow(uint64_t query, uint32_t slot, const Slot& rule,
   return well && (rule.keep == Keep::kAll || holders <= 1);
 }
 
+bool BaggageLine::Look(uint64_t query, Found& found) {
+  found.count = 0;
+  if (empty()) return true;
+  Read();
+  if (overflow_.any() || FrozenLost() ||
+      (viewed_ ? view_.any_overflowed : base_ != nullptr && base_->overflow_.any())) {
+    return false;
+  }
+  bool room = true;
+  const auto add = [&](uint32_t slot, uint32_t tuples, std::string_view payload,
+                       ActiveSlot* active) {
+    room = room && found.count < Found::kMost;
+    if (room) found.entries[found.count++] = {slot, tuples, payload, active};
+  };
+  ForEachFrozenSlot([&](uint64_t of, uint32_t slot, uint32_t tuples, std::string_view payload) {
+    if (of == query) add(slot, tuples, payload, nullptr);
+  });
+  for (size_t i = 0; i < actives_; ++i) {
+    if (active_[i].query == query) add(active_[i].slot, active_[i].tuples(), {}, &active_[i]);
+  }
+  return room;
+}
+
 bool BaggageLine::Has(uint64_t query, uint32_t slot) {
   Read();
   bool found = false;

@@ -155,8 +155,10 @@ BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
   from.remove_prefix(view.table.size());
   view.instances = from;
   view.slots = 0;
-  for (size_t i = 1; i < queries; ++i) {
+  view.any_overflowed = false;
+  for (size_t i = 0; i < queries; ++i) {
     if (view.Find(view.query(i)) != i) return BaggageRead::kMalformed;
+    view.any_overflowed = view.any_overflowed || view.overflowed(i);
   }
   uint64_t ids[kMaxBaggageInstances];
   for (size_t instances = 0; !from.empty(); ++instances) {

@@ -70,8 +70,9 @@ struct SlotView {
 // Bytes that have been found to be baggage, read where they are.
 struct BaggageView {
   bool lost = false;
-  std::string_view table;      // of queries: an id and a flag each
-  std::string_view instances;  // one behind the other
+  bool any_overflowed = false;  // of the queries
+  std::string_view table;       // of queries: an id and a flag each
+  std::string_view instances;   // one behind the other
 
   // The first slots, found already; if that is all of them nobody has to look again.
   static constexpr size_t kNoted = 8;

@@ -44,18 +44,14 @@ struct QueryInterval {
 
   int64_t end_ns() const { return start_ns + query->interval_ns; }
   void Merge(const QueryInterval& other);
+  // The query has packed: so much is held by the request now.
+  void NoteHeld(BaggageLine& line, const BaggageLine::Held& held);
 };
 
 // The process as its tuples name it.
 struct ProcessIdentity {
   std::string host, name;
   int64_t pid = 0;
-};
-
-// What stands behind a tracepoint while it is woven.
-struct WovenAdvice {
-  std::vector<std::shared_ptr<const LiveQuery>> queries;
-  std::shared_ptr<const ProcessIdentity> process;
 };
 
 // More groups than anybody reads, and some tens of megabytes at most; beyond that tuples are counted as lost.

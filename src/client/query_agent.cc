@@ -217,7 +217,7 @@ void QueryAgent::WeaveAll(std::vector<std::shared_ptr<const LiveQuery>> queries)
     for (const auto& query : queries) {
       if (!Wants(*query, point->name)) continue;
       if (woven == nullptr) woven = std::make_unique<WovenAdvice>();
-      woven->queries.push_back(query);
+      woven->Add(query, *point);
     }
     if (woven != nullptr) woven->process = process_;
     const void* const before = point->woven.exchange(woven.release(), std::memory_order_acq_rel);

@@ -10,6 +10,7 @@
 namespace wherefore::client {
 namespace {
 
+using wf::advice::Cell;
 using wf::advice::Rows;
 using wf::advice::Value;
 
@@ -20,6 +21,7 @@ constexpr int64_t kSmallIntegers = 64;
 constexpr size_t kShortStrings = kShortReference - kShortString;
 constexpr size_t kMostBytes = 9;     // of a number
 constexpr size_t kFirstBytes = 104;  // what malloc gives for it anyway
+constexpr size_t kMostRow = 1 << 16;
 
 // Of the values, not of their bytes: those are still on their way to memory.
 uint64_t Mixed(uint64_t hash, uint64_t word) {
@@ -29,12 +31,7 @@ uint64_t Mixed(uint64_t hash, uint64_t word) {
 
 }  // namespace
 
-void TupleLog::MakeRoom(const Value* columns, size_t width) {
-  size_t most = width * kMostBytes;
-  for (size_t i = 0; i < width; ++i) {
-    if (const auto* text = std::get_if<std::string>(&columns[i]))
-      most += std::min(text->size(), kShortStrings);
-  }
+void TupleLog::MakeRoom(size_t most) {
   if (capacity_ - end_ >= most) return;
   const auto more = static_cast<uint32_t>(
       std::max<size_t>(kFirstBytes, 2 * static_cast<size_t>(capacity_) + most));
@@ -74,23 +71,26 @@ bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& hash) {
   return true;
 }
 
-bool TupleLog::Encode(const Value* columns, size_t width) {
-  MakeRoom(columns, width);
+bool TupleLog::Encode(const Cell* columns, size_t width) {
+  size_t most = width * kMostBytes;
+  for (size_t i = 0; i < width; ++i) most += columns[i].size;  // of text; else 0
+  if (most > kMostRow) return false;
+  MakeRoom(most);
   char* at = bytes_.get() + end_;
   uint64_t hash = width;
   for (size_t i = 0; i < width; ++i) {
-    const Value& value = columns[i];
-    switch (value.index()) {
-      case 0:
+    const Cell& cell = columns[i];
+    switch (cell.type) {
+      case Cell::Type::kNull:
         *at++ = kNull;
         hash = Mixed(hash, 1);
         break;
-      case 1:
-        *at++ = *std::get_if<bool>(&value) ? kTrue : kFalse;
-        hash = Mixed(hash, *std::get_if<bool>(&value) ? 3 : 2);
+      case Cell::Type::kBool:
+        *at++ = cell.boolean ? kTrue : kFalse;
+        hash = Mixed(hash, cell.boolean ? 3 : 2);
         break;
-      case 2: {
-        const int64_t number = *std::get_if<int64_t>(&value);
+      case Cell::Type::kInteger: {
+        const int64_t number = cell.integer;
         hash = Mixed(hash, static_cast<uint64_t>(number));
         if (number >= 0 && number < kSmallIntegers) {
           *at++ = static_cast<char>(kSmallInteger + number);
@@ -103,20 +103,18 @@ bool TupleLog::Encode(const Value* columns, size_t width) {
         at += bytes;
         break;
       }
-      case 3: {
+      case Cell::Type::kDouble: {
         uint64_t bits;
-        std::memcpy(&bits, std::get_if<double>(&value), 8);
+        std::memcpy(&bits, &cell.real, 8);
         hash = Mixed(hash, ~bits);
         *at++ = kDouble;
         std::memcpy(at, &bits, 8);
         at += 8;
         break;
       }
-      case 4:
-        if (!EncodeText(*std::get_if<std::string>(&value), at, hash)) return false;
+      case Cell::Type::kText:
+        if (!EncodeText(cell.view(), at, hash)) return false;
         break;
-      default:
-        return false;
     }
   }
   end_ = static_cast<uint32_t>(at - bytes_.get());
@@ -125,17 +123,18 @@ bool TupleLog::Encode(const Value* columns, size_t width) {
 }
 
 void TupleLog::GrowIndex() {
-  const Place* const old = more_places_ ? more_places_.get() : first_places_;
-  const uint32_t count = places_;
-  places_ = 4 * count;
-  std::unique_ptr<Place[]> places(new Place[places_]);
+  const Place* const old = table_ ? table_.get() : first_;
+  const uint32_t count = table_ ? places_ : kFirstTuples;
+  const uint32_t more = table_ ? 4 * places_ : kFirstPlaces;
+  std::unique_ptr<Place[]> places(new Place[more]());
   for (uint32_t i = 0; i < count; ++i) {
     if (old[i].begin == 0) continue;
-    uint32_t at = old[i].hash & (places_ - 1);
-    while (places[at].begin != 0) at = (at + 1) & (places_ - 1);
+    uint32_t at = old[i].hash & (more - 1);
+    while (places[at].begin != 0) at = (at + 1) & (more - 1);
     places[at] = old[i];
   }
-  more_places_ = std::move(places);
+  table_ = std::move(places);
+  places_ = more;
 }
 
 // The bytes of one value as if it stood alone, and the place behind it.
@@ -167,9 +166,16 @@ bool TupleLog::Same(uint32_t a, uint32_t b, size_t width) const {
 }
 
 bool TupleLog::Known(uint32_t begin, size_t width) {
-  if (2 * (tuples_ + 1) > places_) GrowIndex();
   const uint32_t hash = hash_;
-  Place* const places = more_places_ ? more_places_.get() : first_places_;
+  if (tuples_ < kFirstTuples) {
+    for (uint32_t i = 0; i < tuples_; ++i) {
+      if (first_[i].hash == hash && Same(first_[i].begin - 1, begin, width)) return true;
+    }
+    first_[tuples_] = {hash, begin + 1};
+    return false;
+  }
+  if (2 * (tuples_ + 1) > places_) GrowIndex();
+  Place* const places = table_.get();
   uint32_t at = hash & (places_ - 1);
   for (; places[at].begin != 0; at = (at + 1) & (places_ - 1)) {
     if (places[at].hash == hash && Same(places[at].begin - 1, begin, width)) return true;
@@ -178,7 +184,7 @@ bool TupleLog::Known(uint32_t begin, size_t width) {
   return false;
 }
 
-bool TupleLog::AddRow(const Value* columns, size_t width) {
+bool TupleLog::AddRow(const Cell* columns, size_t width) {
   end_ = used_;
   const uint32_t texts = texts_;
   if (!Encode(columns, width) || Known(used_, width)) {
@@ -190,27 +196,35 @@ bool TupleLog::AddRow(const Value* columns, size_t width) {
   return true;
 }
 
-TupleLog::Added TupleLog::Add(const Rows& rows) {
-  if (rows.width() == 0 || rows.state_width() != 0) return Added::kNotForMe;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows.weight(row) != 1) return Added::kNotForMe;
-  }
-  if (rows.size() == 1)
-    return AddRow(rows.columns(0), rows.width()) ? Added::kAdded : Added::kNotForMe;
-  // Several at once have to be taken back when the last is not for us: only while the index is small.
-  if (rows.empty() || 2 * (tuples_ + rows.size()) > kFirstPlaces) return Added::kNotForMe;
+TupleLog::Added TupleLog::Add(const Cell* cells, size_t width, size_t rows) {
+  // Several at once have to be taken back when the last is not for us: only while no table is needed.
+  if (width == 0 || rows == 0 || (rows != 1 && tuples_ + rows > kFirstTuples))
+    return Added::kNotForMe;
   const uint32_t used = used_, tuples = tuples_, texts = texts_;
-  Place places[kFirstPlaces];
-  std::copy(std::begin(first_places_), std::end(first_places_), places);
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (AddRow(rows.columns(row), rows.width())) continue;
+  for (size_t row = 0; row < rows; ++row) {
+    if (AddRow(cells + row * width, width)) continue;
     used_ = used;
     tuples_ = tuples;
     texts_ = texts;
-    std::copy(std::begin(places), std::end(places), first_places_);
     return Added::kNotForMe;
   }
   return Added::kAdded;
+}
+
+TupleLog::Added TupleLog::Add(const Rows& rows) {
+  constexpr size_t kMostCells = 64;
+  const size_t count = rows.size() * rows.width();
+  if (rows.state_width() != 0 || count > kMostCells) return Added::kNotForMe;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (rows.weight(row) != 1) return Added::kNotForMe;
+  }
+  Cell cells[kMostCells];
+  for (size_t i = 0; i < count; ++i) {
+    const Value& value = rows.columns(0)[i];
+    if (std::holds_alternative<wf::advice::List>(value)) return Added::kNotForMe;
+    cells[i] = Cell::Of(value);
+  }
+  return Add(cells, rows.width(), rows.size());
 }
 
 size_t TupleLog::EncodedSize() const {
@@ -224,12 +238,11 @@ char* TupleLog::Encode(char* at) const {
 }
 
 void TupleLog::Clear() {
-  if (tuples_ != 0) {
-    for (Place& place : first_places_) place = Place();
-  }
   used_ = tuples_ = texts_ = 0;
-  places_ = kFirstPlaces;
-  more_places_.reset();
+  if (table_ != nullptr) {
+    table_.reset();
+    places_ = 0;
+  }
   if (capacity_ <= kKept) return;
   bytes_.reset();
   capacity_ = 0;

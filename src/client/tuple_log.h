@@ -19,6 +19,8 @@ class TupleLog {
   static constexpr uint32_t kMostTexts = 8;  // strings of 2 to 64 bytes, different ones
   // All of `rows` or nothing. kNotForMe: a long string, a list, a weight, an equal tuple, too many at once.
   Added Add(const wf::advice::Rows& rows);
+  // The same of tuples in flight, `width` cells each.
+  Added Add(const wf::advice::Cell* cells, size_t width, size_t rows);
 
   uint32_t tuples() const { return tuples_; }
   bool empty() const { return tuples_ == 0; }
@@ -30,18 +32,18 @@ class TupleLog {
   void Clear();  // keeps the memory
 
  private:
-  static constexpr uint32_t kFirstPlaces = 16, kKept = 4096;
+  static constexpr uint32_t kFirstTuples = 8, kFirstPlaces = 64, kKept = 4096;
   struct Place {
-    uint32_t hash = 0;
-    uint32_t begin = 0;  // + 1; 0: free
+    uint32_t hash;
+    uint32_t begin;  // + 1; 0: free
   };
   struct Text {  // a string that later ones refer to
     uint32_t begin, size;
   };
-  bool AddRow(const wf::advice::Value* columns, size_t width);
-  bool Encode(const wf::advice::Value* columns, size_t width);  // behind the end
+  bool AddRow(const wf::advice::Cell* columns, size_t width);
+  bool Encode(const wf::advice::Cell* columns, size_t width);  // behind the end
   bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
-  void MakeRoom(const wf::advice::Value* columns, size_t width);
+  void MakeRoom(size_t most);
   bool Known(uint32_t begin, size_t width);
   bool Same(uint32_t a, uint32_t b, size_t width) const;
   std::string_view Canonical(uint32_t& at) const;
@@ -54,10 +56,11 @@ class TupleLog {
   uint32_t tuples_ = 0;
   uint32_t texts_ = 0;
   Text text_[kMostTexts];
-  // Where tuples are, by their hash; open-addressed, half full at most. The first few need no allocation.
-  uint32_t places_ = kFirstPlaces;
-  Place first_places_[kFirstPlaces];
-  std::unique_ptr<Place[]> more_places_;
+  // Where tuples are, by their hash: the first few one after the other; beyond them all are in a table, open-addressed,
+  // half full at most.
+  Place first_[kFirstTuples];
+  uint32_t places_ = 0;
+  std::unique_ptr<Place[]> table_;
 };
 
 }  // namespace wherefore::client

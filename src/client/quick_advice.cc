@@ -1,0 +1,298 @@
+#include "client/quick_advice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/tracepoint_registry.h"
+
+namespace wherefore::client {
+
+using wf::advice::AggregateKind;
+using wf::advice::AggregateState;
+using wf::advice::Cell;
+using wf::advice::Expression;
+using wf::advice::Op;
+
+// The tuples, on the stack: `count` of `width` cells each, and how many equal ones each stands for.
+struct QuickAdvice::Flight {
+  static constexpr size_t kMostCells = 64, kMostTuples = 16;
+
+  explicit Flight(wf::advice::MadeTexts& texts) : made(texts) {}
+
+  Cell* tuple(size_t i) { return cells + i * width; }
+  Cell At(const Column& column, size_t i) {
+    if (column.column >= 0) return tuple(i)[column.column];
+    return wf::advice::Evaluate(*column.expression, tuple(i), width, made);
+  }
+
+  size_t width = 0, count = 1;
+  bool weighted = false;  // some weight is not 1
+  bool borrows_active = false;
+  wf::advice::MadeTexts& made;
+  uint64_t weights[kMostTuples];
+  Cell cells[kMostCells];
+};
+
+// --- Making ready
+
+QuickAdvice::Column QuickAdvice::ColumnOf(const Expression& expression) {
+  Column column;
+  column.expression = &expression;
+  if (expression.code.size() == 1 && expression.code[0].op == Op::kColumn)
+    column.column = static_cast<int32_t>(expression.code[0].operand);
+  return column;
+}
+
+QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint) {
+  if (query.program.sample) return;
+  const wf::advice::Advice* only = nullptr;
+  for (const wf::advice::Advice& advice : query.program.advice) {
+    const auto& names = advice.tracepoints;
+    if (std::find(names.begin(), names.end(), tracepoint.name) == names.end()) continue;
+    if (only != nullptr) return;  // an event does not join itself: the interpreter knows how
+    only = &advice;
+  }
+  if (only == nullptr) return;
+  for (const wf::advice::Step& step : only->steps) {
+    if (!Add(query, step)) return;
+  }
+  const std::vector<std::string> fields = FieldNames(tracepoint.fields);
+  for (size_t i = 0; i < variable_count_; ++i) {
+    Variable& variable = variables_[i];
+    const std::string_view name(variable.name, variable.size);
+    const auto at = std::find(fields.begin(), fields.end(), name);
+    if (at != fields.end() && at - fields.begin() < 256)
+      variable.field = static_cast<uint8_t>(at - fields.begin());
+  }
+  looks_ = !query.program.slots.empty();
+  ready_ = true;
+}
+
+bool QuickAdvice::Add(const LiveQuery& query, const wf::advice::Step& step) {
+  const auto& slots = query.program.slots;
+  if (const auto* observe = std::get_if<wf::advice::Observe>(&step)) {
+    if (variable_count_ != 0 || step_count_ != 0 || observe->variables.size() > kMostVariables)
+      return false;
+    for (const std::string& name : observe->variables) {
+      if (name.size() > UINT16_MAX) return false;
+      Variable& variable = variables_[variable_count_++];
+      variable.is = DefaultNamed(name);
+      variable.name = name.data();
+      variable.size = static_cast<uint16_t>(name.size());
+    }
+    return true;
+  }
+  if (std::get_if<wf::advice::RequireTuples>(&step) != nullptr) return true;  // Run sees to it
+  if (const auto* filter = std::get_if<wf::advice::Filter>(&step)) {
+    if (step_count_ == kMostSteps) return false;
+    steps_[step_count_++].condition = &filter->condition;
+    return true;
+  }
+  if (const auto* unpack = std::get_if<wf::advice::Unpack>(&step)) {
+    if (step_count_ == kMostSteps || unpack->finish || !slots[unpack->slot].aggregates.empty())
+      return false;
+    steps_[step_count_].slot = unpack->slot;
+    steps_[step_count_++].rule = &slots[unpack->slot];
+    return true;
+  }
+  const wf::advice::Grouping* grouping = nullptr;
+  if (const auto* pack = std::get_if<wf::advice::Pack>(&step)) {
+    if (!pack->grouping.aggregates.empty()) return false;
+    if (pack->keep != wf::advice::Keep::kAll && pack->limit != 1) return false;
+    ending_ = pack->keep == wf::advice::Keep::kAll ? Ending::kPack : Ending::kKeep;
+    slot_ = pack->slot;
+    grouping = &pack->grouping;
+  } else if (const auto* emit = std::get_if<wf::advice::Emit>(&step)) {
+    grouping = &emit->grouping;
+  }
+  if (grouping == nullptr || grouping->columns.size() > kMostColumns ||
+      grouping->aggregates.size() > kMostAggregates) {
+    return false;
+  }
+  for (const Expression& column : grouping->columns) columns_[column_count_++] = ColumnOf(column);
+  for (const wf::advice::AggregateInput& input : grouping->aggregates) {
+    if (input.carried) return false;
+    Sum& sum = sums_[sum_count_++];
+    sum.kind = input.aggregate.kind;
+    sum.argument = ColumnOf(input.argument);
+    const bool constant =
+        input.argument.code.size() == 1 && input.argument.code[0].op == Op::kConstant;
+    sum.counts = sum.kind == AggregateKind::kCount && constant &&
+                 !input.argument.constants[input.argument.code[0].operand].null();
+  }
+  return true;
+}
+
+// --- Running
+
+bool QuickAdvice::Observe(const HitEvent& event, Flight& flight) const {
+  const FieldValue* list = nullptr;
+  size_t list_column = 0;
+  for (size_t i = 0; i < variable_count_; ++i) {
+    const Variable& variable = variables_[i];
+    Cell& cell = flight.cells[i];
+    if (variable.is != DefaultVariable::kNone) {
+      cell = event.Default(variable.is);
+      continue;
+    }
+    // Where it is expected; a place may have named it twice, and then it is the first.
+    if (variable.field >= event.field_count()) return false;
+    const TracepointField& field = event.fields()[variable.field];
+    if (field.name.size() != variable.size ||
+        (field.name.data() != variable.name &&
+         std::memcmp(field.name.data(), variable.name, variable.size) != 0)) {
+      return false;
+    }
+    if (!field.value.list()) {
+      cell = CellOf(field.value);
+      continue;
+    }
+    if (list != nullptr) return false;
+    list = &field.value;
+    list_column = i;
+  }
+  const size_t width = flight.width = variable_count_;
+  flight.weights[0] = 1;
+  if (list == nullptr) return true;
+  const size_t elements = list->size();
+  if (elements > Flight::kMostTuples || elements * width > Flight::kMostCells) return false;
+  for (size_t i = 0; i < elements; ++i) {
+    if (i != 0) std::copy_n(flight.cells, width, flight.tuple(i));
+    flight.weights[i] = 1;
+  }
+  for (size_t i = 0; i < elements; ++i) flight.tuple(i)[list_column] = CellAt(*list, i);
+  flight.count = elements;
+  return true;
+}
+
+// Every tuple with every row that the slot holds.
+bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const {
+  Cell rows[Flight::kMostCells];
+  uint64_t weights[Flight::kMostTuples];
+  const size_t width = step.rule->columns;
+  size_t count = 0, holders = 0;
+  for (size_t i = 0; i < found.count; ++i) {
+    const BaggageLine::Found::Entry& entry = found.entries[i];
+    if (entry.slot != step.slot) continue;
+    if (entry.active != nullptr && entry.active->empty()) continue;
+    // Bags add up; of events some would have to give way.
+    if (++holders > 1 && step.rule->keep != wf::advice::Keep::kAll) return false;
+    flight.borrows_active = flight.borrows_active || entry.active != nullptr;
+    const std::string_view payload =
+        entry.active != nullptr ? entry.active->Encoded() : entry.payload;
+    const size_t more = wf::advice::DecodeCells(*step.rule, payload, rows + count * width,
+                                                Flight::kMostCells - count * width, weights + count,
+                                                Flight::kMostTuples - count);
+    if (more == wf::advice::kNoRows) return false;
+    count += more;
+  }
+  const size_t before = flight.count, wide = flight.width + width;
+  if (before * count > Flight::kMostTuples || before * count * wide > Flight::kMostCells)
+    return false;
+  // From the end, so that no tuple is overwritten before it has been used: the place of one is never before it.
+  for (size_t i = before; i-- > 0;) {
+    Cell tuple[Flight::kMostCells];
+    std::copy_n(flight.tuple(i), flight.width, tuple);
+    const uint64_t weight = flight.weights[i];
+    for (size_t row = count; row-- > 0;) {
+      Cell* const to = flight.cells + (i * count + row) * wide;
+      std::copy_n(tuple, flight.width, to);
+      std::copy_n(rows + row * width, width, to + flight.width);
+      flight.weights[i * count + row] = wf::advice::MultiplyCounts(weight, weights[row]);
+      flight.weighted = flight.weighted || weights[row] != 1;
+    }
+  }
+  flight.count = before * count;
+  flight.width = wide;
+  return true;
+}
+
+bool QuickAdvice::Pack(const LiveQuery& query, const HitEvent& event, BaggageLine& line,
+                       const BaggageLine::Found& found, QueryInterval& interval,
+                       Flight& flight) const {
+  // What is packed may move what was borrowed.
+  if (flight.weighted || flight.borrows_active) return false;
+  if (flight.count == 0) return ending_ == Ending::kPack;
+  const uint64_t id = query.program.query;
+  const wf::advice::Slot& rule = query.program.slots[slot_];
+  Cell packed[Flight::kMostCells];
+  if (flight.count * column_count_ > Flight::kMostCells) return false;
+  for (size_t i = 0; i < flight.count; ++i) {
+    for (size_t k = 0; k < column_count_; ++k)
+      packed[i * column_count_ + k] = flight.At(columns_[k], i);
+  }
+  BaggageLine::Held held;
+  if (ending_ == Ending::kPack) {
+    if (!line.PackCells(found, id, slot_, rule, query.limits, packed, flight.count, held))
+      return false;
+  } else if (flight.count != 1 || !line.KeepCells(found, id, slot_, rule, query.limits,
+                                                  event.time_ns(), event.id(), packed, held)) {
+    return false;
+  }
+  interval.NoteHeld(line, held);
+  return true;
+}
+
+void QuickAdvice::Emit(QueryInterval& interval, Flight& flight) const {
+  Cell keys[kMostColumns];
+  for (size_t i = 0; i < flight.count; ++i) {
+    for (size_t k = 0; k < column_count_; ++k) keys[k] = flight.At(columns_[k], i);
+    const uint64_t weight = flight.weights[i];
+    AggregateState* const states = interval.results.Fold(keys, weight);
+    if (states == nullptr) continue;
+    for (size_t k = 0; k < sum_count_; ++k) {
+      const Sum& sum = sums_[k];
+      if (sum.counts) {
+        states[k].AddCount(weight);
+      } else {
+        const Cell cell = flight.At(sum.argument, i);
+        if (sum.kind != AggregateKind::kCount) {
+          states[k].Add(cell.ToValue(), weight);
+        } else if (!cell.null()) {
+          states[k].AddCount(weight);
+        }
+      }
+    }
+  }
+}
+
+bool QuickAdvice::Run(const LiveQuery& query, const HitEvent& event, BaggageLine* line,
+                      QueryInterval& interval, wf::advice::MadeTexts& made) const {
+  BaggageLine::Found found;
+  if (looks_) {
+    if (query.plan != QueryPlan::kRewritten) return false;
+    if (line != nullptr && !line->Look(query.program.query, found)) return false;
+    // What lies behind the program's slots says that the request runs on the emit plan (causal_past.h).
+    for (size_t i = 0; i < found.count; ++i) {
+      if (found.entries[i].slot >= query.program.slots.size()) return false;
+    }
+  }
+  Flight flight(made);
+  if (!Observe(event, flight)) return false;
+  for (size_t i = 0; i < step_count_ && flight.count != 0; ++i) {
+    const Step& step = steps_[i];
+    if (step.rule != nullptr) {
+      if (!Unpack(step, found, flight)) return false;
+      continue;
+    }
+    size_t kept = 0;
+    for (size_t k = 0; k < flight.count; ++k) {
+      if (!Evaluate(*step.condition, flight.tuple(k), flight.width, made).IsTrue()) continue;
+      if (kept != k) {
+        std::copy_n(flight.tuple(k), flight.width, flight.tuple(kept));
+        flight.weights[kept] = flight.weights[k];
+      }
+      ++kept;
+    }
+    flight.count = kept;
+  }
+  if (ending_ != Ending::kEmit)
+    return line == nullptr || Pack(query, event, *line, found, interval, flight);
+  Emit(interval, flight);
+  return true;
+}
+
+}  // namespace wherefore::client
