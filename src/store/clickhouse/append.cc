@@ -4,6 +4,8 @@
 // ones. A sender takes whatever waits; when inserts have been frequent it lets the group grow first. A group is
 // acknowledged when all its shards have answered; if one fails, the whole group has failed, its senders come again, and
 // what was written already is written twice, which reads and merges undo.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 
@@ -12,7 +14,7 @@
 namespace wf {
 namespace {
 
-constexpr size_t kMostOriginsRemembered = 200'000;
+constexpr size_t kMostSideRowsRemembered = 200'000;
 
 }  // namespace
 
@@ -124,35 +126,35 @@ Status ClickhouseStore::SendGroup(std::vector<Queued>& group) {
 }
 
 Status ClickhouseStore::SendToShard(size_t shard, const click::EncodedEvents& rows) {
-  // New days, new processes and scopes: seldom. They come first, so that no event names what is not there.
-  std::string origins;
-  std::vector<std::tuple<size_t, uint16_t, uint64_t>> fresh;
-  {
-    const std::lock_guard lock(written_mutex_);
-    if (written_origins_.size() > kMostOriginsRemembered) written_origins_.clear();
-    for (const auto& origin : rows.origins) {
-      // The tenant is part of the row, and so of its hash.
-      const std::tuple<size_t, uint16_t, uint64_t> key{shard, origin.day, HashBytes(origin.row)};
-      if (written_origins_.count(key) != 0) continue;
-      origins += origin.row;
-      fresh.push_back(key);
-    }
-  }
   click::Settings settings;
   // Rows of many days at once are rare but right: an import of old data.
   if (features_.version.AtLeast(20, 1))
     settings.emplace_back("max_partitions_per_insert_block", "0");
-  WF_TRY(client_.Insert(shard, "inserting processes",
-                        "INSERT INTO " + names_.Local("origins") + " " +
-                            click::OriginInsertColumns() + " FORMAT RowBinary",
-                        origins, settings));
-  WF_TRY(client_.Insert(shard, "inserting events",
-                        "INSERT INTO " + names_.Local("events") + " " +
-                            click::EventInsertColumns() + " FORMAT RowBinary",
-                        rows.events, settings));
+  const auto insert = [&](std::string_view what, const std::string& into, std::string_view bytes) {
+    return client_.Insert(shard, what,
+                          fmt::format("INSERT INTO {} FORMAT RowBinary", names_.Local(into)), bytes,
+                          settings);
+  };
+  // A new day, a new process, a new name: seldom. They come first, so that no event names what is not there.
+  std::map<click::SideTable, std::string> side;
+  std::vector<std::tuple<size_t, uint16_t, uint64_t>> fresh;
+  {
+    const std::lock_guard lock(written_mutex_);
+    if (written_.size() > kMostSideRowsRemembered) written_.clear();
+    for (const click::SideRow& row : rows.side_rows) {
+      const std::tuple<size_t, uint16_t, uint64_t> key{
+          shard, row.day, HashBytes(row.row, static_cast<uint64_t>(row.table))};
+      if (written_.count(key) != 0) continue;
+      side[row.table] += row.row;
+      fresh.push_back(key);
+    }
+  }
+  for (const auto& [table, bytes] : side)
+    WF_TRY(insert("inserting processes and names", click::InsertColumns(table), bytes));
+  WF_TRY(insert("inserting events", click::EventInsertColumns(), rows.events));
   Count("inserts", 1);
   const std::lock_guard lock(written_mutex_);
-  written_origins_.insert(fresh.begin(), fresh.end());
+  written_.insert(fresh.begin(), fresh.end());
   return {};
 }
 

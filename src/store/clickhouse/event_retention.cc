@@ -89,10 +89,10 @@ Status ClickhouseStore::DropDay(uint16_t day, int64_t rows) {
         fmt::format("ALTER TABLE {} DROP PARTITION {}", names_.Local(table), day)));
   }
   {
-    // A late event of that day would have to bring its origins again.
+    // A late event of that day would have to bring its side rows again.
     const std::lock_guard lock(written_mutex_);
-    for (auto it = written_origins_.begin(); it != written_origins_.end();)
-      it = std::get<1>(*it) == day ? written_origins_.erase(it) : std::next(it);
+    for (auto it = written_.begin(); it != written_.end();)
+      it = std::get<1>(*it) == day ? written_.erase(it) : std::next(it);
   }
   Count("rows_retired", rows);
   Count("days_retired", 1);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include "store/clickhouse/sql_text.h"
 #include "store/match.h"
@@ -22,6 +24,7 @@ bool TextTells(ValueType type) {
 
 // Attributes as the four columns hold them.
 struct AttributeColumns {
+  std::vector<uint32_t> codes;
   std::vector<std::string_view> keys;
   std::vector<std::string> texts, rest;
   std::vector<uint8_t> types;
@@ -31,6 +34,7 @@ struct AttributeColumns {
     uint32_t key;
     Value value;
     while (reader.Next(key, value)) {
+      codes.push_back(key);
       keys.push_back(batch.str(key));
       texts.push_back(ValueText(value));
       types.push_back(static_cast<uint8_t>(value.type));
@@ -186,22 +190,75 @@ uint16_t DayOf(Nanos time) {
   return static_cast<uint16_t>(std::clamp<Nanos>(time / kDay, 0, UINT16_MAX));
 }
 
-const std::string& EventInsertColumns() {
-  static const std::string columns =
-      "(tenant, day, trace_hi, trace_lo, start_ns, id1, content_hi, content_lo, received_ns, "
-      "precedence, id2, end_ns, ends_ns, type, kind, status, parent_ref, marks, source, "
-      "length_class, probability, sequence, flags, service, host, name, status_message, "
-      "tracestate, "
-      "process, scope, attr_keys, attr_texts, attr_types, attr_rest, point_names, points, links, "
-      "resources, bytes)";
-  return columns;
+std::string EventInsertColumns() {
+  return "events (tenant, day, trace_hi, trace_lo, start_ns, id1, content_hi, content_lo, "
+         "received_ns, precedence, id2, end_ns, ends_ns, type, kind, status, parent_ref, marks, "
+         "source, length_class, probability, sequence, flags, service, host, name, status_message, "
+         "tracestate, process, scope, attr_keys, attr_texts, attr_types, attr_rest, point_names, "
+         "points, links, resources, bytes)";
 }
 
-const std::string& OriginInsertColumns() {
-  static const std::string columns =
-      "(tenant, day, id, kind, title, detail, attr_keys, attr_texts, attr_types, attr_rest)";
-  return columns;
+std::string InsertColumns(SideTable table) {
+  switch (table) {
+    case SideTable::kOrigins:
+      return "origins (tenant, day, id, kind, title, detail, attr_keys, attr_texts, attr_types, "
+             "attr_rest)";
+    case SideTable::kOperations:
+      return "operations (tenant, day, service, name, kind)";
+    case SideTable::kAttributeKeys:
+      return "attribute_keys (tenant, day, key)";
+  }
+  return "";
 }
+
+namespace {
+
+// Side rows of one batch, each once for a shard and day.
+class SideRows {
+ public:
+  SideRows(const EventBatch& batch, std::vector<EncodedEvents>& out) : batch_(batch), out_(out) {}
+
+  void Origin(size_t shard, uint16_t day, const SharedPart& part) {
+    if (!origins_.insert({shard, day, part.id}).second) return;
+    RowWriter row = Begin(shard, day, SideTable::kOrigins);
+    row.Number(part.id);
+    out_[shard].side_rows.back().row += part.row;
+  }
+  void Operation(size_t shard, uint16_t day, size_t i) {
+    const uint32_t service = batch_.processes[batch_.process[i]].service;
+    const auto kind = static_cast<uint8_t>(batch_.kind[i]);
+    if (!operations_.insert({shard, day, service, batch_.name[i], kind}).second) return;
+    RowWriter row = Begin(shard, day, SideTable::kOperations);
+    row.Text(batch_.str(service));
+    row.Text(batch_.str(batch_.name[i]));
+    row.Number(kind);
+  }
+  void Key(size_t shard, uint16_t day, uint32_t key) {
+    if (!keys_
+             .insert((static_cast<uint64_t>(shard) << 48) ^ (static_cast<uint64_t>(day) << 32) ^
+                     key)
+             .second)
+      return;
+    Begin(shard, day, SideTable::kAttributeKeys).Text(batch_.str(key));
+  }
+
+ private:
+  RowWriter Begin(size_t shard, uint16_t day, SideTable table) {
+    SideRow& side = out_[shard].side_rows.emplace_back(SideRow{table, day, {}});
+    RowWriter row(side.row);
+    row.Text(batch_.tenant);
+    row.Number(day);
+    return row;
+  }
+
+  const EventBatch& batch_;
+  std::vector<EncodedEvents>& out_;
+  std::set<std::tuple<size_t, uint16_t, uint64_t>> origins_;
+  std::set<std::tuple<size_t, uint16_t, uint32_t, uint32_t, uint8_t>> operations_;
+  std::unordered_set<uint64_t> keys_;
+};
+
+}  // namespace
 
 void EncodeEvents(const EventBatch& b, const std::function<size_t(TraceId)>& shard_of,
                   std::vector<EncodedEvents>& out) {
@@ -223,21 +280,7 @@ void EncodeEvents(const EventBatch& b, const std::function<size_t(TraceId)>& sha
     scopes.push_back(
         Share(b, OriginKind::kScope, s.name, s.version, b.Slice(s.attrs_begin, s.attrs_end)));
   }
-  std::set<std::tuple<size_t, uint16_t, uint64_t>> named;
-  for (const EncodedEvents& shard : out)
-    for (const auto& origin : shard.origins)
-      named.insert({static_cast<size_t>(&shard - out.data()), origin.day, origin.id});
-  const auto name = [&](size_t shard, uint16_t day, const SharedPart& part) {
-    if (!named.insert({shard, day, part.id}).second) return;
-    EncodedEvents::NewOrigin origin{day, part.id, {}};
-    RowWriter row(origin.row);
-    row.Text(b.tenant);
-    row.Number(day);
-    row.Number(part.id);
-    origin.row += part.row;
-    out[shard].origins.push_back(std::move(origin));
-  };
-
+  SideRows side(b, out);
   std::vector<std::string> resources;
   std::string points, links;
   for (size_t i = 0; i < b.size(); ++i) {
@@ -246,8 +289,9 @@ void EncodeEvents(const EventBatch& b, const std::function<size_t(TraceId)>& sha
     const uint16_t day = DayOf(received);
     const SharedPart& process = processes[b.process[i]];
     const SharedPart& scope = scopes[b.scope[i]];
-    name(shard, day, process);
-    name(shard, day, scope);
+    side.Origin(shard, day, process);
+    side.Origin(shard, day, scope);
+    if (b.type[i] == EventType::kSpan) side.Operation(shard, day, i);
     std::string& bytes = out[shard].events;
     const size_t begin = bytes.size();
     RowWriter row(bytes);
@@ -282,7 +326,9 @@ void EncodeEvents(const EventBatch& b, const std::function<size_t(TraceId)>& sha
     row.Text(b.str(b.tracestate[i]));
     row.Number(process.id);
     row.Number(scope.id);
-    AttributeColumns(b, b.attrs(i)).Write(row);
+    const AttributeColumns attributes(b, b.attrs(i));
+    attributes.Write(row);
+    for (const uint32_t code : attributes.codes) side.Key(shard, day, code);
 
     points.clear();
     std::vector<uint32_t> names;

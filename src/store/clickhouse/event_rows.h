@@ -32,21 +32,26 @@ uint16_t DayOf(Nanos time);
 
 enum class OriginKind : uint8_t { kProcess = 0, kScope = 1 };
 
+// What many events share is written once a day: what they come from, and the names that people are offered.
+enum class SideTable : uint8_t { kOrigins, kOperations, kAttributeKeys };
+constexpr SideTable kSideTables[] = {SideTable::kOrigins, SideTable::kOperations,
+                                     SideTable::kAttributeKeys};
+struct SideRow {
+  SideTable table;
+  uint16_t day;
+  std::string row;  // with its tenant
+};
+
 // The rows of one shard.
 struct EncodedEvents {
   std::string events;
   size_t rows = 0;
-  struct NewOrigin {
-    uint16_t day;
-    uint64_t id;
-    std::string row;
-  };
-  std::vector<NewOrigin> origins;  // each once
+  std::vector<SideRow> side_rows;  // each once a batch
 };
 
-// The columns of an insert, in the encoder's order.
-const std::string& EventInsertColumns();
-const std::string& OriginInsertColumns();
+// "origins (tenant, day, …)": the table and columns of an insert, in the encoder's order.
+std::string EventInsertColumns();
+std::string InsertColumns(SideTable table);
 
 // Appends the rows of a batch to those of their shards.
 void EncodeEvents(const EventBatch& batch, const std::function<size_t(TraceId)>& shard_of,

@@ -134,10 +134,6 @@ const std::vector<ViewSpec>& EventViews() {
        "SELECT tenant, day, arrayJoin(resources) AS resource, length_class, start_ns, trace_hi, "
        "trace_lo, id1, content_hi, content_lo, ends_ns, received_ns, resources AS also "
        "FROM {events}"},
-      {"operations_view", "operations",
-       "SELECT DISTINCT tenant, day, service, name, kind FROM {events} WHERE type = 0"},
-      {"attribute_keys_view", "attribute_keys",
-       "SELECT DISTINCT tenant, day, arrayJoin(attr_keys) AS key FROM {events}"},
   };
   return views;
 }

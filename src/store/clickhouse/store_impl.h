@@ -141,9 +141,9 @@ class ClickhouseStore : public Store {
   bool stopping_ = false;
   std::map<std::string, int64_t> counters_;
 
-  // Which origins a shard has for a day, as far as this process wrote them. (shard, day, tenant and id hashed)
+  // Side rows that a shard has, as far as this process wrote them: shard, day, hash of the row.
   std::mutex written_mutex_;
-  std::set<std::tuple<size_t, uint16_t, uint64_t>> written_origins_;
+  std::set<std::tuple<size_t, uint16_t, uint64_t>> written_;
 
   // Origins by tenant and id: their content never changes.
   std::mutex origins_mutex_;
