@@ -64,11 +64,21 @@ bool IsNetwork(int code) {
 
 }  // namespace
 
+int ServerCode(const Error& error) {
+  // Explain's words: "…: code 60: …" or "… (code 164)".
+  const size_t at = error.message.find("code ");
+  int code = 0;
+  if (error.message.rfind("ClickHouse ", 0) == 0 && at != std::string::npos)
+    std::from_chars(error.message.data() + at + 5, error.message.data() + error.message.size(),
+                    code);
+  return code;
+}
+
 // A connection lent to one request; given back unless it failed.
 class Client::Lease {
  public:
-  Lease(Client& client, size_t shard) : client_(client), shard_(shard) {
-    {
+  Lease(Client& client, size_t shard, Connection connection) : client_(client), shard_(shard) {
+    if (connection == Connection::kKept) {
       const std::lock_guard lock(client.mutex_);
       auto& idle = client.idle_[shard];
       if (!idle.empty()) {
@@ -112,7 +122,11 @@ Client::Client(StoreUrl url, ClientOptions options)
 std::string Client::Target(const Request& request) const {
   // The whole answer is made before its first byte is sent: then an exception in the middle has a status.
   std::string target = fmt::format("/?wait_end_of_query=1&{}", kQueryLimits);
-  if (request.inside == Inside::kDatabase) target += "&database=" + url_.database;
+  if (!request.database.empty()) {
+    target += "&database=" + Encode(request.database);
+  } else if (request.inside == Inside::kDatabase) {
+    target += "&database=" + url_.database;
+  }
   if (url_.compress) target += "&enable_http_compression=1";
   for (const auto& [name, value] : *request.settings) target += "&" + name + "=" + Encode(value);
   if (!request.body.empty()) target += "&query=" + Encode(request.sql);
@@ -151,7 +165,7 @@ std::variant<std::string, Client::Failure> Client::TryOnce(size_t shard, const R
     body = compressed;
     headers.emplace_back("Content-Encoding", "gzip");
   }
-  Lease http(*this, shard);
+  Lease http(*this, shard, request.connection);
   ++counts_.requests;
   counts_.bytes_sent += static_cast<int64_t>(body.size());
   auto answer = http->Send("POST", Target(request), headers, body);
@@ -218,6 +232,22 @@ Status Client::Insert(size_t shard, std::string_view what, std::string_view stat
   if (rows.empty()) return {};
   WF_TRY(Send(shard, {what, statement, rows, &settings, Inside::kDatabase}));
   return {};
+}
+
+Status Client::InsertOnce(size_t shard, std::string_view what, std::string_view statement,
+                          std::string_view rows, const Settings& settings) {
+  if (rows.empty()) return {};
+  auto tried = TryOnce(
+      shard, {what, statement, rows, &settings, Inside::kDatabase, {}, Connection::kFresh});
+  if (auto* failure = std::get_if<Failure>(&tried)) return std::move(failure->error);
+  return {};
+}
+
+Result<std::string> Client::AskIn(std::string_view database, std::string_view what,
+                                  std::string_view sql, const Settings& settings) {
+  auto tried = TryOnce(next_ % shards(), {what, sql, {}, &settings, Inside::kServer, database});
+  if (auto* failure = std::get_if<Failure>(&tried)) return std::move(failure->error);
+  return std::move(std::get<std::string>(tried));
 }
 
 Status Client::MakeDatabase(size_t shard) {

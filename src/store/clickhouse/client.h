@@ -27,6 +27,14 @@ struct ServerVersion {
   bool AtLeast(int a, int b) const { return major != a ? major > a : minor >= b; }
 };
 
+// The number that ClickHouse gave to an error of this folder's client; 0: it was none of its own.
+int ServerCode(const Error& error);
+namespace server_code {  // of ClickHouse's ErrorCodes, those that somebody asks for
+constexpr int kUnknownColumn = 47, kUnknownTable = 60, kTableExists = 57, kDuplicateColumn = 15,
+              kIllegalColumn = 44, kBadRegex = 427, kTooSlow = 159, kOutOfMemory = 241,
+              kReadOnly = 164, kUnknownDatabase = 81;
+}
+
 // Further settings of one request, by ClickHouse's names.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -62,6 +70,13 @@ class Client {
   // `statement` is INSERT INTO … FORMAT RowBinary; `rows` its data.
   Status Insert(size_t shard, std::string_view what, std::string_view statement,
                 std::string_view rows, const Settings& settings = {});
+  // Sent at most once, on a connection that nothing was sent on before: for rows whose doubles nobody would remove.
+  // After an error nobody knows what arrived.
+  Status InsertOnce(size_t shard, std::string_view what, std::string_view statement,
+                    std::string_view rows, const Settings& settings = {});
+  // In another database, sent once: for SQL that people typed.
+  Result<std::string> AskIn(std::string_view database, std::string_view what, std::string_view sql,
+                            const Settings& settings);
   // Before the database is there: runs outside of it.
   Status MakeDatabase(size_t shard);
   Status DropDatabase(size_t shard);  // for tests
@@ -72,10 +87,13 @@ class Client {
 
  private:
   enum class Inside { kDatabase, kServer };
+  enum class Connection { kKept, kFresh };
   struct Request {
     std::string_view what, sql, body;  // without a body the SQL is the body
     const Settings* settings;
     Inside inside;
+    std::string_view database = {};  // another than the store's
+    Connection connection = Connection::kKept;
   };
   struct Failure {
     Error error;

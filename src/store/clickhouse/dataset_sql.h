@@ -1,0 +1,49 @@
+// A DatasetQuery as ClickHouse's SQL, for 18.16 and today's. One SELECT over the Distributed table: each shard filters,
+// joins its own replacements, groups and cuts at the limit, and sends aggregates (or the first rows), not rows. Names
+// that people chose never stand in it; values do, quoted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/dataset_query.h"
+#include "store/clickhouse/dataset_log.h"
+
+namespace wf::click {
+
+struct RowSql {
+  std::string text;
+  // What each output holds, in order. All are Nullable: booleans and integers Int64, doubles Float64, texts String.
+  std::vector<ColumnDefinition> columns;
+};
+
+// The rows that count by this state: what stands after FROM, and what after WHERE.
+struct CountingRows {
+  std::string from, where;
+};
+CountingRows RowsThatCount(const DatasetState& state, const TableNames& names);
+// On one shard only, for maintenance.
+CountingRows LocalRowsThatCount(const DatasetState& state, const TableNames& names);
+// Whether a row's or a replacement's write is committed.
+std::string CommittedSql(const DatasetState& state);
+
+// The whole question, one row more than its limit. For datasets, or parts of them, where no row was subsampled.
+RowSql QuerySql(const DatasetState& state, const TableNames& names, const DatasetQuery& query);
+// The rows that match, with the columns the query uses, and last their weight: RowAggregator does the rest. In slices,
+// so that no answer is too large: slice `slice` of `slices`.
+RowSql WeightedRowsSql(const DatasetState& state, const TableNames& names,
+                       const DatasetQuery& query, uint64_t slice, uint64_t slices);
+std::string CountMatchesSql(const DatasetState& state, const TableNames& names,
+                            const DatasetQuery& query);
+// Every column under its visible name: what SQL that people type sees as the dataset.
+std::string NamedRowsSql(const DatasetState& state, const TableNames& names);
+
+// Whether subsampled rows can match.
+bool TouchesSampledRows(const DatasetState& state, const DatasetQuery& query);
+
+// Reads an answer in RowBinary; `columns` as in RowSql.
+Result<DatasetTable> ReadTable(std::string_view answer,
+                               const std::vector<ColumnDefinition>& columns);
+
+}  // namespace wf::click
