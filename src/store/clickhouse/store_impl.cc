@@ -44,11 +44,15 @@ ClickhouseStore::ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptio
 
 Status ClickhouseStore::Start() {
   WF_ASSIGN(features_, click::PrepareSchema(client_));
+  datasets_ = std::make_unique<click::Datasets>(
+      client_, names_, features_, [](TraceId id, size_t shards) { return ShardOf(id, shards); },
+      options_.retry_for);
   for (int i = 0; i < options_.senders; ++i) senders_.emplace_back([this] { SendLoop(); });
   return {};
 }
 
 ClickhouseStore::~ClickhouseStore() {
+  datasets_.reset();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -65,8 +69,8 @@ void ClickhouseStore::Count(const std::string& name, int64_t n) {
 }
 
 // By the trace alone: whatever process receives its events, and whenever, they lie together.
-size_t ClickhouseStore::ShardOf(TraceId id) const {
-  return MixBits(id.lo ^ MixBits(id.hi)) % client_.shards();
+size_t ClickhouseStore::ShardOf(TraceId id, size_t shards) {
+  return MixBits(id.lo ^ MixBits(id.hi)) % shards;
 }
 
 }  // namespace wf

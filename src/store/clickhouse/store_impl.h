@@ -17,6 +17,7 @@
 
 #include "store/clickhouse/clickhouse_store.h"
 #include "store/clickhouse/client.h"
+#include "store/clickhouse/datasets.h"
 #include "store/clickhouse/event_rows.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/sql_text.h"
@@ -90,7 +91,8 @@ class ClickhouseStore : public Store {
   // store_impl.cc
   Status Start();
   void Count(const std::string& name, int64_t n);
-  size_t ShardOf(TraceId id) const;
+  size_t ShardOf(TraceId id) const { return ShardOf(id, client_.shards()); }
+  static size_t ShardOf(TraceId id, size_t shards);
 
   // append.cc
   void SendLoop();
@@ -121,6 +123,13 @@ class ClickhouseStore : public Store {
   // Rows' side of ReadStatus and Retain.
   Status CountRows(const std::string& tenant, StoreStatus& status);
   Status RetainSides(const RetentionPolicy& policy);
+  // The time of receipt from which on a table's rows take at most so many bytes.
+  Result<Nanos> OldestThatFits(const std::string& table, int64_t most);
+
+  // side_tables.cc
+  enum class DocumentChange { kPut, kDelete };
+  Status WriteDocument(const std::string& tenant, const std::string& kind, const std::string& name,
+                       std::string_view text, DocumentChange change);
 
   click::Client client_;
   const click::TableNames names_;
@@ -151,6 +160,9 @@ class ClickhouseStore : public Store {
 
   std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
   Listener listener_;
+
+  std::mutex documents_mutex_;  // held while a document or clocks are written
+  std::unique_ptr<click::Datasets> datasets_;
 
   std::vector<std::thread> senders_;
 };
