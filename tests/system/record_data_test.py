@@ -36,14 +36,16 @@ def pages_are_exact():
             for word in (line.split() for line in done.stdout.decode().splitlines()):
                 if word[0] == "area":
                     areas.append((int(word[1], 16), int(word[2], 16)))
+                elif word[0] == "sub":
+                    told[int(word[1]), int(word[2])] = {}
                 else:
-                    pages = told.setdefault((int(word[1]), int(word[2])), {})
+                    pages = told[int(word[1]), int(word[2])]
                     page = int(word[3], 16)
                     pages[page] = pages.get(page, 0) | int(word[4] == "w")
             wrong = [] if told else [done]
             for thread, index, op, pages, _ in recording.sub_computations():
                 found = {p: w for p, w in pages.items() if any(a <= p < a + n for a, n in areas)}
-                expected = told.pop((thread, index), {}) if op == "SemPost" else found
+                expected = told.pop((thread, index), found)
                 if found != expected:
                     wrong.append((thread, index, op, {p: (found.get(p), expected.get(p)) for p in found.keys() | expected.keys()
                                                       if found.get(p) != expected.get(p)}))

@@ -1,5 +1,6 @@
 // Touches known pages, in known ways, in known sub-computations of several threads, and says so: each line is
-// "THREAD SUB PAGE r|w". A sub-computation ends at a sem_post of the thread's own.
+// "THREAD SUB PAGE r|w". A sub-computation ends at a lock, an unlock or a sem_post of objects of the thread's own, which lie
+// on a page that is touched otherwise, too: what the calls do there belongs to no sub-computation.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -30,7 +31,10 @@ struct Touch {
 };
 struct alignas(4096) Worker {
   std::vector<Touch> touches;
-  sem_t own;
+  struct Objects {
+    pthread_mutex_t lock;
+    sem_t own;
+  } * objects;
   int thread;
   int zero, null;
 };
@@ -61,7 +65,9 @@ static void* Work(void* argument) {
           break;
       }
     }
-    sem_post(&worker->own);
+    if (round % 3 == 0) pthread_mutex_lock(&worker->objects->lock);
+    if (round % 3 == 1) pthread_mutex_unlock(&worker->objects->lock);
+    if (round % 3 == 2) sem_post(&worker->objects->own);
   }
   return nullptr;
 }
@@ -83,7 +89,9 @@ int main(int argc, char** argv) {
     worker.thread = t;
     worker.zero = open("/dev/zero", O_RDONLY);
     worker.null = memfd_create("sink", 0);
-    sem_init(&worker.own, 0, 0);
+    worker.objects = reinterpret_cast<Worker::Objects*>(area[2] + 3 * kPage * t + 2048);
+    pthread_mutex_init(&worker.objects->lock, nullptr);
+    sem_init(&worker.objects->own, 0, 0);
     for (int round = 0; round < kRounds; ++round) {
       const int count = static_cast<int>(random() % 40);
       for (int i = 0; i < count; ++i) {
@@ -100,6 +108,9 @@ int main(int argc, char** argv) {
   for (int t = 1; t <= kThreads; ++t) pthread_join(threads[t], nullptr);
   for (int a = 0; a < 4; ++a)
     std::printf("area %zx %zx\n", reinterpret_cast<size_t>(area[a]) / kPage, area_pages[a]);
+  for (int t = 0; t <= kThreads; ++t)
+    for (int round = 0; round < kRounds; ++round)
+      std::printf("sub %d %d\n", t, round + (t == 0 ? kThreads : 0));
   for (int t = 0; t <= kThreads; ++t)
     for (const Touch& touch : workers[t].touches)
       std::printf("touch %d %d %zx %c\n", t, touch.round + (t == 0 ? kThreads : 0),
