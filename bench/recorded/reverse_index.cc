@@ -1,7 +1,9 @@
-// From documents with links to links with documents: threads take documents in turn and insert into one table whose
-// buckets have a lock each; much allocation, many locks.
+// From documents with links to links with documents. As in Phoenix each thread makes an index of its documents by itself,
+// with much allocation; then it is merged into the index of all, whose parts have a lock each.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <unordered_map>
 
 #include "program.h"
 
@@ -9,26 +11,31 @@ using namespace recorded;
 
 namespace {
 
-constexpr size_t kBuckets = 1024;
+constexpr size_t kParts = 8;
 
-struct Entry {
-  std::string link;
-  std::vector<uint64_t> documents;
-};
+using Documents = std::vector<uint64_t>;
+using Index = std::unordered_map<std::string, Documents>;
 
-struct Bucket {
+struct Part {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  std::vector<Entry> entries;
+  Index index;
 };
 
-void Insert(Bucket& bucket, std::string_view link, uint64_t document) {
-  pthread_mutex_lock(&bucket.lock);
-  auto entry = std::find_if(bucket.entries.begin(), bucket.entries.end(),
-                            [&](const Entry& e) { return e.link == link; });
-  if (entry == bucket.entries.end())
-    entry = bucket.entries.insert(bucket.entries.end(), {std::string(link), {}});
-  entry->documents.push_back(document);
-  pthread_mutex_unlock(&bucket.lock);
+// A document is a line of the text.
+void FindLinks(std::string_view text, std::string_view slice, std::array<Index, kParts>& found) {
+  constexpr std::string_view kOpen = "<a href=\"";
+  for (size_t at = 0; at < slice.size();) {
+    const size_t end = std::min(slice.find('\n', at), slice.size());
+    const auto document = static_cast<uint64_t>(slice.data() - text.data()) + at;
+    const std::string_view body = slice.substr(at, end - at);
+    for (size_t open = body.find(kOpen); open != std::string_view::npos;
+         open = body.find(kOpen, open + 1)) {
+      const size_t begin = open + kOpen.size();
+      const std::string_view link = body.substr(begin, body.find('"', begin) - begin);
+      found[Hash(link) % kParts][std::string(link)].push_back(document);
+    }
+    at = end + 1;
+  }
 }
 
 }  // namespace
@@ -36,34 +43,28 @@ void Insert(Bucket& bucket, std::string_view link, uint64_t document) {
 int main(int argc, char** argv) {
   const Arguments arguments = Parse(argc, argv);
   const std::string_view text = MapInput(arguments.input);
-  std::vector<Bucket> buckets(kBuckets);
+  std::vector<Part> parts(kParts);
   auto work = [&](int index) {
-    constexpr std::string_view kOpen = "<a href=\"";
-    const std::string_view part =
-        WholePieces(text, SliceOf(text.size(), index, arguments.threads), '\n');
-    size_t document = 0;
-    for (size_t at = 0; at < part.size();) {
-      const size_t end = std::min(part.find('\n', at), part.size());
-      document = static_cast<size_t>(part.data() - text.data()) + at;
-      const std::string_view body = part.substr(at, end - at);
-      for (size_t open = body.find(kOpen); open != std::string_view::npos;
-           open = body.find(kOpen, open + 1)) {
-        const size_t begin = open + kOpen.size();
-        const std::string_view link = body.substr(begin, body.find('"', begin) - begin);
-        Insert(buckets[Hash(link) % kBuckets], link, document);
+    std::array<Index, kParts> found;
+    FindLinks(text, WholePieces(text, SliceOf(text.size(), index, arguments.threads), '\n'), found);
+    for (size_t i = 0; i < kParts; ++i) {
+      pthread_mutex_lock(&parts[i].lock);
+      for (auto& [link, documents] : found[i]) {
+        Documents& all = parts[i].index[link];
+        all.insert(all.end(), documents.begin(), documents.end());
       }
-      at = end + 1;
+      pthread_mutex_unlock(&parts[i].lock);
     }
   };
   RunThreads(arguments.threads, work);
   uint64_t links = 0, documents = 0, sum = 0;
-  for (Bucket& bucket : buckets) {
-    for (Entry& entry : bucket.entries) {
+  for (Part& part : parts) {
+    for (auto& [link, found] : part.index) {
       ++links;
-      documents += entry.documents.size();
-      std::sort(entry.documents.begin(), entry.documents.end());
-      uint64_t hash = Hash(entry.link);
-      for (const uint64_t document : entry.documents) hash = hash * 31 + document;
+      documents += found.size();
+      std::sort(found.begin(), found.end());
+      uint64_t hash = Hash(link);
+      for (const uint64_t document : found) hash = hash * 31 + document;
       sum += hash;
     }
   }

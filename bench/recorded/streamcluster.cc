@@ -8,8 +8,8 @@ using namespace recorded;
 
 namespace {
 
-constexpr size_t kDimensions = 32;
-constexpr size_t kBlock = 4'096;
+constexpr size_t kDimensions = 128;  // these two as PARSEC's larger inputs have them
+constexpr size_t kBlock = 16'384;
 constexpr size_t kCandidates = 40;
 
 }  // namespace
@@ -17,9 +17,9 @@ constexpr size_t kCandidates = 40;
 int main(int argc, char** argv) {
   const Arguments arguments = Parse(argc, argv);
   const int threads = arguments.threads;
-  const int blocks = std::max(1, static_cast<int>(150 * arguments.scale));
+  const int blocks = std::max(1, static_cast<int>(8 * arguments.scale));
   Random random(6);
-  std::vector<int32_t> points(kBlock * kDimensions);
+  std::vector<float> points(kBlock * kDimensions);
   std::vector<int64_t> nearest(kBlock);
   std::vector<int64_t> gains(static_cast<size_t>(threads));
   int64_t total = 0, opened = 0;
@@ -28,16 +28,17 @@ int main(int argc, char** argv) {
   auto work = [&](int index) {
     const Slice slice = SliceOf(kBlock, index, threads);
     const auto distance = [&](size_t a, size_t b) {
-      int64_t sum = 0;
+      // Of whole numbers, so gains add up to the same in any order.
+      float sum = 0;
       for (size_t d = 0; d < kDimensions; ++d) {
-        const int64_t step = points[a * kDimensions + d] - points[b * kDimensions + d];
+        const float step = points[a * kDimensions + d] - points[b * kDimensions + d];
         sum += step * step;
       }
-      return sum;
+      return static_cast<int64_t>(sum);
     };
     for (int block = 0; block < blocks; ++block) {
       if (index == 0) {
-        for (int32_t& x : points) x = static_cast<int32_t>(random.Next() % 256);
+        for (float& x : points) x = static_cast<float>(random.Next() % 256);
       }
       pthread_barrier_wait(&barrier);
       for (size_t i = slice.begin; i < slice.end; ++i) nearest[i] = distance(i, 0);
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
         pthread_barrier_wait(&barrier);
         int64_t all = 0;
         for (const int64_t part : gains) all += part;
-        const bool open = all > 20'000'000;
+        const bool open = all > 80'000'000;
         if (open) {
           for (size_t i = slice.begin; i < slice.end; ++i)
             nearest[i] = std::min(nearest[i], distance(i, centre));
