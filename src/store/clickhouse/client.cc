@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "net/compression.h"
+#include "store/clickhouse/row_binary.h"
 
 namespace wf::click {
 namespace {
@@ -213,6 +214,26 @@ Result<std::string> Client::AskAny(std::string_view what, std::string_view sql,
     next_ = (shard + 1) % shards();
   }
   return Send(next_ % shards(), request);
+}
+
+namespace {
+
+Result<int64_t> OneNumber(const Result<std::string>& answer) {
+  if (!answer.ok()) return answer.error();
+  RowReader reader(*answer);
+  const auto number = reader.Number<int64_t>();
+  WF_TRY(reader.status());
+  return number;
+}
+
+}  // namespace
+
+Result<int64_t> Client::AskNumber(size_t shard, std::string_view what, std::string_view sql) {
+  return OneNumber(Ask(shard, what, sql));
+}
+
+Result<int64_t> Client::AskAnyNumber(std::string_view what, std::string_view sql) {
+  return OneNumber(AskAny(what, sql));
 }
 
 Status Client::Run(size_t shard, std::string_view what, std::string_view sql,

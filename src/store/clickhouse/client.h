@@ -64,6 +64,9 @@ class Client {
   // Of whichever shard answers: for queries of Distributed tables.
   Result<std::string> AskAny(std::string_view what, std::string_view sql,
                              const Settings& settings = {});
+  // One Int64 in RowBinary, which the SQL says itself.
+  Result<int64_t> AskNumber(size_t shard, std::string_view what, std::string_view sql);
+  Result<int64_t> AskAnyNumber(std::string_view what, std::string_view sql);
   Status Run(size_t shard, std::string_view what, std::string_view sql,
              const Settings& settings = {});
   Status RunEverywhere(std::string_view what, std::string_view sql, const Settings& settings = {});
