@@ -27,6 +27,8 @@ struct ClickhouseStoreOptions {
   double inserts_per_second = 8;
   double insert_burst = 64;
   int senders = 2;
+  // A tenant with so many traces is searched from its newest backwards; with fewer, all at once, in milliseconds.
+  int64_t many_traces = 500'000;
   Nanos connect_timeout = 5 * kSecond;
   Nanos timeout = 60 * kSecond;  // of one request, without progress
   Nanos retry_for =

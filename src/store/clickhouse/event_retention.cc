@@ -39,13 +39,13 @@ Status ClickhouseStore::AwaitMutations(size_t shard, const std::string& table) {
   Nanos pause = 5 * kMilli;
   const Nanos deadline = MonotonicNow() + 10 * kMinute;
   while (true) {
-    WF_ASSIGN(
-        const std::string answer,
-        client_.Ask(shard, "waiting for a deletion",
-                    fmt::format("SELECT count() FROM system.mutations WHERE database = {} AND "
-                                "table = {} AND NOT is_done FORMAT RowBinary",
-                                click::Quote(client_.url().database), click::Quote(table))));
-    if (click::RowReader(answer).Number<uint64_t>() == 0) return {};
+    WF_ASSIGN(const int64_t unfinished,
+              client_.AskNumber(
+                  shard, "waiting for a deletion",
+                  fmt::format("SELECT toInt64(count()) FROM system.mutations WHERE database = {} "
+                              "AND table = {} AND NOT is_done FORMAT RowBinary",
+                              click::Quote(client_.url().database), click::Quote(table))));
+    if (unfinished == 0) return {};
     if (MonotonicNow() > deadline) {
       return EnvironmentError(
           fmt::format("ClickHouse {}: deleting rows of {} takes over 10 minutes",
@@ -59,12 +59,11 @@ Status ClickhouseStore::AwaitMutations(size_t shard, const std::string& table) {
 
 Status ClickhouseStore::DeleteReceivedBefore(Nanos oldest_kept, uint16_t day) {
   for (size_t shard = 0; shard < client_.shards(); ++shard) {
-    WF_ASSIGN(const std::string answer,
-              client_.Ask(shard, "counting rows to delete",
-                          fmt::format("SELECT toInt64(count()) FROM {} WHERE day = {} AND "
-                                      "received_ns < {} FORMAT RowBinary",
-                                      names_.Local("events"), day, oldest_kept)));
-    const int64_t rows = click::RowReader(answer).Number<int64_t>();
+    WF_ASSIGN(const int64_t rows,
+              client_.AskNumber(shard, "counting rows to delete",
+                                fmt::format("SELECT toInt64(count()) FROM {} WHERE day = {} AND "
+                                            "received_ns < {} FORMAT RowBinary",
+                                            names_.Local("events"), day, oldest_kept)));
     if (rows == 0) continue;
     for (const Aging& aging : kAging) {
       if (aging.receipt == nullptr) continue;
@@ -127,13 +126,13 @@ Status ClickhouseStore::RetainEvents(const RetentionPolicy& policy) {
     if (!days.empty()) {
       const uint16_t day = days.begin()->first;
       WF_ASSIGN(
-          const std::string answer,
-          client_.AskAny("looking for old rows",
-                         fmt::format("SELECT toInt64(countIf(received_ns < {0})) FROM {1} "
-                                     "WHERE day = {2} FORMAT RowBinary",
-                                     SaturatingSub(oldest_kept, step), names_.All("events"), day)));
-      if (click::RowReader(answer).Number<int64_t>() > 0)
-        WF_TRY(DeleteReceivedBefore(oldest_kept, day));
+          const int64_t old,
+          client_.AskAnyNumber(
+              "looking for old rows",
+              fmt::format("SELECT toInt64(countIf(received_ns < {0})) FROM {1} WHERE day = {2} "
+                          "FORMAT RowBinary",
+                          SaturatingSub(oldest_kept, step), names_.All("events"), day)));
+      if (old > 0) WF_TRY(DeleteReceivedBefore(oldest_kept, day));
     }
   }
   if (!policy.max_bytes) return {};
@@ -150,12 +149,12 @@ Status ClickhouseStore::RetainEvents(const RetentionPolicy& policy) {
       continue;
     }
     const double share = static_cast<double>(excess) / static_cast<double>(facts.bytes);
-    WF_ASSIGN(const std::string answer,
-              client_.AskAny("looking for the oldest rows",
-                             fmt::format("SELECT quantileExactWeighted({})(received_ns, "
-                                         "toUInt64(bytes)) FROM {} WHERE day = {} FORMAT RowBinary",
-                                         std::min(share, 1.0), names_.All("events"), day)));
-    const Nanos oldest_kept = click::RowReader(answer).Number<int64_t>();
+    WF_ASSIGN(const Nanos oldest_kept,
+              client_.AskAnyNumber("looking for the oldest rows",
+                                   fmt::format("SELECT quantileExactWeighted({})(received_ns, "
+                                               "toUInt64(bytes)) FROM {} WHERE day = {} FORMAT "
+                                               "RowBinary",
+                                               std::min(share, 1.0), names_.All("events"), day)));
     return DeleteReceivedBefore(SaturatingAdd(oldest_kept, 1), day);
   }
   return {};

@@ -21,14 +21,19 @@ namespace {
 constexpr size_t kFewest = 32, kMost = 4096;  // candidates asked for at once; grows fourfold
 // Most searches are for what just happened. One that finds too little there looks further back.
 constexpr Nanos kFirstWindow = kHour, kSecondWindow = kDay;
+constexpr Nanos kSizeKnownFor = kMinute;
+constexpr size_t kMostTenantsKnown = 10'000;
 
 struct Window {
   Nanos from, until;
 };
 
-std::vector<Window> WindowsOf(const TraceQuery& query) {
+enum class Narrow { kNo, kYes };
+
+std::vector<Window> WindowsOf(const TraceQuery& query, Narrow narrow) {
   Nanos until = query.time.until;
   if (query.cursor) until = std::min(until, SaturatingAdd(query.cursor->start_ns, 1));
+  if (narrow == Narrow::kNo) return {{query.time.from, until}};
   std::vector<Window> out;
   const Nanos newest = std::min(until, Now());
   for (const Nanos length : {kFirstWindow, kSecondWindow}) {
@@ -67,7 +72,8 @@ class ClickhouseSearch {
   Result<SearchPage> Run() {
     SearchPage page;
     if (query_.limit == 0) return page;
-    for (const Window& window : WindowsOf(query_)) {
+    WF_ASSIGN(const bool large, store_.IsLarge(tenant_));
+    for (const Window& window : WindowsOf(query_, large ? Narrow::kYes : Narrow::kNo)) {
       WF_TRY(SearchWindow(window));
       if (Enough()) break;
     }
@@ -214,6 +220,26 @@ class ClickhouseSearch {
   const bool in_events_;  // the rows' conditions are looked for in the events
   std::vector<TraceSummary> results_;
 };
+
+Result<bool> ClickhouseStore::IsLarge(const std::string& tenant) {
+  const Nanos now = MonotonicNow();
+  {
+    const std::lock_guard lock(sizes_mutex_);
+    const auto known = sizes_.find(tenant);
+    if (known != sizes_.end() && now - known->second.known_at < kSizeKnownFor)
+      return known->second.large;
+  }
+  WF_ASSIGN(const int64_t pieces,
+            client_.AskAnyNumber("counting traces",
+                                 fmt::format("SELECT toInt64(count()) FROM {} WHERE tenant = {} "
+                                             "FORMAT RowBinary",
+                                             names_.All("pieces"), click::Quote(tenant))));
+  const bool large = pieces >= options_.many_traces;
+  const std::lock_guard lock(sizes_mutex_);
+  if (sizes_.size() > kMostTenantsKnown) sizes_.clear();
+  sizes_[tenant] = {large, now};
+  return large;
+}
 
 Result<SearchPage> ClickhouseStore::Search(const std::string& tenant, const TraceQuery& query) {
   return ClickhouseSearch(*this, tenant, query).Run();

@@ -106,6 +106,9 @@ class ClickhouseStore : public Store {
                                click::EventColumns columns, std::string_view what);
   Status LoadOrigins(const std::string& tenant, const std::vector<uint64_t>& ids);
 
+  // search.cc: has the tenant so many traces that a search had better look at the newest first?
+  Result<bool> IsLarge(const std::string& tenant);
+
   // scan.cc: all rows of the condition (" AND …"), whole traces at a time, in the order of their ids.
   Status ReadSlices(const std::string& tenant, const std::string& condition,
                     const click::EventColumns& columns,
@@ -157,6 +160,14 @@ class ClickhouseStore : public Store {
   // Origins by tenant and id: their content never changes.
   std::mutex origins_mutex_;
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const click::Origin>> origins_;
+
+  // By tenant: what IsLarge found, and when.
+  std::mutex sizes_mutex_;
+  struct Size {
+    bool large;
+    Nanos known_at;  // monotonic
+  };
+  std::map<std::string, Size> sizes_;
 
   std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
   Listener listener_;
