@@ -258,8 +258,8 @@ Status Client::Insert(size_t shard, std::string_view what, std::string_view stat
 Status Client::InsertOnce(size_t shard, std::string_view what, std::string_view statement,
                           std::string_view rows, const Settings& settings) {
   if (rows.empty()) return {};
-  auto tried = TryOnce(
-      shard, {what, statement, rows, &settings, Inside::kDatabase, {}, Connection::kFresh});
+  auto tried =
+      TryOnce(shard, {what, statement, rows, &settings, Inside::kDatabase, {}, Connection::kFresh});
   if (auto* failure = std::get_if<Failure>(&tried)) return std::move(failure->error);
   return {};
 }

@@ -46,7 +46,7 @@ struct DatasetColumn {
 struct DatasetState {
   std::string tenant, dataset;
   bool exists = false;
-  uint64_t generation = 0;  // how often it was dropped
+  uint64_t generation = 0;                 // how often it was dropped
   std::map<uint64_t, uint64_t> committed;  // process → written
   bool replaced = false;                   // some committed write replaced traces
   uint64_t last_written = 0;               // of all records
@@ -73,13 +73,17 @@ class DatasetLog {
   // `not_uses_of`: a process whose counts of uses are left out, because it knows better.
   Result<DatasetState> Read(const std::string& tenant, const std::string& dataset,
                             uint64_t not_uses_of);
-  Result<std::vector<DatasetState>> ReadAll(const std::string& tenant,
-                                            uint64_t not_uses_of);  // by name; only those that exist
+  Result<std::vector<DatasetState>> ReadAll(
+      const std::string& tenant,
+      uint64_t not_uses_of);  // by name; only those that exist
 
   // One write's columns, before its rows.
   Status AddColumns(const DatasetState& state, uint64_t process, uint64_t written,
                     const std::vector<DatasetColumn>& columns);
-  enum class Replacing : uint8_t { kNo = 0, kYes = 1 };  // this write or an earlier one of the process
+  enum class Replacing : uint8_t {
+    kNo = 0,
+    kYes = 1
+  };  // this write or an earlier one of the process
   Status Commit(const DatasetState& state, uint64_t process, uint64_t written, Replacing replacing);
   Status Drop(const DatasetState& state);
   Status SetSampledBefore(const DatasetState& state, Nanos before);
@@ -90,7 +94,14 @@ class DatasetLog {
                   const std::map<std::string, int64_t>& uses);
 
  private:
-  enum class Kind : uint8_t { kCommit = 1, kColumn = 2, kDrop = 3, kSampled = 4, kUses = 5, kKept = 6 };
+  enum class Kind : uint8_t {
+    kCommit = 1,
+    kColumn = 2,
+    kDrop = 3,
+    kSampled = 4,
+    kUses = 5,
+    kKept = 6
+  };
   struct Record {
     Kind kind = Kind::kCommit;
     uint64_t process = 0;

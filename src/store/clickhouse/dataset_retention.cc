@@ -17,8 +17,8 @@
 namespace wf::click {
 namespace {
 
-constexpr Nanos kPartition = 30 * kDay;     // dataset_tables.cc
-constexpr int64_t kWorthIt = 4;             // one row in so many must go
+constexpr Nanos kPartition = 30 * kDay;  // dataset_tables.cc
+constexpr int64_t kWorthIt = 4;          // one row in so many must go
 constexpr Nanos kVacuumEvery = 10 * kMinute;
 // No write takes so long, and no query.
 constexpr Nanos kUnderWay = kHour;
@@ -81,14 +81,14 @@ Status Datasets::DeleteHidden(const DatasetState& state) {
   if (!state.kept_from) return {};
   const std::string table = names_.Local(state.rows_table());
   for (size_t shard = 0; shard < client_.shards(); ++shard) {
-    WF_ASSIGN(const std::string answer,
-              client_.Ask(shard, "looking for old rows of a dataset",
-                          fmt::format("SELECT toInt64(intDiv(greatest(least(time_ns, "
-                                      "4102444800000000000), 946684800000000000), {0})) AS part, "
-                                      "toInt64(countIf(written <= {1})), toInt64(count()) FROM {2} "
-                                      "WHERE time_ns < {3} GROUP BY part FORMAT RowBinary",
-                                      kPartition, state.kept_written, table,
-                                      Int(*state.kept_from))));
+    WF_ASSIGN(
+        const std::string answer,
+        client_.Ask(shard, "looking for old rows of a dataset",
+                    fmt::format("SELECT toInt64(intDiv(greatest(least(time_ns, "
+                                "4102444800000000000), 946684800000000000), {0})) AS part, "
+                                "toInt64(countIf(written <= {1})), toInt64(count()) FROM {2} "
+                                "WHERE time_ns < {3} GROUP BY part FORMAT RowBinary",
+                                kPartition, state.kept_written, table, Int(*state.kept_from))));
     int64_t left = 0;
     RowReader reader(answer);
     while (reader.more()) {
@@ -186,13 +186,12 @@ Status Datasets::Vacuum(const DatasetState& state, uint64_t before) {
       }
       WF_TRY(reader.status());
       // Long lists of tuples take the server very long; these are read at once. Two keys, because one could be another's.
-      WF_TRY(Mutate(
-          client_, names_, shard, "deleting replaced rows", state.rows_table(),
-          fmt::format("DELETE WHERE written < transform(cityHash64(trace_hi, trace_lo), "
-                      "[{0}], [{2}], toUInt64(0)) AND "
-                      "transform(trace_lo, [{1}], [{2}], toUInt64(0)) "
-                      "!= 0",
-                      keys, low, replaced)));
+      WF_TRY(Mutate(client_, names_, shard, "deleting replaced rows", state.rows_table(),
+                    fmt::format("DELETE WHERE written < transform(cityHash64(trace_hi, trace_lo), "
+                                "[{0}], [{2}], toUInt64(0)) AND "
+                                "transform(trace_lo, [{1}], [{2}], toUInt64(0)) "
+                                "!= 0",
+                                keys, low, replaced)));
     }
     if (traces == kTracesOfAPass) continue;  // the rest, and its replacements, next time
     WF_ASSIGN(const int64_t done, count(fmt::format("SELECT toInt64(count()) FROM {} WHERE written "

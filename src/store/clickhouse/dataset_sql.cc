@@ -221,9 +221,9 @@ RowSql QuerySql(const DatasetState& state, const TableNames& names, const Datase
     order += (order.empty() ? " ORDER BY " : ", ") +
              std::string("time_ns DESC, trace_hi, trace_lo, row_key");
   }
-  sql.text = fmt::format("SELECT {} FROM {} WHERE {}{}{} LIMIT {} FORMAT RowBinary", list.sql(),
-                         rows.from, WhereSql(state, rows, query), list.groups(), order,
-                         query.limit + 1);
+  sql.text =
+      fmt::format("SELECT {} FROM {} WHERE {}{}{} LIMIT {} FORMAT RowBinary", list.sql(), rows.from,
+                  WhereSql(state, rows, query), list.groups(), order, query.limit + 1);
   return sql;
 }
 
@@ -238,11 +238,11 @@ RowSql WeightedRowsSql(const DatasetState& state, const TableNames& names,
   for (size_t i = 0; i + 1 < sql.columns.size(); ++i)
     list.Add(state.Find(sql.columns[i].name).stored);
   list.Add("weight");
-  sql.text = fmt::format("SELECT {} FROM {} WHERE {}{} FORMAT RowBinary", list.sql(), rows.from,
-                         WhereSql(state, rows, query),
-                         slices < 2 ? ""
-                                    : fmt::format(" AND cityHash64(trace_hi, trace_lo) % {} = {}",
-                                                  slices, slice));
+  sql.text = fmt::format(
+      "SELECT {} FROM {} WHERE {}{} FORMAT RowBinary", list.sql(), rows.from,
+      WhereSql(state, rows, query),
+      slices < 2 ? ""
+                 : fmt::format(" AND cityHash64(trace_hi, trace_lo) % {} = {}", slices, slice));
   return sql;
 }
 

@@ -86,9 +86,8 @@ Status Datasets::AddMissingColumns(size_t shard, const std::string& table,
                             TypeSql(column.definition.type));
     }
     if (adding.empty()) return {};
-    const Status added =
-        client_.Run(shard, "adding columns to a dataset's table",
-                    fmt::format("ALTER TABLE {} {}", names_.Local(table), adding));
+    const Status added = client_.Run(shard, "adding columns to a dataset's table",
+                                     fmt::format("ALTER TABLE {} {}", names_.Local(table), adding));
     if (added.ok()) return {};
     const int code = ServerCode(added.error());
     const bool by_another =

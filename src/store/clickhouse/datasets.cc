@@ -132,9 +132,9 @@ Status Datasets::Write(const std::string& tenant, const std::string& dataset,
     // Whatever arrived of it is covered by no commit, as long as this process never commits again.
     writer->process = 0;
     const Error& error = written.error();
-    const bool again = error.code == ErrorCode::kOverloaded ||
-                       (error.code == ErrorCode::kEnvironment &&
-                        (ServerCode(error) == 0 || TableIsGone(error)));
+    const bool again =
+        error.code == ErrorCode::kOverloaded ||
+        (error.code == ErrorCode::kEnvironment && (ServerCode(error) == 0 || TableIsGone(error)));
     if (!again || MonotonicNow() + pause > deadline) return written;
     std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
   }
@@ -192,14 +192,16 @@ Status Datasets::InsertRows(const DatasetState& state, const Writer& writer,
     }
     names += ", " + found->stored;
   }
-  const std::string statement = fmt::format("INSERT INTO {} ({}) FORMAT RowBinary",
-                                            names_.Local(state.rows_table()), names);
+  const std::string statement =
+      fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", names_.Local(state.rows_table()), names);
   Settings settings;  // one block, and as many partitions as it takes
-  if (features_.version.AtLeast(20, 1)) settings.emplace_back("max_partitions_per_insert_block", "0");
+  if (features_.version.AtLeast(20, 1))
+    settings.emplace_back("max_partitions_per_insert_block", "0");
   std::vector<std::string> bytes(client_.shards());
   std::vector<size_t> counts(client_.shards());
   const auto send = [&](size_t shard) -> Status {
-    WF_TRY(client_.InsertOnce(shard, "writing rows of a dataset", statement, bytes[shard], settings));
+    WF_TRY(
+        client_.InsertOnce(shard, "writing rows of a dataset", statement, bytes[shard], settings));
     bytes[shard].clear();
     counts[shard] = 0;
     return {};
@@ -266,9 +268,9 @@ Result<DatasetRows> Datasets::Query(const std::string& tenant, const std::string
     if (NamesRegex(query) && ServerCode(error) == server_code::kBadRegex)
       return BadInput("~: " + RegexWords(error.message),
                       "it takes a regular expression of RE2's syntax");
-    return Error{error.code, fmt::format("dataset {}: {}", dataset, error.message),
-                 ServerCode(error) != 0 ? "narrow the question with --where, or group by less"
-                                        : error.hint};
+    return Error{
+        error.code, fmt::format("dataset {}: {}", dataset, error.message),
+        ServerCode(error) != 0 ? "narrow the question with --where, or group by less" : error.hint};
   }
 }
 
@@ -276,7 +278,8 @@ Result<DatasetRows> Datasets::QueryOnce(const DatasetState& state, const Dataset
   constexpr std::string_view kWhat = "asking for rows of a dataset";
   if (query.grouped() && TouchesSampledRows(state, query)) {
     // Bounds of percentiles need the values themselves; of what was thinned, few are left.
-    WF_ASSIGN(const std::string counted, client_.AskAny(kWhat, CountMatchesSql(state, names_, query)));
+    WF_ASSIGN(const std::string counted,
+              client_.AskAny(kWhat, CountMatchesSql(state, names_, query)));
     const auto matches = RowReader(counted).Number<uint64_t>();
     const uint64_t slices = matches / kSliceRows + 1;
     RowAggregator aggregator(state.definitions(), query, Bounds::kShow);
@@ -378,8 +381,7 @@ void Datasets::AddOwnUses(DatasetState& state) {
   for (size_t i = 0; i < state.columns.size(); ++i) {
     DatasetColumn& column = state.columns[i];
     const bool fixed = i < FixedDatasetColumns().size();
-    const auto count =
-        found->second.by_column.find(fixed ? column.definition.name : column.stored);
+    const auto count = found->second.by_column.find(fixed ? column.definition.name : column.stored);
     if (count != found->second.by_column.end()) column.queries += count->second;
   }
 }

@@ -38,6 +38,9 @@ class Datasets {
   // dataset_retention.cc
   Status Retain(const std::string& tenant, const std::string& dataset,
                 const RowRetention& retention);
+  // Deletes rows that were replaced, and those of writes that were never committed, if written before this. Retain does
+  // it now and then, for what is older than any write or query under way.
+  Status Vacuum(const DatasetState& state, uint64_t before);
   // Of all tenants: when datasets take more bytes than this, the oldest rows of the large ones go. How many went.
   Result<int64_t> TrimTo(int64_t most);
   // typed_sql.cc: SQL that somebody typed.
@@ -74,8 +77,6 @@ class Datasets {
   Status DeleteHidden(const DatasetState& state);
   Status Thin(const DatasetState& state, Nanos before, int64_t keep_one_in);
   bool VacuumIsDue(const DatasetState& state);
-  // Deletes rows that were replaced, and those of writes that were never committed, if older than `before`.
-  Status Vacuum(const DatasetState& state, uint64_t before);
   Result<int64_t> CountWhere(const DatasetState& state, const std::string& condition);
   Result<std::map<std::string, int64_t>> WeighTables();
 
@@ -98,7 +99,7 @@ class Datasets {
     std::map<std::string, int64_t> by_column;
   };
   std::map<std::tuple<std::string, std::string, uint64_t>, Uses> uses_;  // also by generation
-  std::map<std::string, Nanos> vacuumed_;  // by table; monotonic
+  std::map<std::string, Nanos> vacuumed_;                                // by table; monotonic
   bool uses_changed_ = false;
   Nanos uses_saved_ = 0;  // monotonic
 };

@@ -20,7 +20,8 @@ using click::RowReader;
 using click::RowWriter;
 
 constexpr size_t kInsertBytes = 32u << 20;
-constexpr int64_t kSidePart = 4;  // messages and attachments may take one part in so many of the bytes allowed
+constexpr int64_t kSidePart =
+    4;  // messages and attachments may take one part in so many of the bytes allowed
 // Trimmed to so much of what is allowed, so that it need not be done again at once.
 constexpr double kTrimmedShare = 0.7;
 
@@ -68,11 +69,12 @@ Status ClickhouseStore::WriteDocument(const std::string& tenant, const std::stri
   const std::string table = names_.Local("documents");
   // One at a time in this process; of two processes, the one that looks later wins.
   const std::lock_guard lock(documents_mutex_);
-  WF_ASSIGN(const std::string answer,
-            client_.Ask(home, "looking for a document",
-                        fmt::format("SELECT max(written), argMax(deleted, written), count() FROM {} "
-                                    "WHERE tenant = {} AND kind = {} AND name = {} FORMAT RowBinary",
-                                    table, Quote(tenant), Quote(kind), Quote(name))));
+  WF_ASSIGN(
+      const std::string answer,
+      client_.Ask(home, "looking for a document",
+                  fmt::format("SELECT max(written), argMax(deleted, written), count() FROM {} "
+                              "WHERE tenant = {} AND kind = {} AND name = {} FORMAT RowBinary",
+                              table, Quote(tenant), Quote(kind), Quote(name))));
   RowReader reader(answer);
   const auto written = reader.Number<uint64_t>();
   const bool deleted = reader.Number<uint8_t>() != 0;
@@ -88,11 +90,12 @@ Status ClickhouseStore::WriteDocument(const std::string& tenant, const std::stri
   out.Text(text);
   out.Number(static_cast<uint8_t>(change == DocumentChange::kDelete ? 1 : 0));
   out.Number(LaterThan(written));
-  return client_.Insert(home, "writing a document",
-                        fmt::format("INSERT INTO {} (tenant, kind, name, content, deleted, written) "
-                                    "FORMAT RowBinary",
-                                    table),
-                        row);
+  return client_.Insert(
+      home, "writing a document",
+      fmt::format("INSERT INTO {} (tenant, kind, name, content, deleted, written) "
+                  "FORMAT RowBinary",
+                  table),
+      row);
 }
 
 Result<std::vector<Document>> ClickhouseStore::ReadDocuments(const std::string& tenant,
@@ -119,10 +122,10 @@ Result<std::vector<Document>> ClickhouseStore::ReadDocuments(const std::string& 
 
 Status ClickhouseStore::AppendMessages(const std::string& tenant,
                                        const std::vector<Message>& messages) {
-  const std::string statement =
-      fmt::format("INSERT INTO {} (tenant, time_ns, hash_hi, hash_lo, kind, sender, receiver, id, "
-                  "keys, received_ns) FORMAT RowBinary",
-                  names_.Local("messages"));
+  const std::string statement = fmt::format(
+      "INSERT INTO {} (tenant, time_ns, hash_hi, hash_lo, kind, sender, receiver, id, "
+      "keys, received_ns) FORMAT RowBinary",
+      names_.Local("messages"));
   std::vector<std::string> rows(client_.shards());
   const Nanos now = Now();
   const auto send = [&](size_t shard) -> Status {
@@ -152,13 +155,13 @@ Status ClickhouseStore::AppendMessages(const std::string& tenant,
 
 Result<std::vector<Message>> ClickhouseStore::ReadMessages(const std::string& tenant,
                                                            TimeRange time) {
-  WF_ASSIGN(const std::string answer,
-            client_.AskAny("reading messages",
-                           fmt::format("SELECT DISTINCT time_ns, kind, sender, receiver, id, keys "
-                                       "FROM {} WHERE tenant = {} AND {} ORDER BY time_ns, kind, "
-                                       "sender, receiver, id, keys FORMAT RowBinary",
-                                       names_.All("messages"), Quote(tenant),
-                                       Between("time_ns", time))));
+  WF_ASSIGN(
+      const std::string answer,
+      client_.AskAny("reading messages",
+                     fmt::format("SELECT DISTINCT time_ns, kind, sender, receiver, id, keys "
+                                 "FROM {} WHERE tenant = {} AND {} ORDER BY time_ns, kind, "
+                                 "sender, receiver, id, keys FORMAT RowBinary",
+                                 names_.All("messages"), Quote(tenant), Between("time_ns", time))));
   std::vector<Message> out;
   RowReader reader(answer);
   while (reader.more()) {
@@ -184,17 +187,18 @@ Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachmen
   const size_t shard = ShardOf(attachment.trace_id);
   const std::string table = names_.Local("attachments");
   const TraceId id = attachment.trace_id;
-  WF_ASSIGN(const std::string known,
-            client_.Ask(shard, "looking for an attachment",
-                        fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
-                                    "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
-                                    "FORMAT RowBinary",
-                                    table, Quote(tenant), id.hi, id.lo, hash.hi, hash.lo)));
+  WF_ASSIGN(
+      const std::string known,
+      client_.Ask(shard, "looking for an attachment",
+                  fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
+                              "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
+                              "FORMAT RowBinary",
+                              table, Quote(tenant), id.hi, id.lo, hash.hi, hash.lo)));
   if (RowReader(known).Number<uint64_t>() != 0) return {};
-  const std::string statement =
-      fmt::format("INSERT INTO {} (tenant, trace_hi, trace_lo, kind, hash_hi, hash_lo, place, chunk, "
-                  "received_ns) FORMAT RowBinary",
-                  table);
+  const std::string statement = fmt::format(
+      "INSERT INTO {} (tenant, trace_hi, trace_lo, kind, hash_hi, hash_lo, place, chunk, "
+      "received_ns) FORMAT RowBinary",
+      table);
   std::string rows;
   const Nanos now = Now();
   const auto send = [&]() -> Status {
@@ -225,14 +229,15 @@ Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachmen
 
 Result<std::vector<Attachment>> ClickhouseStore::ReadAttachments(const std::string& tenant,
                                                                  TraceId id) {
-  WF_ASSIGN(const std::string answer,
-            client_.Ask(ShardOf(id), "reading attachments",
-                        fmt::format("SELECT kind, hash_hi, hash_lo, place, any(chunk) FROM {} WHERE "
-                                    "tenant = {} AND trace_hi = {} AND trace_lo = {} GROUP BY kind, "
-                                    "hash_hi, hash_lo, place ORDER BY kind, hash_hi, hash_lo, place "
-                                    "FORMAT RowBinary",
-                                    names_.Local("attachments"), Quote(tenant), id.hi, id.lo),
-                        {{"max_memory_usage", "0"}}));
+  WF_ASSIGN(
+      const std::string answer,
+      client_.Ask(ShardOf(id), "reading attachments",
+                  fmt::format("SELECT kind, hash_hi, hash_lo, place, any(chunk) FROM {} WHERE "
+                              "tenant = {} AND trace_hi = {} AND trace_lo = {} GROUP BY kind, "
+                              "hash_hi, hash_lo, place ORDER BY kind, hash_hi, hash_lo, place "
+                              "FORMAT RowBinary",
+                              names_.Local("attachments"), Quote(tenant), id.hi, id.lo),
+                  {{"max_memory_usage", "0"}}));
   std::vector<Attachment> out;
   Hash128 current;
   bool whole = false;
@@ -323,19 +328,21 @@ Result<std::vector<ClockOffset>> ClickhouseStore::ReadClocks(const std::string& 
         "written) = 0",
         names_.Local("clocks"), Quote(tenant), condition);
   };
-  WF_ASSIGN(const std::string answer,
-            client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
-                        fmt::format("SELECT host, from_ns, offset, error FROM ({}) AS inside ORDER BY "
-                                    "host, from_ns FORMAT RowBinary",
-                                    latest(Between("from_ns", time)))));
-  WF_ASSIGN(const std::string before,
-            client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
-                        fmt::format("SELECT host, max(from_ns), argMax(offset, from_ns), "
-                                    "argMax(error, from_ns) FROM ({}) AS inside GROUP BY host FORMAT "
-                                    "RowBinary",
-                                    latest(fmt::format("from_ns < toInt64('{}') AND from_ns < "
-                                                       "toInt64('{}')",
-                                                       time.from, time.until)))));
+  WF_ASSIGN(
+      const std::string answer,
+      client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
+                  fmt::format("SELECT host, from_ns, offset, error FROM ({}) AS inside ORDER BY "
+                              "host, from_ns FORMAT RowBinary",
+                              latest(Between("from_ns", time)))));
+  WF_ASSIGN(
+      const std::string before,
+      client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
+                  fmt::format("SELECT host, max(from_ns), argMax(offset, from_ns), "
+                              "argMax(error, from_ns) FROM ({}) AS inside GROUP BY host FORMAT "
+                              "RowBinary",
+                              latest(fmt::format("from_ns < toInt64('{}') AND from_ns < "
+                                                 "toInt64('{}')",
+                                                 time.from, time.until)))));
   std::map<std::pair<std::string, Nanos>, ClockOffset> clocks;
   std::set<std::string> begins;  // hosts with an offset that starts with the range
   const auto read = [&](const std::string& text) {
@@ -402,13 +409,15 @@ Status ClickhouseStore::CountRows(const std::string& tenant, StoreStatus& status
     WF_ASSIGN(const std::string answer, client_.AskAny("counting rows", sql + " FORMAT RowBinary"));
     return RowReader(answer).Number<int64_t>();
   };
-  WF_ASSIGN(status.messages,
-            count(fmt::format("SELECT toInt64(uniqExact(hash_hi, hash_lo)) FROM {} WHERE tenant = {}",
-                              names_.All("messages"), Quote(tenant))));
-  WF_ASSIGN(status.attachments,
-            count(fmt::format("SELECT toInt64(uniqExact(trace_hi, trace_lo, hash_hi, hash_lo)) FROM "
-                              "{} WHERE tenant = {} AND place = 0",
-                              names_.All("attachments"), Quote(tenant))));
+  WF_ASSIGN(
+      status.messages,
+      count(fmt::format("SELECT toInt64(uniqExact(hash_hi, hash_lo)) FROM {} WHERE tenant = {}",
+                        names_.All("messages"), Quote(tenant))));
+  WF_ASSIGN(
+      status.attachments,
+      count(fmt::format("SELECT toInt64(uniqExact(trace_hi, trace_lo, hash_hi, hash_lo)) FROM "
+                        "{} WHERE tenant = {} AND place = 0",
+                        names_.All("attachments"), Quote(tenant))));
   WF_ASSIGN(const auto datasets, datasets_->Read(tenant));
   for (const DatasetStatus& dataset : datasets) {
     status.dataset_rows += dataset.rows;
@@ -456,11 +465,12 @@ Status ClickhouseStore::RetainSides(const RetentionPolicy& policy) {
 Result<Nanos> ClickhouseStore::OldestThatFits(const std::string& table, int64_t most) {
   int64_t bytes = 0;
   for (size_t shard = 0; shard < client_.shards(); ++shard) {
-    WF_ASSIGN(const std::string answer,
-              client_.Ask(shard, "weighing a table",
-                          fmt::format("SELECT toInt64(sum(bytes)) FROM system.parts WHERE database = "
-                                      "{} AND active AND table = {} FORMAT RowBinary",
-                                      Quote(client_.url().database), Quote(table))));
+    WF_ASSIGN(
+        const std::string answer,
+        client_.Ask(shard, "weighing a table",
+                    fmt::format("SELECT toInt64(sum(bytes)) FROM system.parts WHERE database = "
+                                "{} AND active AND table = {} FORMAT RowBinary",
+                                Quote(client_.url().database), Quote(table))));
     bytes += RowReader(answer).Number<int64_t>();
   }
   if (bytes <= most) return INT64_MIN;

@@ -18,9 +18,9 @@ enum class TokenKind : uint8_t { kWord, kQuotedName, kText, kNumber, kSign, kEnd
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string text;   // as it stands
-  std::string name;   // words: lower case; quoted names: unquoted
-  size_t place = 0;   // from 1
+  std::string text;  // as it stands
+  std::string name;  // words: lower case; quoted names: unquoted
+  size_t place = 0;  // from 1
 };
 
 Error Refuse(size_t place, const std::string& why, const std::string& hint) {
@@ -66,8 +66,8 @@ class Lexer {
       } else if (c == '/' && Peek(1) == '*') {
         // Some versions let comments lie in each other, some do not.
         const size_t end = sql_.find("*/", at_ + 2);
-        if (end == std::string_view::npos || sql_.substr(at_ + 2, end - at_ - 2).find("/*") !=
-                                                 std::string_view::npos)
+        if (end == std::string_view::npos ||
+            sql_.substr(at_ + 2, end - at_ - 2).find("/*") != std::string_view::npos)
           return Refuse(at_ + 1, "a comment that does not end, or lies in another", "leave it out");
         at_ = end + 2;
       } else {
@@ -163,39 +163,41 @@ using Words = std::set<std::string, std::less<>>;
 
 // Each would do something else than answer, or say where the answer goes.
 const Words& Forbidden() {
-  static const Words words = {
-      "into",   "outfile", "format",  "settings", "explain", "parallel", "insert", "create",
-      "alter",  "drop",    "attach",  "detach",   "rename",  "truncate", "optimize", "system",
-      "grant",  "revoke",  "set",     "use",      "show",    "describe", "kill",
-      "totals", "global",  "infile",  "dictionary", "watch", "columns", "view"};
+  static const Words words = {"into",   "outfile",  "format",     "settings", "explain", "parallel",
+                              "insert", "create",   "alter",      "drop",     "attach",  "detach",
+                              "rename", "truncate", "optimize",   "system",   "grant",   "revoke",
+                              "set",    "use",      "show",       "describe", "kill",    "totals",
+                              "global", "infile",   "dictionary", "watch",    "columns", "view"};
   return words;
 }
 
 // That may stand right before a bracket without being a function.
 const Words& BeforeBracket() {
-  static const Words words = {"select", "distinct", "from",  "join",   "on",    "using",  "where",
-                              "prewhere", "having", "by",    "in",     "not",   "and",    "or",
-                              "as",     "with",     "all",   "any",    "union", "except", "intersect",
-                              "when",   "then",     "else",  "case",   "between", "like", "ilike",
-                              "limit",  "offset",   "over",  "exists", "is",    "interval", "asc",
-                              "desc",   "div",      "mod",   "qualify"};
+  static const Words words = {
+      "select", "distinct", "from",  "join",   "on",        "using",  "where",  "prewhere",
+      "having", "by",       "in",    "not",    "and",       "or",     "as",     "with",
+      "all",    "any",      "union", "except", "intersect", "when",   "then",   "else",
+      "case",   "between",  "like",  "ilike",  "limit",     "offset", "over",   "exists",
+      "is",     "interval", "asc",   "desc",   "div",       "mod",    "qualify"};
   return words;
 }
 
 // That end the tables of a SELECT.
 const Words& AfterTables() {
-  static const Words words = {"where", "prewhere", "group",  "having", "order",  "limit", "offset",
-                              "union", "except",   "intersect", "window", "qualify", "select", "fetch"};
+  static const Words words = {"where",  "prewhere", "group",  "having", "order",
+                              "limit",  "offset",   "union",  "except", "intersect",
+                              "window", "qualify",  "select", "fetch"};
   return words;
 }
 
 // That may follow a table's name without being another name for it.
 const Words& AfterTable() {
-  static const Words words = {"where", "prewhere", "group", "having", "order",  "limit",     "offset",
-                              "union", "except",   "intersect", "window", "qualify", "fetch", "join",
-                              "any",   "all",      "asof",  "semi",   "anti",   "inner",     "left",
-                              "right", "full",     "outer", "cross",  "natural", "paste",    "on",
-                              "using", "final",    "sample", "select", "array", "as"};
+  static const Words words = {"where",  "prewhere", "group",  "having",    "order",  "limit",
+                              "offset", "union",    "except", "intersect", "window", "qualify",
+                              "fetch",  "join",     "any",    "all",       "asof",   "semi",
+                              "anti",   "inner",    "left",   "right",     "full",   "outer",
+                              "cross",  "natural",  "paste",  "on",        "using",  "final",
+                              "sample", "select",   "array",  "as"};
   return words;
 }
 
@@ -313,15 +315,13 @@ class Guard {
   // A name of a column, a function or an alias, or a keyword without dangers.
   Status CheckName(const Token& token) {
     if (IsSign(Next(), "(")) {
-      const bool keyword =
-          token.kind == TokenKind::kWord && BeforeBracket().count(token.name) != 0;
+      const bool keyword = token.kind == TokenKind::kWord && BeforeBracket().count(token.name) != 0;
       if (!keyword && !IsHarmlessFunction(token.name))
         return Refuse(token.place, fmt::format("the function {} may not be used", token.text),
                       "functions that compute something from columns may be");
     }
-    if (IsSign(Next(), ".") &&
-        (token.name == "system" || token.name == "information_schema" ||
-         token.name == "INFORMATION_SCHEMA" || token.name == "default"))
+    if (IsSign(Next(), ".") && (token.name == "system" || token.name == "information_schema" ||
+                                token.name == "INFORMATION_SCHEMA" || token.name == "default"))
       return Refuse(token.place, token.text + " is no dataset", "name datasets only");
     Emit(token.text);
     return {};

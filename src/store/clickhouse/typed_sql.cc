@@ -78,8 +78,7 @@ void MakeDoubles(TableColumn& column) {
 void AppendField(std::string_view field, TableColumn& to) {
   if (field == "\\N") return to.AppendNull();
   if (to.definition.type == ColumnType::kBool) return to.AppendInt(field == "true" ? 1 : 0);
-  if (to.definition.type == ColumnType::kText)
-    return to.AppendText(TabReader::Unescape(field));
+  if (to.definition.type == ColumnType::kText) return to.AppendText(TabReader::Unescape(field));
   if (to.definition.type == ColumnType::kInt) {
     int64_t value = 0;
     const auto read = std::from_chars(field.data(), field.data() + field.size(), value);
@@ -152,7 +151,8 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
   };
   auto answer = run();
   if (!answer.ok() && ServerCode(answer.error()) == server_code::kUnknownDatabase) {
-    WF_TRY(client_.RunEverywhere("making an empty database", "CREATE DATABASE IF NOT EXISTS " + empty));
+    WF_TRY(client_.RunEverywhere("making an empty database",
+                                 "CREATE DATABASE IF NOT EXISTS " + empty));
     answer = run();
   }
   if (!answer.ok()) {
@@ -165,9 +165,11 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
       return EnvironmentError("sql: " + Words(error.message),
                               "ask for less: a statement may take 1 GB of memory and 30 s");
     if (code == server_code::kReadOnly)
-      return BadInput("sql: the server refuses it: it does more than read", "one SELECT over datasets");
-    return BadInput("sql: " + Words(error.message),
-                    "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list names them");
+      return BadInput("sql: the server refuses it: it does more than read",
+                      "one SELECT over datasets");
+    return BadInput(
+        "sql: " + Words(error.message),
+        "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list names them");
   }
   if (answer->size() >= kMaxAnswerBytes)
     return EnvironmentError("sql: the answer is larger than 256 MB", "select less, or add a LIMIT");
