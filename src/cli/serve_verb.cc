@@ -164,6 +164,12 @@ Verb AddServe(CLI::App& root) {
       ->capture_default_str();
   app.add_option("--bus", o.bus,
                  "kafka://HOST:PORT[,HOST:PORT…][/TOPIC]: receivers publish there, tailers read");
+  app.add_option("--bus-config", o.bus_config,
+                 "file of the bus's properties, as passwords: PROPERTY=VALUE a line");
+  app.add_option("--store-password-file", o.store_password_file,
+                 "file of the database's password, instead of one in the URL");
+  app.add_option("--store-ca", o.store_ca,
+                 "PEM file of who signed the database's certificate (the system's)");
   app.add_option("--state", o.state,
                  "directory of what this process keeps when the store is no directory "
                  "(~/.local/state/wherefore/ROLE)");
@@ -240,6 +246,11 @@ Verb AddServe(CLI::App& root) {
                  "no more of a trace is stored beyond it")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_option("--self-trace", o.self_trace,
+                 "share of the server's own requests and rounds that are traced into its store, as "
+                 "service wherefore: 0 to 1")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-agent", flags->no_agent,
                "do not weave live queries into the processes of this host");
   app.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")

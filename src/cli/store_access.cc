@@ -82,7 +82,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
     url = store;
     if (const char* given = std::getenv("WHEREFORE_TOKEN")) access->token_ = given;
   } else if (IsStoreUrl(store)) {
-    WF_ASSIGN(access->store_, OpenStore(store));
+    WF_ASSIGN(access->store_, OpenStore(store, StoreOptionsFromEnvironment()));
     return access;
   } else if (auto file = ReadServerFile(store); file.ok()) {
     for (const auto& [name, address] : file->listeners) {

@@ -10,8 +10,8 @@ void AddControlRoutes(const RouteContext& context, std::vector<Route>& routes) {
     routes.push_back(
         {"POST", "/api/v1/events", Right::kWrite, nullptr,
          [context](net::HttpRequest request, const Principal&, net::HttpResponder respond) {
-           const ReceiverContext receiver{context.sink, context.authorizer, context.counters,
-                                          context.decode, context.tailer};
+           const ReceiverContext receiver{context.sink,   context.authorizer, context.counters,
+                                          context.decode, context.tailer,     context.self};
            ReceiveEvents(receiver, request, std::move(respond));
          },
          HostCheck::kEventPages});

@@ -32,6 +32,13 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
     if (n != 0) context.counters.Add(std::string(protocol) + "_" + std::string(what), n);
   };
   DecodeReport report;
+  OwnWorkPtr work;
+  if (context.self != nullptr)
+    work = context.self->Begin("receive " + std::string(protocol), SpanKind::kServer);
+  if (work != nullptr) {
+    work->Note("bytes", std::to_string(body.size()));
+    work->Step("decode");
+  }
   auto principal = context.authorizer.Authorize(
       credentials, Right::kWrite,
       protocol == "events" ? HostCheck::kEventPages : HostCheck::kAnyHost);
@@ -44,6 +51,7 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
   batch.received_ns = Now();
   if (const Status status = decode(body, context.decode, batch, report); !status.ok()) {
     count("requests_malformed", 1);
+    if (work != nullptr) work->Fail(status.error().message);
     return finish(status, report);
   }
   if (context.tailer != nullptr) {
@@ -61,8 +69,13 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
   std::atomic<int64_t>& refused =
       context.counters.Named(std::string(protocol) + "_requests_refused");
   const auto rows = static_cast<int64_t>(batch.size());
+  if (work != nullptr) {
+    work->Note("events", std::to_string(rows));
+    work->Step("keep");
+  }
   context.sink(std::move(batch), [finish = std::move(finish), report = std::move(report), rows,
-                                  &accepted, &refused](Status status) {
+                                  &accepted, &refused, work](Status status) {
+    if (work != nullptr && !status.ok()) work->Fail(status.error().message);
     (status.ok() ? accepted : refused).fetch_add(status.ok() ? rows : 1, std::memory_order_relaxed);
     finish(std::move(status), report);
   });

@@ -14,6 +14,7 @@
 #include "server/authorize.h"
 #include "server/counters.h"
 #include "server/event_sink.h"
+#include "server/self_trace.h"
 
 namespace wf {
 
@@ -22,7 +23,8 @@ struct ReceiverContext {
   const Authorizer& authorizer;
   Counters& counters;
   DecodeOptions decode;
-  Tailer* tailer = nullptr;  // null: no trace is refused for its length
+  Tailer* tailer = nullptr;   // null: no trace is refused for its length
+  SelfTrace* self = nullptr;  // null: requests are not traced
 };
 
 net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context);

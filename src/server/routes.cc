@@ -175,8 +175,14 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     const auto job = std::make_shared<std::pair<net::HttpRequest, net::HttpResponder>>(
         std::move(request), std::move(respond));
     const Route& found = **route;
-    const bool taken = context.workers.Run([job, routes, &found, principal = *principal, argument] {
+    OwnWorkPtr work;
+    if (context.self != nullptr)
+      work = context.self->Begin(job->first.method + " " + found.pattern, SpanKind::kServer);
+    if (work != nullptr) work->Step("wait for a worker");
+    const bool taken = context.workers.Run([job, routes, &found, principal = *principal, argument,
+                                            work] {
       net::HttpResponse response;
+      if (work != nullptr) work->Step("answer");
       try {
         response = found.answer({job->first, principal, argument});
       } catch (const std::exception&
@@ -185,9 +191,15 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
                                                 "ask for less: narrow the time, lower the limit"));
       }
       AddSecurityHeaders(response);
+      if (work != nullptr) {
+        work->Note("http.response.status_code", std::to_string(response.status));
+        work->Note("bytes", std::to_string(response.body.size()));
+        if (response.status >= 500) work->Fail("HTTP " + std::to_string(response.status));
+      }
       job->second(std::move(response));
     });
     if (!taken) {
+      if (work != nullptr) work->Fail("too many questions at once");
       context.counters.Add("http_questions_refused", 1);
       net::HttpResponse response =
           ErrorAnswer(Overloaded("too many questions at once", "try again in a second"));

@@ -15,6 +15,7 @@
 #include "server/event_sink.h"
 #include "server/readiness.h"
 #include "server/role.h"
+#include "server/self_trace.h"
 #include "server/worker_pool.h"
 
 namespace wf {
@@ -60,6 +61,7 @@ struct RouteContext {
   LiveParts live;
   Tailer* tailer = nullptr;
   const RedMetrics* red = nullptr;
+  SelfTrace* self = nullptr;  // null: requests are not traced
 };
 
 // Those of the role, in the order they are matched.

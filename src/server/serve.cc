@@ -1,7 +1,10 @@
 #include "server/serve.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "answer/policy_answer.h"
@@ -22,6 +25,18 @@ constexpr int kIoThreads = 2;
 // Questions at once, and waiting: a page asks for a handful, an impatient person reloads it.
 constexpr size_t kWorkers = 4;
 constexpr size_t kWorkerQueue = 256;
+// With less than this left, the next segment or the log may not fit.
+constexpr uint64_t kLeastDiskBytes = 8u << 20;
+
+Status CheckDisk(const std::string& directory) {
+  struct statvfs disk;
+  if (::statvfs(directory.c_str(), &disk) != 0)
+    return EnvironmentError(directory + ": " + std::strerror(errno));
+  const uint64_t left = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
+  if (left >= kLeastDiskBytes) return {};
+  return EnvironmentError(directory + ": " + std::to_string(left >> 10) + " KiB of disk are left",
+                          "delete something, or set --retention-bytes");
+}
 
 }  // namespace
 
@@ -33,9 +48,13 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   server->started_ns_ = Now();
   server->readiness_ = std::make_unique<Readiness>(options.role);
   WF_ASSIGN(server->token_, RandomToken());
+  WF_ASSIGN(const std::string name, RandomToken());
+  server->instance_ = HostName() + "-" + std::string(RoleName(options.role)) + "-" +
+                      std::to_string(::getpid()) + "-" + name.substr(0, 8);
   server->authorizer_ =
       std::make_unique<Authorizer>(server->token_, options.allowed_hosts, options.events_origins);
   WF_TRY(server->OpenStoreAndState());
+  WF_TRY(server->StartSink());
   WF_TRY(server->StartTailer());
   WF_TRY(server->StartControl());
   server->StartMembership();
@@ -63,6 +82,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
 Status Server::OpenStoreAndState() {
   OpenStoreOptions store_options;
   store_options.sync = options_.sync ? SyncMode::kSync : SyncMode::kNoSync;
+  store_options.password_file = options_.store_password_file;
+  store_options.ca_file = options_.store_ca;
   if (IsStoreUrl(options_.store)) {
     state_ = options_.state;
     std::error_code error;
@@ -83,12 +104,24 @@ Status Server::OpenStoreAndState() {
   return {};
 }
 
+// Where what was received goes; our own traces, too.
+Status Server::StartSink() {
+  sink_ = SinkInto(*store_);
+  SelfTrace::Options options;
+  options.probability = options_.self_trace;
+  options.host = HostName();
+  options.instance = instance_;
+  options.role = RoleName(options_.role);
+  self_ = std::make_unique<SelfTrace>(options, sink_, counters_);
+  return {};
+}
+
 // Sees what becomes durable from the first request on.
 Status Server::StartTailer() {
   datasets_ = std::make_unique<StoreDatasets>(*store_, state_ + "/parquet");
-  sink_ = SinkInto(*store_);
+  rows_ = std::make_unique<TracedRowSink>(*datasets_, *self_);
   if (!options_.tailer || options_.role == Role::kReceive) return {};
-  Tailer::Surroundings surroundings{*store_, *datasets_, *datasets_, state_ + "/tailer"};
+  Tailer::Surroundings surroundings{*store_, *datasets_, *rows_, state_ + "/tailer"};
   TailerOptions tailer_options = options_.tailer_options;
   if (!parts_.tails) {
     // Who only answers still models what is imported, when asked. Over a shared store it remembers nothing of that: what
@@ -142,8 +175,7 @@ Status Server::StartControl() {
 void Server::StartMembership() {
   MembershipOptions options;
   options.store = IsStoreUrl(options_.store) ? store_.get() : nullptr;
-  options.instance = HostName() + "-" + std::string(RoleName(options_.role)) + "-" +
-                     std::to_string(::getpid()) + "-" + token_.substr(0, 8);
+  options.instance = instance_;
   options.role = options_.role;
   membership_ = std::make_unique<Membership>(
       options, counters_, [this] { return shares_.OwnJson(); },
@@ -163,10 +195,11 @@ void Server::AddChecks() {
     WF_TRY(store_->ReadDocuments("default", "policy"));  // small, and as far as any question goes
     return {};
   });
+  if (!IsStoreUrl(options_.store)) readiness_->Add("disk", [this] { return CheckDisk(state_); });
 }
 
 Status Server::Listen() {
-  ReceiverContext receivers{sink_, *authorizer_, counters_, {}, tailer_.get()};
+  ReceiverContext receivers{sink_, *authorizer_, counters_, {}, tailer_.get(), self_.get()};
   receivers.decode.rules = options_.attribute_rules;
   if (IsStoreUrl(options_.store)) {
     if (!options_.attribute_rules.empty()) {
@@ -189,7 +222,8 @@ Status Server::Listen() {
                             control_.get(),
                             {live_.get(), processes_.get()},
                             tailer_.get(),
-                            &datasets_->red()};
+                            &datasets_->red(),
+                            self_.get()};
   const ListenerHandlers handlers{ReadableByEventPages(*authorizer_, MakeWebHandler(routes)),
                                   OtlpHttpHandler(receivers), ZipkinHandler(receivers),
                                   JaegerHandler(receivers), OtlpGrpcMethods(receivers)};
@@ -240,6 +274,7 @@ void Server::Stop(Nanos patience) {
   if (cut != 0) log::Warn("{} connections were cut", cut);
   io_->Stop();  // handlers that are still queued there may use the workers
   workers_.reset();
+  self_->Stop();
   store_->Listen({});
   tailer_.reset();
   if (const Status flushed = store_->Flush(); !flushed.ok())

@@ -29,6 +29,7 @@
 #include "server/role.h"
 #include "server/routes.h"
 #include "server/sampling_shares.h"
+#include "server/self_trace.h"
 #include "server/serve_check.h"
 #include "server/serve_options.h"
 #include "server/server_listeners.h"
@@ -54,6 +55,7 @@ class Server {
  private:
   Server() = default;
   Status OpenStoreAndState();
+  Status StartSink();
   Status StartTailer();
   Status StartControl();
   void StartMembership();
@@ -64,7 +66,8 @@ class Server {
 
   ServeOptions options_;
   RoleParts parts_;
-  std::string state_;  // the directory that is this process's own
+  std::string state_;     // the directory that is this process's own
+  std::string instance_;  // a name that no other process has
   std::string token_;
   Nanos started_ns_ = 0;
 
@@ -73,10 +76,12 @@ class Server {
   std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<Authorizer> authorizer_;
   std::optional<DirectoryLock> state_lock_;  // when the store has none
+  std::unique_ptr<SelfTrace> self_;  // before the store: work ends when the store has answered
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreDatasets> datasets_;
+  EventSink sink_;  // of receivers
+  std::unique_ptr<TracedRowSink> rows_;
   std::unique_ptr<Tailer> tailer_;  // null: off
-  EventSink sink_;                  // of receivers
   // Null when the role has no clients.
   std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<ControlHub> control_;

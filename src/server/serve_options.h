@@ -16,8 +16,11 @@ namespace wf {
 struct ServeOptions {
   Role role = Role::kAll;
   std::string store;  // a directory, or the URL of a database (store/open/open_store.h)
-  std::string bus;    // URL (server/open_bus.h); empty: what is received goes to the store directly
-  std::string state;  // what this process keeps on disk when the store is no directory
+  std::string store_password_file,
+      store_ca;     // of a database; empty: as the URL says, and the system's
+  std::string bus;  // URL (server/open_bus.h); empty: what is received goes to the store directly
+  std::string bus_config;  // a file of the bus's properties, which may be secret; empty: none
+  std::string state;       // what this process keeps on disk when the store is no directory
   std::string http = "8642";
   std::string otlp_grpc = "4317";
   std::string otlp_http = "4318";
@@ -37,7 +40,8 @@ struct ServeOptions {
   TailerOptions tailer_options;
   // Between "not ready" and "not accepting" when told to stop: whoever sends us traffic looks away in the meantime.
   Nanos drain_delay = 0;
-  bool agent = true;  // weaves live queries into the processes of this host, if it may
+  double self_trace = 0;  // share of our own requests and rounds that are traced; 0: off
+  bool agent = true;      // weaves live queries into the processes of this host, if it may
 };
 
 }  // namespace wf

@@ -1,5 +1,10 @@
 #include "store/open/open_store.h"
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "store/clickhouse/clickhouse_store.h"
+#include "store/directory.h"
 #include "store/duckdb/duckdb_store.h"
 
 namespace wf {
@@ -9,7 +14,7 @@ bool Begins(const std::string& text, std::string_view with) { return text.rfind(
 
 }  // namespace
 
-bool IsStoreUrl(const std::string& place) { return Begins(place, "clickhouse://"); }
+bool IsStoreUrl(const std::string& place) { return IsClickhouseUrl(place); }
 
 bool IsServerUrl(const std::string& place) {
   return Begins(place, "http://") || Begins(place, "https://");
@@ -32,9 +37,29 @@ std::string WithoutSecrets(const std::string& place) {
   return place.substr(0, begin) + place.substr(at + 1);
 }
 
+OpenStoreOptions StoreOptionsFromEnvironment() {
+  const auto text = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  OpenStoreOptions options;
+  options.password_file = text("WHEREFORE_STORE_PASSWORD_FILE");
+  options.ca_file = text("WHEREFORE_STORE_CA");
+  return options;
+}
+
 Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options) {
   WF_TRY(CheckStorePlace(place));
+  if (IsStoreUrl(place)) {
+    ClickhouseStoreOptions clickhouse;
+    clickhouse.ca_file = options.ca_file;
+    if (!options.password_file.empty()) {
+      WF_ASSIGN(const std::string text, ReadWholeFile(options.password_file));
+      clickhouse.password = text.substr(0, text.find_first_of("\r\n"));
+    }
+    return OpenClickhouseStore(place, clickhouse);
+  }
   DuckdbStoreOptions duckdb;
   duckdb.sync = options.sync;
   return OpenDuckdbStore(place, duckdb);

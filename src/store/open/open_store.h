@@ -22,7 +22,12 @@ std::string WithoutSecrets(const std::string& place);
 
 struct OpenStoreOptions {
   SyncMode sync = SyncMode::kSync;  // of a directory
+  std::string password_file;        // instead of a password in the URL; its first line. Empty: none
+  std::string ca_file;  // PEM of who signed the database's certificate; empty: the system's
 };
+
+// What the environment says of it: WHEREFORE_STORE_PASSWORD_FILE, WHEREFORE_STORE_CA.
+OpenStoreOptions StoreOptionsFromEnvironment();
 
 Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options = {});
