@@ -17,6 +17,7 @@ namespace {
 constexpr Nanos kSavePeriod = 5 * kSecond;
 // The wall clock may have been set back a little between receipt and restart.
 constexpr Nanos kClockSlack = 2 * kSecond;
+constexpr Nanos kSetBackSpan = kHour;
 
 std::string WatermarkPath(const std::string& folder) { return folder + "/watermark"; }
 
@@ -50,8 +51,13 @@ Status Tailer::Recover() {
                             "delete it; traces received before now then keep the rows they have");
   }
   saved_watermark_ = watermark;
-  const Nanos from = std::min(watermark, started_) - kClockSlack;
-  unseen_.push_back({from, started_ + kClockSlack, DelayReason::kRecovered, ledger_.At(from)});
+  // A watermark of the future: the clock was ahead when it was written, and set back since. What was received between that
+  // and the next writing, which lowers it, was no more than a second's; when that was is not known.
+  Nanos from = std::min(watermark, started_) - kClockSlack;
+  if (watermark > started_ + kClockSlack) from = started_ - kSetBackSpan;
+  // Without an end: what was received while the clock was ahead bears times that are still to come. Of what comes from now
+  // on, the little that this scan still meets is processed twice.
+  unseen_.push_back({from, INT64_MAX, DelayReason::kRecovered, ledger_.At(from)});
   return {};
 }
 
@@ -88,8 +94,10 @@ bool Tailer::LookThroughUnseen() {
 void Tailer::SaveProgress(Nanos wall_now) {
   const int64_t events = cache_.Counts().events;
   const Nanos watermark = ledger_.Watermark(wall_now);
-  // Without new events the old watermark is as good: nothing was received since.
-  if (events == saved_events_ || watermark - saved_watermark_ < kSavePeriod) return;
+  // Without new events the old watermark is as good: nothing was received since. One of the future is not: the clock was set
+  // back, and what is received now lies before it.
+  const bool set_back = watermark < saved_watermark_;
+  if (events == saved_events_ || (!set_back && watermark - saved_watermark_ < kSavePeriod)) return;
   Status status = delayed_->Sync();
   if (status.ok()) status = WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
   if (!status.ok()) {
