@@ -11,6 +11,7 @@ acknowledged, as exporters do, and notes each time how it was told that it was n
 import collections
 import http.client
 import mmap
+import re
 import struct
 import threading
 
@@ -18,6 +19,7 @@ import otlp_proto
 from harness import *
 
 SPANS = 6  # of a trace
+SPAN_IDS = re.compile(rb'"traceId":\s*"([0-9a-f]{32})",\s*"spanId":\s*"([0-9a-f]{16})"')
 # The tailer's cache (64 MiB as the tests set it), two buffers of the store, requests under way, DuckDB's, and the
 # program itself: far below what an unbounded queue would reach under this load within a second.
 MEMORY_CAP = 700 << 20
@@ -168,27 +170,23 @@ class Shim:
         self.map[8:16] = struct.pack("<q", int(seconds * SECOND))
 
 
-def found_spans(store):
+def found_spans(server):
     """{trace number: {span id: times found}} of an export."""
-    out = folder("all.json")
-    must(cli("export", "--out", out, store=store, timeout=300))
     found = collections.defaultdict(collections.Counter)
-    import re
-    pattern = re.compile(r'"traceId":\s*"([0-9a-f]{32})",\s*"spanId":\s*"([0-9a-f]{16})"')
-    with open(out) as file:
-        for line in file:
-            for trace, one in pattern.findall(line):
-                found[int(trace, 16)][one] += 1
+    answer = server.request("http", "GET", "/api/v1/export", timeout=300)
+    if answer.status != 200:
+        raise AssertionError(repr(answer))
+    for trace, one in SPAN_IDS.findall(answer.body):
+        found[int(trace, 16)][one.decode()] += 1
     return found
 
 
-def all_rows(store):
+def all_rows(server):
     """Every row of the standing datasets, as text, sorted. What identifies a row may not depend on when it was written."""
     out = {}
     for name in DATASETS:
-        answer = cli("dataset", "query", name, "--limit", "1000000", store=store, timeout=120)
-        rows = answer.json["rows"] if answer.code == 0 else []
-        out[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
+        answer = server.request("http", "GET", f"/api/v1/dataset/query/{name}?limit=1000000", timeout=120)
+        out[name] = sorted(json.dumps(row, sort_keys=True) for row in (answer.json["rows"] if answer.status == 200 else []))
     return out
 
 
@@ -197,20 +195,24 @@ def reference_rows(load, numbers):
     store = folder("reference")
     path = write("all.otlp", b"".join(load.bodies[n] for n in sorted(numbers)))
     import_files(store, path)
-    return all_rows(store)
+    out = {}
+    for name in DATASETS:
+        rows = must(cli("dataset", "query", name, "--limit", "1000000", store=store)).json["rows"]
+        out[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
+    return out
 
 
-def intact(what, store, load, wait_seconds=60):
-    """What must hold after a fault, on `store` (a directory or an address)."""
+def intact(what, server, load, wait_seconds=60):
+    """What must hold after a fault, asked of `server`, which answers."""
     check(f"{what}: there was load, and all that was sent is acknowledged in the end",
           load.acknowledged and not set(load.bodies) - load.acknowledged,
           lambda: (len(load.acknowledged), sorted(set(load.bodies) - load.acknowledged)[:5], dict(load.reports)))
     check(f"{what}: no answer but acknowledgement and Retry-After", not load.odd, load.odd[:3])
-    found = found_spans(store)
+    found = found_spans(server)
     wrong = {n: dict(found[n]) for n in load.acknowledged if set(found[n]) != span_ids(n) or set(found[n].values()) != {1}}
     check(f"{what}: every acknowledged span is found exactly once", not wrong, lambda: (len(wrong), list(wrong.items())[:2]))
     expected = reference_rows(load, load.acknowledged)
-    got = wait_for(lambda: (lambda rows: rows if rows == expected else None)(all_rows(store)), wait_seconds, every=0.5) or all_rows(store)
+    got = wait_for(lambda: (lambda rows: rows if rows == expected else None)(all_rows(server)), wait_seconds, every=0.5) or all_rows(server)
     for name in DATASETS:
         missing = collections.Counter(expected[name]) - collections.Counter(got[name])
         extra = collections.Counter(got[name]) - collections.Counter(expected[name])

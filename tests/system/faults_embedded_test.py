@@ -32,7 +32,7 @@ class Lab:
     def intact(self, what):
         self.load.end()
         check(f"{what}: the server lives", self.server.alive(), self.server.log)
-        intact(what, self.server.store, self.load)
+        intact(what, self.server, self.load)
         self.memory.check(what)
         equal(f"{what}: SIGTERM ends it with 0", self.server.stop(), 0)
 
@@ -112,12 +112,12 @@ def poisoned():
         check("poisoned batch: the odd trace can be asked for", lab.server.get(f"/api/v1/trace/{trace_id(2 * 10**6)}").status == 200)
         lab.load.end()
         # The odd trace has rows of its own: they are not the load's.
-        rows = all_rows(lab.server.store)
+        rows = all_rows(lab.server)
         expected = reference_rows(lab.load, lab.load.acknowledged)
         odd = trace_id(2 * 10**6)
-        fits = lambda: {name: [r for r in lines if odd not in r] for name, lines in all_rows(lab.server.store).items()} == expected
+        fits = lambda: {name: [r for r in lines if odd not in r] for name, lines in all_rows(lab.server).items()} == expected
         check("poisoned batch: rows of the others equal those of a run without it", wait_for(fits, 60, every=0.5), lambda: rows)
-        found = found_spans(lab.server.store)
+        found = found_spans(lab.server)
         wrong = [n for n in lab.load.acknowledged if set(found[n]) != span_ids(n) or set(found[n].values()) != {1}]
         check("poisoned batch: every acknowledged span is found exactly once", not wrong, wrong[:3])
         check("poisoned batch: no answer but acknowledgement and Retry-After", not lab.load.odd, lab.load.odd[:3])
