@@ -7,7 +7,7 @@ using namespace recorded;
 
 namespace {
 
-constexpr int kPasses = 250;  // at two threads 500 are created
+constexpr int kPasses = 200;  // at two threads 400 are created
 constexpr size_t kDimensions = 8;
 constexpr size_t kMeans = 16;
 using Point = std::array<int32_t, kDimensions>;
@@ -22,7 +22,7 @@ struct Part {
 int main(int argc, char** argv) {
   const Arguments arguments = Parse(argc, argv);
   Random random(1);
-  std::vector<Point> points(static_cast<size_t>(24'000 * arguments.scale));
+  std::vector<Point> points(static_cast<size_t>(100'000 * arguments.scale));
   for (Point& point : points) {
     for (int32_t& x : point) x = static_cast<int32_t>(random.Next() % 1000);
   }

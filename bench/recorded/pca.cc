@@ -1,19 +1,26 @@
-// Means and covariances of the rows of a matrix; threads take the next row from a counter under a lock, as in Phoenix.
+// Means and covariances of the rows of a matrix; threads take the next rows from a counter under a lock, as in Phoenix,
+// but several at once, so that a row that was fetched is used for all of them.
 // Sums are taken in floating point, one after the other, so the result is the same with any number of threads.
+#include <algorithm>
+
 #include "program.h"
 
 using namespace recorded;
 
 namespace {
 
+constexpr size_t kBand = 8;
+
 class Rows {
  public:
   explicit Rows(size_t count) : count_(count) {}
-  bool Next(size_t& row) {
+  bool Next(Slice& band) {
     pthread_mutex_lock(&lock_);
-    row = next_++;
+    const size_t first = next_;
+    next_ += kBand;
     pthread_mutex_unlock(&lock_);
-    return row < count_;
+    band = {std::min(first, count_), std::min(first + kBand, count_)};
+    return band.begin < band.end;
   }
 
  private:
@@ -34,24 +41,30 @@ int main(int argc, char** argv) {
 
   Rows mean_rows(rows);
   auto find_means = [&](int) {
-    for (size_t row; mean_rows.Next(row);) {
-      double sum = 0;
-      for (size_t j = 0; j < columns; ++j) sum += matrix[row * columns + j];
-      means[row] = sum / static_cast<double>(columns);
+    for (Slice band; mean_rows.Next(band);) {
+      for (size_t row = band.begin; row < band.end; ++row) {
+        double sum = 0;
+        for (size_t j = 0; j < columns; ++j) sum += matrix[row * columns + j];
+        means[row] = sum / static_cast<double>(columns);
+      }
     }
   };
   RunThreads(arguments.threads, find_means);
 
+  const auto covariance = [&](size_t row, size_t other) {
+    double sum = 0;
+    for (size_t j = 0; j < columns; ++j)
+      sum +=
+          (matrix[row * columns + j] - means[row]) * (matrix[other * columns + j] - means[other]);
+    return sum / static_cast<double>(columns - 1);
+  };
   Rows covariance_rows(rows);
   auto find_covariances = [&](int) {
-    for (size_t row; covariance_rows.Next(row);) {
-      for (size_t other = row; other < rows; ++other) {
-        double sum = 0;
-        for (size_t j = 0; j < columns; ++j)
-          sum += (matrix[row * columns + j] - means[row]) *
-                 (matrix[other * columns + j] - means[other]);
-        covariances[row * rows + other] = covariances[other * rows + row] =
-            sum / static_cast<double>(columns - 1);
+    for (Slice band; covariance_rows.Next(band);) {
+      for (size_t other = band.begin; other < rows; ++other) {
+        for (size_t row = band.begin; row < band.end && row <= other; ++row)
+          covariances[row * rows + other] = covariances[other * rows + row] =
+              covariance(row, other);
       }
     }
   };

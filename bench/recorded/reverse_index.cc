@@ -2,6 +2,7 @@
 // with much allocation; then it is merged into the index of all, whose parts have a lock each.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -14,7 +15,11 @@ namespace {
 constexpr size_t kParts = 8;
 
 using Documents = std::vector<uint64_t>;
-using Index = std::unordered_map<std::string, Documents>;
+struct HashOfLink {
+  using is_transparent = void;  // a link that is known is found without making a string of it
+  size_t operator()(std::string_view link) const { return Hash(link); }
+};
+using Index = std::unordered_map<std::string, Documents, HashOfLink, std::equal_to<>>;
 
 struct Part {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +37,10 @@ void FindLinks(std::string_view text, std::string_view slice, std::array<Index, 
          open = body.find(kOpen, open + 1)) {
       const size_t begin = open + kOpen.size();
       const std::string_view link = body.substr(begin, body.find('"', begin) - begin);
-      found[Hash(link) % kParts][std::string(link)].push_back(document);
+      Index& part = found[Hash(link) % kParts];
+      auto entry = part.find(link);
+      if (entry == part.end()) entry = part.emplace(link, Documents{}).first;
+      entry->second.push_back(document);
     }
     at = end + 1;
   }

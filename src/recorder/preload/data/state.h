@@ -118,6 +118,14 @@ struct Shared {
   int slots_high;
   std::atomic<int> slots[kMaxThreads];  // thread ids; 0 free, -creator while it starts
 
+  // Of processes that ended: what they watched their memory by. Whoever closes it while they live makes the kernel walk
+  // that memory.
+  struct Leftover {
+    int pid, uffd, pagemap;
+  };
+  int leftovers_count;
+  Leftover leftovers[1024];
+
   HandlerLock name_lock;
   std::atomic<int> name_tid;  // this thread is to take the name; 0 when it has
   char name[16];

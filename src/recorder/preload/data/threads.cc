@@ -18,6 +18,7 @@
 
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/memory.h"
+#include "recorder/preload/data/regions.h"
 #include "recorder/preload/data/signals.h"
 #include "recorder/preload/data/state.h"
 #include "recorder/preload/data/text.h"
@@ -44,10 +45,31 @@ int TakeSlot() {
   return slot;
 }
 
+bool LeaveTracker() {
+  if (self->uffd < 0) return false;
+  Held held(&shared->thread_lock);
+  constexpr int kMost = sizeof shared->leftovers / sizeof shared->leftovers[0];
+  if (shared->leftovers_count == kMost) return false;
+  shared->leftovers[shared->leftovers_count++] = {self->pid, self->uffd, self->pagemap};
+  return true;
+}
+
+void CloseTrackerOf(int pid) {
+  Held held(&shared->thread_lock);
+  for (int i = 0; i < shared->leftovers_count; ++i) {
+    const Shared::Leftover left = shared->leftovers[i];
+    if (left.pid != pid) continue;
+    shared->leftovers[i] = shared->leftovers[--shared->leftovers_count];
+    Kernel(SYS_close, left.uffd);
+    Kernel(SYS_close, left.pagemap);
+    return;
+  }
+}
+
 void Reap() {
   int status = 0;
-  while (Kernel(SYS_wait4, -1, Word(&status), __WCLONE | WNOHANG, 0) > 0) {
-  }
+  for (long pid; (pid = Kernel(SYS_wait4, -1, Word(&status), __WCLONE | WNOHANG, 0)) > 0;)
+    CloseTrackerOf(static_cast<int>(pid));
 }
 
 // The first process takes the program's signals even when its thread has ended.
@@ -297,6 +319,8 @@ void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t
   shared->slots_high = 1;
   shared->slots[0].store(self->pid);
   shared->live.store(1);
+  while (shared->leftovers_count > 0)
+    CloseTrackerOf(shared->leftovers[shared->leftovers_count - 1].pid);
   shared->end_kind.store(0);
   shared->main_gone.store(0);
   shared->arguments_noted = 0;
@@ -357,7 +381,7 @@ void EndThread() {
     WaitForEnd();
   }
   if (self->clear_tid != 0) MakeAccessible(self->clear_tid, 4);
-  StopTracker();
+  if (!LeaveTracker()) StopTracker();
   shared->slots[self->slot].store(0);
   if (shared->ended.fetch_add(1) % 64 == 63) SendControl(shared->main_pid);
   wf_gate_end_thread(reinterpret_cast<uint32_t*>(self->clear_tid));
