@@ -132,7 +132,9 @@ AggregateState* Results::Fold(const Cell* keys, uint64_t weight) {
     if (emit_->grouped) {
       for (size_t i = 0; i < width; ++i) {
         Value& shown = groups_.columns(group)[i];
-        if (!Identical(shown, keys[i])) shown = Value(ShownKey(shown, keys[i].ToValue()));
+        // Of texts nothing else is the same key.
+        if (keys[i].type != Cell::Type::kText && !Identical(shown, keys[i]))
+          shown = Value(ShownKey(shown, keys[i].ToValue()));
       }
     }
     groups_.AddWeight(group, weight);

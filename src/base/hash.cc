@@ -19,10 +19,18 @@ uint64_t Load64(const char* p) {
 }
 
 // The last 1..8 bytes of a text as one word; the caller mixes in the length, so padding is unambiguous.
+// Without a call: most texts are short.
 uint64_t LoadTail(const char* p, size_t n) {
-  uint64_t v = 0;
-  std::memcpy(&v, p, n);
-  return v;
+  if (n >= 4) {
+    uint32_t low, high;
+    std::memcpy(&low, p, 4);
+    std::memcpy(&high, p + n - 4, 4);
+    return low | static_cast<uint64_t>(high) << (8 * (n - 4));
+  }
+  const auto byte = [p](size_t i) {
+    return static_cast<uint64_t>(static_cast<unsigned char>(p[i])) << (8 * i);
+  };
+  return byte(0) | byte(n / 2) | byte(n - 1);
 }
 
 constexpr uint64_t kP0 = 0x9E3779B97F4A7C15ull;

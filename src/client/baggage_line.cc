@@ -134,6 +134,10 @@ void BaggageLine::EndByBytes() {
     return;
   }
   View(sent_, seen);
+  GiveUpActive();
+}
+
+void BaggageLine::GiveUpActive() {
   for (size_t i = 0; i < actives_; ++i) active_[i].Clear();
   actives_ = 0;
   sealed_ = 0;

@@ -138,6 +138,7 @@ class BaggageLine {
   void MakeInstances();
   static bool Accept(BaggageRead read, Overflow& lost);
   void EndByBytes();
+  void GiveUpActive();
   void EncodeAll();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;

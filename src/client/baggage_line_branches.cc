@@ -141,6 +141,16 @@ void BaggageLine::JoinBytes(std::string_view bytes) {
     sent_is_all_ = false;
     return;
   }
+  // An answer to what was sent, with what was packed on the way: it holds all that is here.
+  if (BaggageView sent; sealed_ != 0 && sent_is_all_ &&
+                        ReadFrame(sent_.view(), sent) == BaggageRead::kWhole &&
+                        BeginsWith(theirs, sent) && name_.origin == 0) {
+    spare_.Assign(bytes);
+    theirs.MoveTo(spare_.view().data(), bytes.data());
+    GiveUpActive();
+    View(spare_, theirs);
+    return;
+  }
   if (sealed_ != 0) EndByBytes();
   Read();
   // Objects, or a share of the clock, that others may have to know of.

@@ -303,7 +303,7 @@ bool BaggageLine::KeepCells(const Found& found, uint64_t query, uint32_t slot, c
       return false;
     }
     if (rule.keep == Keep::kFirst) {  // it has its event
-      after = sorted.others;
+      after = sorted.active != nullptr ? With(sorted.others, *sorted.active) : sorted.others;
       return true;
     }
     adjusted = std::max(time, *last == INT64_MAX ? *last : *last + 1);

@@ -30,8 +30,16 @@ bool TakeId(std::string_view& from, uint64_t& id) {
 
 bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
   uint64_t query, slot, tuples, size;
-  if (!TakeVarint(from, query) || !TakeVarint(from, slot) || !TakeVarint(from, tuples) ||
-      !TakeVarint(from, size)) {
+  uint32_t four;
+  if (from.size() >= sizeof four && (std::memcpy(&four, from.data(), sizeof four),
+                                     (four & 0x80808080u) == 0)) {  // nearly all: a byte each
+    query = four & 0xFF;
+    slot = four >> 8 & 0xFF;
+    tuples = four >> 16 & 0xFF;
+    size = four >> 24;
+    from.remove_prefix(sizeof four);
+  } else if (!TakeVarint(from, query) || !TakeVarint(from, slot) || !TakeVarint(from, tuples) ||
+             !TakeVarint(from, size)) {
     return false;
   }
   if (query >= queries || slot >= kMaxBaggageSlots || tuples > kMaxTuples || size > from.size())
@@ -138,7 +146,7 @@ void BaggageView::MoveTo(const char* copy, const char* original) {
   for (size_t i = 0; i < slots && i < kNoted; ++i) move(noted[i].payload);
 }
 
-BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
+BaggageRead ReadFrame(std::string_view bytes, BaggageView& view) {
   std::string_view from = bytes;
   uint64_t size, queries;
   if (from.size() < 3 || from.size() > kMaxBaggageBytes || from[0] != kVersion)
@@ -152,12 +160,21 @@ BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
     return BaggageRead::kMalformed;
   }
   view.table = from.substr(0, queries * BaggageView::kTableEntry);
-  from.remove_prefix(view.table.size());
-  view.instances = from;
+  view.instances = from.substr(view.table.size());
+  return BaggageRead::kWhole;
+}
+
+BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
+  if (const BaggageRead frame = ReadFrame(bytes, view); frame != BaggageRead::kWhole) return frame;
+  std::string_view from = view.instances;
+  const size_t queries = view.queries();
   view.slots = 0;
   view.any_overflowed = false;
   for (size_t i = 0; i < queries; ++i) {
-    if (view.Find(view.query(i)) != i) return BaggageRead::kMalformed;
+    const uint64_t query = view.query(i);
+    for (size_t k = 0; k < i; ++k) {
+      if (view.query(k) == query) return BaggageRead::kMalformed;
+    }
     view.any_overflowed = view.any_overflowed || view.overflowed(i);
   }
   uint64_t ids[kMaxBaggageInstances];
@@ -357,6 +374,9 @@ BaggageWriter::BaggageWriter(const BaggageView* known) {
 size_t BaggageWriter::IndexOf(uint64_t query) {
   constexpr size_t kFirst = sizeof first_ / sizeof first_[0];
   const size_t near = std::min(queries_, kFirst);
+  // They come in the same order once and again.
+  if (next_ >= near) next_ = 0;
+  if (next_ < near && first_[next_] == query) return next_++;
   for (size_t i = 0; i < near; ++i) {
     if (first_[i] == query) return i;
   }

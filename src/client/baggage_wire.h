@@ -97,6 +97,8 @@ enum class BaggageRead : uint8_t {
   kCut,        // of a length that it has lost: somebody on the way left our second member out
   kMalformed,  // not baggage of a version we know, or past a bound
 };
+// Looks at what frames the instances, and not at them.
+BaggageRead ReadFrame(std::string_view bytes, BaggageView& view);
 // Looks at all of it but the payloads of slots.
 BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view);
 
@@ -150,8 +152,8 @@ class BaggageWriter {
   size_t Body() const;
 
   // Few: a vector would be an allocation for nearly everybody.
-  uint64_t first_[4];
-  size_t queries_ = 0;
+  uint64_t first_[8];
+  size_t queries_ = 0, next_ = 0;
   std::vector<uint64_t> more_;
   Overflow overflow_;
   size_t size_ = 0;

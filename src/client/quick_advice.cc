@@ -194,13 +194,13 @@ bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flig
     return false;
   // From the end, so that no tuple is overwritten before it has been used: the place of one is never before it.
   for (size_t i = before; i-- > 0;) {
-    Cell tuple[Flight::kMostCells];
-    std::copy_n(flight.tuple(i), flight.width, tuple);
     const uint64_t weight = flight.weights[i];
     for (size_t row = count; row-- > 0;) {
       Cell* const to = flight.cells + (i * count + row) * wide;
-      std::copy_n(tuple, flight.width, to);
-      std::copy_n(rows + row * width, width, to + flight.width);
+      if (i != 0 || row != 0) {
+        for (size_t k = flight.width; k-- > 0;) to[k] = flight.tuple(i)[k];
+      }
+      for (size_t k = 0; k < width; ++k) to[flight.width + k] = rows[row * width + k];
       flight.weights[i * count + row] = wf::advice::MultiplyCounts(weight, weights[row]);
       flight.weighted = flight.weighted || weights[row] != 1;
     }
