@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "bpf/bpf_object.h"
@@ -28,31 +31,60 @@ std::optional<uint32_t> MemberBits(const btf* types, uint32_t structure, const c
   return std::nullopt;
 }
 
+// What has been asked of this kernel.
+struct KnownOffsets {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, int32_t> by_name;
+};
+KnownOffsets& Known() {
+  static KnownOffsets known;
+  return known;
+}
+
 }  // namespace
 
 Result<KernelTypes> KernelTypes::Load() {
-  errno = 0;
-  btf* types = btf__load_vmlinux_btf();
-  if (types == nullptr) {
-    return EnvironmentError(
-        fmt::format("types of the kernel: {}", std::strerror(errno != 0 ? errno : ENOENT)),
-        "this kernel was built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted");
+  KernelTypes types;
+  bool any_known;
+  {
+    const std::lock_guard lock(Known().mutex);
+    any_known = !Known().by_name.empty();
   }
-  return KernelTypes(types);
+  if (!any_known) WF_TRY(types.Read());
+  return types;
+}
+
+Status KernelTypes::Read() {
+  errno = 0;
+  types_ = btf__load_vmlinux_btf();
+  if (types_ != nullptr) return {};
+  return EnvironmentError(
+      fmt::format("types of the kernel: {}", std::strerror(errno != 0 ? errno : ENOENT)),
+      "this kernel was built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted");
 }
 
 KernelTypes::KernelTypes(KernelTypes&& other) noexcept
     : types_(std::exchange(other.types_, nullptr)) {}
 KernelTypes::~KernelTypes() { btf__free(types_); }
 
-Result<int32_t> KernelTypes::OffsetOf(const char* structure, const char* member) const {
+Result<int32_t> KernelTypes::OffsetOf(const char* structure, const char* member) {
+  const std::pair<std::string, std::string> name(structure, member);
+  {
+    const std::lock_guard lock(Known().mutex);
+    const auto known = Known().by_name.find(name);
+    if (known != Known().by_name.end()) return known->second;
+  }
+  if (types_ == nullptr) WF_TRY(Read());
   const int32_t id = btf__find_by_name_kind(types_, structure, BTF_KIND_STRUCT);
   const auto bits = id > 0 ? MemberBits(types_, static_cast<uint32_t>(id), member) : std::nullopt;
   if (!bits || *bits % 8 != 0) {
     return EnvironmentError(fmt::format("kernel: struct {} has no member {}", structure, member),
                             "this kernel is unlike those that were tried");
   }
-  return static_cast<int32_t>(*bits / 8);
+  const auto offset = static_cast<int32_t>(*bits / 8);
+  const std::lock_guard lock(Known().mutex);
+  Known().by_name.emplace(name, offset);
+  return offset;
 }
 
 }  // namespace wf

@@ -31,7 +31,7 @@ constexpr int32_t kMostLevels = 32;  // MAX_PID_NS_LEVEL
 }  // namespace
 
 Result<TaskOffsets> FindTaskOffsets() {
-  WF_ASSIGN(const KernelTypes types, KernelTypes::Load());
+  WF_ASSIGN(KernelTypes types, KernelTypes::Load());
   TaskOffsets offsets;
   WF_ASSIGN(offsets.number, types.OffsetOf("task_struct", "thread_pid"));
   WF_ASSIGN(offsets.level, types.OffsetOf("pid", "level"));

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include "weaver/function_search.h"
 #include "weaver/needed_libraries.h"
@@ -34,8 +32,8 @@ bool LibraryMatches(std::string_view pattern, std::string_view path) {
 
 class Locating {
  public:
-  Locating(const TracepointDefinition& definition, const LocateTarget& target)
-      : definition_(definition), target_(target) {
+  Locating(const TracepointDefinition& definition, const LocateTarget& target, OpenImages& images)
+      : definition_(definition), target_(target), images_(images) {
     out_.name = definition.name;
     for (const Export& one : definition.exports) out_.exports.push_back(one.name);
   }
@@ -69,13 +67,8 @@ class Locating {
     return objects_.empty() || !objects_[0].executable ? kNone : objects_[0].seen_as;
   }
 
-  // An image stays open for the whole search: its debug information is read once.
   Result<const ElfImage*> Open(const LoadedObject& object) {
-    auto& image = images_[object.file];
-    if (!image) {
-      WF_ASSIGN(image, ElfImage::Open(object.file, debug_root_));
-    }
-    return static_cast<const ElfImage*>(image.get());
+    return images_.Open(object.file, debug_root_);
   }
 
   Status LocateOne(size_t index) {
@@ -231,9 +224,9 @@ class Locating {
 
   const TracepointDefinition& definition_;
   const LocateTarget& target_;
+  OpenImages& images_;
   LocatedTracepoint out_;
   std::vector<LoadedObject> objects_;
-  std::map<std::string, std::unique_ptr<ElfImage>> images_;
   std::vector<std::string> reasons_;  // why a location gave nothing
   std::optional<Error> first_error_;
   std::string debug_root_, who_, hint_;
@@ -241,9 +234,23 @@ class Locating {
 
 }  // namespace
 
+Result<const ElfImage*> OpenImages::Open(const std::string& file, const std::string& debug_root) {
+  auto& image = images_[{file, debug_root}];
+  if (!image) {
+    WF_ASSIGN(image, ElfImage::Open(file, debug_root));
+  }
+  return static_cast<const ElfImage*>(image.get());
+}
+
+Result<LocatedTracepoint> Locate(const TracepointDefinition& definition, const LocateTarget& target,
+                                 OpenImages& images) {
+  return Locating(definition, target, images).Run();
+}
+
 Result<LocatedTracepoint> Locate(const TracepointDefinition& definition,
                                  const LocateTarget& target) {
-  return Locating(definition, target).Run();
+  OpenImages images;
+  return Locate(definition, target, images);
 }
 
 }  // namespace wf::weaver

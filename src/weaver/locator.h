@@ -3,9 +3,13 @@
 
 #include <sys/types.h>
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "elf/elf_image.h"
 #include "weaver/probe_site.h"
 #include "weaver/tracepoint_file.h"
 
@@ -16,8 +20,22 @@ struct LocateTarget {
   std::string exe;  // instead: this file, and the libraries it names that the loader would find
 };
 
+// Files that are open while several tracepoints are looked for: the symbols and the debug information of each are read
+// once. Not kept longer: a file may be replaced.
+class OpenImages {
+ public:
+  // Good as long as this is.
+  Result<const ElfImage*> Open(const std::string& file, const std::string& debug_root);
+  void Close() { images_.clear(); }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<ElfImage>> images_;
+};
+
 // NotFound if none of the locations is there; BadInput if an export cannot be read at one of them (a double in a
 // register, an unknown argument); what is left out of several places is told in the notes.
+Result<LocatedTracepoint> Locate(const TracepointDefinition& definition, const LocateTarget& target,
+                                 OpenImages& images);
 Result<LocatedTracepoint> Locate(const TracepointDefinition& definition,
                                  const LocateTarget& target);
 

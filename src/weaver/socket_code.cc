@@ -20,7 +20,7 @@ constexpr int16_t Stream(size_t offset) { return Record(kStreamAt + offset); }
 }  // namespace
 
 Result<SocketOffsets> FindSocketOffsets() {
-  WF_ASSIGN(const KernelTypes types, KernelTypes::Load());
+  WF_ASSIGN(KernelTypes types, KernelTypes::Load());
   SocketOffsets o{};
   const struct {
     int32_t* offset;

@@ -65,6 +65,7 @@ class Weaving : public Woven {
       WF_TRY(WeaveMatching(Failure::kIsError));
       WF_TRY(WeaveFiles());
     }
+    images_.Close();
     WF_TRY(query_->AttachWaiting());
     if (Joins(program)) {
       Note(
@@ -83,6 +84,7 @@ class Weaving : public Woven {
   Result<WeaveCounters> Collect(advice::Results& results) override {
     if (!unwoven_ && target_.pids.empty()) {
       WF_TRY(WeaveMatching(Failure::kIsNote));
+      images_.Close();
       if (const Status attached = query_->AttachWaiting(); !attached.ok())
         Note(attached.error().message);
     }
@@ -196,7 +198,7 @@ class Weaving : public Woven {
 
   Status WeaveLocated(const TracepointDefinition& definition, const LocateTarget& where, pid_t pid,
                       Failure failure) {
-    const auto located = Locate(definition, where);
+    const auto located = Locate(definition, where, images_);
     if (!located.ok()) {
       if (located.error().code == ErrorCode::kNotFound) {
         missing_.emplace(definition.name, located.error());
@@ -237,6 +239,7 @@ class Weaving : public Woven {
       definitions_;  // those that the program names, and hand-offs
   const WeaveTarget target_;
   std::unique_ptr<WovenQuery> query_;
+  OpenImages images_;            // while it is looked for tracepoints
   std::set<std::string> found_;  // tracepoints that are somewhere
   std::map<std::string, Error> missing_;
   std::set<std::tuple<size_t, FileIdentity, pid_t>> looked_at_;
