@@ -31,6 +31,7 @@ class Maker {
     Tidy();
     uint32_t on_cycle = 0;
     if (!query::Arrange(out_.execution, on_cycle)) DropCircles();
+    query::DropImpliedEdges(out_.execution);
     // The request is the trace, whatever of it hangs together.
     out_.execution.request.assign(events.size(), 0);
     out_.execution.request_ids = {ToHex(trace_.id)};

@@ -101,4 +101,41 @@ bool Arrange(Execution& execution, uint32_t& on_cycle) {
   return false;
 }
 
+// A spanning forest in which each event hangs from the one of its predecessors that comes last in the order. A
+// predecessor that stands above that one happened before it, and need not be told again. Who stands above whom is told
+// by numbers: those of a subtree follow each other.
+void DropImpliedEdges(Execution& execution) {
+  const size_t size = execution.events.size();
+  constexpr uint32_t kNobody = UINT32_MAX;
+  std::vector<uint32_t> place(size), parent(size, kNobody), subtree(size, 1);
+  for (uint32_t i = 0; i < size; ++i) place[execution.order[i]] = i;
+  for (uint32_t i = 0; i < size; ++i) {
+    for (const uint32_t before : execution.events[i].after) {
+      if (parent[i] == kNobody || place[before] > place[parent[i]]) parent[i] = before;
+    }
+  }
+  for (size_t i = size; i-- > 0;) {
+    const uint32_t event = execution.order[i];
+    if (parent[event] != kNobody) subtree[parent[event]] += subtree[event];
+  }
+  std::vector<uint32_t> number(size), next(size);
+  uint32_t next_root = 0;
+  for (const uint32_t event : execution.order) {
+    uint32_t& from = parent[event] != kNobody ? next[parent[event]] : next_root;
+    number[event] = from;
+    from += subtree[event];
+    next[event] = number[event] + 1;
+  }
+  for (uint32_t i = 0; i < size; ++i) {
+    auto& after = execution.events[i].after;
+    const uint32_t last = parent[i];
+    const auto implied = [&](uint32_t before) {
+      return before != last && number[before] <= number[last] &&
+             number[last] < number[before] + subtree[before];
+    };
+    if (after.size() > 1)
+      after.erase(std::remove_if(after.begin(), after.end(), implied), after.end());
+  }
+}
+
 }  // namespace wf::query

@@ -43,4 +43,9 @@ struct Execution {
 // of it.
 bool Arrange(Execution& execution, uint32_t& on_cycle);
 
+// Drops edges that others imply, as many as can be seen in time linear in their number: what happened before what stays.
+// Baggage is split along every edge, so where each of a long row of steps also points to the end of all, plans would
+// take time quadratic in it. Of an execution that is arranged.
+void DropImpliedEdges(Execution& execution);
+
 }  // namespace wf::query

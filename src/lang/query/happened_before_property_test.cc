@@ -50,6 +50,34 @@ std::multiset<std::pair<int64_t, int64_t>> Pairs(std::string_view query,
   return pairs;
 }
 
+RC_GTEST_PROP(HappenedBefore, StaysWhenImpliedEdgesAreDropped, ()) {
+  Execution execution = RandomExecution();
+  const auto before = Closure(execution);
+  const std::vector<uint32_t> order = execution.order;
+  DropImpliedEdges(execution);
+  RC_ASSERT(Closure(execution) == before);
+  RC_ASSERT(execution.order == order);
+}
+
+// A hundred thousand steps, one after the other, in a whole that begins before and ends after each of them: what is left
+// is one line, so that nothing is split along it.
+TEST(HappenedBefore, ARowOfStepsInAWholeIsOneLine) {
+  constexpr uint32_t kSteps = 100'000;
+  Execution execution;
+  execution.events.resize(kSteps + 2);
+  for (uint32_t i = 0; i < kSteps + 2; ++i) execution.events[i].id = std::to_string(i);
+  for (uint32_t step = 1; step <= kSteps; ++step) {
+    execution.events[step].after = {0};
+    if (step > 1) execution.events[step].after.push_back(step - 1);
+    execution.events[kSteps + 1].after.push_back(step);
+  }
+  uint32_t on_cycle = 0;
+  ASSERT_TRUE(Arrange(execution, on_cycle));
+  DropImpliedEdges(execution);
+  for (uint32_t i = 1; i < kSteps + 2; ++i)
+    ASSERT_EQ(execution.events[i].after, std::vector<uint32_t>{i - 1});
+}
+
 RC_GTEST_PROP(HappenedBefore, JoinsExactlyThePairsOfTheClosure, ()) {
   const Execution execution = RandomExecution();
   const auto before = Closure(execution);
