@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "answer/answer.h"
@@ -13,6 +14,7 @@
 #include "lang/common/suggestion.h"
 #include "lang/query/parser.h"
 #include "log/log.h"
+#include "server/blind_joins.h"
 #include "server/query_dataset.h"
 #include "server/query_output.h"
 #include "server/running_query.h"
@@ -101,6 +103,17 @@ Result<std::vector<std::string>> LiveQueries::KnownTracepoints(const std::string
   for (const auto& one : defined) known.push_back(one.name);
   for (const auto& one : compiled_in) known.push_back(one.name);
   return known;
+}
+
+std::vector<std::string> LiveQueries::TellBlindJoins(const std::string& tenant,
+                                                     const advice::Program& program) {
+  const auto defined = ReadTracepoints(context_.store, tenant);
+  const auto linked = context_.processes.Tracepoints(tenant);
+  if (!defined.ok() || !linked.ok()) return {};  // it has been read a moment ago
+  std::set<std::string> woven, compiled_in;
+  for (const auto& one : *defined) woven.insert(one.name);
+  for (const auto& one : *linked) compiled_in.insert(one.name);
+  return BlindJoins(program, woven, compiled_in);
 }
 
 Result<std::shared_ptr<const advice::Program>> LiveQueries::Compile(const std::string& tenant,
@@ -210,9 +223,11 @@ Result<std::string> LiveQueries::Start(const std::string& tenant, std::string_vi
       return kept.error();
     }
   }
+  const std::vector<std::string> blind = TellBlindJoins(tenant, *query->program);
   const uint64_t generation = context_.changed(tenant);
   context_.counters.Add("live_queries_started", 1);
   const std::lock_guard lock(mutex_);
+  for (const std::string& note : blind) TakeNote(tenant, id, note);
   query->generation = generation;
   wake_.notify_all();
   JsonWriter out;

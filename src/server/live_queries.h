@@ -111,6 +111,8 @@ class LiveQueries {
   Result<std::shared_ptr<const advice::Program>> Compile(const std::string& tenant,
                                                          const LiveQuerySpec& spec, uint64_t id);
   Result<std::vector<std::string>> KnownTracepoints(const std::string& tenant);
+  std::vector<std::string> TellBlindJoins(const std::string& tenant,
+                                          const advice::Program& program);
 
   const LiveQueriesContext context_;
   mutable std::mutex mutex_;

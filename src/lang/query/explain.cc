@@ -119,11 +119,17 @@ Result<Explanation> Explain(const Query& query) {
   Explanation explanation{ExplainPlan(plain), ExplainPlan(rewritten), {}};
   if (!explanation.after.slots.empty()) {
     explanation.notes.emplace_back(
-        "an unlinked process cannot send tuples off the host: without libwherefore it passes them on "
+        "an unlinked process cannot send tuples off the host: without libwherefore it passes them "
+        "on "
         "to processes of its own host only");
     explanation.notes.emplace_back(
-        "past --max-packed a query goes over to the emit plan if all of its tracepoints are "
-        "compiled in; eBPF cannot emit");
+        "what a compiled-in tracepoint packs, a woven one does not find, because the kernel does "
+        "not "
+        "see baggage: compile both in, or weave both");
+    explanation.notes.emplace_back(
+        "past --max-packed a query goes over to the emit plan if its From tracepoint is compiled "
+        "in; "
+        "what the kernel emits is the weaver's");
   }
   return explanation;
 }
