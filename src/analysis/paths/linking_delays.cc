@@ -113,6 +113,48 @@ void DelayDensity::ChooseShape(std::span<const WeightedDelay> samples, double to
   deviation_ = chosen_deviation;
 }
 
+// Where one of two parts has half of it: what was seen, and what was not.
+DelayDensity::Range DelayDensity::Where(double least) const {
+  least /= 2;
+  Range range;
+  const auto widen = [&range](double from, double to) {
+    if (from > to) return;
+    range = range.from > range.to ? Range{from, to}
+                                  : Range{std::min(range.from, from), std::max(range.to, to)};
+  };
+  const double unseen = unseen_ / (kUnseenNorm * least) - kUnseenFinestNs;
+  widen(-unseen, unseen);
+  if (at_.empty()) return range;
+  if (shape_ == Shape::kBins) {
+    const auto enough = [least](double density) { return density >= least; };
+    const auto first = std::find_if(density_.begin(), density_.end(), enough);
+    if (first == density_.end()) return range;
+    const auto last = std::find_if(density_.rbegin(), density_.rend(), enough).base();
+    widen(first == density_.begin()
+              ? at_.front() - left_scale_ * std::log(density_.front() / least)
+              : at_[static_cast<size_t>(first - density_.begin()) - 1],
+          last == density_.end() ? at_.back() + right_scale_ * std::log(density_.back() / least)
+                                 : at_[static_cast<size_t>(last - density_.begin())]);
+    return range;
+  }
+  const double height = std::log(least * deviation_ / kOneByRootOfTwoPi);
+  const double square = deviation_ * deviation_;
+  if (shape_ == Shape::kNormal) {
+    if (height < 0) {
+      const double reach = deviation_ * std::sqrt(-2 * height);
+      widen(mean_ - reach, mean_ + reach);
+    }
+    return range;
+  }
+  // Of the logarithm y of the delay: (y - mean)² / 2 square + y + height <= 0.
+  const double inside = square * square - 2 * square * (mean_ + height);
+  if (inside >= 0) {
+    const double reach = std::sqrt(inside);
+    widen(std::exp(mean_ - square - reach), std::exp(mean_ - square + reach));
+  }
+  return range;
+}
+
 double DelayDensity::At(double delay) const {
   const double unseen = unseen_ / (kUnseenNorm * (std::abs(delay) + kUnseenFinestNs));
   if (at_.empty()) return unseen;

@@ -30,6 +30,11 @@ class DelayDensity {
   size_t Parameters() const { return shape_ == Shape::kBins ? at_.size() : 2; }
   // Per nanosecond. Never 0: whatever was not seen may still happen.
   double At(double delay) const;
+  // All delays with at least this density are in it; empty (from > to) if there are none.
+  struct Range {
+    double from = 0, to = -1;
+  };
+  Range Where(double least) const;
 
  private:
   enum class Shape : uint8_t { kBins, kNormal, kLogNormal };

@@ -1,5 +1,6 @@
 #include "analysis/paths/linking_evidence.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/hash.h"
@@ -49,6 +50,11 @@ void Evidence::LearnConnections(const NodeProblem& problem) {
     to_[child.conn] += 1;
     all_ += 1;
   }
+}
+
+double Evidence::Most() const {
+  // What was seen together is at most all that was seen from the one, and the other is at least one of all.
+  return std::max({0.0, same_thread_, other_thread_}) + (all_ >= kLeastSure ? std::log(all_) : 0);
 }
 
 double Evidence::Score(const LinkParent& parent, const LinkChild& child) const {

@@ -17,6 +17,7 @@ class Evidence {
 
   // By how much the child's thread and connection make this parent likelier than any other: a log ratio.
   double Score(const LinkParent& parent, const LinkChild& child) const;
+  double Most() const;  // no score is greater
 
  private:
   void LearnThreads(const NodeProblem& problem, const LinkDraws& draws);

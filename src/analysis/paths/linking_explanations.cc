@@ -12,6 +12,25 @@ constexpr double kFarLess = 11;     // log
 constexpr double kMostOfOne = 14;   // log: what one child's time may add
 constexpr double kMayCome = 4;      // log: what children still to come may add
 
+// With more children than this in question, it is first asked when the next one may have been sent at all.
+constexpr std::ptrdiff_t kFewChildren = 8;
+
+// What a call to one callee would add to a set, as far as that does not depend on the call itself.
+struct NextOfKind {
+  uint64_t of_set = 0;
+  double hope = 0;
+  bool any_time = true;
+  std::vector<TriggerMixture::Span> spans;  // else only then
+
+  bool MayBeAt(Nanos time) const {
+    const auto at = static_cast<double>(time);
+    return any_time ||
+           std::any_of(spans.begin(), spans.end(), [at](const TriggerMixture::Span& span) {
+             return at >= span.from && at <= span.to;
+           });
+  }
+};
+
 // A set of children that is being built up. Sets are many and small, so that they hold their children themselves.
 struct Grown {
   double gain = 0;  // without what is added when there are no more
@@ -38,6 +57,8 @@ Explanations::Explanations(const NodeProblem& problem, const LinkModel& model) {
     for (uint32_t parent : problem.CandidatesOf(child)) in_question[parent].push_back(child);
   }
   std::vector<Grown> now, next, whole;
+  std::vector<NextOfKind> next_of_kind(problem.child_kinds);
+  uint64_t set = 0;
   // Of what the reply adds, the most that was met: what a set may still hope for.
   std::vector<double> most_of_reply(problem.parent_kinds, -1e300);
   for (uint32_t parent = 0; parent < problem.parents.size(); ++parent) {
@@ -63,13 +84,28 @@ Explanations::Explanations(const NodeProblem& problem, const LinkModel& model) {
                                            : std::upper_bound(children.begin(), children.end(),
                                                               grown.kids[grown.size - 1]);
         const double gain = grown.gain;
+        const bool many = children.end() - begin > kFewChildren;
         ++grown.size;
+        ++set;
         for (auto at = begin; at != children.end(); ++at) {
           grown.kids[grown.size - 1] = *at;
-          grown.hope = model.MostFrom(problem, parent, grown.Kids()) + most_reply;
+          const LinkChild& child = problem.children[*at];
+          NextOfKind& of_kind = next_of_kind[child.kind];
           const double least = std::max(most, best - kMayCome) - kFarLess;
+          if (of_kind.of_set != set) {
+            of_kind.of_set = set;
+            of_kind.hope = model.MostFrom(problem, parent, grown.Kids()) + most_reply;
+            of_kind.any_time = !many;
+            of_kind.spans.clear();
+            if (many && gain + of_kind.hope + kMostOfOne >= least) {
+              model.WhenLast(problem, parent, grown.Kids().first(grown.size - 1), child.kind,
+                             least - gain - of_kind.hope + model.ChanceScore(problem, *at),
+                             of_kind.spans);
+            }
+          }
+          grown.hope = of_kind.hope;
           // Before the times are looked at: the calls alone may rule it out.
-          if (gain + grown.hope + kMostOfOne < least) continue;
+          if (gain + grown.hope + kMostOfOne < least || !of_kind.MayBeAt(child.sent)) continue;
           grown.gain = gain + model.LastScore(problem, parent, grown.Kids()) -
                        model.ChanceScore(problem, *at);
           grown.hope += grown.gain;

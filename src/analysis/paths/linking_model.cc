@@ -19,6 +19,17 @@ constexpr double kOutlivesPrior = 0.01;
 constexpr double kOrphanPrior = 0.05;
 constexpr double kMostOrphans = 0.005;  // of a kind, if each could have a parent
 constexpr double kLeastSpanNs = 1e6;
+constexpr double kRounding = 1e-6;  // log: a bound must not be passed for that
+
+// How many of the first `before` kids are calls to `kind`.
+uint32_t LikeOf(const NodeProblem& problem, std::span<const uint32_t> kids, size_t before,
+                uint32_t kind) {
+  uint32_t like = 0;
+  for (size_t i = before; i-- > 0 && before - i < kSlotLookBack;) {
+    like += problem.children[kids[i]].kind == kind;
+  }
+  return like;
+}
 
 }  // namespace
 
@@ -42,10 +53,7 @@ double LinkModel::LastScore(const NodeProblem& problem, uint32_t parent,
   const Behaviour& behaviour = behaviours_[p.kind];
   const size_t i = kids.size() - 1;
   const LinkChild& kid = problem.children[kids[i]];
-  uint32_t like = 0;  // earlier ones
-  for (size_t j = i; j-- > 0 && i - j < kSlotLookBack;) {
-    like += problem.children[kids[j]].kind == kid.kind;
-  }
+  const uint32_t like = LikeOf(problem, kids, i, kid.kind);
   const uint32_t slot = kid.kind * kSlots + std::min(like, kSlots - 1);
   double score = std::log(behaviour.sends[slot].At(problem, {parent, kids, i, kid.sent}));
   if (behaviour.side_by_side[kid.kind] != 0) {
@@ -57,6 +65,18 @@ double LinkModel::LastScore(const NodeProblem& problem, uint32_t parent,
                                                    : behaviour.ends_within[kid.kind];
   }
   return score + evidence_.Score(p, kid);
+}
+
+void LinkModel::WhenLast(const NodeProblem& problem, uint32_t parent,
+                         std::span<const uint32_t> kids, uint32_t kind, double least,
+                         std::vector<TriggerMixture::Span>& spans) const {
+  const Behaviour& behaviour = behaviours_[problem.parents[parent].kind];
+  const uint32_t like = LikeOf(problem, kids, kids.size(), kind);
+  const uint32_t slot = kind * kSlots + std::min(like, kSlots - 1);
+  // What else LastScore adds is never more than this.
+  double most = evidence_.Most();
+  if (behaviour.side_by_side[kind] != 0) most += std::log1p(like);
+  behaviour.sends[slot].Where(problem, parent, kids, std::exp(least - most - kRounding), spans);
 }
 
 double LinkModel::ReplyScore(const NodeProblem& problem, uint32_t parent,

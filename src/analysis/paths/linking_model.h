@@ -41,6 +41,10 @@ class LinkModel {
   // added when there are no more.
   double LastScore(const NodeProblem& problem, uint32_t parent,
                    std::span<const uint32_t> kids) const;
+  // When a call to `kind` may be sent for LastScore to be at least this if it is made after all of `kids`: adds to `spans`
+  // times outside of which it is less.
+  void WhenLast(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids,
+                uint32_t kind, double least, std::vector<TriggerMixture::Span>& spans) const;
   double WholeScore(const NodeProblem& problem, uint32_t parent,
                     std::span<const uint32_t> kids) const {
     return PatternScore(problem, parent, kids) + ReplyScore(problem, parent, kids);

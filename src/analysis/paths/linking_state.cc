@@ -55,7 +55,7 @@ constexpr double kOutlives = 1e-11;
 // Candidates with less than this share of the best one's weight are out of the question: votes are broad, so that even
 // what comes late in a long chain of calls keeps far more.
 constexpr double kLeastShare = 1e-6;
-constexpr size_t kMostKept = 16;
+constexpr size_t kMostKept = 64;
 
 }  // namespace
 

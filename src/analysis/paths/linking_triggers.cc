@@ -179,6 +179,53 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
   }
 }
 
+void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
+                           std::span<const uint32_t> kids, double least,
+                           std::vector<Span>& spans) const {
+  const LinkParent& p = problem.parents[parent];
+  const auto parts = static_cast<double>(components_.size());
+  const auto always = [&] { spans.push_back({-1e300, 1e300}); };
+  if (least <= kImpossible * 2) return always();
+  for (const Component& component : components_) {
+    const DelayDensity::Range range =
+        component.density.Where((least - kImpossible) / (parts * component.weight));
+    if (range.from > range.to) continue;
+    const auto behind = [&](Nanos time) {
+      const auto at = static_cast<double>(time);
+      spans.push_back({at + range.from - 1, at + range.to + 1});
+    };
+    switch (component.trigger) {
+      case Trigger::kArrival:
+        behind(p.opened);
+        break;
+      case Trigger::kReply:
+        if (p.returned) behind(p.replied);
+        break;
+      case Trigger::kSiblingArrival:
+      case Trigger::kSiblingReply:
+        always();
+        break;
+      default: {
+        // Which return is the latest depends on when the call is made; so all of them.
+        const bool send =
+            component.trigger == Trigger::kAnySend || component.trigger == Trigger::kSendOf;
+        const bool any =
+            component.trigger == Trigger::kAnySend || component.trigger == Trigger::kAnyReturn;
+        const size_t first = kids.size() > kLookBack ? kids.size() - kLookBack : 0;
+        for (size_t i = kids.size(); i-- > first;) {
+          const LinkChild& kid = problem.children[kids[i]];
+          if (!any && kid.kind != component.kind) continue;
+          if (send) {
+            behind(kid.sent);
+            break;
+          }
+          if (kid.returned) behind(kid.ended);
+        }
+      }
+    }
+  }
+}
+
 double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) const {
   double density = kImpossible;
   for (const Component& component : components_) {

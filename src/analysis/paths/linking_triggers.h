@@ -54,6 +54,13 @@ class TriggerMixture {
   explicit TriggerMixture(const TriggerRows& rows);
   // Density of the event happening when it did, per ns.
   double At(const NodeProblem& problem, const Moment& moment) const;
+  // Adds to `spans` when a call made after all of `kids` may be sent to have at least this density: at all other times it
+  // has less. `spans` may overlap.
+  struct Span {
+    double from = 0, to = 0;  // ns
+  };
+  void Where(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids,
+             double least, std::vector<Span>& spans) const;
   // What the numbers that were learnt cost to tell: half the logarithm of the number of samples each.
   double Cost() const { return cost_; }
   double Fit() const { return fit_; }  // log likelihood of the rows it was learnt from
