@@ -35,15 +35,18 @@ Tailer::Tailer(const Surroundings& surroundings, TailerOptions options, Nanos st
       cache_(options_.cache, started),
       clocks_(store_),
       queues_(options_.isolation_queue, {options_.owner_rate, options_.clock}),
-      writer_(surroundings.rows,
-              [this](const std::string& tenant, const std::string& dataset,
-                     const std::vector<TraceId>& traces,
-                     const std::vector<ProgressLedger::Hold>& holds, const Error& error) {
-                log::Error("dataset {}: {}; its rows come later", dataset, error.message);
-                for (const TraceId& id : traces)
-                  Delay({tenant, id}, "", DelayReason::kWriteFailed,
-                        holds.empty() ? nullptr : holds.front());
-              }) {}
+      delayed_(surroundings.delayed),
+      writer_(surroundings.rows, [this](const std::string& tenant, const std::string& dataset,
+                                        const std::vector<TraceId>& traces,
+                                        const std::vector<ProgressLedger::Hold>& holds,
+                                        const Error& error) {
+        log::Error("dataset {}: {}; its rows come later", dataset, error.message);
+        const auto oldest = std::min_element(holds.begin(), holds.end(),
+                                             [](const auto& a, const auto& b) { return *a < *b; });
+        for (const TraceId& id : traces)
+          Delay({tenant, id}, "", DelayReason::kWriteFailed,
+                oldest == holds.end() ? nullptr : *oldest);
+      }) {}
 
 // --- 1. Fetch: durable batches into the cache, by trace.
 
@@ -69,6 +72,23 @@ void Tailer::Take(const std::shared_ptr<const EventBatch>& durable) {
   wake_fetcher_.notify_one();
 }
 
+void Tailer::Take(const std::shared_ptr<const EventBatch>& durable, ProgressLedger::Hold hold,
+                  TracePast past) {
+  const size_t bytes = durable->MemoryBytes();
+  {
+    // Also when stopping: the hold must not go before what it stands for is done.
+    const std::lock_guard lock(mutex_);
+    inbox_.push_back({durable, std::move(hold), clock(), bytes, past});
+    inbox_bytes_ += bytes;
+  }
+  wake_fetcher_.notify_one();
+}
+
+size_t Tailer::waiting_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return inbox_bytes_;
+}
+
 bool Tailer::Fetch() {
   const std::lock_guard one_at_a_time(fetching_);
   Fetched next;
@@ -89,7 +109,7 @@ bool Tailer::Fetch() {
   const StageTimer timer(fetch_);
   const Nanos now = clock();
   fetch_.AddLag(now - next.arrived, static_cast<int64_t>(next.batch->size()));
-  for (const TraceCache::Refusal& refusal : cache_.Add(next.batch, next.hold, now)) {
+  for (const TraceCache::Refusal& refusal : cache_.Add(next.batch, next.hold, now, next.past)) {
     log::Warn("trace {}: {}; no more of it is stored", ToHex(refusal.key.id),
               refusal.reason == TraceCache::Refusal::Reason::kEvents ? "too many events"
                                                                      : "it goes on for too long");

@@ -44,6 +44,8 @@ struct TailerOptions {
   // kNone: no threads; Step does the work (the command line, and tests with a clock of their own).
   enum class Threads : uint8_t { kOwn, kNone } threads = Threads::kOwn;
   std::function<Nanos()> clock = MonotonicNow;
+  // Who keeps down what is processed: the tailer, by receipt, in its folder; or the caller, by the holds he gives.
+  enum class Progress : uint8_t { kOwn, kCallers } progress = Progress::kOwn;
 };
 
 class Tailer {
@@ -54,14 +56,21 @@ class Tailer {
     DatasetSource& datasets;
     RowSink& rows;
     std::string folder;
+    DelayedQueue* delayed = nullptr;  // null: a log in the folder
   };
   static Result<std::unique_ptr<Tailer>> Start(const Surroundings& surroundings,
                                                TailerOptions options);
   ~Tailer();    // stops
   void Stop();  // writes what was extracted; what waits is found again by the next start
+  // Stops, and writes nothing from when it returns on: the traces are another's now.
+  void Abandon();
 
   // A batch that has become durable. Quick: called by the store's log thread.
   void Take(const std::shared_ptr<const EventBatch>& durable);
+  // The same of a batch whose hold the caller keeps, and who sees to it that not too many wait (waiting_bytes).
+  void Take(const std::shared_ptr<const EventBatch>& durable, ProgressLedger::Hold hold,
+            TracePast past);
+  size_t waiting_bytes() const;  // of batches taken and not yet fetched
   // Removes rows of traces that are refused, before they are stored; how many there were.
   int64_t DropRefused(EventBatch& batch) { return blacklist_->Filter(batch); }
   // The same for import, which counts itself. Borrowed from the tailer.
@@ -87,6 +96,7 @@ class Tailer {
     ProgressLedger::Hold hold;
     Nanos arrived = 0;
     size_t bytes = 0;
+    TracePast past = TracePast::kPassedHere;
   };
   // A span of receipt in which events were not seen by the cache.
   struct Unseen {
@@ -131,6 +141,7 @@ class Tailer {
 
   // tailer_threads.cc
   void StartThreads();
+  void EndThreads();
   void RunFetcher();
   void RunBuilder();
   void RunExtractor();
@@ -154,7 +165,8 @@ class Tailer {
   RecentClocks clocks_;
   FairQueues<QueuedTrace> queues_;
   std::unique_ptr<Blacklist> blacklist_;
-  std::unique_ptr<DelayedQueue> delayed_;
+  std::unique_ptr<DelayedQueue> own_delayed_;
+  DelayedQueue* delayed_;
   RowWriter writer_;
 
   mutable std::mutex mutex_;  // guards from here to the next blank line

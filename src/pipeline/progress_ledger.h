@@ -19,12 +19,13 @@ class ProgressLedger {
  public:
   using Hold = std::shared_ptr<const Nanos>;  // the second's start
 
-  Hold At(Nanos received) {
-    const Nanos second = received - ((received % kSecond) + kSecond) % kSecond;
+  Hold At(Nanos received) { return Exactly(received - ((received % kSecond) + kSecond) % kSecond); }
+  // Whatever else grows and is counted instead of seconds (bus_tailer.h).
+  Hold Exactly(Nanos place) {
     const std::lock_guard lock(mutex_);
-    std::weak_ptr<const Nanos>& at = seconds_[second];
+    std::weak_ptr<const Nanos>& at = seconds_[place];
     Hold hold = at.lock();
-    if (hold == nullptr) at = hold = std::make_shared<const Nanos>(second);
+    if (hold == nullptr) at = hold = std::make_shared<const Nanos>(place);
     return hold;
   }
 

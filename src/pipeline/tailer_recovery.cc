@@ -8,6 +8,7 @@
 #include <set>
 
 #include "log/log.h"
+#include "pipeline/delayed_log.h"
 #include "pipeline/pipeline.h"
 #include "store/directory.h"
 
@@ -31,9 +32,12 @@ Result<std::unique_ptr<Tailer>> Tailer::Start(const Surroundings& surroundings,
                     "leave some out");
   }
   std::unique_ptr<Tailer> tailer(new Tailer(surroundings, std::move(options), Now()));
-  WF_ASSIGN(tailer->delayed_, DelayedQueue::Open(tailer->folder_ + "/delayed"));
+  if (tailer->delayed_ == nullptr) {
+    WF_ASSIGN(tailer->own_delayed_, DelayedLog::Open(tailer->folder_ + "/delayed"));
+    tailer->delayed_ = tailer->own_delayed_.get();
+  }
   WF_ASSIGN(tailer->blacklist_, Blacklist::Open(tailer->folder_ + "/blacklist"));
-  WF_TRY(tailer->Recover());
+  if (tailer->options_.progress == TailerOptions::Progress::kOwn) WF_TRY(tailer->Recover());
   tailer->StartThreads();
   return tailer;
 }
@@ -92,6 +96,7 @@ bool Tailer::LookThroughUnseen() {
 }
 
 void Tailer::SaveProgress(Nanos wall_now) {
+  if (options_.progress == TailerOptions::Progress::kCallers) return;
   const int64_t events = cache_.Counts().events;
   const Nanos watermark = ledger_.Watermark(wall_now);
   // Without new events the old watermark is as good: nothing was received since. One of the future is not: the clock was set
@@ -108,9 +113,7 @@ void Tailer::SaveProgress(Nanos wall_now) {
   if (watermark == wall_now) saved_events_ = events;  // all that came is done
 }
 
-void Tailer::Stop() {
-  if (stopped_.exchange(true)) return;
-  const Nanos began = Now();  // what becomes durable from here on is the next start's
+void Tailer::EndThreads() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -120,14 +123,25 @@ void Tailer::Stop() {
   wake_all_.notify_all();
   queues_.Stop();
   for (std::thread& thread : threads_) thread.join();
+}
+
+void Tailer::Stop() {
+  if (stopped_.exchange(true)) return;
+  const Nanos began = Now();  // what becomes durable from here on is the next start's
+  EndThreads();
   if (delayed_ == nullptr || blacklist_ == nullptr) return;  // never started
   const Status written = writer_.WriteAll(clock());
   const Status synced = delayed_->Sync();
   for (const Status& status : {written, synced})
     if (!status.ok()) log::Error("the tailer stops: {}", status.error().message);
-  if (!synced.ok()) return;
+  if (!synced.ok() || options_.progress == TailerOptions::Progress::kCallers) return;
   const Nanos watermark = ledger_.Watermark(began);
   (void)WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+}
+
+void Tailer::Abandon() {
+  if (stopped_.exchange(true)) return;
+  EndThreads();
 }
 
 Tailer::~Tailer() { Stop(); }

@@ -26,9 +26,11 @@ uint32_t TraceCache::TenantNumber(const std::string& tenant) {
 }
 
 std::vector<TraceCache::Refusal> TraceCache::Add(const std::shared_ptr<const EventBatch>& batch,
-                                                 const ProgressLedger::Hold& hold, Nanos now) {
+                                                 const ProgressLedger::Hold& hold, Nanos now,
+                                                 TracePast past) {
   std::vector<Refusal> refusals;
   const std::lock_guard lock(mutex_);
+  began_ = std::min(began_, now);
   const uint32_t tenant = TenantNumber(batch->tenant);
   const uint32_t slot = HoldBatch(batch);
   TriggerMatcher matcher(options_.triggers, *batch);
@@ -41,6 +43,11 @@ std::vector<TraceCache::Refusal> TraceCache::Add(const std::shared_ptr<const Eve
     ++entry.events;
     entry.last = now;
     entry.begins = std::min(entry.begins, batch->start_ns[row]);
+    entry.rooted = entry.rooted || batch->id2[row] == 0;
+    if (past == TracePast::kUnknown && !entry.gone) {
+      DropRows(entry);
+      entry.gone = true;
+    }
     if (entry.hold == nullptr) {
       entry.hold = hold;
       counts_.rescheduled_late += entry.processed;
@@ -207,7 +214,8 @@ std::optional<CachedTrace> TraceCache::Take(const TraceKey& key) {
   const bool first_time = !std::exchange(entry.processed, true);
   CachedTrace out;
   out.hold = std::exchange(entry.hold, nullptr);
-  const bool remembered = entry.begins > SaturatingAdd(remembers_since_, kClockSlack);
+  const bool remembered = entry.begins > SaturatingAdd(remembers_since_, kClockSlack) &&
+                          (entry.rooted || entry.first - began_ >= options_.rooted_for);
   if (entry.gone || !remembered) {
     counts_.before_start += !entry.gone;
     DropRows(entry);

@@ -44,7 +44,13 @@ struct CacheOptions {
   size_t bytes = 256u << 20;   // of the batches held, and of what we know of each trace
   size_t id_bytes = 16u << 20;
   int64_t max_events_per_trace = 1'000'000;
+  // For so long after its beginning, this memory takes a trace for whole only when it has its root: others may have
+  // processed what came of it before. 0: when it has an event that began after the memory did.
+  Nanos rooted_for = 0;
 };
+
+// Whether earlier events of a batch's traces all passed here.
+enum class TracePast : uint8_t { kPassedHere, kUnknown };
 
 // Rows of one trace, in the batches they came in. The batches live as long as this.
 struct CachedTrace {
@@ -85,7 +91,8 @@ class TraceCache {
     enum class Reason : uint8_t { kEvents, kAge } reason;
   };
   std::vector<Refusal> Add(const std::shared_ptr<const EventBatch>& batch,
-                           const ProgressLedger::Hold& hold, Nanos now);
+                           const ProgressLedger::Hold& hold, Nanos now,
+                           TracePast past = TracePast::kPassedHere);
 
   // Traces whose time has come, earliest first, at most `limit`. Each stays cached until it expires.
   std::vector<DueTrace> TakeDue(Nanos now, size_t limit);
@@ -132,6 +139,7 @@ class TraceCache {
     bool gone = false;          // some of its events are not here
     bool processed = false;
     bool refused = false;
+    bool rooted = false;  // has an event without parent
   };
   struct Timer {
     uint32_t tenant;
@@ -176,6 +184,7 @@ class TraceCache {
   const CacheOptions options_;
   mutable std::mutex mutex_;
   Nanos remembers_since_;
+  Nanos began_ = INT64_MAX;  // by our clock: the first event
   std::vector<std::string> tenants_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> free_entries_;

@@ -1,4 +1,4 @@
-#include "pipeline/delayed_queue.h"
+#include "pipeline/delayed_log.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,15 +12,15 @@
 namespace wf {
 namespace {
 
-class DelayedQueueTest : public ::testing::Test {
+class DelayedLogTest : public ::testing::Test {
  protected:
-  DelayedQueueTest() {
+  DelayedLogTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "wf_delayed_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
   }
-  ~DelayedQueueTest() override { std::filesystem::remove_all(folder_); }
-  std::unique_ptr<DelayedQueue> Open() {
-    auto queue = DelayedQueue::Open(folder_);
+  ~DelayedLogTest() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<DelayedLog> Open() {
+    auto queue = DelayedLog::Open(folder_);
     EXPECT_TRUE(queue.ok()) << queue.error().message;
     return std::move(*queue);
   }
@@ -38,7 +38,7 @@ class DelayedQueueTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(DelayedQueueTest, GivesBackInOrderWhatWasPutIn) {
+TEST_F(DelayedLogTest, GivesBackInOrderWhatWasPutIn) {
   const auto queue = Open();
   for (uint64_t n = 1; n <= 5; ++n) queue->Push(Item(n), nullptr);
   EXPECT_TRUE(Ids(*queue, 9).empty());  // not yet on disk
@@ -52,7 +52,7 @@ TEST_F(DelayedQueueTest, GivesBackInOrderWhatWasPutIn) {
   EXPECT_EQ(queue->pushed()[DelayReason::kQueueFull], 5);
 }
 
-TEST_F(DelayedQueueTest, SurvivesReopening) {
+TEST_F(DelayedLogTest, SurvivesReopening) {
   {
     const auto queue = Open();
     for (uint64_t n = 1; n <= 5; ++n) queue->Push(Item(n), nullptr);
@@ -68,7 +68,7 @@ TEST_F(DelayedQueueTest, SurvivesReopening) {
   EXPECT_EQ(Ids(*queue, 9), (std::vector<uint64_t>{6}));
 }
 
-TEST_F(DelayedQueueTest, ManyLogsAreReadOneAfterAnotherAndDeleted) {
+TEST_F(DelayedLogTest, ManyLogsAreReadOneAfterAnotherAndDeleted) {
   constexpr uint64_t kItems = 100'000;
   {
     const auto queue = Open();
@@ -94,7 +94,7 @@ TEST_F(DelayedQueueTest, ManyLogsAreReadOneAfterAnotherAndDeleted) {
   EXPECT_LE(files, 2u);  // the position, and the log that is being written
 }
 
-TEST_F(DelayedQueueTest, HoldsAreLetGoWhenItIsOnDisk) {
+TEST_F(DelayedLogTest, HoldsAreLetGoWhenItIsOnDisk) {
   ProgressLedger ledger;
   const auto queue = Open();
   queue->Push(Item(1), ledger.At(5 * kSecond));
@@ -103,14 +103,14 @@ TEST_F(DelayedQueueTest, HoldsAreLetGoWhenItIsOnDisk) {
   EXPECT_EQ(ledger.Watermark(kHour), kHour);
 }
 
-TEST_F(DelayedQueueTest, KillLosesNothingThatWasSynced) {
+TEST_F(DelayedLogTest, KillLosesNothingThatWasSynced) {
   for (int round = 0; round < 5; ++round) {
     int pipe_ends[2];
     ASSERT_EQ(::pipe(pipe_ends), 0);
     const size_t before = Open()->size();
     const pid_t child = ::fork();
     if (child == 0) {
-      auto queue = DelayedQueue::Open(folder_);
+      auto queue = DelayedLog::Open(folder_);
       for (uint64_t n = 0;; ++n) {
         (*queue)->Push(Item(n), nullptr);
         if (n % 10 != 9) continue;
@@ -135,7 +135,7 @@ TEST_F(DelayedQueueTest, KillLosesNothingThatWasSynced) {
 }
 
 // Byte 2 was, until 0.1, a trace that began before its tailer; a byte that is not known comes from a later version.
-TEST_F(DelayedQueueTest, ReasonsOfOtherVersionsAreRead) {
+TEST_F(DelayedLogTest, ReasonsOfOtherVersionsAreRead) {
   {
     const auto queue = Open();
     for (const int stored : {0, 1, 2, 3, 4, 5, 200}) {
@@ -156,7 +156,7 @@ TEST_F(DelayedQueueTest, ReasonsOfOtherVersionsAreRead) {
                                      R::kWriteFailed, R::kPassedOver, R::kRecovered}));
 }
 
-TEST_F(DelayedQueueTest, ATornEndIsCutOff) {
+TEST_F(DelayedLogTest, ATornEndIsCutOff) {
   {
     const auto queue = Open();
     queue->Push(Item(1), nullptr);

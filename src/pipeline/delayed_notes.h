@@ -1,0 +1,48 @@
+// DelayedNotes: the delayed queue of a tailer that reads from a bus, kept on the bus as notes in the partition of each
+// trace. Whoever reads the partition's pieces next goes on with them: a trace is never processed by two tailers.
+//
+// Thread safety: all calls, from any thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bus/bus.h"
+#include "pipeline/delayed_queue.h"
+
+namespace wf {
+
+class DelayedNotes : public DelayedQueue {
+ public:
+  explicit DelayedNotes(BusNotes& notes) : notes_(notes) {}  // borrowed; it holds the partitions
+
+  void Push(DelayedTrace trace, ProgressLedger::Hold hold) override;
+  void PushAgain(DelayedTrace trace) override;
+  Status Sync() override;
+  Result<std::vector<DelayedTrace>> Peek(size_t limit) override;
+  Status Pop(size_t count) override;
+  size_t size() const override;
+  size_t unsynced() const override;
+  DelayCounts pushed() const override;
+  Nanos oldest_ns() const override;
+
+ private:
+  struct Kept {
+    DelayedTrace trace;
+    BusPosition at;
+  };
+
+  BusNotes& notes_;
+  std::mutex syncing_;  // one at a time; taken before mutex_
+  mutable std::mutex mutex_;
+  std::vector<DelayedTrace> unsynced_;
+  std::vector<ProgressLedger::Hold> holds_;
+  std::deque<Kept> head_;              // read, and not popped
+  std::map<int32_t, int64_t> popped_;  // not yet committed: the last of each partition
+  DelayCounts pushed_;
+};
+
+}  // namespace wf
