@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
+#include "store/clickhouse/mutation.h"
 #include "store/clickhouse/store_impl.h"
 
 namespace wf {
@@ -27,6 +27,12 @@ struct Day {
   int64_t bytes = 0, rows = 0;  // rows: of events
 };
 
+const char* ReceiptOf(std::string_view table) {
+  for (const Aging& aging : kAging)
+    if (aging.table == table) return aging.receipt;
+  return nullptr;
+}
+
 std::string AgingList() {
   std::vector<std::string> names;
   for (const Aging& aging : kAging) names.emplace_back(aging.table);
@@ -34,28 +40,6 @@ std::string AgingList() {
 }
 
 }  // namespace
-
-Status ClickhouseStore::AwaitMutations(size_t shard, const std::string& table) {
-  Nanos pause = 5 * kMilli;
-  const Nanos deadline = MonotonicNow() + 10 * kMinute;
-  while (true) {
-    WF_ASSIGN(const int64_t unfinished,
-              client_.AskNumber(
-                  shard, "waiting for a deletion",
-                  fmt::format("SELECT toInt64(count()) FROM system.mutations WHERE database = {} "
-                              "AND table = {} AND NOT is_done FORMAT RowBinary",
-                              click::Quote(client_.url().database), click::Quote(table))));
-    if (unfinished == 0) return {};
-    if (MonotonicNow() > deadline) {
-      return EnvironmentError(
-          fmt::format("ClickHouse {}: deleting rows of {} takes over 10 minutes",
-                      client_.url().shards[shard].text(), table),
-          "see system.mutations on that server");
-    }
-    std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
-    pause = std::min(2 * pause, kSecond);
-  }
-}
 
 Status ClickhouseStore::DeleteReceivedBefore(Nanos oldest_kept, uint16_t day) {
   for (size_t shard = 0; shard < client_.shards(); ++shard) {
@@ -65,17 +49,15 @@ Status ClickhouseStore::DeleteReceivedBefore(Nanos oldest_kept, uint16_t day) {
                                             "received_ns < {} FORMAT RowBinary",
                                             names_.Local("events"), day, oldest_kept)));
     if (rows == 0) continue;
-    for (const Aging& aging : kAging) {
-      if (aging.receipt == nullptr) continue;
-      WF_TRY(client_.Run(shard, "deleting old rows",
-                         fmt::format("ALTER TABLE {} DELETE WHERE day = {} AND {} < {}",
-                                     names_.Local(aging.table), day, aging.receipt, oldest_kept)));
+    // What names events goes first, so that no index promises what is gone.
+    for (const char* table : {"resource_events", "pieces", "events"}) {
+      const char* const receipt = ReceiptOf(table);
+      WF_TRY(click::Mutate(
+          client_, names_, shard, "deleting old events", table,
+          fmt::format("DELETE WHERE day = {} AND {} < {}", day, receipt, oldest_kept)));
     }
     Count("rows_retired", rows);
   }
-  for (size_t shard = 0; shard < client_.shards(); ++shard)
-    for (const Aging& aging : kAging)
-      if (aging.receipt != nullptr) WF_TRY(AwaitMutations(shard, aging.table));
   return {};
 }
 
@@ -160,7 +142,45 @@ Status ClickhouseStore::RetainEvents(const RetentionPolicy& policy) {
   return {};
 }
 
+// Servers that know ages delete by themselves when no process of ours is there to do it; later than we would, who count
+// what goes. Told once, and again when the age is another: also that there is none any more.
+Status ClickhouseStore::TellAge(std::optional<Nanos> max_age) {
+  if (!features_.ttl) return {};
+  const std::lock_guard lock(age_mutex_);
+  if (age_told_.has_value() && *age_told_ == max_age) return {};
+  const std::string database = click::Quote(client_.url().database);
+  for (const Aging& aging : kAging) {
+    if (aging.receipt == nullptr) continue;
+    if (max_age) {
+      const int64_t seconds = (*max_age + *max_age / 8) / kSecond + 3600;
+      WF_TRY(client_.RunEverywhere(
+          "telling how long events are kept",
+          fmt::format("ALTER TABLE {} MODIFY TTL toDateTime(intDiv({}, 1000000000)) + "
+                      "toIntervalSecond({})",
+                      names_.Local(aging.table), aging.receipt, seconds),
+          {{"materialize_ttl_after_modify", "0"}}));
+      continue;
+    }
+    for (size_t shard = 0; shard < client_.shards(); ++shard) {
+      WF_ASSIGN(
+          const int64_t told,
+          client_.AskNumber(
+              shard, "looking for an age",
+              fmt::format("SELECT toInt64(count()) FROM system.tables WHERE database = {} AND "
+                          "name = {} AND position(create_table_query, ' TTL ') > 0 FORMAT "
+                          "RowBinary",
+                          database, click::Quote(aging.table))));
+      if (told == 0) continue;
+      WF_TRY(client_.Run(shard, "telling that events are kept",
+                         fmt::format("ALTER TABLE {} REMOVE TTL", names_.Local(aging.table))));
+    }
+  }
+  age_told_ = max_age;
+  return {};
+}
+
 Status ClickhouseStore::Retain(const RetentionPolicy& policy) {
+  WF_TRY(TellAge(policy.max_age_ns));
   WF_TRY(RetainSides(policy));
   return RetainEvents(policy);
 }

@@ -182,7 +182,8 @@ Result<ServerFeatures> PrepareSchema(Client& client) {
       features.version = std::move(version);
   }
   // Column codecs and skip indexes left their experimental state in 19.x and 20.1.
-  features.codecs = features.skip_indexes = features.ttl = features.version.AtLeast(20, 1);
+  features.codecs = features.skip_indexes = features.version.AtLeast(20, 1);
+  features.ttl = features.version.AtLeast(21, 1);  // that can be taken back
   for (size_t shard = 0; shard < client.shards(); ++shard) WF_TRY(client.MakeDatabase(shard));
   for (size_t shard = 0; shard < client.shards(); ++shard)
     WF_TRY(PrepareShard(client, shard, features));

@@ -1,5 +1,7 @@
 #include "store/clickhouse/sql_text.h"
 
+#include "base/utf8.h"
+
 namespace wf::click {
 namespace {
 
@@ -13,8 +15,15 @@ std::string Joined(const std::vector<std::string>& texts, char open, char close)
 }
 
 std::string Escaped(std::string_view text, char quote) {
+  static constexpr char kDigits[] = "0123456789abcdef";
   std::string out(1, quote);
+  const bool bytes =
+      !IsUtf8(text);  // what is between us and the server may look at a statement as text
   for (const char c : text) {
+    if (bytes && static_cast<uint8_t>(c) >= 0x80) {
+      out += {'\\', 'x', kDigits[static_cast<uint8_t>(c) >> 4], kDigits[c & 15]};
+      continue;
+    }
     if (c == '\0') {
       out += "\\0";  // the server's lexer takes a bare one for the query's end
       continue;

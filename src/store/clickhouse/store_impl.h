@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -120,8 +121,7 @@ class ClickhouseStore : public Store {
   Status DeleteReceivedBefore(Nanos oldest_kept, uint16_t day);
   // Of this store's database, over all shards, active parts.
   Result<int64_t> ReadDiskBytes();
-  // Waits until the mutations of a table are done; 18.16 has none that wait themselves.
-  Status AwaitMutations(size_t shard, const std::string& table);
+  Status TellAge(std::optional<Nanos> max_age);
 
   // Rows' side of ReadStatus and Retain.
   Status CountRows(const std::string& tenant, StoreStatus& status);
@@ -160,6 +160,9 @@ class ClickhouseStore : public Store {
   // Origins by tenant and id: their content never changes.
   std::mutex origins_mutex_;
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const click::Origin>> origins_;
+
+  std::mutex age_mutex_;
+  std::optional<std::optional<Nanos>> age_told_;  // to the servers, by this process
 
   // By tenant: what IsLarge found, and when.
   std::mutex sizes_mutex_;
