@@ -28,7 +28,8 @@ Status Run(const AgentFlags& flags, const CommonFlags& common) {
   weave.string_bytes = flags.string_bytes;
   WF_ASSIGN(const std::string token, LiveServerToken(flags.server, common.store));
   const std::string instance = AgentInstance();
-  WF_ASSIGN(auto link, MakeHttpAgentLink({*url, token, instance}));
+  WF_ASSIGN(auto link, MakeHttpAgentLink({*url, token, instance, common.ca, common.client_cert,
+                                          common.client_key, common.tenant}));
   WF_TRY(CheckWeavePrivileges());
 
   // Taken by this thread alone, with sigtimedwait; threads started below inherit the mask.

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "answer/dataset_answer.h"
+#include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/store_access.h"
@@ -102,11 +103,12 @@ Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& questio
 Result<ExtractCounts> BackfillHere(StoreAccess& access, const std::string& dataset, TimeRange time,
                                    const Extent& extent, const std::string& format) {
   ProgressBar progress("backfilling", extent.traces, format);
-  auto counts = Backfill({access.local(), "default", access.files(), Now(), {}, {}}, dataset, time,
-                         [&](int64_t traces) {
-                           progress.Show(static_cast<size_t>(traces));
-                           return !Interrupted();
-                         });
+  auto counts =
+      Backfill({access.local(), TheClientSettings().LocalTenant(), access.files(), Now(), {}, {}},
+               dataset, time, [&](int64_t traces) {
+                 progress.Show(static_cast<size_t>(traces));
+                 return !Interrupted();
+               });
   progress.Finish();
   return counts;
 }

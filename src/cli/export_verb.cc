@@ -9,6 +9,7 @@
 
 #include "answer/export_answer.h"
 #include "answer/span_table.h"
+#include "cli/client_settings.h"
 #include "cli/progress.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
@@ -161,7 +162,7 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
     WF_TRY(FetchWindow(*access, everything, take));
   } else {
     Status failed;
-    WF_TRY(access->local().Scan("default", scan, [&](EventBatch batch) {
+    WF_TRY(access->local().Scan(TheClientSettings().LocalTenant(), scan, [&](EventBatch batch) {
       failed = take(batch);
       return failed.ok();
     }));

@@ -11,6 +11,7 @@
 
 #include "answer/import_answer.h"
 #include "answer/message_import.h"
+#include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
@@ -145,15 +146,16 @@ Result<ImportReport> ImportHere(StoreAccess& access, const std::string& given,
   options.threads = TailerOptions::Threads::kNone;
   WF_ASSIGN(const auto tailer, Tailer::Start({store, datasets, datasets, folder.path()}, options));
   tailer->Step();  // what a server left undone is noted before new events come
-  ImportJob job(store, "default", decode, tailer->Limits());
+  ImportJob job(store, TheClientSettings().LocalTenant(), decode, tailer->Limits());
   size_t done = 0;
   if (!files.messages.empty()) {
     size_t read = 0;
-    WF_TRY(ImportMessageFiles(files.messages, "default", store, job, [&](size_t bytes) {
-      read = bytes;
-      progress.Show(bytes);
-      return !Interrupted();
-    }));
+    WF_TRY(ImportMessageFiles(files.messages, TheClientSettings().LocalTenant(), store, job,
+                              [&](size_t bytes) {
+                                read = bytes;
+                                progress.Show(bytes);
+                                return !Interrupted();
+                              }));
     done += read;
   }
   for (const std::string& file : files.traces) {
@@ -165,8 +167,9 @@ Result<ImportReport> ImportHere(StoreAccess& access, const std::string& given,
     }));
     done += in_file;
   }
-  WF_ASSIGN(const ImportReport report, FinishImport(job, store, "default", tailer.get()));
-  WF_TRY(datasets.WriteFiles("default", StoreDatasets::When::kNow));
+  WF_ASSIGN(const ImportReport report,
+            FinishImport(job, store, TheClientSettings().LocalTenant(), tailer.get()));
+  WF_TRY(datasets.WriteFiles(TheClientSettings().LocalTenant(), StoreDatasets::When::kNow));
   return report;
 }
 

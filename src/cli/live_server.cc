@@ -25,6 +25,7 @@ Result<std::string> LiveServerToken(const LiveServerFlags& flags, const std::str
   for (const auto& [name, address] : file->listeners) {
     if (name != "http" || address == "off") continue;
     const auto own = net::ParseUrl("http://" + address);
+    if (wanted->tls == file->tls_cert.empty()) continue;  // a token is for that very server
     const bool same_host = own.ok() && (own->host == wanted->host || wanted->host == "localhost");
     if (same_host && own->port == wanted->port) return file->token;
   }

@@ -10,10 +10,12 @@
 
 #include "answer/answer.h"
 #include "answer/version.h"
+#include "cli/client_settings.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/common/suggestion.h"
+#include "server/accounts.h"
 #include "store/duckdb/sql_sandbox.h"
 
 namespace wf {
@@ -74,6 +76,12 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
       WF_ASSIGN(config, ReadConfigFile(verb.common->config));
     }
     WF_TRY(ApplySettings(root, *verb.app, config, verb.common->config));
+    const CommonFlags& common = *verb.common;
+    if (!common.tenant.empty()) {
+      if (const Status name = CheckTenantName(common.tenant); !name.ok())
+        return BadInput("--tenant: " + name.error().message, name.error().hint);
+    }
+    TheClientSettings() = {common.ca, common.client_cert, common.client_key, common.tenant};
     return verb.run();
   }
   return BadInput("no verb given", "wherefore --help lists them");
@@ -87,13 +95,14 @@ int Main(int argc, char** argv) {
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   const std::vector<Verb> verbs = {
-      AddServe(root),    AddImport(root),       AddExport(root),     AddTraces(root),
-      AddTrace(root),    AddCriticalPath(root), AddExplain(root),    AddStatus(root),
-      AddServices(root), AddOperations(root),   AddAttributes(root), AddResource(root),
-      AddFeature(root),  AddDataset(root),      AddScenario(root),   AddGenerate(root),
-      AddNdlog(root),    AddMessages(root),     AddPackets(root),    AddPaths(root),
-      AddWatch(root),    AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
-      AddAgent(root),    AddRecord(root),       AddCpg(root),        AddCompletion(root),
+      AddServe(root),      AddImport(root),       AddExport(root),     AddTraces(root),
+      AddTrace(root),      AddCriticalPath(root), AddExplain(root),    AddStatus(root),
+      AddServices(root),   AddOperations(root),   AddAttributes(root), AddResource(root),
+      AddFeature(root),    AddDataset(root),      AddScenario(root),   AddGenerate(root),
+      AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddPaths(root),
+      AddWatch(root),      AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
+      AddAgent(root),      AddRecord(root),       AddCpg(root),        AddAccounts(root),
+      AddCompletion(root),
   };
   try {
     root.parse(argc, argv);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "answer/text_table.h"
+#include "cli/client_settings.h"
 #include "cli/event_stream.h"
 #include "cli/interrupt.h"
 #include "cli/live_end.h"
@@ -156,11 +157,11 @@ Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
     std::fprintf(stderr, "query %s; %lld processes and agents are connected; Ctrl-C removes it\n",
                  id_.c_str(), static_cast<long long>(known.Int().value_or(0)));
   }
-  net::HttpClientOptions options;
+  net::HttpClientOptions options = server_.ClientOptions();
   options.accept_gzip = false;
   net::HttpClient client(server_.url(), options);
-  net::HttpClient::Headers headers = {{"Accept", "text/event-stream"}};
-  if (!server_.token().empty()) headers.emplace_back("Authorization", "Bearer " + server_.token());
+  net::HttpClient::Headers headers = TheClientSettings().Headers(server_.token());
+  headers.emplace_back("Accept", "text/event-stream");
   if (end_after) end_at_ = MonotonicNow() + *end_after;
   const auto answer = client.Stream("/api/v1/queries/" + id_ + "/stream", headers, 20 * kMilli,
                                     [this](std::string_view piece) { return Take(piece); });

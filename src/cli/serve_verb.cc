@@ -117,7 +117,8 @@ Status PrintListeners(const Server& server, const std::string& format) {
   std::string text;
   for (const auto& [name, address] : server.listeners()) {
     const bool web = name == "http" && address != "off";
-    text += name + std::string(11 - name.size(), ' ') + (web ? "http://" : "") + address + "\n";
+    const char* scheme = !web ? "" : server.speaks_tls() ? "https://" : "http://";
+    text += name + std::string(11 - name.size(), ' ') + scheme + address + "\n";
   }
   return Print(text);
 }
@@ -132,13 +133,15 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
   WF_ASSIGN(const auto server, Server::Start(flags.options));
   WF_TRY(PrintListeners(*server, common.format));
   int signal = 0;
-  sigwait(&signals, &signal);
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) server->Reload();
+  sigdelset(&signals, SIGHUP);  // nothing is loaded anew while we stop
   log::Info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
   server->Drain();
   // A second signal ends the wait, a third a stop that takes too long: what is acknowledged is kept already.
@@ -199,6 +202,17 @@ Verb AddServe(CLI::App& root) {
                  "refuse larger requests, decoded (64MiB)");
   app.add_option("--max-inflight-bytes", flags->max_inflight_bytes,
                  "of all requests under way; beyond it senders are told to wait (128MiB)");
+  app.add_option("--tls-cert", o.tls_cert,
+                 "PEM file of the certificate, with its chain: every TCP listener speaks TLS");
+  app.add_option("--tls-key", o.tls_key, "PEM file of its key");
+  app.add_option("--tls-client-ca", o.tls_client_ca,
+                 "PEM file of the CA that every client's certificate must be signed by");
+  app.add_option("--accounts", o.accounts,
+                 "YAML file of who may do what, for which tenant, and how much (docs/SECURITY.md)");
+  app.add_option("--audit-log", o.audit_log,
+                 "where administrative actions are recorded, or off (audit.jsonl in the store)");
+  app.add_flag("--allow-anonymous", o.allow_anonymous,
+               "let listeners beyond loopback be used by anybody who reaches them");
   app.add_option("--allow-host", o.allowed_hosts,
                  "a name by which browsers may open the web interface; may be given again")
       ->take_all();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "base/result.h"
 #include "import/decode/attribute_rules.h"
 
@@ -29,7 +30,5 @@ Status ApplySettings(CLI::App& root, CLI::App& verb, const ConfigFile& config,
 
 // "drop user.*", "hash span enduser.id": ACTION [PLACE] KEY-GLOB.
 Result<AttributeRule> ParseAttributeRule(const std::string& text);
-// "20GB", "512MiB", "1000000".
-Result<int64_t> ParseByteSize(const std::string& text);
 
 }  // namespace wf

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "answer/policy_answer.h"
+#include "cli/client_settings.h"
 #include "cli/input_file.h"
 #include "import/events/events_binary_decoder.h"
 #include "json/json_reader.h"
@@ -86,13 +87,15 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
     return access;
   } else if (auto file = ReadServerFile(store); file.ok()) {
     for (const auto& [name, address] : file->listeners) {
-      if (name == "http" && address != "off") url = "http://" + address;
+      if (name == "http" && address != "off")
+        url = (file->tls_cert.empty() ? "http://" : "https://") + address;
     }
     if (url.empty()) {
       return EnvironmentError(store + ": a server holds it, but its --http listener is off",
                               "stop the server, or start it with --http PORT");
     }
     access->token_ = file->token;
+    access->pinned_ = file->tls_cert;  // its certificate names some host, we go by address
   } else if (file.error().code != ErrorCode::kNotFound) {
     return file.error();
   }
@@ -100,7 +103,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
     if (!token.empty()) access->token_ = token;
     WF_ASSIGN(const net::Url parsed, net::ParseUrl(url));
     access->url_ = parsed;
-    net::HttpClientOptions options;
+    net::HttpClientOptions options = access->ClientOptions();
     options.timeout = 10 * kMinute;  // a large import is modeled before it is answered
     options.max_body_bytes = size_t{2} << 30;
     access->client_ = std::make_unique<net::HttpClient>(parsed, options);
@@ -113,8 +116,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
 
 Result<Answer> StoreAccess::Fetch(std::string_view method, const std::string& target,
                                   std::string_view body) {
-  net::HttpClient::Headers headers;
-  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  const net::HttpClient::Headers headers = TheClientSettings().Headers(token_);
   auto response = client_->Send(method, target, headers, body);
   if (!response.ok()) {
     return EnvironmentError(path_ + ": " + response.error().message, "is the server running?");
@@ -137,8 +139,15 @@ std::string WithParams(std::string target, const Params& params) {
 
 }  // namespace
 
+net::HttpClientOptions StoreAccess::ClientOptions() const {
+  net::HttpClientOptions options;
+  TheClientSettings().ApplyTo(options);
+  if (options.ca_file.empty()) options.pinned_file = pinned_;
+  return options;
+}
+
 AnswerContext StoreAccess::LocalContext() {
-  return {*store_, "default", path_, Now(), {}, {}, nullptr, files_};
+  return {*store_, TheClientSettings().LocalTenant(), path_, Now(), {}, {}, nullptr, files_};
 }
 
 Result<Answer> StoreAccess::Ask(const Question& question) {
@@ -161,10 +170,10 @@ Status StoreAccess::SendEvents(std::string_view body) {
     DecodeReport report;
     WF_TRY(DecodeEventsBinary(body, {}, batch, report));
     batch.received_ns = Now();
+    batch.tenant = TheClientSettings().LocalTenant();
     return store_->AppendAndWait(std::move(batch));
   }
-  net::HttpClient::Headers headers;
-  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  const net::HttpClient::Headers headers = TheClientSettings().Headers(token_);
   // A store that cannot keep up says when to come again; a minute of that is an answer, too.
   for (const Nanos until = MonotonicNow() + kMinute;;) {
     auto response =

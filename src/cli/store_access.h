@@ -35,6 +35,7 @@ class StoreAccess {
   Result<Answer> Fetch(std::string_view method, const std::string& target, std::string_view body);
   bool served() const { return client_ != nullptr; }
   const net::Url& url() const { return url_; }         // when served
+  net::HttpClientOptions ClientOptions() const;        // of further clients of that server
   const std::string& token() const { return token_; }  // ""
   Store& local() { return *store_; }                   // when not served
   const std::string& path() const { return path_; }    // as it may be shown
@@ -47,6 +48,7 @@ class StoreAccess {
 
   std::string path_, files_;
   std::string token_;
+  std::string pinned_;  // file of the certificate that the server must show
   net::Url url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<net::HttpClient> client_;

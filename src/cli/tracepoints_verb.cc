@@ -2,6 +2,7 @@
 // in programs they stand for.
 #include <CLI/CLI.hpp>
 
+#include "cli/client_settings.h"
 #include "cli/input_file.h"
 #include "cli/live_server.h"
 #include "cli/verbs.h"
@@ -53,7 +54,9 @@ class Tracepoints {
   static std::string Path(const std::string& name) {
     return "/api/v1/tracepoints/" + PercentEncode(name);
   }
-  AnswerContext Context() { return {access_->local(), "default", access_->path(), Now(), {}, {}}; }
+  AnswerContext Context() {
+    return {access_->local(), TheClientSettings().LocalTenant(), access_->path(), Now(), {}, {}};
+  }
 
   std::unique_ptr<StoreAccess> access_;
 };

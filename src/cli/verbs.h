@@ -18,6 +18,7 @@ struct CommonFlags {
   std::string store;
   std::string format = "text";
   std::string config;
+  std::string ca, client_cert, client_key, tenant;  // cli/client_settings.h
 };
 
 // Runs after parsing; prints its answer itself. An error becomes stderr text and an exit code in main; one without a
@@ -57,6 +58,7 @@ Verb AddTracepoints(CLI::App& root);
 Verb AddAgent(CLI::App& root);
 Verb AddRecord(CLI::App& root);
 Verb AddCpg(CLI::App& root);
+Verb AddAccounts(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
 
 // For the verbs' own files.

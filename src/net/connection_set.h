@@ -46,6 +46,21 @@ class ConnectionSet {
     return all;
   }
 
+  // Of those of one listener, the one that has asked for nothing for longest; null when all are busy. A connection has
+  // `listener`, and `idle_since`, which is 0 while a request of it is under way.
+  std::shared_ptr<Connection> LongestIdle(const void* listener) const {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Connection> found;
+    Nanos since = 0;
+    for (const auto& [key, connection] : connections_) {
+      const Nanos idle = connection->idle_since.load(std::memory_order_relaxed);
+      if (connection->listener != listener || idle == 0 || (found && idle >= since)) continue;
+      found = connection;
+      since = idle;
+    }
+    return found;
+  }
+
   bool WaitUntilEmpty(Nanos patience) {
     std::unique_lock lock(mutex_);
     return empty_.wait_for(lock, std::chrono::nanoseconds(patience),

@@ -35,9 +35,15 @@ Result<ListenAddress> GrpcServer::Listen(const ListenAddress& address,
   listener->methods = std::move(methods);
   acceptor->Start([state = state_, listener](TcpSocket socket, std::string remote_address) {
     if (listener->open.fetch_add(1) >= listener->options.max_connections) {
-      listener->open.fetch_sub(1);
-      state->counters.connections_refused.fetch_add(1);
-      return;  // the socket closes itself
+      const auto idle = state->connections.LongestIdle(listener.get());
+      if (idle == nullptr) {
+        listener->open.fetch_sub(1);
+        state->counters.connections_refused.fetch_add(1);
+        return;  // the socket closes itself
+      }
+      state->counters.connections_cut.fetch_add(1);
+      idle->idle_since.store(0, std::memory_order_relaxed);  // the next one takes another's place
+      boost::asio::post(idle->executor(), [idle] { idle->Close(); });
     }
     auto session = MakeGrpcSession(std::move(socket), std::move(remote_address), state, listener);
     if (!state->connections.Add(session)) return;

@@ -79,12 +79,15 @@ struct GrpcListenOptions {
   std::shared_ptr<ByteBudget> budget;
   Nanos retry_delay = kSecond;
   std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
+  // Asked when a call's metadata is here: a reply refuses it before any of its message is held. On an io thread.
+  std::function<std::optional<GrpcReply>(const GrpcRequest& head)> admit = nullptr;
 };
 
 // What happened, by name; shown in /metrics.
 struct GrpcServerCounters {
   std::atomic<uint64_t> connections{0};
   std::atomic<uint64_t> connections_refused{0};  // max_connections
+  std::atomic<uint64_t> connections_cut{0};      // idle ones that gave way
   std::atomic<uint64_t> requests{0};             // handed to a handler
   std::atomic<uint64_t> message_bytes{0};        // of those, as received
   std::atomic<uint64_t> malformed{0};      // not HTTP/2, not gRPC, bad framing, unknown encoding

@@ -58,7 +58,8 @@ struct StatusHeaders {
 GrpcSession::GrpcSession(Strand executor, std::string remote_address,
                          std::shared_ptr<GrpcServer::State> server,
                          std::shared_ptr<GrpcListener> listener)
-    : server_(std::move(server)),
+    : listener(listener.get()),
+      server_(std::move(server)),
       listener_(std::move(listener)),
       timer_(executor),
       remote_address_(std::move(remote_address)) {}
@@ -242,6 +243,12 @@ void GrpcSession::OnRequestHead(int32_t stream, Call& call) {
     return Refuse(stream, call, kGrpcUnimplemented,
                   fmt::format("unknown method {}", call.request.path));
   }
+  if (options().admit) {
+    call.request.remote_address = remote_address_;
+    call.request.client_certificate = client_name_;
+    if (auto refused = options().admit(call.request))
+      return Refuse(stream, call, refused->code, std::move(refused->message), refused->retry_delay);
+  }
   call.handler = &method->second;
 }
 
@@ -410,6 +417,7 @@ int GrpcSession::OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, vo
   if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
   Call& call = session->calls_[frame->hd.stream_id];
   call.begun = MonotonicNow();
+  session->idle_since.store(0, std::memory_order_relaxed);
   call.charge = BudgetCharge(session->options().budget);
   return 0;
 } catch (...) {
@@ -486,7 +494,9 @@ int GrpcSession::OnData(nghttp2_session*, uint8_t, int32_t stream, const uint8_t
 }
 
 int GrpcSession::OnClose(nghttp2_session*, int32_t stream, uint32_t, void* self) try {
-  static_cast<GrpcSession*>(self)->calls_.erase(stream);
+  auto* session = static_cast<GrpcSession*>(self);
+  session->calls_.erase(stream);
+  if (session->calls_.empty()) session->idle_since.store(MonotonicNow(), std::memory_order_relaxed);
   return 0;
 } catch (...) {
   return NGHTTP2_ERR_CALLBACK_FAILURE;

@@ -9,6 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
@@ -45,6 +46,8 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
   GrpcSession(Strand executor, std::string remote_address,
               std::shared_ptr<GrpcServer::State> server, std::shared_ptr<GrpcListener> listener);
   virtual ~GrpcSession();
+  const void* const listener;
+  std::atomic<Nanos> idle_since{MonotonicNow()};  // 0: calls are under way
 
   virtual Strand executor() = 0;
   // The rest runs on the executor.

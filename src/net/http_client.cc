@@ -51,6 +51,7 @@ Status HttpClient::State::Connect() {
   socket.ca_file = options.ca_file;
   socket.certificate_file = options.certificate_file;
   socket.key_file = options.key_file;
+  socket.pinned_file = options.pinned_file;
   WF_ASSIGN(stream, SocketStream::Connect(server.host, server.port, socket));
   buffer.clear();
   answered_before = false;

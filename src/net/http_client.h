@@ -24,6 +24,7 @@ struct HttpClientOptions {
   std::string ca_file;           // PEM, for https; empty: the system's roots
   std::string certificate_file;  // PEM, ours, for servers that ask for one
   std::string key_file;          // of it; empty: in the same file
+  std::string pinned_file;       // PEM; the server must show this very certificate
   bool accept_gzip = true;
   // Asked several times a second while an answer is awaited; true ends the exchange with an error.
   std::function<bool()> give_up;

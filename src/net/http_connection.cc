@@ -102,7 +102,8 @@ template <typename S>
 HttpConnection<S>::HttpConnection(S stream, std::string remote_address,
                                   std::shared_ptr<HttpServer::State> server,
                                   std::shared_ptr<HttpListener> listener)
-    : server_(std::move(server)),
+    : HttpServerConnection(listener.get()),
+      server_(std::move(server)),
       listener_(std::move(listener)),
       stream_(std::move(stream)),
       remote_address_(std::move(remote_address)) {}
@@ -160,6 +161,7 @@ template <typename S>
 void HttpConnection<S>::AwaitRequest() {
   if (server_->stopping.load()) return Close();
   idle_ = true;
+  idle_since.store(MonotonicNow(), std::memory_order_relaxed);
   request_ = HttpRequest();
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(options().max_header_bytes));
@@ -202,6 +204,7 @@ void HttpConnection<S>::OnHead(ErrorCode ec) {
                   "speak HTTP/1.1 to this port");
   }
   if (ec) return OnReadError(ec);
+  idle_since.store(0, std::memory_order_relaxed);
   if (TakeHead()) BeginBody();
 }
 
@@ -247,6 +250,13 @@ template <typename S>
 void HttpConnection<S>::BeginBody() {
   charge_ = BudgetCharge(options().budget);
   bool chunked = parser_->chunked();
+  if (options().admit && (chunked || parser_->content_length().value_or(0) > 0)) {
+    if (auto refused = options().admit(request_)) {
+      keep_alive_ = false;
+      unread_body_ = true;
+      return Answer(std::move(*refused));
+    }
+  }
   size_t size = 0;
   if (!chunked && parser_->content_length()) {
     size_t limit = options().max_wire_body_bytes;

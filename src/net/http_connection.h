@@ -15,6 +15,7 @@
 // the answer on its way.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -56,7 +57,10 @@ struct HttpServer::State {
 // What the server keeps of a connection, whatever it is carried by.
 class HttpServerConnection : public std::enable_shared_from_this<HttpServerConnection> {
  public:
+  explicit HttpServerConnection(const void* of) : listener(of) {}
   virtual ~HttpServerConnection() = default;
+  const void* const listener;
+  std::atomic<Nanos> idle_since{MonotonicNow()};  // until the head of a request is here; then 0
   virtual Strand executor() = 0;
   // The rest runs on the executor.
   virtual void Start() = 0;

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/nanos.h"
@@ -22,7 +24,8 @@ struct HttpListenOptions {
   size_t max_body_bytes = 64 << 20;       // after decoding; more is answered 413
   size_t max_wire_body_bytes = 64 << 20;  // as received
   size_t max_header_bytes = 16 << 10;     // more is answered 431
-  // Over this many, a new connection is closed at once and counted.
+  // Over this many, the one that has been idle for longest gives way; when none is, the new one is closed at once. So
+  // clients that connect and say nothing, or little, keep nobody out.
   size_t max_connections = 1024;
   // A connection that says nothing is closed after idle_timeout; one that has begun a request head
   // must end it within header_timeout, and must send each further 256 KiB of body (or read as much
@@ -36,12 +39,15 @@ struct HttpListenOptions {
   std::shared_ptr<ByteBudget> budget;
   int retry_after_seconds = 1;
   std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
+  // Asked when a head is here that announces a body: an answer refuses it before any of the body is held. On an io thread.
+  std::function<std::optional<HttpResponse>(const HttpRequest& head)> admit = nullptr;
 };
 
 // What happened, by name; shown in /metrics. Written by the io threads, read by anyone.
 struct HttpServerCounters {
   std::atomic<uint64_t> connections{0};
   std::atomic<uint64_t> connections_refused{0};  // max_connections
+  std::atomic<uint64_t> connections_cut{0};      // idle ones that gave way
   std::atomic<uint64_t> requests{0};             // handed to the handler
   std::atomic<uint64_t> body_bytes{0};           // of those, as received
   std::atomic<uint64_t> malformed{0};            // 400, 415, 417, 431

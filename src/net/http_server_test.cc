@@ -339,7 +339,22 @@ TEST_F(HttpServerTest, DroppedAndThrownAre500) {
   EXPECT_EQ(server_.counters().connections.load(), 1u);
 }
 
-TEST_F(HttpServerTest, RefusesConnectionsOverTheLimit) {
+TEST_F(HttpServerTest, RefusesConnectionsOverTheLimitWhenAllAreBusy) {
+  HttpListenOptions options;
+  options.max_connections = 2;
+  Listen(options);
+  std::vector<std::future<Result<HttpClientResponse>>> busy;
+  for (int i = 0; i < 2; ++i)
+    busy.push_back(
+        std::async(std::launch::async, [&] { return Client().Post("/slow", "text/plain", "x"); }));
+  AwaitWaiting(2);
+  EXPECT_FALSE(Client().Get("/").ok());
+  EXPECT_EQ(server_.counters().connections_refused.load(), 1u);
+  Release();
+  for (auto& one : busy) EXPECT_TRUE(one.get().ok());
+}
+
+TEST_F(HttpServerTest, WhoHasBeenIdleForLongestGivesWay) {
   HttpListenOptions options;
   options.max_connections = 2;
   Listen(options);
@@ -347,8 +362,12 @@ TEST_F(HttpServerTest, RefusesConnectionsOverTheLimit) {
   HttpClient b = Client();
   EXPECT_TRUE(a.Get("/").ok());
   EXPECT_TRUE(b.Get("/").ok());
-  EXPECT_FALSE(Client().Get("/").ok());
-  EXPECT_EQ(server_.counters().connections_refused.load(), 1u);
+  HttpClient c = Client();
+  EXPECT_TRUE(c.Get("/").ok());  // in place of a
+  EXPECT_TRUE(b.Get("/").ok());
+  EXPECT_EQ(server_.counters().connections.load(), 3u);
+  EXPECT_EQ(server_.counters().connections_cut.load(), 1u);
+  EXPECT_EQ(server_.counters().connections_refused.load(), 0u);
 }
 
 TEST_F(HttpServerTest, StopLetsRequestsUnderWayFinish) {

@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <signal.h>
@@ -56,6 +57,15 @@ std::string TlsError() {
   return reason != nullptr ? reason : fmt::format("OpenSSL error {:#x}", code);
 }
 
+bool IsPinned(X509* shown, const std::string& path) {
+  BIO* file = BIO_new_file(path.c_str(), "r");
+  X509* wanted = file == nullptr ? nullptr : PEM_read_bio_X509(file, nullptr, nullptr, nullptr);
+  BIO_free(file);
+  const bool same = shown != nullptr && wanted != nullptr && X509_cmp(shown, wanted) == 0;
+  X509_free(wanted);
+  return same;
+}
+
 }  // namespace
 
 struct SocketStream::State {
@@ -95,7 +105,7 @@ Status SocketStream::State::Handshake(const std::string& host, const SocketOptio
   if (context == nullptr) return EnvironmentError("TLS: " + TlsError());
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  int loaded = options.ca_file.empty()
+  int loaded = options.ca_file.empty() || !options.pinned_file.empty()
                    ? SSL_CTX_set_default_verify_paths(context)
                    : SSL_CTX_load_verify_locations(context, options.ca_file.c_str(), nullptr);
   if (loaded != 1) {
@@ -130,7 +140,15 @@ Status SocketStream::State::Handshake(const std::string& host, const SocketOptio
     SSL_set1_host(ssl, host.c_str());
   }
   SSL_set_fd(ssl, fd);
-  if (SSL_connect(ssl) == 1) return {};
+  if (!options.pinned_file.empty()) SSL_set_verify(ssl, SSL_VERIFY_NONE, nullptr);
+  if (SSL_connect(ssl) == 1) {
+    if (options.pinned_file.empty() ||
+        IsPinned(SSL_get0_peer_certificate(ssl), options.pinned_file))
+      return {};
+    return EnvironmentError(
+        fmt::format("{}: its certificate is not the one in {}", name, options.pinned_file),
+        "is it the server that holds this store?");
+  }
   long verify = SSL_get_verify_result(ssl);
   std::string reason = verify != X509_V_OK ? X509_verify_cert_error_string(verify) : TlsError();
   return EnvironmentError(fmt::format("{}: TLS handshake failed: {}", name, reason),

@@ -18,6 +18,8 @@ struct SocketOptions {
   std::string ca_file;           // PEM; empty: the system's roots
   std::string certificate_file;  // PEM, ours, for servers that ask for one; with its key
   std::string key_file;
+  // PEM; then the server must show this very certificate, whoever signed it and whatever it is called.
+  std::string pinned_file;
   std::string protocol;  // told by ALPN: "h2"; empty: none is told
 };
 

@@ -119,6 +119,20 @@ Status StoreDatasets::WriteFiles(const std::string& tenant, When when) {
   return first;
 }
 
+Status StoreDatasets::WriteFiles(When when) {
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, known] : tenants_) names.push_back(name);
+  }
+  Status first;
+  for (const std::string& name : names) {
+    Status status = WriteFiles(name, when);
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
 DatasetSource::Losses StoreDatasets::ReadLosses() const {
   return {losses_->over_budget.load(), losses_->rows_dropped.load()};
 }

@@ -29,6 +29,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
   // Parquet files of the hours that changed: an hour is written whole, so not more often than once a minute, or now.
   enum class When : uint8_t { kDue, kNow };
   Status WriteFiles(const std::string& tenant, When when);
+  Status WriteFiles(When when);  // of all tenants whose rows were written
 
   Losses ReadLosses() const override;
 

@@ -74,14 +74,21 @@ bool Tailer::LookThroughUnseen() {
   }
   ScanOptions options;
   options.received = {unseen.from, unseen.until};
-  const std::string tenant = "default";  // the only one there is, until there are accounts
-  const Status scanned = store_.Scan(tenant, options, [&](const EventBatch& batch) {
-    std::set<TraceId> ids;
-    for (size_t row = 0; row < batch.size(); ++row) ids.insert(batch.trace_id(row));
-    for (const TraceId& id : ids) Delay({tenant, id}, "", unseen.job, unseen.hold);
-    const std::lock_guard lock(mutex_);
-    return !stopping_;
-  });
+  const auto scan = [&]() -> Status {
+    WF_ASSIGN(const auto tenants, store_.ReadTenants());
+    for (const TenantUse& use : tenants) {
+      const std::string& tenant = use.tenant;
+      WF_TRY(store_.Scan(tenant, options, [&](const EventBatch& batch) {
+        std::set<TraceId> ids;
+        for (size_t row = 0; row < batch.size(); ++row) ids.insert(batch.trace_id(row));
+        for (const TraceId& id : ids) Delay({tenant, id}, "", unseen.job, unseen.hold);
+        const std::lock_guard lock(mutex_);
+        return !stopping_;
+      }));
+    }
+    return {};
+  };
+  const Status scanned = scan();
   const Status synced = delayed_->Sync();
   const std::lock_guard lock(mutex_);
   if (stopping_ && !unseen_.empty()) return false;  // the next start looks again

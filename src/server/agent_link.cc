@@ -60,7 +60,7 @@ Status CheckOwner(const net::Url& server) {
 class HttpAgentLink : public AgentLink {
  public:
   explicit HttpAgentLink(const AgentLinkOptions& options)
-      : options_(options), ask_(options.server, AskOptions()), report_(options.server) {}
+      : options_(options), ask_(options.server, AskOptions()), report_(options.server, Trust()) {}
 
   Result<std::string> Ask(const std::string& version, Patience patience) override {
     if (NeedsOwner()) WF_TRY(CheckOwner(options_.server));
@@ -102,7 +102,7 @@ class HttpAgentLink : public AgentLink {
   void Cancel() override { cancelled_ = true; }
 
   void Leave() override {
-    net::HttpClientOptions options;
+    net::HttpClientOptions options = Trust();
     options.timeout = kLeaveWithin;
     (void)net::HttpClient(options_.server, options)
         .Send("GET",
@@ -112,8 +112,15 @@ class HttpAgentLink : public AgentLink {
   }
 
  private:
-  net::HttpClientOptions AskOptions() {
+  net::HttpClientOptions Trust() const {
     net::HttpClientOptions options;
+    options.ca_file = options_.ca_file;
+    options.certificate_file = options_.certificate_file;
+    options.key_file = options_.key_file;
+    return options;
+  }
+  net::HttpClientOptions AskOptions() {
+    net::HttpClientOptions options = Trust();
     options.timeout = kMinute;
     options.give_up = [this] { return cancelled_.load() || MonotonicNow() >= give_up_at_.load(); };
     return options;
@@ -121,8 +128,11 @@ class HttpAgentLink : public AgentLink {
   bool Proves() const { return !options_.server.tls && !options_.token.empty(); }
   bool NeedsOwner() const { return !options_.server.tls && options_.token.empty(); }
   net::HttpClient::Headers Headers() const {
-    if (!options_.server.tls || options_.token.empty()) return {};
-    return {{"Authorization", "Bearer " + options_.token}};
+    net::HttpClient::Headers headers;
+    if (!options_.tenant.empty()) headers.emplace_back("X-Scope-OrgID", options_.tenant);
+    if (options_.server.tls && !options_.token.empty())
+      headers.emplace_back("Authorization", "Bearer " + options_.token);
+    return headers;
   }
 
   const AgentLinkOptions options_;

@@ -39,6 +39,9 @@ struct AgentLinkOptions {
   net::Url server;
   std::string token;
   std::string instance;
+  // Over https.
+  std::string ca_file = {}, certificate_file = {}, key_file = {};
+  std::string tenant = {};  // whose queries are woven here; empty: the token's
 };
 // Denied: the server cannot be authenticated this way.
 Result<std::unique_ptr<AgentLink>> MakeHttpAgentLink(const AgentLinkOptions& options);

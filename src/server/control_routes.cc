@@ -7,14 +7,15 @@ namespace wf {
 
 void AddControlRoutes(const RouteContext& context, std::vector<Route>& routes) {
   if (context.parts.receives) {
-    routes.push_back(
-        {"POST", "/api/v1/events", Right::kWrite, nullptr,
-         [context](net::HttpRequest request, const Principal&, net::HttpResponder respond) {
-           const ReceiverContext receiver{context.sink,   context.authorizer, context.counters,
-                                          context.decode, context.tailer,     context.self};
-           ReceiveEvents(receiver, request, std::move(respond));
-         },
-         HostCheck::kEventPages});
+    routes.push_back({"POST", "/api/v1/events", Right::kWrite, nullptr,
+                      [context](net::HttpRequest request, const Principal& principal,
+                                net::HttpResponder respond) {
+                        const ReceiverContext receiver{
+                            context.sink,   context.authorizer, context.counters, context.decode,
+                            context.tailer, context.self,       context.limits};
+                        ReceiveEvents(receiver, request, principal, std::move(respond));
+                      },
+                      HostCheck::kEventPages});
   }
   if (context.control == nullptr) return;
   routes.push_back(

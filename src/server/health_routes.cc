@@ -1,4 +1,5 @@
 // Routes that every role has: whether it lives, whether it can work, what it counts.
+#include "json/json_writer.h"
 #include "server/routes.h"
 
 namespace wf {
@@ -17,21 +18,35 @@ void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
                                        {"status", "", Params(request.http.query)}));
          }});
   }
+  routes.push_back({"GET", "/api/v1/whoami", Right::kRead, [](const RouteRequest& request) {
+                      JsonWriter json;
+                      json.BeginObject().Field("name", request.principal.name);
+                      json.Field("tenant", request.principal.tenant).Key("rights").BeginArray();
+                      for (const Right right : {Right::kRead, Right::kWrite, Right::kAdminister})
+                        if (request.principal.Has(right)) json.String(RightName(right));
+                      json.EndArray().EndObject();
+                      return Respond(JsonAnswer(json.Take() + "\n"));
+                    }});
   // On the io thread: whoever asks wants to know whether the process lives, however busy its workers are.
   routes.push_back({"GET", "/healthz", Right::kRead, nullptr,
                     [](const net::HttpRequest&, const Principal&, net::HttpResponder respond) {
                       respond(net::HttpResponse{200, {{"Content-Type", "text/plain"}}, "ok\n"});
-                    }});
-  routes.push_back({"GET", "/readyz", Right::kRead, [context](const RouteRequest&) {
+                    },
+                    HostCheck::kStrict, Route::Audience::kAnybody});
+  routes.push_back({"GET", "/readyz", Right::kRead,
+                    [context](const RouteRequest&) {
                       Readiness::Answer answer = context.readiness.Ask();
                       return net::HttpResponse{
                           answer.ready ? 200 : 503,
                           {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
                           std::move(answer.json)};
-                    }});
+                    },
+                    nullptr, HostCheck::kStrict, Route::Audience::kAnybody});
   routes.push_back(
       {"GET", "/metrics", Right::kRead, [context](const RouteRequest& request) {
-         auto counters = context.facts().counters;
+         auto counters = FactsFor(context, request.principal).counters;
+         // With a label below, of those that may be seen.
+         std::erase_if(counters, [](const auto& c) { return c.first.rfind("tenant_", 0) == 0; });
          if (auto status = context.store.ReadStatus(request.principal.tenant); status.ok()) {
            counters.insert(status->counters.begin(), status->counters.end());
            counters["store_disk_bytes"] = status->disk_bytes;
@@ -41,6 +56,11 @@ void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
                                "application/openmetrics-text") != std::string_view::npos;
          const auto format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPrometheus;
          std::string text = PrometheusText(counters, format);
+         if (context.limits != nullptr) {
+           std::optional<std::string> only = request.principal.tenant;
+           if (request.principal.every_tenant) only.reset();
+           text += context.limits->MetricsText(only, format);
+         }
          if (context.red != nullptr) text += context.red->Text(request.principal.tenant, format);
          if (open) text += "# EOF\n";
          return net::HttpResponse{

@@ -55,18 +55,24 @@ void Housekeeping::Round() {
     Note("retention", store.Retain({context_.retention_age_ns, context_.retention_bytes}));
   }
   // Files are this process's own: of the datasets whose rows it has written.
-  Note("dataset_files", context_.datasets.WriteFiles("default", StoreDatasets::When::kDue));
+  Note("dataset_files", context_.datasets.WriteFiles(StoreDatasets::When::kDue));
   if (!mine) return;
   // By the monotonic clock: a jump of the wall clock must not put it off.
   const Nanos now = MonotonicNow(), wall = Now();
-  if (now - clocks_refreshed_ >= kClockPeriod) {
-    clocks_refreshed_ = now;
-    Note("clock_refresh", RefreshClocks(store, "default", {wall - 2 * kClockWindow, wall}));
-  }
-  if (now - datasets_retained_ >= kDatasetPeriod) {
-    datasets_retained_ = now;
-    Note("dataset_retention", RetainDatasets(store, "default"));
-    Note("dataset_retention", RetainQueryDatasets(store, "default", context_.retention_age_ns));
+  const bool clocks = now - clocks_refreshed_ >= kClockPeriod;
+  const bool datasets = now - datasets_retained_ >= kDatasetPeriod;
+  if (!clocks && !datasets) return;
+  if (clocks) clocks_refreshed_ = now;
+  if (datasets) datasets_retained_ = now;
+  const auto tenants = store.ReadTenants();
+  if (!tenants.ok()) return Note("tenants", tenants.error());
+  for (const TenantUse& use : *tenants) {
+    const std::string& tenant = use.tenant;
+    if (clocks)
+      Note("clock_refresh", RefreshClocks(store, tenant, {wall - 2 * kClockWindow, wall}));
+    if (!datasets) continue;
+    Note("dataset_retention", RetainDatasets(store, tenant));
+    Note("dataset_retention", RetainQueryDatasets(store, tenant, context_.retention_age_ns));
   }
 }
 

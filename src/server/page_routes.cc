@@ -27,8 +27,9 @@ net::HttpResponse ServeUi(const RouteRequest& request) {
 }  // namespace
 
 void AddPageRoutes(std::vector<Route>& routes) {
-  routes.push_back({"GET", "/{page}", Right::kRead, ServeUi});
-  routes.push_back({"GET", "/", Right::kRead, ServeUi});
+  for (const char* page : {"/{page}", "/"})
+    routes.push_back({"GET", page, Right::kRead, ServeUi, nullptr, HostCheck::kStrict,
+                      Route::Audience::kAnybody});
 }
 
 }  // namespace wf

@@ -1,6 +1,8 @@
 #include "server/receivers.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "answer/answer.h"
 #include "import/events/events_binary_decoder.h"
@@ -21,16 +23,32 @@ using Decode =
     std::function<Status(std::string_view, const DecodeOptions&, EventBatch&, DecodeReport&)>;
 using Count = Result<int64_t> (*)(std::string_view);
 
-// Outcome of one request: an error, or a report that may name rejected spans.
-using Finish = std::function<void(Status, const DecodeReport&)>;
+// What becomes of one request: turned away, or an error, or a report that may name rejected spans.
+struct Outcome {
+  std::optional<Refusal> refusal;
+  Status status;
+  DecodeReport report;
+  bool ok() const { return !refusal && status.ok(); }
+  const Error& error() const { return refusal ? refusal->error : status.error(); }
+};
+using Finish = std::function<void(const Outcome&)>;
 
-// Authorize → decode → append → finish, the same for every protocol.
-void Receive(const ReceiverContext& context, const Credentials& credentials,
-             std::string_view protocol, std::string_view body, const Decode& decode,
-             Finish finish) {
+// Limits → decode → append → finish, the same for every protocol.
+void ReceiveFrom(const ReceiverContext& context, const Principal& principal,
+                 std::string_view protocol, std::string_view body, const Decode& decode,
+                 const Finish& finish) {
   const auto count = [&](std::string_view what, int64_t n) {
     if (n != 0) context.counters.Add(std::string(protocol) + "_" + std::string(what), n);
   };
+  const auto limited = [&](Refusal refusal) {
+    count("requests_limited", 1);
+    refusal.who = principal.name;
+    finish({std::move(refusal), {}, {}});
+  };
+  const auto bytes = static_cast<int64_t>(body.size());
+  if (context.limits != nullptr)
+    if (auto refusal = context.limits->AdmitBytes(principal.tenant, bytes))
+      return limited(std::move(*refusal));
   DecodeReport report;
   OwnWorkPtr work;
   if (context.self != nullptr)
@@ -39,20 +57,13 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
     work->Note("bytes", std::to_string(body.size()));
     work->Step("decode");
   }
-  auto principal = context.authorizer.Authorize(
-      credentials, Right::kWrite,
-      protocol == "events" ? HostCheck::kEventPages : HostCheck::kAnyHost);
-  if (!principal.ok()) {
-    count("requests_denied", 1);
-    return finish(principal.error(), report);
-  }
   EventBatch batch;
-  batch.tenant = principal->tenant;
+  batch.tenant = principal.tenant;
   batch.received_ns = Now();
   if (const Status status = decode(body, context.decode, batch, report); !status.ok()) {
     count("requests_malformed", 1);
     if (work != nullptr) work->Fail(status.error().message);
-    return finish(status, report);
+    return finish({{}, status, std::move(report)});
   }
   if (context.tailer != nullptr) {
     if (const int64_t refused = context.tailer->DropRefused(batch); refused != 0) {
@@ -60,25 +71,41 @@ void Receive(const ReceiverContext& context, const Credentials& credentials,
       report.accepted -= refused;
     }
   }
+  const auto rows = static_cast<int64_t>(batch.size());
+  if (context.limits != nullptr)
+    if (auto refusal = context.limits->AdmitSpans(principal.tenant, rows, bytes))
+      return limited(std::move(*refusal));
   const std::string noun = protocol == "events" ? "" : "_spans";
   count(noun.empty() ? "rejected" : "spans_rejected", report.rejected);
   for (const auto& [name, n] : report.repairs) count("repaired_" + name, n);
-  if (batch.empty()) return finish({}, report);
+  if (batch.empty()) return finish({{}, {}, std::move(report)});
   std::atomic<int64_t>& accepted =
       context.counters.Named(std::string(protocol) + noun + "_accepted");
   std::atomic<int64_t>& refused =
       context.counters.Named(std::string(protocol) + "_requests_refused");
-  const auto rows = static_cast<int64_t>(batch.size());
   if (work != nullptr) {
     work->Note("events", std::to_string(rows));
     work->Step("keep");
   }
-  context.sink(std::move(batch), [finish = std::move(finish), report = std::move(report), rows,
-                                  &accepted, &refused, work](Status status) {
+  context.sink(std::move(batch), [finish, report = std::move(report), rows, &accepted, &refused,
+                                  work, limits = context.limits,
+                                  tenant = principal.tenant](Status status) mutable {
     if (work != nullptr && !status.ok()) work->Fail(status.error().message);
     (status.ok() ? accepted : refused).fetch_add(status.ok() ? rows : 1, std::memory_order_relaxed);
-    finish(std::move(status), report);
+    if (limits != nullptr && status.ok()) limits->Count(tenant, "events_accepted", rows);
+    finish({{}, std::move(status), std::move(report)});
   });
+}
+
+// The same behind Authorize.
+void Receive(const ReceiverContext& context, const Credentials& credentials,
+             std::string_view protocol, std::string_view body, const Decode& decode,
+             const Finish& finish) {
+  const auto principal =
+      context.authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost);
+  if (principal.ok()) return ReceiveFrom(context, *principal, protocol, body, decode, finish);
+  context.counters.Add(std::string(protocol) + "_requests_denied", 1);
+  finish({principal.refusal(), {}, {}});
 }
 
 // Export…ServiceResponse: field 1 is the partial success {1: rejected, 2: reason}; empty when all was accepted.
@@ -129,17 +156,37 @@ std::string ErrorText(const Error& error) {
   return error.hint.empty() ? error.message : error.message + " (" + error.hint + ")";
 }
 
-net::GrpcReply GrpcError(const Error& error) {
-  net::GrpcReply reply{GrpcCodeOf(error.code), ErrorText(error), {}, {}};
-  if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kEnvironment)
+int GrpcCodeOf(const Outcome& outcome) {
+  if (!outcome.refusal) return GrpcCodeOf(outcome.status.error().code);
+  switch (outcome.refusal->kind) {
+    case Refusal::Kind::kUnknown:
+      return net::kGrpcUnauthenticated;
+    case Refusal::Kind::kForbidden:
+      return net::kGrpcPermissionDenied;
+    case Refusal::Kind::kTooMuch:
+    case Refusal::Kind::kTooLarge:
+      return net::kGrpcResourceExhausted;
+  }
+  return net::kGrpcInternal;
+}
+
+net::GrpcReply GrpcError(const Outcome& outcome) {
+  const Error& error = outcome.error();
+  net::GrpcReply reply{GrpcCodeOf(outcome), ErrorText(error), {}, {}};
+  // Exporters try again when they are told when, and only then.
+  if (outcome.refusal) {
+    if (outcome.refusal->kind == Refusal::Kind::kTooMuch)
+      reply.retry_delay = std::max(kRetryDelay, outcome.refusal->retry_after);
+  } else if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kEnvironment) {
     reply.retry_delay = kRetryDelay;
+  }
   return reply;
 }
 
-// google.rpc.Status {1: code, 2: message}, what OTLP/HTTP puts into the body of an error.
-net::HttpResponse OtlpHttpError(const Error& error, bool json_body) {
-  net::HttpResponse response;
-  switch (error.code) {
+// Status and headers of an answer to what was turned away or failed.
+void SetHttpError(const Outcome& outcome, net::HttpResponse& response) {
+  if (outcome.refusal) return outcome.refusal->AddTo(response);
+  switch (outcome.status.error().code) {
     case ErrorCode::kOverloaded:
       response.status = 429;
       break;
@@ -154,16 +201,23 @@ net::HttpResponse OtlpHttpError(const Error& error, bool json_body) {
   }
   if (response.status == 429 || response.status == 503)
     response.headers.emplace_back("Retry-After", "1");
-  const std::string text = ErrorText(error);
+}
+
+// google.rpc.Status {1: code, 2: message}, what OTLP/HTTP puts into the body of an error.
+net::HttpResponse OtlpHttpError(const Outcome& outcome, bool json_body) {
+  net::HttpResponse response;
+  SetHttpError(outcome, response);
+  const int code = GrpcCodeOf(outcome);
+  const std::string text = ErrorText(outcome.error());
   if (json_body) {
     JsonWriter json;
-    json.BeginObject().Field("code", GrpcCodeOf(error.code)).Field("message", text).EndObject();
+    json.BeginObject().Field("code", code).Field("message", text).EndObject();
     response.headers.emplace_back("Content-Type", "application/json");
     response.body = json.Take();
   } else {
     response.headers.emplace_back("Content-Type", "application/x-protobuf");
     response.body.push_back(0x08);
-    PutVarint(static_cast<uint64_t>(GrpcCodeOf(error.code)), response.body);
+    PutVarint(static_cast<uint64_t>(code), response.body);
     response.body.push_back(0x12);
     PutVarint(text.size(), response.body);
     response.body += text;
@@ -179,27 +233,43 @@ struct UnkeptSignal {
 };
 constexpr char kUnkeptReason[] = "wherefore keeps traces only";
 
-Result<int64_t> CountUnkept(const ReceiverContext& context, const UnkeptSignal& signal,
-                            const Credentials& credentials, std::string_view body, bool json,
-                            std::string_view sender) {
+// The number of what was sent, in the report.
+Outcome CountUnkept(const ReceiverContext& context, const UnkeptSignal& signal,
+                    const Credentials& credentials, std::string_view body, bool json) {
   auto principal = context.authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost);
-  if (!principal.ok()) return principal.error();
-  WF_ASSIGN(const int64_t n, (json ? signal.count_json : signal.count)(body));
-  context.counters.Add("otlp_" + std::string(signal.name) + "_rejected", n);
+  if (!principal.ok()) {
+    context.counters.Add("otlp_" + std::string(signal.name) + "_requests_denied", 1);
+    return {principal.refusal(), {}, {}};
+  }
+  if (context.limits != nullptr)
+    if (auto refusal =
+            context.limits->AdmitBytes(principal->tenant, static_cast<int64_t>(body.size())))
+      return {std::move(*refusal), {}, {}};
+  const auto n = (json ? signal.count_json : signal.count)(body);
+  if (!n.ok()) return {{}, n.error(), {}};
+  context.counters.Add("otlp_" + std::string(signal.name) + "_rejected", *n);
+  const std::string_view sender = credentials.remote_address;
   const size_t port = sender.rfind(':');  // once per sending host, not per connection
   if (log::LogOnce(std::string(signal.name) + " from " + std::string(sender.substr(0, port)))) {
     log::Info("{} sends OTLP {}: {}; they are rejected and counted", sender.substr(0, port),
               signal.name, kUnkeptReason);
   }
-  return n;
+  Outcome outcome;
+  outcome.report.rejected = *n;
+  return outcome;
 }
 
 constexpr UnkeptSignal kLogs{"logs", "rejectedLogRecords", CountOtlpLogs, CountOtlpLogsJson};
 constexpr UnkeptSignal kMetrics{"metrics", "rejectedDataPoints", CountOtlpMetrics,
                                 CountOtlpMetricsJson};
 
-Credentials CredentialsOf(const net::HttpHeaders& headers) {
-  return {headers.Get("authorization"), headers.Get("host"), headers.Get("origin")};
+Credentials CallerOf(const net::GrpcRequest& call) {
+  return {call.metadata.Get("authorization"),
+          "",
+          call.metadata.Get("origin"),
+          call.metadata.Get("x-scope-orgid"),
+          call.client_certificate,
+          call.remote_address};
 }
 
 // Responders are move-only and std::function wants copies: one shared holder a request.
@@ -233,34 +303,29 @@ net::HttpResponse NoSuchRoute(const net::HttpRequest& request, std::string_view 
 void AnswerUnkeptHttp(const ReceiverContext& context, const UnkeptSignal& signal,
                       const net::HttpRequest& request, net::HttpResponder respond) {
   const bool json = IsJson(request);
-  auto n = CountUnkept(context, signal, CredentialsOf(request.headers), request.body, json,
-                       request.remote_address);
-  if (!n.ok()) return respond(OtlpHttpError(n.error(), json));
+  const Outcome outcome = CountUnkept(context, signal, CredentialsOf(request), request.body, json);
+  if (!outcome.ok()) return respond(OtlpHttpError(outcome, json));
+  const int64_t n = outcome.report.rejected;
   if (json) {
     return respond({200,
                     {{"Content-Type", "application/json"}},
-                    OtlpReplyJson(signal.rejected_name, *n, kUnkeptReason)});
+                    OtlpReplyJson(signal.rejected_name, n, kUnkeptReason)});
   }
-  respond({200, {{"Content-Type", "application/x-protobuf"}}, OtlpReply(*n, kUnkeptReason)});
+  respond({200, {{"Content-Type", "application/x-protobuf"}}, OtlpReply(n, kUnkeptReason)});
 }
 
 net::GrpcHandler UnkeptGrpc(const ReceiverContext& context, const UnkeptSignal& signal) {
   return [context, &signal](net::GrpcRequest request, net::GrpcResponder respond) {
-    auto n = CountUnkept(context, signal, CredentialsOf(request.metadata), request.message, false,
-                         request.remote_address);
-    if (!n.ok()) return respond(GrpcError(n.error()));
-    respond({net::kGrpcOk, {}, OtlpReply(*n, kUnkeptReason), {}});
+    const Outcome outcome = CountUnkept(context, signal, CallerOf(request), request.message, false);
+    if (!outcome.ok()) return respond(GrpcError(outcome));
+    respond({net::kGrpcOk, {}, OtlpReply(outcome.report.rejected, kUnkeptReason), {}});
   };
 }
 
-net::HttpResponse CollectorError(const Error& error) {
-  net::HttpResponse response{400, {{"Content-Type", "application/json"}}, ErrorJson(error)};
-  if (error.code == ErrorCode::kDenied) response.status = 403;
-  if (error.code == ErrorCode::kOverloaded) response.status = 429;
-  if (error.code == ErrorCode::kEnvironment) response.status = 503;
-  if (response.status == 429 || response.status == 503) {
-    response.headers.emplace_back("Retry-After", "1");
-  }
+net::HttpResponse CollectorError(const Outcome& outcome) {
+  net::HttpResponse response{
+      400, {{"Content-Type", "application/json"}}, ErrorJson(outcome.error())};
+  SetHttpError(outcome, response);
   return response;
 }
 
@@ -290,15 +355,13 @@ net::HttpHandler SimpleCollector(const ReceiverContext& context, std::string_vie
     if (request.path != path) return respond(NoSuchRoute(request, "POST " + std::string(path)));
     if (request.method != "POST") return respond(WrongMethod(request));
     const auto held = Hold(std::move(respond));
-    Receive(context, CredentialsOf(request.headers), protocol, request.body, decode,
-            [held](const Status& status, const DecodeReport& report) {
-              if (!status.ok()) {
-                return (*held)(CollectorError(status.error()));
-              }
+    Receive(context, CredentialsOf(request), protocol, request.body, decode,
+            [held](const Outcome& outcome) {
+              if (!outcome.ok()) return (*held)(CollectorError(outcome));
               net::HttpResponse response{202, {}, {}};
-              if (report.rejected != 0) {
+              if (outcome.report.rejected != 0) {
                 response.headers.emplace_back("Content-Type", "text/plain");
-                response.body = report.RejectedText() + "\n";
+                response.body = outcome.report.RejectedText() + "\n";
               }
               (*held)(std::move(response));
             });
@@ -313,9 +376,10 @@ net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context) {
   methods[prefix + "trace.v1.TraceService/Export"] = [context](net::GrpcRequest request,
                                                                net::GrpcResponder respond) {
     const auto held = Hold(std::move(respond));
-    Receive(context, CredentialsOf(request.metadata), "otlp_grpc", request.message,
-            DecodeOtlpProtobuf, [held](const Status& status, const DecodeReport& report) {
-              if (!status.ok()) return (*held)(GrpcError(status.error()));
+    Receive(context, CallerOf(request), "otlp_grpc", request.message, DecodeOtlpProtobuf,
+            [held](const Outcome& outcome) {
+              if (!outcome.ok()) return (*held)(GrpcError(outcome));
+              const DecodeReport& report = outcome.report;
               (*held)({net::kGrpcOk, {}, OtlpReply(report.rejected, report.RejectedText()), {}});
             });
   };
@@ -342,10 +406,10 @@ net::HttpHandler OtlpHttpHandler(const ReceiverContext& context) {
     if (request.path == "/v1/metrics")
       return AnswerUnkeptHttp(context, kMetrics, request, std::move(respond));
     const auto held = Hold(std::move(respond));
-    Receive(context, CredentialsOf(request.headers), "otlp_http", request.body,
-            json ? DecodeOtlpJson : DecodeOtlpProtobuf,
-            [held, json](const Status& status, const DecodeReport& report) {
-              if (!status.ok()) return (*held)(OtlpHttpError(status.error(), json));
+    Receive(context, CredentialsOf(request), "otlp_http", request.body,
+            json ? DecodeOtlpJson : DecodeOtlpProtobuf, [held, json](const Outcome& outcome) {
+              if (!outcome.ok()) return (*held)(OtlpHttpError(outcome, json));
+              const DecodeReport& report = outcome.report;
               if (json) {
                 return (*held)(
                     {200,
@@ -367,8 +431,25 @@ net::HttpHandler JaegerHandler(const ReceiverContext& context) {
   return SimpleCollector(context, "jaeger", "/api/traces", DecodeJaegerThrift);
 }
 
+std::optional<net::HttpResponse> RefuseStranger(const Authorizer& authorizer,
+                                                const net::HttpRequest& head) {
+  if (!authorizer.has_accounts()) return std::nullopt;
+  const auto somebody =
+      authorizer.Authorize(CredentialsOf(head), Right::kAny, HostCheck::kEventPages);
+  if (somebody.ok()) return std::nullopt;
+  return CollectorError({somebody.refusal(), {}, {}});
+}
+
+std::optional<net::GrpcReply> RefuseStranger(const Authorizer& authorizer,
+                                             const net::GrpcRequest& head) {
+  if (!authorizer.has_accounts()) return std::nullopt;
+  const auto somebody = authorizer.Authorize(CallerOf(head), Right::kAny, HostCheck::kAnyHost);
+  if (somebody.ok()) return std::nullopt;
+  return GrpcError({somebody.refusal(), {}, {}});
+}
+
 void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& request,
-                   net::HttpResponder respond) {
+                   const Principal& principal, net::HttpResponder respond) {
   const bool binary =
       request.headers.Get("content-type").substr(0, kEventsBinaryContentType.size()) ==
       kEventsBinaryContentType;
@@ -381,12 +462,13 @@ void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& reque
     return BadInput("events: no line could be taken: " + report.RejectedText(),
                     "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
   };
-  Receive(context, CredentialsOf(request.headers), "events", request.body,
-          binary ? Decode(DecodeEventsBinary) : lines,
-          [held, faults](const Status& status, const DecodeReport& report) {
-            if (!status.ok()) return (*held)(CollectorError(status.error()));
-            (*held)({200, {{"Content-Type", "application/json"}}, EventsReply(report, *faults)});
-          });
+  ReceiveFrom(
+      context, principal, "events", request.body, binary ? Decode(DecodeEventsBinary) : lines,
+      [held, faults](const Outcome& outcome) {
+        if (!outcome.ok()) return (*held)(CollectorError(outcome));
+        (*held)(
+            {200, {{"Content-Type", "application/json"}}, EventsReply(outcome.report, *faults)});
+      });
 }
 
 }  // namespace wf

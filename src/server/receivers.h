@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "import/decode/attribute_rules.h"
 #include "net/grpc_server.h"
@@ -15,6 +16,7 @@
 #include "server/counters.h"
 #include "server/event_sink.h"
 #include "server/self_trace.h"
+#include "server/tenant_limits.h"
 
 namespace wf {
 
@@ -23,16 +25,23 @@ struct ReceiverContext {
   const Authorizer& authorizer;
   Counters& counters;
   DecodeOptions decode;
-  Tailer* tailer = nullptr;   // null: no trace is refused for its length
-  SelfTrace* self = nullptr;  // null: requests are not traced
+  Tailer* tailer = nullptr;        // null: no trace is refused for its length
+  SelfTrace* self = nullptr;       // null: requests are not traced
+  TenantLimits* limits = nullptr;  // null: none
 };
 
 net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context);
 net::HttpHandler OtlpHttpHandler(const ReceiverContext& context);
 net::HttpHandler ZipkinHandler(const ReceiverContext& context);
 net::HttpHandler JaegerHandler(const ReceiverContext& context);
+// Strangers are told so before what they send is held; whether somebody may do what he asks for is seen later. For
+// listeners of a server with accounts; `authorizer` outlives them.
+std::optional<net::HttpResponse> RefuseStranger(const Authorizer& authorizer,
+                                                const net::HttpRequest& head);
+std::optional<net::GrpcReply> RefuseStranger(const Authorizer& authorizer,
+                                             const net::GrpcRequest& head);
 // POST /api/v1/events of the web and API listener: JSON lines, or libwherefore's binary form by its Content-Type.
 void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& request,
-                   net::HttpResponder respond);
+                   const Principal& principal, net::HttpResponder respond);
 
 }  // namespace wf

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/utf8.h"
 #include "json/json_writer.h"
 #include "server/live_routes.h"
 
@@ -20,6 +21,10 @@ void AddSecurityHeaders(net::HttpResponse& response) {
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
   response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
   response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
+  response.headers.emplace_back("X-Frame-Options",
+                                "DENY");  // for browsers older than frame-ancestors
+  response.headers.emplace_back("Permissions-Policy",
+                                "camera=(), geolocation=(), microphone=(), payment=(), usb=()");
 }
 
 // "/api/v1/trace/{id}" against "/api/v1/trace/abc": the argument is "abc". {…} takes the rest of the path, but for what
@@ -65,9 +70,27 @@ net::HttpResponse Respond(Result<Answer> answer) {
   return Respond(std::move(answer).value());
 }
 
+ServerFacts FactsFor(const RouteContext& context, const Principal& principal) {
+  ServerFacts facts = context.facts();
+  if (!principal.every_tenant) {
+    facts.counters.clear();
+    facts.tailer = {};
+  }
+  if (context.limits != nullptr)
+    for (const auto& [name, value] : context.limits->Counted(principal.tenant))
+      facts.counters["tenant_" + name] = value;
+  return facts;
+}
+
 AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
-  return {context.store, principal.tenant, context.store_path, Now(),
-          context.facts, context.decode,   context.tailer,     context.files_path};
+  return {context.store,
+          principal.tenant,
+          context.store_path,
+          Now(),
+          [context, principal] { return FactsFor(context, principal); },
+          context.decode,
+          context.tailer,
+          context.files_path};
 }
 
 int HttpStatusOf(ErrorCode code) {
@@ -137,6 +160,21 @@ Result<const Route*> FindRoute(const std::vector<Route>& routes, const net::Http
   return NotFound(request.path + ": there is no such route", "GET /api/v1/routes lists them");
 }
 
+// The path, but not the query nor the body: those may hold anything.
+void Audit(const RouteContext& context, const net::HttpRequest& request, const std::string& who,
+           const std::string& tenant, int status) {
+  constexpr size_t kMost = 300;
+  AuditEntry entry{who,
+                   RepairUtf8(std::string_view(tenant).substr(0, kMost)),
+                   request.remote_address,
+                   RepairUtf8((request.method + " " + request.path).substr(0, kMost)),
+                   "ok",
+                   status};
+  if (status >= 400)
+    entry.outcome = status == 401 || status == 403 || status == 429 ? "denied" : "failed";
+  context.audit->Write(entry);
+}
+
 }  // namespace
 
 net::HttpHandler MakeWebHandler(RouteContext context) {
@@ -145,15 +183,19 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     std::string argument;
     std::string allowed;
     const auto route = FindRoute(*routes, request, argument, allowed);
-    const Right needed = route.ok() ? (*route)->right : Right::kRead;
-    auto principal =
-        context.authorizer.Authorize({request.headers.Get("authorization"),
-                                      request.headers.Get("host"), request.headers.Get("origin")},
-                                     needed, route.ok() ? (*route)->hosts : HostCheck::kStrict);
+    const bool open = route.ok() && (*route)->audience == Route::Audience::kAnybody;
+    const Right needed = open ? Right::kNone : route.ok() ? (*route)->right : Right::kRead;
+    auto principal = context.authorizer.Authorize(
+        CredentialsOf(request), needed, route.ok() ? (*route)->hosts : HostCheck::kStrict);
+    const bool audited = needed == Right::kAdminister && context.audit != nullptr;
     if (!principal.ok() || !route.ok()) {
       net::HttpResponse response = ErrorAnswer(principal.ok() ? route.error() : principal.error());
       if (!principal.ok()) {
         context.counters.Add("http_denied", 1);
+        principal.refusal().AddTo(response);
+        if (audited)
+          Audit(context, request, principal.refusal().who,
+                std::string(request.headers.Get("x-scope-orgid")), response.status);
       } else if (!allowed.empty()) {
         response.status = 405;
         response.headers.emplace_back("Allow", allowed);
@@ -162,6 +204,15 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
       return respond(std::move(response));
     }
 
+    if (context.limits != nullptr && needed == Right::kRead && (*route)->answer) {
+      if (const auto refused = context.limits->AdmitQuestion(principal->tenant)) {
+        net::HttpResponse response = ErrorAnswer(refused->error);
+        response.headers.pop_back();  // the Retry-After of any overload
+        refused->AddTo(response);
+        AddSecurityHeaders(response);
+        return respond(std::move(response));
+      }
+    }
     if ((*route)->take) {
       const auto held = std::make_shared<net::HttpResponder>(std::move(respond));
       return (*route)->take(std::move(request), *principal,
@@ -179,8 +230,8 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     if (context.self != nullptr)
       work = context.self->Begin(job->first.method + " " + found.pattern, SpanKind::kServer);
     if (work != nullptr) work->Step("wait for a worker");
-    const bool taken = context.workers.Run([job, routes, &found, principal = *principal, argument,
-                                            work] {
+    const bool taken = context.workers.Run([context, audited, job, routes, &found,
+                                            principal = *principal, argument, work] {
       net::HttpResponse response;
       if (work != nullptr) work->Step("answer");
       try {
@@ -190,6 +241,7 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
         response = ErrorAnswer(EnvironmentError(std::string("the answer failed: ") + error.what(),
                                                 "ask for less: narrow the time, lower the limit"));
       }
+      if (audited) Audit(context, job->first, principal.name, principal.tenant, response.status);
       AddSecurityHeaders(response);
       if (work != nullptr) {
         work->Note("http.response.status_code", std::to_string(response.status));

@@ -9,6 +9,7 @@
 
 #include "answer/answer.h"
 #include "net/http_message.h"
+#include "server/audit_log.h"
 #include "server/authorize.h"
 #include "server/control_hub.h"
 #include "server/counters.h"
@@ -16,6 +17,7 @@
 #include "server/readiness.h"
 #include "server/role.h"
 #include "server/self_trace.h"
+#include "server/tenant_limits.h"
 #include "server/worker_pool.h"
 
 namespace wf {
@@ -35,6 +37,9 @@ struct Route {
   // Instead of it, for what is answered later: on the io thread, and must not keep it.
   std::function<void(net::HttpRequest, const Principal&, net::HttpResponder)> take = nullptr;
   HostCheck hosts = HostCheck::kStrict;
+  // Whether those may have it, too, who are nobody to a server with accounts: the pages that ask who one is, and what
+  // load balancers look at.
+  enum class Audience { kKnown, kAnybody } audience = Audience::kKnown;
 };
 
 class LiveQueries;
@@ -61,7 +66,9 @@ struct RouteContext {
   LiveParts live;
   Tailer* tailer = nullptr;
   const RedMetrics* red = nullptr;
-  SelfTrace* self = nullptr;  // null: requests are not traced
+  SelfTrace* self = nullptr;       // null: requests are not traced
+  TenantLimits* limits = nullptr;  // these two only in tests
+  AuditLog* audit = nullptr;
 };
 
 // Those of the role, in the order they are matched.
@@ -73,6 +80,8 @@ void AddJaegerQueryRoutes(const RouteContext& context, std::vector<Route>& route
 void AddControlRoutes(const RouteContext& context, std::vector<Route>& routes);
 void AddPageRoutes(std::vector<Route>& routes);
 
+// What the server tells of itself to this one: who may act for some tenants only is not told of the others.
+ServerFacts FactsFor(const RouteContext& context, const Principal& principal);
 // What the answers to a request need.
 AnswerContext ContextFor(const RouteContext& context, const Principal& principal);
 net::HttpResponse Respond(Answer answer);

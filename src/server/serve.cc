@@ -51,9 +51,9 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_ASSIGN(const std::string name, RandomToken());
   server->instance_ = HostName() + "-" + std::string(RoleName(options.role)) + "-" +
                       std::to_string(::getpid()) + "-" + name.substr(0, 8);
-  server->authorizer_ =
-      std::make_unique<Authorizer>(server->token_, options.allowed_hosts, options.events_origins);
   WF_TRY(server->OpenStoreAndState());
+  WF_ASSIGN(server->security_,
+            Security::Load(options, server->token_, server->state_, server->counters_));
   WF_TRY(server->StartSink());
   WF_TRY(server->StartTailer());
   WF_TRY(server->StartControl());
@@ -64,7 +64,11 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   server->http_ = std::make_unique<net::HttpServer>(*server->io_);
   server->grpc_ = std::make_unique<net::GrpcServer>(*server->io_);
   WF_TRY(server->Listen());
-  WF_TRY(WriteServerFile(server->state_, {::getpid(), server->token_, server->listeners_}));
+  const bool tls = server->speaks_tls();
+  WF_TRY(WriteServerFile(server->state_, {::getpid(), server->token_, server->listeners_,
+                                          tls ? std::filesystem::absolute(options.tls_cert).string()
+                                              : std::string()}));
+  server->security_->Watch(*server->store_);
   server->StartAgent();
   if (server->parts_.tails || !IsStoreUrl(options.store)) {
     server->housekeeping_ =
@@ -168,7 +172,9 @@ Status Server::StartControl() {
             asker.wait);
       },
       token_, counters_);
-  return live_->Load("default");
+  WF_ASSIGN(const auto tenants, store_->ReadTenants());
+  for (const TenantUse& use : tenants) WF_TRY(live_->Load(use.tenant));
+  return {};
 }
 
 // The other processes over this store; alone, the rates are divided among our own clients all the same.
@@ -192,14 +198,16 @@ void Server::StartMembership() {
 // What must answer for the role's work to be done.
 void Server::AddChecks() {
   readiness_->Add("store", [this]() -> Status {
-    WF_TRY(store_->ReadDocuments("default", "policy"));  // small, and as far as any question goes
+    WF_TRY(
+        store_->ReadDocuments(kDefaultTenant, "policy"));  // small, and as far as any question goes
     return {};
   });
   if (!IsStoreUrl(options_.store)) readiness_->Add("disk", [this] { return CheckDisk(state_); });
 }
 
 Status Server::Listen() {
-  ReceiverContext receivers{sink_, *authorizer_, counters_, {}, tailer_.get(), self_.get()};
+  ReceiverContext receivers{sink_,       security_->authorizer(), counters_, {}, tailer_.get(),
+                            self_.get(), &security_->limits()};
   receivers.decode.rules = options_.attribute_rules;
   if (IsStoreUrl(options_.store)) {
     if (!options_.attribute_rules.empty()) {
@@ -213,7 +221,7 @@ Status Server::Listen() {
                             sink_,
                             WithoutSecrets(options_.store),
                             state_,
-                            *authorizer_,
+                            security_->authorizer(),
                             counters_,
                             *workers_,
                             [this] { return Facts(); },
@@ -223,11 +231,23 @@ Status Server::Listen() {
                             {live_.get(), processes_.get()},
                             tailer_.get(),
                             &datasets_->red(),
-                            self_.get()};
-  const ListenerHandlers handlers{ReadableByEventPages(*authorizer_, MakeWebHandler(routes)),
-                                  OtlpHttpHandler(receivers), ZipkinHandler(receivers),
-                                  JaegerHandler(receivers), OtlpGrpcMethods(receivers)};
-  WF_ASSIGN(BoundListeners bound, BindListeners(options_, handlers, *http_, *grpc_));
+                            self_.get(),
+                            &security_->limits(),
+                            &security_->audit()};
+  const ListenerHandlers handlers{
+      ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
+      OtlpHttpHandler(receivers),
+      ZipkinHandler(receivers),
+      JaegerHandler(receivers),
+      OtlpGrpcMethods(receivers),
+      [this](const net::HttpRequest& head) {
+        return RefuseStranger(security_->authorizer(), head);
+      },
+      [this](const net::GrpcRequest& head) {
+        return RefuseStranger(security_->authorizer(), head);
+      }};
+  WF_ASSIGN(BoundListeners bound,
+            BindListeners(options_, handlers, *http_, *grpc_, security_->tls()));
   WF_ASSIGN(const net::ListenAddress int_address, net::ParseListenAddress(options_.int_reports));
   if (!int_address.off && parts_.receives) {
     auto receiver = IntReceiver::Start(
@@ -268,6 +288,7 @@ void Server::Stop(Nanos patience) {
   if (control_ != nullptr) control_->Stop();  // who waits for news is told that there are none
   membership_->Stop();
   housekeeping_.reset();
+  security_->Stop();
   if (int_ != nullptr) int_->Stop();
   const size_t cut_http = http_->Stop(patience);
   const size_t cut = cut_http + grpc_->Stop(cut_http == 0 ? patience : 0);

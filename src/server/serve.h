@@ -17,7 +17,6 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "server/agent.h"
-#include "server/authorize.h"
 #include "server/counters.h"
 #include "server/event_sink.h"
 #include "server/housekeeping.h"
@@ -29,6 +28,7 @@
 #include "server/role.h"
 #include "server/routes.h"
 #include "server/sampling_shares.h"
+#include "server/security.h"
 #include "server/self_trace.h"
 #include "server/serve_check.h"
 #include "server/serve_options.h"
@@ -46,6 +46,8 @@ class Server {
 
   const BoundListeners& listeners() const { return listeners_; }
   const std::string& token() const { return token_; }
+  bool speaks_tls() const { return security_->tls() != nullptr; }
+  void Reload() { security_->Reload(); }  // certificates, accounts, the audit log's file
 
   // Not ready from now on, but everything is still taken: for as long as whoever sends to us needs to notice.
   void Drain() { readiness_->Drain(); }
@@ -74,7 +76,7 @@ class Server {
   // In the order of construction; destroyed in reverse, so that nobody outlives what it borrows.
   Counters counters_;
   std::unique_ptr<Readiness> readiness_;
-  std::unique_ptr<Authorizer> authorizer_;
+  std::unique_ptr<Security> security_;
   std::optional<DirectoryLock> state_lock_;  // when the store has none
   std::unique_ptr<SelfTrace> self_;  // before the store: work ends when the store has answered
   std::unique_ptr<Store> store_;

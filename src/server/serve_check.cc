@@ -2,6 +2,7 @@
 
 #include "server/authorize.h"
 #include "server/open_bus.h"
+#include "server/security.h"
 #include "server/server_listeners.h"
 #include "store/open/open_store.h"
 
@@ -59,7 +60,8 @@ Status CheckServeOptions(const ServeOptions& options) {
   if (IsStoreUrl(options.store) && options.state.empty()) {
     return BadInput("--state is missing", "give a directory that is this process's own");
   }
-  return CheckRole(options);
+  WF_TRY(CheckRole(options));
+  return CheckSecurity(options);
 }
 
 }  // namespace wf

@@ -31,8 +31,14 @@ struct ServeOptions {
   bool sync = true;                    // one fdatasync per group of batches
   std::optional<Nanos> retention_age_ns;
   std::optional<int64_t> retention_bytes;
-  int64_t max_request_bytes = 64 << 20;    // decoded
-  int64_t max_inflight_bytes = 128 << 20;  // of all requests under way
+  int64_t max_request_bytes = 64 << 20;          // decoded
+  int64_t max_inflight_bytes = 128 << 20;        // of all requests under way
+  std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: plain
+  std::string
+      accounts;  // file (server/accounts.h); empty: who reaches a listener may read and write
+  std::string
+      audit_log;  // file, or off; empty: audit.jsonl in the directory that is this process's own
+  bool allow_anonymous = false;  // listeners beyond loopback may be reached by anybody
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> events_origins;  // of other sites' pages that may send events
   std::vector<AttributeRule> attribute_rules;

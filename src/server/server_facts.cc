@@ -21,9 +21,11 @@ ServerFacts Server::Facts() const {
   if (live_ != nullptr) facts.counters.merge(live_->Gauges());
   facts.counters["cluster_members"] = membership_->members();
   facts.counters["sampling_clients"] = shares_.clients();
+  facts.counters.merge(security_->Gauges());
   const auto& h = http_->counters();
   facts.counters["http_connections"] = static_cast<int64_t>(h.connections);
   facts.counters["http_connections_refused"] = static_cast<int64_t>(h.connections_refused);
+  facts.counters["http_connections_cut"] = static_cast<int64_t>(h.connections_cut);
   facts.counters["http_requests"] = static_cast<int64_t>(h.requests);
   facts.counters["http_malformed"] = static_cast<int64_t>(h.malformed);
   facts.counters["http_too_large"] = static_cast<int64_t>(h.too_large);
@@ -32,6 +34,7 @@ ServerFacts Server::Facts() const {
   const auto& g = grpc_->counters();
   facts.counters["grpc_connections"] = static_cast<int64_t>(g.connections);
   facts.counters["grpc_connections_refused"] = static_cast<int64_t>(g.connections_refused);
+  facts.counters["grpc_connections_cut"] = static_cast<int64_t>(g.connections_cut);
   facts.counters["grpc_requests"] = static_cast<int64_t>(g.requests);
   facts.counters["grpc_malformed"] = static_cast<int64_t>(g.malformed);
   facts.counters["grpc_unimplemented"] = static_cast<int64_t>(g.unimplemented);

@@ -23,6 +23,7 @@ std::string PathOf(const std::string& store) { return store + "/server.json"; }
 Status WriteServerFile(const std::string& store, const ServerFile& file) {
   JsonWriter json;
   json.BeginObject().Field("pid", file.pid).Field("token", file.token);
+  if (!file.tls_cert.empty()) json.Field("tls_cert", file.tls_cert);
   for (const auto& [name, address] : file.listeners) json.Field(name, address);
   json.EndObject();
   const std::string text = json.Take() + "\n";
@@ -65,6 +66,8 @@ Result<ServerFile> ReadServerFile(const std::string& store) {
       file.pid = value.Int().value_or(0);
     } else if (name == "token") {
       file.token = value.String();
+    } else if (name == "tls_cert") {
+      file.tls_cert = value.String();
     } else if (value.IsString()) {
       file.listeners.emplace_back(name, value.String());
     }

@@ -15,7 +15,8 @@ struct ServerFile {
   int64_t pid = 0;
   std::string token;
   std::vector<std::pair<std::string, std::string>>
-      listeners;  // "http" → "127.0.0.1:8642"; "off" when it is
+      listeners;              // "http" → "127.0.0.1:8642"; "off" when it is
+  std::string tls_cert = {};  // file of the certificate that they show; empty: they are plain
 };
 
 Status WriteServerFile(const std::string& store, const ServerFile& file);

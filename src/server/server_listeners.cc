@@ -43,16 +43,21 @@ Status CheckListeners(const ServeOptions& options) {
 }
 
 Result<BoundListeners> BindListeners(const ServeOptions& options, const ListenerHandlers& handlers,
-                                     net::HttpServer& http, net::GrpcServer& grpc) {
+                                     net::HttpServer& http, net::GrpcServer& grpc,
+                                     const std::shared_ptr<net::TlsKeys>& tls) {
   const auto budget =
       std::make_shared<net::ByteBudget>(static_cast<size_t>(options.max_inflight_bytes));
   net::HttpListenOptions http_options;
   http_options.max_body_bytes = http_options.max_wire_body_bytes =
       static_cast<size_t>(options.max_request_bytes);
   http_options.budget = budget;
+  http_options.tls = tls;
+  http_options.admit = handlers.admit_http;
   net::GrpcListenOptions grpc_options;
   grpc_options.max_message_bytes = static_cast<size_t>(options.max_request_bytes);
   grpc_options.budget = budget;
+  grpc_options.tls = tls;
+  grpc_options.admit = handlers.admit_grpc;
 
   BoundListeners bound_addresses;
   for (const ListenerSpec& spec : kListeners) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +25,13 @@ using BoundListeners = std::vector<std::pair<std::string, std::string>>;
 struct ListenerHandlers {
   net::HttpHandler web, otlp_http, zipkin, jaeger;
   net::GrpcMethods otlp_grpc;
+  std::function<std::optional<net::HttpResponse>(const net::HttpRequest&)> admit_http;
+  std::function<std::optional<net::GrpcReply>(const net::GrpcRequest&)> admit_grpc;
 };
 
 // Binds those that the role has; the first answers already while the last is bound.
 Result<BoundListeners> BindListeners(const ServeOptions& options, const ListenerHandlers& handlers,
-                                     net::HttpServer& http, net::GrpcServer& grpc);
+                                     net::HttpServer& http, net::GrpcServer& grpc,
+                                     const std::shared_ptr<net::TlsKeys>& tls);
 
 }  // namespace wf

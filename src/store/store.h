@@ -129,6 +129,13 @@ struct StoreStatus {
   std::map<std::string, int64_t> counters;      // named: doubles removed, rows retired, ...
 };
 
+// What is kept of a tenant, about.
+struct TenantUse {
+  std::string tenant;
+  int64_t events = 0;  // doubles may count twice
+  int64_t bytes = 0;
+};
+
 struct RetentionPolicy {
   std::optional<Nanos> max_age_ns;   // counts from receipt
   std::optional<int64_t> max_bytes;  // of the directory
@@ -274,6 +281,8 @@ class Store {
   virtual Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) = 0;
 
   virtual Result<StoreStatus> ReadStatus(const std::string& tenant) = 0;
+  // Everybody of whom there is anything, by name. This one knows of "default" alone, for engines that cannot tell.
+  virtual Result<std::vector<TenantUse>> ReadTenants();
   // Writes what waits in memory into a part; merges small parts.
   virtual Status Flush() = 0;
   virtual Status Retain(const RetentionPolicy& policy) = 0;

@@ -233,6 +233,18 @@ Result<std::vector<DatasetStatus>> DatasetFiles::Read(const std::string& tenant)
   return out;
 }
 
+Result<std::map<std::string, int64_t>> DatasetFiles::BytesByTenant() {
+  std::vector<std::shared_ptr<DatasetFile>> files;
+  {
+    std::lock_guard lock(mutex_);
+    WF_TRY(Open(Make::kIfThere));
+    for (const auto& [key, file] : files_) files.push_back(file);
+  }
+  std::map<std::string, int64_t> out;
+  for (const auto& file : files) out[file->tenant()] += file->Bytes();
+  return out;
+}
+
 Status DatasetFiles::Drop(const std::string& tenant, const std::string& dataset) {
   std::shared_ptr<DatasetFile> file;
   {

@@ -25,6 +25,7 @@ class DatasetFiles {
   Result<DatasetRows> Query(const std::string& tenant, const std::string& dataset,
                             const DatasetQuery& query);
   Result<std::vector<DatasetStatus>> Read(const std::string& tenant);
+  Result<std::map<std::string, int64_t>> BytesByTenant();
   Status Drop(const std::string& tenant, const std::string& dataset);
   Status Retain(const std::string& tenant, const std::string& dataset,
                 const RowRetention& retention);

@@ -1,4 +1,5 @@
 import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
+import { askToSignIn, sessionHeaders } from './session'
 import type { CriticalPathAnswer, CriticalPathsAnswer, ExplainAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
 // Every failure a view can show: what failed, what to try, and the request it belongs to.
@@ -15,6 +16,7 @@ export class ApiError extends Error {
 }
 
 function errorFrom(text: string, status: number, request: string): ApiError {
+  if (status === 401) askToSignIn()
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; hint?: string } }
     return new ApiError(error.code, error.message, error.hint ?? '', request, status)
@@ -42,7 +44,7 @@ export async function send<T>(method: string, path: string, body?: string, signa
   let text: string
   try {
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': contentType }
-    answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...type, ...more } })
+    answer = await fetch(path, { method, body, signal, headers: { accept: 'application/json', ...sessionHeaders(), ...type, ...more } })
     text = await answer.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
@@ -125,6 +127,7 @@ export function importFile(
     const xhr = new XMLHttpRequest()
     xhr.open('POST', request.slice(5))
     xhr.setRequestHeader('content-type', 'application/octet-stream')
+    for (const [name, value] of Object.entries(sessionHeaders())) xhr.setRequestHeader(name, value)
     xhr.upload.onprogress = (event) => onProgress(event.loaded)
     xhr.onload = () => {
       if (xhr.status >= 200 && xhr.status < 300) resolve(parseExact(xhr.responseText) as ImportAnswer)

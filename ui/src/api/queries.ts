@@ -1,3 +1,4 @@
+import { followEvents } from './event_stream'
 import { ApiError, get, send } from './client'
 import { isLongInteger, ns, parseExact, type ExactInt } from './exact_json'
 
@@ -167,19 +168,21 @@ export interface StreamEvents {
 
 // Follows a query from what the server remembers of it on. The browser comes back by itself with the last interval it had.
 export function followQuery(id: string, events: StreamEvents): () => void {
-  const source = new EventSource(`/api/v1/queries/${encodeURIComponent(id)}/stream?after_ns=0`)
-  const on = (type: string, take: (data: Record<string, unknown>) => void) =>
-    source.addEventListener(type, (event) => take(parseExact((event as MessageEvent<string>).data) as Record<string, unknown>))
-  on('interval', (d) =>
-    events.onInterval({ startNs: ns(d.start_ns as ExactInt), endNs: ns(d.end_ns as ExactInt), columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]), lost: Number(d.lost) }))
-  on('note', (d) => events.onNote(String(d.text)))
-  on('total', (d) => events.onTotal({ columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]) }))
-  on('end', (d) => {
-    source.close()
-    events.onEnd(String(d.reason ?? ''), d.cost ? numbers(d.cost as Record<string, ExactInt>) : null)
+  const take: Record<string, (data: Record<string, unknown>) => void> = {
+    interval: (d) =>
+      events.onInterval({ startNs: ns(d.start_ns as ExactInt), endNs: ns(d.end_ns as ExactInt), columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]), lost: Number(d.lost) }),
+    note: (d) => events.onNote(String(d.text)),
+    total: (d) => events.onTotal({ columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]) }),
+    end: (d) => {
+      stop()
+      events.onEnd(String(d.reason ?? ''), d.cost ? numbers(d.cost as Record<string, ExactInt>) : null)
+    },
+  }
+  const stop = followEvents(`/api/v1/queries/${encodeURIComponent(id)}/stream?after_ns=0`, Object.keys(take), {
+    onEvent: (type, data) => take[type]!(parseExact(data) as Record<string, unknown>),
+    onLost: events.onLost,
   })
-  source.onerror = () => events.onLost(source.readyState === EventSource.CLOSED)
-  return () => source.close()
+  return stop
 }
 
 export const isDenied = (cause: ApiError): boolean => cause.code === 'denied'

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { getServices } from '../api/client'
+import { isSignedIn, onAskedToSignIn, sessionTenant, signOut } from '../api/session'
 import { learnServices } from '../parts/colours'
 import { Icon } from '../parts/Icon'
 import { EmptyState } from '../parts/states'
@@ -10,6 +11,7 @@ import { chooseFiles, Upload } from '../upload/Upload'
 import { CommandPalette } from './CommandPalette'
 import { ErrorBoundary } from './ErrorBoundary'
 import { followInPage, navigate, useRoute } from './router'
+import { SignInDialog } from './SignInDialog'
 import { toggleTheme, useTheme } from './theme'
 import { traceIdOf } from './trace_id'
 
@@ -49,6 +51,8 @@ export function App() {
   const theme = useTheme()
   const [palette, setPalette] = useState(false)
   const [, setServices] = useState(0)
+  const [signingIn, setSigningIn] = useState(false)
+  useEffect(() => onAskedToSignIn(() => setSigningIn(true)), [])
   useEffect(() => {
     // Colours settle once all services are known; without an answer they come from the names alone.
     getServices().then((names) => {
@@ -86,6 +90,19 @@ export function App() {
           )
         })}
         <span className="spring" />
+        {isSignedIn() && (
+          <button
+            type="button"
+            className="rail-item"
+            title={`Tenant ${sessionTenant()}. Sign out`}
+            onClick={() => {
+              signOut()
+              location.reload()
+            }}
+          >
+            <Icon name="close" size={18} />{sessionTenant()}
+          </button>
+        )}
         <button type="button" className="rail-item" title="Go to… (Ctrl+K)" onClick={() => setPalette(true)}>
           <Icon name="goto" size={18} />Go to
         </button>
@@ -105,6 +122,7 @@ export function App() {
         </ErrorBoundary>
       </main>
       <Upload />
+      {signingIn && <SignInDialog onClose={() => setSigningIn(false)} />}
       {palette && <CommandPalette onClose={() => setPalette(false)} />}
     </div>
   )

@@ -1,5 +1,6 @@
 import type { RefObject } from 'react'
 import { traceJsonUrl } from '../api/client'
+import { download, isSignedIn } from '../api/session'
 import { savePng } from '../parts/canvas'
 import { count, duration, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
@@ -94,7 +95,11 @@ export function TraceToolbar({ w, view, clock, find, match, position, findInput,
         </div>
       )}
       <button type="button" className="icon-button" aria-label="Compare with…" title="Compare with…" onClick={onCompare}><Icon name="two" /></button>
-      <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`}><Icon name="download" size={14} /> JSON</a>
+      <a className="button quiet" href={traceJsonUrl(w.traceId, clock)} download={`trace-${w.traceId}.json`} onClick={(event) => {
+        if (!isSignedIn()) return
+        event.preventDefault()
+        void download(traceJsonUrl(w.traceId, clock), `trace-${w.traceId}.json`)
+      }}><Icon name="download" size={14} /> JSON</a>
       <button type="button" className="icon-button" aria-label="Keyboard help" title="Keyboard (?)" onClick={onHelp}><Icon name="keyboard" /></button>
     </div>
   )

@@ -1,0 +1,77 @@
+// Who this tab acts as, on a server that has accounts. It lives as long as the tab and goes out as a header only: a page
+// of another site cannot make the browser send it.
+const AUTHORIZATION = 'wherefore.authorization'
+const TENANT = 'wherefore.tenant'
+const ASKED = 'wherefore:sign-in'
+
+const authorization = (): string => sessionStorage.getItem(AUTHORIZATION) ?? ''
+export const sessionTenant = (): string => sessionStorage.getItem(TENANT) ?? ''
+export const isSignedIn = (): boolean => authorization() !== ''
+
+export function sessionHeaders(): Record<string, string> {
+  return {
+    ...(authorization() ? { authorization: authorization() } : {}),
+    ...(sessionTenant() ? { 'x-scope-orgid': sessionTenant() } : {}),
+  }
+}
+
+export interface SignIn {
+  name: string // empty: the secret is a token
+  secret: string
+  tenant: string
+}
+
+// UTF-8, as RFC 7617 wants it.
+const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+
+function headersOf({ name, secret, tenant }: SignIn): Record<string, string> {
+  return {
+    authorization: name ? `Basic ${base64(`${name}:${secret}`)}` : `Bearer ${secret}`,
+    ...(tenant ? { 'x-scope-orgid': tenant } : {}),
+  }
+}
+
+export interface WhoAmI {
+  name: string
+  tenant: string
+  rights: string[]
+}
+
+// Kept only if the server takes it; else what the server says against it.
+export async function signIn(as: SignIn): Promise<string | null> {
+  try {
+    const headers = headersOf(as)
+    const answer = await fetch('/api/v1/whoami', { headers })
+    if (!answer.ok) return ((await answer.json()) as { error: { message: string } }).error.message
+    const who = (await answer.json()) as WhoAmI
+    sessionStorage.setItem(AUTHORIZATION, headers.authorization!)
+    sessionStorage.setItem(TENANT, who.tenant)
+    return null
+  } catch {
+    return 'The server cannot be reached.'
+  }
+}
+
+export function signOut(): void {
+  sessionStorage.removeItem(AUTHORIZATION)
+  sessionStorage.removeItem(TENANT)
+}
+
+// Some request was answered 401.
+export const askToSignIn = (): void => void window.dispatchEvent(new Event(ASKED))
+export function onAskedToSignIn(told: () => void): () => void {
+  window.addEventListener(ASKED, told)
+  return () => window.removeEventListener(ASKED, told)
+}
+
+// A link cannot carry a header: what it would have fetched is fetched here and handed over.
+export async function download(path: string, name: string): Promise<void> {
+  const answer = await fetch(path, { headers: sessionHeaders() })
+  if (answer.status === 401) return askToSignIn()
+  const url = URL.createObjectURL(await answer.blob())
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+}

@@ -1,0 +1,32 @@
+import { useState } from 'react'
+import { signIn } from '../api/session'
+import { Dialog } from '../parts/Dialog'
+
+// The server wants to know who asks. What is given is kept until the tab is closed, and only if the server takes it.
+export function SignInDialog({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [secret, setSecret] = useState('')
+  const [tenant, setTenant] = useState('')
+  const [wrong, setWrong] = useState('')
+  return (
+    <Dialog title="Sign in" onClose={onClose}>
+      <form
+        className="save-chart"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void signIn({ name: name.trim(), secret: secret.trim(), tenant: tenant.trim() }).then((why) => (why === null ? location.reload() : setWrong(why)))
+        }}
+      >
+        <p>This server answers only those it knows. Whoever keeps its accounts gives you a token, or a name and a password.</p>
+        <label>Name <input autoComplete="username" placeholder="empty: a token" value={name} onChange={(event) => setName(event.target.value)} /></label>
+        <label>{name.trim() ? 'Password' : 'Token'} <input type="password" className="mono" autoFocus autoComplete="current-password" required value={secret} onChange={(event) => setSecret(event.target.value)} /></label>
+        <label>Tenant <input className="mono" autoComplete="off" placeholder="the account’s own" value={tenant} onChange={(event) => setTenant(event.target.value)} /></label>
+        {wrong && <p className="bad" role="alert">▲ {wrong}</p>}
+        <div className="row">
+          <button type="submit" className="button primary" disabled={secret.trim() === ''}>Sign in</button>
+          <span className="muted">Kept until this tab is closed.</span>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
