@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/lineage/consistent_cut.h"
 #include "answer/recording_answer.h"
 #include "answer/text_table.h"
 #include "base/nanos.h"
+#include "recorder/control/branch_count.h"
 #include "recorder/reader/slot_table.h"
 
 namespace wf {
@@ -16,6 +18,7 @@ struct Totals {
   uint64_t control = 0, sync = 0, data = 0;
   uint64_t inputs = 0, outputs = 0, denied = 0, reported = 0, pages = 0;
   int64_t wait_ns = 0, end_ns = 0;
+  std::optional<uint64_t> branches;  // at control depth, where they need no decoding
 };
 
 Result<Totals> TotalsOf(OpenedRecording& opened) {
@@ -33,6 +36,9 @@ Result<Totals> TotalsOf(OpenedRecording& opened) {
     out.data = cpg::CountDataEdges(*flow);
     for (const cpg::Span& span : flow->pages().spans())
       out.pages += span.accesses.empty() ? 0 : span.count;
+  }
+  if (r.has(recorder::kControl)) {
+    WF_ASSIGN(out.branches, recorder::CountBranches(r.file));
   }
   for (const recorder::TransferFacts& transfer : r.transfers) {
     const bool denied = (transfer.flags & recorder::kDenied) != 0;
@@ -63,7 +69,13 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
     json.Field("inputs", totals.inputs).Field("outputs", totals.outputs);
     json.Field("denied", totals.denied).Field("reported", totals.reported);
     json.Field("allocations", uint64_t{r.allocations.size()});
-    json.Field("forks", uint64_t{r.forks.size()}).Key("crash");
+    json.Field("forks", uint64_t{r.forks.size()}).Key("branches");
+    if (totals.branches) {
+      json.Uint(*totals.branches);
+    } else {
+      json.Null();
+    }
+    json.Key("crash");
     if (r.crash && r.crash->sub != recorder::kNone) {
       json.BeginObject().Field("signal", uint64_t{r.crash->signal});
       json.Field("sub_computation", opened.SubNameOf(r.crash->sub)).EndObject();
@@ -88,6 +100,7 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
                      totals.data);
   out += fmt::format("  {} objects, {} pages, {} inputs, {} outputs\n", r.objects.size(),
                      totals.pages, totals.inputs, totals.outputs);
+  if (totals.branches) out += fmt::format("  {} branches\n", *totals.branches);
   if (totals.denied + totals.reported > 0)
     out +=
         fmt::format("  policy: {} outputs denied, {} reported\n", totals.denied, totals.reported);
