@@ -108,7 +108,7 @@ def sizes(results, depth):
         size = result.get("sizes", {}).get(depth)
         if not size:
             continue
-        row = [result["program"], f"{size['sub_computations']:,}", f"{size['raw'] / 1e6:,.2f}", f"{size['stored'] / 1e6:,.2f}",
+        row = [result["program"], f"{size['sub_computations']:,}", f"{size['raw'] / 1e6:,.3f}", f"{size['stored'] / 1e6:,.3f}",
                f"{size['raw'] / max(size['stored'], 1):.1f}", f"{size['raw'] / 1e6 / size['seconds']:,.1f}"]
         if depth == "control":
             row += [f"{size['branches'] or 0:,}", f"{(size['branches'] or 0) / size['seconds'] / 1e6:,.1f}"]
