@@ -22,6 +22,14 @@ class ActiveSlot {
  public:
   uint64_t query = 0;
   uint32_t slot = 0;
+
+ private:
+  enum class Form : uint8_t { kLog, kEvent, kPacked };
+  Form form_ = Form::kLog;
+  bool encoded_known_ = false;
+  TupleLog log_;  // up here, in the same cache line
+
+ public:
   wf::advice::Slot rule;
 
   // Empty, and of this slot.
@@ -61,11 +69,6 @@ class ActiveSlot {
   void MergeInto(wf::advice::PackedTuples& into);
 
  private:
-  enum class Form : uint8_t { kLog, kEvent, kPacked };
-
-  Form form_ = Form::kLog;
-  bool encoded_known_ = false;
-  TupleLog log_;
   int64_t time_ = 0;  // of the event
   std::string id_;
   wf::advice::PackedTuples packed_;

@@ -255,11 +255,11 @@ void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   AddEvent(IntervalOf(shard, query, link.time_ns), link);
 }
 
-bool RunQuickly(Shard& shard, const LiveQuery& query, const QuickAdvice& quick,
-                const HitEvent& event, QueryInterval& interval) {
+bool RunQuickly(Shard& shard, const QuickAdvice& quick, const HitEvent& event,
+                QueryInterval& interval) {
   BaggageLine* line = nullptr;
   if (quick.looks()) line = quick.packs() ? CurrentBaggage() : CurrentBaggageIfAny();
-  const bool done = quick.Run(query, event, line, interval, shard.made);
+  const bool done = quick.Run(event, line, interval, shard.made);
   shard.made.Clear();
   return done;
 }
@@ -283,7 +283,7 @@ void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query, const
   QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
   ++interval.hits;
   try {
-    if (!quick.ready() || !RunQuickly(shard, *query, quick, event, interval))
+    if (!quick.ready() || !RunQuickly(shard, quick, event, interval))
       Interpret(shard, *query, tracepoint, event, interval);
   } catch (...) {  // out of memory: this hit is lost, and the host goes on
     ++interval.lost;

@@ -32,15 +32,16 @@ struct QueryInterval {
 
   std::shared_ptr<const LiveQuery> query;
   int64_t start_ns;
-  wf::advice::Results results;
+  // What every hit touches lies together.
   uint64_t hits = 0;
+  int64_t advice_ticks = 0;
+  uint64_t packed_tuples_max = 0;
+  uint64_t baggage_about_max = 0;  // as baggage_bytes_max without its frame, of this thread
+  wf::advice::Results results;
+  uint64_t baggage_bytes_max = 0;
   uint64_t lost = 0;        // hits whose advice could not run, and tuples
   uint64_t overflowed = 0;  // hits that made too many tuples
-  uint64_t packed_tuples_max = 0;
-  uint64_t baggage_bytes_max = 0;
-  uint64_t baggage_about_max = 0;  // … without its frame, of this thread
-  int64_t advice_ticks = 0;
-  EmittedPieces events;  // of the emit plan
+  EmittedPieces events;     // of the emit plan
 
   int64_t end_ns() const { return start_ns + query->interval_ns; }
   void Merge(const QueryInterval& other);

@@ -23,10 +23,6 @@ struct QuickAdvice::Flight {
   explicit Flight(wf::advice::MadeTexts& texts) : made(texts) {}
 
   Cell* tuple(size_t i) { return cells + i * width; }
-  Cell At(const Column& column, size_t i) {
-    if (column.column >= 0) return tuple(i)[column.column];
-    return wf::advice::Evaluate(*column.expression, tuple(i), width, made);
-  }
 
   size_t width = 0, count = 1;
   bool weighted = false;  // some weight is not 1
@@ -38,16 +34,20 @@ struct QuickAdvice::Flight {
 
 // --- Making ready
 
-QuickAdvice::Column QuickAdvice::ColumnOf(const Expression& expression) {
-  Column column;
-  column.expression = &expression;
-  if (expression.code.size() == 1 && expression.code[0].op == Op::kColumn)
-    column.column = static_cast<int32_t>(expression.code[0].operand);
-  return column;
+bool QuickAdvice::ColumnOf(const Expression& expression, Column& column) {
+  if (expression.code.size() == 1 && expression.code[0].op == Op::kColumn) {
+    if (expression.code[0].operand > UINT8_MAX) return false;
+    column.column = static_cast<uint8_t>(expression.code[0].operand);
+    return true;
+  }
+  column.computed = true;
+  column.column = expression_count_;
+  expressions_[expression_count_++] = &expression;
+  return true;
 }
 
 QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint) {
-  if (query.program.sample) return;
+  if (query.program.sample || query.plan != QueryPlan::kRewritten) return;
   const wf::advice::Advice* only = nullptr;
   for (const wf::advice::Advice& advice : query.program.advice) {
     const auto& names = advice.tracepoints;
@@ -67,7 +67,10 @@ QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tra
     if (at != fields.end() && at - fields.begin() < 256)
       variable.field = static_cast<uint8_t>(at - fields.begin());
   }
-  looks_ = !query.program.slots.empty();
+  query_ = query.program.query;
+  slots_ = static_cast<uint32_t>(query.program.slots.size());
+  looks_ = slots_ != 0;
+  limits_ = query.limits;
   ready_ = true;
 }
 
@@ -88,40 +91,42 @@ bool QuickAdvice::Add(const LiveQuery& query, const wf::advice::Step& step) {
   if (std::get_if<wf::advice::RequireTuples>(&step) != nullptr) return true;  // Run sees to it
   if (const auto* filter = std::get_if<wf::advice::Filter>(&step)) {
     if (step_count_ == kMostSteps) return false;
-    steps_[step_count_++].condition = &filter->condition;
+    steps_[step_count_++].number = expression_count_;
+    expressions_[expression_count_++] = &filter->condition;
     return true;
   }
   if (const auto* unpack = std::get_if<wf::advice::Unpack>(&step)) {
     if (step_count_ == kMostSteps || unpack->finish || !slots[unpack->slot].aggregates.empty())
       return false;
-    steps_[step_count_].slot = unpack->slot;
-    steps_[step_count_++].rule = &slots[unpack->slot];
+    steps_[step_count_++] = {&slots[unpack->slot], unpack->slot};
     return true;
   }
-  const wf::advice::Grouping* grouping = nullptr;
   if (const auto* pack = std::get_if<wf::advice::Pack>(&step)) {
     if (!pack->grouping.aggregates.empty()) return false;
     if (pack->keep != wf::advice::Keep::kAll && pack->limit != 1) return false;
     ending_ = pack->keep == wf::advice::Keep::kAll ? Ending::kPack : Ending::kKeep;
     slot_ = pack->slot;
-    grouping = &pack->grouping;
-  } else if (const auto* emit = std::get_if<wf::advice::Emit>(&step)) {
-    grouping = &emit->grouping;
+    pack_rule_ = &slots[pack->slot];
+    return AddEnding(pack->grouping);
   }
-  if (grouping == nullptr || grouping->columns.size() > kMostColumns ||
-      grouping->aggregates.size() > kMostAggregates) {
+  const auto* emit = std::get_if<wf::advice::Emit>(&step);
+  return emit != nullptr && AddEnding(emit->grouping);
+}
+
+bool QuickAdvice::AddEnding(const wf::advice::Grouping& grouping) {
+  if (grouping.columns.size() > kMostColumns || grouping.aggregates.size() > kMostSums)
     return false;
+  for (const Expression& column : grouping.columns) {
+    if (!ColumnOf(column, columns_[column_count_++])) return false;
   }
-  for (const Expression& column : grouping->columns) columns_[column_count_++] = ColumnOf(column);
-  for (const wf::advice::AggregateInput& input : grouping->aggregates) {
-    if (input.carried) return false;
+  for (const wf::advice::AggregateInput& input : grouping.aggregates) {
+    const Expression& argument = input.argument;
     Sum& sum = sums_[sum_count_++];
     sum.kind = input.aggregate.kind;
-    sum.argument = ColumnOf(input.argument);
-    const bool constant =
-        input.argument.code.size() == 1 && input.argument.code[0].op == Op::kConstant;
-    sum.counts = sum.kind == AggregateKind::kCount && constant &&
-                 !input.argument.constants[input.argument.code[0].operand].null();
+    if (input.carried || !ColumnOf(argument, sum.argument)) return false;
+    sum.counts = sum.kind == AggregateKind::kCount && argument.code.size() == 1 &&
+                 argument.code[0].op == Op::kConstant &&
+                 !argument.constants[argument.code[0].operand].null();
   }
   return true;
 }
@@ -176,7 +181,7 @@ bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flig
   size_t count = 0, holders = 0;
   for (size_t i = 0; i < found.count; ++i) {
     const BaggageLine::Found::Entry& entry = found.entries[i];
-    if (entry.slot != step.slot) continue;
+    if (entry.slot != step.number) continue;
     if (entry.active != nullptr && entry.active->empty()) continue;
     // Bags add up; of events some would have to give way.
     if (++holders > 1 && step.rule->keep != wf::advice::Keep::kAll) return false;
@@ -210,25 +215,27 @@ bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flig
   return true;
 }
 
-bool QuickAdvice::Pack(const LiveQuery& query, const HitEvent& event, BaggageLine& line,
-                       const BaggageLine::Found& found, QueryInterval& interval,
-                       Flight& flight) const {
+Cell QuickAdvice::At(const Column& column, Flight& flight, size_t tuple) const {
+  if (!column.computed) return flight.tuple(tuple)[column.column];
+  return Evaluate(*expressions_[column.column], flight.tuple(tuple), flight.width, flight.made);
+}
+
+bool QuickAdvice::Pack(const HitEvent& event, BaggageLine& line, const BaggageLine::Found& found,
+                       QueryInterval& interval, Flight& flight) const {
   // What is packed may move what was borrowed.
   if (flight.weighted || flight.borrows_active) return false;
   if (flight.count == 0) return ending_ == Ending::kPack;
-  const uint64_t id = query.program.query;
-  const wf::advice::Slot& rule = query.program.slots[slot_];
   Cell packed[Flight::kMostCells];
   if (flight.count * column_count_ > Flight::kMostCells) return false;
   for (size_t i = 0; i < flight.count; ++i) {
     for (size_t k = 0; k < column_count_; ++k)
-      packed[i * column_count_ + k] = flight.At(columns_[k], i);
+      packed[i * column_count_ + k] = At(columns_[k], flight, i);
   }
   BaggageLine::Held held;
   if (ending_ == Ending::kPack) {
-    if (!line.PackCells(found, id, slot_, rule, query.limits, packed, flight.count, held))
+    if (!line.PackCells(found, query_, slot_, *pack_rule_, limits_, packed, flight.count, held))
       return false;
-  } else if (flight.count != 1 || !line.KeepCells(found, id, slot_, rule, query.limits,
+  } else if (flight.count != 1 || !line.KeepCells(found, query_, slot_, *pack_rule_, limits_,
                                                   event.time_ns(), event.id(), packed, held)) {
     return false;
   }
@@ -239,7 +246,7 @@ bool QuickAdvice::Pack(const LiveQuery& query, const HitEvent& event, BaggageLin
 void QuickAdvice::Emit(QueryInterval& interval, Flight& flight) const {
   Cell keys[kMostColumns];
   for (size_t i = 0; i < flight.count; ++i) {
-    for (size_t k = 0; k < column_count_; ++k) keys[k] = flight.At(columns_[k], i);
+    for (size_t k = 0; k < column_count_; ++k) keys[k] = At(columns_[k], flight, i);
     const uint64_t weight = flight.weights[i];
     AggregateState* const states = interval.results.Fold(keys, weight);
     if (states == nullptr) continue;
@@ -248,7 +255,7 @@ void QuickAdvice::Emit(QueryInterval& interval, Flight& flight) const {
       if (sum.counts) {
         states[k].AddCount(weight);
       } else {
-        const Cell cell = flight.At(sum.argument, i);
+        const Cell cell = At(sum.argument, flight, i);
         if (sum.kind != AggregateKind::kCount) {
           states[k].Add(cell.ToValue(), weight);
         } else if (!cell.null()) {
@@ -259,15 +266,14 @@ void QuickAdvice::Emit(QueryInterval& interval, Flight& flight) const {
   }
 }
 
-bool QuickAdvice::Run(const LiveQuery& query, const HitEvent& event, BaggageLine* line,
-                      QueryInterval& interval, wf::advice::MadeTexts& made) const {
+bool QuickAdvice::Run(const HitEvent& event, BaggageLine* line, QueryInterval& interval,
+                      wf::advice::MadeTexts& made) const {
   BaggageLine::Found found;
   if (looks_) {
-    if (query.plan != QueryPlan::kRewritten) return false;
-    if (line != nullptr && !line->Look(query.program.query, found)) return false;
+    if (line != nullptr && !line->Look(query_, found)) return false;
     // What lies behind the program's slots says that the request runs on the emit plan (causal_past.h).
     for (size_t i = 0; i < found.count; ++i) {
-      if (found.entries[i].slot >= query.program.slots.size()) return false;
+      if (found.entries[i].slot >= slots_) return false;
     }
   }
   Flight flight(made);
@@ -280,7 +286,8 @@ bool QuickAdvice::Run(const LiveQuery& query, const HitEvent& event, BaggageLine
     }
     size_t kept = 0;
     for (size_t k = 0; k < flight.count; ++k) {
-      if (!Evaluate(*step.condition, flight.tuple(k), flight.width, made).IsTrue()) continue;
+      if (!Evaluate(*expressions_[step.number], flight.tuple(k), flight.width, made).IsTrue())
+        continue;
       if (kept != k) {
         std::copy_n(flight.tuple(k), flight.width, flight.tuple(kept));
         flight.weights[kept] = flight.weights[k];
@@ -290,7 +297,7 @@ bool QuickAdvice::Run(const LiveQuery& query, const HitEvent& event, BaggageLine
     flight.count = kept;
   }
   if (ending_ != Ending::kEmit)
-    return line == nullptr || Pack(query, event, *line, found, interval, flight);
+    return line == nullptr || Pack(event, *line, found, interval, flight);
   Emit(interval, flight);
   return true;
 }

@@ -28,56 +28,64 @@ class QuickAdvice {
   QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint);
   bool ready() const { return ready_; }
   // False, and nothing has happened: the interpreter has to run it. `line` may be null; `made` is for a moment.
-  bool Run(const LiveQuery& query, const HitEvent& event, BaggageLine* line,
-           QueryInterval& interval, wf::advice::MadeTexts& made) const;
+  bool Run(const HitEvent& event, BaggageLine* line, QueryInterval& interval,
+           wf::advice::MadeTexts& made) const;
   // Whether it looks into baggage at all, and whether it needs some to pack into.
   bool looks() const { return looks_; }
   bool packs() const { return ending_ != Ending::kEmit; }
 
  private:
-  static constexpr size_t kMostVariables = 6, kMostSteps = 6, kMostColumns = 6, kMostAggregates = 4;
+  static constexpr size_t kMostVariables = 4, kMostSteps = 4, kMostColumns = 6, kMostSums = 3;
 
-  struct Variable {
-    DefaultVariable is = DefaultVariable::kNone;
-    uint8_t field = 0;  // where it stands, if it is none of these
-    uint16_t size = 0;
-    const char* name = nullptr;
-  };
-  struct Step {
-    uint32_t slot = 0;
-    const wf::advice::Slot* rule = nullptr;  // unpack, or:
-    const wf::advice::Expression* condition = nullptr;
-  };
   // Most expressions only name a column.
   struct Column {
-    int32_t column = -1;
-    const wf::advice::Expression* expression = nullptr;
+    uint8_t column = 0;
+    bool computed = false;  // then: a number in `expressions_`
   };
   struct Sum {
-    bool counts = false;  // every tuple
     wf::advice::AggregateKind kind = wf::advice::AggregateKind::kCount;
+    bool counts = false;  // every tuple
     Column argument;
+  };
+  struct Step {
+    const wf::advice::Slot* rule = nullptr;  // unpack; null: filter
+    uint32_t number = 0;                     // of the slot, or of the condition in `expressions_`
+  };
+  struct Variable {
+    const char* name = nullptr;
+    uint16_t size = 0;
+    DefaultVariable is = DefaultVariable::kNone;
+    uint8_t field = 0;  // where it stands, if it is none of these
   };
   enum class Ending : uint8_t { kPack, kKeep, kEmit };
   struct Flight;
 
-  static Column ColumnOf(const wf::advice::Expression& expression);
+  bool ColumnOf(const wf::advice::Expression& expression, Column& column);
   bool Add(const LiveQuery& query, const wf::advice::Step& step);
+  bool AddEnding(const wf::advice::Grouping& grouping);
   bool Observe(const HitEvent& event, Flight& flight) const;
   bool Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const;
-  bool Pack(const LiveQuery& query, const HitEvent& event, BaggageLine& line,
-            const BaggageLine::Found& found, QueryInterval& interval, Flight& flight) const;
+  bool Pack(const HitEvent& event, BaggageLine& line, const BaggageLine::Found& found,
+            QueryInterval& interval, Flight& flight) const;
   void Emit(QueryInterval& interval, Flight& flight) const;
+  wf::advice::Cell At(const Column& column, Flight& flight, size_t tuple) const;
 
-  bool ready_ = false;
+  // A hit touches the first line, and of the others what it needs. What it needs of the query is copied.
+  alignas(64) bool ready_ = false;
   bool looks_ = false;
   Ending ending_ = Ending::kEmit;
   uint8_t variable_count_ = 0, step_count_ = 0, column_count_ = 0, sum_count_ = 0;
+  uint8_t expression_count_ = 0;
   uint32_t slot_ = 0;  // to pack into
-  Variable variables_[kMostVariables];
-  Step steps_[kMostSteps];
+  uint32_t slots_ = 0;
+  uint64_t query_ = 0;
+  PackLimits limits_;
   Column columns_[kMostColumns];
-  Sum sums_[kMostAggregates];
+  Sum sums_[kMostSums];
+  const wf::advice::Slot* pack_rule_ = nullptr;
+  Step steps_[kMostSteps];
+  Variable variables_[kMostVariables];
+  const wf::advice::Expression* expressions_[kMostSteps + kMostColumns + kMostSums] = {};
 };
 
 // What stands behind a tracepoint while it is woven.

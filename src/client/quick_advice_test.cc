@@ -190,8 +190,8 @@ RC_GTEST_PROP(QuickAdvice, DoesWhatTheInterpreterDoes, ()) {
       list.push_back(*rc::gen::element<std::string>("p", "q", "r", "a longer one than fits"));
     const TracepointField fields[] = {{"n", n}, {"s", s}, {"list", list}};
     const HitEvent event(points[place], process, fields, 3);
-    const bool done = quick[place].ready() &&
-                      quick[place].Run(*query, event, &ready.line, ready.interval, ready.made);
+    const bool done =
+        quick[place].ready() && quick[place].Run(event, &ready.line, ready.interval, ready.made);
     ready.made.Clear();
     if (!done) ready.Interpret(*query, points[place].name, event);
     plain.Interpret(*query, points[place].name, event);

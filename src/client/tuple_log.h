@@ -55,12 +55,12 @@ class TupleLog {
   uint32_t end_ = 0, hash_ = 0;  // of what is being added
   uint32_t tuples_ = 0;
   uint32_t texts_ = 0;
-  Text text_[kMostTexts];
   // Where tuples are, by their hash: the first few one after the other; beyond them all are in a table, open-addressed,
   // half full at most.
-  Place first_[kFirstTuples];
-  uint32_t places_ = 0;
   std::unique_ptr<Place[]> table_;
+  uint32_t places_ = 0;
+  Place first_[kFirstTuples];
+  Text text_[kMostTexts];
 };
 
 }  // namespace wherefore::client
