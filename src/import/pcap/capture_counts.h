@@ -12,7 +12,8 @@ struct CaptureCounts {
   int64_t packets = 0, truncated_files = 0, corrupt_bytes = 0, unread_links = 0, without_time = 0;
   int64_t dropped_by_capture = 0;
   // Packets.
-  int64_t not_ip = 0, truncated_packets = 0, malformed_packets = 0, fragments = 0;
+  int64_t not_ip = 0, truncated_packets = 0, malformed_packets = 0;
+  int64_t fragments = 0, joined = 0, fragments_alone = 0;
   int64_t other_protocols = 0, cut_packets = 0, doubles = 0;
   // Connections.
   int64_t connections = 0, mid_stream = 0, ports_reused = 0, forgotten = 0, dropped_held = 0;

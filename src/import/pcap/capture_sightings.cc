@@ -9,6 +9,7 @@
 #include "import/pcap/capture_stream.h"
 #include "import/pcap/connection_table.h"
 #include "import/pcap/dns_message.h"
+#include "import/pcap/fragment_joiner.h"
 #include "import/pcap/packet_decoder.h"
 #include "import/pcap/protocol_detector.h"
 
@@ -61,8 +62,10 @@ void AppendNumber(uint64_t number, std::string& out) {
 void LearnNames(CaptureStream& packets, NodeNames& names) {
   CapturedPacket packet;
   PacketHeaders headers;
+  FragmentJoiner fragments;
   while (packets.Next(packet)) {
-    if (DecodePacket(packet.link, packet.bytes, headers) != PacketFault::kNone) continue;
+    PacketFault fault = DecodePacket(packet.link, packet.bytes, headers);
+    if (!fragments.Join(headers, packet.time_ns, fault) || fault != PacketFault::kNone) continue;
     if (headers.flow.protocol != kProtocolUdp || headers.flow.source_port != kDnsPort) continue;
     for (const DnsAddress& found : ReadDnsAddresses(headers.payload))
       names.Add(found.address, 0, found.name);
@@ -110,6 +113,12 @@ class CaptureSightings::Impl {
     counts.without_time = file.without_time;
     counts.dropped_by_capture = file.dropped;
     counts.truncated_files = file.truncated ? 1 : 0;
+    const FragmentJoiner::Counts fragments = fragments_.counts();
+    counts.fragments = fragments.fragments;
+    counts.joined = fragments.joined;
+    counts.fragments_alone = fragments.given_up;
+    counts.doubles += fragments.doubles;
+    counts.malformed_packets += fragments.malformed;
     return counts;
   }
 
@@ -156,6 +165,7 @@ class CaptureSightings::Impl {
   StringTable& nodes_;
 
   PacketHeaders headers_;
+  FragmentJoiner fragments_;
   ConnectionTable connections_;
   std::vector<std::pair<uint32_t, uint64_t>> retired_;  // slots and numbers
   CaptureCounts counts_;
@@ -173,7 +183,9 @@ class CaptureSightings::Impl {
 void CaptureSightings::Impl::Receive(const CapturedPacket& packet) {
   if (packet.time_ns > now_ || lines_ + connections_.size() == 0) now_ = packet.time_ns;
   LetSleep();
-  switch (DecodePacket(packet.link, packet.bytes, headers_)) {
+  PacketFault fault = DecodePacket(packet.link, packet.bytes, headers_);
+  if (!fragments_.Join(headers_, packet.time_ns, fault)) return;
+  switch (fault) {
     case PacketFault::kNone:
       break;
     case PacketFault::kNotIp:
@@ -185,10 +197,6 @@ void CaptureSightings::Impl::Receive(const CapturedPacket& packet) {
     case PacketFault::kMalformed:
       ++counts_.malformed_packets;
       return;
-  }
-  if (headers_.fragment) {
-    ++counts_.fragments;
-    if (headers_.fragment_offset != 0) return;
   }
   if (headers_.flow.protocol == kProtocolTcp) {
     ReceiveTcp(packet.time_ns);

@@ -63,14 +63,16 @@ struct PacketHeaders {
   uint32_t ip_id = 0;  // IPv4's identification, or that of IPv6's fragment header; 0: none
   uint8_t traffic_class = 0;
   bool fragment = false;         // one of several
+  bool more_fragments = false;   // and not the last
   uint16_t fragment_offset = 0;  // in bytes; above 0 there are no ports
   uint8_t tcp_flags = 0;
   uint32_t tcp_sequence = 0, tcp_acknowledgement = 0;
-  uint16_t checksum = 0;        // of TCP or UDP
-  uint32_t payload_length = 0;  // behind the headers, as IP's length says
-  std::string_view network;     // IP header included, link padding not
-  std::string_view transport;   // behind the IP headers
-  std::string_view payload;     // behind TCP's or UDP's header, as far as captured
+  uint16_t checksum = 0;          // of TCP or UDP
+  uint32_t transport_length = 0;  // behind the IP headers, as IP's length says
+  uint32_t payload_length = 0;    // behind all headers
+  std::string_view network;       // IP header included, link padding not
+  std::string_view transport;     // behind the IP headers
+  std::string_view payload;       // behind TCP's or UDP's header, as far as captured
 };
 
 }  // namespace wf

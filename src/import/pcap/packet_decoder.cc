@@ -91,7 +91,8 @@ PacketFault DecodeIpv4(PacketHeaders& out) {
   out.ip_id = Read16(ip, 4);
   const uint16_t fragment = Read16(ip, 6);
   out.fragment_offset = static_cast<uint16_t>((fragment & 0x1fff) * 8);
-  out.fragment = (fragment & 0x3fff) != 0;  // more to come, or not the first
+  out.more_fragments = (fragment & 0x2000) != 0;
+  out.fragment = out.more_fragments || out.fragment_offset != 0;
   out.flow.protocol = Read8(ip, 9);
   out.flow.source = AddressAt(ip, 12, 4);
   out.flow.destination = AddressAt(ip, 16, 4);
@@ -123,7 +124,8 @@ PacketFault DecodeIpv6(PacketHeaders& out) {
     if (next == 44) {
       const uint16_t fragment = Read16(out.network, at + 2);
       out.fragment_offset = fragment & 0xfff8;
-      out.fragment = (fragment & 0xfff9) != 0;
+      out.more_fragments = (fragment & 1) != 0;
+      out.fragment = out.more_fragments || out.fragment_offset != 0;
       out.ip_id = Read32(out.network, at + 4);
     } else if (next == 51) {  // authentication: counted in words, less two
       size = (Read8(out.network, at + 1) + 2u) * 4;
@@ -141,33 +143,6 @@ PacketFault DecodeIpv6(PacketHeaders& out) {
   return PacketFault::kNone;
 }
 
-PacketFault DecodeTransport(PacketHeaders& out) {
-  const std::string_view t = out.transport;
-  out.payload = t;
-  if (out.fragment_offset != 0) return PacketFault::kNone;
-  size_t header = 0;
-  if (out.flow.protocol == kProtocolUdp) {
-    if (t.size() < 8) return PacketFault::kTruncated;
-    out.checksum = Read16(t, 6);
-    header = 8;
-  } else if (out.flow.protocol == kProtocolTcp) {
-    if (t.size() < 20) return PacketFault::kTruncated;
-    out.tcp_sequence = Read32(t, 4);
-    out.tcp_acknowledgement = Read32(t, 8);
-    out.tcp_flags = Read8(t, 13);
-    out.checksum = Read16(t, 16);
-    header = static_cast<size_t>(Read8(t, 12) >> 4) * 4;
-    if (header < 20) return PacketFault::kMalformed;
-  } else {
-    return PacketFault::kNone;
-  }
-  out.flow.source_port = Read16(t, 0);
-  out.flow.destination_port = Read16(t, 2);
-  out.payload = t.substr(std::min(header, t.size()));
-  out.payload_length -= static_cast<uint32_t>(std::min<size_t>(header, out.payload_length));
-  return PacketFault::kNone;
-}
-
 }  // namespace
 
 std::string_view PacketFaultName(PacketFault fault) {
@@ -182,6 +157,36 @@ std::string_view PacketFaultName(PacketFault fault) {
       return "malformed_packets";
   }
   return "none";
+}
+
+PacketFault DecodeTransport(PacketHeaders& out) {
+  const std::string_view t = out.transport;
+  out.payload = t;
+  out.payload_length = out.transport_length;
+  if (out.fragment_offset != 0) return PacketFault::kNone;
+  // A first fragment need not hold all of the header: no fault, it has no ports.
+  const PacketFault cut = out.more_fragments ? PacketFault::kNone : PacketFault::kTruncated;
+  size_t header = 0;
+  if (out.flow.protocol == kProtocolUdp) {
+    if (t.size() < 8) return cut;
+    out.checksum = Read16(t, 6);
+    header = 8;
+  } else if (out.flow.protocol == kProtocolTcp) {
+    if (t.size() < 20) return cut;
+    out.tcp_sequence = Read32(t, 4);
+    out.tcp_acknowledgement = Read32(t, 8);
+    out.tcp_flags = Read8(t, 13);
+    out.checksum = Read16(t, 16);
+    header = static_cast<size_t>(Read8(t, 12) >> 4) * 4;
+    if (header < 20) return PacketFault::kMalformed;
+  } else {
+    return PacketFault::kNone;
+  }
+  out.flow.source_port = Read16(t, 0);
+  out.flow.destination_port = Read16(t, 2);
+  out.payload = t.substr(std::min(header, t.size()));
+  out.payload_length -= static_cast<uint32_t>(std::min<size_t>(header, out.payload_length));
+  return PacketFault::kNone;
 }
 
 PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& out) {
@@ -202,6 +207,7 @@ PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& o
     default:
       break;
   }
+  out.transport_length = out.payload_length;
   return fault == PacketFault::kNone ? DecodeTransport(out) : fault;
 }
 

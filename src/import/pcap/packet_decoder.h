@@ -20,4 +20,7 @@ std::string_view PacketFaultName(PacketFault fault);  // "not_ip" ...
 // header, is no fault: it has no ports.
 PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& out);
 
+// The part behind the IP headers: from `transport` and `transport_length`.
+PacketFault DecodeTransport(PacketHeaders& out);
+
 }  // namespace wf
