@@ -81,26 +81,41 @@ void ClickhouseStore::SendLoop() {
     std::vector<Queued> group = TakeGroupLocked(lock);
     if (group.empty()) return;
     lock.unlock();
-    const Status status = SendGroup(group);
-    size_t rows = 0;
-    std::vector<std::shared_ptr<const EventBatch>> durable;
-    for (Queued& queued : group) {
-      rows += queued.batch.size();
-      if (status.ok())
-        durable.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
+    Status status = SendGroup(group);
+    // The server took offence at what it was sent: the rest of the group must not suffer for one batch.
+    if (!status.ok() && group.size() > 1 && click::ServerCode(status.error()) != 0) {
+      Count("groups_taken_apart", 1);
+      for (Queued& queued : group) {
+        std::vector<Queued> one;
+        one.push_back(std::move(queued));
+        status = SendGroup(one);
+        FinishGroup(one, status);
+      }
+    } else {
+      FinishGroup(group, status);
     }
-    {
-      const std::lock_guard listening(listener_mutex_);
-      for (const auto& batch : durable)
-        if (listener_) listener_(batch);
-    }
-    for (Queued& queued : group) queued.done(status);
     lock.lock();
-    if (!status.ok()) ++counters_["insert_errors"];
-    for (const Queued& queued : group) unfinished_.erase(queued.number);
-    rows_under_way_ -= rows;
-    idle_.notify_all();
   }
+}
+
+void ClickhouseStore::FinishGroup(std::vector<Queued>& group, const Status& status) {
+  size_t rows = 0;
+  std::vector<std::shared_ptr<const EventBatch>> durable;
+  for (Queued& queued : group) {
+    rows += queued.batch.size();
+    if (status.ok()) durable.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
+  }
+  {
+    const std::lock_guard listening(listener_mutex_);
+    for (const auto& batch : durable)
+      if (listener_) listener_(batch);
+  }
+  for (Queued& queued : group) queued.done(status);
+  const std::lock_guard lock(mutex_);
+  if (!status.ok()) ++counters_["insert_errors"];
+  for (const Queued& queued : group) unfinished_.erase(queued.number);
+  rows_under_way_ -= rows;
+  idle_.notify_all();
 }
 
 Status ClickhouseStore::SendGroup(std::vector<Queued>& group) {
@@ -130,6 +145,8 @@ Status ClickhouseStore::SendToShard(size_t shard, const click::EncodedEvents& ro
   // Rows of many days at once are rare but right: an import of old data.
   if (features_.version.AtLeast(20, 1))
     settings.emplace_back("max_partitions_per_insert_block", "0");
+  // An acknowledgement is of rows in a part; and groups are made here.
+  if (features_.version.AtLeast(21, 12)) settings.emplace_back("async_insert", "0");
   const auto insert = [&](std::string_view what, const std::string& into, std::string_view bytes) {
     return client_.Insert(shard, what,
                           fmt::format("INSERT INTO {} FORMAT RowBinary", names_.Local(into)), bytes,

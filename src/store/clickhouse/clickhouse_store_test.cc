@@ -368,6 +368,40 @@ TEST_F(ClickhouseStoreTest, MoreThanTheQueueHoldsIsRefused) {
   EXPECT_EQ(store->ReadStatus("default")->events, kept);
 }
 
+// What the server refuses is refused to its sender; whoever happened to be sent with it is not.
+TEST_F(ClickhouseStoreTest, ABatchThatTheServerRefusesStandsAlone) {
+  ClickhouseStoreOptions options;
+  options.senders = 1;
+  options.insert_burst = 1;  // so that the others wait, and go together
+  options.inserts_per_second = 5;
+  options.retry_for = 100 * kMilli;
+  const auto store = Open(options);
+  const std::string database = factory_.client().url().database;
+  ASSERT_TRUE(factory_.client()
+                  .RunEverywhere("making a view",
+                                 "CREATE MATERIALIZED VIEW " + database +
+                                     ".refusing ENGINE = Null AS SELECT throwIf(tenant = 'bad') AS "
+                                     "x FROM " +
+                                     database + ".events")
+                  .ok());
+  std::atomic<int> kept{0}, refused{0};
+  for (uint64_t i = 0; i < 9; ++i) {
+    const bool bad = i == 4;
+    store->Append(BatchBuilder(bad ? "bad" : "default").Span(T(i), 1, 0, kT0, 10).Take(),
+                  [&, bad](Status status) {
+                    EXPECT_EQ(status.ok(), !bad) << (status.ok() ? "" : status.error().message);
+                    (status.ok() ? kept : refused) += 1;
+                  });
+  }
+  ASSERT_TRUE(store->Flush().ok());
+  EXPECT_EQ(kept, 8);
+  EXPECT_EQ(refused, 1);
+  const auto status = store->ReadStatus("default");
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(status->events, 8);
+  EXPECT_EQ(status->counters.at("groups_taken_apart"), 1);
+}
+
 TEST_F(ClickhouseStoreTest, CompressionChangesNothing) {
   std::string url = factory_.url();
   url += url.find('?') == std::string::npos ? "?compression=gzip" : "&compression=gzip";

@@ -99,6 +99,7 @@ class ClickhouseStore : public Store {
   void SendLoop();
   std::vector<Queued> TakeGroupLocked(std::unique_lock<std::mutex>& lock);
   Status SendGroup(std::vector<Queued>& group);
+  void FinishGroup(std::vector<Queued>& group, const Status& status);
   Status SendToShard(size_t shard, const click::EncodedEvents& rows);
 
   // read.cc: rows that a condition (after WHERE) chooses, with these columns, over all shards. Distinct, by (trace,
