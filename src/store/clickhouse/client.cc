@@ -279,9 +279,11 @@ Status Client::MakeDatabase(size_t shard) {
 }
 
 Status Client::DropDatabase(size_t shard) {
-  const std::string sql = "DROP DATABASE IF EXISTS " + url_.database;
   const Settings none;
-  WF_TRY(Send(shard, {"dropping the database", sql, {}, &none, Inside::kServer}));
+  for (const char* end : {"", "_sql"}) {  // the second: typed_sql.cc
+    const std::string sql = "DROP DATABASE IF EXISTS " + url_.database + end;
+    WF_TRY(Send(shard, {"dropping the database", sql, {}, &none, Inside::kServer}));
+  }
   return {};
 }
 

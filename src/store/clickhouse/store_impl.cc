@@ -52,6 +52,7 @@ Status ClickhouseStore::Start() {
 }
 
 ClickhouseStore::~ClickhouseStore() {
+  client_.Hurry();  // a server that is down must not keep us
   datasets_.reset();
   {
     const std::lock_guard lock(mutex_);
