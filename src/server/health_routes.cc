@@ -1,10 +1,43 @@
 // Routes that every role has: whether it lives, whether it can work, what it counts.
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include "json/json_writer.h"
 #include "server/routes.h"
 
 namespace wf {
 
+namespace {
+
+// A shared store is asked by many processes, and counts what they all keep: not at every scrape.
+class StoreFacts {
+ public:
+  Result<StoreStatus> Read(const RouteContext& context, const std::string& tenant) {
+    if (context.store_use == StoreUse::kAlone) return context.store.ReadStatus(tenant);
+    const std::lock_guard lock(mutex_);
+    Known& known = known_[tenant];
+    if (const Nanos now = MonotonicNow(); known.read == 0 || now - known.read > kFresh) {
+      known.status = context.store.ReadStatus(tenant);
+      known.read = MonotonicNow();
+    }
+    return known.status;
+  }
+
+ private:
+  static constexpr Nanos kFresh = 10 * kSecond;
+  struct Known {
+    Result<StoreStatus> status = StoreStatus{};
+    Nanos read = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace
+
 void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
+  const auto facts = std::make_shared<StoreFacts>();
   routes.push_back({"POST", "/api/v1/flush", Right::kAdminister, [context](const RouteRequest&) {
                       const Status status = context.store.Flush();
                       if (!status.ok()) return ErrorAnswer(status.error());
@@ -43,11 +76,11 @@ void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
                     },
                     nullptr, HostCheck::kStrict, Route::Audience::kAnybody});
   routes.push_back(
-      {"GET", "/metrics", Right::kRead, [context](const RouteRequest& request) {
+      {"GET", "/metrics", Right::kRead, [context, facts](const RouteRequest& request) {
          auto counters = FactsFor(context, request.principal).counters;
          // With a label below, of those that may be seen.
          std::erase_if(counters, [](const auto& c) { return c.first.rfind("tenant_", 0) == 0; });
-         if (auto status = context.store.ReadStatus(request.principal.tenant); status.ok()) {
+         if (const auto status = facts->Read(context, request.principal.tenant); status.ok()) {
            counters.insert(status->counters.begin(), status->counters.end());
            counters["store_disk_bytes"] = status->disk_bytes;
            counters["store_pending_rows"] = status->pending_rows;

@@ -1,26 +1,28 @@
 #include "server/open_bus.h"
 
+#include "bus/kafka/kafka_bus.h"
+#include "bus/memory/memory_bus.h"
+
 namespace wf {
-namespace {
-
-constexpr char kHint[] = "give kafka://HOST:PORT[,HOST:PORT…][/TOPIC]";
-
-bool Begins(const std::string& text, std::string_view with) { return text.rfind(with, 0) == 0; }
-
-}  // namespace
-
-Status CheckBusUrl(const std::string& url) {
-  if (BusIsInProcess(url)) return {};
-  if (!Begins(url, "kafka://"))
-    return BadInput("--bus: \"" + url + "\" is no address of a bus", kHint);
-  return {};
-}
 
 bool BusIsInProcess(const std::string& url) { return url == "memory://"; }
 
-Result<std::unique_ptr<Bus>> OpenBus(const std::string& url) {
+std::string ShownBusUrl(const std::string& url) {
+  return BusIsInProcess(url) ? url : ShownKafkaUrl(url);
+}
+
+Status CheckBusUrl(const std::string& url) {
+  if (BusIsInProcess(url) || url.rfind("kafka://", 0) == 0) return {};
+  return BadInput("--bus: \"" + url.substr(0, url.find("://")) + "\" is no bus",
+                  "give kafka://HOST:PORT[,HOST:PORT…][/TOPIC]");
+}
+
+Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& config_file) {
   WF_TRY(CheckBusUrl(url));
-  return BadInput("--bus: \"" + url + "\" is no address of a bus", kHint);
+  if (BusIsInProcess(url)) return std::unique_ptr<Bus>(std::make_unique<MemoryBus>());
+  KafkaBusOptions options;
+  options.config_file = config_file;
+  return OpenKafkaBus(url, options);
 }
 
 }  // namespace wf

@@ -1,5 +1,5 @@
-// A bus by its URL: kafka://HOST:PORT[,HOST:PORT…][/TOPIC] is shared by the processes of a cluster; memory:// is in this
-// process, for a single one that is to work as a cluster does (tests).
+// A bus by its URL: kafka://… (bus/kafka/kafka_bus.h) is shared by the processes of a cluster; memory:// is in this process,
+// for a single one that is to work as a cluster does (tests).
 #pragma once
 
 #include <memory>
@@ -13,6 +13,9 @@ namespace wf {
 Status CheckBusUrl(const std::string& url);
 // memory://: nobody else can see it.
 bool BusIsInProcess(const std::string& url);
-Result<std::unique_ptr<Bus>> OpenBus(const std::string& url);
+// Without what may be secret.
+std::string ShownBusUrl(const std::string& url);
+// `config_file`: of properties; empty: none.
+Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& config_file);
 
 }  // namespace wf

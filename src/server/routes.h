@@ -49,6 +49,9 @@ struct LiveParts {
   ProcessRegistry* processes = nullptr;
 };
 
+// Whether other processes have the store open, too.
+enum class StoreUse : uint8_t { kAlone, kShared };
+
 // What the routes need; borrowed for the life of the server.
 struct RouteContext {
   RoleParts parts;
@@ -69,6 +72,7 @@ struct RouteContext {
   SelfTrace* self = nullptr;       // null: requests are not traced
   TenantLimits* limits = nullptr;  // these two only in tests
   AuditLog* audit = nullptr;
+  StoreUse store_use = StoreUse::kAlone;
 };
 
 // Those of the role, in the order they are matched.

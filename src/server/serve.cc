@@ -111,6 +111,13 @@ Status Server::OpenStoreAndState() {
 // Where what was received goes; our own traces, too.
 Status Server::StartSink() {
   sink_ = SinkInto(*store_);
+  if (!options_.bus.empty()) {
+    WF_ASSIGN(bus_, OpenBus(options_.bus, options_.bus_config));
+    if (parts_.receives || options_.self_trace > 0) {
+      WF_ASSIGN(publisher_, bus_->Publisher());
+      sink_ = SinkInto(*publisher_);
+    }
+  }
   SelfTrace::Options options;
   options.probability = options_.self_trace;
   options.host = HostName();
@@ -125,22 +132,33 @@ Status Server::StartTailer() {
   datasets_ = std::make_unique<StoreDatasets>(*store_, state_ + "/parquet");
   rows_ = std::make_unique<TracedRowSink>(*datasets_, *self_);
   if (!options_.tailer || options_.role == Role::kReceive) return {};
+  // What is received here is tailed here, unless there is a bus.
+  const bool listens = parts_.tails && bus_ == nullptr;
   Tailer::Surroundings surroundings{*store_, *datasets_, *rows_, state_ + "/tailer"};
   TailerOptions tailer_options = options_.tailer_options;
-  if (!parts_.tails) {
-    // Who only answers still models what is imported, when asked. Over a shared store it remembers nothing of that: what
-    // was received since is the tailers' work.
+  if (!listens) {
+    // What is imported is modeled here all the same, when asked. Over a shared store nothing of that is remembered: what was
+    // received since is the tailers' work.
     tailer_options.threads = TailerOptions::Threads::kNone;
-    if (IsStoreUrl(options_.store)) {
+    if (bus_ != nullptr || IsStoreUrl(options_.store)) {
       surroundings.folder = state_ + "/import";
       std::error_code ignored;
       std::filesystem::remove_all(surroundings.folder, ignored);
     }
   }
-  WF_ASSIGN(tailer_, Tailer::Start(surroundings, tailer_options));
-  if (parts_.tails)
+  if (listens || parts_.answers) {
+    WF_ASSIGN(tailer_, Tailer::Start(surroundings, tailer_options));
+  }
+  if (listens) {
     store_->Listen(
         [this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
+  } else if (parts_.tails) {
+    BusTailerOptions bus_options;
+    bus_options.tailer = options_.tailer_options;
+    WF_ASSIGN(
+        bus_tailer_,
+        BusTailer::Start({*bus_, *store_, *datasets_, *rows_, state_ + "/tailer"}, bus_options));
+  }
   return {};
 }
 
@@ -197,6 +215,10 @@ void Server::StartMembership() {
 
 // What must answer for the role's work to be done.
 void Server::AddChecks() {
+  if (bus_ != nullptr && (parts_.receives || parts_.tails))
+    readiness_->Add("bus", [this] { return bus_->Check(); });
+  // Who only publishes can do so while the store is away: its clients keep what they were told.
+  if (bus_ != nullptr && options_.role == Role::kReceive) return;
   readiness_->Add("store", [this]() -> Status {
     WF_TRY(
         store_->ReadDocuments(kDefaultTenant, "policy"));  // small, and as far as any question goes
@@ -233,7 +255,8 @@ Status Server::Listen() {
                             &datasets_->red(),
                             self_.get(),
                             &security_->limits(),
-                            &security_->audit()};
+                            &security_->audit(),
+                            IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone};
   const ListenerHandlers handlers{
       ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
       OtlpHttpHandler(receivers),
@@ -296,6 +319,12 @@ void Server::Stop(Nanos patience) {
   io_->Stop();  // handlers that are still queued there may use the workers
   workers_.reset();
   self_->Stop();
+  if (publisher_ != nullptr) {
+    if (const Status drained = publisher_->Drain(patience); !drained.ok())
+      log::Warn("the bus has not confirmed everything; senders were not told that it has: {}",
+                drained.error().message);
+  }
+  bus_tailer_.reset();
   store_->Listen({});
   tailer_.reset();
   if (const Status flushed = store_->Flush(); !flushed.ok())

@@ -14,6 +14,7 @@
 #include "net/grpc_server.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
+#include "pipeline/bus_tailer.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "server/agent.h"
@@ -23,6 +24,7 @@
 #include "server/int_receiver.h"
 #include "server/live_queries.h"
 #include "server/membership.h"
+#include "server/open_bus.h"
 #include "server/process_registry.h"
 #include "server/readiness.h"
 #include "server/role.h"
@@ -81,9 +83,12 @@ class Server {
   std::unique_ptr<SelfTrace> self_;  // before the store: work ends when the store has answered
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreDatasets> datasets_;
-  EventSink sink_;  // of receivers
+  std::unique_ptr<Bus> bus_;                 // null: what is received goes to the store
+  std::unique_ptr<BusPublisher> publisher_;  // null: nothing is received here, or there is no bus
+  EventSink sink_;                           // of receivers
   std::unique_ptr<TracedRowSink> rows_;
-  std::unique_ptr<Tailer> tailer_;  // null: off
+  std::unique_ptr<Tailer> tailer_;         // of what is received or imported here; null: off
+  std::unique_ptr<BusTailer> bus_tailer_;  // of what the bus has; null: there is none
   // Null when the role has no clients.
   std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<ControlHub> control_;

@@ -2,6 +2,33 @@
 #include "server/serve.h"
 
 namespace wf {
+namespace {
+
+void AddBus(const BusStatus& bus, std::map<std::string, int64_t>& counters) {
+  counters["bus_lag"] = bus.lag;
+  counters["bus_unsent"] = bus.unsent;
+  counters["bus_poisoned"] = bus.poisoned;
+  counters["bus_set_aside"] = bus.set_aside;
+  counters["bus_missed"] = bus.missed;
+  counters["bus_refused"] = bus.refused;
+  counters["bus_failed"] = bus.failed;
+  counters["bus_handovers"] = bus.handovers;
+  counters["bus_partitions"] = bus.partitions;
+}
+
+void AddBusTailer(const BusTailerStatus& tailed, std::map<std::string, int64_t>& counters) {
+  counters["bus_tailer_pieces"] = tailed.pieces;
+  counters["bus_tailer_events"] = tailed.events;
+  counters["bus_tailer_store_retries"] = tailed.retries;
+  counters["bus_tailer_set_aside"] = tailed.set_aside;
+  counters["bus_tailer_pauses"] = tailed.pauses;
+  counters["bus_tailer_generations"] = tailed.generations;
+  counters["bus_tailer_rounds_open"] = tailed.rounds_open;
+  counters["bus_tailer_waiting_bytes"] = static_cast<int64_t>(tailed.waiting_bytes);
+  counters["bus_tailer_fenced_writes"] = tailed.fenced;
+}
+
+}  // namespace
 
 ServerFacts Server::Facts() const {
   ServerFacts facts;
@@ -18,6 +45,13 @@ ServerFacts Server::Facts() const {
     facts.tailer = tailer_->ReadStatus();
     facts.counters.merge(TailerCounters(facts.tailer));
   }
+  if (bus_tailer_ != nullptr) {
+    const BusTailerStatus tailed = bus_tailer_->ReadStatus();
+    facts.tailer = tailed.tailer;
+    facts.counters.merge(TailerCounters(facts.tailer));
+    AddBusTailer(tailed, facts.counters);
+  }
+  if (bus_ != nullptr) AddBus(bus_->ReadStatus(), facts.counters);
   if (live_ != nullptr) facts.counters.merge(live_->Gauges());
   facts.counters["cluster_members"] = membership_->members();
   facts.counters["sampling_clients"] = shares_.clients();

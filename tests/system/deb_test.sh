@@ -21,7 +21,7 @@ check "make deb packs it" tools/deb
 package=$(ls -t build/wherefore_*.deb | head -n1)
 check "dpkg-deb unpacks it" dpkg-deb -x "$package" "$place/root"
 check "its control files unpack" dpkg-deb -e "$package" "$place/control"
-for file in usr/bin/wherefore usr/lib/wherefore/wherefore-demo lib/systemd/system/wherefore.service etc/wherefore/wherefore.yaml \
+for file in usr/bin/wherefore usr/lib/wherefore/wherefore-demo lib/systemd/system/wherefore.service lib/systemd/system/wherefore@.service etc/wherefore/wherefore.yaml \
   usr/share/man/man1/wherefore.1.gz usr/share/bash-completion/completions/wherefore \
   usr/share/doc/wherefore/copyright usr/share/doc/wherefore/changelog.gz; do
   check "it holds /$file" test -s "$place/root/$file"

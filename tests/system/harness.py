@@ -192,12 +192,14 @@ def get_trace(store, trace_id, *flags):
 
 
 class Server:
-    """`wherefore serve` on free ports over `store`; use as a context manager."""
+    """`wherefore serve` on free ports over `store`; use as a context manager. `database`: the URL of a store that is no
+    directory; `store` is then where the process keeps its state. `within`: a command that runs it."""
 
-    def __init__(self, store=None, *flags, env=None, wait=True, ports=True):
+    def __init__(self, store=None, *flags, env=None, wait=True, ports=True, database=None, within=()):
         self.store = store or folder()
         self.log_path = folder("serve.log")
-        command = [WHEREFORE, "serve", "--store", self.store, *map(str, flags)]
+        place = ["--store", database, "--state", self.store] if database else ["--store", self.store]
+        command = [*within, WHEREFORE, "serve", *place, *map(str, flags)]
         if ports:
             for name in LISTENERS:
                 flag = "--" + name.replace("_", "-")
