@@ -35,13 +35,13 @@ Value Cell::ToValue() const {
   return advice::Null();
 }
 
-bool SameKey(const Value& a, const Cell& b) {
+[[gnu::hot]] bool SameKey(const Value& a, const Cell& b) {
   if (b.type != Cell::Type::kText) return SameKey(a, b.ToValue());
   const auto* text = std::get_if<std::string>(&a);
   return text != nullptr && *text == b.view();
 }
 
-uint64_t HashKey(const Cell& cell) {
+[[gnu::hot]] uint64_t HashKey(const Cell& cell) {
   return cell.type == Cell::Type::kText ? HashIdentity(cell) : HashKey(cell.ToValue());
 }
 
@@ -51,7 +51,7 @@ bool Identical(const Value& a, const Cell& b) {
   return text != nullptr && *text == b.view();
 }
 
-uint64_t HashIdentity(const Cell& cell) {
+[[gnu::hot]] uint64_t HashIdentity(const Cell& cell) {
   return cell.type == Cell::Type::kText ? HashText(cell.view()) : HashIdentity(cell.ToValue());
 }
 

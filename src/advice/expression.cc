@@ -264,7 +264,8 @@ Cell ComputeCell(Op op, const Cell& a, MadeTexts& made) {
 
 }  // namespace
 
-Cell Evaluate(const Expression& expression, const Cell* columns, size_t count, MadeTexts& made) {
+[[gnu::hot]] Cell Evaluate(const Expression& expression, const Cell* columns, size_t count,
+                           MadeTexts& made) {
   Cell stack[kMaxExpressionDepth];
   size_t size = 0;
   for (const Instruction& step : expression.code) {

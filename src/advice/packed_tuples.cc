@@ -66,8 +66,8 @@ bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
       });
 }
 
-size_t DecodeCells(const Slot& slot, std::string_view bytes, Cell* cells, size_t most_cells,
-                   uint64_t* weights, size_t most_rows) {
+[[gnu::hot]] size_t DecodeCells(const Slot& slot, std::string_view bytes, Cell* cells,
+                                size_t most_cells, uint64_t* weights, size_t most_rows) {
   size_t rows = 0, used = 0;
   const bool well = ReadRows(
       slot, bytes,

@@ -109,7 +109,7 @@ void Results::Add(const advice::Rows& rows) {
   }
 }
 
-size_t Results::Find(const Cell* keys, uint64_t hash) const {
+[[gnu::hot]] size_t Results::Find(const Cell* keys, uint64_t hash) const {
   const size_t width = groups_.width();
   return index_.Find(hash, [&](size_t group) {
     const Value* const shown = groups_.columns(group);
@@ -121,7 +121,7 @@ size_t Results::Find(const Cell* keys, uint64_t hash) const {
   });
 }
 
-AggregateState* Results::Fold(const Cell* keys, uint64_t weight) {
+[[gnu::hot]] AggregateState* Results::Fold(const Cell* keys, uint64_t weight) {
   const size_t width = groups_.width();
   ++tuples_;
   uint64_t hash = emit_->grouped ? 0 : width;

@@ -195,7 +195,7 @@ void WriteValue(const Value& value, Writer& out, StringTable& strings) {
 
 Value ReadValue(Reader& in, StringReferences& strings) { return ReadNested(in, strings, 0); }
 
-Cell ReadCell(Reader& in, StringReferences& strings) {
+[[gnu::hot]] Cell ReadCell(Reader& in, StringReferences& strings) {
   const uint8_t tag = in.Byte();
   if (tag >= kShortReference) return ReadReferenceCell(tag - kShortReference, in, strings);
   if (tag >= kShortString) return ReadTextCell(in.Bytes(tag - kShortString), strings);

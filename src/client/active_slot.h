@@ -33,8 +33,8 @@ class ActiveSlot {
   wf::advice::Slot rule;
 
   // Empty, and of this slot.
-  void Begin(uint64_t of_query, uint32_t number, const wf::advice::Slot& kept);
-  void Clear();
+  [[gnu::hot]] void Begin(uint64_t of_query, uint32_t number, const wf::advice::Slot& kept);
+  [[gnu::hot]] void Clear();
 
   bool empty() const {
     return form_ == Form::kLog ? log_.empty() : form_ == Form::kPacked && packed_.empty();
@@ -43,22 +43,22 @@ class ActiveSlot {
     return form_ == Form::kPacked ? static_cast<uint32_t>(packed_.tuple_count()) : log_.tuples();
   }
   // No less than it takes; its number if that is known.
-  size_t BytesAtMost() const;
+  [[gnu::hot]] size_t BytesAtMost() const;
   void CountBytes();  // makes it known
-  size_t EncodedSize();
-  void Encode(char* at);       // EncodedSize() bytes
-  std::string_view Encoded();  // good until something changes
+  [[gnu::hot]] size_t EncodedSize();
+  [[gnu::hot]] void Encode(char* at);  // EncodedSize() bytes
+  std::string_view Encoded();          // good until something changes
 
   // A bag's rows, as a log; false, and nothing happens, if that is not possible.
   bool Log(const wf::advice::Rows& rows);
-  bool Log(const wf::advice::Cell* cells, size_t width, size_t rows);
+  [[gnu::hot]] bool Log(const wf::advice::Cell* cells, size_t width, size_t rows);
   // Only a log of a bag knows: bytes it takes with one more tuple of `width` numbers are no more than this.
   bool logs() const { return form_ == Form::kLog && !log_.empty(); }
   size_t LogBytesAtMost(size_t width) const;
   // One event in the place of all others; false, and nothing happens, if it has to be packed.
   bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Rows& rows);
-  bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Cell* tuple,
-            size_t width);
+  [[gnu::hot]] bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Cell* tuple,
+                         size_t width);
   // As packed tuples, whatever it was. `bytes_at_most` is for the caller to keep true.
   wf::advice::PackedTuples& Packed();
   void SetPacked(wf::advice::PackedTuples packed, size_t bytes_at_most);

@@ -98,7 +98,7 @@ struct ShardHandle {
 };
 thread_local ShardHandle shard_handle;
 
-Shard& ThisShard() {
+[[gnu::hot]] Shard& ThisShard() {
   Shards& shards = AllShards();
   if (thread_has_ended) return *shards.of_ended_threads;
   if (shard_handle.shard == nullptr) {
@@ -126,8 +126,8 @@ void EraseInterval(Shard& shard, size_t index) {
   shard.keys.erase(shard.keys.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
-                          int64_t time_ns) {
+[[gnu::hot]] QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                                       int64_t time_ns) {
   size_t same = 0, oldest = 0;
   for (size_t i = shard.keys.size(); i-- > 0;) {
     const Shard::Key& key = shard.keys[i];
@@ -204,9 +204,16 @@ class IntoInterval : public wf::advice::Emitter {
 };
 
 // Whole requests are sampled; a hit outside of one is a request of its own.
-bool SampledHere(double share, const wf::advice::Event& event) {
+bool SampledHere(const Program& program, const wf::advice::Event& event) {
+  const double share = *program.sample;
   const internal::ThreadState& state = internal::thread_state;
-  if ((state.trace_hi | state.trace_lo) == 0) return wf::advice::Sampled(event.id(), share);
+  if ((state.trace_hi | state.trace_lo) == 0) {
+    const bool by_hit = wf::advice::Sampled(event.id(), share);
+    BaggageLine* const line = CurrentBaggage();
+    if (line == nullptr) return by_hit;
+    return SampleOf(*line, program, by_hit ? RequestSample::kKept : RequestSample::kLeftOut) ==
+           RequestSample::kKept;
+  }
   char hex[32];
   for (int i = 0; i < 16; ++i) {
     hex[i] = "0123456789abcdef"[state.trace_hi >> (60 - 4 * i) & 15];
@@ -255,8 +262,8 @@ void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
   AddEvent(IntervalOf(shard, query, link.time_ns), link);
 }
 
-bool RunQuickly(Shard& shard, const QuickAdvice& quick, const HitEvent& event,
-                QueryInterval& interval) {
+[[gnu::hot]] bool RunQuickly(Shard& shard, const QuickAdvice& quick, const HitEvent& event,
+                             QueryInterval& interval) {
   BaggageLine* line = nullptr;
   if (quick.looks()) line = quick.packs() ? CurrentBaggage() : CurrentBaggageIfAny();
   const bool done = quick.Run(event, line, interval, shard.made);
@@ -277,9 +284,10 @@ void Interpret(Shard& shard, const LiveQuery& query, const internal::Tracepoint&
 }
 
 // `ticks` is when what came before it ended: the clock is read once for each query.
-void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query, const QuickAdvice& quick,
-              const internal::Tracepoint& tracepoint, const HitEvent& event, int64_t& ticks) {
-  if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
+[[gnu::hot]] void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                           const QuickAdvice& quick, const internal::Tracepoint& tracepoint,
+                           const HitEvent& event, int64_t& ticks) {
+  if (query->program.sample && !SampledHere(query->program, event)) return;
   QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
   ++interval.hits;
   try {
@@ -419,7 +427,7 @@ void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents
   interval.lost += lost;
   const int64_t begin = Ticks();
   const auto run = [&](std::string_view tracepoint, const wf::advice::Event& event) {
-    if (query->program.sample && !SampledHere(*query->program.sample, event)) return;
+    if (query->program.sample && !SampledHere(query->program, event)) return;
     try {
       if (PlanOfRequest(CurrentBaggageIfAny(), *query) == QueryPlan::kEmit) {
         // The server would emit for it, too.
@@ -448,8 +456,8 @@ void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents
 
 namespace wherefore::internal {
 
-void HitTracepoint(const Tracepoint& tracepoint,
-                   std::initializer_list<TracepointField> fields) noexcept {
+[[gnu::hot]] void HitTracepoint(const Tracepoint& tracepoint,
+                                std::initializer_list<TracepointField> fields) noexcept {
   using namespace wherefore::client;  // NOLINT(google-build-using-namespace)
   if (running_advice) {               // inside of advice: see the header
     AllShards().passed_over.fetch_add(1, std::memory_order_relaxed);

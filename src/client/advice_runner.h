@@ -26,7 +26,7 @@ void AllowAdvice();
 const WovenAdvice* LinkBranchesFor(const std::vector<std::shared_ptr<const LiveQuery>>& queries,
                                    std::shared_ptr<const ProcessIdentity> process);
 // After a join: where it left a query with several causal ids, a link is emitted that stands for them.
-void LinkBranches(BaggageLine& line) noexcept;
+[[gnu::hot]] void LinkBranches(BaggageLine& line) noexcept;
 
 // Intervals of all threads that ended by `until_ns`, or whose query does not run any more; merged by query and start.
 std::vector<QueryInterval> CollectIntervals(

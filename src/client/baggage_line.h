@@ -49,9 +49,9 @@ class BaggageLine {
 
   bool empty() const { return !HasFrozen() && actives_ == 0 && !overflow_.any(); }
   // As if new; memory is kept for the next request.
-  void Reset();
+  [[gnu::hot]] void Reset();
   // Of a line that is empty: what came with the request. Nobody looks at it yet.
-  void Receive(std::string_view bytes);
+  [[gnu::hot]] void Receive(std::string_view bytes);
   void Receive(std::shared_ptr<const BaggageSnapshot> base);
 
   // kOverflowed: the query is past its limits in this request: it is marked, and packs no more. Only the first mark is
@@ -71,7 +71,7 @@ class BaggageLine {
   // A bag's `rows` in the place of all that the slot holds, here and wherever it came from.
   void Replace(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
                const wf::advice::Rows& rows);
-  // Which slots the query has here.
+  // Which slots the query has here: this one, and others before it.
   struct Slots {
     bool this_one = false, others = false;
   };
@@ -80,7 +80,7 @@ class BaggageLine {
 
   // To another process, as bytes; empty when empty.
   std::string Serialize();
-  void AppendTo(std::string& message);  // the same, at its end
+  [[gnu::hot]] void AppendTo(std::string& message);  // the same, at its end
   // ... as our members of the header; see BaggageSnapshot::Header.
   HeaderTexts Header(size_t room, int members);
   // To another branch in this process. Null when empty.
@@ -92,7 +92,7 @@ class BaggageLine {
       std::shared_ptr<const BaggageSnapshot> received);
   void Join(std::shared_ptr<const BaggageSnapshot> other);
   // What another process has serialised.
-  void JoinBytes(std::string_view bytes);
+  [[gnu::hot]] void JoinBytes(std::string_view bytes);
 
   // What the query has here. Bytes may be less than this, while they are not encoded.
   struct Held {
@@ -112,15 +112,16 @@ class BaggageLine {
     size_t count = 0;
   };
   // False: there is more to it (marks of overflow, many slots), and the other functions have to be asked.
-  bool Look(uint64_t query, Found& found);
+  [[gnu::hot]] bool Look(uint64_t query, Found& found);
   // Pack, for `rows` tuples of weight 1 as they fly, by whoever has just looked. False, and nothing has been packed, if
   // there is more to it: then Pack has to be asked. `after` is what the query has here then.
-  bool PackCells(const Found& found, uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
-                 const PackLimits& limits, const wf::advice::Cell* cells, size_t rows, Held& after);
+  [[gnu::hot]] bool PackCells(const Found& found, uint64_t query, uint32_t slot,
+                              const wf::advice::Slot& rule, const PackLimits& limits,
+                              const wf::advice::Cell* cells, size_t rows, Held& after);
   // ... of First and MostRecent, which keep one event: the tuple of an event.
-  bool KeepCells(const Found& found, uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
-                 const PackLimits& limits, int64_t time, std::string_view id,
-                 const wf::advice::Cell* cells, Held& after);
+  [[gnu::hot]] bool KeepCells(const Found& found, uint64_t query, uint32_t slot,
+                              const wf::advice::Slot& rule, const PackLimits& limits, int64_t time,
+                              std::string_view id, const wf::advice::Cell* cells, Held& after);
 
   // What the query has here.
   Held HeldBy(uint64_t query);
@@ -131,22 +132,22 @@ class BaggageLine {
 
  private:
   bool HasFrozen() const { return base_ != nullptr || !own_.empty(); }
-  bool AnyActive() const;
-  void Read();
-  void View(ByteBuffer& bytes, const BaggageView& seen);
+  [[gnu::hot]] bool AnyActive() const;
+  [[gnu::hot]] void Read();
+  [[gnu::hot]] void View(ByteBuffer& bytes, const BaggageView& seen);
   void ShareOwn();
   void MakeInstances();
-  static bool Accept(BaggageRead read, Overflow& lost);
+  [[gnu::hot]] static bool Accept(BaggageRead read, Overflow& lost);
   void EndByBytes();
-  void GiveUpActive();
-  void EncodeAll();
+  [[gnu::hot]] void GiveUpActive();
+  [[gnu::hot]] void EncodeAll();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;
   bool FrozenOverflow(uint64_t query) const;
-  bool FrozenLost() const;
+  [[gnu::hot]] bool FrozenLost() const;
 
   ActiveSlot& Active(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
-  ActiveSlot& NewActive(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
+  [[gnu::hot]] ActiveSlot& NewActive(uint64_t query, uint32_t slot, const wf::advice::Slot& rule);
   Held HeldByOthers(uint64_t query, const ActiveSlot* except) const;
   bool PackBag(ActiveSlot& active, const PackLimits& limits, const wf::advice::Rows& rows);
   bool PackEvent(ActiveSlot& active, const PackLimits& limits, int64_t time, std::string_view id,

@@ -235,7 +235,7 @@ struct Sorted {
   std::string_view payload;
 };
 
-Sorted Sort(const BaggageLine::Found& found, uint32_t slot) {
+[[gnu::hot]] Sorted Sort(const BaggageLine::Found& found, uint32_t slot) {
   Sorted sorted;
   for (size_t i = 0; i < found.count; ++i) {
     const BaggageLine::Found::Entry& entry = found.entries[i];

@@ -105,7 +105,7 @@ BaggageLine::Slots BaggageLine::SlotsOf(uint64_t query, uint32_t slot) {
   Read();
   Slots slots;
   const auto note = [&](uint32_t number) {
-    (number == slot ? slots.this_one : slots.others) = true;
+    if (number <= slot) (number == slot ? slots.this_one : slots.others) = true;
   };
   ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view) {
     if (of == query) note(number);

@@ -28,7 +28,7 @@ bool TakeId(std::string_view& from, uint64_t& id) {
   return true;
 }
 
-bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
+[[gnu::hot]] bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
   uint64_t query, slot, tuples, size;
   uint32_t four;
   if (from.size() >= sizeof four && (std::memcpy(&four, from.data(), sizeof four),

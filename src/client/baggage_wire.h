@@ -53,12 +53,12 @@ struct Overflow {
   bool unknown = false;
 
   bool any() const { return unknown || !queries.empty(); }
-  bool Has(uint64_t query) const;
-  bool Add(uint64_t query);  // false if it was there
-  void Add(const Overflow& other);
+  [[gnu::hot]] bool Has(uint64_t query) const;
+  [[gnu::hot]] bool Add(uint64_t query);  // false if it was there
+  [[gnu::hot]] void Add(const Overflow& other);
 };
 
-uint64_t RandomId();  // never 0
+[[gnu::hot]] uint64_t RandomId();  // never 0
 
 struct SlotView {
   uint64_t instance = 0;
@@ -88,9 +88,9 @@ struct BaggageView {
   }
   bool overflowed(size_t index) const;
   // The number of `query` in the table; queries() if it is not there.
-  size_t Find(uint64_t query) const;
+  [[gnu::hot]] size_t Find(uint64_t query) const;
   // The same of a copy of the bytes.
-  void MoveTo(const char* copy, const char* original);
+  [[gnu::hot]] void MoveTo(const char* copy, const char* original);
 };
 enum class BaggageRead : uint8_t {
   kWhole,
@@ -98,9 +98,9 @@ enum class BaggageRead : uint8_t {
   kMalformed,  // not baggage of a version we know, or past a bound
 };
 // Looks at what frames the instances, and not at them.
-BaggageRead ReadFrame(std::string_view bytes, BaggageView& view);
+[[gnu::hot]] BaggageRead ReadFrame(std::string_view bytes, BaggageView& view);
 // Looks at all of it but the payloads of slots.
-BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view);
+[[gnu::hot]] BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view);
 
 // One slot after another, of bytes that ReadBaggage has accepted.
 class SlotCursor {
@@ -115,7 +115,7 @@ class SlotCursor {
 
 // Whether everything in `less` is in `more` as well, seen by their bytes: whoever got `less` and only added to it sends
 // such. False says nothing.
-bool BeginsWith(const BaggageView& more, const BaggageView& less);
+[[gnu::hot]] bool BeginsWith(const BaggageView& more, const BaggageView& less);
 // Writes the instances of both, each once. False if that is more than baggage may be.
 bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out);
 // Writes `view` without one slot of a query, which the caller has seen there.
@@ -129,26 +129,26 @@ Overflow OverflowOf(const BaggageView& view);
 class BaggageWriter {
  public:
   // Begins with the queries of `known`, in their order, so that what was encoded with them can be copied.
-  explicit BaggageWriter(const BaggageView* known = nullptr);
+  [[gnu::hot]] explicit BaggageWriter(const BaggageView* known = nullptr);
   BaggageWriter(const BaggageWriter&) = delete;
   BaggageWriter& operator=(const BaggageWriter&) = delete;
 
   // First all of these, in any order …
-  void NoteOverflow(const Overflow& overflow);
+  [[gnu::hot]] void NoteOverflow(const Overflow& overflow);
   void SizeBytes(size_t size) { size_ += size; }
-  void SizeInstance(size_t slots);
-  void SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
+  [[gnu::hot]] void SizeInstance(size_t slots);
+  [[gnu::hot]] void SizeSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
   // … then the same in the same order, into size() bytes.
   size_t queries() const { return queries_; }
   size_t size() const;
-  void Begin(char* at);
-  void PutBytes(std::string_view bytes);
-  void PutInstance(uint64_t id, size_t slots);
+  [[gnu::hot]] void Begin(char* at);
+  [[gnu::hot]] void PutBytes(std::string_view bytes);
+  [[gnu::hot]] void PutInstance(uint64_t id, size_t slots);
   // Returns where `payload` bytes are to be written, all of them, before the next call.
-  char* PutSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
+  [[gnu::hot]] char* PutSlot(uint64_t query, uint32_t slot, uint32_t tuples, size_t payload);
 
  private:
-  size_t IndexOf(uint64_t query);
+  [[gnu::hot]] size_t IndexOf(uint64_t query);
   size_t Body() const;
 
   // Few: a vector would be an allocation for nearly everybody.

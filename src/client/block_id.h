@@ -8,9 +8,9 @@
 namespace wherefore::client {
 
 TraceId NewTraceId();
-BlockId NewBlockId();
+[[gnu::hot]] BlockId NewBlockId();
 
 // Grows in each child of fork(), so that it neither repeats its parent's ids nor touches its locks.
-uint32_t ForkGeneration();
+[[gnu::hot]] uint32_t ForkGeneration();
 
 }  // namespace wherefore::client

@@ -21,6 +21,14 @@ const Slot& Rule() {
 }
 
 uint32_t CausalSlot(const Program& program) { return static_cast<uint32_t>(program.slots.size()); }
+uint32_t SampleSlot(const Program& program) { return CausalSlot(program) + 1; }
+
+Rows OneNumber(int64_t number) {
+  Rows rows(1, 0);
+  rows.AddColumn(Value(number));
+  rows.EndRow(1);
+  return rows;
+}
 
 }  // namespace
 
@@ -52,10 +60,20 @@ std::vector<uint64_t> CausalPast(BaggageLine& line, const Program& program) {
 }
 
 void SetCausalPast(BaggageLine& line, const Program& program, uint64_t id) {
-  Rows rows(1, 0);
-  rows.AddColumn(Value(static_cast<int64_t>(id)));
-  rows.EndRow(1);
-  line.Replace(program.query, CausalSlot(program), Rule(), rows);
+  line.Replace(program.query, CausalSlot(program), Rule(), OneNumber(static_cast<int64_t>(id)));
+}
+
+RequestSample SampleOf(BaggageLine& line, const Program& program, RequestSample if_undecided) {
+  const uint32_t slot = SampleSlot(program);
+  if (line.Has(program.query, slot)) {
+    const PackedTuples decided = line.Unpack(program.query, slot, Rule());
+    const auto* kept =
+        decided.rows().empty() ? nullptr : std::get_if<int64_t>(&decided.rows().columns(0)[0]);
+    if (kept != nullptr) return *kept != 0 ? RequestSample::kKept : RequestSample::kLeftOut;
+  }
+  line.Replace(program.query, slot, Rule(),
+               OneNumber(if_undecided == RequestSample::kKept ? 1 : 0));
+  return if_undecided;
 }
 
 }  // namespace wherefore::client

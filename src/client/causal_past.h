@@ -21,4 +21,10 @@ QueryPlan PlanOfRequest(BaggageLine* line, const LiveQuery& query);
 std::vector<uint64_t> CausalPast(BaggageLine& line, const wf::advice::Program& program);
 void SetCausalPast(BaggageLine& line, const wf::advice::Program& program, uint64_t id);
 
+// Whether `Sample` keeps a request that has no id of its own: what its first hit decides travels with it, in one more
+// slot. Branches that part before it decide each for themselves.
+enum class RequestSample : uint8_t { kLeftOut, kKept };
+RequestSample SampleOf(BaggageLine& line, const wf::advice::Program& program,
+                       RequestSample if_undecided);
+
 }  // namespace wherefore::client

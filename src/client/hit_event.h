@@ -17,14 +17,14 @@ enum class DefaultVariable : uint8_t { kNone, kTime, kHost, kProcName, kProcId, 
 DefaultVariable DefaultNamed(std::string_view name);
 
 // Borrow the field's text.
-wf::advice::Cell CellOf(const FieldValue& field);                 // unless it is a list
-wf::advice::Cell CellAt(const FieldValue& list, size_t element);  // of a list
+[[gnu::hot]] wf::advice::Cell CellOf(const FieldValue& field);  // unless it is a list
+[[gnu::hot]] wf::advice::Cell CellAt(const FieldValue& list, size_t element);  // of a list
 
 class HitEvent : public wf::advice::Event {
  public:
   // All of it must outlive the event.
-  HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
-           const TracepointField* fields, size_t count);
+  [[gnu::hot]] HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
+                        const TracepointField* fields, size_t count);
 
   wf::advice::Value Variable(std::string_view name) const override;
   Observed Observe(std::string_view name, std::vector<wf::advice::Cell>& into) const override;
@@ -32,7 +32,7 @@ class HitEvent : public wf::advice::Event {
   std::string_view id() const override;
 
   uint64_t number() const;  // random, made when somebody asks: most advice does not
-  wf::advice::Cell Default(DefaultVariable which) const;
+  [[gnu::hot]] wf::advice::Cell Default(DefaultVariable which) const;
   const TracepointField* fields() const { return fields_; }
   size_t field_count() const { return count_; }
 

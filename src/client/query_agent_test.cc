@@ -15,6 +15,7 @@
 
 #include "advice/advice_test_support.h"
 #include "client/advice_runner.h"
+#include "client/causal_past.h"
 #include "client/control_client.h"
 #include "client/test_query_server.h"
 #include "client/thread_baggage.h"
@@ -365,6 +366,33 @@ TEST(QueryAgent, SamplesWholeRequests) {
   server.SetQueries({});
   ASSERT_TRUE(Eventually([&] { return server.TotalOf(program, 1'000).hits >= kept; }));
   EXPECT_EQ(server.TotalOf(program, 1'000).hits, kept);
+}
+
+// A request without an id: what its first hit decides holds wherever it goes.
+TEST(QueryAgent, SamplesWholeRequestsThatHaveNoId) {
+  wf::advice::Program program;
+  program.query = 0x51;
+  int kept = 0;
+  for (int request = 0; request < 200; ++request) {
+    client::BaggageLine here;
+    const auto drawn =
+        request % 3 == 0 ? client::RequestSample::kKept : client::RequestSample::kLeftOut;
+    const auto other =
+        request % 3 == 0 ? client::RequestSample::kLeftOut : client::RequestSample::kKept;
+    ASSERT_EQ(SampleOf(here, program, drawn), drawn);
+    ASSERT_EQ(SampleOf(here, program, other), drawn);
+    client::BaggageLine there;
+    const std::string bytes = here.Serialize();
+    there.Receive(std::string_view(bytes));
+    ASSERT_EQ(SampleOf(there, program, other), drawn);
+    here.JoinBytes(there.Serialize());
+    ASSERT_EQ(SampleOf(here, program, other), drawn);
+    // It is no past of the emit plan.
+    ASSERT_TRUE(CausalPast(here, program).empty());
+    ASSERT_FALSE(here.SlotsOf(program.query, 0).others);
+    kept += drawn == client::RequestSample::kKept ? 1 : 0;
+  }
+  EXPECT_EQ(kept, 67);
 }
 
 TEST(QueryAgent, FieldsOfEveryTypeAndTheDefaults) {

@@ -28,8 +28,8 @@ class QuickAdvice {
   QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint);
   bool ready() const { return ready_; }
   // False, and nothing has happened: the interpreter has to run it. `line` may be null; `made` is for a moment.
-  bool Run(const HitEvent& event, BaggageLine* line, QueryInterval& interval,
-           wf::advice::MadeTexts& made) const;
+  [[gnu::hot]] bool Run(const HitEvent& event, BaggageLine* line, QueryInterval& interval,
+                        wf::advice::MadeTexts& made) const;
   // Whether it looks into baggage at all, and whether it needs some to pack into.
   bool looks() const { return looks_; }
   bool packs() const { return ending_ != Ending::kEmit; }
@@ -63,12 +63,12 @@ class QuickAdvice {
   bool ColumnOf(const wf::advice::Expression& expression, Column& column);
   bool Add(const LiveQuery& query, const wf::advice::Step& step);
   bool AddEnding(const wf::advice::Grouping& grouping);
-  bool Observe(const HitEvent& event, Flight& flight) const;
-  bool Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const;
-  bool Pack(const HitEvent& event, BaggageLine& line, const BaggageLine::Found& found,
-            QueryInterval& interval, Flight& flight) const;
-  void Emit(QueryInterval& interval, Flight& flight) const;
-  wf::advice::Cell At(const Column& column, Flight& flight, size_t tuple) const;
+  [[gnu::hot]] bool Observe(const HitEvent& event, Flight& flight) const;
+  [[gnu::hot]] bool Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const;
+  [[gnu::hot]] bool Pack(const HitEvent& event, BaggageLine& line, const BaggageLine::Found& found,
+                         QueryInterval& interval, Flight& flight) const;
+  [[gnu::hot]] void Emit(QueryInterval& interval, Flight& flight) const;
+  [[gnu::hot]] wf::advice::Cell At(const Column& column, Flight& flight, size_t tuple) const;
 
   // A hit touches the first line, and of the others what it needs. What it needs of the query is copied.
   alignas(64) bool ready_ = false;

@@ -14,16 +14,16 @@ namespace wherefore::client {
 // 0: this thread works for no request, and packs nothing.
 uint64_t CurrentLine();
 // Null when there is no request, or memory.
-BaggageLine* CurrentBaggage();
+[[gnu::hot]] BaggageLine* CurrentBaggage();
 // The same, and null when nothing was packed or received yet.
-BaggageLine* CurrentBaggageIfAny();
+[[gnu::hot]] BaggageLine* CurrentBaggageIfAny();
 // Null when empty.
 std::shared_ptr<const BaggageSnapshot> FreezeCurrent();
 // The same at the end of the line: its name goes with it.
 std::shared_ptr<const BaggageSnapshot> FinishCurrent();
 void JoinCurrent(std::shared_ptr<const BaggageSnapshot> other);
 // The same of bytes that another process has serialised.
-void JoinCurrentBytes(std::string_view bytes);
+[[gnu::hot]] void JoinCurrentBytes(std::string_view bytes);
 
 // What the thread was on before; give it back exactly once.
 struct SavedLine {
@@ -33,10 +33,10 @@ struct SavedLine {
 enum class LineOf : uint8_t { kRequest, kNobody };
 SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage);
 // Of a request, with what came with it, as bytes; empty: it begins here.
-SavedLine EnterLine(std::string_view received) noexcept;
-void RestoreLine(SavedLine saved);
+[[gnu::hot]] SavedLine EnterLine(std::string_view received) noexcept;
+[[gnu::hot]] void RestoreLine(SavedLine saved);
 // Gives a line back that is nobody's any more.
-void DropLine(BaggageLine* line);
+[[gnu::hot]] void DropLine(BaggageLine* line);
 
 // What comes from other processes and goes there: neither at an edge.
 bool ExchangesBaggage();

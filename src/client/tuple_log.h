@@ -20,16 +20,16 @@ class TupleLog {
   // All of `rows` or nothing. kNotForMe: a long string, a list, a weight, an equal tuple, too many at once.
   Added Add(const wf::advice::Rows& rows);
   // The same of tuples in flight, `width` cells each.
-  Added Add(const wf::advice::Cell* cells, size_t width, size_t rows);
+  [[gnu::hot]] Added Add(const wf::advice::Cell* cells, size_t width, size_t rows);
 
   uint32_t tuples() const { return tuples_; }
   bool empty() const { return tuples_ == 0; }
   uint32_t bytes() const { return used_; }  // but for the head
   // What advice::PackedTuples::Encode would give.
-  size_t EncodedSize() const;
-  char* Encode(char* at) const;
+  [[gnu::hot]] size_t EncodedSize() const;
+  [[gnu::hot]] char* Encode(char* at) const;
 
-  void Clear();  // keeps the memory
+  [[gnu::hot]] void Clear();  // keeps the memory
 
  private:
   static constexpr uint32_t kFirstTuples = 8, kFirstPlaces = 64, kKept = 4096;
@@ -40,11 +40,11 @@ class TupleLog {
   struct Text {  // a string that later ones refer to
     uint32_t begin, size;
   };
-  bool AddRow(const wf::advice::Cell* columns, size_t width);
-  bool Encode(const wf::advice::Cell* columns, size_t width);  // behind the end
-  bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
-  void MakeRoom(size_t most);
-  bool Known(uint32_t begin, size_t width);
+  [[gnu::hot]] bool AddRow(const wf::advice::Cell* columns, size_t width);
+  [[gnu::hot]] bool Encode(const wf::advice::Cell* columns, size_t width);  // behind the end
+  [[gnu::hot]] bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
+  [[gnu::hot]] void MakeRoom(size_t most);
+  [[gnu::hot]] bool Known(uint32_t begin, size_t width);
   bool Same(uint32_t a, uint32_t b, size_t width) const;
   std::string_view Canonical(uint32_t& at) const;
   void GrowIndex();
