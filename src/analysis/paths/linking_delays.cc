@@ -130,9 +130,8 @@ DelayDensity::Range DelayDensity::Where(double least) const {
     const auto first = std::find_if(density_.begin(), density_.end(), enough);
     if (first == density_.end()) return range;
     const auto last = std::find_if(density_.rbegin(), density_.rend(), enough).base();
-    widen(first == density_.begin()
-              ? at_.front() - left_scale_ * std::log(density_.front() / least)
-              : at_[static_cast<size_t>(first - density_.begin()) - 1],
+    widen(first == density_.begin() ? at_.front() - left_scale_ * std::log(density_.front() / least)
+                                    : at_[static_cast<size_t>(first - density_.begin()) - 1],
           last == density_.end() ? at_.back() + right_scale_ * std::log(density_.back() / least)
                                  : at_[static_cast<size_t>(last - density_.begin())]);
     return range;
