@@ -445,12 +445,17 @@ void BusTailerTest::RunWithFaults(int rounds, unsigned seed) {
         tailers_.erase(at);
       }
       if (chance(3) && tailers_.size() > 1) tailers_.erase(tailers_.begin());  // ends in order
-      if (chance(3)) store_->overloaded = !store_->overloaded;
-      if (chance(3)) rows_.failing = !rows_.failing;
-      if (chance(2)) {
+      store_->overloaded = chance(store_->overloaded ? 70 : 3);
+      rows_.failing = chance(rows_.failing ? 70 : 3);
+      if (chance(8)) {  // rows are written that cannot be committed; then, perhaps, a kill
         bus_.SetReach(MemoryBus::Reach::kAway);
-        StepAll();
+        Pass(static_cast<Nanos>(random() % 20) * kSecond + kMilli);
+        if (chance(50)) {
+          tailers_.back()->Stop(BusTailer::End::kAbandoned);
+          tailers_.pop_back();
+        }
         bus_.SetReach(MemoryBus::Reach::kThere);
+        if (tailers_.empty()) Start();
       }
       Pass(chance(10) ? 20 * kSecond : static_cast<Nanos>(random() % 3) * kSecond + kMilli);
     }

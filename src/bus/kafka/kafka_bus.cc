@@ -28,6 +28,14 @@ Result<KafkaProperties> ReadProperties(const std::string& path) {
   return ParseKafkaProperties(text.str(), path);
 }
 
+// Waiting does not mend a wrong password, nor a certificate that is not trusted.
+void Troubled(rd_kafka_t*, int error, const char* reason, void* opaque) {
+  if (error != RD_KAFKA_RESP_ERR__AUTHENTICATION && error != RD_KAFKA_RESP_ERR__SSL) return;
+  auto& shared = *static_cast<KafkaShared*>(opaque);
+  const std::lock_guard lock(shared.refused_mutex);
+  shared.refused_because = reason;
+}
+
 class KafkaBus : public Bus {
  public:
   static Result<std::unique_ptr<Bus>> Open(KafkaUrl url, KafkaBusOptions options) {
@@ -43,6 +51,8 @@ class KafkaBus : public Bus {
                        shared.url.properties.end());
     // A consumer, though it consumes nothing: asking for a topic's facts would make a producer's broker create it.
     WF_ASSIGN(ConfPtr conf, MakeConf(shared, RD_KAFKA_CONSUMER, {}, {}));
+    rd_kafka_conf_set_opaque(conf.get(), &shared);
+    rd_kafka_conf_set_error_cb(conf.get(), Troubled);
     WF_ASSIGN(bus->asking_, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
     WF_ASSIGN(shared.partitions, EnsureTopics(bus->asking_.get(), shared));
     WF_ASSIGN(bus->sender_, KafkaSender::Make(shared));

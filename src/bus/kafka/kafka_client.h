@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,10 @@ struct KafkaShared {
   int32_t partitions = 0;  // of the topic, as found when the bus was opened
   std::atomic<int64_t> unsent{0}, poisoned{0}, set_aside{0}, missed{0}, refused{0}, failed{0},
       handovers{0};
+
+  // Why the brokers will not have us, told by the client that asks them; empty: they may only be away.
+  std::mutex refused_mutex;
+  std::string refused_because;
 
   const std::string& topic() const { return url.topic; }
   std::string delayed_topic() const { return url.topic + ".delayed"; }

@@ -9,6 +9,8 @@
 namespace wf {
 namespace {
 
+constexpr Nanos kAskPatience = kSecond;
+
 struct TopicDeleter {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
 };
@@ -63,13 +65,21 @@ Status Create(rd_kafka_t* client, const KafkaShared& shared, const std::string& 
   return {};
 }
 
-Result<int32_t> Ensure(rd_kafka_t* client, const KafkaShared& shared, const std::string& topic,
+Result<int32_t> Ensure(rd_kafka_t* client, KafkaShared& shared, const std::string& topic,
                        int32_t partitions, Nanos deadline) {
   bool made = false;
   for (;;) {
     const Nanos left = std::max<Nanos>(deadline - MonotonicNow(), kMilli);
-    const auto found = CountPartitions(client, shared, topic, left);
+    const auto found = CountPartitions(client, shared, topic, std::min(left, kAskPatience));
     if (found.ok()) return found;
+    rd_kafka_poll(client, 0);  // lets it say why
+    {
+      const std::lock_guard lock(shared.refused_mutex);
+      if (!shared.refused_because.empty())
+        return EnvironmentError(fmt::format("bus {} at {}: {}", shared.topic(), shared.url.brokers,
+                                            shared.refused_because),
+                                "check the properties of --bus-config");
+    }
     if (found.error().code == ErrorCode::kNotFound && !made) {
       WF_TRY(Create(client, shared, topic, partitions, left));
       made = true;
@@ -102,7 +112,7 @@ Result<int32_t> CountPartitions(rd_kafka_t* client, const KafkaShared& shared,
   return NotFound(fmt::format("topic {}: not there", topic), "make it");
 }
 
-Result<int32_t> EnsureTopics(rd_kafka_t* client, const KafkaShared& shared) {
+Result<int32_t> EnsureTopics(rd_kafka_t* client, KafkaShared& shared) {
   const Nanos deadline = MonotonicNow() + shared.options.open_patience;
   WF_ASSIGN(const int32_t partitions,
             Ensure(client, shared, shared.topic(), shared.url.partitions, deadline));

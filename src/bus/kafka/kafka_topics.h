@@ -11,6 +11,6 @@ Result<int32_t> CountPartitions(rd_kafka_t* client, const KafkaShared& shared,
 
 // The pieces' topic as asked for, that of the notes with as many partitions as the pieces' has, and the one of what
 // cannot be used. Returns the number of partitions of the first.
-Result<int32_t> EnsureTopics(rd_kafka_t* client, const KafkaShared& shared);
+Result<int32_t> EnsureTopics(rd_kafka_t* client, KafkaShared& shared);
 
 }  // namespace wf
