@@ -4,6 +4,7 @@
 """The command line over ClickHouse: the same questions to a directory, to two shards of Debian's server and to today's
 ClickHouse give the same bytes; SQL reaches nothing but datasets; export and import go around; retention deletes."""
 import random
+import re
 
 import chdb_stack
 import clickhouse_cluster
@@ -84,10 +85,21 @@ EMBEDDED = folder()
 EXPECTED = {}
 
 
+def answer_of(question, store):
+    """The bytes, but for when the events were received."""
+    return re.sub(rb'"received_ns":\d+', b'"received_ns":0', must(cli(*question, store=store, timeout=120)).out)
+
+
+def datasets_of(store):
+    """What `dataset list` says, but for bytes and what extraction cost."""
+    listed = must(cli("dataset", "list", store=store)).json["datasets"]
+    return [{k: v for k, v in d.items() if k not in ("bytes", "cost_ns_per_trace")} for d in listed]
+
+
 def embedded():
     EXPECTED["import"] = fill(EMBEDDED)
     for question in QUESTIONS:
-        EXPECTED[tuple(question)] = must(cli(*question, store=EMBEDDED)).out
+        EXPECTED[tuple(question)] = answer_of(question, EMBEDDED)
     equal("the data has what is asked for", [json.loads(EXPECTED[tuple(QUESTIONS[4])]) != {},
                                              len(blamed(json.loads(EXPECTED[tuple(QUESTIONS[5])]))) > 0], [True, True])
 
@@ -95,10 +107,8 @@ def embedded():
 def ask_everything(name, url):
     equal(f"{name}: import reports the same", fill(url), EXPECTED["import"])
     for question in QUESTIONS:
-        equal(f"{name}: {' '.join(question)[:70]}", cli(*question, store=url).out, EXPECTED[tuple(question)])
-    listed = [{k: v for k, v in d.items() if k != "bytes"} for d in must(cli("dataset", "list", store=url)).json["datasets"]]
-    here = [{k: v for k, v in d.items() if k != "bytes"} for d in must(cli("dataset", "list", store=EMBEDDED)).json["datasets"]]
-    equal(f"{name}: dataset list, but for bytes", listed, here)
+        equal(f"{name}: {' '.join(question)[:70]}", answer_of(question, url), EXPECTED[tuple(question)])
+    equal(f"{name}: dataset list, but for bytes and costs", datasets_of(url), datasets_of(EMBEDDED))
     sql = must(cli("dataset", "sql", "SELECT country, count(*) AS n, sum(latency_ns) AS s FROM pages GROUP BY country "
                    "ORDER BY country -- end", store=url)).json
     check(f"{name}: the dialect is stated", sql["dialect"].startswith("ClickHouse "), sql["dialect"])
@@ -124,13 +134,33 @@ def around(name, url):
     import_files(back, out)
     for number in (3, 1000):
         equal(f"{name}: a trace that was exported and imported is the same",
-              must(cli("trace", trace_id(number), store=back)).out, must(cli("trace", trace_id(number), store=EMBEDDED)).out)
+              answer_of(["trace", trace_id(number)], back), answer_of(["trace", trace_id(number)], EMBEDDED))
 
 
-def on(name, url):
-    ask_everything(name, url)
-    no_way_out(name, url)
-    around(name, url)
+class ClusterServer(Server):
+    """`serve` whose store is no directory: what it keeps itself lies elsewhere."""
+
+    def __init__(self, url, *flags):
+        self.state = folder("state")
+        super().__init__(url, "--state", self.state, *flags)
+
+    def facts(self):
+        try:
+            with open(os.path.join(self.state, "server.json")) as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return {}
+
+
+def retention(name, url):
+    """A server deletes events that were received too long ago; rows of datasets live by their own time. (Retention of rows
+    by age and by subsampling is in the conformance suite: a server looks after it every ten minutes.)"""
+    count = lambda dataset: must(cli("dataset", "query", dataset, "--agg", "count", store=url)).json["rows"][0]["count"]
+    with ClusterServer(url, "--retention-age", "1s") as server:
+        there = lambda: len(server.get("/api/v1/traces").json["traces"])
+        check(f"{name}: events received too long ago are gone", wait_for(lambda: there() == 0, 90, every=0.5), server.log())
+        equal(f"{name}: rows of datasets are there", count("pages"), TRACES)
+        equal(f"{name}: SIGTERM ends it", server.stop(60), 0)
 
 
 def shard_dies(cluster, url):
@@ -146,20 +176,24 @@ def shard_dies(cluster, url):
         check(f"18.16: a backfill while a shard dies ends well or with an error ({round})",
               writer.returncode == 0 or b"ClickHouse" in err, [writer.returncode, out, err])
         question = QUESTIONS[12]
-        equal(f"18.16: … and the rows are all there, once ({round})", must(cli(*question, store=url)).out, EXPECTED[tuple(question)])
+        equal(f"18.16: … and the rows are all there, once ({round})", answer_of(question, url), EXPECTED[tuple(question)])
 
 
 def two_shards():
     with clickhouse_cluster.Cluster(shards=2) as cluster:
-        on("18.16", cluster.url())
-        shard_dies(cluster, cluster.url())
+        ask_everything("18.16", cluster.url())
         spread = [int(cluster.ask("SELECT count() FROM wherefore.events", shard)) for shard in (0, 1)]
         check("18.16: events lie on both shards", min(spread) > 20, spread)
+        no_way_out("18.16", cluster.url())
+        around("18.16", cluster.url())
+        shard_dies(cluster, cluster.url())
+        retention("18.16", cluster.url())
 
 
 def today():
     with chdb_stack.Chdb() as server:
-        on("today's", server.url())
+        for part in (ask_everything, no_way_out, around, retention):
+            part("today's", server.url())
 
 
 if __name__ == "__main__":
