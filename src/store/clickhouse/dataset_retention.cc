@@ -223,19 +223,39 @@ Result<std::map<std::string, int64_t>> Datasets::WeighTables() {
   return bytes;
 }
 
+Result<std::vector<std::string>> Datasets::Tenants() {
+  WF_ASSIGN(const std::string answer,
+            client_.AskAny("listing tenants with datasets",
+                           fmt::format("SELECT DISTINCT tenant FROM {} FORMAT RowBinary",
+                                       names_.All("dataset_log"))));
+  std::vector<std::string> out;
+  RowReader reader(answer);
+  while (reader.more()) out.emplace_back(reader.Text());
+  WF_TRY(reader.status());
+  return out;
+}
+
+Result<std::map<std::string, int64_t>> Datasets::BytesByTenant() {
+  WF_ASSIGN(auto bytes, WeighTables());
+  WF_ASSIGN(const auto tenants, Tenants());
+  std::map<std::string, int64_t> out;
+  for (const std::string& tenant : tenants) {
+    WF_ASSIGN(const auto states, log_.ReadAll(tenant, process_));
+    for (const DatasetState& state : states)
+      out[tenant] += bytes[state.rows_table()] + bytes[state.replacements_table()];
+  }
+  return out;
+}
+
 Result<int64_t> Datasets::TrimTo(int64_t most) {
   WF_ASSIGN(const auto bytes, WeighTables());
   int64_t total = 0, deleted = 0;
   for (const auto& [table, weight] : bytes) total += weight;
   if (total <= most) return deleted;
   const double gone = 1 - kTrimmedShare * static_cast<double>(most) / static_cast<double>(total);
-  WF_ASSIGN(const std::string answer,
-            client_.AskAny("listing tenants with datasets",
-                           fmt::format("SELECT DISTINCT tenant FROM {} FORMAT RowBinary",
-                                       names_.All("dataset_log"))));
-  RowReader tenants(answer);
-  while (tenants.more()) {
-    WF_ASSIGN(const auto states, log_.ReadAll(std::string(tenants.Text()), process_));
+  WF_ASSIGN(const auto tenants, Tenants());
+  for (const std::string& tenant : tenants) {
+    WF_ASSIGN(const auto states, log_.ReadAll(tenant, process_));
     for (const DatasetState& state : states) {
       const auto weight = bytes.find(state.rows_table());
       if (weight == bytes.end() || weight->second < kTrimmedBytes) continue;

@@ -46,6 +46,7 @@ class Datasets {
   // typed_sql.cc: SQL that somebody typed.
   Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql);
   Status SaveUses();
+  Result<std::map<std::string, int64_t>> BytesByTenant();
 
  private:
   using Key = std::pair<std::string, std::string>;  // tenant, dataset
@@ -79,6 +80,7 @@ class Datasets {
   bool VacuumIsDue(const DatasetState& state);
   Result<int64_t> CountWhere(const DatasetState& state, const std::string& condition);
   Result<std::map<std::string, int64_t>> WeighTables();
+  Result<std::vector<std::string>> Tenants();
 
   void CountUse(const DatasetState& state, const std::vector<std::string>& visible_names);
   void AddOwnUses(DatasetState& state);

@@ -71,6 +71,7 @@ class ClickhouseStore : public Store {
                     const RowRetention& retention) override;
   Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) override;
   Result<StoreStatus> ReadStatus(const std::string& tenant) override;
+  Result<std::vector<TenantUse>> ReadTenants() override;
   Status Flush() override;
   Status Retain(const RetentionPolicy& policy) override;
 
