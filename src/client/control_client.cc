@@ -202,15 +202,7 @@ void ControlClient::Stop(milliseconds deadline) {
   goodbye_within_ = std::min(kGoodbyeWithin, deadline / 2);
   give_up_at_ns_.store(SteadyNs(SteadyClock::now()), std::memory_order_relaxed);
   changed_.notify_all();
-  const bool ended = changed_.wait_for(lock, deadline, [&] { return stopped_; });
-  if (!thread_.joinable()) return;
-  std::thread thread = std::move(thread_);
-  lock.unlock();
-  if (ended) {
-    thread.join();
-  } else {
-    thread.detach();
-  }
+  EndBackgroundThread(lock, changed_, stopped_, thread_, deadline);
 }
 
 }  // namespace wherefore::client

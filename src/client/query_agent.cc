@@ -449,15 +449,7 @@ void QueryAgent::Stop(milliseconds deadline) {
   std::unique_lock lock(mutex_);
   give_up_at_ns_.store(SteadyNs(SteadyClock::now() + deadline), std::memory_order_relaxed);
   changed_.notify_all();
-  const bool ended = changed_.wait_for(lock, deadline, [&] { return stopped_; });
-  if (!thread_.joinable()) return;
-  std::thread thread = std::move(thread_);
-  lock.unlock();
-  if (ended) {
-    thread.join();
-  } else {
-    thread.detach();
-  }
+  EndBackgroundThread(lock, changed_, stopped_, thread_, deadline);
 }
 
 void QueryAgent::Forget() {
