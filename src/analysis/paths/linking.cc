@@ -141,21 +141,21 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options,
   if (all <= 3 * enough) {
     FindCandidates(problem);
     const Votes votes(problem);
-    votes.Prune(problem);
+    votes.Prune(problem, Votes::kMostWeighed);
     Learnt learnt = LearnNode(problem, votes);
     Report(problem, learnt, {0, all}, options, assignments);
     return;
   }
   NodeProblem sample = SampleOf(problem, enough, kStretches);
   const Votes votes(sample);
-  votes.Prune(sample);
+  votes.Prune(sample, Votes::kMostWeighed);
   Learnt learnt = LearnNode(sample, votes);
   if (learnt.apart_by != 0) TellApart(problem, learnt.apart_by);
   for (size_t from = 0; from < all; from += kWindow) {
     const ChildRange core{from, std::min(all, from + kWindow)};
     const ChildRange wide = WithEdges(problem, core);
     NodeProblem window = CutOf(problem, {&wide, 1});
-    votes.Prune(window);
+    votes.Prune(window, learnt.by_beliefs ? Votes::kMostWeighed : Votes::kMostTried);
     if (!learnt.by_beliefs) {
       learnt.state = votes.Begin(window);
       LinkSolver solver(window, *learnt.model, learnt.state, kSeed);

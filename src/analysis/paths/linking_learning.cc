@@ -140,6 +140,7 @@ size_t TellApart(NodeProblem& problem, uint8_t standing) {
 
 Learnt LearnNode(NodeProblem& problem, const Votes& votes) {
   if (CanBeExplained(problem)) return LearnByBeliefs(problem, votes);
+  votes.Prune(problem, Votes::kMostTried);
   Learnt best = Turns(problem, kTrialTurns, FirstComeFirstServed(problem));
   Learnt other = Turns(problem, kTrialTurns, votes.Begin(problem));
   if (other.total > best.total) best = std::move(other);

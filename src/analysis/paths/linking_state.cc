@@ -55,7 +55,6 @@ constexpr double kOutlives = 1e-11;
 // Candidates with less than this share of the best one's weight are out of the question: votes are broad, so that even
 // what comes late in a long chain of calls keeps far more.
 constexpr double kLeastShare = 1e-6;
-constexpr size_t kMostKept = 64;
 
 }  // namespace
 
@@ -161,7 +160,7 @@ LinkState Votes::Begin(const NodeProblem& problem) const {
   return state;
 }
 
-void Votes::Prune(NodeProblem& problem) const {
+void Votes::Prune(NodeProblem& problem, size_t most) const {
   std::vector<double> weights;
   std::vector<double> sorted;
   size_t kept = 0;
@@ -175,7 +174,7 @@ void Votes::Prune(NodeProblem& problem) const {
       sorted = weights;
       std::sort(sorted.begin(), sorted.end(), std::greater<>());
       least = sorted[0] * kLeastShare;
-      if (sorted.size() > kMostKept) least = std::max(least, sorted[kMostKept - 1]);
+      if (sorted.size() > most) least = std::max(least, sorted[most - 1]);
     }
     const size_t first = kept;
     for (size_t i = 0; i < weights.size(); ++i) {

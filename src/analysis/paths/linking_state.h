@@ -55,8 +55,11 @@ class Votes {
  public:
   explicit Votes(const NodeProblem& problem);
   LinkState Begin(const NodeProblem& problem) const;
-  // Takes from each child the candidates that hardly any vote is for.
-  void Prune(NodeProblem& problem) const;
+  // Takes from each child the candidates that hardly any vote is for, and all but the `most` that have the most. Where all
+  // ways are weighed together, many do no harm: with 42 candidates per call, 16 leave out the true one of up to 17% of the
+  // calls. Where one assignment is changed step by step, it is lost among them.
+  static constexpr size_t kMostWeighed = 64, kMostTried = 16;
+  void Prune(NodeProblem& problem, size_t most) const;
 
  private:
   struct Pair;
