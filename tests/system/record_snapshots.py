@@ -114,8 +114,12 @@ def long_run(seconds, created, slots):
             checked += subs
         if len(listed) > 1 and not released:
             number = listed[-1]["n"]
-            if cpg(file, "release", number) == {"released": number}:
-                released.append((number, number not in [s["n"] for s in cpg(file, "snapshots")["snapshots"]]))
+            try:
+                if cpg(file, "release", number) == {"released": number}:
+                    released.append((number, number not in [s["n"] for s in cpg(file, "snapshots")["snapshots"]]))
+            except RuntimeError:  # overwritten since it was listed: another one is tried
+                if number in [entry[0] for entry in head(file)[2]]:
+                    raise
         if len(demanded) < 3 and process.poll() is None:
             try:
                 copy = folder("demanded.cpg")
