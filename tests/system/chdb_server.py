@@ -9,10 +9,11 @@ closed (so it never outlives the test that started it). Without --data the rows 
 It speaks what a client of one node needs: GET and POST of a statement, as `query`, as the body or as both after each
 other; INSERT with data in any format, also gzip; `database`; every other parameter as a setting of this one request;
 errors as status, X-ClickHouse-Exception-Code and the exception's text; /ping. A connection serves only requests of the
-same database and settings, so that those of one request are not those of the next. Not spoken: users, sessions,
-external tables.
+same database and settings, so that those of one request are not those of the next. Not spoken: sessions,
+external tables. There is one user, `default`, without a password.
 """
 import argparse
+import base64
 import codecs
 import gzip
 import http.server
@@ -161,6 +162,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
         self.wfile.flush()
 
+    def is_allowed(self, parameters):
+        user = self.headers.get("X-ClickHouse-User") or parameters.get("user") or "default"
+        password = self.headers.get("X-ClickHouse-Key") or parameters.get("password") or ""
+        basic = self.headers.get("Authorization", "")
+        if basic.startswith("Basic "):
+            user, _, password = base64.b64decode(basic[6:]).decode().partition(":")
+        return user == "default" and password == ""
+
     def serve(self):
         body = self.body()
         url = urllib.parse.urlsplit(self.path)
@@ -169,6 +178,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if url.path not in ("/", ""):
             return self.answer(404, b"There is no handle " + url.path.encode() + b"\n")
         parameters = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True, encoding="utf-8", errors="surrogateescape"))
+        if not self.is_allowed(parameters):
+            return self.answer(403, b"Code: 516. DB::Exception: Authentication failed. (AUTHENTICATION_FAILED)\n",
+                               [("X-ClickHouse-Exception-Code", "516")])
         statement = parameters.get("query", "").encode("utf-8", "surrogateescape")
         statement += (b"\n" if statement and body else b"") + body
         if not statement.strip():
