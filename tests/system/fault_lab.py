@@ -114,6 +114,13 @@ class Load:
             raise AssertionError(f"{len(self.acknowledged)} of {wanted} traces acknowledged within {seconds} s; "
                                  f"{dict(self.reports)}, {self.odd[:3]}")
 
+    def join(self, other):
+        """What another load sent counts as this one's."""
+        self.acknowledged |= other.acknowledged
+        self.bodies.update(other.bodies)
+        self.odd += other.odd
+        self.reports.update(other.reports)
+
     def end(self, seconds=60):
         """Nothing new; what is under way is sent until it is acknowledged."""
         self.ended.set()
