@@ -43,7 +43,10 @@ Verb AskVerb(CLI::App& root, const char* name, const char* description, const ch
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_lnames().empty()) continue;
       const std::string& flag = option->get_lnames().front();
-      if (flag == "help" || flag == "store" || flag == "config" || flag == "format") continue;
+      // Of every verb: they say whom to ask, not what.
+      if (flag == "help" || flag == "store" || flag == "config" || flag == "format" ||
+          flag == "ca" || flag == "client-cert" || flag == "client-key" || flag == "tenant")
+        continue;
       for (const std::string& value : option->results())
         question.params.Add(ParamName(flag), value);
     }

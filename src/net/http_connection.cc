@@ -26,6 +26,8 @@ namespace {
 // how much memory a declared but unsent body touches.
 constexpr size_t kSlice = 256 * 1024;
 constexpr size_t kFirstRead = 8 * 1024;
+// Costs less than asking twice who sends it.
+constexpr size_t kSmallBody = 64 * 1024;
 constexpr size_t kMaxLinger = 64 << 20;
 constexpr Nanos kCloseWithin = 2 * kSecond;
 constexpr size_t kGzipAbove = 1024;
@@ -250,7 +252,7 @@ template <typename S>
 void HttpConnection<S>::BeginBody() {
   charge_ = BudgetCharge(options().budget);
   bool chunked = parser_->chunked();
-  if (options().admit && (chunked || parser_->content_length().value_or(0) > 0)) {
+  if (options().admit && (chunked || parser_->content_length().value_or(0) > kSmallBody)) {
     if (auto refused = options().admit(request_)) {
       keep_alive_ = false;
       unread_body_ = true;
