@@ -1,6 +1,7 @@
 #include "bus/kafka/kafka_notes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "log/log.h"
 
@@ -39,10 +40,19 @@ Status KafkaNotes::Put(const std::vector<BusNote>& notes, Nanos patience) {
   messages.reserve(notes.size());
   for (const BusNote& note : notes)
     messages.push_back({shared_->delayed_topic(), note.at.partition, note.text, {}});
+  // Counted from the end as it was before: while we wait, a Read may have seen some of them already.
+  std::map<int32_t, int64_t> ends;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const BusNote& note : notes)
+      if (const auto at = held_.find(note.at.partition); at != held_.end())
+        ++ends.try_emplace(note.at.partition, at->second.end).first->second;
+  }
   WF_TRY(sender_->SendAndWait(std::move(messages), patience));
   const std::lock_guard lock(mutex_);
-  for (const BusNote& note : notes)
-    if (const auto at = held_.find(note.at.partition); at != held_.end()) ++at->second.end;
+  for (const auto& [partition, end] : ends)
+    if (const auto at = held_.find(partition); at != held_.end())
+      at->second.end = std::max(at->second.end, end);
   return {};
 }
 
