@@ -356,6 +356,7 @@ const questions = [
   ['/api/v3/traces/{id}', 200, `/api/v3/traces/${traceId}`],
   ['/api/v3/traces/{id}', 404, `/api/v3/traces/${unknown}`],
   ['/api/v3/traces/{id}', 400, '/api/v3/traces/not-hex'],
+  ['/api/v1/whoami', 200, '/api/v1/whoami'],
 ];
 
 function checkAnswer(path, method, expected, answer, assert) {
