@@ -14,6 +14,11 @@ Cell Cell::Of(const Value& value) {
       return Of(*std::get_if<double>(&value));
     case 4:
       return Of(std::string_view(*std::get_if<std::string>(&value)));
+    case 5: {
+      Cell cell = OfInteger(0, Type::kList);
+      cell.list = std::get_if<List>(&value);
+      return cell;
+    }
     default:
       return Null();
   }
@@ -29,6 +34,8 @@ Value Cell::ToValue() const {
       return real;
     case Type::kText:
       return std::string(view());
+    case Type::kList:
+      return *list;
     case Type::kNull:
       break;
   }

@@ -1,6 +1,7 @@
 // A value by reference, as tuples in flight have them: two words to copy, nothing to destroy. It borrows its text from
 // the event, from unpacked tuples or from the program, which outlive the run of an advice; what is packed or founds a
-// group becomes a Value there. Lists never fly: each element has a tuple of its own.
+// group becomes a Value there. Of an observed list each element has a tuple of its own; the list that flies is a finished
+// HISTOGRAM of a sub-query.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace wf::advice {
 
 struct Cell {
-  enum class Type : uint8_t { kNull, kBool, kInteger, kDouble, kText };
+  enum class Type : uint8_t { kNull, kBool, kInteger, kDouble, kText, kList };
   Type type;
   uint32_t size;  // of text
   union {
@@ -21,6 +22,7 @@ struct Cell {
     double real;
     bool boolean;
     const char* text;
+    const List* list;
   };
 
   static Cell Null() { return OfInteger(0, Type::kNull); }
@@ -41,7 +43,7 @@ struct Cell {
     cell.size = static_cast<uint32_t>(value.size());
     return cell;
   }
-  static Cell Of(const Value& value);  // borrows its text; of a list: null
+  static Cell Of(const Value& value);  // borrows its text or list
 
   bool null() const { return type == Type::kNull; }
   bool IsTrue() const { return type == Type::kBool && boolean; }

@@ -115,6 +115,8 @@ bool TupleLog::Encode(const Cell* columns, size_t width) {
       case Cell::Type::kText:
         if (!EncodeText(cell.view(), at, hash)) return false;
         break;
+      case Cell::Type::kList:  // seldom, and never short
+        return false;
     }
   }
   end_ = static_cast<uint32_t>(at - bytes_.get());

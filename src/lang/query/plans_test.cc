@@ -82,6 +82,21 @@ TEST(QueryPlans, WhatComesTwoWaysCountsOnce) {
   EXPECT_EQ(run.cost.packed_tuples_max, 1u);
 }
 
+TEST(QueryPlans, AHistogramOfASubQueryArrives) {
+  const Execution events = Events(R"(
+{"id":"a","tracepoint":"A","time_ns":0,"vars":{"y":0}}
+{"id":"b","tracepoint":"A","time_ns":1,"after":["a"],"vars":{"y":4}}
+{"id":"c","tracepoint":"B","time_ns":2,"after":["b"]}
+)");
+  ExpectRows(
+      "Q: From a In A Select HISTOGRAM(a.y) As h; From b In B Join q In Q On q -> b Select q.h",
+      events, "[[[[0,1],[4,1]]]]");
+  ExpectRows(
+      "Q: From a In A Select HISTOGRAM(a.y) As h; From b In B Join q In Q On q -> b "
+      "GroupBy q.h Select q.h, COUNT",
+      events, "[[[[0,1],[4,1]],1]]");
+}
+
 TEST(QueryPlans, ARequestCarriesNoMoreTuplesThanItMust) {
   const Execution events =
       Events(Chain({"A:x", "A:y", "A:x", "A:z", "A:y", "A:x", "B", "A:w", "B"}));

@@ -168,7 +168,7 @@ Status Datasets::Vacuum(const DatasetState& state, uint64_t before) {
         const std::string answer,
         client_.Ask(shard, "looking for replaced rows",
                     fmt::format("SELECT cityHash64(trace_hi, trace_lo) AS key, trace_lo, "
-                                "max(replaced) FROM {0} ANY INNER JOIN (SELECT trace_hi, trace_lo, "
+                                "max(replaced) FROM {0} ALL INNER JOIN (SELECT trace_hi, trace_lo, "
                                 "max(written) AS replaced FROM {1} WHERE {2} AND written < {3} "
                                 "GROUP BY trace_hi, trace_lo) AS replacements USING (trace_hi, "
                                 "trace_lo) WHERE written < replaced GROUP BY key, trace_lo LIMIT "
