@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "net/accepting_server.h"
 #include "net/compression.h"
-#include "net/connection_set.h"
 #include "net/grpc_server.h"
 #include "net/io_context.h"
 #include "net/tcp_acceptor.h"
@@ -32,10 +32,7 @@ struct GrpcListener {
   std::atomic<size_t> open{0};
 };
 
-struct GrpcServer::State {
-  std::shared_ptr<IoThreads::Impl> io;
-  GrpcServerCounters counters;
-  std::atomic<bool> stopping{false};
+struct GrpcServer::State : AcceptingServer<GrpcSession, GrpcServerCounters> {};
   ConnectionSet<GrpcSession> connections;
   std::mutex mutex;
   std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex

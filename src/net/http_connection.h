@@ -26,8 +26,8 @@
 #include <string>
 #include <type_traits>
 
+#include "net/accepting_server.h"
 #include "net/compression.h"
-#include "net/connection_set.h"
 #include "net/http_body_stream.h"
 #include "net/http_server.h"
 #include "net/io_context.h"
@@ -45,10 +45,7 @@ struct HttpListener {
   std::atomic<size_t> open{0};
 };
 
-struct HttpServer::State {
-  std::shared_ptr<IoThreads::Impl> io;
-  HttpServerCounters counters;
-  std::atomic<bool> stopping{false};
+struct HttpServer::State : AcceptingServer<HttpServerConnection, HttpServerCounters> {};
   ConnectionSet<HttpServerConnection> connections;
   std::mutex mutex;
   std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex
