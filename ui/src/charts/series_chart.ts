@@ -2,10 +2,10 @@ import type { Cell, Rows } from '../api/datasets'
 import { cellCondition, joinConditions } from '../data/condition_language'
 import type { ChartQuery } from '../data/chart_query'
 import { formatCell, formatNumber, formatTick, INSTANT, numberOf } from '../data/values'
-import { FONT, linearTicks, timeTicks } from '../parts/axis'
 import { paletteColour, type CanvasColours } from '../parts/colours'
 import { clockTime, date, grouped, parseDuration } from '../parts/format'
 import { clear, fit, paintSelection, type ChartModel, type Layout, type Mark, type Selection } from './layout'
+import { MARGIN, paintTimeAxes, timeScale } from './time_axes'
 
 // An aggregate over time, one line a group. Lines are told apart by marker and name, not by colour alone.
 
@@ -17,7 +17,6 @@ interface Line {
 }
 
 const SHOWN = 8
-export const MARGIN = { left: 68, right: 16, top: 10, bottom: 24 }
 export const LEGEND_ROW = 18
 
 export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
@@ -70,8 +69,7 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
     const plot = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top + legend * LEGEND_ROW, bottom: 0 }
     const height = (width < 500 ? 220 : 280) + legend * LEGEND_ROW
     plot.bottom = height - MARGIN.bottom
-    const x = (ms: number) => plot.left + ((ms - from) / (to - from || 1)) * (plot.right - plot.left)
-    const y = (v: number) => plot.bottom - ((v - min) / (max * 1.06 - min)) * (plot.bottom - plot.top)
+    const { x, y } = timeScale(plot, { from, to, min, max })
     const marks: Mark[] = []
     const places = shown.map((line) =>
       line.points.map((p) => {
@@ -92,28 +90,7 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
       width, height, marks, reach: 22, brush: 'x', plot,
       paint(ctx, colours, state) {
         clear(ctx, self, colours)
-        ctx.font = FONT
-        ctx.textBaseline = 'middle'
-        ctx.textAlign = 'right'
-        for (const v of linearTicks(min, max, 4)) {
-          const py = Math.round(y(v))
-          ctx.fillStyle = colours.faint
-          ctx.fillRect(plot.left, py, plot.right - plot.left, 1)
-          ctx.fillStyle = colours.muted
-          ctx.fillText(formatTick(valueName, v), plot.left - 8, py)
-        }
-        ctx.textAlign = 'center'
-        for (const { ms, label } of timeTicks(from, to, width / 110)) {
-          const px = Math.round(x(ms))
-          if (px < plot.left + 16 || px > plot.right - 16) continue
-          ctx.fillStyle = colours.faint
-          ctx.fillRect(px, plot.top, 1, plot.bottom - plot.top)
-          ctx.fillStyle = colours.muted
-          ctx.fillText(label, px, height - MARGIN.bottom / 2)
-        }
-        ctx.textAlign = 'left'
-        ctx.fillStyle = colours.line
-        ctx.fillRect(plot.left, plot.bottom, plot.right - plot.left, 1)
+        paintTimeAxes(ctx, self, { from, to, min, max, tick: (v) => formatTick(valueName, v) }, colours)
         paintSelection(ctx, state.selection, colours)
         places.forEach((line, i) => {
           const colour = paletteColour(i, colours.theme)

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObje
 import { sizeCanvas, useSize } from '../parts/canvas'
 import { coloursVersion, readCanvasColours } from '../parts/colours'
 import { duration, exactNs, percent } from '../parts/format'
+import { useZoomedRange, type Range } from '../parts/zoomed_range'
 import { useTheme } from '../shell/theme'
 import { paintRuler } from '../trace/overview_painter'
 import { boxAt, type Boxes } from './flame_model'
@@ -15,8 +16,8 @@ interface Props {
   label: string
   // The instant that the ruler calls 0; null: no ruler, since the widths are sums and not a stretch of time.
   origin: number | null
-  range: { from: number; to: number } | null
-  onRange: (range: { from: number; to: number } | null) => void
+  range: Range | null
+  onRange: (range: Range | null) => void
   selected: number
   find: string
   onSelect: (name: number) => void
@@ -33,9 +34,7 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
   const size = useSize(box)
   const [hover, setHover] = useState<{ box: number; x: number; y: number } | null>(null)
   const [current, setCurrent] = useState(-1)
-  const shown = range ?? { from: boxes.from, to: boxes.to }
-  const state = useRef({ boxes, shown })
-  state.current = { boxes, shown }
+  const { shown, showRange, takesKey, beginDrag, drags, endsDrag } = useZoomedRange({ box, whole: { from: boxes.from, to: boxes.to }, least: 10, range, onRange })
   useEffect(() => setCurrent(-1), [boxes])
 
   const draw = useCallback(() => {
@@ -50,42 +49,6 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
   }, [boxes, strings, shown.from, shown.to, selected, hover, current, find, theme, origin, size, coloursVersion()])
   useLayoutEffect(draw, [draw])
 
-  const clampTo = useCallback(
-    (from: number, to: number) => {
-      const b = state.current.boxes
-      const length = Math.min(Math.max(to - from, 10), b.to - b.from)
-      const start = Math.min(Math.max(from, b.from), b.to - length)
-      onRange(length >= (b.to - b.from) * 0.9999 ? null : { from: start, to: start + length })
-    },
-    [onRange],
-  )
-  const zoom = useCallback(
-    (factor: number, share: number) => {
-      const { from, to } = state.current.shown
-      const centre = from + (to - from) * share
-      clampTo(centre - (centre - from) * factor, centre + (to - centre) * factor)
-    },
-    [clampTo],
-  )
-  useEffect(() => {
-    const element = box.current
-    if (!element) return
-    const onWheel = (event: WheelEvent) => {
-      const bounds = element.getBoundingClientRect()
-      if (event.ctrlKey || event.metaKey) {
-        event.preventDefault()
-        zoom(Math.exp(event.deltaY * 0.0022), (event.clientX - bounds.left) / bounds.width)
-      } else if (event.deltaX !== 0 || event.shiftKey) {
-        event.preventDefault()
-        const { from, to } = state.current.shown
-        const shift = ((event.deltaX || event.deltaY) / bounds.width) * (to - from)
-        clampTo(from + shift, to + shift)
-      }
-    }
-    element.addEventListener('wheel', onWheel, { passive: false })
-    return () => element.removeEventListener('wheel', onWheel)
-  }, [zoom, clampTo])
-
   const at = (event: React.PointerEvent | React.MouseEvent) => {
     const element = box.current!
     const bounds = element.getBoundingClientRect()
@@ -93,7 +56,6 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
     const y = event.clientY - bounds.top
     return { x, y, box: boxAt(boxes, Math.floor((y + element.scrollTop) / LEVEL), shown.from + (x / element.clientWidth) * (shown.to - shown.from)) }
   }
-  const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null)
   const step = (key: string): number => {
     const here = current >= 0 ? current : boxes.count > 0 ? boxAt(boxes, 0, (shown.from + shown.to) / 2) : -1
     if (current < 0) return here >= 0 ? here : boxes.count > 0 ? 0 : -1
@@ -109,15 +71,8 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const { from, to } = shown
-    const quarter = (to - from) / 4
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
-    if (key === 'w') zoom(1 / 1.6, 0.5)
-    else if (key === 's') zoom(1.6, 0.5)
-    else if (key === 'a') clampTo(from - quarter, to - quarter)
-    else if (key === 'd') clampTo(from + quarter, to + quarter)
-    else if (key === '0') onRange(null)
-    else if (key.startsWith('Arrow')) {
+    const { key } = event
+    if (key.startsWith('Arrow')) {
       const next = step(key)
       if (next >= 0) {
         setCurrent(next)
@@ -125,8 +80,8 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
         if ((boxes.level[next]! + 1) * LEVEL > box.current!.scrollTop + box.current!.clientHeight) box.current!.scrollTop = (boxes.level[next]! + 1) * LEVEL - box.current!.clientHeight
       }
     } else if (key === 'Enter' && current >= 0) onSelect(boxes.name[current]!)
-    else if (key === 'f' && current >= 0) clampTo(boxes.start[current]!, boxes.start[current]! + boxes.length[current]!)
-    else return
+    else if (key.toLowerCase() === 'f' && current >= 0) showRange(boxes.start[current]!, boxes.start[current]! + boxes.length[current]!)
+    else if (!takesKey(event)) return
     event.preventDefault()
     event.stopPropagation()
   }
@@ -143,37 +98,22 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
         aria-label={`${label}. Arrows walk from frame to frame, Enter selects the function.`}
         onScroll={draw}
         onKeyDown={onKeyDown}
-        onPointerDown={(event) => { if (event.button === 0) drag.current = { x: event.clientX, ...shown, moved: false } }}
+        onPointerDown={beginDrag}
         onPointerMove={(event) => {
-          const d = drag.current
-          if (d && event.buttons & 1) {
-            const dx = event.clientX - d.x
-            if (!d.moved && Math.abs(dx) > 4) {
-              d.moved = true
-              event.currentTarget.setPointerCapture(event.pointerId)
-              setHover(null)
-            }
-            if (d.moved) {
-              const shift = (-dx / event.currentTarget.clientWidth) * (d.to - d.from)
-              clampTo(d.from + shift, d.to + shift)
-            }
-            return
-          }
+          if (drags(event)) return setHover(null)
           const here = at(event)
           setHover(here.box >= 0 ? here : null)
         }}
         onPointerLeave={() => setHover(null)}
         onClick={(event) => {
-          const moved = drag.current?.moved
-          drag.current = null
-          if (moved) return
+          if (endsDrag()) return
           const here = at(event)
           setCurrent(here.box)
           onSelect(here.box >= 0 ? boxes.name[here.box]! : -1)
         }}
         onDoubleClick={(event) => {
           const here = at(event)
-          if (here.box >= 0) clampTo(boxes.start[here.box]!, boxes.start[here.box]! + boxes.length[here.box]!)
+          if (here.box >= 0) showRange(boxes.start[here.box]!, boxes.start[here.box]! + boxes.length[here.box]!)
         }}
       >
         <div className="wf-spacer" style={{ height: boxes.levels * LEVEL }}>

@@ -1,6 +1,6 @@
 import { clear, paintSelection, type ChartModel, type Layout, type Mark } from '../charts/layout'
-import { LEGEND_ROW, legendRows, MARGIN, paintLegend, paintMarker } from '../charts/series_chart'
-import { FONT, linearTicks, timeTicks } from '../parts/axis'
+import { LEGEND_ROW, legendRows, paintLegend, paintMarker } from '../charts/series_chart'
+import { MARGIN, paintTimeAxes, timeScale } from '../charts/time_axes'
 import { paletteColour } from '../parts/colours'
 import { clockTime, date, grouped } from '../parts/format'
 import { addsUp, seriesOf, totalOf, valueText, type Group, type Results } from './query_results'
@@ -65,8 +65,7 @@ export function groupChart(results: Results, value: number, by: number | null, u
     const legend = legendRows(lines, width)
     const height = (width < 500 ? 220 : 260) + legend * LEGEND_ROW
     const plot = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top + legend * LEGEND_ROW, bottom: height - MARGIN.bottom }
-    const x = (ms: number) => plot.left + ((ms - from) / (to - from || 1)) * (plot.right - plot.left)
-    const y = (v: number) => plot.bottom - ((v - min) / (max * 1.06 - min)) * (plot.bottom - plot.top)
+    const { x, y } = timeScale(plot, { from, to, min, max })
     const marks: Mark[] = []
     const places = lines.map((line) => line.points.map((p) => {
       const px = x(p.ms + bucketMs / 2)
@@ -78,28 +77,7 @@ export function groupChart(results: Results, value: number, by: number | null, u
       width, height, marks, reach: 22, brush: null, plot,
       paint(ctx, colours, state) {
         clear(ctx, self, colours)
-        ctx.font = FONT
-        ctx.textBaseline = 'middle'
-        ctx.textAlign = 'right'
-        for (const v of linearTicks(min, max, 4)) {
-          const py = Math.round(y(v))
-          ctx.fillStyle = colours.faint
-          ctx.fillRect(plot.left, py, plot.right - plot.left, 1)
-          ctx.fillStyle = colours.muted
-          ctx.fillText(show(unit, v), plot.left - 8, py)
-        }
-        ctx.textAlign = 'center'
-        for (const { ms, label } of timeTicks(from, to, width / 110)) {
-          const px = Math.round(x(ms))
-          if (px < plot.left + 16 || px > plot.right - 16) continue
-          ctx.fillStyle = colours.faint
-          ctx.fillRect(px, plot.top, 1, plot.bottom - plot.top)
-          ctx.fillStyle = colours.muted
-          ctx.fillText(label, px, height - MARGIN.bottom / 2)
-        }
-        ctx.textAlign = 'left'
-        ctx.fillStyle = colours.line
-        ctx.fillRect(plot.left, plot.bottom, plot.right - plot.left, 1)
+        paintTimeAxes(ctx, self, { from, to, min, max, tick: (v) => show(unit, v) }, colours)
         paintSelection(ctx, state.selection, colours)
         places.forEach((line, i) => {
           ctx.strokeStyle = ctx.fillStyle = paletteColour(i, colours.theme)

@@ -3,6 +3,7 @@ import type { SubComputation } from '../api/recordings'
 import { sizeCanvas, useSize } from '../parts/canvas'
 import { coloursVersion, readCanvasColours } from '../parts/colours'
 import { duration as durationText } from '../parts/format'
+import { useZoomedRange, type Range } from '../parts/zoomed_range'
 import { useTheme } from '../shell/theme'
 import { paintRuler } from '../trace/overview_painter'
 import { endOf, placeText, subAt, type Lanes } from './lanes_model'
@@ -25,11 +26,11 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
   const canvas = useRef<HTMLCanvasElement>(null)
   const ruler = useRef<HTMLCanvasElement>(null)
   const size = useSize(box)
-  const [range, setRange] = useState<{ from: number; to: number } | null>(null)
+  const [range, setRange] = useState<Range | null>(null)
   const [hover, setHover] = useState<{ sub: SubComputation; x: number; y: number } | null>(null)
-  const shown = range ?? { from: lanes.from, to: lanes.to }
-  const state = useRef(shown)
-  state.current = shown
+  const { shown, showRange, takesKey, beginDrag, drags, endsDrag } = useZoomedRange({ box, whole: { from: lanes.from, to: lanes.to }, least: 100, range, onRange: setRange })
+  const shownNow = useRef(shown)
+  shownNow.current = shown
   useEffect(() => setRange(null), [lanes])
 
   const draw = useCallback(() => {
@@ -46,42 +47,6 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
   }, [lanes, duration, shown.from, shown.to, selected, hover, lineage, theme, size, coloursVersion()])
   useLayoutEffect(draw, [draw])
 
-  const clampTo = useCallback(
-    (from: number, to: number) => {
-      const whole = lanes.to - lanes.from
-      const length = Math.min(Math.max(to - from, 100), whole)
-      const start = Math.min(Math.max(from, lanes.from), lanes.to - length)
-      setRange(length >= whole * 0.9999 ? null : { from: start, to: start + length })
-    },
-    [lanes],
-  )
-  const zoom = useCallback(
-    (factor: number, share: number) => {
-      const { from, to } = state.current
-      const centre = from + (to - from) * share
-      clampTo(centre - (centre - from) * factor, centre + (to - centre) * factor)
-    },
-    [clampTo],
-  )
-  useEffect(() => {
-    const element = box.current
-    if (!element) return
-    const onWheel = (event: WheelEvent) => {
-      const bounds = element.getBoundingClientRect()
-      if (event.ctrlKey || event.metaKey) {
-        event.preventDefault()
-        zoom(Math.exp(event.deltaY * 0.0022), (event.clientX - bounds.left) / bounds.width)
-      } else if (event.deltaX !== 0 || event.shiftKey) {
-        event.preventDefault()
-        const { from, to } = state.current
-        const shift = ((event.deltaX || event.deltaY) / bounds.width) * (to - from)
-        clampTo(from + shift, to + shift)
-      }
-    }
-    element.addEventListener('wheel', onWheel, { passive: false })
-    return () => element.removeEventListener('wheel', onWheel)
-  }, [zoom, clampTo])
-
   // What is chosen elsewhere (a list, the address bar) comes into view.
   useEffect(() => {
     const place = selected ? lanes.byId.get(selected) : undefined
@@ -90,10 +55,10 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
     const top = place.lane * LANE
     if (top < scroller.scrollTop) scroller.scrollTop = top
     else if (top + LANE > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + LANE - scroller.clientHeight
-    const { from, to } = state.current
+    const { from, to } = shownNow.current
     const start = place.sub.start_ns
-    if (start > to || endOf(place.sub, duration) < from) clampTo(start - (to - from) / 4, start + ((to - from) * 3) / 4)
-  }, [selected, lanes, duration, clampTo])
+    if (start > to || endOf(place.sub, duration) < from) showRange(start - (to - from) / 4, start + ((to - from) * 3) / 4)
+  }, [selected, lanes, duration, showRange])
 
   const at = (event: React.PointerEvent | React.MouseEvent) => {
     const element = box.current!
@@ -116,24 +81,16 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const { from, to } = shown
-    const quarter = (to - from) / 4
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
-    if (key === 'w') zoom(1 / 1.6, 0.5)
-    else if (key === 's') zoom(1.6, 0.5)
-    else if (key === 'a') clampTo(from - quarter, to - quarter)
-    else if (key === 'd') clampTo(from + quarter, to + quarter)
-    else if (key === '0') setRange(null)
-    else if (key.startsWith('Arrow')) onSelect(step(key))
-    else if (key === 'f' && selected && lanes.byId.has(selected)) {
+    const { key } = event
+    if (key.startsWith('Arrow')) onSelect(step(key))
+    else if (key.toLowerCase() === 'f' && selected && lanes.byId.has(selected)) {
       const { sub } = lanes.byId.get(selected)!
       const length = endOf(sub, duration) + sub.wait_ns - sub.start_ns
-      clampTo(sub.start_ns - length * 0.1, sub.start_ns + length * 1.1)
-    } else return
+      showRange(sub.start_ns - length * 0.1, sub.start_ns + length * 1.1)
+    } else if (!takesKey(event)) return
     event.preventDefault()
     event.stopPropagation()
   }
-  const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null)
   return (
     <div className="lanes">
       <div className="lane-names" aria-hidden="true">
@@ -157,30 +114,10 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
             draw()
           }}
           onKeyDown={onKeyDown}
-          onPointerDown={(event) => { if (event.button === 0) drag.current = { x: event.clientX, ...shown, moved: false } }}
-          onPointerMove={(event) => {
-            const d = drag.current
-            if (d && event.buttons & 1) {
-              const dx = event.clientX - d.x
-              if (!d.moved && Math.abs(dx) > 4) {
-                d.moved = true
-                event.currentTarget.setPointerCapture(event.pointerId)
-                setHover(null)
-              }
-              if (d.moved) {
-                const shift = (-dx / event.currentTarget.clientWidth) * (d.to - d.from)
-                clampTo(d.from + shift, d.to + shift)
-              }
-              return
-            }
-            setHover(at(event))
-          }}
+          onPointerDown={beginDrag}
+          onPointerMove={(event) => setHover(drags(event) ? null : at(event))}
           onPointerLeave={() => setHover(null)}
-          onClick={(event) => {
-            const moved = drag.current?.moved
-            drag.current = null
-            if (!moved) onSelect(at(event)?.sub.id ?? null)
-          }}
+          onClick={(event) => !endsDrag() && onSelect(at(event)?.sub.id ?? null)}
         >
           <div className="wf-spacer" style={{ height: lanes.lanes.length * LANE }}>
             <canvas className="wf-canvas" ref={canvas} aria-hidden="true" />
