@@ -143,6 +143,27 @@ def environment(**extra):
     return env
 
 
+class Commanded:
+    """A program that says when it is ready, then takes commands from its stdin and answers each with a line; killed at the end."""
+
+    def __init__(self, *command, **how):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how)
+        self.pid = self.process.pid
+        self.first = self.process.stdout.readline().strip()
+
+    def do(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
 class Ran:
     """What a command left behind."""
 

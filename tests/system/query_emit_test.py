@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import SOURCE, WHEREFORE, Server, check, environment, equal, run, wait_for
+from harness import SOURCE, WHEREFORE, Commanded, Server, check, environment, equal, run, wait_for
 
 HERE = tempfile.mkdtemp(prefix="wherefore-emit-")
 atexit.register(shutil.rmtree, HERE, True)
@@ -24,23 +24,8 @@ QUERY = ("From d In Done Join s In Serve On s -> d Join i In Item On i -> s Grou
          "Select i.n, COUNT, SUM(s.k), MIN(s.procId)")
 
 
-class Linked:
-    def __init__(self, server, name):
-        self.process = subprocess.Popen([TARGET, name, server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment())
-        self.process.stdout.readline()
-
-    def do(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+def linked(server, name):
+    return Commanded(TARGET, name, server.url, env=environment())
 
 
 def build():
@@ -71,7 +56,7 @@ def told(server):
 
 def over_to_the_emit_plan():
     build()
-    with Server(None, "--no-agent") as server, Linked(server, "front") as front, Linked(server, "back") as back:
+    with Server(None, "--no-agent") as server, linked(server, "front") as front, linked(server, "back") as back:
         wait_for(lambda: sum(t["processes"] for t in server.get("/api/v1/tracepoints").json["compiled_in"]) == 6, 60)
         live = subprocess.Popen(
             [WHEREFORE, "query", QUERY, "--store", server.store, "--format", "json", "--interval", f"{INTERVAL_MS}ms"],

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import SOURCE, WHEREFORE, Server, check, cli, environment, equal, must, run, wait_for, write
+from harness import SOURCE, WHEREFORE, Commanded, Server, check, cli, environment, equal, must, run, wait_for, write
 
 HERE = tempfile.mkdtemp(prefix="wherefore-kernel-")
 os.chmod(HERE, 0o755)
@@ -22,27 +22,13 @@ TARGET, PLAIN = os.path.join(HERE, "kernel-target"), os.path.join(HERE, "kernel-
 NOBODY = 65534
 
 
-class Target:
+class Target(Commanded):
     def __init__(self, server, name, *more, program=TARGET, **how):
-        self.process = subprocess.Popen([program, name, server.url, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, **how)
-        self.first = self.process.stdout.readline().strip()
-
-    def do(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
+        super().__init__(program, name, server.url, *more, **how)
 
     def mapped(self):
         with open(f"/proc/{self.process.pid}/maps") as maps:
             return sum("bpf-map" in line for line in maps)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def as_nobody():

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from harness import SOURCE, WHEREFORE, Server, check, cli, environment, equal, folder, must, request, run, wait_for, write
+from harness import SOURCE, WHEREFORE, Commanded, Server, check, cli, environment, equal, folder, must, request, run, wait_for, write
 
 HERE = tempfile.mkdtemp(prefix="wherefore-live-")
 atexit.register(shutil.rmtree, HERE, True)
@@ -26,22 +26,9 @@ POINT = {"version": 1, "name": "Meter.Add",
 BY_WHO = "From m In Meter.Add GroupBy m.who Select m.who, COUNT, SUM(m.delta)"
 
 
-class Target:
+class Target(Commanded):
     def __init__(self):
-        self.process = subprocess.Popen([TARGET], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process.stdout.readline()
-
-    def do(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        super().__init__(TARGET)
 
 
 def admin(server):
@@ -337,17 +324,11 @@ def an_agent_that_stops():
 LINKED = os.path.join(HERE, "linked-target")
 
 
-class Linked:
+class Linked(Commanded):
     """A process that is linked with libwherefore."""
 
     def __init__(self, server, name):
-        self.process = subprocess.Popen([LINKED, name, server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment())
-        self.process.stdout.readline()
-
-    do = Target.do
-    __enter__ = Target.__enter__
-    __exit__ = Target.__exit__
+        super().__init__(LINKED, name, server.url, env=environment())
 
 
 def build_linked():

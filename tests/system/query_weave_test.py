@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import SOURCE, WHEREFORE, check, equal, run, wait_for
+from harness import SOURCE, WHEREFORE, Commanded, check, equal, run, wait_for
 
 HERE = tempfile.mkdtemp(prefix="wherefore-weave-")  # others than root must get at the program, too
 TARGET = os.path.join(HERE, "weave-target")
@@ -35,23 +35,9 @@ DEFINITIONS = [
 ]
 
 
-class Target:
+class Target(Commanded):
     def __init__(self, path=TARGET):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-        self.process.stdout.readline()
-
-    def do(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        super().__init__(path)
 
 
 class Query:
