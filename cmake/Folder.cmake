@@ -37,6 +37,8 @@ function(wf_folder name)
     target_link_libraries(${name}_test wf_${name} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       WHEREFORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WHEREFORE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    # What is tested is optimised in full; the tests' own code is not worth the time to compile it so.
+    target_compile_options(${name}_test PRIVATE -O1)
     if(NOT ARG_TESTS_BY_SCRIPT)
       add_test(NAME ${name} COMMAND ${name}_test)
       set_tests_properties(${name} PROPERTIES LABELS unit)
