@@ -33,10 +33,6 @@ struct GrpcListener {
 };
 
 struct GrpcServer::State : AcceptingServer<GrpcSession, GrpcServerCounters> {};
-  ConnectionSet<GrpcSession> connections;
-  std::mutex mutex;
-  std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex
-};
 
 class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
  public:

@@ -46,10 +46,6 @@ struct HttpListener {
 };
 
 struct HttpServer::State : AcceptingServer<HttpServerConnection, HttpServerCounters> {};
-  ConnectionSet<HttpServerConnection> connections;
-  std::mutex mutex;
-  std::vector<std::shared_ptr<TcpAcceptor>> acceptors;  // guarded by mutex
-};
 
 // What the server keeps of a connection, whatever it is carried by.
 class HttpServerConnection : public std::enable_shared_from_this<HttpServerConnection> {
