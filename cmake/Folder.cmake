@@ -8,6 +8,7 @@
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/test_places.h.in ${CMAKE_BINARY_DIR}/generated/test_places.h @ONLY)
 
 function(wf_folder name)
   cmake_parse_arguments(ARG "TESTS_BY_SCRIPT" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
@@ -35,8 +36,7 @@ function(wf_folder name)
   if(tests AND NOT WHEREFORE_FUZZ)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test wf_${name} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
-    target_compile_definitions(${name}_test PRIVATE
-      WHEREFORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WHEREFORE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    target_include_directories(${name}_test PRIVATE ${CMAKE_BINARY_DIR}/generated)
     # What is tested is optimised in full; the tests' own code is not worth the time to compile it so.
     target_compile_options(${name}_test PRIVATE -O1)
     if(NOT ARG_TESTS_BY_SCRIPT)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "client/test_receiver.h"
+#include "test_places.h"
 
 namespace shop {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "model/event_bytes.h"
 #include "model/event_lines.h"
+#include "test_places.h"
 
 namespace wf {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "test_places.h"
 #include "weaver/testing/traced_program_test.h"
 
 namespace wf::weaver {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/critical_path/path_cases.h"
+#include "test_places.h"
 
 namespace wf {
 namespace {

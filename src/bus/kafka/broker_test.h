@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "test_places.h"
+
 namespace wf {
 
 class TestBroker {

@@ -11,6 +11,7 @@
 #include "lang/feature/dataset_plan.h"
 #include "lang/feature/element_keys.h"
 #include "model/event_lines.h"
+#include "test_places.h"
 
 namespace wf {
 namespace {

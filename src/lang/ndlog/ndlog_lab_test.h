@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lang/ndlog/simulation.h"
+#include "test_places.h"
 
 namespace wf::ndlog {
 

@@ -11,6 +11,7 @@
 #include "store/conformance.h"
 #include "store/directory.h"
 #include "store/rows_builder.h"
+#include "test_places.h"
 
 namespace wf {
 namespace {
