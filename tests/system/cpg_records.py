@@ -187,12 +187,45 @@ def _records(data):
             record.update(zip(("address", "size", "time_ns", "site"), struct.unpack_from("<QQQQ", data, body)))
         elif record["kind"] == "Release":
             record.update(zip(("address", "time_ns"), struct.unpack_from("<QQ", data, body)))
+        elif record["kind"] == "Memory":
+            yield from _memory_events(data[body:at + size], detail)
+            at += size
+            continue
         elif record["kind"] == "Fork":
             record.update(zip(("number", "pid"), struct.unpack_from("<II", data, body)))
         elif record["kind"] == "Lost":
             record.update(count=struct.unpack_from("<Q", data, body)[0], name=_text(data, at + 16, detail))
         yield record
         at += size
+
+
+def _memory_events(data, count):
+    """Packed allocations and releases, as the records that they were one by one."""
+    at = time = address = site = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 0x80:
+                return value
+
+    def difference(value):
+        return (value >> 1) ^ -(value & 1)
+
+    for _ in range(count):
+        first = number()
+        time += difference(first >> 1)
+        address += difference(number())
+        if first & 1:
+            yield {"kind": "Release", "address": address, "time_ns": time}
+            continue
+        size = number()
+        site += difference(number())
+        yield {"kind": "Allocation", "address": address, "size": size, "time_ns": time, "site": site}
 
 
 def main():

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "recorder/control/varint_cursor.h"
+#include "recorder/format/varint_cursor.h"
 #include "recorder/format/branches.h"
 #include "recorder/reader/chunk_reader.h"
 

@@ -12,7 +12,7 @@
 
 #include "recorder/control/coverage_paths.h"
 #include "recorder/control/thunk.h"
-#include "recorder/control/varint_cursor.h"
+#include "recorder/format/varint_cursor.h"
 
 namespace wf::recorder {
 

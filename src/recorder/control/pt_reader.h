@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "recorder/control/thunk.h"
-#include "recorder/control/varint_cursor.h"
+#include "recorder/format/varint_cursor.h"
 
 namespace wf::recorder {
 

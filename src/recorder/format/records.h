@@ -102,6 +102,7 @@ enum class RecordKind : uint16_t {
   kInside = 18,
   kSettled = 19,
   kHost = 24,
+  kMemory = 25,
 };
 
 struct RecordHead {
@@ -318,6 +319,13 @@ struct Transfer {
       stream;  // equal for the two ends of one pipe or socket pair, device and inode of a file; 0 if unknown
 };
 
+// What a thread allocated and released: programs do so by the million, so that the events are packed (memory_events.h).
+struct Memory {
+  RecordHead head;  // detail: how many events
+  // varints
+};
+
+// The same, one by one, as it was written before there was Memory.
 struct Allocation {
   RecordHead head;
   uint64_t address;

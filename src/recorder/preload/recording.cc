@@ -47,6 +47,7 @@ bool WaitForRoom(Slot* slot, uint64_t size) {
 }
 
 bool MakeRoom(Slot* slot, uint64_t size) {
+  CloseOpenRecord(slot, slot->ring);
   if (size > kMaxRecord || !HasRoom(slot, size)) return false;
   uint64_t head = slot->head.load(std::memory_order_relaxed);
   if (EndOf(head, size) != head + size) {

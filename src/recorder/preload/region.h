@@ -75,6 +75,7 @@ struct alignas(64) Slot {
   uint32_t restore_signals;
   uint32_t unused_too;
   uint64_t depth_data;  // for the depths' own use (depth_hooks.h)
+  std::atomic<uint32_t> open_record;  // 1: behind `head` stands a record that may grow yet (ring.h)
   alignas(64) Pending pending;
   Deferred deferred;
   alignas(64) std::atomic<uint64_t> tail;  // the scribe's: bytes ever read

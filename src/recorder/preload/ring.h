@@ -25,6 +25,23 @@ inline uint64_t EndOf(uint64_t head, uint64_t size) {
   return offset + size > kRingSize ? head + kRingSize - offset + size : head + size;
 }
 
+// A record that grows, behind the head, until another one is to be written: its thread publishes it then, or the scribe
+// when there is no thread any more. Whoever opens one sets room_end to the head, so that the next record finds no room
+// before it has looked.
+constexpr uint32_t kOpenRecord = 1024;  // the most that one takes
+inline void CloseOpenRecord(Slot* slot, const uint8_t* ring) {
+  if (slot->open_record.load(std::memory_order_acquire) == 0) return;
+  const uint64_t head = slot->head.load(std::memory_order_relaxed);
+  RecordHead record;
+  std::memcpy(&record, ring + (head & (kRingSize - 1)), sizeof(record));
+  slot->open_record.store(0, std::memory_order_relaxed);
+  slot->head.store(head + record.size, std::memory_order_release);
+  // It says nothing about the call that the thread may be in.
+  uint64_t expected = head;
+  slot->pending.at_head.compare_exchange_strong(expected, head + record.size,
+                                                std::memory_order_acq_rel);
+}
+
 inline bool HasRoom(const Slot* slot, uint64_t size) {
   return EndOf(slot->head.load(std::memory_order_relaxed), size) -
              slot->tail.load(std::memory_order_acquire) <=

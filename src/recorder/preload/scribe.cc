@@ -23,6 +23,7 @@
 #include "recorder/preload/outside_signals.h"
 #include "recorder/preload/raw_calls.h"
 #include "recorder/preload/recording.h"
+#include "recorder/preload/ring.h"
 #include "recorder/preload/scribe_memory.h"
 #include "recorder/preload/settled_calls.h"
 #include "recorder/preload/slot_ring.h"
@@ -70,6 +71,7 @@ class Scribe {
     next_snapshot_ns_ = region_->snapshot_every_ns;
     while (true) {
       const Program program = ProcessEnded() ? Program::kEnded : Program::kRuns;
+      if (program == Program::kEnded) CloseOpenRecords();
       DrainAll();
       while (full_) {
         TakeSnapshot(program);
@@ -144,6 +146,12 @@ class Scribe {
       if (region_->waiters.load(std::memory_order_acquire) != 0)
         RawCall(SYS_futex, Arg(&region_->drained), FUTEX_WAKE, 0x7fffffff);
     }
+  }
+
+  void CloseOpenRecords() {
+    const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < used; ++i)
+      CloseOpenRecord(&region_->slots[i], RingOf(region_, i));
   }
 
   bool Drain(Slot& slot, uint32_t number) {

@@ -93,6 +93,7 @@ Slot* TakeSlot(uint32_t thread, uint32_t parent) {
   slot->depth_data = 0;
   slot->index = 0;
   slot->room_end = slot->head.load(std::memory_order_relaxed);
+  slot->open_record.store(0, std::memory_order_relaxed);
   slot->writing.store(0, std::memory_order_relaxed);
   slot->holding.store(0, std::memory_order_relaxed);
   slot->deferred.size.store(0, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "recorder/format/varint_cursor.h"
 #include "recorder/reader/page_runs.h"
 #include "recorder/reader/slot_base.h"
 
@@ -110,6 +111,8 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       host_ = *text;
       return;
     }
+    case RecordKind::kMemory:
+      return AddMemory(record, thread);
     case RecordKind::kAllocation: {
       Allocation one;
       if (!Take(record, one)) break;
@@ -150,6 +153,22 @@ void RecordingBuilder::AddRecord(std::string_view record, const Chunk& chunk) {
       return;  // of a later version: to be skipped
   }
   Count("broken_records");
+}
+
+void RecordingBuilder::AddMemory(std::string_view record, uint32_t thread) {
+  Memory packed;
+  if (!Take(record, packed)) return Count("broken_records");
+  VarintCursor cursor(record.substr(sizeof packed));
+  uint64_t time = 0, address = 0, site = 0;
+  for (uint16_t i = 0; i < packed.head.detail; ++i) {
+    uint64_t first = 0, size = 0;
+    if (!cursor.Read(first) || !cursor.ReadFrom(address, address)) return Count("broken_records");
+    const bool release = (first & 1) != 0;
+    if (!release && (!cursor.Read(size) || !cursor.ReadFrom(site, site)))
+      return Count("broken_records");
+    time += static_cast<uint64_t>(UnZigZag(first >> 1));
+    memory_.push_back({Time(time), address, size, release ? 0 : site, thread, release});
+  }
 }
 
 RecordingBuilder::ThreadDraft* RecordingBuilder::Thread(uint32_t id) {

@@ -79,6 +79,7 @@ class RecordingBuilder {
   void AddObject(std::string_view record);
   void AddModule(std::string_view record);
   void AddPages(std::string_view record, uint32_t thread);
+  void AddMemory(std::string_view record, uint32_t thread);
   void AddTransfer(std::string_view record, uint32_t thread);
   void AddCrash(std::string_view record);
   void AddThreadBase(std::string_view record);

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "recorder/format/memory_events.h"
 #include "recorder/reader/op_names.h"
 #include "recorder/reader/page_runs.h"
 #include "recorder/reader/testing/random_run.h"
@@ -121,6 +122,50 @@ TEST(Recording, IdsFarBeyondWhatWasSeenCostNothing) {
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(r->threads.size(), 1u);
   EXPECT_EQ(r->lost.at("broken_records"), 1u);
+}
+
+std::string WithMemory(const std::vector<MemoryEvent>& events, size_t missing = 0) {
+  std::string record(sizeof(Memory), '\0');
+  MemoryEvent last;
+  for (const MemoryEvent& event : events) {
+    uint8_t bytes[kMaxMemoryEvent];
+    record.append(reinterpret_cast<const char*>(bytes),
+                  static_cast<size_t>(PutMemoryEvent(bytes, event, &last) - bytes));
+  }
+  record.resize((record.size() + 7) / 8 * 8);
+  const RecordHead head = {RecordKind::kMemory, static_cast<uint16_t>(events.size() + missing),
+                           static_cast<uint32_t>(record.size())};
+  std::memcpy(record.data(), &head, sizeof head);
+  ScriptedRun run;
+  run.Lines("0 start");
+  return run.Bytes() + ScriptedRun::ChunkOf(ChunkKind::kThread, 0, record, false);
+}
+
+TEST(Recording, PackedAllocationsAreRead) {
+  const auto r = Read(WithMemory({{100, 0x7f0000001010, 24, 0x555500001234, false},
+                                  {105, 0x7f0000002020, uint64_t{5} << 32, 0x555500001000, false},
+                                  {103, 0x7f0000001010, 0, 0, true},  // of a handler, a little late
+                                  {110, 0x7f0000001010, 7, 0x555500001234, false}}));
+  ASSERT_TRUE(r.ok());
+  EXPECT_TRUE(r->lost.empty());
+  ASSERT_EQ(r->allocations.size(), 3u);
+  const AllocationFacts& first = r->allocations[0];
+  EXPECT_EQ(first.address, 0x7f0000001010u);
+  EXPECT_EQ(first.size, 24u);
+  EXPECT_EQ(first.site, 0x555500001234u);
+  EXPECT_EQ(first.from_ns, 100);
+  EXPECT_EQ(first.until_ns, 103);
+  EXPECT_EQ(r->allocations[1].from_ns, 110);
+  EXPECT_EQ(r->allocations[1].size, 7u);
+  EXPECT_EQ(r->allocations[1].site, 0x555500001234u);
+  EXPECT_EQ(r->allocations[2].size, uint64_t{5} << 32);
+}
+
+TEST(Recording, PackedAllocationsThatEndTooSoonAreCounted) {
+  const auto r = Read(WithMemory({{100, 0x7f0000001010, 24, 0x555500001234, false}}, 40));
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(r->lost.at("broken_records"), 1u);
+  EXPECT_EQ(r->allocations[0].size, 24u);
 }
 
 TEST(Recording, NamesOfSubComputations) {

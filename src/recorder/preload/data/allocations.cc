@@ -13,10 +13,12 @@
 
 #include <cstring>
 
+#include "recorder/format/memory_events.h"
 #include "recorder/preload/control/emulator.h"
 #include "recorder/preload/data/gate.h"
 #include "recorder/preload/data/state.h"
 #include "recorder/preload/recording.h"
+#include "recorder/preload/ring.h"
 
 namespace wf::recorder::data {
 namespace {
@@ -24,28 +26,68 @@ namespace {
 // An allocation made on behalf of another one, by operator new, is not a second one.
 thread_local uint32_t t_within __attribute__((tls_model("initial-exec"))) = 0;
 
+// Into the record that stands open at the end of the thread's ring. False: there is none that it fits in, or the thread
+// is in the middle of writing another, and this is a signal handler.
+bool AddToOpenRecord(Slot* slot, const MemoryEvent& event) {
+  if (slot->writing.load(std::memory_order_relaxed) != 0 ||
+      slot->holding.load(std::memory_order_relaxed) != 0)
+    return false;
+  slot->writing.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const uint64_t head = slot->head.load(std::memory_order_relaxed);
+  uint8_t* const at = slot->ring + (head & (kRingSize - 1));
+  const bool open = slot->open_record.load(std::memory_order_relaxed) != 0;
+  RecordHead record = {RecordKind::kMemory, 0, sizeof(Memory)};
+  if (open) std::memcpy(&record, at, sizeof record);
+  const bool fits = open ? record.size + kMaxMemoryEvent <= kOpenRecord
+                         : EndOf(head, kOpenRecord) == head + kOpenRecord && HasRoom(slot, kOpenRecord);
+  if (fits) {
+    if (!open) {
+      self->open_last = {};
+      self->open_used = sizeof(Memory);
+    }
+    uint8_t* end = PutMemoryEvent(at + self->open_used, event, &self->open_last);
+    self->open_used = static_cast<uint32_t>(end - at);
+    while ((end - at) % 8 != 0) *end++ = 0;
+    ++record.detail;
+    record.size = static_cast<uint32_t>(end - at);
+    std::memcpy(at, &record, sizeof record);
+    slot->room_end = head;
+    slot->open_record.store(1, std::memory_order_release);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot->writing.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (WF_UNLIKELY(slot->deferred.size.load(std::memory_order_relaxed) != 0)) FlushDeferred(slot);
+  return fits;
+}
+
+void NoteEvent(Slot* slot, const MemoryEvent& event) {
+  // The emulator's plugin writes into the ring, too, and knows nothing of open records.
+  if (!UnderEmulator() && AddToOpenRecord(slot, event)) return;
+  struct {
+    Memory record;
+    uint8_t bytes[kMaxMemoryEvent];
+  } alone = {};
+  MemoryEvent none;
+  const uint8_t* const end = PutMemoryEvent(alone.bytes, event, &none);
+  const auto size = static_cast<uint32_t>(sizeof(Memory) + (end - alone.bytes) + 7) / 8 * 8;
+  alone.record.head = {RecordKind::kMemory, 1, size};
+  Append(slot, &alone, size);
+}
+
 void NoteAllocation(uint64_t address, uint64_t size, uint64_t site) {
   Slot* slot = t_slot;
   if (slot == nullptr || address == 0 || t_within != 0) return;
   const OwnWork own;
-  Allocation record = {};
-  record.head = {RecordKind::kAllocation, 0, sizeof record};
-  record.address = address;
-  record.size = size;
-  record.time_ns = Now();
-  record.site.address = site;
-  Append(slot, &record, sizeof record);
+  NoteEvent(slot, {Now(), address, size, site, false});
 }
 
 void NoteRelease(uint64_t address, uint64_t time_ns) {
   Slot* slot = t_slot;
   if (slot == nullptr || address == 0) return;
   const OwnWork own;
-  Release record = {};
-  record.head = {RecordKind::kRelease, 0, sizeof record};
-  record.address = address;
-  record.time_ns = time_ns;
-  Append(slot, &record, sizeof record);
+  NoteEvent(slot, {time_ns, address, 0, 0, true});
 }
 
 uint64_t ReleaseTime() {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 
+#include "recorder/format/memory_events.h"
 #include "recorder/format/records.h"
 #include "recorder/preload/data/channels.h"
 #include "recorder/preload/data/handler_lock.h"
@@ -143,6 +144,8 @@ struct Active {
   uint64_t end;
   uint64_t region;  // where its region starts
   uint32_t idle;    // sub-computations since it was last touched
+  uint32_t age;     // sub-computations that `pieces` tells of
+  uint32_t pieces;  // which of its small pieces were touched in them
   uint8_t writable;
   uint8_t fixed;  // never given up
   uint8_t fresh;  // opened since the last sub-computation ended
@@ -202,6 +205,8 @@ struct Self {
   uint64_t kept_mask;
   siginfo_t kept_info;
   uint64_t last_fault;
+  MemoryEvent open_last;  // of the open record of allocations: its last one, and how far it goes
+  uint32_t open_used;
   uint64_t labels;  // of the policy: what the running sub-computation has taken in
   uint64_t
       call_object;  // what the listed call touches that the thread is in; 0 if that is not known
