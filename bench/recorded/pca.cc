@@ -9,22 +9,20 @@ using namespace recorded;
 
 namespace {
 
-constexpr size_t kBand = 8;
-
 class Rows {
  public:
-  explicit Rows(size_t count) : count_(count) {}
+  Rows(size_t count, size_t band) : count_(count), band_(band) {}
   bool Next(Slice& band) {
     pthread_mutex_lock(&lock_);
     const size_t first = next_;
-    next_ += kBand;
+    next_ += band_;
     pthread_mutex_unlock(&lock_);
-    band = {std::min(first, count_), std::min(first + kBand, count_)};
+    band = {std::min(first, count_), std::min(first + band_, count_)};
     return band.begin < band.end;
   }
 
  private:
-  size_t count_;
+  size_t count_, band_;
   size_t next_ = 0;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
 };
@@ -34,12 +32,13 @@ class Rows {
 int main(int argc, char** argv) {
   const Arguments arguments = Parse(argc, argv);
   const size_t rows = 640, columns = static_cast<size_t>(3'000 * arguments.scale);
+  const auto band = static_cast<size_t>(argc > 3 ? std::atoi(argv[3]) : 8);  // rows a lock
   Random random(3);
   std::vector<int32_t> matrix(rows * columns);
   for (int32_t& x : matrix) x = static_cast<int32_t>(random.Next() % 1000);
   std::vector<double> means(rows), covariances(rows * rows);
 
-  Rows mean_rows(rows);
+  Rows mean_rows(rows, band);
   auto find_means = [&](int) {
     for (Slice band; mean_rows.Next(band);) {
       for (size_t row = band.begin; row < band.end; ++row) {
@@ -58,7 +57,7 @@ int main(int argc, char** argv) {
           (matrix[row * columns + j] - means[row]) * (matrix[other * columns + j] - means[other]);
     return sum / static_cast<double>(columns - 1);
   };
-  Rows covariance_rows(rows);
+  Rows covariance_rows(rows, band);
   auto find_covariances = [&](int) {
     for (Slice band; covariance_rows.Next(band);) {
       for (size_t other = band.begin; other < rows; ++other) {

@@ -24,13 +24,14 @@ double Now() {
 int main(int argc, char** argv) {
   const Arguments arguments = Parse(argc, argv);
   const auto sections = static_cast<uint64_t>(200'000 * arguments.scale);
+  const int draws = argc > 3 ? std::atoi(argv[3]) : 3'000;
   std::vector<Account> accounts(static_cast<size_t>(arguments.threads));
   auto work = [&](int index) {
     Account& account = accounts[static_cast<size_t>(index)];
     Random random(static_cast<uint64_t>(index));
     for (uint64_t i = 0; i < sections; ++i) {
       uint64_t x = 0;
-      for (int j = 0; j < 3'000; ++j) x += random.Next();
+      for (int j = 0; j < draws; ++j) x += random.Next();
       pthread_mutex_lock(&account.lock);
       account.sum += x;
       pthread_mutex_unlock(&account.lock);

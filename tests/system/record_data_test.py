@@ -116,6 +116,15 @@ def signals_from_outside_reach_the_thread_that_takes_them():
             equal(f"by {way}, with {tracker}", (said, child.wait()), (["ready", word], 7))
 
 
+def what_was_allocated_before_a_kill_is_there():
+    """The record of allocations that was still open when nobody was left to close it."""
+    for tracker in TRACKERS:
+        done, recording = record(os.path.join(BUILD, "recorded/killed"), tracker=tracker)
+        equal(f"the program is killed with {tracker}", done.returncode, 128 + signal.SIGKILL)
+        sizes = [r["size"] for r in recording.threads[0] if r["kind"] == "Allocation"]
+        check(f"its last allocation is there with {tracker}", 98765 in sizes, sizes[-5:])
+
+
 def threads_of_libc_are_refused():
     probe = os.path.join(BUILD, "probe/timer_thread")
     done, _ = record(probe)
@@ -125,4 +134,5 @@ def threads_of_libc_are_refused():
 
 if __name__ == "__main__":
     run(pages_are_exact, transfers_have_their_bytes, real_programs_give_what_they_give_natively,
-        signals_from_outside_reach_the_thread_that_takes_them, threads_of_libc_are_refused)
+        signals_from_outside_reach_the_thread_that_takes_them, what_was_allocated_before_a_kill_is_there,
+        threads_of_libc_are_refused)

@@ -40,10 +40,11 @@ constexpr uint64_t kSmallChunk = kChunk / 32;
 // A part stays open as long as looking at it has cost less than opening it again would: a signal and three system calls,
 // 15 to 30 µs, against some 4 ns for each of its pages in every scan.
 uint64_t IdleLimit(uint64_t size) {
-  return size <= kSmallChunk ? 64 : size <= kChunk / 4 ? 32 : 16;
+  return size <= kChunk / 4 ? 64 : 32;
 }
-// A large part of which so few small ones were touched over as many sub-computations is better opened anew, in pieces.
-constexpr int kFewPieces = 4;
+// A large part of which one in so many small pieces was touched, over as many sub-computations, is better opened anew, in
+// pieces.
+constexpr uint64_t kFewPieces = 8;
 constexpr uint32_t kPiecesAge = 64;
 constexpr uint64_t kScanRuns = 128;  // the kernel allocates room for as many
 
@@ -370,8 +371,9 @@ uint32_t PiecesOf(const Active& active, const PageRegion& run) {
 bool CostsMoreThanItSaves(Active& active) {
   const uint64_t size = active.end - active.start;
   if (active.idle > IdleLimit(size)) return size > kSmallChunk || self->active_count > 32;
-  if (size < 2 * kFewPieces * kSmallChunk || ++active.age < kPiecesAge) return false;
-  const bool few = __builtin_popcount(active.pieces) <= kFewPieces;
+  if (size < kFewPieces * kSmallChunk || ++active.age < kPiecesAge) return false;
+  const auto touched = static_cast<uint64_t>(__builtin_popcount(active.pieces));
+  const bool few = touched * kFewPieces * kSmallChunk <= size;
   active.age = 0;
   active.pieces = 0;
   return few;
