@@ -125,30 +125,34 @@ void WriteDeferred(Slot* slot, const uint8_t* from) {
     PutTimesBehind(slot, record);
     if (within) head.size = PutReleasesFirst(slot, record, head.size);
   }
-  Append(slot, record, head.size);
+  Append(slot, record, head.size, Held::kDeferred);
   if (within)
     pending.at_head.store(slot->head.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
 }  // namespace
 
-// A handler that comes meanwhile writes into the ring itself, or defers behind what is there; it does not flush.
+// A handler that comes meanwhile defers behind what is there, and does not flush.
 void FlushDeferred(Slot* slot) {
   Deferred& deferred = slot->deferred;
   if (deferred.flushing.load(std::memory_order_relaxed) != 0) return;
-  deferred.flushing.store(1, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  uint32_t done = 0, size = deferred.size.load(std::memory_order_relaxed);
-  while (done < size) {
-    RecordHead head;
-    std::memcpy(&head, deferred.bytes + done, sizeof(head));
-    WriteDeferred(slot, deferred.bytes + done);
-    done += head.size;
-    // On failure `size` is what it has grown to.
-    if (done == size) deferred.size.compare_exchange_strong(size, 0, std::memory_order_relaxed);
+  // Again, if one came between the last record and saying that it was the last.
+  while (deferred.size.load(std::memory_order_relaxed) != 0) {
+    deferred.flushing.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    uint32_t done = 0, size = deferred.size.load(std::memory_order_relaxed);
+    while (done < size) {
+      RecordHead head;
+      std::memcpy(&head, deferred.bytes + done, sizeof(head));
+      WriteDeferred(slot, deferred.bytes + done);
+      done += head.size;
+      // On failure `size` is what it has grown to.
+      if (done == size) deferred.size.compare_exchange_strong(size, 0, std::memory_order_relaxed);
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    deferred.flushing.store(0, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  deferred.flushing.store(0, std::memory_order_relaxed);
 }
 
 uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t address) {

@@ -76,11 +76,25 @@ void FlushDeferred(Slot* slot);
 
 // `record` is whole and its size a multiple of 8, at most kMaxRecord.
 constexpr uint32_t kMaxRecord = 64 * 1024;
-enum class Held { kNo, kYes };  // by the caller: it goes before all that was deferred meanwhile
+enum class Held {
+  kNo,
+  kYes,       // by the caller: it goes before all that was deferred meanwhile
+  kDeferred,  // it was deferred, and its turn has come
+};
+// A signal handler may come in the middle of all this. What it records goes behind what its thread is writing, and behind
+// what was deferred before, also while that is being written.
+inline bool MustDefer(const Slot* slot, Held held) {
+  if (slot->writing.load(std::memory_order_relaxed) != 0) return true;
+  if (held == Held::kDeferred) return false;
+  return slot->deferred.flushing.load(std::memory_order_relaxed) != 0 ||
+         (held == Held::kNo && slot->holding.load(std::memory_order_relaxed) != 0);
+}
 inline void Append(Slot* slot, const void* record, uint32_t size, Held held = Held::kNo) {
+  if (WF_UNLIKELY(held == Held::kNo && slot->deferred.size.load(std::memory_order_relaxed) != 0 &&
+                  !MustDefer(slot, held)))
+    FlushDeferred(slot);
   while (true) {
-    if (WF_UNLIKELY(slot->writing.load(std::memory_order_relaxed) != 0 ||
-                    (held == Held::kNo && slot->holding.load(std::memory_order_relaxed) != 0))) {
+    if (WF_UNLIKELY(MustDefer(slot, held))) {
       AppendDeferred(slot, record, size);
       // A handler that came while its thread was writing, and held nothing any more.
       if (held == Held::kYes) slot->holding.store(0, std::memory_order_relaxed);
@@ -257,6 +271,9 @@ class Call {
   // this call's record, because they ended the same sub-computation.
   void Hold() {
     if (held_ || slot_->holding.load(std::memory_order_relaxed) != 0) return;
+    // What other handlers left: this one came just before its thread would have written it.
+    if (WF_UNLIKELY(slot_->deferred.size.load(std::memory_order_relaxed) != 0))
+      FlushDeferred(slot_);
     held_ = true;
     slot_->holding.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
