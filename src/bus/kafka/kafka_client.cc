@@ -10,6 +10,8 @@
 namespace wf {
 namespace {
 
+constexpr Nanos kCommitPatience = 5 * kSecond;
+
 // librdkafka's lines. A broker that is away is no error of ours, and it says so itself when it matters.
 void LogLine(const rd_kafka_t*, int level, const char* facility, const char* text) {
   if (level <= 4 && log::LogOnce(fmt::format("kafka {}", facility))) {
@@ -110,6 +112,19 @@ Result<std::map<int32_t, int64_t>> AskOffsets(rd_kafka_t* client, const KafkaSha
     out[one.partition] = one.offset;
   }
   return out;
+}
+
+rd_kafka_resp_err_t CommitOffsets(rd_kafka_t* client, const std::string& topic,
+                                  const std::vector<BusPosition>& done) {
+  const PartitionsPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(done.size())));
+  for (const BusPosition& at : done)
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), at.partition)->offset =
+        at.offset + 1;
+  const QueuePtr queue(rd_kafka_queue_new(client));
+  const auto sent = rd_kafka_commit_queue(client, list.get(), queue.get(), nullptr, nullptr);
+  if (sent != RD_KAFKA_RESP_ERR_NO_ERROR) return sent;
+  const EventPtr event(rd_kafka_queue_poll(queue.get(), Milliseconds(kCommitPatience)));
+  return event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
 }
 
 std::string KafkaText(const KafkaShared& shared, rd_kafka_resp_err_t error) {

@@ -93,6 +93,32 @@ Result<std::map<int32_t, int64_t>> AskOffsets(rd_kafka_t* client, const KafkaSha
                                               const std::vector<int32_t>& partitions,
                                               PartitionPlace place, Nanos patience);
 
+// Commits the offsets behind these places. Waits for a broker that is away for five seconds only, where the plain call waits
+// for as long as it takes.
+rd_kafka_resp_err_t CommitOffsets(rd_kafka_t* client, const std::string& topic,
+                                  const std::vector<BusPosition>& done);
+
+// Of the partitions that are held, by number, under their mutex; what was committed is noted there.
+template <typename Held>
+rd_kafka_resp_err_t CommitHeld(rd_kafka_t* client, const std::string& topic,
+                               const std::vector<BusPosition>& done, std::mutex& mutex,
+                               std::map<int32_t, Held>& held) {
+  std::vector<BusPosition> ours;
+  {
+    const std::lock_guard lock(mutex);
+    for (const BusPosition& at : done)
+      if (held.count(at.partition) != 0) ours.push_back(at);
+  }
+  if (ours.empty()) return RD_KAFKA_RESP_ERR_NO_ERROR;
+  const auto error = CommitOffsets(client, topic, ours);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
+  const std::lock_guard lock(mutex);
+  for (const BusPosition& at : ours)
+    if (const auto one = held.find(at.partition); one != held.end())
+      one->second.committed = std::max(one->second.committed, at.offset + 1);
+  return error;
+}
+
 inline int Milliseconds(Nanos time) {
   return static_cast<int>(std::min<Nanos>(std::max<Nanos>(time, 0) / kMilli, INT32_MAX));
 }

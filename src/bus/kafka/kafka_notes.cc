@@ -109,29 +109,8 @@ Result<std::vector<BusNote>> KafkaNotes::Read(size_t limit) {
 }
 
 Status KafkaNotes::Commit(const std::vector<BusPosition>& done) {
-  const PartitionsPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(done.size())));
-  {
-    const std::lock_guard lock(mutex_);
-    for (const BusPosition& at : done) {
-      if (held_.count(at.partition) == 0) continue;
-      rd_kafka_topic_partition_list_add(list.get(), shared_->delayed_topic().c_str(), at.partition)
-          ->offset = at.offset + 1;
-    }
-  }
-  if (list->cnt == 0) return {};
-  const QueuePtr queue(rd_kafka_queue_new(client_.get()));
-  auto error = rd_kafka_commit_queue(client_.get(), list.get(), queue.get(), nullptr, nullptr);
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    const EventPtr event(rd_kafka_queue_poll(queue.get(), Milliseconds(kAskPatience)));
-    error = event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
-  }
+  const auto error = CommitHeld(client_.get(), shared_->delayed_topic(), done, mutex_, held_);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(*shared_, error);
-  const std::lock_guard lock(mutex_);
-  for (int i = 0; i < list->cnt; ++i) {
-    const auto at = held_.find(list->elems[i].partition);
-    if (at != held_.end())
-      at->second.committed = std::max(at->second.committed, list->elems[i].offset);
-  }
   return {};
 }
 
