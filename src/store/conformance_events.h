@@ -1,6 +1,8 @@
 // Conformance: events come back as they were given, once, to their tenant only, after any restart.
 #pragma once
 
+#include <map>
+
 #include "store/conformance.h"
 
 namespace wf {
@@ -130,6 +132,69 @@ TEST_P(StoreConformance, TenantsNeverMix) {
   EXPECT_TRUE(Read(T(1), "c").empty());
   EXPECT_EQ(ReadStatus("c").spans, 0);
   EXPECT_TRUE(store_->Services("c")->empty());
+}
+
+// Who is listed is kept house for, and is charged for what is here (stored-bytes of a tenant).
+TEST_P(StoreConformance, EveryTenantOfWhomThereIsAnythingIsListed) {
+  const auto tenants = [&] {
+    auto read = store_->ReadTenants();
+    EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
+    return read.ok() ? *read : std::vector<TenantUse>();
+  };
+  EXPECT_THAT(tenants(), IsEmpty());
+  BatchBuilder many("many"), few("few");
+  for (uint64_t i = 1; i <= 300; ++i)
+    many.Span(T(i), i, 0, kT0, 10).Text("text", std::to_string(MixBits(i)));
+  few.Span(T(1), 1, 0, kT0, 10);
+  Append(many.Take());
+  Append(few.Take());
+  ASSERT_TRUE(store_->AppendMessages("messages", {{1, "call", "a", "b", "1"}}).ok());
+  ASSERT_TRUE(store_->PutAttachment("files", {T(1), "recording", {"c"}}).ok());
+  ASSERT_TRUE(store_->PutDocument("texts", "policy", "p", "x").ok());
+  for (const char* when : {"appended", "flushed", "reopened"}) {
+    SCOPED_TRACE(when);
+    if (when == std::string("flushed")) Flush();
+    if (when == std::string("reopened")) Reopen();
+    std::map<std::string, TenantUse> by_name;
+    std::vector<std::string> names;
+    for (const TenantUse& use : tenants()) {
+      names.push_back(use.tenant);
+      by_name[use.tenant] = use;
+    }
+    EXPECT_THAT(names, ElementsAre("few", "files", "many", "messages", "texts")) << "by name";
+    EXPECT_GE(by_name["many"].events, 300);
+    EXPECT_LE(by_name["many"].events, 600) << "doubles may count twice";
+    EXPECT_GE(by_name["few"].events, 1);
+    EXPECT_LE(by_name["few"].events, 2);
+    EXPECT_GT(by_name["few"].bytes, 0);
+    EXPECT_GT(by_name["many"].bytes, 5 * by_name["few"].bytes);
+    EXPECT_EQ(by_name["texts"].events, 0);
+  }
+}
+
+TEST_P(StoreConformance, SeveralTracesAtOnceComeGrouped) {
+  BatchBuilder b, other("other");
+  for (uint64_t n = 1; n <= 5; ++n) {
+    b.Span(T(n), 1, 0, kT0 + 5, 10).Span(T(n), 2, 1, kT0, 10);
+    other.Span(T(n), 9, 0, kT0, 10);
+  }
+  Append(b.Take());
+  Append(other.Take());
+  Flush();
+  AppendOnce(BatchBuilder().Span(T(2), 3, 1, kT0 + 2, 10).Take());
+  const auto read = store_->ReadTraces("default", {T(2), T(404), T(4)});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  std::map<uint64_t, std::vector<uint64_t>> ids;
+  std::vector<uint64_t> groups;
+  for (size_t i = 0; i < read->size(); ++i) {
+    const uint64_t trace = read->trace_id(i).lo;
+    if (groups.empty() || groups.back() != trace) groups.push_back(trace);
+    ids[trace].push_back(read->id1[i]);
+  }
+  EXPECT_THAT(groups, testing::UnorderedElementsAre(2u, 4u)) << "whole traces, one after the other";
+  EXPECT_THAT(ids[2], ElementsAre(2u, 3u, 1u)) << "in the order of their starts";
+  EXPECT_THAT(ids[4], ElementsAre(2u, 1u));
+  EXPECT_TRUE(store_->ReadTraces("default", {})->empty());
 }
 
 TEST_P(StoreConformance, DoublesAcrossFlushesCountOnce) {

@@ -60,7 +60,11 @@ class RowReader {
     static_assert(std::is_arithmetic_v<T>);
     T value{};
     if (rest_.size() < sizeof value) return Fail(), value;
+    // Where gcc 12 sees the answer that is read, it also sees the few bytes that a short text would have, and warns of them.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
     std::memcpy(&value, rest_.data(), sizeof value);
+#pragma GCC diagnostic pop
     rest_.remove_prefix(sizeof value);
     return value;
   }
