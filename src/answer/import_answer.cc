@@ -81,9 +81,8 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
                : job.AddContent(name, content, continues));
   }
   if (model == "later") {
+    // Clocks, too: once for all files, by the request that models their traces.
     WF_ASSIGN(const ImportReport report, job.Finish(ImportJob::Modeling::kLater));
-    if (report.time.from < report.time.until)
-      WF_TRY(RefreshClocks(context.store, context.tenant, report.time));
     return Answer{"application/json", ImportReportJson(report)};
   }
   WF_ASSIGN(const ImportReport report,

@@ -88,6 +88,29 @@ TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
   EXPECT_TRUE(store.ReadTrace("default", {0, 1})->empty());
 }
 
+// One look-up and one append for all of them: a database takes a few inserts a second.
+TEST(ImportAnswer, SmallFilesAreKeptTogether) {
+  BusyStore store(0);
+  ImportJob job(store, "default", {});
+  for (int file = 1; file <= 80; ++file)
+    ASSERT_TRUE(job.AddContent("file", Spans(file, file + 1)).ok());
+  const auto report = job.Finish();
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(store.appends, 1);
+  EXPECT_EQ(report->files, 80);
+  EXPECT_EQ(report->spans, 81);
+  EXPECT_EQ(report->duplicates, 79);
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 81u);
+}
+
+TEST(ImportAnswer, WhatCameBeforeAFileThatFailsIsKept) {
+  BusyStore store(0);
+  ImportJob job(store, "default", {});
+  ASSERT_TRUE(job.AddContent("good", Spans(1, 3)).ok());
+  EXPECT_FALSE(job.AddContent("bad", "this is no trace").ok());
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 3u);
+}
+
 TEST(ImportAnswer, OtherFailuresAreNot) {
   BusyStore store(1, ErrorCode::kEnvironment);
   EXPECT_FALSE(Import(store).ok());

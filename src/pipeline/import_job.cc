@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include "import/detect/importer.h"
 #include "json/json_reader.h"
@@ -23,6 +24,8 @@ namespace {
 // Traces modeled at once after an import: enough to make a read worth its cost, few enough to stay small.
 constexpr size_t kModelGroup = 256;
 constexpr size_t kReportedIds = 100;
+// Of small files, before they are kept: as much as the decoders give of a large one at once, about.
+constexpr size_t kGatheredRows = 8192, kGatheredBytes = size_t{8} << 20;
 constexpr size_t kAttachmentChunk = size_t{1} << 20;
 // Overload passes when the flusher has caught up, within seconds even on a slow disk. Half a minute of it means that
 // the disk is full; a client's own patience ends later.
@@ -112,7 +115,7 @@ Status ImportJob::AddFile(const std::string& path, const Progress& progress) {
 Status ImportJob::AddBatch(EventBatch&& batch) {
   batch.tenant = tenant_;
   batch.received_ns = Now();
-  return Take(std::move(batch));
+  return KeepNew(std::move(batch));
 }
 
 void ImportJob::AddMessages(int64_t files, int64_t messages,
@@ -122,8 +125,16 @@ void ImportJob::AddMessages(int64_t files, int64_t messages,
   for (const auto& [name, count] : repairs) decoded_.Repair(name, count);
 }
 
+void ImportJob::AddTraces(const std::vector<TraceId>& ids) {
+  traces_.insert(ids.begin(), ids.end());
+  times_unknown_ = true;
+}
+
 Status ImportJob::Count(const std::string& name, const Result<ImportResult>& result) {
-  if (!result.ok()) return result.error();
+  if (!result.ok()) {
+    WF_TRY(KeepGathered());  // what came before a file that fails is kept
+    return result.error();
+  }
   ++report_.files;
   decoded_.Add(result->report);
   if (report_.first_fault.empty()) report_.first_fault = result->first_fault;
@@ -133,8 +144,27 @@ Status ImportJob::Count(const std::string& name, const Result<ImportResult>& res
   return {};
 }
 
-// Keeps the rows that are not there yet.
 Status ImportJob::Take(EventBatch batch) {
+  const auto large = [](const EventBatch& one) {
+    return one.size() >= kGatheredRows || one.MemoryBytes() >= kGatheredBytes;
+  };
+  if (large(batch)) {
+    WF_TRY(KeepGathered());
+    return KeepNew(std::move(batch));
+  }
+  if (gathered_.empty()) {
+    gathered_ = std::move(batch);
+    return {};
+  }
+  RowCopier copier(batch, gathered_);
+  for (size_t i = 0; i < batch.size(); ++i) copier.Copy(i);
+  return large(gathered_) ? KeepGathered() : Status();
+}
+
+Status ImportJob::KeepGathered() { return KeepNew(std::exchange(gathered_, {})); }
+
+// Keeps the rows that are not there yet.
+Status ImportJob::KeepNew(EventBatch batch) {
   if (batch.empty()) return {};
   std::set<TraceId> ids;
   for (size_t i = 0; i < batch.size(); ++i) ids.insert(batch.trace_id(i));
@@ -157,14 +187,18 @@ Status ImportJob::Take(EventBatch batch) {
     if (Refuses(batch.trace_id(i), stored[batch.trace_id(i)])) continue;
     if (++stored[batch.trace_id(i)] > limits_.max_events) Refuse(batch.trace_id(i));
     copier.Copy(i);
-    report_.time.from = std::min(report_.time.from, batch.start_ns[i]);
-    report_.time.until = std::max(report_.time.until, SaturatingAdd(batch.start_ns[i], 1));
+    WidenTime(batch.start_ns[i]);
     ++report_.events;
     report_.spans += batch.type[i] == EventType::kSpan;
   }
   traces_.insert(ids.begin(), ids.end());
   if (fresh.empty()) return {};
   return Keep(fresh);
+}
+
+void ImportJob::WidenTime(Nanos start) {
+  report_.time.from = std::min(report_.time.from, start);
+  report_.time.until = std::max(report_.time.until, SaturatingAdd(start, 1));
 }
 
 // Whether a new event of a trace, of which so many are stored, is one too many. Then it is counted.
@@ -209,6 +243,8 @@ Status ImportJob::Model() {
       for (; end < events.size() && events.trace_id(end) == events.trace_id(begin); ++end) {
         rows.push_back(static_cast<uint32_t>(end));
       }
+      if (times_unknown_)
+        for (const uint32_t row : rows) WidenTime(events.start_ns[row]);
       const Trace trace = BuildTrace(events, std::move(rows));
       for (size_t pass = 0; pass < kRepairPasses; ++pass) {
         if (trace.repair_counts[pass] != 0) {
@@ -228,6 +264,7 @@ Status ImportJob::Model() {
 }
 
 Result<ImportReport> ImportJob::Finish(Modeling modeling) {
+  WF_TRY(KeepGathered());
   if (modeling == Modeling::kNow) WF_TRY(Model());
   report_.traces = static_cast<int64_t>(traces_.size());
   report_.rejected = decoded_.rejected;

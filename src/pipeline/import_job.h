@@ -1,5 +1,8 @@
 // ImportJob: files → events → store, once. Every row is looked up first, so importing again changes nothing; then the
 // imported traces are modeled, so that the report can say what was repaired. For live traffic see src/server.
+//
+// What small files hold is gathered and kept together: a look-up and an append each would take longer than the reading,
+// and a database that makes a part of every insert takes only some a second.
 #pragma once
 
 #include <functional>
@@ -51,9 +54,9 @@ class ImportJob {
   void AddMessages(int64_t files, int64_t messages, const std::map<std::string, int64_t>& repairs);
 
   // Traces imported by other jobs, to be modeled by this one's Finish.
-  void AddTraces(const std::vector<TraceId>& ids) { traces_.insert(ids.begin(), ids.end()); }
+  void AddTraces(const std::vector<TraceId>& ids);
   const std::set<TraceId>& traces() const { return traces_; }
-  // Models what was imported; then everything is durable, modeled and visible. kLater leaves the modeling to another
+  // Models what was imported; only then everything is durable, modeled and visible. kLater leaves the modeling to another
   // job and reports every trace id: a trace may lie in several files, and is whole only after the last.
   enum class Modeling { kNow, kLater };
   Result<ImportReport> Finish(Modeling modeling = Modeling::kNow);
@@ -62,6 +65,9 @@ class ImportJob {
   ImportOptions Options() const;
   Status Count(const std::string& name, const Result<ImportResult>& result);
   Status Take(EventBatch batch);
+  Status KeepGathered();
+  Status KeepNew(EventBatch batch);
+  void WidenTime(Nanos start);
   bool Refuses(TraceId id, int64_t stored);
   void Refuse(TraceId id);  // from now on, by whatever door it comes
   Status Keep(const EventBatch& batch);
@@ -73,7 +79,9 @@ class ImportJob {
   TraceLimits limits_;
   ImportReport report_;
   DecodeReport decoded_;
+  EventBatch gathered_;  // of small files, not kept yet
   std::set<TraceId> traces_;
+  bool times_unknown_ = false;  // of traces that other jobs imported
 };
 
 std::string ImportReportJson(const ImportReport& report);
