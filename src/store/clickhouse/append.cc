@@ -124,7 +124,7 @@ Status ClickhouseStore::SendGroup(std::vector<Queued>& group) {
   for (Queued& queued : group) {
     if (queued.batch.received_ns == 0) queued.batch.received_ns = now;
     click::EncodeEvents(
-        queued.batch, [this](TraceId id) { return ShardOf(id); }, shards);
+        queued.batch, [this](TraceId id) { return placement_.Of(id); }, shards);
   }
   std::vector<std::future<Status>> others;
   for (size_t shard = 1; shard < shards.size(); ++shard) {

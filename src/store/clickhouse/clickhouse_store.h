@@ -33,6 +33,7 @@ struct ClickhouseStoreOptions {
   Nanos timeout = 60 * kSecond;  // of one request, without progress
   Nanos retry_for =
       20 * kSecond;  // requests that meet a dead or overloaded shard are tried again for so long
+  Nanos open_patience = 20 * kSecond;  // those of opening it
 };
 
 bool IsClickhouseUrl(std::string_view text);  // by its scheme

@@ -8,6 +8,7 @@
 
 #include "store/clickhouse/clickhouse_factory_test.h"
 #include "store/clickhouse/store_impl.h"
+#include "store/rows_builder.h"
 
 namespace wf {
 namespace {
@@ -288,6 +289,67 @@ TEST_F(ClickhouseStoreTest, TwoProcessesOpenOneDatabaseAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(opened, 3);
+}
+
+// A store that outgrows its shards: everything is found again, and what is replaced is replaced where it lies.
+TEST_F(ClickhouseStoreTest, WhenAShardComesEverythingIsStillThere) {
+  const click::StoreUrl& all = factory_.client().url();
+  if (all.shards.size() < 2) return;  // one node has no second
+  const std::string first = "clickhouse://" + all.shards[0].text() + "/" + all.database;
+  constexpr uint64_t kTraces = 40;
+  const auto rows = [](int64_t value) {
+    RowsBuilder b({{"value", ColumnType::kInt}});
+    for (uint64_t n = 1; n <= kTraces; ++n) b.Row(T(n), kT0, "", {value});
+    return b.table();
+  };
+  const auto events = [](uint64_t id) {
+    BatchBuilder b;
+    for (uint64_t n = 1; n <= kTraces; ++n) b.Span(T(n), id, id - 1, kT0, 10);
+    return b.Take();
+  };
+  {
+    const auto store = OpenClickhouseStore(first);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    ASSERT_TRUE((*store)->AppendAndWait(events(1)).ok());
+    for (int kind = 0; kind < 10; ++kind)
+      ASSERT_TRUE((*store)->PutDocument("default", "kind" + std::to_string(kind), "a", "x").ok());
+    ASSERT_TRUE((*store)->WriteClocks("default", {{"host", 0, 1, 1}}).ok());
+    for (int set = 0; set < 4; ++set)
+      ASSERT_TRUE((*store)->WriteRows("default", "d" + std::to_string(set), rows(1)).ok());
+    for (uint64_t n = 1; n <= kTraces; ++n)
+      ASSERT_TRUE((*store)->PutAttachment("default", {T(n), "recording", {"chunk"}}).ok());
+  }
+  const auto store = Open();
+  DatasetQuery sum;
+  sum.aggregates = {{AggregateKind::kCount, "", 0, "n"}, {AggregateKind::kSum, "value", 0, "sum"}};
+  const auto sums = [&](int set) {
+    const auto answer = store->QueryRows("default", "d" + std::to_string(set), sum);
+    return answer.ok() ? Lines(answer->table).at(0) : answer.error().message;
+  };
+  for (int kind = 0; kind < 10; ++kind)
+    EXPECT_EQ(store->ReadDocuments("default", "kind" + std::to_string(kind))->size(), 1u);
+  EXPECT_EQ(store->ReadClocks("default", {})->size(), 1u);
+  for (int set = 0; set < 4; ++set) EXPECT_EQ(sums(set), "40|40");
+  // From now on there are two: late events, rows that replace, an attachment that is there already.
+  ASSERT_TRUE(store->AppendAndWait(events(2)).ok());
+  RowReplacement replace;
+  for (uint64_t n = 1; n <= kTraces; ++n) replace.traces.push_back(T(n));
+  ASSERT_TRUE(store->WriteRows("default", "d0", rows(10), replace).ok());
+  EXPECT_EQ(sums(0), "40|400");
+  for (uint64_t n = 1; n <= kTraces; ++n) {
+    EXPECT_EQ(store->ReadTrace("default", T(n))->size(), 2u);
+    ASSERT_TRUE(store->PutAttachment("default", {T(n), "recording", {"chunk"}}).ok());
+    EXPECT_EQ(store->ReadAttachments("default", T(n))->size(), 1u);
+  }
+  TraceQuery query;
+  query.limit = 100;
+  EXPECT_EQ(store->Search("default", query)->traces.size(), kTraces);
+  EXPECT_EQ(store->ReadStatus("default")->attachments, static_cast<int64_t>(kTraces));
+  // Somebody whose configuration was forgotten would see half of it.
+  const auto fewer = OpenClickhouseStore(first);
+  ASSERT_FALSE(fewer.ok());
+  EXPECT_EQ(fewer.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(fewer.error().message, HasSubstr("2 shards"));
 }
 
 TEST_F(ClickhouseStoreTest, TablesOfANewerProgramAreRefused) {

@@ -118,7 +118,10 @@ class Client::Lease {
 };
 
 Client::Client(StoreUrl url, ClientOptions options)
-    : url_(std::move(url)), options_(std::move(options)), idle_(url_.shards.size()) {}
+    : url_(std::move(url)),
+      options_(std::move(options)),
+      idle_(url_.shards.size()),
+      retry_for_(options_.retry_for) {}
 
 std::string Client::Target(const Request& request) const {
   // The whole answer is made before its first byte is sent: then an exception in the middle has a status.
@@ -183,7 +186,7 @@ std::variant<std::string, Client::Failure> Client::TryOnce(size_t shard, const R
 }
 
 Result<std::string> Client::Send(size_t shard, const Request& request) {
-  const Nanos deadline = MonotonicNow() + options_.retry_for;
+  const Nanos deadline = MonotonicNow() + retry_for_;
   for (Nanos pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto tried = TryOnce(shard, request);
     if (auto* answer = std::get_if<std::string>(&tried)) return std::move(*answer);

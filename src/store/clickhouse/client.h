@@ -35,6 +35,10 @@ constexpr int kUnknownColumn = 47, kUnknownTable = 60, kTableExists = 57, kDupli
               kReadOnly = 164, kUnknownDatabase = 81;
 }
 
+// The shard of what must lie in one place: saved texts, clocks, what tells which rows count. The first of the address,
+// however many there are, so that it is found again when others come.
+constexpr size_t kHomeShard = 0;
+
 // Further settings of one request, by ClickHouse's names.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -85,6 +89,8 @@ class Client {
   Status DropDatabase(size_t shard);  // for tests
   Result<ServerVersion> ReadVersion(size_t shard);
 
+  // From now on requests are tried again for so long.
+  void SetPatience(Nanos retry_for) { retry_for_ = retry_for; }
   // From now on nothing is tried again: the store is closing.
   void Hurry() { hurry_ = true; }
 
@@ -114,6 +120,7 @@ class Client {
   std::mutex mutex_;
   std::vector<std::vector<std::unique_ptr<net::HttpClient>>> idle_;  // by shard
   std::atomic<size_t> next_{0};  // the shard that AskAny asks first
+  std::atomic<Nanos> retry_for_;
   std::atomic<bool> hurry_{false};
   mutable ClientCounts counts_;
 };

@@ -78,10 +78,6 @@ std::vector<DatasetColumn> NewColumns(const DatasetState& state, const DatasetTa
   return out;
 }
 
-size_t DatasetLog::Home(const std::string& tenant, const std::string& dataset) const {
-  return HashBytes(dataset, HashBytes(tenant)) % client_.shards();
-}
-
 namespace {
 
 // Of records that merges have not yet made one, the latest; and when the first came.
@@ -175,7 +171,7 @@ DatasetState DatasetLog::StateOf(const std::string& tenant, const std::string& d
 Result<DatasetState> DatasetLog::Read(const std::string& tenant, const std::string& dataset,
                                       uint64_t not_uses_of) {
   WF_ASSIGN(const std::string answer,
-            client_.Ask(Home(tenant, dataset), "reading a dataset's log",
+            client_.Ask(kHomeShard, "reading a dataset's log",
                         RecordsSql(names_.Local("dataset_log"),
                                    fmt::format("tenant = {} AND dataset = {}", Quote(tenant),
                                                Quote(dataset)))));
@@ -186,8 +182,8 @@ Result<DatasetState> DatasetLog::Read(const std::string& tenant, const std::stri
 Result<std::vector<DatasetState>> DatasetLog::ReadAll(const std::string& tenant,
                                                       uint64_t not_uses_of) {
   WF_ASSIGN(const std::string answer,
-            client_.AskAny("reading the log of all datasets",
-                           RecordsSql(names_.All("dataset_log"), "tenant = " + Quote(tenant))));
+            client_.Ask(kHomeShard, "reading the log of all datasets",
+                        RecordsSql(names_.Local("dataset_log"), "tenant = " + Quote(tenant))));
   WF_ASSIGN(std::vector<Record> records, ReadRecords(answer));
   std::map<std::string, std::vector<Record>> by_dataset;
   for (Record& record : records) by_dataset[record.dataset].push_back(std::move(record));
@@ -217,7 +213,7 @@ Status DatasetLog::Write(const DatasetState& state, std::string_view what,
     writer.Number(record.written);
   }
   // A record that arrives twice says the same twice.
-  return client_.Insert(Home(state.tenant, state.dataset), what,
+  return client_.Insert(kHomeShard, what,
                         fmt::format("INSERT INTO {} (tenant, dataset, generation, kind, process, "
                                     "name, version, type, number, written) FORMAT RowBinary",
                                     names_.Local("dataset_log")),

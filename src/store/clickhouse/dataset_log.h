@@ -2,7 +2,7 @@
 //
 // ClickHouse 18.16 has no transactions: an insert is atomic on one shard, and nothing is over several. So a write goes
 // in three steps: its columns' records and its rows, each marked with (process, written), on every shard concerned;
-// then one record on the dataset's home shard, the commit: "of this process, everything up to `written` counts". A
+// then one record on the home shard, the commit: "of this process, everything up to `written` counts". A
 // reader asks the log first and gives what it found as constants to the query over all shards, so it sees each write
 // whole or not at all, columns included. A writer that dies in between leaves rows that no commit covers: nobody sees
 // them, and retention deletes them.
@@ -115,7 +115,6 @@ class DatasetLog {
     uint64_t first_written = 0;
   };
 
-  size_t Home(const std::string& tenant, const std::string& dataset) const;
   Result<std::vector<Record>> ReadRecords(const std::string& answer) const;
   static DatasetState StateOf(const std::string& tenant, const std::string& dataset,
                               const std::vector<Record>& records, uint64_t not_uses_of);

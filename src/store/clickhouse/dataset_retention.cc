@@ -225,9 +225,9 @@ Result<std::map<std::string, int64_t>> Datasets::WeighTables() {
 
 Result<std::vector<std::string>> Datasets::Tenants() {
   WF_ASSIGN(const std::string answer,
-            client_.AskAny("listing tenants with datasets",
-                           fmt::format("SELECT DISTINCT tenant FROM {} FORMAT RowBinary",
-                                       names_.All("dataset_log"))));
+            client_.Ask(kHomeShard, "listing tenants with datasets",
+                        fmt::format("SELECT DISTINCT tenant FROM {} FORMAT RowBinary",
+                                    names_.Local("dataset_log"))));
   std::vector<std::string> out;
   RowReader reader(answer);
   while (reader.more()) out.emplace_back(reader.Text());

@@ -133,8 +133,8 @@ TEST_F(DatasetWrites, WhatIsNotCommittedIsNotSeenAndIsSweptUp) {
   EXPECT_EQ(CountOnServers(rows), 15 + stored);
   click::ServerFeatures features;
   features.version = *client.ReadVersion(0);
-  click::Datasets datasets(
-      client, names, features, [](TraceId, size_t) { return size_t{0}; }, kSecond);
+  const click::Placement placement({client.shards()});
+  click::Datasets datasets(client, names, features, placement, kSecond);
   const Status vacuumed = datasets.Vacuum(*state, static_cast<uint64_t>(Now()));
   ASSERT_TRUE(vacuumed.ok()) << vacuumed.error().message;
   EXPECT_EQ(CountOnServers(rows), 10) << "only rows that count are left";

@@ -82,6 +82,11 @@ void WriteCell(const TableColumn& column, size_t row, RowWriter& out) {
   }
 }
 
+std::vector<DatasetColumn> OwnColumns(const DatasetState& state) {
+  return {state.columns.begin() + static_cast<ptrdiff_t>(FixedDatasetColumns().size()),
+          state.columns.end()};
+}
+
 void CutAt(size_t limit, DatasetRows& rows) {
   rows.more = rows.table.rows() > limit;
   if (!rows.more) return;
@@ -96,11 +101,11 @@ void CutAt(size_t limit, DatasetRows& rows) {
 }  // namespace
 
 Datasets::Datasets(Client& client, const TableNames& names, const ServerFeatures& features,
-                   ShardOfTrace shard_of, Nanos retry_for)
+                   const Placement& placement, Nanos retry_for)
     : client_(client),
       names_(names),
       features_(features),
-      shard_of_(shard_of),
+      placement_(placement),
       retry_for_(retry_for),
       log_(client, names),
       process_(DrawProcess()),
@@ -152,9 +157,7 @@ Status Datasets::WriteOnce(Writer& writer, const std::string& tenant, const std:
                              state.last_written + 1, writer.written + 1});
   std::vector<DatasetColumn> columns = NewColumns(state, rows);
   // All of them: the tables may be of a process that died before it had made them everywhere.
-  std::vector<DatasetColumn> all(
-      state.columns.begin() + static_cast<ptrdiff_t>(FixedDatasetColumns().size()),
-      state.columns.end());
+  std::vector<DatasetColumn> all = OwnColumns(state);
   all.insert(all.end(), columns.begin(), columns.end());
   WF_TRY(EnsureTables(state, all));
   WF_TRY(log_.AddColumns(state, writer.process, writer.written, columns));
@@ -164,6 +167,15 @@ Status Datasets::WriteOnce(Writer& writer, const std::string& tenant, const std:
     writer.replacing = DatasetLog::Replacing::kYes;
   }
   return CommitAndMakeSure(writer, state);
+}
+
+Status Datasets::MakeAllTables() {
+  WF_ASSIGN(const auto tenants, Tenants());
+  for (const std::string& tenant : tenants) {
+    WF_ASSIGN(const auto states, log_.ReadAll(tenant, process_));
+    for (const DatasetState& state : states) WF_TRY(EnsureTables(state, OwnColumns(state)));
+  }
+  return {};
 }
 
 Status Datasets::CommitAndMakeSure(Writer& writer, const DatasetState& state) {
@@ -212,7 +224,7 @@ Status Datasets::InsertRows(const DatasetState& state, const Writer& writer,
       return BadInput(
           fmt::format("dataset {}: a row's trace_id is not 32 hex digits", state.dataset),
           "this is a fault of the program that wrote it");
-    const size_t shard = shard_of_(*id, client_.shards());
+    const size_t shard = placement_.Of(*id);
     RowWriter out(bytes[shard]);
     out.Number(id->hi);
     out.Number(id->lo);
@@ -233,11 +245,13 @@ Status Datasets::InsertReplacements(const DatasetState& state, const Writer& wri
                                     const RowReplacement& replace) {
   std::vector<std::string> bytes(client_.shards());
   for (const TraceId& id : replace.traces) {
-    RowWriter out(bytes[shard_of_(id, client_.shards())]);
-    out.Number(id.hi);
-    out.Number(id.lo);
-    out.Number(writer.process);
-    out.Number(writer.written);
+    for (const size_t shard : placement_.OfAllTimes(id)) {
+      RowWriter out(bytes[shard]);
+      out.Number(id.hi);
+      out.Number(id.lo);
+      out.Number(writer.process);
+      out.Number(writer.written);
+    }
   }
   for (size_t shard = 0; shard < client_.shards(); ++shard) {
     // Twice says the same twice.

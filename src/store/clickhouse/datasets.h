@@ -15,18 +15,16 @@
 
 #include "store/clickhouse/client.h"
 #include "store/clickhouse/dataset_log.h"
+#include "store/clickhouse/placement.h"
 #include "store/clickhouse/schema.h"
 #include "store/store.h"
 
 namespace wf::click {
 
-// The shard of a trace's rows: that of its events.
-using ShardOfTrace = size_t (*)(TraceId id, size_t shards);
-
 class Datasets {
  public:
   Datasets(Client& client, const TableNames& names, const ServerFeatures& features,
-           ShardOfTrace shard_of, Nanos retry_for);
+           const Placement& placement, Nanos retry_for);
   ~Datasets();  // saves counts of uses
 
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
@@ -47,6 +45,8 @@ class Datasets {
   Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql);
   Status SaveUses();
   Result<std::map<std::string, int64_t>> BytesByTenant();
+  // On every shard, of every dataset: when a shard has come, which questions will be sent to, too.
+  Status MakeAllTables();
 
  private:
   using Key = std::pair<std::string, std::string>;  // tenant, dataset
@@ -88,7 +88,7 @@ class Datasets {
   Client& client_;
   const TableNames& names_;
   const ServerFeatures& features_;
-  const ShardOfTrace shard_of_;
+  const Placement& placement_;  // of a trace's rows: as of its events
   const Nanos retry_for_;
   DatasetLog log_;
   const uint64_t process_;  // whose uses are counted

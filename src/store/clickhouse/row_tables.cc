@@ -10,7 +10,7 @@ namespace wf::click {
 
 const std::vector<TableSpec>& RowTables() {
   static const std::vector<TableSpec> tables = {
-      // dataset_log.h. All records of one dataset lie on one shard, its home.
+      // dataset_log.h. All records lie on the home shard (client.h).
       {"dataset_log",
        {{"tenant", "String"},
         {"dataset", "String"},
@@ -24,7 +24,7 @@ const std::vector<TableSpec>& RowTables() {
         {"written", "UInt64"}},
        "ReplacingMergeTree(written) ORDER BY (tenant, dataset, generation, kind, process, name, "
        "version, type)"},
-      // All documents of a tenant and kind lie on one shard.
+      // On the home shard.
       {"documents",
        {{"tenant", "String"},
         {"kind", "String"},

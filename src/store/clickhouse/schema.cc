@@ -18,6 +18,14 @@ const TableSpec& VersionTable() {
   return table;
 }
 
+// Of the home shard: how many shards there have been. Since version 2.
+const TableSpec& ShardCountsTable() {
+  static const TableSpec table = {"shard_counts",
+                                  {{"shards", "UInt32"}, {"written", "DateTime"}},
+                                  "MergeTree ORDER BY shards"};
+  return table;
+}
+
 std::vector<const TableSpec*> AllTables() {
   std::vector<const TableSpec*> out;
   for (const auto* list : {&EventTables(), &RowTables()})
@@ -133,6 +141,10 @@ Status PrepareShard(Client& client, size_t shard, const ServerFeatures& features
         "use the newer program, or another database");
   }
   if (version < 1) WF_TRY(MakeTables(client, shard, features));
+  if (version < 2) {
+    WF_TRY(client.Run(shard, "making the table shard_counts",
+                      CreateTableSql(names, ShardCountsTable(), features)));
+  }
   if (client.shards() > 1 && found.distributed < static_cast<int64_t>(AllTables().size())) {
     WF_TRY(CheckCluster(client, shard));
     WF_TRY(MakeDistributed(client, shard));
@@ -147,6 +159,34 @@ Status PrepareShard(Client& client, size_t shard, const ServerFeatures& features
 }
 
 }  // namespace
+
+Result<std::set<size_t>> ReadShardCounts(Client& client) {
+  const TableNames names(client.url());
+  WF_ASSIGN(const std::string text,
+            client.Ask(kHomeShard, "asking how many shards there were",
+                       fmt::format("SELECT DISTINCT shards FROM {} ORDER BY shards",
+                                   names.Local(ShardCountsTable().name))));
+  const std::vector<int64_t> counts = Numbers(text);
+  const std::set<size_t> out(counts.begin(), counts.end());
+  if (out.empty() || *out.rbegin() <= client.shards()) return out;
+  return BadInput(
+      fmt::format("database {}: its rows lie on {} shards, the store's address names {}",
+                  client.url().database, *out.rbegin(), client.shards()),
+      "name all of them, in their old order, new ones at the end");
+}
+
+Status CheckClusters(Client& client) {
+  if (client.shards() == 1) return {};
+  for (size_t shard = 0; shard < client.shards(); ++shard) WF_TRY(CheckCluster(client, shard));
+  return {};
+}
+
+Status AddShardCount(Client& client) {
+  const TableNames names(client.url());
+  return client.Run(kHomeShard, "noting how many shards there are",
+                    fmt::format("INSERT INTO {} SELECT {}, now()",
+                                names.Local(ShardCountsTable().name), client.shards()));
+}
 
 std::string CreateTableSql(const TableNames& names, const TableSpec& table,
                            const ServerFeatures& features) {

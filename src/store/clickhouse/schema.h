@@ -5,6 +5,7 @@
 // same rows as these are inserted.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,10 +69,17 @@ std::string CreateTableSql(const TableNames& names, const TableSpec& table,
 std::string CreateDistributedSql(const TableNames& names, const StoreUrl& url,
                                  std::string_view table);
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 // Makes the database and its tables where they are missing, and brings older ones to kSchemaVersion. Safe while other
 // processes do the same.
 Result<ServerFeatures> PrepareSchema(Client& client);
+
+// How many shards this store has been spread over, so far. More can come, at the end of the address; with fewer than there
+// were, what lies on the others would not be found.
+Result<std::set<size_t>> ReadShardCounts(Client& client);
+// Every server lists as many shards as the address: asked when one has come.
+Status CheckClusters(Client& client);
+Status AddShardCount(Client& client);
 
 }  // namespace wf::click

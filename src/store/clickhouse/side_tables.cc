@@ -15,6 +15,7 @@
 namespace wf {
 namespace {
 
+using click::kHomeShard;
 using click::Quote;
 using click::RowReader;
 using click::RowWriter;
@@ -24,10 +25,6 @@ constexpr int64_t kSidePart =
     4;  // messages and attachments may take one part in so many of the bytes allowed
 // Trimmed to so much of what is allowed, so that it need not be done again at once.
 constexpr double kTrimmedShare = 0.7;
-
-size_t HomeOf(std::string_view tenant, std::string_view kind, size_t shards) {
-  return HashBytes(kind, HashBytes(tenant)) % shards;
-}
 
 Hash128 HashOf(const Message& m) {
   Hasher128 hasher;
@@ -65,13 +62,12 @@ Status ClickhouseStore::DeleteDocument(const std::string& tenant, const std::str
 Status ClickhouseStore::WriteDocument(const std::string& tenant, const std::string& kind,
                                       const std::string& name, std::string_view text,
                                       DocumentChange change) {
-  const size_t home = HomeOf(tenant, kind, client_.shards());
   const std::string table = names_.Local("documents");
   // One at a time in this process; of two processes, the one that looks later wins.
   const std::lock_guard lock(documents_mutex_);
   WF_ASSIGN(
       const std::string answer,
-      client_.Ask(home, "looking for a document",
+      client_.Ask(kHomeShard, "looking for a document",
                   fmt::format("SELECT max(written), argMax(deleted, written), count() FROM {} "
                               "WHERE tenant = {} AND kind = {} AND name = {} FORMAT RowBinary",
                               table, Quote(tenant), Quote(kind), Quote(name))));
@@ -91,7 +87,7 @@ Status ClickhouseStore::WriteDocument(const std::string& tenant, const std::stri
   out.Number(static_cast<uint8_t>(change == DocumentChange::kDelete ? 1 : 0));
   out.Number(LaterThan(written));
   return client_.Insert(
-      home, "writing a document",
+      kHomeShard, "writing a document",
       fmt::format("INSERT INTO {} (tenant, kind, name, content, deleted, written) "
                   "FORMAT RowBinary",
                   table),
@@ -101,7 +97,7 @@ Status ClickhouseStore::WriteDocument(const std::string& tenant, const std::stri
 Result<std::vector<Document>> ClickhouseStore::ReadDocuments(const std::string& tenant,
                                                              const std::string& kind) {
   WF_ASSIGN(const std::string answer,
-            client_.Ask(HomeOf(tenant, kind, client_.shards()), "reading documents",
+            client_.Ask(kHomeShard, "reading documents",
                         fmt::format("SELECT name, argMax(content, written), max(written) AS latest "
                                     "FROM {} WHERE tenant = {} AND kind = {} GROUP BY name HAVING "
                                     "argMax(deleted, written) = 0 ORDER BY name FORMAT RowBinary",
@@ -184,21 +180,21 @@ Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachmen
   hasher.Add(attachment.kind);
   for (const std::string& chunk : attachment.chunks) hasher.Add(chunk);
   const Hash128 hash = hasher.Finish();
-  const size_t shard = ShardOf(attachment.trace_id);
-  const std::string table = names_.Local("attachments");
+  const size_t shard = placement_.Of(attachment.trace_id);
   const TraceId id = attachment.trace_id;
   WF_ASSIGN(
       const std::string known,
-      client_.Ask(shard, "looking for an attachment",
-                  fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
-                              "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
-                              "FORMAT RowBinary",
-                              table, Quote(tenant), id.hi, id.lo, hash.hi, hash.lo)));
+      client_.AskAny("looking for an attachment",
+                     fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
+                                 "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
+                                 "FORMAT RowBinary",
+                                 names_.All("attachments"), Quote(tenant), id.hi, id.lo, hash.hi,
+                                 hash.lo)));
   if (RowReader(known).Number<uint64_t>() != 0) return {};
   const std::string statement = fmt::format(
       "INSERT INTO {} (tenant, trace_hi, trace_lo, kind, hash_hi, hash_lo, place, chunk, "
       "received_ns) FORMAT RowBinary",
-      table);
+      names_.Local("attachments"));
   std::string rows;
   const Nanos now = Now();
   const auto send = [&]() -> Status {
@@ -231,13 +227,13 @@ Result<std::vector<Attachment>> ClickhouseStore::ReadAttachments(const std::stri
                                                                  TraceId id) {
   WF_ASSIGN(
       const std::string answer,
-      client_.Ask(ShardOf(id), "reading attachments",
-                  fmt::format("SELECT kind, hash_hi, hash_lo, place, any(chunk) FROM {} WHERE "
-                              "tenant = {} AND trace_hi = {} AND trace_lo = {} GROUP BY kind, "
-                              "hash_hi, hash_lo, place ORDER BY kind, hash_hi, hash_lo, place "
-                              "FORMAT RowBinary",
-                              names_.Local("attachments"), Quote(tenant), id.hi, id.lo),
-                  {{"max_memory_usage", "0"}}));
+      client_.AskAny("reading attachments",
+                     fmt::format("SELECT kind, hash_hi, hash_lo, place, any(chunk) FROM {} WHERE "
+                                 "tenant = {} AND trace_hi = {} AND trace_lo = {} GROUP BY kind, "
+                                 "hash_hi, hash_lo, place ORDER BY kind, hash_hi, hash_lo, place "
+                                 "FORMAT RowBinary",
+                                 names_.All("attachments"), Quote(tenant), id.hi, id.lo),
+                     {{"max_memory_usage", "0"}}));
   std::vector<Attachment> out;
   Hash128 current;
   bool whole = false;
@@ -274,7 +270,6 @@ Status ClickhouseStore::WriteClocks(const std::string& tenant,
     it->second.second = std::max(it->second.second, clock.from_ns);
     given.insert({clock.host, clock.from_ns});
   }
-  const size_t home = HomeOf(tenant, "clocks", client_.shards());
   const std::string table = names_.Local("clocks");
   std::string wanted;
   for (const auto& [host, range] : ranges)
@@ -282,7 +277,7 @@ Status ClickhouseStore::WriteClocks(const std::string& tenant,
                           wanted.empty() ? "" : " OR ", Quote(host), range.first, range.second);
   const std::lock_guard lock(documents_mutex_);
   WF_ASSIGN(const std::string answer,
-            client_.Ask(home, "looking for clocks",
+            client_.Ask(kHomeShard, "looking for clocks",
                         fmt::format("SELECT host, from_ns, max(written) FROM {} WHERE tenant = {} "
                                     "AND ({}) GROUP BY host, from_ns FORMAT RowBinary",
                                     table, Quote(tenant), wanted)));
@@ -311,7 +306,7 @@ Status ClickhouseStore::WriteClocks(const std::string& tenant,
   };
   for (const ClockOffset& clock : clocks) add(clock, 0);
   for (const ClockOffset& clock : gone) add(clock, 1);
-  return client_.Insert(home, "writing clocks",
+  return client_.Insert(kHomeShard, "writing clocks",
                         fmt::format("INSERT INTO {} (tenant, host, from_ns, offset_ns, error_ns, "
                                     "deleted, written) FORMAT RowBinary",
                                     table),
@@ -330,13 +325,13 @@ Result<std::vector<ClockOffset>> ClickhouseStore::ReadClocks(const std::string& 
   };
   WF_ASSIGN(
       const std::string answer,
-      client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
+      client_.Ask(kHomeShard, "reading clocks",
                   fmt::format("SELECT host, from_ns, offset, error FROM ({}) AS inside ORDER BY "
                               "host, from_ns FORMAT RowBinary",
                               latest(Between("from_ns", time)))));
   WF_ASSIGN(
       const std::string before,
-      client_.Ask(HomeOf(tenant, "clocks", client_.shards()), "reading clocks",
+      client_.Ask(kHomeShard, "reading clocks",
                   fmt::format("SELECT host, max(from_ns), argMax(offset, from_ns), "
                               "argMax(error, from_ns) FROM ({}) AS inside GROUP BY host FORMAT "
                               "RowBinary",

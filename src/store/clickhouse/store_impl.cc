@@ -39,14 +39,24 @@ ClickhouseStore::ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptio
     : client_(std::move(url), ClientOptionsOf(options)),
       names_(client_.url()),
       options_(options),
+      placement_({client_.shards()}),
       insert_tokens_(options.insert_burst),
       tokens_at_(MonotonicNow()) {}
 
 Status ClickhouseStore::Start() {
+  client_.SetPatience(options_.open_patience);
   WF_ASSIGN(features_, click::PrepareSchema(client_));
-  datasets_ = std::make_unique<click::Datasets>(
-      client_, names_, features_, [](TraceId id, size_t shards) { return ShardOf(id, shards); },
-      options_.retry_for);
+  WF_ASSIGN(std::set<size_t> counts, click::ReadShardCounts(client_));
+  const bool grown = counts.insert(client_.shards()).second;
+  placement_ = click::Placement(std::move(counts));
+  datasets_ = std::make_unique<click::Datasets>(client_, names_, features_, placement_,
+                                                options_.retry_for);
+  if (grown) {
+    WF_TRY(click::CheckClusters(client_));
+    WF_TRY(datasets_->MakeAllTables());
+    WF_TRY(click::AddShardCount(client_));  // last: whoever finds it finds the tables
+  }
+  client_.SetPatience(options_.retry_for);
   for (int i = 0; i < options_.senders; ++i) senders_.emplace_back([this] { SendLoop(); });
   return {};
 }
@@ -67,11 +77,6 @@ ClickhouseStore::~ClickhouseStore() {
 void ClickhouseStore::Count(const std::string& name, int64_t n) {
   const std::lock_guard lock(mutex_);
   counters_[name] += n;
-}
-
-// By the trace alone: whatever process receives its events, and whenever, they lie together.
-size_t ClickhouseStore::ShardOf(TraceId id, size_t shards) {
-  return MixBits(id.lo ^ MixBits(id.hi)) % shards;
 }
 
 }  // namespace wf

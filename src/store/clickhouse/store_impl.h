@@ -20,6 +20,7 @@
 #include "store/clickhouse/client.h"
 #include "store/clickhouse/datasets.h"
 #include "store/clickhouse/event_rows.h"
+#include "store/clickhouse/placement.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/sql_text.h"
 
@@ -93,8 +94,6 @@ class ClickhouseStore : public Store {
   // store_impl.cc
   Status Start();
   void Count(const std::string& name, int64_t n);
-  size_t ShardOf(TraceId id) const { return ShardOf(id, client_.shards()); }
-  static size_t ShardOf(TraceId id, size_t shards);
 
   // append.cc
   void SendLoop();
@@ -140,6 +139,7 @@ class ClickhouseStore : public Store {
   const click::TableNames names_;
   const ClickhouseStoreOptions options_;
   click::ServerFeatures features_;
+  click::Placement placement_;
 
   std::mutex mutex_;
   std::condition_variable work_;  // for the senders

@@ -54,6 +54,7 @@ Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
   if (IsStoreUrl(place)) {
     ClickhouseStoreOptions clickhouse;
     clickhouse.ca_file = options.ca_file;
+    clickhouse.open_patience = options.open_patience;
     if (!options.password_file.empty()) {
       WF_ASSIGN(const std::string text, ReadWholeFile(options.password_file));
       clickhouse.password = text.substr(0, text.find_first_of("\r\n"));

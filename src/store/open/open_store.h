@@ -24,6 +24,8 @@ struct OpenStoreOptions {
   SyncMode sync = SyncMode::kSync;  // of a directory
   std::string password_file;        // instead of a password in the URL; its first line. Empty: none
   std::string ca_file;  // PEM of who signed the database's certificate; empty: the system's
+  // How long a database that is away is waited for.
+  Nanos open_patience = 20 * kSecond;
 };
 
 // What the environment says of it: WHEREFORE_STORE_PASSWORD_FILE, WHEREFORE_STORE_CA.
