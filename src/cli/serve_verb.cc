@@ -137,7 +137,15 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
-  WF_ASSIGN(const auto server, Server::Start(flags.options));
+  WF_ASSIGN(const auto server, Server::Start(flags.options, [&](Nanos time) {
+    const timespec wait{time / kSecond, time % kSecond};
+    const int signal = sigtimedwait(&signals, nullptr, &wait);
+    return signal != SIGINT && signal != SIGTERM;
+  }));
+  if (server == nullptr) {
+    log::Info("stopped before there was anything to serve");
+    return {};
+  }
   WF_TRY(PrintListeners(*server, common.format));
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) server->Reload();

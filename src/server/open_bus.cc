@@ -4,6 +4,12 @@
 #include "bus/memory/memory_bus.h"
 
 namespace wf {
+namespace {
+
+// Of one attempt; a server that starts makes several (serve.cc), and wants to hear signals in between.
+constexpr Nanos kOpenPatience = 3 * kSecond;
+
+}  // namespace
 
 bool BusIsInProcess(const std::string& url) { return url == "memory://"; }
 
@@ -22,6 +28,7 @@ Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& 
   if (BusIsInProcess(url)) return std::unique_ptr<Bus>(std::make_unique<MemoryBus>());
   KafkaBusOptions options;
   options.config_file = config_file;
+  options.open_patience = kOpenPatience;
   return OpenKafkaBus(url, options);
 }
 

@@ -15,7 +15,7 @@ Status CheckBusUrl(const std::string& url);
 bool BusIsInProcess(const std::string& url);
 // Without what may be secret.
 std::string ShownBusUrl(const std::string& url);
-// `config_file`: of properties; empty: none.
+// `config_file`: of properties; empty: none. Brokers that are away are waited for, for some seconds.
 Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& config_file);
 
 }  // namespace wf

@@ -21,13 +21,6 @@ std::string Seen(const std::string& path) {
          std::to_string(facts.st_mtim.tv_sec) + "." + std::to_string(facts.st_mtim.tv_nsec);
 }
 
-bool WantsTls(const ServeOptions& options) {
-  return !options.tls_cert.empty() || !options.tls_key.empty() || !options.tls_client_ca.empty();
-}
-net::TlsFiles FilesOf(const ServeOptions& options) {
-  return {options.tls_cert, options.tls_key, options.tls_client_ca};
-}
-
 bool IsLoopback(const net::ListenAddress& address) {
   return address.off || address.host == "localhost" || address.host == "::1" ||
          address.host.rfind("127.", 0) == 0;
@@ -60,9 +53,15 @@ Status CheckExposure(const ServeOptions& options) {
 
 }  // namespace
 
+Result<std::shared_ptr<net::TlsKeys>> LoadTls(const ServeOptions& options) {
+  if (options.tls_cert.empty() && options.tls_key.empty() && options.tls_client_ca.empty())
+    return std::shared_ptr<net::TlsKeys>();
+  return net::TlsKeys::Load({options.tls_cert, options.tls_key, options.tls_client_ca});
+}
+
 Status CheckSecurity(const ServeOptions& options) {
   WF_TRY(CheckExposure(options));
-  if (WantsTls(options)) WF_TRY(net::TlsKeys::Load(FilesOf(options)));
+  WF_TRY(LoadTls(options));
   if (!options.accounts.empty()) WF_TRY(LoadAccounts(options.accounts));
   return {};
 }
@@ -73,10 +72,8 @@ Result<std::unique_ptr<Security>> Security::Load(const ServeOptions& options,
   std::unique_ptr<Security> security(new Security(options, counters));
   security->authorizer_ =
       std::make_unique<Authorizer>(admin_token, options.allowed_hosts, options.events_origins);
-  if (WantsTls(options)) {
-    WF_ASSIGN(security->tls_, net::TlsKeys::Load(FilesOf(options)));
-    security->TellCertificate();
-  }
+  WF_ASSIGN(security->tls_, LoadTls(options));
+  if (security->tls_ != nullptr) security->TellCertificate();
   if (!options.accounts.empty()) {
     const std::lock_guard lock(security->reloading_);
     WF_TRY(security->TakeAccounts(When::kAlways));

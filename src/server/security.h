@@ -24,6 +24,9 @@ namespace wf {
 // Certificates and accounts can be read, and nothing listens beyond loopback that everybody could use by mistake.
 Status CheckSecurity(const ServeOptions& options);
 
+// What the listeners speak TLS with; null: they speak plainly.
+Result<std::shared_ptr<net::TlsKeys>> LoadTls(const ServeOptions& options);
+
 class Security {
  public:
   // `folder`: where the audit log is, unless told otherwise. The counters outlive it.

@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -27,6 +28,8 @@ constexpr size_t kWorkers = 4;
 constexpr size_t kWorkerQueue = 256;
 // With less than this left, the next segment or the log may not fit.
 constexpr uint64_t kLeastDiskBytes = 8u << 20;
+// Between attempts to reach what is away at the start, and between two lines of the log about the same.
+constexpr Nanos kFirstWait = 100 * kMilli, kLongestWait = 3 * kSecond, kToldAgain = kMinute;
 
 Status CheckDisk(const std::string& directory) {
   struct statvfs disk;
@@ -40,10 +43,11 @@ Status CheckDisk(const std::string& directory) {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
+Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options, const Pause& pause) {
   WF_TRY(CheckServeOptions(options));
   std::unique_ptr<Server> server(new Server);
   server->options_ = options;
+  server->pause_ = pause;
   server->parts_ = PartsOf(options.role);
   server->started_ns_ = Now();
   server->readiness_ = std::make_unique<Readiness>(options.role);
@@ -51,68 +55,105 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options) {
   WF_ASSIGN(const std::string name, RandomToken());
   server->instance_ = HostName() + "-" + std::string(RoleName(options.role)) + "-" +
                       std::to_string(::getpid()) + "-" + name.substr(0, 8);
-  WF_TRY(server->OpenStoreAndState());
-  WF_ASSIGN(server->security_,
-            Security::Load(options, server->token_, server->state_, server->counters_));
-  WF_TRY(server->StartSink());
-  WF_TRY(server->StartTailer());
-  WF_TRY(server->StartControl());
-  server->StartMembership();
-  server->AddChecks();
-  server->workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
-  server->io_ = std::make_unique<net::IoThreads>(kIoThreads);
-  server->http_ = std::make_unique<net::HttpServer>(*server->io_);
-  server->grpc_ = std::make_unique<net::GrpcServer>(*server->io_);
-  WF_TRY(server->Listen());
-  const bool tls = server->speaks_tls();
-  WF_TRY(WriteServerFile(server->state_, {::getpid(), server->token_, server->listeners_,
-                                          tls ? std::filesystem::absolute(options.tls_cert).string()
-                                              : std::string()}));
-  server->security_->Watch(*server->store_);
-  server->StartAgent();
-  if (server->parts_.tails || !IsStoreUrl(options.store)) {
-    server->housekeeping_ =
-        std::make_unique<Housekeeping>(HousekeepingContext{*server->store_,
-                                                           *server->datasets_,
-                                                           server->counters_,
-                                                           options.retention_age_ns,
-                                                           options.retention_bytes,
-                                                           {}});
-  }
+  const Status started = server->StartParts();
+  if (server->gave_up_) return std::unique_ptr<Server>();
+  WF_TRY(started);
   return server;
 }
 
-// An embedded store's directory is also where this process keeps what is its own.
-Status Server::OpenStoreAndState() {
+Status Server::StartParts() {
+  WF_TRY(OpenState());
   OpenStoreOptions store_options;
   store_options.sync = options_.sync ? SyncMode::kSync : SyncMode::kNoSync;
   store_options.password_file = options_.store_password_file;
   store_options.ca_file = options_.store_ca;
-  if (IsStoreUrl(options_.store)) {
-    state_ = options_.state;
-    std::error_code error;
-    std::filesystem::create_directories(state_, error);
-    if (error)
-      return EnvironmentError("--state " + state_ + ": " + error.message(),
-                              "give a directory that may be written");
-    auto lock = DirectoryLock::Take(state_);
-    if (!lock.ok())
-      return EnvironmentError("--state " + state_ + ": another process uses it",
-                              "give every process of this machine a --state of its own");
-    state_lock_.emplace(std::move(*lock));
-  } else {
-    state_ = options_.store;
-  }
-  WF_ASSIGN(store_, OpenStore(options_.store, store_options));
+  store_options.open_patience = 0;  // Await's is longer
+  WF_TRY(Await("store", [&]() -> Status {
+    WF_ASSIGN(store_, OpenStore(options_.store, store_options));
+    return {};
+  }));
   RemoveServerFile(state_);  // of a server that was killed: we hold the directory now
+  WF_ASSIGN(security_, Security::Load(options_, token_, state_, counters_));
+  WF_TRY(StartSink());
+  WF_TRY(StartTailer());
+  WF_TRY(StartControl());
+  StartMembership();
+  AddChecks();
+  workers_ = std::make_unique<WorkerPool>(kWorkers, kWorkerQueue);
+  io_ = std::make_unique<net::IoThreads>(kIoThreads);
+  http_ = std::make_unique<net::HttpServer>(*io_);
+  grpc_ = std::make_unique<net::GrpcServer>(*io_);
+  waiting_.reset();  // its address is ours now
+  WF_TRY(Listen());
+  WF_TRY(WriteServerFile(
+      state_, {::getpid(), token_, listeners_,
+               speaks_tls() ? std::filesystem::absolute(options_.tls_cert).string() : ""}));
+  security_->Watch(*store_);
+  StartAgent();
+  if (parts_.tails || !IsStoreUrl(options_.store)) {
+    housekeeping_ = std::make_unique<Housekeeping>(HousekeepingContext{
+        *store_, *datasets_, counters_, options_.retention_age_ns, options_.retention_bytes, {}});
+  }
+  return {};
+}
+
+template <typename Open>
+Status Server::Await(const char* what, const Open& open) {
+  std::string told;
+  Nanos told_at = 0;
+  for (Nanos wait = kFirstWait;; wait = std::min(2 * wait, kLongestWait)) {
+    const Status opened = open();
+    if (opened.ok()) {
+      if (told_at != 0) log::Info("the {} is there", what);
+      return {};
+    }
+    const Error& error = opened.error();
+    // A directory that cannot be opened is not on its way up.
+    const bool others = what == std::string_view("bus") || IsStoreUrl(options_.store);
+    if (!others || !WaitingMayMend(error)) return opened;
+    if (waiting_ == nullptr) {
+      WF_ASSIGN(waiting_, WaitingListener::Open(options_));
+    }
+    waiting_->Miss(what, error);
+    if (told != error.message || MonotonicNow() - told_at >= kToldAgain) {
+      log::Warn("waiting for the {}, not ready: {}; {}", what, error.message, error.hint);
+      told = error.message;
+      told_at = MonotonicNow();
+    }
+    if (!pause_(wait)) {
+      gave_up_ = true;
+      return opened;
+    }
+  }
+}
+
+// An embedded store's directory is also where this process keeps what is its own.
+Status Server::OpenState() {
+  state_ = options_.store;
+  if (!IsStoreUrl(options_.store)) return {};
+  state_ = options_.state;
+  std::error_code error;
+  std::filesystem::create_directories(state_, error);
+  if (error)
+    return EnvironmentError("--state " + state_ + ": " + error.message(),
+                            "give a directory that may be written");
+  auto lock = DirectoryLock::Take(state_);
+  if (!lock.ok())
+    return EnvironmentError("--state " + state_ + ": another process uses it",
+                            "give every process of this machine a --state of its own");
+  state_lock_.emplace(std::move(*lock));
   return {};
 }
 
 // Where what was received goes; our own traces, too.
 Status Server::StartSink() {
   sink_ = SinkInto(*store_);
-  if (!options_.bus.empty()) {
-    WF_ASSIGN(bus_, OpenBus(options_.bus, options_.bus_config));
+  // Who only answers needs no bus, though the configuration that he shares may name one.
+  if (!options_.bus.empty() && (parts_.receives || parts_.tails || options_.self_trace > 0)) {
+    WF_TRY(Await("bus", [&]() -> Status {
+      WF_ASSIGN(bus_, OpenBus(options_.bus, options_.bus_config));
+      return {};
+    }));
     if (parts_.receives || options_.self_trace > 0) {
       WF_ASSIGN(publisher_, bus_->Publisher());
       sink_ = SinkInto(*publisher_);
@@ -140,7 +181,7 @@ Status Server::StartTailer() {
     // What is imported is modeled here all the same, when asked. Over a shared store nothing of that is remembered: what was
     // received since is the tailers' work.
     tailer_options.threads = TailerOptions::Threads::kNone;
-    if (bus_ != nullptr || IsStoreUrl(options_.store)) {
+    if (!options_.bus.empty() || IsStoreUrl(options_.store)) {
       surroundings.folder = state_ + "/import";
       std::error_code ignored;
       std::filesystem::remove_all(surroundings.folder, ignored);

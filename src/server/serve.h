@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,7 @@
 #include "server/serve_check.h"
 #include "server/serve_options.h"
 #include "server/server_listeners.h"
+#include "server/waiting_listener.h"
 #include "server/worker_pool.h"
 #include "store/directory.h"
 #include "store/store.h"
@@ -43,7 +45,10 @@ namespace wf {
 
 class Server {
  public:
-  static Result<std::unique_ptr<Server>> Start(const ServeOptions& options);
+  // Lets time pass; false: whoever started us wants us to end.
+  using Pause = std::function<bool(Nanos)>;
+  // A database or a bus that cannot be reached is waited for, for as long as `pause` says; null when it said no.
+  static Result<std::unique_ptr<Server>> Start(const ServeOptions& options, const Pause& pause);
   ~Server();  // stops
 
   const BoundListeners& listeners() const { return listeners_; }
@@ -58,7 +63,11 @@ class Server {
 
  private:
   Server() = default;
-  Status OpenStoreAndState();
+  Status StartParts();
+  Status OpenState();
+  // What others must have started: tried until it is there, or waiting does not mend it.
+  template <typename Open>
+  Status Await(const char* what, const Open& open);
   Status StartSink();
   Status StartTailer();
   Status StartControl();
@@ -69,6 +78,9 @@ class Server {
   ServerFacts Facts() const;  // server_facts.cc
 
   ServeOptions options_;
+  Pause pause_;
+  std::unique_ptr<WaitingListener> waiting_;  // while something is waited for
+  bool gave_up_ = false;                      // told to end while waiting
   RoleParts parts_;
   std::string state_;     // the directory that is this process's own
   std::string instance_;  // a name that no other process has

@@ -122,7 +122,7 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, shards=2, folder=None, profile=""):
+    def __init__(self, shards=2, folder=None, profile="", started=True):
         self.own = folder is None
         self.folder = folder or quick_folder()
         ports = free_ports(3 * shards)
@@ -149,10 +149,14 @@ class Cluster:
                 )
             with open(os.path.join(home, "users.xml"), "w", encoding="utf-8") as file:
                 file.write(USERS.format(profile=profile, password=KEEPER_PASSWORD))
+        if started:
+            self.start_all()
+
+    def start_all(self):
         try:
-            for shard in range(shards):
+            for shard in range(len(self.processes)):
                 self.launch(shard)
-            for shard in range(shards):
+            for shard in range(len(self.processes)):
                 self.await_ready(shard)
         except BaseException:
             self.close()

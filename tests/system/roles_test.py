@@ -5,8 +5,8 @@
 """Roles of `serve`: what fits together, what each listens to, health, readiness, draining, self-tracing."""
 import http.client
 import re
-import threading
 
+import clickhouse_cluster
 from harness import *
 
 KAFKA, DATABASE = "kafka://127.0.0.1:1/t", "clickhouse://user:very%20secret@127.0.0.1:1/d"
@@ -19,19 +19,35 @@ def one(trace, start=None):
                         span(trace, 2, "inner", start, start + MILLI, parent=1)))
 
 
-def a_database_that_is_not_there():
-    """It is waited for, for a while; so this runs beside the rest."""
-    ran = cli("serve", "--role", "query", "--state", folder(), store=DATABASE, timeout=120)
-    check("a database that is not there: an error that names it, without its password",
-          ran.code == 3 and b"127.0.0.1" in ran.err and b"secret" not in ran.err, ran)
+def what_is_not_there_is_waited_for():
+    """In a cluster that starts in any order: alive, not ready, and it says what it waits for, without a password."""
+    port = clickhouse_cluster.free_ports(1)[0]
+    server = Server(folder(), "--role", "query", "--http", f"127.0.0.1:{port}", database=DATABASE, wait=False)
+    get = lambda path, host="localhost": request(("127.0.0.1", port), "GET", path, headers={"Host": host})
 
+    def answers():
+        with contextlib.suppress(OSError):
+            return get("/healthz").status == 200
+        return False
 
-waiting = threading.Thread(target=a_database_that_is_not_there)
+    check("a database that is not there: the process lives", wait_for(answers, 20), server.log)
+    ready = get("/readyz")
+    check("and is not ready, and says what it waits for", ready.status == 503 and not ready.json["ready"] and
+          any("store" in c.get("message", "") and "127.0.0.1:1" in c["message"] for c in ready.json["checks"]), ready)
+    equal("nothing else is answered", get("/api/v1/traces").status, 503)
+    equal("and nothing at all to a page of another site", get("/readyz", "evil.example").status, 403)
+    check("the log has it in one line", server.log().count("waiting for the store") == 1 and "127.0.0.1:1" in server.log(), server.log())
+    check("nowhere is its password", "secret" not in server.log() + ready.body.decode(), server.log())
+    check("and it is no server for others yet", not server.facts(), server.facts())
+    equal("SIGTERM ends it", server.stop(10), 0)
+    server = Server(folder(), "--role", "receive", "--bus", KAFKA, "--http", "127.0.0.1:" + str(port),
+                    database="clickhouse://user:very%20secret@127.0.0.1:1/d", wait=False)
+    check("a receiver waits likewise", wait_for(answers, 20), server.log)
+    server.kill()
 
 
 def what_fits_together():
     directory = folder()
-    waiting.start()
     refused = {
         "tail without a bus": ("tail", None, DATABASE),
         "tail without a bus over a directory": ("tail", None, directory),
@@ -160,8 +176,4 @@ def self_tracing():
         equal("off by default", server.get("/api/v1/services").json["services"], ["shop"])
 
 
-def the_rest():
-    waiting.join()
-
-
-run(what_fits_together, every_role_over_a_directory, a_bus_in_one_process, draining, self_tracing, the_rest)
+run(what_fits_together, what_is_not_there_is_waited_for, every_role_over_a_directory, a_bus_in_one_process, draining, self_tracing)

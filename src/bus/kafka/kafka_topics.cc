@@ -76,7 +76,7 @@ Result<int32_t> Ensure(rd_kafka_t* client, KafkaShared& shared, const std::strin
     {
       const std::lock_guard lock(shared.refused_mutex);
       if (!shared.refused_because.empty())
-        return EnvironmentError(fmt::format("bus {} at {}: {}", shared.topic(), shared.url.brokers,
+        return Denied(fmt::format("bus {} at {}: {}", shared.topic(), shared.url.brokers,
                                             shared.refused_because),
                                 "check the properties of --bus-config");
     }
