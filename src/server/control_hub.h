@@ -39,7 +39,7 @@ class ControlHub {
     bool drained = false;
     bool leaving = false;  // it will not ask again; it is answered at once
     Nanos wait = 0;        // it is answered within
-    std::string demand;    // on sampling rates, as it was told (sampling_shares.h)
+    std::string demand;    // on sampling rates, as it was told (rate_shares.h)
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (server/agent_link.h).

@@ -2,7 +2,7 @@
 // that grows; who has not done so for seven, by the reader's own monotonic clock, is dead. So no clocks are compared, and
 // a process that was killed is missed within seconds. One that stops takes its text away.
 //
-// What they tell each other is the demand on sampling rates (sampling_shares.h); and the first of those that tail, by name,
+// What they tell each other is the demand on rates that they share (rate_shares.h); and the first of those that tail, by name,
 // does the housekeeping of the store. Two may both think to be the first for some seconds: what they do is harmless twice.
 //
 // Thread safety: all calls, from any thread.

@@ -243,9 +243,16 @@ void Server::StartMembership() {
   options.instance = instance_;
   options.role = options_.role;
   membership_ = std::make_unique<Membership>(
-      options, counters_, [this] { return shares_.OwnJson(); },
+      options, counters_,
+      [this] {
+        shares_.Want(security_->limits().Demands());
+        return shares_.OwnJson();
+      },
       [this](const Membership::Told& others) {
         const std::vector<std::string> changed = shares_.Heard(others);
+        security_->limits().SetShares([this](const std::string& tenant, const std::string& limit) {
+          return shares_.LimitShare(tenant, limit);
+        });
         if (control_ == nullptr) return;
         if (IsStoreUrl(options_.store))
           return control_->RefreshAll();  // others change policies, too

@@ -30,7 +30,7 @@
 #include "server/readiness.h"
 #include "server/role.h"
 #include "server/routes.h"
-#include "server/sampling_shares.h"
+#include "server/rate_shares.h"
 #include "server/security.h"
 #include "server/self_trace.h"
 #include "server/serve_check.h"
@@ -105,7 +105,7 @@ class Server {
   std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<ControlHub> control_;
   std::unique_ptr<LiveQueries> live_;  // its thread tells control_
-  SamplingShares shares_;
+  RateShares shares_;
   std::unique_ptr<Membership> membership_;  // its thread tells control_, too
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;

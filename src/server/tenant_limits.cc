@@ -21,6 +21,10 @@ std::string Number(double value) {
 
 }  // namespace
 
+const TenantLimits::RateOf TenantLimits::kRates[3] = {{"spans_per_second", &Tenant::spans},
+                                                      {"bytes_per_second", &Tenant::bytes},
+                                                      {"questions_per_second", &Tenant::questions}};
+
 void TenantLimits::Apply(const std::string& name, Tenant& tenant) const {
   auto found = quotas_.find(name);
   if (found == quotas_.end()) found = quotas_.find(kEveryTenant);
@@ -100,6 +104,26 @@ std::optional<Refusal> TenantLimits::AdmitQuestion(const std::string& name) {
   const Nanos wait = tenant.questions->Take(1, MonotonicNow());
   if (wait == 0) return std::nullopt;
   return Late(tenant, name, "questions_per_second", *tenant.quotas.questions_per_second, wait);
+}
+
+std::map<std::string, std::map<std::string, double>> TenantLimits::Demands() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::map<std::string, double>> out;
+  const Nanos now = MonotonicNow();
+  for (auto& [name, tenant] : tenants_) {
+    for (const auto& [limit, rate] : kRates) {
+      if (!(tenant.*rate)) continue;
+      if (const double demand = (tenant.*rate)->Demand(now); demand > 0) out[name][limit] = demand;
+    }
+  }
+  return out;
+}
+
+void TenantLimits::SetShares(const ShareOf& share_of) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, tenant] : tenants_)
+    for (const auto& [limit, rate] : kRates)
+      if (tenant.*rate) (tenant.*rate)->SetShare(share_of(name, limit));
 }
 
 void TenantLimits::SetStored(const std::string& name, int64_t bytes) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,12 @@ class TenantLimits {
   // What the store holds of a tenant, as often as somebody has looked.
   void SetStored(const std::string& tenant, int64_t bytes);
 
+  // Rates are the cluster's (rate_shares.h). What was asked of this process lately: tenant, limit → multiple of the rate;
+  // and which part of each rate is this process's from now on.
+  std::map<std::string, std::map<std::string, double>> Demands();
+  using ShareOf = std::function<double(const std::string& tenant, const std::string& limit)>;
+  void SetShares(const ShareOf& share_of);
+
   // "spans_accepted", "requests_denied", …
   void Count(const std::string& tenant, std::string_view name, int64_t n);
   // Name → number, of one tenant.
@@ -44,6 +51,11 @@ class TenantLimits {
     int64_t stored = 0;
     std::map<std::string, int64_t, std::less<>> counted;
   };
+  struct RateOf {
+    const char* limit;
+    std::optional<RateLimit> Tenant::*rate;
+  };
+  static const RateOf kRates[3];
   Tenant& Of(const std::string& tenant);  // mutex_ held
   void Apply(const std::string& name, Tenant& tenant) const;
   Refusal Late(Tenant& tenant, const std::string& name, const char* limit, double allowed,

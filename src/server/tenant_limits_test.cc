@@ -29,6 +29,29 @@ TEST(RateLimit, HoldsNoMoreThanItsBurst) {
   EXPECT_NE(limit.Take(1, start), 0);  // a clock that goes back gives nothing
 }
 
+TEST(RateLimit, OfAShareLessFlowsInAndLessIsHeld) {
+  RateLimit limit(100, 100);
+  const Nanos start = 1'000 * kSecond;
+  limit.SetShare(0.25);
+  EXPECT_EQ(limit.Take(100, start), 0);  // 25 were there
+  const Nanos wait = limit.Take(1, start);
+  EXPECT_GE(wait, 3 * kSecond);
+  EXPECT_LE(wait, 3 * kSecond + 10 * kMilli);
+  limit.SetShare(1);
+  EXPECT_EQ(limit.Take(1, start + kSecond), 0);
+}
+
+TEST(RateLimit, KnowsWhatWasAskedForLately) {
+  RateLimit limit(10, 10);
+  const Nanos start = 1'000 * kSecond;
+  EXPECT_EQ(limit.Demand(start), 0);
+  for (int second = 0; second < 8; ++second) (void)limit.Take(30, start + second * kSecond);
+  EXPECT_NEAR(limit.Demand(start + 8 * kSecond), 3, 0.01) << "given or not";
+  // One that sends every five seconds is no other than one that sends all the time.
+  EXPECT_NEAR(limit.Demand(start + 9 * kSecond), 2.7, 0.1);
+  EXPECT_EQ(limit.Demand(start + 20 * kSecond), 0);
+}
+
 class TenantLimitsTest : public testing::Test {
  protected:
   TenantLimitsTest() {
@@ -83,6 +106,23 @@ TEST_F(TenantLimitsTest, RefusedSpansGiveTheirBytesBack) {
     EXPECT_FALSE(limits_.AdmitBytes("shop", 900));
     EXPECT_TRUE(limits_.AdmitSpans("shop", 1, 900));
   }
+}
+
+// What several processes divide (rate_shares.h).
+TEST_F(TenantLimitsTest, TellsWhatIsAskedOfItAndKeepsToItsShare) {
+  EXPECT_TRUE(limits_.Demands().empty());
+  EXPECT_FALSE(limits_.AdmitSpans("shop", 500, 0));
+  EXPECT_FALSE(limits_.AdmitQuestion("garage"));  // no limit of that
+  const auto demands = limits_.Demands();
+  ASSERT_EQ(demands.size(), 1u);
+  ASSERT_EQ(demands.at("shop").size(), 1u);
+  EXPECT_NEAR(demands.at("shop").at("spans_per_second"), 5, 0.1);
+  limits_.SetShares([](const std::string& tenant, const std::string& limit) {
+    return tenant == "shop" && limit == "spans_per_second" ? 0.5 : 1;
+  });
+  const auto refused = limits_.AdmitSpans("shop", 1, 0);  // 400 too much flow in at 50 a second
+  ASSERT_TRUE(refused);
+  EXPECT_GE(std::stoi(refused->RetryAfter()), 7);
 }
 
 TEST_F(TenantLimitsTest, MetricsTellAllOrOne) {

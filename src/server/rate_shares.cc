@@ -1,4 +1,4 @@
-#include "server/sampling_shares.h"
+#include "server/rate_shares.h"
 
 #include <charconv>
 #include <cmath>
@@ -18,12 +18,16 @@ double Stepped(double share) {
   return std::pow(1.1, std::floor(std::log(share) / std::log(1.1) + 1e-9));
 }
 
+// Of a tenant's limits, which clients need not be told.
+constexpr char kLimit[] = "l:";
+bool IsLimit(std::string_view rate) { return rate.rfind(kLimit, 0) == 0; }
+
 // A share that moves up a single step may only be noise around the border between two.
 bool Moves(double from, double to) { return to < from || to > from * 1.15 || to == 1; }
 
 }  // namespace
 
-void SamplingShares::Told(const std::string& tenant, const std::string& instance,
+void RateShares::Told(const std::string& tenant, const std::string& instance,
                           std::string_view demand, Nanos wait) {
   Demands demands;
   while (!demand.empty() && demands.size() < kMostRates) {
@@ -41,14 +45,23 @@ void SamplingShares::Told(const std::string& tenant, const std::string& instance
   clients_[tenant][instance] = {std::move(demands), clock_() + 3 * wait + kGrace};
 }
 
-void SamplingShares::Left(const std::string& tenant, const std::string& instance) {
+void RateShares::Left(const std::string& tenant, const std::string& instance) {
   const std::lock_guard lock(mutex_);
   if (const auto found = clients_.find(tenant); found != clients_.end())
     found->second.erase(instance);
 }
 
-std::map<std::string, SamplingShares::Summaries> SamplingShares::OwnSummaries() {
+void RateShares::Want(const std::map<std::string, std::map<std::string, double>>& limits) {
+  const std::lock_guard lock(mutex_);
+  wanted_.clear();
+  for (const auto& [tenant, demands] : limits)
+    for (const auto& [limit, demand] : demands) wanted_[tenant][kLimit + limit] = demand;
+}
+
+std::map<std::string, RateShares::Summaries> RateShares::OwnSummaries() {
   std::map<std::string, Summaries> out;
+  for (const auto& [tenant, demands] : wanted_)
+    for (const auto& [rate, demand] : demands) out[tenant][rate].Add(demand);
   const Nanos now = clock_();
   for (auto& [tenant, clients] : clients_) {
     for (auto at = clients.begin(); at != clients.end();) {
@@ -63,7 +76,7 @@ std::map<std::string, SamplingShares::Summaries> SamplingShares::OwnSummaries() 
   return out;
 }
 
-std::string SamplingShares::OwnJson() {
+std::string RateShares::OwnJson() {
   const std::lock_guard lock(mutex_);
   JsonWriter json;
   json.BeginObject();
@@ -76,7 +89,7 @@ std::string SamplingShares::OwnJson() {
   return json.Take();
 }
 
-std::vector<std::string> SamplingShares::Heard(const Membership::Told& others) {
+std::vector<std::string> RateShares::Heard(const Membership::Told& others) {
   const std::lock_guard lock(mutex_);
   std::map<std::string, Summaries> all = OwnSummaries();
   JsonParser parser;
@@ -89,9 +102,14 @@ std::vector<std::string> SamplingShares::Heard(const Membership::Told& others) {
         all[std::string(tenant)][std::string(rate)].Add(DemandSummary::Read(summary));
     }
   }
-  std::map<std::string, std::map<std::string, double>> fresh;
+  Shares fresh;
+  limits_.clear();
   for (const auto& [tenant, rates] : all) {
     for (const auto& [rate, summary] : rates) {
+      if (IsLimit(rate)) {
+        limits_[tenant][rate] = summary.Share();
+        continue;
+      }
       const double share = Stepped(summary.Share());
       const double before = shares_[tenant].count(rate) != 0 ? shares_[tenant][rate] : 1;
       if (const double now = Moves(before, share) ? share : before; now < 1)
@@ -108,7 +126,7 @@ std::vector<std::string> SamplingShares::Heard(const Membership::Told& others) {
   return changed;
 }
 
-std::string SamplingShares::SharesJson(const std::string& tenant) const {
+std::string RateShares::SharesJson(const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   JsonWriter json;
   json.BeginObject();
@@ -118,7 +136,15 @@ std::string SamplingShares::SharesJson(const std::string& tenant) const {
   return json.Take();
 }
 
-int64_t SamplingShares::clients() const {
+double RateShares::LimitShare(const std::string& tenant, const std::string& limit) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = limits_.find(tenant);
+  if (found == limits_.end()) return 1;
+  const auto share = found->second.find(kLimit + limit);
+  return share == found->second.end() ? 1 : share->second;
+}
+
+int64_t RateShares::clients() const {
   const std::lock_guard lock(mutex_);
   int64_t n = 0;
   for (const auto& [tenant, clients] : clients_) n += static_cast<int64_t>(clients.size());

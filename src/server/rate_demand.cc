@@ -1,4 +1,4 @@
-#include "server/sampling_demand.h"
+#include "server/rate_demand.h"
 
 #include <algorithm>
 #include <cmath>

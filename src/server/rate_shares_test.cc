@@ -1,4 +1,4 @@
-#include "server/sampling_shares.h"
+#include "server/rate_shares.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -11,7 +11,7 @@
 namespace wf {
 namespace {
 
-double ShareOf(const SamplingShares& shares, const std::string& rate) {
+double ShareOf(const RateShares& shares, const std::string& rate) {
   JsonParser parser;
   const std::string text = shares.SharesJson("default");
   const auto json = parser.Parse(text);
@@ -25,7 +25,7 @@ DemandSummary SummaryOf(const std::vector<double>& demands) {
   return summary;
 }
 
-TEST(SamplingDemand, WhoWantsLittleLeavesTheRestToTheOthers) {
+TEST(RateDemand, WhoWantsLittleLeavesTheRestToTheOthers) {
   EXPECT_DOUBLE_EQ(SummaryOf({}).Share(), 1);
   EXPECT_DOUBLE_EQ(SummaryOf({100}).Share(), 1);
   EXPECT_DOUBLE_EQ(SummaryOf({100, 100}).Share(), 0.5);
@@ -33,7 +33,7 @@ TEST(SamplingDemand, WhoWantsLittleLeavesTheRestToTheOthers) {
   EXPECT_DOUBLE_EQ(SummaryOf({0.125, 0.125}).Share(), 0.5) << "what nobody wants is divided, too";
 }
 
-TEST(SamplingDemand, GoesThroughJson) {
+TEST(RateDemand, GoesThroughJson) {
   JsonWriter json;
   SummaryOf({0.3, 0.3, 7}).Write(json);
   const std::string text = json.Take();
@@ -44,7 +44,7 @@ TEST(SamplingDemand, GoesThroughJson) {
 }
 
 // Whatever everybody wants: nobody gets more than the rate together, and the rate is used when it is wanted.
-RC_GTEST_PROP(SamplingDemand, TheSumKeepsTheRate, ()) {
+RC_GTEST_PROP(RateDemand, TheSumKeepsTheRate, ()) {
   const auto numbers =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 10'000'000)));
   std::vector<double> demands;
@@ -79,7 +79,7 @@ class TwoReceivers : public testing::Test {
               counters, [this] { return shares.OwnJson(); },
               [this](const Membership::Told& told) { shares.Heard(told); }) {}
     Counters counters;
-    SamplingShares shares;
+    RateShares shares;
     Membership membership;
   };
 
@@ -142,6 +142,28 @@ TEST_F(TwoReceivers, DivideAnOwnersRateAndGetItBackWhenOneDies) {
   b->membership.Stop();
   Seconds(1, {a.get()});
   EXPECT_EQ(a->membership.members(), 1);
+}
+
+// The limits of tenants go the same way, between the processes alone.
+TEST_F(TwoReceivers, DivideATenantsLimitByWhatIsAskedOfEach) {
+  auto a = Join("a"), b = Join("b");
+  a->shares.Want({{"shop", {{"spans_per_second", 4.0}, {"bytes_per_second", 0.1}}}});
+  Seconds(4, {a.get(), b.get()});
+  EXPECT_EQ(a->shares.LimitShare("shop", "spans_per_second"), 1) << "nobody else is asked for any";
+  b->shares.Want({{"shop", {{"spans_per_second", 0.2}}}});
+  Seconds(4, {a.get(), b.get()});
+  for (const Receiver* receiver : {a.get(), b.get()}) {
+    EXPECT_NEAR(receiver->shares.LimitShare("shop", "spans_per_second"), 0.8, 1e-9);
+    EXPECT_EQ(receiver->shares.LimitShare("shop", "bytes_per_second"), 1);
+    EXPECT_EQ(receiver->shares.LimitShare("garage", "spans_per_second"), 1);
+    EXPECT_EQ(receiver->shares.SharesJson("shop"), "{}") << "no client's business";
+    EXPECT_EQ(receiver->shares.clients(), 0);
+  }
+  b->shares.Want({{"shop", {{"spans_per_second", 7.0}}}});
+  Seconds(4, {a.get(), b.get()});
+  EXPECT_NEAR(a->shares.LimitShare("shop", "spans_per_second"), 0.5, 1e-9);
+  Seconds(10, {a.get()});  // b was killed
+  EXPECT_EQ(a->shares.LimitShare("shop", "spans_per_second"), 1);
 }
 
 TEST_F(TwoReceivers, AClientThatIsSilentIsForgotten) {
