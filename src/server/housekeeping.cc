@@ -51,8 +51,11 @@ void Housekeeping::Note(const char* what, const Status& status) {
 void Housekeeping::Round() {
   Store& store = context_.store;
   const bool mine = !context_.mine || context_.mine();
-  if (mine && (context_.retention_age_ns || context_.retention_bytes)) {
-    Note("retention", store.Retain({context_.retention_age_ns, context_.retention_bytes}));
+  // Once also without limits: a database that was told some must hear that they are gone.
+  if (mine && (context_.retention_age_ns || context_.retention_bytes || !retention_told_)) {
+    const Status retained = store.Retain({context_.retention_age_ns, context_.retention_bytes});
+    retention_told_ = retained.ok();
+    Note("retention", retained);
   }
   // Files are this process's own: of the datasets whose rows it has written.
   Note("dataset_files", context_.datasets.WriteFiles(StoreDatasets::When::kDue));

@@ -37,6 +37,7 @@ class Housekeeping {
 
   const HousekeepingContext context_;
   Nanos clocks_refreshed_, datasets_retained_;
+  bool retention_told_ = false;  // to the store
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -92,7 +92,8 @@ Status Server::StartParts() {
   StartAgent();
   if (parts_.tails || !IsStoreUrl(options_.store)) {
     housekeeping_ = std::make_unique<Housekeeping>(HousekeepingContext{
-        *store_, *datasets_, counters_, options_.retention_age_ns, options_.retention_bytes, {}});
+        *store_, *datasets_, counters_, options_.retention_age_ns, options_.retention_bytes,
+        [this] { return membership_->LeadsTailers(); }});
   }
   return {};
 }

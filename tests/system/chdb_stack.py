@@ -5,6 +5,7 @@
 """
 import os
 import subprocess
+import urllib.request
 
 SOURCE = os.environ.get("WHEREFORE_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PYTHON = os.path.join(SOURCE, "build", "python", "bin", "python")
@@ -24,6 +25,11 @@ class Chdb:
 
     def url(self, database="wherefore"):
         return f"clickhouse://{self.address}/{database}"
+
+    def ask(self, sql):
+        """The bytes of the answer."""
+        with urllib.request.urlopen(f"http://{self.address}/", data=sql.encode(), timeout=60) as answer:
+            return answer.read()
 
     def close(self):
         self.process.stdin.close()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: wherefore
+# parallel: yes
 # timeout: 600
 """The command line over ClickHouse: the same questions to a directory, to two shards of Debian's server and to today's
 ClickHouse give the same bytes; SQL reaches nothing but datasets; export and import go around; retention deletes."""
@@ -163,6 +164,19 @@ def retention(name, url):
         equal(f"{name}: SIGTERM ends it", server.stop(60), 0)
 
 
+def an_age_that_is_taken_back(server):
+    """Servers that know ages delete by themselves: they must hear when `serve` is started without one again."""
+    url = server.url()
+    tables = lambda: server.ask("SELECT count() FROM system.tables WHERE database = 'wherefore' AND "
+                                "position(create_table_query, ' TTL ') > 0")
+    with ClusterServer(url, "--retention-age", "30d") as serving:
+        check("today's: the server is told the age", wait_for(lambda: int(tables()) == 3, 30), lambda: (tables(), serving.log()))
+        equal("today's: it ends", serving.stop(60), 0)
+    equal("today's: the age stays when nobody runs", int(tables()), 3)
+    with ClusterServer(url) as serving:
+        check("today's: without the flag it is taken back", wait_for(lambda: int(tables()) == 0, 30), lambda: (tables(), serving.log()))
+
+
 def shard_dies(cluster, url):
     """kill -9 of a shard while rows are replaced: whoever writes waits for it or says that it failed, and what is asked is
     what was there before or after, whole."""
@@ -194,6 +208,7 @@ def today():
     with chdb_stack.Chdb() as server:
         for part in (ask_everything, no_way_out, around, retention):
             part("today's", server.url())
+        an_age_that_is_taken_back(server)
 
 
 if __name__ == "__main__":
