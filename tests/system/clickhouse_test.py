@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The store on ClickHouse: its unit tests and the whole conformance suite on a two-shard cluster of Debian's server.
+parallel: yes
 timeout: 600
 """
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The store on today's ClickHouse, one node: the whole conformance suite and the folder's own tests.
+parallel: yes
 timeout: 600
 """
 import os

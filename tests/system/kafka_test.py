@@ -1,3 +1,5 @@
+#!/usr/bin/env python3
+# parallel: yes
 """The bus on a real broker, between processes that are killed: nothing confirmed is lost, and what is read of a trace is
 in order. And a broker that wants TLS and a password."""
 import os
