@@ -28,6 +28,8 @@ constexpr size_t kWorkers = 4;
 constexpr size_t kWorkerQueue = 256;
 // With less than this left, the next segment or the log may not fit.
 constexpr uint64_t kLeastDiskBytes = 8u << 20;
+// Of what a tailer has read from the bus and the store has not yet: a quarter of its cache, within reason.
+constexpr size_t kLeastUnstored = 8u << 20, kMostUnstored = 64u << 20;
 // Between attempts to reach what is away at the start, and between two lines of the log about the same.
 constexpr Nanos kFirstWait = 100 * kMilli, kLongestWait = 3 * kSecond, kToldAgain = kMinute;
 
@@ -197,6 +199,8 @@ Status Server::StartTailer() {
   } else if (parts_.tails) {
     BusTailerOptions bus_options;
     bus_options.tailer = options_.tailer_options;
+    bus_options.bytes =
+        std::clamp(options_.tailer_options.cache.bytes / 4, kLeastUnstored, kMostUnstored);
     WF_ASSIGN(
         bus_tailer_,
         BusTailer::Start({*bus_, *store_, *datasets_, *rows_, state_ + "/tailer"}, bus_options));

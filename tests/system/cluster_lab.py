@@ -16,7 +16,7 @@ class Role(Server):
 
     def __init__(self, lab, role, name, within=()):
         self.role, self.name, self.lab = role, name, lab
-        super().__init__(folder(name), "--role", role, "--bus", lab.bus_url, *QUICK, database=lab.store_url, within=within,
+        super().__init__(folder(name), "--role", role, "--bus", lab.bus_url, *QUICK, *LIMITS, database=lab.store_url, within=within,
                          wait=False)
         lab.memory.watch(name, self)
 
@@ -44,18 +44,24 @@ class Cluster:
 
     def __init__(self, receivers=2, tailers=2):
         self.memory = Memory()
-        self.shards = clickhouse_cluster.Cluster(shards=2)
+        self.shards = clickhouse_cluster.Cluster(shards=2, started=False)
         self.broker = kafka_broker.Broker(folder("kafka"), session_ms=1000)
+        self.bus_url = self.broker.url(**BUS_SETTINGS)
+        self.store_url = self.shards.url("faults")
         self.roles = {}
         try:
-            self.broker.start()
-            self.bus_url = self.broker.url(**BUS_SETTINGS)
-            self.store_url = self.shards.url("faults")
-            self.start("query", "query")  # it makes the tables
+            # In no order: whoever is up first waits for the others.
+            self.launch("query", "query")
             for n in range(receivers):
                 self.launch("receive", f"receiver-{n}")
             for n in range(tailers):
                 self.launch("tail", f"tailer-{n}")
+            starting = threading.Thread(target=self.shards.start_all)
+            starting.start()
+            try:
+                self.broker.start()
+            finally:
+                starting.join()
             self.await_all()
         except BaseException:
             self.close()

@@ -12,7 +12,7 @@ class Lab:
 
     def __init__(self, *flags, store=None, **load):
         self.shim = Shim()
-        self.flags = (*QUICK, *flags)
+        self.flags = (*QUICK, *(() if LIMITS[0] in flags else LIMITS), *flags)
         self.server = Server(store or folder(), *self.flags, env=self.shim.env)
         self.memory = Memory()
         self.memory.watch("server", self.server.process)
@@ -34,7 +34,7 @@ class Lab:
         self.load.end()
         check(f"{what}: the server lives", self.server.alive(), self.server.log)
         intact(what, self.server, self.load)
-        self.memory.check(what)
+        self.memory.check(what, EMBEDDED_CAP)
         equal(f"{what}: SIGTERM ends it with 0", self.server.stop(), 0)
 
 

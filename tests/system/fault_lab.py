@@ -20,19 +20,22 @@ from harness import *
 
 SPANS = 6  # of a trace
 SPAN_IDS = re.compile(rb'"traceId":\s*"([0-9a-f]{32})",\s*"spanId":\s*"([0-9a-f]{16})"')
-# The tailer's cache (64 MiB as the tests set it), two buffers of the store, requests under way, DuckDB's, and the
-# program itself: far below what an unbounded queue would reach under this load within a second.
-MEMORY_CAP = 700 << 20
 DATASETS = ("traces", "calls")
-QUICK = ("--tailer-trigger", "quick 1s after last within 5s", "--tailer-cache-bytes", "64MiB", "--log-level", "warn", "--no-agent")
+QUICK = ("--tailer-trigger", "quick 1s after last within 5s", "--tailer-cache-bytes", "32MiB", "--log-level", "warn", "--no-agent")
+LIMITS = ("--max-inflight-bytes", "16MiB", "--max-request-bytes", "4MiB")
+# What a process may take is itself (32 MiB over a database, 96 MiB over a directory, most of it DuckDB's) and what these flags
+# allow, of which a directory's store has two buffers more (docs/CLUSTER.md, "Memory").
+CLUSTER_CAP = (32 + 32 + 16) << 20
+EMBEDDED_CAP = (96 + 32 + 16 + 48) << 20
 
 
-def body(number, start):
-    """An OTLP request of one trace: a call through two services on two hosts, whose clocks agree."""
+def body(number, start, weight=0):
+    """An OTLP request of one trace: a call through two services on two hosts, whose clocks agree. `weight`: bytes of a text
+    that somebody attached."""
     step = MILLI * (1 + number % 50)
     ids = [rng_id(number, n) for n in range(1, SPANS + 1)]
     front = [span(number, ids[0], "checkout", start, start + 20 * step, kind="server", status="error" if number % 7 == 0 else None,
-                  attrs={"http.method": "GET", "user.id": number}),
+                  attrs={"http.method": "GET", "user.id": number, **({"note": "x" * weight} if weight else {})}),
              span(number, ids[1], "price", start + 2 * step, start + 12 * step, parent=ids[0], kind="client"),
              span(number, ids[2], "render", start + 13 * step, start + 19 * step, parent=ids[0])]
     back = [span(number, ids[3], "price", start + 3 * step, start + 11 * step, parent=ids[1], kind="server"),
@@ -46,10 +49,12 @@ def span_ids(number):
 
 
 class Load:
-    """Senders over OTLP/HTTP to one of `addresses`, the next one when one does not answer. `pace`: seconds between two."""
+    """Senders over OTLP/HTTP to one of `addresses`, the next one when one does not answer. `pace`: seconds between two;
+    `padding`: bytes that are received and not kept, `weight`: that are kept."""
 
-    def __init__(self, addresses, first=1, senders=4, pace=0.005, inside=None, padding=0):
-        self.addresses, self.pace, self.inside, self.padding = addresses, pace, inside, padding
+    def __init__(self, addresses, first=1, senders=4, pace=0.005, inside=None, padding=0, weight=0, tenant=None):
+        self.headers = {"Content-Type": "application/x-protobuf", **({"X-Scope-OrgID": tenant} if tenant else {})}
+        self.addresses, self.pace, self.inside, self.padding, self.weight = addresses, pace, inside, padding, weight
         self.bodies, self.acknowledged = {}, set()
         self.reports = collections.Counter()  # how senders were told that a request was not kept
         self.odd = []
@@ -61,7 +66,7 @@ class Load:
     def _new(self):
         with self.lock:
             number, self.next = self.next, self.next + 1
-        data = body(number, now_ns())
+        data = body(number, now_ns(), self.weight)
         if self.padding:
             data += otlp_proto.field_bytes(1000, b"x" * self.padding)
         with self.lock:
@@ -79,10 +84,10 @@ class Load:
                     connection = http.client.HTTPConnection(*address, timeout=15)
                     connect = connection.connect
                     self.inside(connect) if self.inside else connect()
-                connection.request("POST", "/v1/traces", self.bodies[number], {"Content-Type": "application/x-protobuf"})
+                connection.request("POST", "/v1/traces", self.bodies[number], self.headers)
                 answer = connection.getresponse()
                 said = answer.read()
-            except (OSError, http.client.HTTPException, IndexError, KeyError, ValueError) as error:
+            except (OSError, http.client.HTTPException, ArithmeticError, KeyError, ValueError) as error:  # no address: nobody is there
                 with self.lock:
                     self.reports[type(error).__name__] += 1
                 if connection is not None:
@@ -94,6 +99,8 @@ class Load:
             if answer.status == 200 and not said:
                 with self.lock:
                     self.acknowledged.add(number)
+                    if self.weight:
+                        self.bodies[number] = b""
                 number = None
                 self.ended.wait(self.pace)
                 continue
@@ -149,9 +156,9 @@ class Memory:
                     peak = [line for line in file if line.startswith("VmHWM")][0]
                     self.most[name] = max(self.most.get(name, 0), int(peak.split()[1]) << 10)
 
-    def check(self, what):
+    def check(self, what, cap):
         self.ended.set()
-        over = {name: f"{used >> 20} MiB" for name, used in self.most.items() if used > MEMORY_CAP}
+        over = {name: f"{used >> 20} MiB" for name, used in self.most.items() if used > cap}
         check(f"{what}: memory stayed under its cap", self.most and not over, over or "nothing was measured")
         print(f"# {what}: most resident {({n: f'{u >> 20} MiB' for n, u in self.most.items()})}")
 

@@ -47,8 +47,10 @@ run_faults(
     under_load("a tailer frozen beyond its session", frozen_tailer),
     under_load("the broker killed", times(2, Faults.kill_broker)),
     under_load("each shard killed", times(1, Faults.kill_shard, shard=1, traces=400), times(1, Faults.kill_shard, shard=0, traces=400)),
+    lambda state: state.store_away_under_weight(),
     under_load("a shard slow beyond patience", times(1, Faults.slow_shard, traces=1000)),
     under_load("poison", times(3, Faults.poison)),
     under_load("network cut beyond the session", times(2, Faults.cut_network, traces=600)),
+    under_load("more partitions", Faults.grow),
     under_load("drain", Faults.drain),
 )

@@ -1,4 +1,4 @@
-"""Bytes that no wherefore wrote, into a partition of a topic: one Produce request of Kafka's protocol, by hand."""
+"""Requests of Kafka's protocol by hand: bytes that no wherefore wrote, into a partition of a topic; more partitions."""
 import socket
 import struct
 import time
@@ -50,10 +50,8 @@ def text(value):
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def produce(address, topic, partition, *values):
-    batch = record_batch(values)
-    request = (struct.pack(">hhi", 0, 3, 1) + text("raw") + struct.pack(">h", -1) + struct.pack(">hi", 1, 10_000) +
-               struct.pack(">i", 1) + text(topic) + struct.pack(">ii", 1, partition) + struct.pack(">i", len(batch)) + batch)
+def ask(address, request):
+    """What the broker answers, without its length."""
     host, port = address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=20) as sock:
         sock.sendall(struct.pack(">i", len(request)) + request)
@@ -63,9 +61,25 @@ def produce(address, topic, partition, *values):
             if not piece:
                 raise OSError("the broker closed the connection")
             answer += piece
+    return answer[4:]
+
+
+def produce(address, topic, partition, *values):
+    batch = record_batch(values)
+    answer = ask(address, struct.pack(">hhi", 0, 3, 1) + text("raw") + struct.pack(">h", -1) + struct.pack(">hi", 1, 10_000) +
+                 struct.pack(">i", 1) + text(topic) + struct.pack(">ii", 1, partition) + struct.pack(">i", len(batch)) + batch)
     # correlation, [topic, [partition, error, offset, time]], throttle
-    at = 4 + 4 + 4 + 2 + len(topic) + 4
-    _, error, offset = struct.unpack(">ihq", answer[at:at + 14])
+    _, error, offset = struct.unpack_from(">ihq", answer, 4 + 4 + 2 + len(topic) + 4)
     if error != 0:
         raise OSError(f"the broker answered with error {error}")
     return offset
+
+
+def grow(address, topic, partitions):
+    """CreatePartitions, version 0: as kafka-topics --alter."""
+    answer = ask(address, struct.pack(">hhi", 37, 0, 1) + text("raw") + struct.pack(">i", 1) + text(topic) +
+                 struct.pack(">ii", partitions, -1) + struct.pack(">i", 10_000) + b"\0")
+    # correlation, throttle, [topic, error, message]
+    (error,) = struct.unpack_from(">h", answer, 4 + 4 + 4 + 2 + len(topic))
+    if error != 0:
+        raise OSError(f"the broker answered with error {error}")
