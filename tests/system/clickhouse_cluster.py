@@ -15,13 +15,14 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+from free_ports import free_ports
 
 NAME = "wherefore_test"  # of the cluster in remote_servers
 USER, PASSWORD = "default", ""
@@ -107,18 +108,6 @@ def quick_folder():
         if shutil.disk_usage(memory).free > 2 << 30 and os.access(memory, os.W_OK):
             return tempfile.mkdtemp(prefix="wherefore-clickhouse-", dir=memory)
     return tempfile.mkdtemp(prefix="wherefore-clickhouse-")
-
-
-def free_ports(count):
-    """Ports that nobody has now. Held open together, so that they are different ones."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 class Cluster:

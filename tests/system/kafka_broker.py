@@ -24,14 +24,10 @@ import time
 import uuid
 import base64
 
+from free_ports import free_ports
+
 SOURCE = os.environ.get("WHEREFORE_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JARS = os.path.join(SOURCE, "build", "deps-kafka")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def _die_with_parent():
@@ -51,8 +47,8 @@ def java(*arguments, heap=512):
 class Broker:
     def __init__(self, folder, partitions=1, session_ms=1000, settings=None):
         """session_ms: the shortest session a consumer may ask for."""
-        self.folder, self.port = folder, free_port()
-        controller = free_port()
+        self.folder = folder
+        self.port, controller = free_ports(2)
         os.makedirs(folder, exist_ok=True)
         self.log_path = os.path.join(folder, "broker.log")
         self.process = None

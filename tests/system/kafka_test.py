@@ -9,7 +9,8 @@ import threading
 
 import harness
 from harness import check, equal, run
-from kafka_broker import Broker, free_port
+from free_ports import free_ports
+from kafka_broker import Broker
 
 TARGET = os.path.join(os.environ.get("WHEREFORE_BUILD", "build/release"), "bus_target")
 PASSWORD = "correct-horse-battery"
@@ -127,7 +128,7 @@ def tls_and_password():
         with open(path) as file:
             return "\\n".join(file.read().split("\n"))
 
-    port = free_port()
+    (port,) = free_ports(1)
     broker = Broker(os.path.join(folder, "kafka"))
     with open(broker.properties) as file:
         text = file.read()

@@ -6,7 +6,7 @@
 import http.client
 import re
 
-import clickhouse_cluster
+from free_ports import free_ports
 from harness import *
 
 KAFKA, DATABASE = "kafka://127.0.0.1:1/t", "clickhouse://user:very%20secret@127.0.0.1:1/d"
@@ -21,7 +21,7 @@ def one(trace, start=None):
 
 def what_is_not_there_is_waited_for():
     """In a cluster that starts in any order: alive, not ready, and it says what it waits for, without a password."""
-    port = clickhouse_cluster.free_ports(1)[0]
+    (port,) = free_ports(1)
     server = Server(folder(), "--role", "query", "--http", f"127.0.0.1:{port}", database=DATABASE, wait=False)
     get = lambda path, host="localhost": request(("127.0.0.1", port), "GET", path, headers={"Host": host})
 
