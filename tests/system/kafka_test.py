@@ -2,6 +2,7 @@
 # parallel: yes
 """The bus on a real broker, between processes that are killed: nothing confirmed is lost, and what is read of a trace is
 in order. And a broker that wants TLS and a password."""
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -169,4 +170,11 @@ ssl.keystore.certificate.chain={pem(certificate)}
               stranger.returncode == 1 and b"certificate" in stranger.stdout, stranger)
 
 
-run(kills, tls_and_password)
+def side_by_side():
+    """Each has a broker of its own, and waits for it most of the time."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for part in [pool.submit(part) for part in (kills, tls_and_password)]:
+            part.result()
+
+
+run(side_by_side)
