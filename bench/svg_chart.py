@@ -11,6 +11,10 @@ def escape(text):
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def tick(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def round_up(value):
     """The next of 1, 2, 5 × 10^n: where an axis ends."""
     if value <= 0:
@@ -51,9 +55,9 @@ class Chart:
         out.append(f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>')
         for share in (0, 0.25, 0.5, 0.75, 1):
             value = least * (most / least) ** share if self.log_y else share * most
-            out.append(f'<text x="{LEFT - 5}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>')
+            out.append(f'<text x="{LEFT - 5}" y="{y(value) + 4:.1f}" text-anchor="end">{tick(value)}</text>')
             value = low * (high / low) ** share if self.log_x else low + share * (high - low)
-            out.append(f'<text x="{x(value):.1f}" y="{top + HEIGHT + 14}" text-anchor="middle">{value:.3g}</text>')
+            out.append(f'<text x="{x(value):.1f}" y="{top + HEIGHT + 14}" text-anchor="middle">{tick(value)}</text>')
         for mark in self.marks:
             out.append(f'<line x1="{x(mark):.1f}" x2="{x(mark):.1f}" y1="{top}" y2="{top + HEIGHT}" stroke="#bbb" stroke-dasharray="3,3"/>')
         for i, (name, line) in enumerate(self.series.items()):
