@@ -48,6 +48,7 @@ constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
 constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
 constexpr int kSettledRounds = 5;
+constexpr size_t kRisingRounds = 4;
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
 
 // While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
@@ -70,6 +71,11 @@ bool CanBeExplained(const NodeProblem& problem) {
 struct Believed {
   std::unique_ptr<LinkModel> model;
   double total = 0;
+  double rising = 0;  // by how much the last rounds raised it
+
+  // What it is on the way to. A wrong model that allows for much is soon as likely as it gets, and then likelier than one
+  // that is still on its way to the truth.
+  double Promise() const { return total + rising; }
 };
 
 Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
@@ -78,45 +84,77 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
   const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
                                           1, kMostDrawsPerParent);
   Believed believed;
+  std::vector<double> totals;
   double best = -1e300;
   int since = 0;
   for (int round = 0; round < rounds && since < kSettledRounds; ++round) {
     const Explanations explanations(problem, *model);
     const Beliefs beliefs(problem, *model, explanations, sureness);
     believed.total = beliefs.Total();
+    totals.push_back(believed.total);
     // Draws differ by chance; what is no greater than that is no progress.
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
     model = std::make_unique<LinkModel>(
-        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), repeats);
+        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), repeats,
+        LinkModel::Positions::kApart);
+  }
+  if (totals.size() > kRisingRounds) {
+    believed.rising = std::max(0.0, believed.total - totals[totals.size() - 1 - kRisingRounds]);
   }
   believed.model = std::move(model);
   return believed;
 }
 
-Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
-  const bool whole = problem.children.size() <= 2 * kRoughChildren;
-  const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
+// From the two beginnings, with calls to one callee in order or side by side, to what explains most.
+Believed BelieveRough(const NodeProblem& rough, const Votes& votes, LinkModel::Repeats& repeats) {
   using Repeats = LinkModel::Repeats;
   Believed best;
-  Repeats repeats = Repeats::kInOrder;
   for (const LinkState& state : {FirstComeFirstServed(rough), votes.Begin(rough)}) {
     for (const Repeats trial : {Repeats::kInOrder, Repeats::kMayBeSideBySide}) {
-      auto model = std::make_unique<LinkModel>(rough, state, trial);
+      auto model = std::make_unique<LinkModel>(rough, state, trial, LinkModel::Positions::kApart);
       if (trial == Repeats::kMayBeSideBySide && !model->AnySideBySide()) continue;
       Believed other =
           Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
-      if (best.model != nullptr && other.total <= best.total) continue;
+      if (best.model != nullptr && other.Promise() <= best.Promise()) continue;
       best = std::move(other);
       repeats = trial;
     }
   }
-  best = Believe(rough, std::move(best.model), repeats, Beliefs::Sureness::kFull, kRoughRounds,
+  return Believe(rough, std::move(best.model), repeats, Beliefs::Sureness::kFull, kRoughRounds,
                  kSeed + kTrialRounds);
+}
+
+NodeProblem OfOneKind(NodeProblem problem) {
+  for (LinkParent& parent : problem.parents) parent.kind = 0;
+  problem.parent_kinds = 1;
+  return problem;
+}
+
+Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
+  const bool whole = problem.children.size() <= 2 * kRoughChildren;
+  const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
+  auto repeats = LinkModel::Repeats::kInOrder;
+  // Parents called by different callers are taken to behave alike until that is known better: what is rare is learnt from
+  // all of them together, from each kind's few it may be lost.
+  const bool alike = problem.parent_kinds > 1;
+  Believed best = BelieveRough(alike ? OfOneKind(rough) : rough, votes, repeats);
+  bool together = alike;
+  if (alike) {
+    auto model = std::make_unique<LinkModel>(*best.model);
+    model->ForAllKinds(problem.parent_kinds);
+    Believed apart = Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull,
+                             kTrialRounds, kSeed);
+    if (apart.total - apart.model->Cost() > best.total - best.model->Cost()) {
+      best = std::move(apart);
+      together = false;
+    }
+  }
   // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
-  best = Believe(problem, std::move(best.model), repeats, Beliefs::Sureness::kHalf, kFineRounds,
-                 kSeed);
+  best = Believe(together ? OfOneKind(problem) : problem, std::move(best.model), repeats,
+                 Beliefs::Sureness::kHalf, kFineRounds, kSeed);
+  if (together) best.model->ForAllKinds(problem.parent_kinds);
   Learnt learnt;
   learnt.model = std::move(best.model);
   learnt.model->AllowOrphans(kLeastOrphans);

@@ -7,6 +7,7 @@ namespace wf {
 namespace {
 
 constexpr size_t kMostRows = 2000;   // samples per density: more no longer sharpen it
+constexpr size_t kFewRows = 8;       // samples that say too little by themselves
 constexpr size_t kMostFrequent = 6;  // callees that may be triggers of their own
 constexpr double kFrequentShare = 0.02;
 constexpr size_t kAmidLookBack = 12;  // calls out for longer than that many later ones say nothing
@@ -33,10 +34,11 @@ uint32_t LikeOf(const NodeProblem& problem, std::span<const uint32_t> kids, size
 
 }  // namespace
 
-LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats)
+LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
+                     Positions positions)
     : behaviours_(problem.parent_kinds), evidence_(problem, draws) {
-  LearnPatterns(problem, draws);
-  LearnDelays(problem, draws, repeats);
+  LearnPatterns(problem, draws, positions);
+  LearnDelays(problem, draws, repeats, positions);
   LearnOrphans(problem, draws);
 }
 
@@ -102,13 +104,16 @@ bool LinkModel::IsAmid(const NodeProblem& problem, std::span<const uint32_t> kid
   return false;
 }
 
-void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws) {
+void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws,
+                              Positions positions) {
   const uint32_t kinds = problem.child_kinds;
   std::vector<std::vector<double>> outliving(problem.parent_kinds, std::vector<double>(kinds, 0));
   auto total = outliving;
   for (size_t i = 0; i < draws.size(); ++i) {
     const LinkParent& parent = problem.parents[draws.ParentOf(i)];
-    behaviours_[parent.kind].patterns.Add(problem, draws.KidsOf(i));
+    Patterns& patterns = behaviours_[parent.kind].patterns;
+    patterns.Add(problem, draws.KidsOf(i));
+    if (positions == Positions::kApart) patterns.AddOrder(problem, draws.KidsOf(i));
     for (uint32_t kid : draws.KidsOf(i)) {
       const LinkChild& child = problem.children[kid];
       total[parent.kind][child.kind] += 1;
@@ -127,7 +132,8 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
   }
 }
 
-void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats) {
+void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
+                            Positions positions) {
   std::vector<std::vector<size_t>> of_kind(problem.parent_kinds);
   for (size_t i = 0; i < draws.size(); ++i) {
     of_kind[problem.parents[draws.ParentOf(i)].kind].push_back(i);
@@ -186,11 +192,17 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
       if (parent.returned) reply.Add(problem, {i, kids, before_reply, parent.replied});
     }
     for (size_t i = 0; i < sends.size(); ++i) {
-      behaviours_[k].sends.emplace_back(sends[i]);
+      TriggerRows rows = sends[i];
+      if (positions == Positions::kApart && rows.size() < kFewRows && i % kSlots > 0) {
+        // What was hardly ever seen is expected to be as with other callees: as what never happens it would never be tried.
+        for (size_t j = i % kSlots; j < sends.size(); j += kSlots)
+          if (sends[j].size() >= kFewRows) rows.Append(sends[j]);
+      }
+      behaviours_[k].sends.emplace_back(rows, positions);
       behaviours_[k].amid.push_back(std::log(amid[i] / later[i]));
       behaviours_[k].alone.push_back(std::log1p(-amid[i] / later[i]));
     }
-    behaviours_[k].reply = TriggerMixture(reply);
+    behaviours_[k].reply = TriggerMixture(reply, positions);
     for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
       behaviours_[k].side_by_side.push_back(0);
       // Only of more than one call can it be told.
@@ -201,7 +213,7 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
         const double often = later[at] - 2 * kAmidPrior, yes = amid[at] - kAmidPrior;
         by_slot += yes * behaviours_[k].amid[at] + (often - yes) * behaviours_[k].alone[at];
       }
-      const TriggerMixture all(together[kind]);
+      const TriggerMixture all(together[kind], positions);
       if (all.Fit() - all.Cost() + ways[kind] <= by_slot) continue;
       behaviours_[k].side_by_side[kind] = 1;
       for (uint32_t slot = 0; slot < kSlots; ++slot) {
@@ -226,6 +238,19 @@ void LinkModel::LearnOrphans(const NodeProblem& problem, const LinkDraws& draws)
     const double most = std::max(kMostOrphans * of_kind[kind], alone[kind]);
     orphan_.push_back(std::log((std::min(draws.orphans[kind], most) + kOrphanPrior) / span));
   }
+}
+
+void LinkModel::ForAllKinds(uint32_t parent_kinds) {
+  behaviours_.resize(parent_kinds, behaviours_.front());
+}
+
+double LinkModel::Cost() const {
+  double cost = 0;
+  for (const Behaviour& behaviour : behaviours_) {
+    cost += behaviour.patterns.Cost() + behaviour.reply.Cost();
+    for (const TriggerMixture& send : behaviour.sends) cost += send.Cost();
+  }
+  return cost;
 }
 
 bool LinkModel::AnySideBySide() const {

@@ -29,11 +29,16 @@ class LinkModel {
   // another, so that both have to be tried.
   enum class Repeats : uint8_t { kInOrder, kMayBeSideBySide };
 
+  // Where all ways are weighed, positions are told apart, or what is rare is lost. Where one assignment is changed step by
+  // step they are not: what it has wrong would sooner be believed (real traces: 79.6% right instead of 82.6%).
+  using Positions = TriggerMixture::Positions;
+
   // The problem may be a sample of the one that is scored: kinds have the same numbers in both.
   LinkModel(const NodeProblem& problem, const LinkDraws& draws,
-            Repeats repeats = Repeats::kInOrder);
-  LinkModel(const NodeProblem& problem, const LinkState& state, Repeats repeats = Repeats::kInOrder)
-      : LinkModel(problem, LinkDraws(problem, state), repeats) {}
+            Repeats repeats = Repeats::kInOrder, Positions positions = Positions::kAlike);
+  LinkModel(const NodeProblem& problem, const LinkState& state, Repeats repeats = Repeats::kInOrder,
+            Positions positions = Positions::kAlike)
+      : LinkModel(problem, LinkDraws(problem, state), repeats, positions) {}
 
   // Log likelihood of everything a parent did, given these children (rising).
   double Score(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids) const;
@@ -64,6 +69,10 @@ class LinkModel {
   double OrphanScore(const NodeProblem& problem, uint32_t child) const {
     return orphan_[problem.children[child].kind];
   }
+  // Learnt of parents of one kind, it holds for so many.
+  void ForAllKinds(uint32_t parent_kinds);
+  // What it takes to tell the model (log): the freedom that a likelihood is paid for with.
+  double Cost() const;
   bool AnySideBySide() const;
   // At least so many children of each kind have no parent (log of the share).
   void AllowOrphans(double least);
@@ -87,8 +96,9 @@ class LinkModel {
     std::vector<double> outlives, ends_within;  // per child kind: log probability
   };
 
-  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws);
-  void LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats);
+  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws, Positions positions);
+  void LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
+                   Positions positions);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
   void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 

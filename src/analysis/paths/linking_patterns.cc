@@ -12,12 +12,32 @@ constexpr uint32_t kMostCounted = 16;  // calls to one callee; more are like tha
 // This share of parents is expected to do what no parent was seen to do: calls are lost, and samples are small.
 constexpr double kUnseenShare = 0.02;
 constexpr double kNumberPrior = 0.5;
+// With less, a number of calls that nobody is believed to make in the first rounds is never tried later.
+constexpr double kNumberShare = 0.01;
 constexpr size_t kMostParts = 256;  // of a multiset
+constexpr size_t kMostOrdered = 16;  // calls; of more no order is learnt
+constexpr double kOrderPrior = 1;   // observations, spread over all orders
 
 }  // namespace
 
 namespace {
 uint64_t SignatureOfKind(uint32_t kind) { return MixBits(kind + 0x9E3779B97F4A7C15ull); }
+
+// Of calls made one after another, to more than one callee: which was made when. 0: they are no such calls.
+uint64_t SequenceOf(const NodeProblem& problem, std::span<const uint32_t> kids) {
+  if (kids.size() < 2 || kids.size() > kMostOrdered) return 0;
+  uint64_t sequence = 0;
+  bool differ = false;
+  for (size_t i = 0; i < kids.size(); ++i) {
+    const LinkChild& kid = problem.children[kids[i]];
+    sequence = MixBits(sequence + SignatureOfKind(kid.kind));
+    if (i == 0) continue;
+    const LinkChild& before = problem.children[kids[i - 1]];
+    if (!before.returned || before.ended > kid.sent + problem.slack) return 0;
+    differ |= kid.kind != before.kind;
+  }
+  return differ ? sequence : 0;
+}
 }  // namespace
 
 uint64_t Patterns::SignatureOf(const NodeProblem& problem, std::span<const uint32_t> kids) {
@@ -42,14 +62,22 @@ void Patterns::Add(const NodeProblem& problem, std::span<const uint32_t> kids) {
   }
 }
 
+void Patterns::AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids) {
+  const uint64_t sequence = SequenceOf(problem, kids);
+  if (sequence == 0) return;
+  serial_[SignatureOf(problem, kids)] += 1;
+  serial_[sequence] += 1;
+}
+
 void Patterns::Finish() {
   const double smoothing = 1 + kUnseenShare * parents_;
   unseen_ = std::log(smoothing / (parents_ + smoothing));
+  const double numbers = kNumberPrior + kNumberShare * parents_;
   for (auto& histogram : numbers_) {
     for (size_t n = 0; n < histogram.size(); ++n) {
-      // Numbers not seen share half an observation, the greater the less.
-      const double prior = kNumberPrior * std::pow(0.5, static_cast<double>(n) + 1);
-      histogram[n] = std::log((histogram[n] + prior) / (parents_ + kNumberPrior));
+      // Numbers not seen share some observations, the greater the less.
+      const double prior = numbers * std::pow(0.5, static_cast<double>(n) + 1);
+      histogram[n] = std::log((histogram[n] + prior) / (parents_ + numbers));
     }
   }
   for (auto& [signature, seen] : seen_) {
@@ -126,10 +154,33 @@ double Patterns::ScoreApart(std::span<const uint32_t> counts) const {
   return score;
 }
 
+double Patterns::Cost() const {
+  return 0.5 * std::log1p(parents_) * static_cast<double>(seen_.size());
+}
+
+double Patterns::OrderScore(const NodeProblem& problem, std::span<const uint32_t> kids,
+                            uint64_t signature) const {
+  const uint64_t sequence = serial_.empty() ? 0 : SequenceOf(problem, kids);
+  if (sequence == 0) return 0;
+  double orders = 1;
+  for (size_t i = 0; i < kids.size(); ++i) {
+    const uint32_t kind = problem.children[kids[i]].kind;
+    double like = 1;
+    for (size_t j = 0; j < i; ++j) like += problem.children[kids[j]].kind == kind;
+    orders *= static_cast<double>(i + 1) / like;
+  }
+  const auto often = [this](uint64_t key) {
+    const auto found = serial_.find(key);
+    return found == serial_.end() ? 0.0 : found->second;
+  };
+  return std::log((often(sequence) + kOrderPrior / orders) / (often(signature) + kOrderPrior));
+}
+
 double Patterns::Score(const NodeProblem& problem, std::span<const uint32_t> kids) const {
-  const auto found = seen_.find(SignatureOf(problem, kids));
-  if (found != seen_.end()) return found->second.log_share;
-  return SumOver(problem, kids, numbers_, nothing_apart_);
+  const uint64_t signature = SignatureOf(problem, kids);
+  const auto found = seen_.find(signature);
+  return OrderScore(problem, kids, signature) + (found != seen_.end() ? found->second.log_share
+                                    : SumOver(problem, kids, numbers_, nothing_apart_));
 }
 
 }  // namespace wf

@@ -1,4 +1,5 @@
-// Which calls parents of one kind make: multisets of callees, by how often they were seen.
+// Which calls parents of one kind make: multisets of callees, by how often they were seen, and in which order, where one is
+// made after the other has returned. (Of calls that overlap the order says nothing that their times do not.)
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,11 @@ namespace wf {
 class Patterns {
  public:
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
+  void AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids);  // if it shall count
   void Finish();  // no Add afterwards
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
+  // What it takes to tell how often each is: half the logarithm of the number of parents.
+  double Cost() const;
   // At least the score of anything that begins with these.
   double MostFrom(const NodeProblem& problem, std::span<const uint32_t> kids) const;
 
@@ -22,6 +26,8 @@ class Patterns {
   void AddParts(const std::vector<uint32_t>& counts, double score);
   static uint64_t SignatureOf(const NodeProblem& problem, std::span<const uint32_t> kids);
   double ScoreApart(std::span<const uint32_t> counts) const;
+  double OrderScore(const NodeProblem& problem, std::span<const uint32_t> kids,
+                    uint64_t signature) const;
   template <typename Table>
   double SumOver(const NodeProblem& problem, std::span<const uint32_t> kids, const Table& table,
                  double nothing) const;
@@ -31,6 +37,7 @@ class Patterns {
     std::vector<uint32_t> counts;  // per child kind
   };
   std::unordered_map<uint64_t, Seen> seen_;
+  std::unordered_map<uint64_t, double> serial_;  // how often: by multiset, and by sequence of callees
   // For multisets that were not seen as a whole, each callee's number by itself.
   std::vector<std::vector<double>> numbers_;
   double parents_ = 0;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <random>
 
 #include "analysis/paths/linking_delays.h"
+#include "analysis/paths/linking_triggers.h"
 
 namespace wf {
 namespace {
@@ -120,6 +122,45 @@ TEST(Linking, CallsSideBySideToOneCalleeAreTakenAsSuch) {
   }
   world.Finish();
   EXPECT_GT(world.Accuracy(LinkCalls(world.calls, {})), 0.60);
+}
+
+TEST(Linking, WhatIsRareIsFoundAsOftenAsItIs) {
+  // One call, or two one after the other, to A or to B, for two callers alike. Of those that call B twice learning once
+  // found a quarter.
+  World world(5);
+  Nanos now = kSecond;
+  for (int i = 0; i < 900; ++i) {
+    now += world.Exponential(14 * kMilli);
+    const NodeId caller = world.Uniform() < 0.6 ? kClient : kLog;
+    const uint32_t web = world.Add(caller, kWeb, now, 0, kNoParent);
+    Nanos at = now;
+    for (int calls = world.Uniform() < 0.75 ? 1 : 2; calls > 0; --calls) {
+      const NodeId callee = world.Uniform() < 0.65 ? kA : kB;
+      const Nanos sent = at + world.Normal(50 * kMilli, 0.2);
+      at = sent + world.Normal(10 * kMilli, 0.2);
+      world.Add(kWeb, callee, sent, at, web);
+    }
+    world[web].replied_ns = world[web].returned_ns = at + world.Normal(10 * kMilli, 0.2);
+  }
+  world.Finish();
+  // Parents by how many calls to A and to B they make.
+  const auto count = [&](const auto& parent_of) {
+    std::map<uint32_t, std::pair<int, int>> made;
+    for (uint32_t i = 0; i < world.calls.size(); ++i) {
+      if (parent_of(i) == kNoParent) continue;
+      auto& [to_a, to_b] = made[parent_of(i)];
+      ++(world.calls[i].callee == kA ? to_a : to_b);
+    }
+    std::map<std::pair<int, int>, double> parents;
+    for (const auto& [parent, calls] : made) parents[calls] += 1;
+    return parents;
+  };
+  const std::vector<Assignment> assignments = LinkCalls(world.calls, {});
+  auto found = count([&](uint32_t i) { return assignments[i].parent; });
+  for (const auto& [calls, often] : count([&](uint32_t i) { return world.truth[i]; })) {
+    EXPECT_NEAR(found[calls], often, 4 + 0.2 * often)
+        << calls.first << " A, " << calls.second << " B";
+  }
 }
 
 TEST(Linking, CallsWithoutCandidatesAreRoots) {
@@ -332,6 +373,33 @@ RC_GTEST_PROP(Linking, NeitherThreadsNorNumbersOfNodesMatter, ()) {
     call.callee = 100 - 7 * call.callee;
   }
   RC_ASSERT(Same(one, LinkCalls(calls, {.threads = 2})));
+}
+
+TEST(TriggerMixture, ALaterCallIsNotUnlikelyBecauseLaterCallsAreRare) {
+  // One parent in twenty makes a call before this one, whose return then sets it off.
+  NodeProblem problem;
+  problem.parent_kinds = 1;
+  problem.child_kinds = 2;
+  problem.parents.push_back({});
+  problem.parents[0].replied = kSecond;
+  LinkChild before;
+  before.kind = 1;
+  before.sent = 50 * kMilli;
+  before.ended = 60 * kMilli;
+  problem.children.push_back(before);
+  const std::array<uint32_t, 2> frequent{0, 1};
+  const std::array<uint32_t, 2> kids{0, 0};
+  TriggerRows rows(problem, frequent);
+  for (int i = 0; i < 400; ++i) {
+    const Nanos spread = (i % 20) * kMilli;
+    rows.Add(problem, {0, std::span(kids).first(1), 0, 40 * kMilli + spread});
+    if (i % 20 == 0) rows.Add(problem, {0, kids, 1, 100 * kMilli + (i / 20) * kMilli});
+  }
+  const Moment later{0, kids, 1, 110 * kMilli};
+  using Positions = TriggerMixture::Positions;
+  const double apart = TriggerMixture(rows, Positions::kApart).At(problem, later);
+  const double alike = TriggerMixture(rows, Positions::kAlike).At(problem, later);
+  EXPECT_GT(apart, 8 * alike);
 }
 
 TEST(DelayDensity, FollowsItsSamplesAndIntegratesToOne) {

@@ -13,6 +13,7 @@ constexpr size_t kLookBack = 12;  // earlier calls of the same parent that can s
 constexpr int kRounds = 8;
 constexpr int kFreeRounds = 3;         // before components are dropped
 constexpr double kLeastWeight = 0.02;  // components that explain less are dropped
+constexpr double kPriorRows = 2;       // what both positions together say counts like so many of each
 constexpr double kImpossible = 1e-18;  // per ns: once in thirty years
 
 double DelaySince(Nanos at, Nanos time) {
@@ -102,21 +103,24 @@ void TriggerRows::Add(const NodeProblem& problem, const Moment& moment) {
   for (const Column& column : columns_) {
     delays_.push_back(DelayBehind(problem, column.trigger, column.kind, moment));
   }
+  later_.push_back(moment.before > 0);
 }
 
-TriggerMixture::TriggerMixture(const TriggerRows& rows) {
+TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions) {
   const size_t width = rows.columns_.size();
-  const size_t n = rows.delays_.size() / width;
+  const size_t n = rows.size();
   if (n == 0) {
-    components_.push_back({Trigger::kArrival, 0, 1, DelayDensity()});
+    components_.push_back({Trigger::kArrival, 0, {1, 1}, DelayDensity()});
     return;
   }
   for (const auto& column : rows.columns_)
-    components_.push_back({column.trigger, column.kind, 0, {}});
+    components_.push_back({column.trigger, column.kind, {0, 0}, {}});
   // How likely each trigger is for each row: at first all that had happened alike.
   std::vector<double> belief(n * width, 0);
   std::vector<std::vector<uint32_t>> order(width);
+  double in[kPositions] = {0, 0};  // rows
   for (size_t r = 0; r < n; ++r) {
+    in[rows.later_[r]] += 1;
     double present = 0;
     for (size_t c = 0; c < width; ++c) present += std::isnan(rows.delays_[r * width + c]) ? 0 : 1;
     for (size_t c = 0; c < width; ++c) {
@@ -136,27 +140,31 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
     const auto fit = round + 1 == kRounds ? DelayDensity::Fit::kBest : DelayDensity::Fit::kBins;
     for (size_t c = 0; c < width; ++c) {
       Component& component = components_[c];
-      if (round > 0 && component.weight == 0) continue;
+      if (round > 0 && !component.Used()) continue;
       samples.clear();
-      double weight = 0;
+      double weight[kPositions] = {0, 0};
       for (uint32_t r : order[c]) {
         samples.push_back({rows.delays_[r * width + c], belief[r * width + c]});
-        weight += samples.back().weight;
+        weight[rows.later_[r]] += samples.back().weight;
       }
-      component.weight = weight / static_cast<double>(n);
-      if (round >= kFreeRounds && component.weight < kLeastWeight) component.weight = 0;
-      component.density = component.weight > 0 ? DelayDensity(samples, fit) : DelayDensity();
+      const double over_all = (weight[kFirst] + weight[kLater]) / static_cast<double>(n);
+      for (const Position at : {kFirst, kLater}) {
+        component.weights[at] =
+            positions == Positions::kAlike
+                ? over_all
+                : (weight[at] + kPriorRows * over_all) / (in[at] + kPriorRows);
+        if (round >= kFreeRounds && component.weights[at] < kLeastWeight) component.weights[at] = 0;
+      }
+      component.density = component.Used() ? DelayDensity(samples, fit) : DelayDensity();
     }
     if (round + 1 == kRounds) break;
     for (size_t r = 0; r < n; ++r) {
       double sum = 0;
       for (size_t c = 0; c < width; ++c) {
-        const Component& component = components_[c];
+        const double weight = components_[c].weights[rows.later_[r]];
         double& b = belief[r * width + c];
         const double delay = rows.delays_[r * width + c];
-        b = std::isnan(delay) || component.weight == 0
-                ? 0
-                : component.weight * component.density.At(delay);
+        b = std::isnan(delay) || weight == 0 ? 0 : weight * components_[c].density.At(delay);
         sum += b;
       }
       if (sum <= 0) continue;
@@ -166,15 +174,16 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows) {
   for (size_t r = 0; r < n; ++r) {
     double density = kImpossible;
     for (size_t c = 0; c < width; ++c) {
+      const double weight = components_[c].weights[rows.later_[r]];
       const double delay = rows.delays_[r * width + c];
-      if (std::isnan(delay) || components_[c].weight == 0) continue;
-      density += components_[c].weight * components_[c].density.At(delay);
+      if (!std::isnan(delay) && weight > 0) density += weight * components_[c].density.At(delay);
     }
     fit_ += std::log(density);
   }
-  std::erase_if(components_, [](const Component& c) { return c.weight == 0; });
+  std::erase_if(components_, [](const Component& c) { return !c.Used(); });
   for (const Component& component : components_) {
-    const double samples = component.weight * static_cast<double>(n);
+    const double samples =
+        component.weights[kFirst] * in[kFirst] + component.weights[kLater] * in[kLater];
     cost_ += 0.5 * std::log1p(samples) * static_cast<double>(1 + component.density.Parameters());
   }
 }
@@ -184,11 +193,14 @@ void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
                            std::vector<Span>& spans) const {
   const LinkParent& p = problem.parents[parent];
   const auto parts = static_cast<double>(components_.size());
+  const Position position = kids.empty() ? kFirst : kLater;
   const auto always = [&] { spans.push_back({-1e300, 1e300}); };
   if (least <= kImpossible * 2) return always();
   for (const Component& component : components_) {
+    const double weight = component.weights[position];
+    if (weight == 0) continue;
     const DelayDensity::Range range =
-        component.density.Where((least - kImpossible) / (parts * component.weight));
+        component.density.Where((least - kImpossible) / (parts * weight));
     if (range.from > range.to) continue;
     const auto behind = [&](Nanos time) {
       const auto at = static_cast<double>(time);
@@ -228,9 +240,11 @@ void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
 
 double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) const {
   double density = kImpossible;
+  const Position position = PositionOf(moment);
   for (const Component& component : components_) {
+    if (component.weights[position] == 0) continue;
     const double delay = DelayBehind(problem, component.trigger, component.kind, moment);
-    if (!std::isnan(delay)) density += component.weight * component.density.At(delay);
+    if (!std::isnan(delay)) density += component.weights[position] * component.density.At(delay);
   }
   return density;
 }

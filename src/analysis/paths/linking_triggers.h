@@ -37,6 +37,11 @@ class TriggerRows {
   // The same without what calls to one callee do to one another.
   TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent, uint32_t not_by);
   void Add(const NodeProblem& problem, const Moment& moment);
+  void Append(const TriggerRows& other) {  // of the same columns
+    delays_.insert(delays_.end(), other.delays_.begin(), other.delays_.end());
+    later_.insert(later_.end(), other.later_.begin(), other.later_.end());
+  }
+  size_t size() const { return later_.size(); }
 
  private:
   friend class TriggerMixture;
@@ -46,12 +51,16 @@ class TriggerRows {
   };
   std::vector<Column> columns_;
   std::vector<double> delays_;  // row-major; NaN: that trigger had not happened
+  std::vector<uint8_t> later_;  // per row: not the first call
 };
 
 class TriggerMixture {
  public:
+  // Whether what sets off a parent's first event is told from what sets off later ones.
+  enum class Positions : uint8_t { kAlike, kApart };
+
   TriggerMixture() = default;
-  explicit TriggerMixture(const TriggerRows& rows);
+  TriggerMixture(const TriggerRows& rows, Positions positions);
   // Density of the event happening when it did, per ns.
   double At(const NodeProblem& problem, const Moment& moment) const;
   // Adds to `spans` when a call made after all of `kids` may be sent to have at least this density: at all other times it
@@ -66,12 +75,19 @@ class TriggerMixture {
   double Fit() const { return fit_; }  // log likelihood of the rows it was learnt from
 
  private:
+  // What sets off a first call does not set off a later one. Were a return as unlikely to do so as second calls are rare,
+  // these would be counted as rare twice, and learning would lose them.
+  enum Position : uint8_t { kFirst, kLater, kPositions };
   struct Component {
     Trigger trigger = Trigger::kArrival;
     uint32_t kind = 0;
-    double weight = 0;
+    double weights[kPositions] = {0, 0};
     DelayDensity density;
+
+    bool Used() const { return weights[kFirst] > 0 || weights[kLater] > 0; }
   };
+  static Position PositionOf(const Moment& moment) { return moment.before == 0 ? kFirst : kLater; }
+
   std::vector<Component> components_;
   double cost_ = 0, fit_ = 0;
 };
