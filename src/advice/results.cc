@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/hash.h"
+#include "base/hash_inline.h"
 
 namespace wf::advice {
 namespace {
@@ -78,17 +78,18 @@ Results::Results(const Program& program, size_t max_groups)
     : program_(&program), emit_(EmitOf(program)), max_groups_(max_groups) {
   static const Emit kNothing = Nothing();
   if (emit_ == nullptr) emit_ = &kNothing;
+  grouped_ = emit_->grouped;
   groups_ = advice::Rows(emit_->grouping.columns.size(), emit_->grouping.aggregates.size());
 }
 
 bool Results::SameGroup(size_t group, const advice::Rows& rows, size_t row) const {
-  return emit_->grouped ? SameKeys(groups_.columns(group), rows.columns(row), rows.width())
-                        : IdenticalColumns(groups_.columns(group), rows.columns(row), rows.width());
+  return grouped_ ? SameKeys(groups_.columns(group), rows.columns(row), rows.width())
+                  : IdenticalColumns(groups_.columns(group), rows.columns(row), rows.width());
 }
 
 uint64_t Results::Hash(const advice::Rows& rows, size_t row) const {
-  return emit_->grouped ? HashKeys(rows.columns(row), rows.width())
-                        : HashColumns(rows.columns(row), rows.width());
+  return grouped_ ? HashKeys(rows.columns(row), rows.width())
+                  : HashColumns(rows.columns(row), rows.width());
 }
 
 void Results::Add(const advice::Rows& rows) {
@@ -98,7 +99,7 @@ void Results::Add(const advice::Rows& rows) {
     const uint64_t hash = Hash(rows, row);
     const size_t same = index_.Find(hash, [&](size_t g) { return SameGroup(g, rows, row); });
     if (same != RowIndex::npos) {
-      if (emit_->grouped) ShowKeys(groups_.columns(same), rows.columns(row), rows.width());
+      if (grouped_) ShowKeys(groups_.columns(same), rows.columns(row), rows.width());
       groups_.FoldInto(same, rows.weight(row), rows.states(row));
     } else if (groups_.size() >= max_groups_) {
       ++lost_;
@@ -109,46 +110,72 @@ void Results::Add(const advice::Rows& rows) {
   }
 }
 
-[[gnu::hot]] size_t Results::Find(const Cell* keys, uint64_t hash) const {
+// Most keys are texts, and their groups are known: that much is done here, without a call.
+[[gnu::hot]] uint64_t Results::Hash(const Cell* keys) const {
   const size_t width = groups_.width();
-  return index_.Find(hash, [&](size_t group) {
-    const Value* const shown = groups_.columns(group);
-    for (size_t i = 0; i < width; ++i) {
-      if (emit_->grouped ? !SameKey(shown[i], keys[i]) : !Identical(shown[i], keys[i]))
-        return false;
+  if (!grouped_) {
+    uint64_t hash = width;
+    for (size_t i = 0; i < width; ++i) hash = NextColumnHash(hash, keys[i]);
+    return hash;
+  }
+  uint64_t hash = 0;
+  for (size_t i = 0; i < width; ++i) {
+    const bool text = keys[i].type == Cell::Type::kText;
+    hash = NextKeyHash(
+        hash, text ? HashBytesHere(keys[i].view(), kTextHashSeed) : HashKey(keys[i]), i);
+  }
+  return hash;
+}
+
+[[gnu::hot]] bool Results::SameGroup(size_t group, const Cell* keys) const {
+  const Value* const shown = groups_.columns(group);
+  for (size_t i = 0; i < groups_.width(); ++i) {
+    if (keys[i].type != Cell::Type::kText) {
+      if (grouped_ ? !SameKey(shown[i], keys[i]) : !Identical(shown[i], keys[i])) return false;
+      continue;
     }
-    return true;
-  });
+    const auto* const text = std::get_if<std::string>(&shown[i]);
+    if (text == nullptr || text->size() != keys[i].size ||
+        !SameBytes(text->data(), keys[i].text, keys[i].size)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 [[gnu::hot]] AggregateState* Results::Fold(const Cell* keys, uint64_t weight) {
-  const size_t width = groups_.width();
   ++tuples_;
-  uint64_t hash = emit_->grouped ? 0 : width;
-  for (size_t i = 0; i < width; ++i)
-    hash = emit_->grouped ? NextKeyHash(hash, HashKey(keys[i]), i) : NextColumnHash(hash, keys[i]);
-  size_t group = Find(keys, hash);
-  if (group != RowIndex::npos) {
-    if (emit_->grouped) {
-      for (size_t i = 0; i < width; ++i) {
-        Value& shown = groups_.columns(group)[i];
-        // Of texts nothing else is the same key.
-        if (keys[i].type != Cell::Type::kText && !Identical(shown, keys[i]))
-          shown = Value(ShownKey(shown, keys[i].ToValue()));
-      }
+  const uint64_t hash = Hash(keys);
+  const size_t group = index_.Find(hash, [&](size_t known) { return SameGroup(known, keys); });
+  if (group == RowIndex::npos) return NewGroup(keys, weight, hash);
+  if (grouped_) {
+    for (size_t i = 0; i < groups_.width(); ++i) {
+      if (keys[i].type == Cell::Type::kText) continue;  // nothing else is the same key
+      Value& shown = groups_.columns(group)[i];
+      if (!Identical(shown, keys[i])) shown = Value(ShownKey(shown, keys[i].ToValue()));
     }
-    groups_.AddWeight(group, weight);
-  } else if (groups_.size() >= max_groups_) {
+  }
+  groups_.AddWeight(group, weight);
+  return groups_.states(group);
+}
+
+AggregateState* Results::NewGroup(const Cell* keys, uint64_t weight, uint64_t hash) {
+  if (groups_.size() >= max_groups_) {
     ++lost_;
     return nullptr;
-  } else {
-    group = groups_.size();
-    index_.Insert(hash, group);
-    for (size_t i = 0; i < width; ++i) groups_.AddColumn(keys[i].ToValue());
-    for (const AggregateInput& input : emit_->grouping.aggregates)
-      groups_.NewState(input.aggregate.kind);
-    groups_.EndRow(weight);
   }
+  const size_t group = groups_.size();
+  index_.Insert(hash, group);
+  for (size_t i = 0; i < groups_.width(); ++i) {
+    if (keys[i].type == Cell::Type::kText) {
+      groups_.AddText(keys[i].view());
+    } else {
+      groups_.AddColumn(keys[i].ToValue());
+    }
+  }
+  for (const AggregateInput& input : emit_->grouping.aggregates)
+    groups_.NewState(input.aggregate.kind);
+  groups_.EndRow(weight);
   return groups_.states(group);
 }
 
@@ -211,7 +238,7 @@ std::vector<Tuple> Results::Rows(size_t max_rows) const {
     row.reserve(emit_->select.size());
     for (const Expression& column : emit_->select) row.push_back(Evaluate(column, tuple));
     const uint64_t room = max_rows - rows.size();
-    const uint64_t copies = emit_->grouped ? 1 : std::min(groups_.weight(group), room);
+    const uint64_t copies = grouped_ ? 1 : std::min(groups_.weight(group), room);
     for (uint64_t i = 1; i < copies; ++i) rows.push_back(row);
     if (copies != 0) rows.push_back(std::move(row));
   }

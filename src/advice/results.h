@@ -40,13 +40,17 @@ class Results {
   std::vector<Tuple> Rows(size_t max_rows = kUnlimited) const;
 
  private:
-  size_t Find(const Cell* keys, uint64_t hash) const;
   bool SameGroup(size_t group, const advice::Rows& rows, size_t row) const;
+  bool SameGroup(size_t group, const Cell* keys) const;
   uint64_t Hash(const advice::Rows& rows, size_t row) const;
+  uint64_t Hash(const Cell* keys) const;
+  // Null if there are too many already.
+  AggregateState* NewGroup(const Cell* keys, uint64_t weight, uint64_t hash);
 
   const Program* program_;
   const Emit* emit_;
   size_t max_groups_;
+  bool grouped_ = false;  // of emit_, which a known group need not touch
   uint64_t tuples_ = 0, lost_ = 0;
   advice::Rows groups_;
   RowIndex index_;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ class Rows {
   template <class T>
   void AddColumn(T&& value) {
     values_.emplace_back(std::forward<T>(value));
+  }
+  void AddText(std::string_view text) {
+    values_.emplace_back(std::in_place_type<std::string>, text);
   }
   void AddState(AggregateState state) { states_.push_back(std::move(state)); }
   AggregateState& NewState(AggregateKind kind) { return states_.emplace_back(kind); }

@@ -145,7 +145,7 @@ bool Identical(const Value& a, const Value& b) {
   }
 }
 
-[[gnu::hot]] uint64_t HashText(std::string_view text) { return HashBytes(text, 4); }
+[[gnu::hot]] uint64_t HashText(std::string_view text) { return HashBytes(text, kTextHashSeed); }
 
 uint64_t HashIdentity(const Value& value) {
   switch (value.index()) {

@@ -31,7 +31,8 @@ const Value& ShownKey(const Value& a, const Value& b);
 // The same type and the same value: what baggage may count as one tuple (1 and 1.0 differ there: 1 + 1 is not 2.0).
 bool Identical(const Value& a, const Value& b);
 uint64_t HashIdentity(const Value& value);
-uint64_t HashText(std::string_view text);  // of a string, both
+uint64_t HashText(std::string_view text);  // of a string, both: HashBytes with this seed
+inline constexpr uint64_t kTextHashSeed = 4;
 
 // 64-bit arithmetic of queries: an integer result outside 64 bits becomes a double; x / 0, what is not finite and
 // anything on non-numbers is null; `/` gives a double.
