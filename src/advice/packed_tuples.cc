@@ -43,7 +43,9 @@ bool ReadRows(const Slot& slot, std::string_view bytes, const AddRow& add_row,
     for (uint64_t row = 0; row < rows; ++row) {
       if (!add_row(weighted ? in.Varint() : 1)) return false;
       for (size_t k = 0; k < width; ++k) {
-        if (!add_cell(ReadCell(in, strings))) return false;
+        Cell cell;
+        if (!ReadShortText(in, strings, cell)) cell = ReadCell(in, strings);
+        if (!add_cell(cell)) return false;
       }
       if (!in.ok()) return false;
     }
@@ -66,19 +68,30 @@ bool BorrowedRows::Decode(const Slot& slot, std::string_view bytes) {
       });
 }
 
-[[gnu::hot]] size_t DecodeCells(const Slot& slot, std::string_view bytes, Cell* cells,
-                                size_t most_cells, uint64_t* weights, size_t most_rows) {
+[[gnu::hot]] size_t DecodeCells(const Slot& slot, std::string_view bytes, const CellRoom& room) {
+  // One tuple of one short text, as most of what is packed of who asks.
+  constexpr size_t kHead = 2;
+  constexpr char kOneRow = 1 << 1;
+  if (slot.keep == Keep::kAll && slot.columns == 1 && slot.aggregates.empty() &&
+      bytes.size() >= kHead && bytes[0] == kOneRow && room.most_rows != 0 &&
+      room.most_cells >= room.stride && ShortTextSize(bytes[1]) == bytes.size() - kHead) {
+    room.cells[0] = Cell::Of(bytes.substr(kHead));
+    room.weights[0] = 1;
+    return 1;
+  }
   size_t rows = 0, used = 0;
+  Cell* at = room.cells;
   const bool well = ReadRows(
       slot, bytes,
       [&](uint64_t weight) {
-        if (rows == most_rows) return false;
-        weights[rows++] = weight;
+        at = room.cells + used;
+        used += room.stride;
+        if (rows == room.most_rows || used > room.most_cells) return false;
+        room.weights[rows++] = weight;
         return true;
       },
       [&](const Cell& cell) {
-        if (used == most_cells) return false;
-        cells[used++] = cell;
+        *at++ = cell;
         return true;
       });
   return well ? rows : kNoRows;

@@ -37,11 +37,17 @@ struct BorrowedRows {
   bool Decode(const Slot& slot, std::string_view bytes);
 };
 
-// The same into `most_cells` cells and `most_rows` weights, of a slot without aggregates; returns the number of rows, or
-// kNoRows if they do not fit, or are not such a slot.
+// Where to put them: a row every `stride` cells, which are no fewer than its columns.
+struct CellRoom {
+  Cell* cells = nullptr;
+  size_t most_cells = 0, stride = 0;
+  uint64_t* weights = nullptr;
+  size_t most_rows = 0;
+};
+// The same there, of a slot without aggregates; returns the number of rows, or kNoRows if they do not fit, or are not such
+// a slot.
 inline constexpr size_t kNoRows = static_cast<size_t>(-1);
-size_t DecodeCells(const Slot& slot, std::string_view bytes, Cell* cells, size_t most_cells,
-                   uint64_t* weights, size_t most_rows);
+size_t DecodeCells(const Slot& slot, std::string_view bytes, const CellRoom& room);
 // When the only event of a slot that keeps one happened; nothing: there is none, or it is no such slot.
 std::optional<int64_t> TimeOfOnlyEvent(std::string_view bytes);
 

@@ -242,5 +242,21 @@ class StringReferences {
 Value ReadValue(Reader& in, StringReferences& strings);
 // The same, borrowing the input's text; of a list too `in` fails.
 Cell ReadCell(Reader& in, StringReferences& strings);
+// Of the string whose tag this is, if it is a short one; else more than any input has.
+inline size_t ShortTextSize(char tag) {
+  constexpr size_t kShortString = 0x50, kShortStrings = 0xB0 - kShortString;
+  const size_t size = static_cast<uint8_t>(tag) - kShortString;
+  return size < kShortStrings ? size : static_cast<size_t>(-1);
+}
+// The same of a short text, if one comes next, as nearly always in tuples that are no numbers; else false.
+inline bool ReadShortText(Reader& in, StringReferences& strings, Cell& cell) {
+  const size_t size = in.left() != 0 ? ShortTextSize(in.rest()[0]) : static_cast<size_t>(-1);
+  if (in.left() <= size) return false;
+  in.Byte();
+  const std::string_view text = in.Bytes(size);
+  strings.Note(text);
+  cell = Cell::Of(text);
+  return true;
+}
 
 }  // namespace wf::advice

@@ -21,7 +21,10 @@ constexpr size_t kHeadAtMost = 5;  // of a bag
 void ActiveSlot::Begin(uint64_t of_query, uint32_t number, const wf::advice::Slot& kept) {
   query = of_query;
   slot = number;
-  rule = kept;
+  rule.keep = kept.keep;
+  rule.limit = kept.limit;
+  rule.columns = kept.columns;
+  if (!rule.aggregates.empty() || !kept.aggregates.empty()) rule.aggregates = kept.aggregates;
   Clear();
 }
 
@@ -96,6 +99,10 @@ bool ActiveSlot::Log(const Cell* cells, size_t width, size_t rows) {
   if (form_ != Form::kLog || log_.Add(cells, width, rows) != TupleLog::Added::kAdded) return false;
   encoded_known_ = false;
   return true;
+}
+
+bool ActiveSlot::Log(const TupleLog& ready) {
+  return form_ == Form::kLog && log_.empty() && log_.CopyFew(ready);
 }
 
 size_t ActiveSlot::LogBytesAtMost(size_t width) const {

@@ -52,6 +52,8 @@ class ActiveSlot {
   // A bag's rows, as a log; false, and nothing happens, if that is not possible.
   bool Log(const wf::advice::Rows& rows);
   [[gnu::hot]] bool Log(const wf::advice::Cell* cells, size_t width, size_t rows);
+  // The same of one that is empty.
+  [[gnu::hot]] bool Log(const TupleLog& ready);
   // Only a log of a bag knows: bytes it takes with one more tuple of `width` numbers are no more than this.
   bool logs() const { return form_ == Form::kLog && !log_.empty(); }
   size_t LogBytesAtMost(size_t width) const;

@@ -1,5 +1,7 @@
 #include "client/advice_runner.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,17 +58,45 @@ constexpr size_t kMostIntervals = 128;
 
 // --- Shards
 
+// A mutex that is nearly always free: taken and given back without a call.
+class ShardLock {
+ public:
+  void lock() {
+    int free = kFree;
+    if (!state_.compare_exchange_strong(free, kHeld, std::memory_order_acquire)) Wait();
+  }
+  void unlock() {
+    if (state_.exchange(kFree, std::memory_order_release) == kAwaited) Wake();
+  }
+
+ private:
+  static constexpr int kFree = 0, kHeld = 1, kAwaited = 2;
+  static_assert(sizeof(std::atomic<int>) == sizeof(int), "a futex");
+
+  [[gnu::cold, gnu::noinline]] void Wait() {
+    while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree)
+      syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
+  }
+  [[gnu::cold, gnu::noinline]] void Wake() {
+    syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+
+  std::atomic<int> state_{kFree};
+};
+
 struct Shard {
-  std::mutex mutex;
+  ShardLock mutex;
   // The current interval of each query, and those not yet collected. By these keys they are found: a hit should not have
   // to touch the intervals of other queries.
   struct Key {
     const LiveQuery* query;
+    int64_t surely_until;  // ticks: up to then no clock need be read to know that it is still this one
     int64_t start_ns, end_ns;
   };
   std::vector<Key> keys;
   std::vector<QueryInterval> intervals;
-  bool abandoned = false;  // its thread has ended
+  int64_t began_ns = 0, began_ticks = 0;  // monotonic time and ticks, read together
+  bool abandoned = false;                 // its thread has ended
   wf::advice::Workspace workspace;
   wf::advice::MadeTexts made;
 };
@@ -75,7 +105,6 @@ struct Shards {
   std::mutex mutex;
   std::vector<std::shared_ptr<Shard>> all;
   std::shared_ptr<Shard> of_ended_threads = std::make_shared<Shard>();
-  std::atomic<uint32_t> fork_generation{0};
   std::atomic<uint64_t> passed_over{0};
 
   Shards() { all.push_back(of_ended_threads); }
@@ -85,12 +114,18 @@ Shards& AllShards() {
   return *shards;
 }
 
+// Where advice may run: in the process that was told, not in its children.
+std::atomic<uint32_t> allowed_generation{0};
+bool AllowedHere() {
+  return LastForkGeneration() == allowed_generation.load(std::memory_order_relaxed);
+}
+
 __thread bool running_advice = false;
-__thread bool thread_has_ended = false;
+__thread Shard* this_shard = nullptr;
 struct ShardHandle {
   std::shared_ptr<Shard> shard;
   ~ShardHandle() {
-    thread_has_ended = true;
+    this_shard = AllShards().of_ended_threads.get();
     if (shard == nullptr) return;
     const std::lock_guard lock(shard->mutex);
     shard->abandoned = true;
@@ -98,21 +133,21 @@ struct ShardHandle {
 };
 thread_local ShardHandle shard_handle;
 
-[[gnu::hot]] Shard& ThisShard() {
+[[gnu::cold, gnu::noinline]] Shard& NewShard() {
   Shards& shards = AllShards();
-  if (thread_has_ended) return *shards.of_ended_threads;
-  if (shard_handle.shard == nullptr) {
-    auto shard = std::make_shared<Shard>();
-    const std::lock_guard lock(shards.mutex);
-    shards.all.push_back(shard);
-    shard_handle.shard = std::move(shard);
-  }
-  return *shard_handle.shard;
+  auto shard = std::make_shared<Shard>();
+  const std::lock_guard lock(shards.mutex);
+  shards.all.push_back(shard);
+  shard_handle.shard = std::move(shard);
+  this_shard = shard_handle.shard.get();
+  return *this_shard;
 }
+
+Shard& ThisShard() { return this_shard != nullptr ? *this_shard : NewShard(); }
 
 QueryInterval& BeginInterval(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
                              int64_t start_ns) {
-  shard.keys.push_back({query.get(), start_ns, start_ns + query->interval_ns});
+  shard.keys.push_back({query.get(), INT64_MIN, start_ns, start_ns + query->interval_ns});
   try {
     return shard.intervals.emplace_back(query, start_ns);
   } catch (...) {
@@ -126,8 +161,8 @@ void EraseInterval(Shard& shard, size_t index) {
   shard.keys.erase(shard.keys.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-[[gnu::hot]] QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
-                                       int64_t time_ns) {
+QueryInterval& IntervalOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                          int64_t time_ns) {
   size_t same = 0, oldest = 0;
   for (size_t i = shard.keys.size(); i-- > 0;) {
     const Shard::Key& key = shard.keys[i];
@@ -147,6 +182,35 @@ void EraseInterval(Shard& shard, size_t index) {
   QueryInterval& begun = BeginInterval(shard, query, time_ns - into);
   begun.lost = lost;
   return begun;
+}
+
+// The same of a hit now, and from now on nine tenths of what is left of the interval go by ticks alone. How fast those go
+// is known after a while.
+[[gnu::cold, gnu::noinline]] QueryInterval& IntervalByClock(
+    Shard& shard, const std::shared_ptr<const LiveQuery>& query, int64_t time_ns, int64_t ticks) {
+  QueryInterval& interval = IntervalOf(shard, query, time_ns);
+  const int64_t now = ClockNs(CLOCK_MONOTONIC);
+  if (shard.began_ns == 0) {
+    shard.began_ns = now;
+    shard.began_ticks = ticks;
+  }
+  const int64_t watched = now - shard.began_ns;
+  if (watched < 1'000'000) return interval;
+  const double ticks_per_ns =
+      static_cast<double>(ticks - shard.began_ticks) / static_cast<double>(watched);
+  const double left = 0.9 * static_cast<double>(interval.end_ns() - time_ns);
+  shard.keys[static_cast<size_t>(&interval - shard.intervals.data())].surely_until =
+      ticks + static_cast<int64_t>(left * ticks_per_ns);
+  return interval;
+}
+
+[[gnu::hot]] QueryInterval& IntervalNow(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
+                                        const HitEvent& event, int64_t ticks) {
+  for (size_t i = shard.keys.size(); i-- > 0;) {
+    const Shard::Key& key = shard.keys[i];
+    if (key.query == query.get() && ticks < key.surely_until) return shard.intervals[i];
+  }
+  return IntervalByClock(shard, query, event.time_ns(), ticks);
 }
 
 // --- One event
@@ -283,22 +347,29 @@ void Interpret(Shard& shard, const LiveQuery& query, const internal::Tracepoint&
   }
 }
 
-// `ticks` is when what came before it ended: the clock is read once for each query.
+// How long advice takes is known of the first hits of an interval, and then of one of eight, which stands for all of them:
+// reading the clock at each would be a good part of what there is to know. Drawn by their number, without a period that a
+// program's own could meet. Returns for how many hits this one stands.
+int64_t TimedFor(uint64_t hit) {
+  if (hit < 16) return 1;
+  return (static_cast<uint32_t>(hit) * 0x9E3779B1u) >> 29 == 0 ? 8 : 0;
+}
+
 [[gnu::hot]] void RunQuery(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
                            const QuickAdvice& quick, const internal::Tracepoint& tracepoint,
-                           const HitEvent& event, int64_t& ticks) {
-  if (query->program.sample && !SampledHere(query->program, event)) return;
-  QueryInterval& interval = IntervalOf(shard, query, event.time_ns());
-  ++interval.hits;
+                           const HitEvent& event, int64_t now) {
+  // What was made ready has no Sample; nor is the query itself touched, then.
+  if (!quick.ready() && query->program.sample && !SampledHere(query->program, event)) return;
+  QueryInterval& interval = IntervalNow(shard, query, event, now);
+  const int64_t timed_for = TimedFor(interval.hits++);
+  const int64_t began = timed_for != 0 ? Ticks() : 0;
   try {
     if (!quick.ready() || !RunQuickly(shard, quick, event, interval))
       Interpret(shard, *query, tracepoint, event, interval);
   } catch (...) {  // out of memory: this hit is lost, and the host goes on
     ++interval.lost;
   }
-  const int64_t ended = Ticks();
-  interval.advice_ticks += ended - ticks;
-  ticks = ended;
+  if (timed_for != 0) interval.advice_ticks += timed_for * (Ticks() - began);
 }
 
 bool EmitsAt(const Program& program, std::string_view tracepoint) {
@@ -324,7 +395,7 @@ std::vector<std::shared_ptr<Shard>> ShardList() {
 
 }  // namespace
 
-void AllowAdvice() { AllShards().fork_generation.store(ForkGeneration()); }
+void AllowAdvice() { allowed_generation.store(ForkGeneration()); }
 
 uint64_t PassedOverHits() { return AllShards().passed_over.load(std::memory_order_relaxed); }
 
@@ -390,7 +461,7 @@ void LinkBranches(BaggageLine& line) noexcept {
   running_advice = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   try {
-    if (ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed)) {
+    if (AllowedHere()) {
       Shard& shard = ThisShard();
       const std::lock_guard lock(shard.mutex);
       // As at a tracepoint: under the lock it stays.
@@ -409,8 +480,7 @@ void AwaitRunningAdvice() {
 }
 
 bool MayRunAdvice() {
-  return !running_advice &&
-         ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed);
+  return !running_advice && AllowedHere();
 }
 
 void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents& events,
@@ -468,7 +538,7 @@ namespace wherefore::internal {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   try {
     // A child of fork() has nobody to report to, and the lock may have been held when it was made.
-    if (ForkGeneration() == AllShards().fork_generation.load(std::memory_order_relaxed)) {
+    if (AllowedHere()) {
       Shard& shard = ThisShard();
       const std::lock_guard lock(shard.mutex);
       // Only now: under the lock it stays.
@@ -476,9 +546,9 @@ namespace wherefore::internal {
           static_cast<const WovenAdvice*>(tracepoint.woven.load(std::memory_order_acquire));
       if (woven != nullptr) {
         const HitEvent event(tracepoint, *woven->process, fields.begin(), fields.size());
-        int64_t ticks = Ticks();
+        const int64_t now = Ticks();
         for (size_t i = 0; i < woven->queries.size(); ++i)
-          RunQuery(shard, woven->queries[i], woven->quick[i], tracepoint, event, ticks);
+          RunQuery(shard, woven->queries[i], woven->quick[i], tracepoint, event, now);
       }
     }
   } catch (...) {  // no memory for a shard

@@ -144,10 +144,31 @@ void BaggageLine::GiveUpActive() {
   sent_is_all_ = false;
 }
 
+// What nearly all send: what came, if anything did, and a few slots.
+bool BaggageLine::EncodeFew() {
+  if (actives_ > kFewSlots || overflow_.any() || (base_ != nullptr && !viewed_)) return false;
+  SlotToWrite slots[kFewSlots];
+  ActiveSlot* actives[kFewSlots];
+  size_t count = 0;
+  for (size_t i = 0; i < actives_; ++i) {
+    ActiveSlot& active = active_[i];
+    if (active.empty()) continue;
+    slots[count] = {active.query, active.slot, active.tuples(), active.EncodedSize(), nullptr};
+    actives[count++] = &active;
+  }
+  if (count == 0) return false;
+  if (sealed_ == 0) sealed_ = RandomId();
+  if (!WriteBehind(viewed_ ? &view_ : nullptr, sealed_, slots, count, sent_)) return false;
+  for (size_t i = 0; i < count; ++i) actives[i]->Encode(slots[i].place);
+  sent_is_all_ = true;
+  return true;
+}
+
 // Sending seals the active instance, and leaves it where it is: most requests that send pack no more, and then nothing
 // has to be made of it.
 void BaggageLine::EncodeAll() {
   Read();
+  if (EncodeFew()) return;
   size_t slots = 0;
   for (size_t i = 0; i < actives_; ++i) slots += active_[i].empty() ? 0 : 1;
   BaggageWriter writer(viewed_ ? &view_ : nullptr);

@@ -118,6 +118,10 @@ class BaggageLine {
   [[gnu::hot]] bool PackCells(const Found& found, uint64_t query, uint32_t slot,
                               const wf::advice::Slot& rule, const PackLimits& limits,
                               const wf::advice::Cell* cells, size_t rows, Held& after);
+  // ... of tuples that are the same at every hit, encoded already.
+  [[gnu::hot]] bool PackReady(const Found& found, uint64_t query, uint32_t slot,
+                              const wf::advice::Slot& rule, const PackLimits& limits,
+                              const TupleLog& ready, Held& after);
   // ... of First and MostRecent, which keep one event: the tuple of an event.
   [[gnu::hot]] bool KeepCells(const Found& found, uint64_t query, uint32_t slot,
                               const wf::advice::Slot& rule, const PackLimits& limits, int64_t time,
@@ -140,6 +144,7 @@ class BaggageLine {
   [[gnu::hot]] static bool Accept(BaggageRead read, Overflow& lost);
   void EndByBytes();
   [[gnu::hot]] void GiveUpActive();
+  [[gnu::hot]] bool EncodeFew();
   [[gnu::hot]] void EncodeAll();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;
@@ -192,14 +197,14 @@ void BaggageLine::ForEachFrozenSlot(Use use) const {
   if (viewed_ && view_.slots <= BaggageView::kNoted) {
     for (size_t i = 0; i < view_.slots; ++i) {
       const SlotView& slot = view_.noted[i];
-      use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+      use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload());
     }
     return;
   }
   if (viewed_) {
     SlotCursor cursor(view_);
     SlotView slot;
-    while (cursor.Next(slot)) use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload);
+    while (cursor.Next(slot)) use(view_.query(slot.query), slot.slot, slot.tuples, slot.payload());
     return;
   }
   if (base_ == nullptr) return;

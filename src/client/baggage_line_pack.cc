@@ -108,7 +108,7 @@ size_t BaggageLine::TravellingBytesOf(uint64_t query) {
     SlotView slot;
     for (uint64_t last = 0; cursor.Next(slot); last = slot.instance) {
       if (slot.instance != last) end_instance();
-      if (view_.query(slot.query) == query) add(slot.slot, slot.tuples, slot.payload.size());
+      if (view_.query(slot.query) == query) add(slot.slot, slot.tuples, slot.size);
     }
     end_instance();
   } else if (base_ != nullptr) {
@@ -281,6 +281,27 @@ bool BaggageLine::PackCells(const Found& found, uint64_t query, uint32_t slot, c
   return true;
 }
 
+bool BaggageLine::PackReady(const Found& found, uint64_t query, uint32_t slot, const Slot& rule,
+                            const PackLimits& limits, const TupleLog& ready, Held& after) {
+  if (sealed_ != 0) return false;
+  Held held;
+  for (size_t i = 0; i < found.count; ++i) {
+    const Found::Entry& entry = found.entries[i];
+    if (entry.active != nullptr) return false;  // perhaps the same tuples
+    ++held.slots;
+    held.tuples += entry.tuples;
+    held.bytes += entry.payload.size();
+  }
+  ++held.slots;
+  held.tuples += ready.tuples();
+  held.bytes += ready.EncodedSize();
+  if (held.tuples > limits.tuples || held.bytes > limits.bytes) return false;
+  if (!NewActive(query, slot, rule).Log(ready)) return false;
+  sent_is_all_ = false;
+  after = held;
+  return true;
+}
+
 bool BaggageLine::KeepCells(const Found& found, uint64_t query, uint32_t slot, const Slot& rule,
                             const PackLimits& limits, int64_t time, std::string_view id,
                             const Cell* cells, Held& after) {
@@ -298,7 +319,8 @@ bool BaggageLine::KeepCells(const Found& found, uint64_t query, uint32_t slot, c
     Cell spare[kMostCells];
     uint64_t weights[2];
     const auto last = wf::advice::TimeOfOnlyEvent(payload);
-    if (!last || wf::advice::DecodeCells(rule, payload, spare, kMostCells, weights, 2) ==
+    if (!last || wf::advice::DecodeCells(
+                     rule, payload, {spare, kMostCells, rule.columns, weights, 2}) ==
                      wf::advice::kNoRows) {
       return false;
     }

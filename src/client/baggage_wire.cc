@@ -13,6 +13,7 @@ constexpr char kVersion = 1;
 constexpr uint8_t kLost = 1;        // of the whole
 constexpr uint8_t kOverflowed = 1;  // of a query
 constexpr size_t kIdBytes = 8;
+constexpr uint64_t kTwoBytes = 0x80;  // from here on a varint has more than one
 // Only limits are held to it, so a sender that lies harms its own query.
 constexpr uint64_t kMaxTuples = 1 << 20;
 
@@ -28,7 +29,8 @@ bool TakeId(std::string_view& from, uint64_t& id) {
   return true;
 }
 
-[[gnu::hot]] bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
+[[gnu::always_inline]] inline bool TakeSlotHere(std::string_view& from, size_t queries,
+                                                SlotView& view) {
   uint64_t query, slot, tuples, size;
   uint32_t four;
   if (from.size() >= sizeof four && (std::memcpy(&four, from.data(), sizeof four),
@@ -47,9 +49,14 @@ bool TakeId(std::string_view& from, uint64_t& id) {
   view.query = query;
   view.slot = static_cast<uint32_t>(slot);
   view.tuples = static_cast<uint32_t>(tuples);
-  view.payload = from.substr(0, size);
+  view.data = from.data();
+  view.size = size;
   from.remove_prefix(size);
   return true;
+}
+
+bool TakeSlot(std::string_view& from, size_t queries, SlotView& view) {
+  return TakeSlotHere(from, queries, view);
 }
 
 constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -127,6 +134,16 @@ void Overflow::Add(const Overflow& other) {
 
 // --- Reading
 
+BaggageView& BaggageView::operator=(const BaggageView& other) {
+  lost = other.lost;
+  any_overflowed = other.any_overflowed;
+  table = other.table;
+  instances = other.instances;
+  slots = other.slots;
+  for (size_t i = 0; i < slots && i < kNoted; ++i) noted[i] = other.noted[i];
+  return *this;
+}
+
 bool BaggageView::overflowed(size_t index) const {
   return (static_cast<uint8_t>(table[index * kTableEntry + kIdBytes]) & kOverflowed) != 0;
 }
@@ -143,7 +160,8 @@ void BaggageView::MoveTo(const char* copy, const char* original) {
   };
   move(table);
   move(instances);
-  for (size_t i = 0; i < slots && i < kNoted; ++i) move(noted[i].payload);
+  for (size_t i = 0; i < slots && i < kNoted; ++i)
+    noted[i].data = copy + (noted[i].data - original);
 }
 
 BaggageRead ReadFrame(std::string_view bytes, BaggageView& view) {
@@ -181,14 +199,17 @@ BaggageRead ReadBaggage(std::string_view bytes, BaggageView& view) {
   for (size_t instances = 0; !from.empty(); ++instances) {
     uint64_t id, slots;
     if (instances == kMaxBaggageInstances || !TakeId(from, id) || id == 0 ||
-        !TakeVarint(from, slots) || std::find(ids, ids + instances, id) != ids + instances) {
+        !TakeVarint(from, slots)) {
       return BaggageRead::kMalformed;
+    }
+    for (size_t i = 0; i < instances; ++i) {
+      if (ids[i] == id) return BaggageRead::kMalformed;
     }
     ids[instances] = id;
     for (uint64_t i = 0; i < slots; ++i) {
       SlotView spare;
       SlotView& slot = view.slots < BaggageView::kNoted ? view.noted[view.slots] : spare;
-      if (!TakeSlot(from, queries, slot)) return BaggageRead::kMalformed;
+      if (!TakeSlotHere(from, queries, slot)) return BaggageRead::kMalformed;
       slot.instance = id;
       ++view.slots;
     }
@@ -222,7 +243,7 @@ InstanceList ToInstances(const BaggageView& view,
     packed.query = view.query(slot.query);
     packed.slot = slot.slot;
     packed.tuples = slot.tuples;
-    packed.payload = slot.payload;
+    packed.payload = slot.payload();
     instance->slots.push_back(std::move(packed));
   }
   return instances;
@@ -294,7 +315,7 @@ bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out) {
     ++instances;
     writer.SizeInstance(slots);
     for (uint64_t i = 0; i < slots && TakeSlot(bytes, kMaxBaggageQueries, slot); ++i)
-      writer.SizeSlot(b.query(slot.query), slot.slot, slot.tuples, slot.payload.size());
+      writer.SizeSlot(b.query(slot.query), slot.slot, slot.tuples, slot.size);
     return true;
   });
   if (instances > kMaxBaggageInstances || writer.size() > kMaxBaggageBytes ||
@@ -307,9 +328,8 @@ bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out) {
     if (HasInstance(a, id)) return true;
     writer.PutInstance(id, slots);
     for (uint64_t i = 0; i < slots && TakeSlot(bytes, kMaxBaggageQueries, slot); ++i) {
-      char* const place =
-          writer.PutSlot(b.query(slot.query), slot.slot, slot.tuples, slot.payload.size());
-      if (!slot.payload.empty()) std::memcpy(place, slot.payload.data(), slot.payload.size());
+      char* const place = writer.PutSlot(b.query(slot.query), slot.slot, slot.tuples, slot.size);
+      if (slot.size != 0) std::memcpy(place, slot.data, slot.size);
     }
     return true;
   });
@@ -360,6 +380,58 @@ void LeaveOut(const BaggageView& view, uint64_t query, uint32_t unwanted, ByteBu
 }
 
 // --- Writing
+
+bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots, size_t count,
+                 ByteBuffer& out) {
+  std::string_view table, instances;
+  if (before != nullptr) {
+    if (before->lost || before->any_overflowed) return false;
+    table = before->table;
+    instances = before->instances;
+  }
+  const size_t known = table.size() / BaggageView::kTableEntry;
+  uint64_t fresh[kFewSlots];  // queries that are not in the table
+  uint32_t heads[kFewSlots];  // of slots, as they are written: a byte each, as nearly all of them need
+  size_t queries = known;
+  size_t body = 1 + instances.size() + kIdBytes + 1 + count * sizeof heads[0];
+  for (size_t i = 0; i < count; ++i) {
+    const SlotToWrite& slot = slots[i];
+    size_t at = known == 0 ? 0 : before->Find(slot.query);
+    while (at >= known && at < queries && fresh[at - known] != slot.query) ++at;
+    if (at == queries) fresh[queries++ - known] = slot.query;
+    if ((slot.slot | slot.tuples | slot.payload) >= kTwoBytes) return false;
+    heads[i] = static_cast<uint32_t>(at | slot.slot << 8 | slot.tuples << 16 | slot.payload << 24);
+    body += slot.payload;
+  }
+  body += queries * BaggageView::kTableEntry;
+  if (queries >= kTwoBytes) return false;
+  char* at = out.Resize(2 + VarintSize(body) + body);
+  *at++ = kVersion;
+  *at++ = 0;
+  at = PutVarint(body, at);
+  *at++ = static_cast<char>(queries);
+  if (known != 0) {
+    std::memcpy(at, table.data(), table.size());
+    at += table.size();
+  }
+  for (size_t i = 0; i < queries - known; ++i) {
+    at = PutId(fresh[i], at);
+    *at++ = 0;
+  }
+  if (!instances.empty()) {
+    std::memcpy(at, instances.data(), instances.size());
+    at += instances.size();
+  }
+  at = PutId(id, at);
+  *at++ = static_cast<char>(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(at, &heads[i], sizeof heads[i]);
+    at += sizeof heads[i];
+    slots[i].place = at;
+    at += slots[i].payload;
+  }
+  return true;
+}
 
 BaggageWriter::BaggageWriter(const BaggageView* known) {
   if (known == nullptr) return;

@@ -60,12 +60,15 @@ struct Overflow {
 
 [[gnu::hot]] uint64_t RandomId();  // never 0
 
-struct SlotView {
-  uint64_t instance = 0;
-  size_t query = 0;  // in the table
-  uint32_t slot = 0;
-  uint32_t tuples = 0;
-  std::string_view payload;
+struct SlotView {  // without zeros before it is read: a view has several
+  uint64_t instance;
+  size_t query;  // in the table
+  uint32_t slot;
+  uint32_t tuples;
+  const char* data;  // of the payload
+  size_t size;
+
+  std::string_view payload() const { return {data, size}; }
 };
 // Bytes that have been found to be baggage, read where they are.
 struct BaggageView {
@@ -78,6 +81,10 @@ struct BaggageView {
   static constexpr size_t kNoted = 8;
   size_t slots = 0;
   SlotView noted[kNoted];
+
+  BaggageView() {}  // NOLINT: not `noted`
+  BaggageView(const BaggageView& other) { *this = other; }
+  [[gnu::hot]] BaggageView& operator=(const BaggageView& other);
 
   static constexpr size_t kTableEntry = 9;
   size_t queries() const { return table.size() / kTableEntry; }
@@ -116,6 +123,18 @@ class SlotCursor {
 // Whether everything in `less` is in `more` as well, seen by their bytes: whoever got `less` and only added to it sends
 // such. False says nothing.
 [[gnu::hot]] bool BeginsWith(const BaggageView& more, const BaggageView& less);
+// A slot of an instance that is being written: the caller writes `payload` bytes to `place`, all of them.
+struct SlotToWrite {
+  uint64_t query;
+  uint32_t slot, tuples;
+  size_t payload;
+  char* place;
+};
+constexpr size_t kFewSlots = 8;
+// Writes `before`, if there is any, and one instance behind it, of a few small slots: what most lines send. False, and
+// nothing has been written: there is more to be told, which is BaggageWriter's to do.
+[[gnu::hot]] bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots,
+                              size_t count, ByteBuffer& out);
 // Writes the instances of both, each once. False if that is more than baggage may be.
 bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out);
 // Writes `view` without one slot of a query, which the caller has seen there.

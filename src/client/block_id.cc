@@ -8,9 +8,10 @@
 #include <ctime>
 
 namespace wherefore::client {
-namespace {
 
 std::atomic<uint32_t> fork_generation{1};
+
+namespace {
 
 struct ForkWatch {
   ForkWatch() {

@@ -59,13 +59,10 @@ Cell CellAt(const FieldValue& list, size_t element) {
   return Cell::Null();
 }
 
-HitEvent::HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
-                   const TracepointField* fields, size_t count)
-    : tracepoint_(tracepoint),
-      process_(process),
-      fields_(fields),
-      count_(count),
-      time_ns_(ClockNs(CLOCK_REALTIME)) {}
+[[gnu::hot]] int64_t HitEvent::time_ns() const {
+  if (time_ns_ == 0) time_ns_ = ClockNs(CLOCK_REALTIME);
+  return time_ns_;
+}
 
 uint64_t HitEvent::number() const {
   if (number_ == 0) number_ = NewBlockId();
@@ -80,7 +77,7 @@ std::string_view HitEvent::id() const {
 Cell HitEvent::Default(DefaultVariable which) const {
   switch (which) {
     case DefaultVariable::kTime:
-      return Cell::Of(time_ns_);
+      return Cell::Of(time_ns());
     case DefaultVariable::kHost:
       return Cell::Of(std::string_view(process_.host));
     case DefaultVariable::kProcName:

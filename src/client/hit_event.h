@@ -23,12 +23,13 @@ DefaultVariable DefaultNamed(std::string_view name);
 class HitEvent : public wf::advice::Event {
  public:
   // All of it must outlive the event.
-  [[gnu::hot]] HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
-                        const TracepointField* fields, size_t count);
+  HitEvent(const internal::Tracepoint& tracepoint, const ProcessIdentity& process,
+           const TracepointField* fields, size_t count)
+      : tracepoint_(tracepoint), process_(process), fields_(fields), count_(count) {}
 
   wf::advice::Value Variable(std::string_view name) const override;
   Observed Observe(std::string_view name, std::vector<wf::advice::Cell>& into) const override;
-  int64_t time_ns() const override { return time_ns_; }
+  int64_t time_ns() const override;  // when it was first asked for, which most advice does not
   std::string_view id() const override;
 
   uint64_t number() const;  // random, made when somebody asks: most advice does not
@@ -41,7 +42,7 @@ class HitEvent : public wf::advice::Event {
   const ProcessIdentity& process_;
   const TracepointField* fields_;
   const size_t count_;
-  const int64_t time_ns_;
+  mutable int64_t time_ns_ = 0;  // 0: not read yet
   mutable uint64_t number_ = 0;  // 0: not made yet
 };
 

@@ -216,10 +216,9 @@ void QueryAgent::WeaveAll(std::vector<std::shared_ptr<const LiveQuery>> queries)
     std::unique_ptr<WovenAdvice> woven;
     for (const auto& query : queries) {
       if (!Wants(*query, point->name)) continue;
-      if (woven == nullptr) woven = std::make_unique<WovenAdvice>();
+      if (woven == nullptr) woven = std::make_unique<WovenAdvice>(process_);
       woven->Add(query, *point);
     }
-    if (woven != nullptr) woven->process = process_;
     const void* const before = point->woven.exchange(woven.release(), std::memory_order_acq_rel);
     if (before != nullptr) old.push_back(static_cast<const WovenAdvice*>(before));
   }

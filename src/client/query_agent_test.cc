@@ -196,6 +196,42 @@ TEST(QueryAgent, AQueryThatIsGoneIsTakenOutAtOnce) {
   Work(1, "a");
 }
 
+// The clock is not read at every hit (advice_runner.cc): what the last interval surely had left must not reach the next.
+TEST(QueryAgent, HitsAreInTheIntervalTheyHappenedIn) {
+  constexpr int64_t kIntervalMs = 20;
+  Emit emit{{{}, {Over(AggregateKind::kMin, Column(0)), Over(AggregateKind::kMax, Column(0))}},
+            true,
+            {Column(0), Column(1)}};
+  Program program = MakeProgram({{{"test.work"}, {Observe{{"time"}}, emit}}});
+  program.query = ++next_query;
+  TestQueryServer server;
+  server.SetQueries({program}, {kIntervalMs});
+  const auto tracer = TracerOf(server);
+  ASSERT_TRUE(Eventually([] { return Woven("test.work"); }));
+  const auto until = std::chrono::steady_clock::now() + milliseconds(30 * kIntervalMs);
+  uint64_t hits = 0;
+  for (; std::chrono::steady_clock::now() < until; ++hits) Work(1, "a");
+  server.SetQueries({});
+  ASSERT_TRUE(Eventually([&] { return server.TotalOf(program, kIntervalMs).hits == hits; }));
+  int intervals = 0, strayed = 0;
+  for (const auto& report : server.Reports()) {
+    for (const auto& [unused, result] : report.Get("results").children) {
+      std::string bytes;
+      wf::advice::Results results(program);
+      ASSERT_TRUE(client::FromBase64(result.Get("partial").text, bytes) && results.Merge(bytes));
+      const std::vector<Tuple> rows = results.Rows();
+      ASSERT_EQ(rows.size(), 1u);
+      const int64_t start = std::strtoll(result.Get("start_ns").text.c_str(), nullptr, 10);
+      ++intervals;
+      EXPECT_GE(Integer(rows[0][0]), start);
+      // A thread that is held up between the two may read its time later.
+      strayed += Integer(rows[0][1]) >= start + kIntervalMs * 1'000'000 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(intervals, 10);
+  EXPECT_LE(strayed, intervals / 3);
+}
+
 TEST(QueryAgent, ALostServerTakesItsQueriesWithIt) {
   TestQueryServer server;
   const Program program = Sums();

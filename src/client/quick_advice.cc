@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/short_bytes.h"
 #include "client/tracepoint_registry.h"
 
 namespace wherefore::client {
@@ -46,7 +47,8 @@ bool QuickAdvice::ColumnOf(const Expression& expression, Column& column) {
   return true;
 }
 
-QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint) {
+QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint,
+                         const ProcessIdentity* process) {
   if (query.program.sample || query.plan != QueryPlan::kRewritten) return;
   const wf::advice::Advice* only = nullptr;
   for (const wf::advice::Advice& advice : query.program.advice) {
@@ -72,6 +74,23 @@ QuickAdvice::QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tra
   looks_ = slots_ != 0;
   limits_ = query.limits;
   ready_ = true;
+  if (process != nullptr) MakeConstant(HitEvent(tracepoint, *process, nullptr, 0));
+}
+
+// A bag of what names the process, as most queries pack of who asks: nothing of a hit is in it.
+void QuickAdvice::MakeConstant(const HitEvent& event) {
+  if (ending_ != Ending::kPack || step_count_ != 0 || column_count_ == 0) return;
+  Cell cells[kMostColumns];
+  for (size_t k = 0; k < column_count_; ++k) {
+    if (columns_[k].computed || columns_[k].column >= variable_count_) return;
+    cells[k] = event.Default(variables_[columns_[k].column].is);
+  }
+  for (size_t i = 0; i < variable_count_; ++i) {  // any other may be a list
+    const DefaultVariable is = variables_[i].is;
+    if (is == DefaultVariable::kNone || is == DefaultVariable::kTime) return;
+  }
+  auto log = std::make_shared<TupleLog>();
+  if (log->Add(cells, column_count_, 1) == TupleLog::Added::kAdded) constant_ = std::move(log);
 }
 
 bool QuickAdvice::Add(const LiveQuery& query, const wf::advice::Step& step) {
@@ -91,8 +110,7 @@ bool QuickAdvice::Add(const LiveQuery& query, const wf::advice::Step& step) {
   if (std::get_if<wf::advice::RequireTuples>(&step) != nullptr) return true;  // Run sees to it
   if (const auto* filter = std::get_if<wf::advice::Filter>(&step)) {
     if (step_count_ == kMostSteps) return false;
-    steps_[step_count_++].number = expression_count_;
-    expressions_[expression_count_++] = &filter->condition;
+    AddFilter(filter->condition);
     return true;
   }
   if (const auto* unpack = std::get_if<wf::advice::Unpack>(&step)) {
@@ -111,6 +129,21 @@ bool QuickAdvice::Add(const LiveQuery& query, const wf::advice::Step& step) {
   }
   const auto* emit = std::get_if<wf::advice::Emit>(&step);
   return emit != nullptr && AddEnding(emit->grouping);
+}
+
+void QuickAdvice::AddFilter(const Expression& condition) {
+  Step& step = steps_[step_count_++];
+  step.number = expression_count_;
+  expressions_[expression_count_++] = &condition;
+  const auto& code = condition.code;
+  if (code.size() != 3 || code[0].op != Op::kColumn || code[1].op != Op::kColumn ||
+      code[0].operand > UINT8_MAX || code[1].operand > UINT8_MAX) {
+    return;
+  }
+  if (code[2].op == Op::kEqual) step.test = Step::Test::kEqual;
+  if (code[2].op == Op::kNotEqual) step.test = Step::Test::kNotEqual;
+  step.left = static_cast<uint8_t>(code[0].operand);
+  step.right = static_cast<uint8_t>(code[1].operand);
 }
 
 bool QuickAdvice::AddEnding(const wf::advice::Grouping& grouping) {
@@ -175,9 +208,15 @@ bool QuickAdvice::Observe(const HitEvent& event, Flight& flight) const {
 
 // Every tuple with every row that the slot holds.
 bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const {
-  Cell rows[Flight::kMostCells];
-  uint64_t weights[Flight::kMostTuples];
-  const size_t width = step.rule->columns;
+  const size_t width = step.rule->columns, before = flight.width, wide = before + width;
+  // Behind the one tuple that nearly always flies, or where there is room for them for a moment.
+  Cell spare[Flight::kMostCells];
+  uint64_t spare_weights[Flight::kMostTuples];
+  const bool one = flight.count == 1;
+  const wf::advice::CellRoom all{one ? flight.cells + before : spare,
+                                 Flight::kMostCells - (one ? before : 0), one ? wide : width,
+                                 one ? flight.weights : spare_weights, Flight::kMostTuples};
+  const uint64_t weight = flight.weights[0];
   size_t count = 0, holders = 0;
   for (size_t i = 0; i < found.count; ++i) {
     const BaggageLine::Found::Entry& entry = found.entries[i];
@@ -186,18 +225,46 @@ bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flig
     // Bags add up; of events some would have to give way.
     if (++holders > 1 && step.rule->keep != wf::advice::Keep::kAll) return false;
     flight.borrows_active = flight.borrows_active || entry.active != nullptr;
-    const std::string_view payload =
-        entry.active != nullptr ? entry.active->Encoded() : entry.payload;
-    const size_t more = wf::advice::DecodeCells(*step.rule, payload, rows + count * width,
-                                                Flight::kMostCells - count * width, weights + count,
-                                                Flight::kMostTuples - count);
+    wf::advice::CellRoom room = all;
+    const size_t used = count * room.stride;
+    if (used > room.most_cells) return false;
+    room.cells += used;
+    room.most_cells -= used;
+    room.weights += count;
+    room.most_rows -= count;
+    const size_t more = wf::advice::DecodeCells(
+        *step.rule, entry.active != nullptr ? entry.active->Encoded() : entry.payload, room);
     if (more == wf::advice::kNoRows) return false;
     count += more;
   }
+  for (size_t row = 0; row < count; ++row)
+    flight.weighted = flight.weighted || all.weights[row] != 1;
+  if (!one) return Multiply(spare, spare_weights, count, width, flight);
+  flight.count = count;
+  flight.width = wide;
+  for (size_t row = 1; row < count; ++row) std::copy_n(flight.cells, before, flight.tuple(row));
+  if (weight == 1) return true;
+  for (size_t row = 0; row < count; ++row)
+    flight.weights[row] = wf::advice::MultiplyCounts(weight, flight.weights[row]);
+  return true;
+}
+
+bool QuickAdvice::Multiply(const Cell* rows, const uint64_t* weights, size_t count, size_t width,
+                           Flight& flight) const {
   const size_t before = flight.count, wide = flight.width + width;
   if (before * count > Flight::kMostTuples || before * count * wide > Flight::kMostCells)
     return false;
   // From the end, so that no tuple is overwritten before it has been used: the place of one is never before it.
+  if (count == 1 && width == 1 && flight.width == 1) {  // as a list of names with one name
+    for (size_t i = before; i-- > 0;) {
+      const Cell mine = flight.cells[i];
+      flight.cells[2 * i] = mine;
+      flight.cells[2 * i + 1] = rows[0];
+      flight.weights[i] = wf::advice::MultiplyCounts(flight.weights[i], weights[0]);
+    }
+    flight.width = wide;
+    return true;
+  }
   for (size_t i = before; i-- > 0;) {
     const uint64_t weight = flight.weights[i];
     for (size_t row = count; row-- > 0;) {
@@ -207,12 +274,23 @@ bool QuickAdvice::Unpack(const Step& step, const BaggageLine::Found& found, Flig
       }
       for (size_t k = 0; k < width; ++k) to[flight.width + k] = rows[row * width + k];
       flight.weights[i * count + row] = wf::advice::MultiplyCounts(weight, weights[row]);
-      flight.weighted = flight.weighted || weights[row] != 1;
     }
   }
   flight.count = before * count;
   flight.width = wide;
   return true;
+}
+
+bool QuickAdvice::Passes(const Step& step, Flight& flight, size_t tuple) const {
+  const Cell* const cells = flight.tuple(tuple);
+  if (step.test != Step::Test::kOther) {
+    const Cell &left = cells[step.left], &right = cells[step.right];
+    if (left.type == Cell::Type::kText && right.type == Cell::Type::kText) {
+      const bool equal = left.size == right.size && wf::SameBytes(left.text, right.text, left.size);
+      return equal == (step.test == Step::Test::kEqual);
+    }
+  }
+  return Evaluate(*expressions_[step.number], cells, flight.width, flight.made).IsTrue();
 }
 
 Cell QuickAdvice::At(const Column& column, Flight& flight, size_t tuple) const {
@@ -276,6 +354,13 @@ bool QuickAdvice::Run(const HitEvent& event, BaggageLine* line, QueryInterval& i
       if (found.entries[i].slot >= slots_) return false;
     }
   }
+  if (constant_ != nullptr && line != nullptr) {
+    BaggageLine::Held held;
+    if (line->PackReady(found, query_, slot_, *pack_rule_, limits_, *constant_, held)) {
+      interval.NoteHeld(*line, held);
+      return true;
+    }
+  }
   Flight flight(made);
   if (!Observe(event, flight)) return false;
   for (size_t i = 0; i < step_count_ && flight.count != 0; ++i) {
@@ -286,8 +371,7 @@ bool QuickAdvice::Run(const HitEvent& event, BaggageLine* line, QueryInterval& i
     }
     size_t kept = 0;
     for (size_t k = 0; k < flight.count; ++k) {
-      if (!Evaluate(*expressions_[step.number], flight.tuple(k), flight.width, made).IsTrue())
-        continue;
+      if (!Passes(step, flight, k)) continue;
       if (kept != k) {
         std::copy_n(flight.tuple(k), flight.width, flight.tuple(kept));
         flight.weights[kept] = flight.weights[k];

@@ -25,7 +25,9 @@ namespace wherefore::client {
 class QuickAdvice {
  public:
   // Of `query`, which must outlive it, at a tracepoint of this name and these fields. Perhaps it is not ready() then.
-  QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint);
+  // `process`, if it is known, is the one whose hits it will run.
+  QuickAdvice(const LiveQuery& query, const internal::Tracepoint& tracepoint,
+              const ProcessIdentity* process = nullptr);
   bool ready() const { return ready_; }
   // False, and nothing has happened: the interpreter has to run it. `line` may be null; `made` is for a moment.
   [[gnu::hot]] bool Run(const HitEvent& event, BaggageLine* line, QueryInterval& interval,
@@ -50,6 +52,10 @@ class QuickAdvice {
   struct Step {
     const wf::advice::Slot* rule = nullptr;  // unpack; null: filter
     uint32_t number = 0;                     // of the slot, or of the condition in `expressions_`
+    // The commonest filter: whether two columns are equal, or that they are not.
+    enum class Test : uint8_t { kOther, kEqual, kNotEqual };
+    Test test = Test::kOther;
+    uint8_t left = 0, right = 0;
   };
   struct Variable {
     const char* name = nullptr;
@@ -62,12 +68,17 @@ class QuickAdvice {
 
   bool ColumnOf(const wf::advice::Expression& expression, Column& column);
   bool Add(const LiveQuery& query, const wf::advice::Step& step);
+  void MakeConstant(const HitEvent& event);
+  void AddFilter(const wf::advice::Expression& condition);
   bool AddEnding(const wf::advice::Grouping& grouping);
   [[gnu::hot]] bool Observe(const HitEvent& event, Flight& flight) const;
   [[gnu::hot]] bool Unpack(const Step& step, const BaggageLine::Found& found, Flight& flight) const;
+  bool Multiply(const wf::advice::Cell* rows, const uint64_t* weights, size_t count, size_t width,
+                Flight& flight) const;
   [[gnu::hot]] bool Pack(const HitEvent& event, BaggageLine& line, const BaggageLine::Found& found,
                          QueryInterval& interval, Flight& flight) const;
   [[gnu::hot]] void Emit(QueryInterval& interval, Flight& flight) const;
+  [[gnu::hot]] bool Passes(const Step& step, Flight& flight, size_t tuple) const;
   [[gnu::hot]] wf::advice::Cell At(const Column& column, Flight& flight, size_t tuple) const;
 
   // A hit touches the first line, and of the others what it needs. What it needs of the query is copied.
@@ -80,6 +91,7 @@ class QuickAdvice {
   uint32_t slots_ = 0;
   uint64_t query_ = 0;
   PackLimits limits_;
+  std::shared_ptr<const TupleLog> constant_;  // what every hit packs, if it is always the same
   Column columns_[kMostColumns];
   Sum sums_[kMostSums];
   const wf::advice::Slot* pack_rule_ = nullptr;
@@ -90,12 +102,15 @@ class QuickAdvice {
 
 // What stands behind a tracepoint while it is woven.
 struct WovenAdvice {
+  WovenAdvice() = default;
+  explicit WovenAdvice(std::shared_ptr<const ProcessIdentity> of) : process(std::move(of)) {}
+
   std::vector<std::shared_ptr<const LiveQuery>> queries;
   std::vector<QuickAdvice> quick;  // of each of them; of what is no tracepoint, none
   std::shared_ptr<const ProcessIdentity> process;
 
   void Add(std::shared_ptr<const LiveQuery> query, const internal::Tracepoint& tracepoint) {
-    quick.emplace_back(*query, tracepoint);
+    quick.emplace_back(*query, tracepoint, process.get());
     queries.push_back(std::move(query));
   }
 };

@@ -165,11 +165,13 @@ RC_GTEST_PROP(QuickAdvice, DoesWhatTheInterpreterDoes, ()) {
   query->limits.tuples = *rc::gen::element(256u, 4u);
   query->limits.bytes = *rc::gen::element(3000u, 60u);
   std::vector<QuickAdvice> quick;
-  for (const internal::Tracepoint& point : points) quick.emplace_back(*query, point);
-  World ready(query), plain(query);
   ProcessIdentity process;
   process.host = "host-with-a-name";
   process.pid = 7;
+  const bool known = *rc::gen::arbitrary<bool>();
+  for (const internal::Tracepoint& point : points)
+    quick.emplace_back(*query, point, known ? &process : nullptr);
+  World ready(query), plain(query);
   size_t most_bytes = 0;
   const int hits = *rc::gen::inRange(1, 12);
   for (int hit = 0; hit < hits; ++hit) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "advice/wire.h"
+#include "base/short_bytes.h"
 #include "client/varint.h"
 
 namespace wherefore::client {
@@ -32,7 +33,6 @@ uint64_t Mixed(uint64_t hash, uint64_t word) {
 }  // namespace
 
 void TupleLog::MakeRoom(size_t most) {
-  if (capacity_ - end_ >= most) return;
   const auto more = static_cast<uint32_t>(
       std::max<size_t>(kFirstBytes, 2 * static_cast<size_t>(capacity_) + most));
   std::unique_ptr<char[]> bytes(new char[more]);
@@ -42,21 +42,15 @@ void TupleLog::MakeRoom(size_t most) {
 }
 
 // As advice::WriteValue does: one that was written before is referred to.
-bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& hash) {
+inline bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& hash) {
   if (text.size() >= kShortStrings) return false;
-  uint64_t word = text.size();
-  std::memcpy(&word, text.data(), std::min<size_t>(text.size(), 7));
-  hash = Mixed(hash, word ^ 5ull << 56);
-  for (size_t i = 7; i < text.size(); i += 8) {
-    word = 0;
-    std::memcpy(&word, text.data() + i, std::min<size_t>(text.size() - i, 8));
-    hash = Mixed(hash, word);
-  }
-  const bool referable =
-      text.size() >= wf::advice::kMinReferable && text.size() <= wf::advice::kMaxReferable;
-  if (referable) {
+  hash = Mixed(hash, text.size() ^ 5ull << 56);
+  for (size_t i = 0; i < text.size(); i += 8)
+    hash = Mixed(hash, wf::LoadShort(text.data() + i, std::min<size_t>(text.size() - i, 8)));
+  if (text.size() >= wf::advice::kMinReferable && text.size() <= wf::advice::kMaxReferable) {
     for (uint32_t i = 0; i < texts_; ++i) {
-      if (text == std::string_view(bytes_.get() + text_[i].begin, text_[i].size)) {
+      if (text.size() == text_[i].size &&
+          wf::SameBytes(text.data(), bytes_.get() + text_[i].begin, text.size())) {
         *at++ = static_cast<char>(kShortReference + i);
         return true;
       }
@@ -66,7 +60,7 @@ bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& hash) {
                        static_cast<uint32_t>(text.size())};
   }
   *at++ = static_cast<char>(kShortString + text.size());
-  if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  wf::CopyBytes(at, text.data(), text.size());
   at += text.size();
   return true;
 }
@@ -75,48 +69,37 @@ bool TupleLog::Encode(const Cell* columns, size_t width) {
   size_t most = width * kMostBytes;
   for (size_t i = 0; i < width; ++i) most += columns[i].size;  // of text; else 0
   if (most > kMostRow) return false;
-  MakeRoom(most);
+  if (capacity_ - end_ < most) MakeRoom(most);
   char* at = bytes_.get() + end_;
   uint64_t hash = width;
   for (size_t i = 0; i < width; ++i) {
     const Cell& cell = columns[i];
-    switch (cell.type) {
-      case Cell::Type::kNull:
-        *at++ = kNull;
-        hash = Mixed(hash, 1);
-        break;
-      case Cell::Type::kBool:
-        *at++ = cell.boolean ? kTrue : kFalse;
-        hash = Mixed(hash, cell.boolean ? 3 : 2);
-        break;
-      case Cell::Type::kInteger: {
-        const int64_t number = cell.integer;
-        hash = Mixed(hash, static_cast<uint64_t>(number));
-        if (number >= 0 && number < kSmallIntegers) {
-          *at++ = static_cast<char>(kSmallInteger + number);
-          break;
-        }
-        const auto magnitude = static_cast<uint64_t>(number < 0 ? ~number : number);
-        const auto bytes = (static_cast<unsigned>(65 - __builtin_clzll(magnitude | 1)) + 7) / 8;
-        *at++ = static_cast<char>(kIntegerBytes + bytes - 1);
-        std::memcpy(at, &number, 8);  // little endian: the first ones count
-        at += bytes;
-        break;
+    if (cell.type == Cell::Type::kText) {
+      if (!EncodeText(cell.view(), at, hash)) return false;
+    } else if (cell.type == Cell::Type::kInteger) {
+      const int64_t number = cell.integer;
+      hash = Mixed(hash, static_cast<uint64_t>(number));
+      if (number >= 0 && number < kSmallIntegers) {
+        *at++ = static_cast<char>(kSmallInteger + number);
+        continue;
       }
-      case Cell::Type::kDouble: {
-        uint64_t bits;
-        std::memcpy(&bits, &cell.real, 8);
-        hash = Mixed(hash, ~bits);
-        *at++ = kDouble;
-        std::memcpy(at, &bits, 8);
-        at += 8;
-        break;
-      }
-      case Cell::Type::kText:
-        if (!EncodeText(cell.view(), at, hash)) return false;
-        break;
-      case Cell::Type::kList:  // seldom, and never short
-        return false;
+      const auto magnitude = static_cast<uint64_t>(number < 0 ? ~number : number);
+      const auto bytes = (static_cast<unsigned>(65 - __builtin_clzll(magnitude | 1)) + 7) / 8;
+      *at++ = static_cast<char>(kIntegerBytes + bytes - 1);
+      std::memcpy(at, &number, 8);  // little endian: the first ones count
+      at += bytes;
+    } else if (cell.type == Cell::Type::kDouble) {
+      uint64_t bits;
+      std::memcpy(&bits, &cell.real, 8);
+      hash = Mixed(hash, ~bits);
+      *at++ = kDouble;
+      std::memcpy(at, &bits, 8);
+      at += 8;
+    } else if (cell.type == Cell::Type::kList) {  // seldom, and never short
+      return false;
+    } else {
+      *at = cell.null() ? kNull : cell.boolean ? kTrue : kFalse;
+      hash = Mixed(hash, 1u + static_cast<unsigned char>(*at++));
     }
   }
   end_ = static_cast<uint32_t>(at - bytes_.get());
@@ -167,7 +150,7 @@ bool TupleLog::Same(uint32_t a, uint32_t b, size_t width) const {
   return true;
 }
 
-bool TupleLog::Known(uint32_t begin, size_t width) {
+inline bool TupleLog::Known(uint32_t begin, size_t width) {
   const uint32_t hash = hash_;
   if (tuples_ < kFirstTuples) {
     for (uint32_t i = 0; i < tuples_; ++i) {
@@ -186,7 +169,7 @@ bool TupleLog::Known(uint32_t begin, size_t width) {
   return false;
 }
 
-bool TupleLog::AddRow(const Cell* columns, size_t width) {
+inline bool TupleLog::AddRow(const Cell* columns, size_t width) {
   end_ = used_;
   const uint32_t texts = texts_;
   if (!Encode(columns, width) || Known(used_, width)) {
@@ -229,13 +212,26 @@ TupleLog::Added TupleLog::Add(const Rows& rows) {
   return Add(cells, rows.width(), rows.size());
 }
 
+bool TupleLog::CopyFew(const TupleLog& other) {
+  if (other.table_ != nullptr) return false;
+  end_ = 0;
+  if (capacity_ < other.used_) MakeRoom(other.used_);
+  wf::CopyBytes(bytes_.get(), other.bytes_.get(), other.used_);
+  used_ = other.used_;
+  tuples_ = other.tuples_;
+  texts_ = other.texts_;
+  for (uint32_t i = 0; i < tuples_; ++i) first_[i] = other.first_[i];
+  for (uint32_t i = 0; i < texts_; ++i) text_[i] = other.text_[i];
+  return true;
+}
+
 size_t TupleLog::EncodedSize() const {
   return VarintSize(static_cast<uint64_t>(tuples_) << 1) + used_;
 }
 
 char* TupleLog::Encode(char* at) const {
   at = PutVarint(static_cast<uint64_t>(tuples_) << 1, at);  // all weights are 1
-  if (used_ != 0) std::memcpy(at, bytes_.get(), used_);
+  wf::CopyBytes(at, bytes_.get(), used_);
   return at + used_;
 }
 

@@ -22,6 +22,9 @@ class TupleLog {
   // The same of tuples in flight, `width` cells each.
   [[gnu::hot]] Added Add(const wf::advice::Cell* cells, size_t width, size_t rows);
 
+  // Of an empty log: the same as `other`, which has a tuple or a few. False: it has too many.
+  [[gnu::hot]] bool CopyFew(const TupleLog& other);
+
   uint32_t tuples() const { return tuples_; }
   bool empty() const { return tuples_ == 0; }
   uint32_t bytes() const { return used_; }  // but for the head
@@ -43,7 +46,7 @@ class TupleLog {
   [[gnu::hot]] bool AddRow(const wf::advice::Cell* columns, size_t width);
   [[gnu::hot]] bool Encode(const wf::advice::Cell* columns, size_t width);  // behind the end
   [[gnu::hot]] bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
-  [[gnu::hot]] void MakeRoom(size_t most);
+  void MakeRoom(size_t most);
   [[gnu::hot]] bool Known(uint32_t begin, size_t width);
   bool Same(uint32_t a, uint32_t b, size_t width) const;
   std::string_view Canonical(uint32_t& at) const;
