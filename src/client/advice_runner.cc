@@ -14,6 +14,7 @@
 #include "client/block_id.h"
 #include "client/causal_past.h"
 #include "client/hit_event.h"
+#include "client/hot_flags.h"
 #include "client/kernel_tuples.h"
 #include "client/quick_advice.h"
 #include "client/thread_baggage.h"
@@ -115,9 +116,8 @@ Shards& AllShards() {
 }
 
 // Where advice may run: in the process that was told, not in its children.
-std::atomic<uint32_t> allowed_generation{0};
 bool AllowedHere() {
-  return LastForkGeneration() == allowed_generation.load(std::memory_order_relaxed);
+  return LastForkGeneration() == hot_flags.allowed_generation.load(std::memory_order_relaxed);
 }
 
 __thread bool running_advice = false;
@@ -313,8 +313,6 @@ void EmitHit(QueryInterval& interval, std::string_view tracepoint, const wf::adv
   AddEvent(interval, emitted);
 }
 
-std::atomic<const WovenAdvice*> linking{nullptr};
-
 void LinkBranchesOf(Shard& shard, const std::shared_ptr<const LiveQuery>& query,
                     BaggageLine& line) {
   wf::advice::EmittedEvent link;
@@ -395,7 +393,7 @@ std::vector<std::shared_ptr<Shard>> ShardList() {
 
 }  // namespace
 
-void AllowAdvice() { allowed_generation.store(ForkGeneration()); }
+void AllowAdvice() { hot_flags.allowed_generation.store(ForkGeneration()); }
 
 uint64_t PassedOverHits() { return AllShards().passed_over.load(std::memory_order_relaxed); }
 
@@ -453,11 +451,11 @@ const WovenAdvice* LinkBranchesFor(const std::vector<std::shared_ptr<const LiveQ
     woven->queries.push_back(query);
   }
   if (woven != nullptr) woven->process = std::move(process);
-  return linking.exchange(woven.release(), std::memory_order_acq_rel);
+  return hot_flags.linking.exchange(woven.release(), std::memory_order_acq_rel);
 }
 
 void LinkBranches(BaggageLine& line) noexcept {
-  if (linking.load(std::memory_order_relaxed) == nullptr || running_advice) return;
+  if (hot_flags.linking.load(std::memory_order_relaxed) == nullptr || running_advice) return;
   running_advice = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   try {
@@ -465,7 +463,7 @@ void LinkBranches(BaggageLine& line) noexcept {
       Shard& shard = ThisShard();
       const std::lock_guard lock(shard.mutex);
       // As at a tracepoint: under the lock it stays.
-      const WovenAdvice* const woven = linking.load(std::memory_order_acquire);
+      const WovenAdvice* const woven = hot_flags.linking.load(std::memory_order_acquire);
       if (woven != nullptr)
         for (const auto& query : woven->queries) LinkBranchesOf(shard, query, line);
     }

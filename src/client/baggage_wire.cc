@@ -391,17 +391,17 @@ bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots, siz
   }
   const size_t known = table.size() / BaggageView::kTableEntry;
   uint64_t fresh[kFewSlots];  // queries that are not in the table
-  uint32_t heads[kFewSlots];  // of slots, as they are written: a byte each, as nearly all of them need
+  size_t index[kFewSlots];
   size_t queries = known;
-  size_t body = 1 + instances.size() + kIdBytes + 1 + count * sizeof heads[0];
+  size_t body = 1 + instances.size() + kIdBytes + 1 + 3 * count;
   for (size_t i = 0; i < count; ++i) {
     const SlotToWrite& slot = slots[i];
     size_t at = known == 0 ? 0 : before->Find(slot.query);
     while (at >= known && at < queries && fresh[at - known] != slot.query) ++at;
     if (at == queries) fresh[queries++ - known] = slot.query;
-    if ((slot.slot | slot.tuples | slot.payload) >= kTwoBytes) return false;
-    heads[i] = static_cast<uint32_t>(at | slot.slot << 8 | slot.tuples << 16 | slot.payload << 24);
-    body += slot.payload;
+    if ((slot.slot | slot.tuples) >= kTwoBytes) return false;  // nearly all need one byte each
+    index[i] = at;
+    body += VarintSize(slot.payload) + slot.payload;
   }
   body += queries * BaggageView::kTableEntry;
   if (queries >= kTwoBytes) return false;
@@ -425,8 +425,10 @@ bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots, siz
   at = PutId(id, at);
   *at++ = static_cast<char>(count);
   for (size_t i = 0; i < count; ++i) {
-    std::memcpy(at, &heads[i], sizeof heads[i]);
-    at += sizeof heads[i];
+    *at++ = static_cast<char>(index[i]);
+    *at++ = static_cast<char>(slots[i].slot);
+    *at++ = static_cast<char>(slots[i].tuples);
+    at = PutVarint(slots[i].payload, at);
     slots[i].place = at;
     at += slots[i].payload;
   }

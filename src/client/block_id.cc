@@ -4,19 +4,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <ctime>
 
 namespace wherefore::client {
-
-std::atomic<uint32_t> fork_generation{1};
-
 namespace {
 
 struct ForkWatch {
   ForkWatch() {
     pthread_atfork(nullptr, nullptr,
-                   [] { fork_generation.fetch_add(1, std::memory_order_relaxed); });
+                   [] { hot_flags.fork_generation.fetch_add(1, std::memory_order_relaxed); });
   }
 };
 
@@ -50,7 +46,7 @@ thread_local Generator generator;
 
 uint32_t ForkGeneration() {
   static const ForkWatch watch;
-  return fork_generation.load(std::memory_order_relaxed);
+  return LastForkGeneration();
 }
 
 TraceId NewTraceId() {

@@ -1,9 +1,9 @@
 // Random ids for traces and blocks. Each thread has its own generator, seeded by the kernel.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "client/hot_flags.h"
 #include "wherefore/context.h"
 
 namespace wherefore::client {
@@ -13,8 +13,9 @@ TraceId NewTraceId();
 
 // Grows in each child of fork(), so that it neither repeats its parent's ids nor touches its locks.
 [[gnu::hot]] uint32_t ForkGeneration();
-extern std::atomic<uint32_t> fork_generation;
 // The same for whoever has called that before: one load.
-inline uint32_t LastForkGeneration() { return fork_generation.load(std::memory_order_relaxed); }
+inline uint32_t LastForkGeneration() {
+  return hot_flags.fork_generation.load(std::memory_order_relaxed);
+}
 
 }  // namespace wherefore::client

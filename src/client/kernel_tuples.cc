@@ -310,8 +310,6 @@ bool ReadGreeting(const std::string& packet, MappedQuery& mapped) {
 
 }  // namespace
 
-std::atomic<bool> any_kernel_tuples{false};
-
 void TakeMappedTuples() noexcept {
   if (thread_is_over || taking || !MayRunAdvice()) return;
   taking = true;
@@ -419,7 +417,7 @@ void KernelTuples::Publish() {
   const std::lock_guard lock(published.mutex);
   published.all = std::move(all);
   published.generation.fetch_add(1, std::memory_order_release);
-  any_kernel_tuples.store(!mapped_.empty(), std::memory_order_release);
+  hot_flags.any_kernel_tuples.store(!mapped_.empty(), std::memory_order_release);
 }
 
 }  // namespace wherefore::client

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "client/hot_flags.h"
 #include "client/live_query.h"
 
 namespace wherefore::client {
@@ -55,11 +56,10 @@ class KernelTuples {
 // Whether a query's events may come from outside of this process's own tracepoints.
 bool Packs(const LiveQuery& query);
 
-extern std::atomic<bool> any_kernel_tuples;
 void TakeMappedTuples() noexcept;
 // Into the baggage of the line that this thread is on.
 inline void TakeKernelTuples() noexcept {
-  if (any_kernel_tuples.load(std::memory_order_relaxed)) TakeMappedTuples();
+  if (hot_flags.any_kernel_tuples.load(std::memory_order_relaxed)) TakeMappedTuples();
 }
 
 }  // namespace wherefore::client

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/advice_runner.h"
+#include "client/hot_flags.h"
 #include "client/kernel_tuples.h"
 
 namespace wherefore::client {
@@ -59,9 +60,12 @@ bool OpenByEnvironment() {
   return value == nullptr || (std::string_view(value) != "off" && std::string_view(value) != "0");
 }
 
-std::atomic<bool>& Exchanges() {
-  static std::atomic<bool> exchanges{OpenByEnvironment()};
-  return exchanges;
+using Exchange = HotFlags::Exchange;
+[[gnu::cold, gnu::noinline]] Exchange AskEnvironment() {
+  Exchange known = Exchange::kNotKnown;
+  const Exchange asked = OpenByEnvironment() ? Exchange::kOpen : Exchange::kEdge;
+  // Whoever has said otherwise meanwhile is right.
+  return hot_flags.exchange.compare_exchange_strong(known, asked) ? asked : known;
 }
 std::atomic<uint64_t> refused{0};
 
@@ -150,9 +154,14 @@ void RestoreLine(SavedLine saved) {
   current_baggage = saved.baggage;
 }
 
-bool ExchangesBaggage() { return Exchanges().load(std::memory_order_relaxed); }
+bool ExchangesBaggage() {
+  Exchange exchange = hot_flags.exchange.load(std::memory_order_relaxed);
+  if (exchange == Exchange::kNotKnown) exchange = AskEnvironment();
+  return exchange == Exchange::kOpen;
+}
 void SetExchangesBaggage(bool exchanges) {
-  Exchanges().store(exchanges, std::memory_order_relaxed);
+  hot_flags.exchange.store(exchanges ? Exchange::kOpen : Exchange::kEdge,
+                           std::memory_order_relaxed);
 }
 void CountRefused() { refused.fetch_add(1, std::memory_order_relaxed); }
 uint64_t RefusedCount() { return refused.load(std::memory_order_relaxed); }

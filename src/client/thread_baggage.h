@@ -39,7 +39,7 @@ SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage
 [[gnu::hot]] void DropLine(BaggageLine* line);
 
 // What comes from other processes and goes there: neither at an edge.
-bool ExchangesBaggage();
+[[gnu::hot]] bool ExchangesBaggage();
 void SetExchangesBaggage(bool exchanges);  // NOLINT: the public enum has two values
 void CountRefused();
 uint64_t RefusedCount();

@@ -206,6 +206,10 @@ TupleLog::Added TupleLog::Add(const Rows& rows) {
   Cell cells[kMostCells];
   for (size_t i = 0; i < count; ++i) {
     const Value& value = rows.columns(0)[i];
+    if (const auto* const integer = std::get_if<int64_t>(&value)) {  // without a call, as most are
+      cells[i] = Cell::Of(*integer);
+      continue;
+    }
     if (std::holds_alternative<wf::advice::List>(value)) return Added::kNotForMe;
     cells[i] = Cell::Of(value);
   }
