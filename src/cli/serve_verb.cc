@@ -1,7 +1,10 @@
 // `wherefore serve`: receives, keeps, answers, until SIGINT or SIGTERM.
+#include <malloc.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <thread>
 
 #include "answer/version.h"
 #include "cli/settings.h"
@@ -123,11 +126,20 @@ Status PrintListeners(const Server& server, const std::string& format) {
   return Print(text);
 }
 
+// A server that runs for months gives back what it freed. By default glibc raises the size from which a buffer has pages of
+// its own to 32 MiB once such a one was freed, and keeps eight heaps a core: what a burst took would then stay. A tailer behind
+// a store that had been away took 138 MiB instead of 196.
+void BoundTheHeap() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, static_cast<int>(std::max(2u, std::thread::hardware_concurrency())));
+}
+
 Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   WF_TRY(Interpret(flags, common));
   if (flags.check) {
     return Print(common.format == "json" ? "{\"ok\":true}\n" : "the configuration is valid\n");
   }
+  BoundTheHeap();
   // Signals are taken by this thread alone, with sigwait; threads started below inherit the mask.
   sigset_t signals;
   sigemptyset(&signals);

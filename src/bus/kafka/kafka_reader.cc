@@ -46,7 +46,9 @@ Result<std::unique_ptr<KafkaReader>> KafkaReader::Join(std::shared_ptr<KafkaShar
       {"session.timeout.ms", session},
       {"heartbeat.interval.ms", heartbeat},
       {"queued.max.messages.kbytes", std::to_string(options.prefetch_bytes / 1024)},
-      {"fetch.message.max.bytes", "2097152"},
+      // Of a partition, compressed. What was fetched is unpacked whole before anybody counts it, and a text that repeats itself
+      // becomes two hundred times as much.
+      {"fetch.message.max.bytes", "131072"},
       {"fetch.wait.max.ms", "100"},
       {"fetch.error.backoff.ms", "200"},
       {"partition.assignment.strategy", "range"}};
