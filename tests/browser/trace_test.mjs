@@ -229,7 +229,7 @@ test('an attribute and an operation lead to other traces like this one', async (
   await page.waitForURL(/\/search\?since=all&attr=user\.id/)
   await page.locator(`a[href="/trace/${ID}"]`).first().waitFor()
   await page.goBack()
-  await page.getByRole('link', { name: 'Other traces with this operation' }).click()
+  await page.getByRole('link', { name: 'Other traces with this operation' }).press('Enter')
   await page.waitForURL(/service=frontend&operation=POST/)
   await page.locator(`a[href="/trace/${ID}"]`).first().waitFor()
 })
