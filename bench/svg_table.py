@@ -100,13 +100,13 @@ def write_bars(path, title, groups, show):
     left, width, step = 250, 430, 18
     most = max((value for _, bars in groups for value in bars.values()), default=0) or 1
     out, y = [text(20, 22, title, font_size=14)], 48
-    for k, (heading, bars) in enumerate(groups):
+    for heading, bars in groups:
         out.append(text(20, y, heading, font_weight="bold"))
         y += 8
         for name, value in bars.items():
             length = max(0.5, value / most * width)
             out.append(text(left - 8, y + 12, name, "end"))
-            out.append(f'<rect x="{left}" y="{y + 2}" width="{length:.1f}" height="{step - 5}" fill="{COLORS[1 - k % 2]}"/>')
+            out.append(f'<rect x="{left}" y="{y + 2}" width="{length:.1f}" height="{step - 5}" fill="{COLORS[1]}"/>')
             out.append(text(left + length + 6, y + 12, show(value)))
             y += step
         y += 24
