@@ -1,6 +1,7 @@
 // Conformance: saved texts, and rows of datasets: written whole or not at all, replaced by trace, asked in every way.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -184,7 +185,7 @@ TEST_P(DatasetConformance, SqlSeesTheTenantsDatasetsAndNothingElse) {
     const auto rows = store_->RunSql(tenant, text);
     if (!rows.ok())
       return std::vector<std::string>{rows.error().code == ErrorCode::kBadInput ? "refused"
-                                                                                 : "failed"};
+                                                                                : "failed"};
     EXPECT_FALSE(rows->dialect.empty());
     return Lines(rows->rows.table);
   };
@@ -528,6 +529,96 @@ TEST_P(DatasetConformance, SubsampledRowsCountForThoseThatAreGone) {
     query.where = {Where("half", CompareOp::kEq, {"new"})};
     EXPECT_THAT(Ask(query), ::testing::ElementsAre(
                                 "1000|1000|1000|500|500|500|500|500|500|500000|500000|500000"));
+  }
+}
+
+TEST_P(DatasetConformance, AggregatesOfNoRowsAreNullOrZero) {
+  Write(Pages());
+  DatasetQuery query;
+  query.where = {Where("country", CompareOp::kEq, {"nowhere"})};
+  using K = AggregateKind;
+  for (const char* column : {"time_ns", "latency_ns", "ratio"}) {
+    query.aggregates = {Agg(K::kCount, column),         Agg(K::kSum, column),
+                        Agg(K::kDistinct, column),      Agg(K::kMean, column),
+                        Agg(K::kMin, column),           Agg(K::kMax, column),
+                        Agg(K::kPercentile, column, 50)};
+    EXPECT_THAT(Ask(query), ::testing::ElementsAre("0|0|0|null|null|null|null")) << column;
+  }
+}
+
+// Every engine's estimates are those that row_query.h makes of the rows that are left.
+TEST_P(DatasetConformance, EstimatesFollowTheFormulas) {
+  const Nanos now = Now() / kSecond * kSecond;
+  RowsBuilder b(PageColumns());
+  using Value = RowsBuilder::Value;
+  const Value kNull;
+  constexpr std::array kCountries = {"de", "fr", "it", "es", "se"};
+  for (uint64_t i = 0; i < 6'000; ++i) {
+    const uint64_t r = MixBits(i);
+    // Old ones are faster, so that weights and values are not independent of each other.
+    const bool old = i % 6 != 0;
+    const Nanos time = old ? now - 60 * kDay : now - kHour;
+    const auto latency = static_cast<int64_t>(r % (old ? 500 : 900)) - 20;
+    b.Row(T(i + 1), time + static_cast<Nanos>(r % 600) * kSecond, "",
+          {r % 7 == 0 ? kNull : Value(kCountries[r % 5]), r % 11 == 0 ? kNull : Value(latency),
+           r % 13 == 0 ? kNull : Value(static_cast<double>(r % 64) / 4 - 5),
+           int64_t{r % 3 == 0 ? 1 : 0}});
+  }
+  b.Row(T(100'001), now - 60 * kDay, "", {"nothing", {}, {}, {}});
+  Write(b.table());
+  ASSERT_TRUE(store_->RetainRows("default", "pages", {90 * kDay, 30 * kDay, 10}).ok());
+  DatasetQuery everything;
+  everything.limit = 10'000;
+  const auto left = store_->QueryRows("default", "pages", everything);
+  ASSERT_TRUE(left.ok()) << left.error().message;
+  ASSERT_LT(left->table.rows(), 2'000u);
+  using K = AggregateKind;
+  const auto text_aggregates = {Agg(K::kCount), Agg(K::kCount, "country"), Agg(K::kMin, "country"),
+                                Agg(K::kMax, "country"), Agg(K::kDistinct, "country")};
+  for (uint64_t draw = 0; draw < 12; ++draw) {
+    auto pick = [n = draw * 100](uint64_t of) mutable { return MixBits(++n) % of; };
+    DatasetQuery query;
+    query.aggregates = text_aggregates;
+    for (const char* column : {"latency_ns", "ratio", "cached", "time_ns"}) {
+      for (const K kind : {K::kCount, K::kSum, K::kMean, K::kMin, K::kMax, K::kDistinct}) {
+        // A double cannot add times up to the last digit.
+        if (column == std::string("time_ns") && (kind == K::kSum || kind == K::kMean)) continue;
+        query.aggregates.push_back(Agg(kind, column));
+      }
+      query.aggregates.push_back(
+          Agg(K::kPercentile, column, 0.1 + static_cast<double>(pick(999)) / 10));
+    }
+    if (pick(2) == 0) query.group_by.emplace_back("country");
+    if (pick(3) == 0) query.group_by.emplace_back("cached");
+    if (pick(2) == 0) query.bucket_ns = kMinute;
+    if (pick(2) == 0) query.limit = 1 + pick(9);
+    if (pick(2) == 0)
+      query.order = {{query.aggregates[pick(query.aggregates.size())].name,
+                      pick(2) == 0 ? SortDirection::kAscending : SortDirection::kDescending}};
+    if (pick(3) == 0) query.where = {Where("latency_ns", CompareOp::kGt, {int64_t{100}})};
+    if (pick(5) == 0) query.where = {Where("country", CompareOp::kEq, {"nothing"})};
+    if (pick(9) == 0) query.where = {Where("country", CompareOp::kEq, {"nowhere"})};
+    DatasetTable matching;
+    for (const TableColumn& column : left->table.columns)
+      matching.columns.emplace_back().definition = column.definition;
+    std::vector<int64_t> weights;
+    for (size_t row = 0; row < left->table.rows(); ++row) {
+      if (!RowMatches(query.where, left->table, row)) continue;
+      weights.push_back(left->table.columns[1].numbers[row] < now - kDay ? 10 : 1);
+      for (size_t i = 0; i < matching.columns.size(); ++i)
+        CopyCell(left->table.columns[i], row, matching.columns[i]);
+    }
+    std::vector<ColumnDefinition> columns;
+    for (const TableColumn& column : matching.columns) columns.push_back(column.definition);
+    RowAggregator aggregator(columns, query, Bounds::kShow);
+    aggregator.Add(matching, weights);
+    const DatasetRows expected = aggregator.Finish();
+    const auto got = store_->QueryRows("default", "pages", query);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    EXPECT_TRUE(got->estimated);
+    EXPECT_EQ(got->more, expected.more);
+    ASSERT_EQ(got->table.columns.size(), expected.table.columns.size());
+    ASSERT_EQ(Lines(got->table), Lines(expected.table)) << "question " << draw;
   }
 }
 

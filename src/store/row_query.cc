@@ -342,56 +342,75 @@ void AppendNumber(double value, TableColumn& to) {
 
 }  // namespace
 
-void RowAggregator::AppendAggregate(size_t i, const Sums& sums, DatasetTable& out,
-                                    size_t& column) const {
-  const Aggregate& aggregate = query_.aggregates[i];
+void AppendEstimate(const Aggregate& aggregate, const WeightedSums& sums, Bounds bounds,
+                    DatasetTable& out, size_t& column) {
   TableColumn& to = out.columns[column++];
+  const bool nothing = aggregate.kind == AggregateKind::kMean && sums.weight == 0;
   double value = 0, deviation = 0, least = -INFINITY;
-  switch (aggregate.kind) {
-    case AggregateKind::kDistinct:
-      return to.AppendInt(static_cast<int64_t>(sums.distinct.size()));
-    case AggregateKind::kMin:
-      return sums.any ? AppendCell(sums.least, to) : to.AppendNull();
-    case AggregateKind::kMax:
-      return sums.any ? AppendCell(sums.greatest, to) : to.AppendNull();
-    case AggregateKind::kPercentile:
-      return AppendPercentile(i, sums, out, --column);
-    case AggregateKind::kCount:
-      value = sums.weight;
-      deviation = std::sqrt(sums.slack);
-      least = sums.rows;  // those are there
-      to.AppendInt(Whole(value));
-      break;
-    case AggregateKind::kSum:
-      value = sums.total;
-      deviation = std::sqrt(sums.slack_xx);
-      if (to.definition.type == ColumnType::kInt && sums.all_whole) {
-        to.AppendInt(sums.exact_total);
-      } else {
-        AppendNumber(value, to);
-      }
-      break;
-    case AggregateKind::kMean: {
-      if (sums.weight == 0) {
-        to.AppendNull();
-      } else {
-        value = sums.total / sums.weight;
-        const double variance =
-            sums.slack_xx - 2 * value * sums.slack_x + value * value * sums.slack;
-        deviation = std::sqrt(std::max(0.0, variance)) / sums.weight;
-        AppendNumber(value, to);
-      }
-      break;
-    }
+  if (aggregate.kind == AggregateKind::kCount) {
+    value = sums.weight;
+    deviation = std::sqrt(sums.slack);
+    least = sums.rows;  // those are there
+  } else if (aggregate.kind == AggregateKind::kSum) {
+    value = sums.total;
+    deviation = std::sqrt(sums.slack_xx);
+  } else if (!nothing) {
+    value = sums.total / sums.weight;
+    const double variance = sums.slack_xx - 2 * value * sums.slack_x + value * value * sums.slack;
+    deviation = std::sqrt(std::max(0.0, variance)) / sums.weight;
   }
-  if (bounds_ == Bounds::kNone) return;
+  if (nothing) {
+    to.AppendNull();
+  } else if (aggregate.kind == AggregateKind::kSum && to.definition.type == ColumnType::kInt &&
+             sums.all_whole) {
+    to.AppendInt(sums.exact_total);
+  } else {
+    AppendNumber(value, to);
+  }
+  if (bounds == Bounds::kNone) return;
   for (const double side : {-kBoundDeviations, kBoundDeviations}) {
     TableColumn& bound = out.columns[column++];
-    if (aggregate.kind == AggregateKind::kMean && sums.weight == 0) {
+    if (nothing) {
       bound.AppendNull();
     } else {
       AppendNumber(std::max(least, value + side * deviation), bound);
     }
+  }
+}
+
+DatasetTable EmptyResult(const std::vector<ColumnDefinition>& columns, const DatasetQuery& query,
+                         Bounds bounds) {
+  DatasetTable out;
+  const size_t keys = query.group_by.size() + (query.bucket_ns ? 1 : 0);
+  const auto result = ResultColumns(columns, query);
+  for (size_t i = 0; i < result.size(); ++i) {
+    out.columns.emplace_back().definition = result[i];
+    if (i < keys || bounds == Bounds::kNone || !HasBounds(query.aggregates[i - keys].kind))
+      continue;
+    for (const char* side : {"_low", "_high"})
+      out.columns.emplace_back().definition = {result[i].name + side, result[i].type};
+  }
+  return out;
+}
+
+void RowAggregator::AppendAggregate(size_t i, const Sums& sums, DatasetTable& out,
+                                    size_t& column) const {
+  const Aggregate& aggregate = query_.aggregates[i];
+  switch (aggregate.kind) {
+    case AggregateKind::kDistinct:
+      return out.columns[column++].AppendInt(static_cast<int64_t>(sums.distinct.size()));
+    case AggregateKind::kMin:
+    case AggregateKind::kMax: {
+      TableColumn& to = out.columns[column++];
+      if (!sums.any) return to.AppendNull();
+      return AppendCell(aggregate.kind == AggregateKind::kMin ? sums.least : sums.greatest, to);
+    }
+    case AggregateKind::kPercentile:
+      return AppendPercentile(i, sums, out, column);
+    case AggregateKind::kCount:
+    case AggregateKind::kSum:
+    case AggregateKind::kMean:
+      return AppendEstimate(aggregate, sums, bounds_, out, column);
   }
 }
 
@@ -442,15 +461,7 @@ void RowAggregator::AppendPercentile(size_t i, const Sums& sums, DatasetTable& o
 DatasetRows RowAggregator::Finish() const {
   DatasetRows out;
   out.estimated = bounds_ == Bounds::kShow;
-  const size_t keys = query_.group_by.size() + (query_.bucket_ns ? 1 : 0);
-  const auto result = ResultColumns(columns_, query_);
-  for (size_t i = 0; i < result.size(); ++i) {
-    out.table.columns.emplace_back().definition = result[i];
-    if (i < keys || bounds_ == Bounds::kNone || !HasBounds(query_.aggregates[i - keys].kind))
-      continue;
-    for (const char* side : {"_low", "_high"})
-      out.table.columns.emplace_back().definition = {result[i].name + side, result[i].type};
-  }
+  out.table = EmptyResult(columns_, query_, bounds_);
   for (const auto& [key, group] : groups_) {
     for (size_t i = 0; i < key.size(); ++i) AppendCell(key[i], out.table.columns[i]);
     size_t column = key.size();

@@ -1,5 +1,5 @@
 // What a DatasetQuery means, in plain code: names and types are checked here for every engine, so that each refuses the
-// same with the same words; and rows are matched, grouped and aggregated here where an engine cannot, which is when old
+// same with the same words; and rows are matched, grouped and aggregated here where an engine does not, as when old
 // rows were subsampled and stand for several (their weight).
 //
 // Weighted aggregates are Horvitz–Thompson estimates: each kept row counts `weight` times. Kept rows were chosen
@@ -45,6 +45,21 @@ Nanos BucketStart(Nanos t, Nanos bucket);
 
 enum class Bounds : uint8_t { kNone, kShow };
 
+// What the answer of a count, a sum or a mean is made of: sums over rows that have a value x and stand for w rows.
+struct WeightedSums {
+  double rows = 0;                              // kept ones
+  double weight = 0, total = 0;                 // Σw, Σwx
+  int64_t exact_total = 0;                      // Σx of integers, as long as every weight is 1
+  double slack = 0, slack_x = 0, slack_xx = 0;  // Σw(w-1), Σw(w-1)x, Σw(w-1)x²
+  bool all_whole = true;                        // every weight was 1
+};
+// The estimate, and its bounds if they are shown, each to the next column of the table.
+void AppendEstimate(const Aggregate& aggregate, const WeightedSums& sums, Bounds bounds,
+                    DatasetTable& out, size_t& column);
+// A grouped question's result without rows: ResultColumns, with NAME_low and NAME_high behind what has bounds.
+DatasetTable EmptyResult(const std::vector<ColumnDefinition>& columns, const DatasetQuery& query,
+                         Bounds bounds);
+
 // Groups and aggregates rows that match already. Tables given have at least the columns that the query names.
 class RowAggregator {
  public:
@@ -67,12 +82,7 @@ class RowAggregator {
     double value;
     double weight;
   };
-  struct Sums {
-    double rows = 0;                              // kept, with a value
-    double weight = 0, total = 0;                 // Σw, Σwx
-    int64_t exact_total = 0;                      // Σx of integers, as long as every weight is 1
-    double slack = 0, slack_x = 0, slack_xx = 0;  // Σw(w-1), Σw(w-1)x, Σw(w-1)x²
-    bool all_whole = true;                        // every weight was 1
+  struct Sums : WeightedSums {
     Cell least, greatest;
     bool any = false;
     std::vector<Weighted> values;       // for percentiles

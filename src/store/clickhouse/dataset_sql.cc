@@ -108,17 +108,18 @@ std::string AggregateSql(const DatasetState& state, const Aggregate& a) {
           "ifNull(sum(toInt64({1})), toInt64(0))))",
           upper, c, IntSql(INT64_MIN));
     }
+    // Of no rows these are null, also of columns that never are.
     case AggregateKind::kMean:
-      return fmt::format("avg(toFloat64({}))", c);
+      return fmt::format("avg(toFloat64(toNullable({})))", c);
     case AggregateKind::kMin:
-      return fmt::format("min({})", c);
+      return fmt::format("min(toNullable({}))", c);
     case AggregateKind::kMax:
-      return fmt::format("max({})", c);
+      return fmt::format("max(toNullable({}))", c);
     case AggregateKind::kPercentile:
       // By nearest rank, the smallest value with ceil(share · n) at or below it: that is what this one computes, where
       // quantileExact counts from 0. A hair less, because 0.95 · 20 is not 19 in doubles.
-      return fmt::format("quantileExactWeighted({:.17f})({}, 1)", a.percentile / 100 * (1 - 1e-12),
-                         c);
+      return fmt::format("quantileExactWeighted({:.17f})(toNullable({}), 1)",
+                         a.percentile / 100 * (1 - 1e-12), c);
     case AggregateKind::kDistinct:
       return fmt::format("ifNull(uniqExact({}), 0)", c);
   }
@@ -163,6 +164,135 @@ class SelectList {
   const std::vector<ColumnDefinition>& columns_;
   std::string sql_, groups_;
   size_t count_ = 0;
+};
+
+// Count, sum and mean: what AppendEstimate makes of sums. The others are answered by the server itself.
+bool IsOfSums(AggregateKind kind) {
+  return kind == AggregateKind::kCount || kind == AggregateKind::kSum ||
+         kind == AggregateKind::kMean;
+}
+
+// The outputs of a question about rows with weights (row_query.h has the formulas), in three layers: each group's sums,
+// which the shards make; the places in a percentile's sorted values; the outputs.
+class Estimates {
+ public:
+  Estimates(const DatasetState& state, const DatasetQuery& query) : state_(state) {
+    if (query.bucket_ns) AddKey(BucketSql(*query.bucket_ns), {"time_ns", ColumnType::kInt});
+    for (const std::string& name : query.group_by) {
+      const DatasetColumn& column = state.Find(name);
+      AddKey(column.stored, {name, column.definition.type});
+    }
+    for (const Aggregate& aggregate : query.aggregates) {
+      if (IsOfSums(aggregate.kind)) {
+        AddSums(aggregate);
+      } else if (aggregate.kind == AggregateKind::kPercentile) {
+        AddPercentile(aggregate);
+      } else {
+        const ColumnType type = state.Find(aggregate.column).definition.type;
+        Output(Sum(AggregateSql(state, aggregate)),
+               {aggregate.name, AggregateType(aggregate.kind, type)});
+      }
+    }
+    for (const RowOrder& by : query.order)
+      order_.push_back(
+          fmt::format("o{}{}", PlaceOf(columns_, by.column), DirectionSql(by.direction)));
+    for (size_t i = 0; i < keys_.size(); ++i)
+      order_.push_back(fmt::format("o{} ASC NULLS LAST", i));
+  }
+
+  RowSql Select(const std::string& from, const std::string& where, size_t limit) const {
+    const auto clause = [](std::string_view words, const std::vector<std::string>& list) {
+      return list.empty() ? "" : fmt::format(" {} {}", words, fmt::join(list, ", "));
+    };
+    return {fmt::format("SELECT {} FROM (SELECT {} FROM (SELECT {} FROM {} WHERE {}{})){} LIMIT {} "
+                        "FORMAT RowBinary",
+                        fmt::join(outputs_, ", "), fmt::join(places_, ", "), fmt::join(sums_, ", "),
+                        from, where, clause("GROUP BY", keys_), clause("ORDER BY", order_), limit),
+            columns_};
+  }
+
+ private:
+  // Adds to a layer; what it says is from there on called by the name returned.
+  std::string Sum(const std::string& text) {
+    const std::string name = fmt::format("s{}", sums_.size());
+    sums_.push_back(text + " AS " + name);
+    return name;
+  }
+  std::string Place(const std::string& text) {
+    const std::string name = fmt::format("p{}", places_.size());
+    places_.push_back(text + " AS " + name);
+    return name;
+  }
+  void Output(const std::string& text, ColumnDefinition definition) {
+    outputs_.push_back(fmt::format("{} AS o{}", Cast(text, definition.type), outputs_.size()));
+    columns_.push_back(std::move(definition));
+  }
+
+  void AddKey(const std::string& text, ColumnDefinition definition) {
+    keys_.push_back(Sum(text));
+    Output(keys_.back(), std::move(definition));
+  }
+
+  // In the order in which ReadEstimates reads them; the first is what the answer is ordered by.
+  void AddSums(const Aggregate& a) {
+    std::string there = "1", x = "toFloat64(0)", exact = "0";
+    if (!a.column.empty()) {
+      const DatasetColumn& column = state_.Find(a.column);
+      there = fmt::format("isNotNull({})", column.stored);
+      if (a.kind != AggregateKind::kCount)
+        x = fmt::format("ifNull(toFloat64({}), 0)", column.stored);
+      if (a.kind == AggregateKind::kSum) exact = Sum(AggregateSql(state_, a));
+    }
+    const std::string w = fmt::format("({} * toFloat64(weight))", there);
+    const auto sum = [&](const std::string& text) { return Sum("sum(" + text + ")"); };
+    const std::string weight = sum(w);
+    const std::string total = sum(fmt::format("{} * {}", w, x));
+    const std::string ordered = a.kind == AggregateKind::kCount ? weight
+                                : a.kind == AggregateKind::kSum
+                                    ? total
+                                    : fmt::format("if({0} = 0, NULL, {1} / {0})", weight, total);
+    Output(ordered, {a.name, ColumnType::kDouble});
+    for (const std::string& text :
+         {weight, total, sum(fmt::format("toFloat64({})", there)),
+          sum(fmt::format("{} * ({} - 1)", w, w)), sum(fmt::format("{0} * ({0} - 1) * {1}", w, x)),
+          sum(fmt::format("{0} * ({0} - 1) * {1} * {1}", w, x))})
+      Output(text, {"", ColumnType::kDouble});
+    Output(exact, {"", ColumnType::kInt});
+  }
+
+  // The weight at each value travels, as it does for quantileExactWeighted; what that does not tell are the bounds.
+  void AddPercentile(const Aggregate& a) {
+    const DatasetColumn& column = state_.Find(a.column);
+    const ColumnType type = AggregateType(a.kind, column.definition.type);
+    const std::string weights = Sum(fmt::format(
+        "sumMapIf([{0}(assumeNotNull({1}))], [weight], [weight * (weight - 1)], isNotNull({1}))",
+        type == ColumnType::kDouble ? "toFloat64" : "toInt64", column.stored));
+    const std::string values = Place(fmt::format("tupleElement({}, 1)", weights));
+    const std::string below = Place(fmt::format("arrayCumSum(tupleElement({}, 2))", weights));
+    const std::string slack = Place(fmt::format("arrayCumSum(tupleElement({}, 3))", weights));
+    const std::string all = Place(fmt::format("toFloat64({}[-1])", below));
+    const auto at = [&](const std::string& share) {
+      return Place(fmt::format(
+          "least(1 + arrayCount(b -> toFloat64(b) < {} * {} * (1 - 1e-12), {}), length({}))", share,
+          all, below, below));
+    };
+    const std::string share = fmt::format("toFloat64({})", a.percentile / 100);
+    const std::string found = at(share);
+    const std::string deviation = Place(fmt::format(
+        "sqrt(greatest(toFloat64(0), (1 - {0}) * (1 - {0}) * toFloat64({1}[{2}]) + {0} * {0} * "
+        "(toFloat64({1}[-1]) - toFloat64({1}[{2}])))) / {3}",
+        share, slack, found, all));
+    const std::string low =
+        at(fmt::format("greatest(toFloat64(0), {} - {} * {})", share, kBoundDeviations, deviation));
+    const std::string high = at(fmt::format("({} + {} * {})", share, kBoundDeviations, deviation));
+    for (const std::string& place : {found, low, high})
+      Output(fmt::format("if(length({0}) = 0, NULL, {0}[{1}])", values, place),
+             {place == found ? a.name : "", type});
+  }
+
+  const DatasetState& state_;
+  std::vector<std::string> sums_, places_{"*"}, outputs_, keys_, order_;
+  std::vector<ColumnDefinition> columns_;
 };
 
 CountingRows Counting(const DatasetState& state, const TableNames& names, std::string table) {
@@ -227,30 +357,40 @@ RowSql QuerySql(const DatasetState& state, const TableNames& names, const Datase
   return sql;
 }
 
-RowSql WeightedRowsSql(const DatasetState& state, const TableNames& names,
-                       const DatasetQuery& query, uint64_t slice, uint64_t slices) {
+RowSql EstimateSql(const DatasetState& state, const TableNames& names, const DatasetQuery& query) {
   const CountingRows rows = RowsThatCount(state, names);
-  RowSql sql;
-  for (const std::string& name : ColumnsUsed(query))
-    sql.columns.push_back({name, state.Find(name).definition.type});
-  sql.columns.push_back({"weight", ColumnType::kInt});
-  SelectList list(sql.columns);
-  for (size_t i = 0; i + 1 < sql.columns.size(); ++i)
-    list.Add(state.Find(sql.columns[i].name).stored);
-  list.Add("weight");
-  sql.text = fmt::format(
-      "SELECT {} FROM {} WHERE {}{} FORMAT RowBinary", list.sql(), rows.from,
-      WhereSql(state, rows, query),
-      slices < 2 ? ""
-                 : fmt::format(" AND cityHash64(trace_hi, trace_lo) % {} = {}", slices, slice));
-  return sql;
+  return Estimates(state, query).Select(rows.from, WhereSql(state, rows, query), query.limit + 1);
 }
 
-std::string CountMatchesSql(const DatasetState& state, const TableNames& names,
-                            const DatasetQuery& query) {
-  const CountingRows rows = RowsThatCount(state, names);
-  return fmt::format("SELECT count() FROM {} WHERE {} FORMAT RowBinary", rows.from,
-                     WhereSql(state, rows, query));
+Result<DatasetRows> ReadEstimates(const DatasetState& state, const DatasetQuery& query,
+                                  const RowSql& sql, std::string_view answer) {
+  WF_ASSIGN(const DatasetTable sums, ReadTable(answer, sql.columns));
+  DatasetRows out;
+  out.estimated = true;
+  out.table = EmptyResult(state.definitions(), query, Bounds::kShow);
+  for (size_t row = 0; row < sums.rows(); ++row) {
+    size_t from = 0, to = 0;
+    const auto copy = [&](size_t n) {
+      for (; n > 0; --n) CopyCell(sums.columns[from++], row, out.table.columns[to++]);
+    };
+    copy(query.group_by.size() + (query.bucket_ns ? 1 : 0));
+    for (const Aggregate& aggregate : query.aggregates) {
+      if (!IsOfSums(aggregate.kind)) {
+        copy(aggregate.kind == AggregateKind::kPercentile ? 3 : 1);
+        continue;
+      }
+      ++from;  // what it is ordered by
+      WeightedSums one;
+      for (double* sum :
+           {&one.weight, &one.total, &one.rows, &one.slack, &one.slack_x, &one.slack_xx})
+        *sum = sums.columns[from++].doubles[row];
+      one.exact_total = sums.columns[from++].numbers[row];
+      one.all_whole = one.slack == 0;
+      AppendEstimate(aggregate, one, Bounds::kShow, out.table, to);
+    }
+  }
+  OrderAndLimit(query, out);
+  return out;
 }
 
 std::string NamedRowsSql(const DatasetState& state, const TableNames& names) {

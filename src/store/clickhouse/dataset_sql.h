@@ -30,12 +30,10 @@ std::string CommittedSql(const DatasetState& state);
 
 // The whole question, one row more than its limit. For datasets, or parts of them, where no row was subsampled.
 RowSql QuerySql(const DatasetState& state, const TableNames& names, const DatasetQuery& query);
-// The rows that match, with the columns the query uses, and last their weight: RowAggregator does the rest. In slices,
-// so that no answer is too large: slice `slice` of `slices`.
-RowSql WeightedRowsSql(const DatasetState& state, const TableNames& names,
-                       const DatasetQuery& query, uint64_t slice, uint64_t slices);
-std::string CountMatchesSql(const DatasetState& state, const TableNames& names,
-                            const DatasetQuery& query);
+// A grouped question where rows were subsampled: the sums of each group, of which ReadEstimates makes the answer.
+RowSql EstimateSql(const DatasetState& state, const TableNames& names, const DatasetQuery& query);
+Result<DatasetRows> ReadEstimates(const DatasetState& state, const DatasetQuery& query,
+                                  const RowSql& sql, std::string_view answer);
 // Every column under its visible name: what SQL that people type sees as the dataset.
 std::string NamedRowsSql(const DatasetState& state, const TableNames& names);
 

@@ -202,23 +202,29 @@ TEST_F(DatasetWrites, SumsBeyond64BitsAreHeldAtTheirEnds) {
       ::testing::ElementsAre("9223372036854775807|-9223372036854775808|9223372036854775804"));
 }
 
-// Grouping by a column of few values moves as many values, not the rows.
+// Grouping by a column of few values moves as many values, not the rows; also where rows were subsampled.
 TEST_F(DatasetWrites, AQuestionMovesItsAnswerNotTheRows) {
   RowsBuilder b({{"country", ColumnType::kText}, {"v", ColumnType::kInt}});
   for (uint64_t i = 0; i < 20'000; ++i)
-    b.Row(T(i), kT0 + static_cast<Nanos>(i), "",
-          {i % 3 == 0 ? "de" : "fr", static_cast<int64_t>(i)});
+    b.Row(T(i), Now() - kDay, "", {i % 3 == 0 ? "de" : "fr", static_cast<int64_t>(i)});
   ASSERT_TRUE(Write(*store_, b.table()).ok());
   auto* store = dynamic_cast<ClickhouseStore*>(store_.get());
   ASSERT_NE(store, nullptr);
   DatasetQuery query;
   query.group_by = {"country"};
   query.aggregates = {Agg(AggregateKind::kCount), Agg(AggregateKind::kPercentile, "v", 99)};
-  const int64_t before = store->client().counts().bytes_received;
-  const auto rows = store_->QueryRows("default", "d", query);
-  ASSERT_TRUE(rows.ok()) << rows.error().message;
-  EXPECT_EQ(rows->table.rows(), 2u);
-  EXPECT_LT(store->client().counts().bytes_received - before, 2000);
+  for (const bool sampled : {false, true}) {
+    SCOPED_TRACE(sampled);
+    if (sampled) {
+      ASSERT_TRUE(store_->RetainRows("default", "d", {90 * kDay, kHour, 2}).ok());
+    }
+    const int64_t before = store->client().counts().bytes_received;
+    const auto rows = store_->QueryRows("default", "d", query);
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_EQ(rows->table.rows(), 2u);
+    EXPECT_EQ(rows->estimated, sampled);
+    EXPECT_LT(store->client().counts().bytes_received - before, 2000);
+  }
 }
 
 class TypedSql : public DatasetWrites {

@@ -20,8 +20,6 @@ namespace {
 // Of one insert: ClickHouse makes one part of it, and holds it in memory while it does.
 constexpr size_t kInsertRows = 200'000;
 constexpr size_t kInsertBytes = 32u << 20;
-// Of one answer with rows that were subsampled.
-constexpr uint64_t kSliceRows = 500'000;
 constexpr Nanos kSaveUsesEvery = kMinute;
 
 // Never small, so that ClickHouse takes a list of them for UInt64 and nothing narrower.
@@ -291,19 +289,9 @@ Result<DatasetRows> Datasets::Query(const std::string& tenant, const std::string
 Result<DatasetRows> Datasets::QueryOnce(const DatasetState& state, const DatasetQuery& query) {
   constexpr std::string_view kWhat = "asking for rows of a dataset";
   if (query.grouped() && TouchesSampledRows(state, query)) {
-    // Bounds of percentiles need the values themselves; of what was thinned, few are left.
-    WF_ASSIGN(const std::string counted,
-              client_.AskAny(kWhat, CountMatchesSql(state, names_, query)));
-    const auto matches = RowReader(counted).Number<uint64_t>();
-    const uint64_t slices = matches / kSliceRows + 1;
-    RowAggregator aggregator(state.definitions(), query, Bounds::kShow);
-    for (uint64_t slice = 0; slice < slices; ++slice) {
-      const RowSql sql = WeightedRowsSql(state, names_, query, slice, slices);
-      WF_ASSIGN(const std::string answer, client_.AskAny(kWhat, sql.text));
-      WF_ASSIGN(const DatasetTable table, ReadTable(answer, sql.columns));
-      aggregator.Add(table, table.columns.back().numbers);
-    }
-    return aggregator.Finish();
+    const RowSql sql = EstimateSql(state, names_, query);
+    WF_ASSIGN(const std::string answer, client_.AskAny(kWhat, sql.text));
+    return ReadEstimates(state, query, sql, answer);
   }
   const RowSql sql = QuerySql(state, names_, query);
   WF_ASSIGN(const std::string answer, client_.AskAny(kWhat, sql.text));
