@@ -73,6 +73,11 @@ test('editing: the order, the width, the title; charts go; all of it is kept', a
   await put('edit', { title: 'Edit me', charts: CHARTS.slice(0, 3) })
   const page = await open({ url: `${server.url}/dashboards/edit` })
   await drawn(page, 3)
+  // Each save takes its time: the next change is made while the one before is still on its way.
+  await page.route('**/api/v1/dashboards/edit', async (route) => {
+    if (route.request().method() === 'PUT') await new Promise((r) => setTimeout(r, 300))
+    await route.continue()
+  })
   await page.getByRole('button', { name: 'Edit' }).click()
   await page.getByRole('button', { name: 'Move CSS forward' }).click()
   await page.getByRole('button', { name: 'Remove Where from' }).click()

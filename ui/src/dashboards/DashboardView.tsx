@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/client'
 import { deleteDashboard, getColumns, getDashboard, isConflict, listDatasets, putDashboard, type Dashboard, type DatasetSummary, type SavedChart, type UsedColumn } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
@@ -24,6 +24,9 @@ export function DashboardView({ name }: { name: string }) {
     return { board, datasets }
   })
   const board = changed ?? data?.board ?? null
+  // Saves go one after the other, each over what the one before it made: a reader's own quick changes are no conflict.
+  const saves = useRef(Promise.resolve())
+  const revision = useRef<string | null>(null)
   useEffect(() => {
     document.title = `${board?.title ?? name} · wherefore`
   }, [board?.title, name])
@@ -31,20 +34,25 @@ export function DashboardView({ name }: { name: string }) {
   if (!data || !board) {
     return error ? <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}><a className="button" href="/dashboards" onClick={followInPage}>All dashboards</a></ErrorState> : <Skeleton rows={10} label="Loading the dashboard" />
   }
-  const save = async (next: Dashboard, over: Parameters<typeof putDashboard>[1] = 'what-was-read') => {
+  const save = (next: Dashboard, over: Parameters<typeof putDashboard>[1] = 'what-was-read') => {
     const before = board
     setChanged(next)
     setRefused(null)
-    try {
-      setChanged(await putDashboard(next, over))
-      setFault(null)
-    } catch (cause) {
-      if (isConflict(cause)) return setRefused(next)
-      setChanged(before)
-      setFault(cause instanceof ApiError ? `${cause.message} ${cause.hint}` : String(cause))
-    }
+    saves.current = saves.current.then(async () => {
+      try {
+        const saved = await putDashboard({ ...next, revision: revision.current ?? next.revision }, over)
+        revision.current = saved.revision
+        setChanged((shown) => (shown === next ? saved : shown))
+        setFault(null)
+      } catch (cause) {
+        if (isConflict(cause)) return setRefused(next)
+        setChanged((shown) => (shown === next ? before : shown))
+        setFault(cause instanceof ApiError ? `${cause.message} ${cause.hint}` : String(cause))
+      }
+    })
   }
   const reload = () => {
+    revision.current = null
     setRefused(null)
     setChanged(null)
     setAgain((n) => n + 1)
@@ -52,7 +60,7 @@ export function DashboardView({ name }: { name: string }) {
   const edit = (change: (charts: SavedChart[]) => void) => {
     const charts = board.charts.map((c) => ({ ...c }))
     change(charts)
-    void save({ ...board, charts })
+    save({ ...board, charts })
   }
   const remove = async () => {
     if (!confirm(`Delete the dashboard “${board.title}”?`)) return
@@ -67,7 +75,7 @@ export function DashboardView({ name }: { name: string }) {
     <div className="page dashboard">
       <header className="dataset-head">
         <div className="answer">
-          {editing ? <input key={board.title} className="field title-field" aria-label="Title" defaultValue={board.title} onBlur={(event) => event.target.value.trim() && event.target.value !== board.title && void save({ ...board, title: event.target.value.trim() })} /> : <h1>{board.title}</h1>}
+          {editing ? <input key={board.title} className="field title-field" aria-label="Title" defaultValue={board.title} onBlur={(event) => event.target.value.trim() && event.target.value !== board.title && save({ ...board, title: event.target.value.trim() })} /> : <h1>{board.title}</h1>}
           <p className="facts-line">
             {count(board.charts.length, 'chart')}
             <span className="dot" />
@@ -84,7 +92,7 @@ export function DashboardView({ name }: { name: string }) {
         <p className="banner banner-warn" role="alert">
           ▲ Somebody else has saved this dashboard since you opened it. Your change is not saved.{' '}
           <button type="button" className="button" onClick={reload}>Load theirs</button>{' '}
-          <button type="button" className="button" onClick={() => void save(refused, 'whatever-there-is')}>Overwrite with mine</button>
+          <button type="button" className="button" onClick={() => save(refused, 'whatever-there-is')}>Overwrite with mine</button>
         </p>
       )}
       {board.charts.length === 0 && (
