@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: wherefore
+# parallel: yes
 # timeout: 400
 """Faults survived by a cluster under constant load: receivers, tailers, the broker and a shard are killed, a shard is slow,
 the network is cut, pieces on the bus are poison (fault_lab.py says what must hold after them). Several faults share a load

@@ -75,6 +75,10 @@ with tempfile.TemporaryDirectory() as place:
         run_tests.count({"name": "t", "command": ["bash", "t.sh"]}, ctest_case(output, good), place, tally)
         report(name, expected, counts(tally))
 
+    tally = run_tests.Tally()
+    run_tests.count({"name": "t", "command": ["node", "t"]}, ctest_case("said\nok a\nbefore\nnot ok b\n    Error: why\n      at x\nok c\nnoise\n", False), place, tally)
+    report("what a script says around a failure is its detail", [("t: b", "\nbefore\nError: why\nat x")], tally.failed)
+
     unit = {"name": "u", "command": ["/x/u_test"], "properties": [{"name": "LABELS", "value": ["unit"]}]}
     tally = run_tests.Tally()
     run_tests.count(unit, ctest_case("", False), place, tally)

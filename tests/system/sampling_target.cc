@@ -1,4 +1,4 @@
-// What tests/system/shared_rates_test.py runs: a program that wants to start traces, and starts those that the policies of
+// What tests/system/shared_rates.py runs: a program that wants to start traces, and starts those that the policies of
 // its server allow.
 //
 //   sampling_target ENDPOINT PER_SECOND      prints, ten times a second, how many it has started so far

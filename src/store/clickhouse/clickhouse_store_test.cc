@@ -389,7 +389,7 @@ TEST_F(ClickhouseStoreTest, AWrongPasswordIsRefusedAndNotTold) {
 
 TEST(ClickhouseStore, AServerThatIsNotThereIsNamed) {
   ClickhouseStoreOptions options;
-  options.retry_for = 100 * kMilli;
+  options.open_patience = 100 * kMilli;
   const auto opened = OpenClickhouseStore("clickhouse://127.0.0.1:1/d", options);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, ErrorCode::kEnvironment);
