@@ -12,6 +12,10 @@
 namespace wf::recorder {
 namespace {
 
+// The recorder's own: blocked for a moment while one of its handlers runs, and nothing to be passed on.
+constexpr uint64_t Bit(int signal) { return uint64_t{1} << (signal - 1); }
+constexpr uint64_t kOurs = Bit(SIGSYS) | Bit(SIGSEGV) | Bit(kControlSignal);
+
 uint64_t MaskOf(const char* status, const char* name) {
   const char* found = std::strstr(status, name);
   if (found == nullptr) return 0;
@@ -31,7 +35,7 @@ void LookForOutsideSignals(Region* region) {
   const long size = RawCall(SYS_read, fd, Arg(status), sizeof status - 1);
   RawCall(SYS_close, fd);
   status[size < 0 ? 0 : size] = 0;
-  const uint64_t waiting = MaskOf(status, "ShdPnd:\t") & MaskOf(status, "SigBlk:\t");
+  const uint64_t waiting = MaskOf(status, "ShdPnd:\t") & MaskOf(status, "SigBlk:\t") & ~kOurs;
   if (waiting == 0) return;
   region->signals_waiting.fetch_or(waiting);
   siginfo_t info = {};
