@@ -1,6 +1,8 @@
 // What signal handlers record stands in the ring in the order in which it was recorded, wherever they come.
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
+#include <csignal>
 #include <memory>
 #include <vector>
 
@@ -15,6 +17,7 @@ void KickScribe(Region*) {}
 void EnsureStarted() {}
 Slot* AdoptThread() { return nullptr; }
 Slot* SlotOfUnknownChild() { return nullptr; }
+void LearnModules(Slot*, uint64_t) {}
 std::atomic<uint32_t> g_started{2};
 const volatile uint32_t* g_fork_guard = nullptr;
 
@@ -93,6 +96,64 @@ TEST_F(DeferredRecords, AnOpenRecordIsClosedBeforeTheNext) {
   slot_->room_end = slot_->head.load();
   Record(2);
   EXPECT_EQ(Written(), (std::vector<uint64_t>{1, 1, 2}));
+}
+
+// A thread that waits for a semaphore over and over, and a handler that posts it wherever it comes.
+class InterruptedCalls : public DeferredRecords {
+ protected:
+  InterruptedCalls() : region_(std::make_unique<Region>()) {
+    g_region = region_.get();
+    slot_->module_end = ~uint64_t{0};
+    now_ = this;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { now_->Make(Op::kSemPost, Role::kReleaseAll); };
+    sigaction(SIGALRM, &action, nullptr);
+    const itimerval often = {{0, 20}, {0, 20}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  ~InterruptedCalls() override {
+    const itimerval off = {};
+    setitimer(ITIMER_REAL, &off, nullptr);
+    signal(SIGALRM, SIG_IGN);
+    g_region = nullptr;
+  }
+  void Make(Op op, Role role) {
+    Call call(slot_.get(), op, 1);
+    call.Act({&semaphore_, 1}, role);
+    call.Finish();
+    made_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static InterruptedCalls* now_;
+  std::unique_ptr<Region> region_;
+  ObjectEntry semaphore_ = {};
+  std::atomic<uint32_t> made_{0};
+};
+InterruptedCalls* InterruptedCalls::now_ = nullptr;
+
+TEST_F(InterruptedCalls, StandInTheOrderOfTheirNumbers) {
+  uint64_t read = 0, last = 0, handled = 0, out_of_order = 0;
+  for (const uint64_t end = MonotonicNs() + 500'000'000; MonotonicNs() < end;) {
+    for (int i = 0; i < 100; ++i) Make(Op::kSemWait, Role::kAcquireAll);
+    for (const uint64_t head = slot_->head.load(); read < head;) {
+      struct {
+        Cut cut;
+        Action action;
+      } record;
+      std::memcpy(&record, ring_.data() + read % kRingSize, sizeof record.cut.head);
+      const RecordHead& head_of = record.cut.head;
+      if (head_of.kind == RecordKind::kCut) {
+        std::memcpy(&record, ring_.data() + read % kRingSize, sizeof record);
+        handled += head_of.detail == static_cast<uint16_t>(Op::kSemPost) ? 1 : 0;
+        out_of_order += record.action.sequence < last ? 1 : 0;
+        last = record.action.sequence;
+      }
+      read += head_of.size;
+      slot_->tail.store(read);
+    }
+  }
+  EXPECT_GT(handled, 100u);
+  EXPECT_EQ(out_of_order, 0u);
 }
 
 }  // namespace

@@ -207,8 +207,19 @@ class Call {
   }
   void Act(const ObjectRef& object, Role role) {
     if (WF_UNLIKELY(object.entry == nullptr)) return;
+    const bool first = !held_;
     Hold();
-    Act(object.id, role, object.entry->Draw());
+    uint64_t sequence = object.entry->Draw();
+    // A handler that came between the two has a lesser number, and would stand behind: then again, behind it. (While what
+    // was deferred is being written, this record goes behind it by itself.)
+    while (WF_UNLIKELY(first && held_ &&
+                       slot_->deferred.size.load(std::memory_order_relaxed) != 0 &&
+                       slot_->deferred.flushing.load(std::memory_order_relaxed) == 0)) {
+      Unhold();
+      Hold();
+      sequence = object.entry->Draw();
+    }
+    Act(object.id, role, sequence);
   }
   void DropActions() { record_.cut.actions = 0; }
   uint16_t actions() const { return record_.cut.actions; }
