@@ -16,27 +16,37 @@ constexpr double kNumberPrior = 0.5;
 constexpr double kNumberShare = 0.01;
 constexpr size_t kMostParts = 256;  // of a multiset
 constexpr size_t kMostOrdered = 16;  // calls; of more no order is learnt
-constexpr double kOrderPrior = 1;   // observations, spread over all orders
+constexpr double kOrderPrior = 1;  // observations, spread over all orders
 
 }  // namespace
 
 namespace {
 uint64_t SignatureOfKind(uint32_t kind) { return MixBits(kind + 0x9E3779B97F4A7C15ull); }
 
-// Of calls made one after another, to more than one callee: which was made when. 0: they are no such calls.
+// Whether calls go to more than one callee.
+bool AnyOrder(const NodeProblem& problem, std::span<const uint32_t> kids) {
+  return std::any_of(kids.begin(), kids.end(), [&](uint32_t kid) {
+    return problem.children[kid].kind != problem.children[kids[0]].kind;
+  });
+}
+
+// A multiset, and which of it is called first.
+uint64_t WithFirst(const NodeProblem& problem, std::span<const uint32_t> kids, uint64_t signature) {
+  return MixBits(signature ^ SignatureOfKind(problem.children[kids[0]].kind));
+}
+
+// Of calls made one after another: which was made when. 0: they are no such calls.
 uint64_t SequenceOf(const NodeProblem& problem, std::span<const uint32_t> kids) {
-  if (kids.size() < 2 || kids.size() > kMostOrdered) return 0;
+  if (kids.size() > kMostOrdered) return 0;
   uint64_t sequence = 0;
-  bool differ = false;
   for (size_t i = 0; i < kids.size(); ++i) {
     const LinkChild& kid = problem.children[kids[i]];
     sequence = MixBits(sequence + SignatureOfKind(kid.kind));
     if (i == 0) continue;
     const LinkChild& before = problem.children[kids[i - 1]];
     if (!before.returned || before.ended > kid.sent + problem.slack) return 0;
-    differ |= kid.kind != before.kind;
   }
-  return differ ? sequence : 0;
+  return sequence;
 }
 }  // namespace
 
@@ -63,10 +73,15 @@ void Patterns::Add(const NodeProblem& problem, std::span<const uint32_t> kids) {
 }
 
 void Patterns::AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids) {
+  if (!AnyOrder(problem, kids)) return;
+  const uint64_t signature = SignatureOf(problem, kids);
+  const uint64_t begun = WithFirst(problem, kids, signature);
+  orders_[signature] += 1;
+  orders_[begun] += 1;
   const uint64_t sequence = SequenceOf(problem, kids);
   if (sequence == 0) return;
-  serial_[SignatureOf(problem, kids)] += 1;
-  serial_[sequence] += 1;
+  orders_[MixBits(begun)] += 1;
+  orders_[sequence] += 1;
 }
 
 void Patterns::Finish() {
@@ -160,20 +175,30 @@ double Patterns::Cost() const {
 
 double Patterns::OrderScore(const NodeProblem& problem, std::span<const uint32_t> kids,
                             uint64_t signature) const {
-  const uint64_t sequence = serial_.empty() ? 0 : SequenceOf(problem, kids);
-  if (sequence == 0) return 0;
-  double orders = 1;
-  for (size_t i = 0; i < kids.size(); ++i) {
+  if (orders_.empty() || !AnyOrder(problem, kids)) return 0;
+  const auto often = [this](uint64_t key) {
+    const auto found = orders_.find(key);
+    return found == orders_.end() ? 0.0 : found->second;
+  };
+  const auto chance = [&](uint64_t key, uint64_t among, double unseen) {
+    return std::log((often(key) + kOrderPrior * unseen) / (often(among) + kOrderPrior));
+  };
+  const uint64_t begun = WithFirst(problem, kids, signature);
+  double like_first = 0;
+  for (uint32_t kid : kids) {
+    like_first += problem.children[kid].kind == problem.children[kids[0]].kind;
+  }
+  const double score = chance(begun, signature, like_first / static_cast<double>(kids.size()));
+  const uint64_t sequence = SequenceOf(problem, kids);
+  if (sequence == 0) return score;
+  double orders = 1;  // of those behind the first
+  for (size_t i = 1; i < kids.size(); ++i) {
     const uint32_t kind = problem.children[kids[i]].kind;
     double like = 1;
-    for (size_t j = 0; j < i; ++j) like += problem.children[kids[j]].kind == kind;
-    orders *= static_cast<double>(i + 1) / like;
+    for (size_t j = 1; j < i; ++j) like += problem.children[kids[j]].kind == kind;
+    orders *= static_cast<double>(i) / like;
   }
-  const auto often = [this](uint64_t key) {
-    const auto found = serial_.find(key);
-    return found == serial_.end() ? 0.0 : found->second;
-  };
-  return std::log((often(sequence) + kOrderPrior / orders) / (often(signature) + kOrderPrior));
+  return score + chance(sequence, MixBits(begun), 1 / orders);
 }
 
 double Patterns::Score(const NodeProblem& problem, std::span<const uint32_t> kids) const {

@@ -1,5 +1,5 @@
-// Which calls parents of one kind make: multisets of callees, by how often they were seen, and in which order, where one is
-// made after the other has returned. (Of calls that overlap the order says nothing that their times do not.)
+// Which calls parents of one kind make: multisets of callees, by how often they were seen; which of them is called first;
+// and, where each is made after the one before has returned, in which order.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ class Patterns {
     std::vector<uint32_t> counts;  // per child kind
   };
   std::unordered_map<uint64_t, Seen> seen_;
-  std::unordered_map<uint64_t, double> serial_;  // how often: by multiset, and by sequence of callees
+  // How often: by multiset, by what of it is called first, and, of calls made one after another, by their sequence.
+  std::unordered_map<uint64_t, double> orders_;
   // For multisets that were not seen as a whole, each callee's number by itself.
   std::vector<std::vector<double>> numbers_;
   double parents_ = 0;

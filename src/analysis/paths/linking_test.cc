@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/paths/linking_delays.h"
+#include "analysis/paths/linking_patterns.h"
 #include "analysis/paths/linking_triggers.h"
 
 namespace wf {
@@ -400,6 +401,32 @@ TEST(TriggerMixture, ALaterCallIsNotUnlikelyBecauseLaterCallsAreRare) {
   const double apart = TriggerMixture(rows, Positions::kApart).At(problem, later);
   const double alike = TriggerMixture(rows, Positions::kAlike).At(problem, later);
   EXPECT_GT(apart, 8 * alike);
+}
+
+TEST(Patterns, AnOrderThatIsNeverSeenIsUnlikelyAlsoWhereCallsOverlap) {
+  // A is always called before B. Calls to B first, and to A while that is out, were once as likely.
+  NodeProblem problem;
+  problem.parent_kinds = 1;
+  problem.child_kinds = 2;
+  const auto add = [&](uint32_t kind, Nanos sent, Nanos ended) {
+    LinkChild child;
+    child.kind = kind;
+    child.sent = sent;
+    child.ended = ended;
+    problem.children.push_back(child);
+    return static_cast<uint32_t>(problem.children.size() - 1);
+  };
+  const std::array<uint32_t, 2> usual{add(0, 10, 20), add(1, 30, 40)};
+  const std::array<uint32_t, 2> overlapping{add(0, 10, 40), add(1, 30, 50)};
+  const std::array<uint32_t, 2> reversed{add(1, 10, 40), add(0, 30, 50)};
+  Patterns patterns;
+  for (int i = 0; i < 200; ++i) {
+    patterns.Add(problem, usual);
+    patterns.AddOrder(problem, usual);
+  }
+  patterns.Finish();
+  EXPECT_NEAR(patterns.Score(problem, overlapping), patterns.Score(problem, usual), 0.1);
+  EXPECT_LT(patterns.Score(problem, reversed), patterns.Score(problem, usual) - 4);
 }
 
 TEST(DelayDensity, FollowsItsSamplesAndIntegratesToOne) {
