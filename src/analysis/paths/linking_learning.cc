@@ -73,9 +73,11 @@ struct Believed {
   double total = 0;
   double rising = 0;  // by how much the last rounds raised it
 
-  // What it is on the way to. A wrong model that allows for much is soon as likely as it gets, and then likelier than one
+  // By how much the model explains more than it takes to tell.
+  double Worth() const { return total - model->Cost(); }
+  // What that is on the way to. A wrong model that allows for much is soon as likely as it gets, and then likelier than one
   // that is still on its way to the truth.
-  double Promise() const { return total + rising; }
+  double Promise() const { return Worth() + rising; }
 };
 
 Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
@@ -146,7 +148,7 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
     model->ForAllKinds(problem.parent_kinds);
     Believed apart = Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull,
                              kTrialRounds, kSeed);
-    if (apart.total - apart.model->Cost() > best.total - best.model->Cost()) {
+    if (apart.Worth() > best.Worth()) {
       best = std::move(apart);
       together = false;
     }
