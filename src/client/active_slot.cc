@@ -12,12 +12,6 @@ using wf::advice::Cell;
 using wf::advice::PackedTuples;
 using wf::advice::Rows;
 
-namespace {
-
-constexpr size_t kHeadAtMost = 5;  // of a bag
-
-}  // namespace
-
 void ActiveSlot::Begin(uint64_t of_query, uint32_t number, const wf::advice::Slot& kept) {
   query = of_query;
   slot = number;
@@ -89,12 +83,6 @@ std::string_view ActiveSlot::Encoded() {
   return encoded_;
 }
 
-bool ActiveSlot::Log(const Rows& rows) {
-  if (form_ != Form::kLog || log_.Add(rows) != TupleLog::Added::kAdded) return false;
-  encoded_known_ = false;
-  return true;
-}
-
 bool ActiveSlot::Log(const Cell* cells, size_t width, size_t rows) {
   if (form_ != Form::kLog || log_.Add(cells, width, rows) != TupleLog::Added::kAdded) return false;
   encoded_known_ = false;
@@ -105,12 +93,7 @@ bool ActiveSlot::Log(const TupleLog& ready) {
   return form_ == Form::kLog && log_.empty() && log_.CopyFew(ready);
 }
 
-size_t ActiveSlot::LogBytesAtMost(size_t width) const {
-  return log_.bytes() + kHeadAtMost + 9 * width;
-}
-
-bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Cell* tuple,
-                      size_t width) {
+bool ActiveSlot::Keep(int64_t adjusted_time, std::string_view id, const Cell* tuple, size_t width) {
   // Then an empty log takes it for certain: what it replaces may be given up.
   if (width == 0 || width > TupleLog::kMostTexts) return false;
   for (size_t i = 0; i < width; ++i) {

@@ -24,6 +24,7 @@ class ActiveSlot {
   uint32_t slot = 0;
 
  private:
+  static constexpr size_t kHeadAtMost = 5;  // of a bag
   enum class Form : uint8_t { kLog, kEvent, kPacked };
   Form form_ = Form::kLog;
   bool encoded_known_ = false;
@@ -50,13 +51,17 @@ class ActiveSlot {
   std::string_view Encoded();          // good until something changes
 
   // A bag's rows, as a log; false, and nothing happens, if that is not possible.
-  bool Log(const wf::advice::Rows& rows);
+  bool Log(const wf::advice::Rows& rows) {
+    if (form_ != Form::kLog || log_.Add(rows) != TupleLog::Added::kAdded) return false;
+    encoded_known_ = false;
+    return true;
+  }
   [[gnu::hot]] bool Log(const wf::advice::Cell* cells, size_t width, size_t rows);
   // The same of one that is empty.
   [[gnu::hot]] bool Log(const TupleLog& ready);
   // Only a log of a bag knows: bytes it takes with one more tuple of `width` numbers are no more than this.
   bool logs() const { return form_ == Form::kLog && !log_.empty(); }
-  size_t LogBytesAtMost(size_t width) const;
+  size_t LogBytesAtMost(size_t width) const { return log_.bytes() + kHeadAtMost + 9 * width; }
   // One event in the place of all others; false, and nothing happens, if it has to be packed.
   bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Rows& rows);
   [[gnu::hot]] bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Cell* tuple,

@@ -19,7 +19,7 @@ using wf::advice::Slot;
 namespace {
 
 // No more than this; what holds states of aggregates is told by encoding it.
-size_t BytesAtMost(const Rows& rows) {
+inline size_t BytesAtMost(const Rows& rows) {
   size_t bytes = 16;
   for (size_t row = 0; row < rows.size(); ++row) {
     bytes += 2 + 64 * rows.state_width();
@@ -319,9 +319,9 @@ bool BaggageLine::KeepCells(const Found& found, uint64_t query, uint32_t slot, c
     Cell spare[kMostCells];
     uint64_t weights[2];
     const auto last = wf::advice::TimeOfOnlyEvent(payload);
-    if (!last || wf::advice::DecodeCells(
-                     rule, payload, {spare, kMostCells, rule.columns, weights, 2}) ==
-                     wf::advice::kNoRows) {
+    if (!last ||
+        wf::advice::DecodeCells(rule, payload, {spare, kMostCells, rule.columns, weights, 2}) ==
+            wf::advice::kNoRows) {
       return false;
     }
     if (rule.keep == Keep::kFirst) {  // it has its event

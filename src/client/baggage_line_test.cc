@@ -110,6 +110,43 @@ TEST(BaggageLine, WhatWasPackedArrives) {
   EXPECT_EQ(Unpack(line), Bag({1, 2, 2})) << "serialising takes nothing away";
 }
 
+TEST(BaggageLine, ManyTuplesAreToldApart) {
+  constexpr PackLimits kMuch = {100'000, 1'000'000};
+  // More bytes than may travel, of which only the first are kept as bytes.
+  constexpr int64_t kMany = 30'000;
+  BaggageLine line;
+  Bag packed;
+  const auto pack = [&](int64_t value) {
+    ASSERT_EQ(Pack(line, value, All(), 0, kQuery, kMuch), PackResult::kPacked);
+    packed.insert(value);
+  };
+  const auto different = [&] { return line.Unpack(kQuery, 0, All()).rows().size(); };
+  for (int64_t i = 0; i < kMany; ++i) {
+    pack(i * 7919);
+    if (i == 3000) {
+      EXPECT_EQ(different(), 3001u);
+    }
+  }
+  EXPECT_EQ(different(), size_t{kMany});
+  EXPECT_EQ(Unpack(line), packed);
+  for (int64_t i = 0; i < kMany; i += 100) pack(i * 7919);
+  EXPECT_EQ(different(), size_t{kMany}) << "equal ones become one";
+  EXPECT_EQ(Unpack(line), packed);
+}
+
+TEST(BaggageLine, AnEqualTupleAmongManyIsFound) {
+  for (const int64_t many : {8, 9, 33, 129, 256, 2000}) {
+    for (const int64_t again : {int64_t{0}, many / 2, many - 1}) {
+      BaggageLine line;
+      const PackLimits limits = {static_cast<uint32_t>(many), 1'000'000};
+      for (int64_t i = 0; i < many; ++i) Pack(line, i * i, All(), 0, kQuery, limits);
+      EXPECT_EQ(Pack(line, again * again, All(), 0, kQuery, limits), PackResult::kPacked)
+          << again << " of " << many;
+      EXPECT_EQ(line.HeldBy(kQuery).tuples, static_cast<uint32_t>(many));
+    }
+  }
+}
+
 TEST(BaggageLine, UnmodifiedTravelsByteForByteAndUnparsed) {
   BaggageLine line;
   Pack(line, 7);

@@ -20,9 +20,8 @@ constexpr uint8_t kNull = 0, kFalse = 1, kTrue = 2, kDouble = 3, kIntegerBytes =
                   kSmallInteger = 0x10, kShortString = 0x50, kShortReference = 0xB0;
 constexpr int64_t kSmallIntegers = 64;
 constexpr size_t kShortStrings = kShortReference - kShortString;
-constexpr size_t kMostBytes = 9;     // of a number
+constexpr size_t kMostOfNumber = 9;
 constexpr size_t kFirstBytes = 104;  // what malloc gives for it anyway
-constexpr size_t kMostRow = 1 << 16;
 
 // Of the values, not of their bytes: those are still on their way to memory.
 uint64_t Mixed(uint64_t hash, uint64_t word) {
@@ -30,15 +29,31 @@ uint64_t Mixed(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
+const Cell& ToCell(const Cell& cell) { return cell; }
+inline Cell ToCell(const Value& value) {
+  const auto* const integer = std::get_if<int64_t>(&value);
+  return integer != nullptr ? Cell::Of(*integer) : Cell::Of(value);  // without a call, as most are
+}
+
+size_t TextSize(const Cell& cell) { return cell.size; }  // else 0
+size_t TextSize(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr ? text->size() : 0;
+}
+
 }  // namespace
 
-void TupleLog::MakeRoom(size_t most) {
+// Few steps to what a request may pack: each is a call of malloc, and beyond a thousand bytes a slow one.
+bool TupleLog::MakeRoom(size_t most) {
+  if (most > kMostBytes - used_) return false;
+  const size_t grown = capacity_ < kKept ? std::min<size_t>(4 * capacity_, kKept) : 2 * capacity_;
   const auto more = static_cast<uint32_t>(
-      std::max<size_t>(kFirstBytes, 2 * static_cast<size_t>(capacity_) + most));
+      std::min<size_t>(std::max({kFirstBytes, grown, used_ + most}), kMostBytes));
   std::unique_ptr<char[]> bytes(new char[more]);
-  if (end_ != 0) std::memcpy(bytes.get(), bytes_.get(), end_);
+  if (used_ != 0) std::memcpy(bytes.get(), bytes_.get(), used_);
   bytes_ = std::move(bytes);
   capacity_ = more;
+  return true;
 }
 
 // As advice::WriteValue does: one that was written before is referred to.
@@ -65,17 +80,18 @@ inline bool TupleLog::EncodeText(std::string_view text, char*& at, uint64_t& has
   return true;
 }
 
-bool TupleLog::Encode(const Cell* columns, size_t width) {
-  size_t most = width * kMostBytes;
-  for (size_t i = 0; i < width; ++i) most += columns[i].size;  // of text; else 0
-  if (most > kMostRow) return false;
-  if (capacity_ - end_ < most) MakeRoom(most);
-  char* at = bytes_.get() + end_;
+template <typename Column>
+[[gnu::always_inline]] inline char* TupleLog::Encode(const Column* columns, size_t width,
+                                                     uint16_t& short_hash) {
+  size_t most = width * kMostOfNumber;
+  for (size_t i = 0; i < width; ++i) most += TextSize(columns[i]);
+  if (capacity_ - used_ < most && !MakeRoom(most)) return nullptr;
+  char* at = bytes_.get() + used_;
   uint64_t hash = width;
   for (size_t i = 0; i < width; ++i) {
-    const Cell& cell = columns[i];
+    const Cell cell = ToCell(columns[i]);
     if (cell.type == Cell::Type::kText) {
-      if (!EncodeText(cell.view(), at, hash)) return false;
+      if (!EncodeText(cell.view(), at, hash)) return nullptr;
     } else if (cell.type == Cell::Type::kInteger) {
       const int64_t number = cell.integer;
       hash = Mixed(hash, static_cast<uint64_t>(number));
@@ -96,30 +112,33 @@ bool TupleLog::Encode(const Cell* columns, size_t width) {
       std::memcpy(at, &bits, 8);
       at += 8;
     } else if (cell.type == Cell::Type::kList) {  // seldom, and never short
-      return false;
+      return nullptr;
     } else {
       *at = cell.null() ? kNull : cell.boolean ? kTrue : kFalse;
       hash = Mixed(hash, 1u + static_cast<unsigned char>(*at++));
     }
   }
-  end_ = static_cast<uint32_t>(at - bytes_.get());
-  hash_ = static_cast<uint32_t>(hash);
-  return true;
+  short_hash = static_cast<uint16_t>(hash);
+  return at;
+}
+
+// A place for `hash`, which nobody has yet.
+inline uint16_t& TupleLog::FreePlace(uint16_t hash) {
+  uint32_t at = hash & (places_ - 1);
+  while (table_[at] != 0) at = (at + 1) & (places_ - 1);
+  return table_[at];
 }
 
 void TupleLog::GrowIndex() {
-  const Place* const old = table_ ? table_.get() : first_;
-  const uint32_t count = table_ ? places_ : kFirstTuples;
-  const uint32_t more = table_ ? 4 * places_ : kFirstPlaces;
-  std::unique_ptr<Place[]> places(new Place[more]());
-  for (uint32_t i = 0; i < count; ++i) {
-    if (old[i].begin == 0) continue;
-    uint32_t at = old[i].hash & (more - 1);
-    while (places[at].begin != 0) at = (at + 1) & (more - 1);
-    places[at] = old[i];
-  }
-  table_ = std::move(places);
-  places_ = more;
+  constexpr uint32_t kFirstRoom = 64, kPlacesEach = 4;
+  const uint32_t more = noted_ != nullptr ? 4 * room_ : kFirstRoom;
+  std::unique_ptr<Noted[]> noted(new Noted[more]);
+  std::copy_n(noted_ != nullptr ? noted_.get() : first_, tuples_, noted.get());
+  places_ = kPlacesEach * more;
+  table_.reset(new uint16_t[places_]());
+  noted_ = std::move(noted);
+  room_ = more;
+  for (uint32_t i = 0; i < tuples_; ++i) FreePlace(noted_[i].hash) = static_cast<uint16_t>(i + 1);
 }
 
 // The bytes of one value as if it stood alone, and the place behind it.
@@ -150,44 +169,50 @@ bool TupleLog::Same(uint32_t a, uint32_t b, size_t width) const {
   return true;
 }
 
-inline bool TupleLog::Known(uint32_t begin, size_t width) {
-  const uint32_t hash = hash_;
+[[gnu::always_inline]] inline bool TupleLog::Known(uint16_t hash, size_t width) {
+  const Noted fresh = {hash, static_cast<uint16_t>(used_)};
+  const auto same = [&](const Noted& noted) {
+    return noted.hash == hash && Same(noted.begin, fresh.begin, width);
+  };
   if (tuples_ < kFirstTuples) {
     for (uint32_t i = 0; i < tuples_; ++i) {
-      if (first_[i].hash == hash && Same(first_[i].begin - 1, begin, width)) return true;
+      if (same(first_[i])) return true;
     }
-    first_[tuples_] = {hash, begin + 1};
+    first_[tuples_] = fresh;
     return false;
   }
-  if (2 * (tuples_ + 1) > places_) GrowIndex();
-  Place* const places = table_.get();
+  if (tuples_ == std::max(room_, kFirstTuples)) GrowIndex();
   uint32_t at = hash & (places_ - 1);
-  for (; places[at].begin != 0; at = (at + 1) & (places_ - 1)) {
-    if (places[at].hash == hash && Same(places[at].begin - 1, begin, width)) return true;
+  for (; table_[at] != 0; at = (at + 1) & (places_ - 1)) {
+    if (same(noted_[table_[at] - 1u])) return true;
   }
-  places[at] = {hash, begin + 1};
+  table_[at] = static_cast<uint16_t>(tuples_ + 1);
+  noted_[tuples_] = fresh;
   return false;
 }
 
-inline bool TupleLog::AddRow(const Cell* columns, size_t width) {
-  end_ = used_;
+template <typename Column>
+[[gnu::always_inline]] inline bool TupleLog::AddRow(const Column* columns, size_t width) {
   const uint32_t texts = texts_;
-  if (!Encode(columns, width) || Known(used_, width)) {
+  uint16_t hash;
+  const char* const end = Encode(columns, width, hash);
+  if (end == nullptr || Known(hash, width)) {
     texts_ = texts;
     return false;
   }
-  used_ = end_;
+  used_ = static_cast<uint32_t>(end - bytes_.get());
   ++tuples_;
   return true;
 }
 
-TupleLog::Added TupleLog::Add(const Cell* cells, size_t width, size_t rows) {
+template <typename Column>
+inline TupleLog::Added TupleLog::AddRows(const Column* columns, size_t width, size_t rows) {
   // Several at once have to be taken back when the last is not for us: only while no table is needed.
   if (width == 0 || rows == 0 || (rows != 1 && tuples_ + rows > kFirstTuples))
     return Added::kNotForMe;
   const uint32_t used = used_, tuples = tuples_, texts = texts_;
   for (size_t row = 0; row < rows; ++row) {
-    if (AddRow(cells + row * width, width)) continue;
+    if (AddRow(columns + row * width, width)) continue;
     used_ = used;
     tuples_ = tuples;
     texts_ = texts;
@@ -196,30 +221,21 @@ TupleLog::Added TupleLog::Add(const Cell* cells, size_t width, size_t rows) {
   return Added::kAdded;
 }
 
+TupleLog::Added TupleLog::Add(const Cell* cells, size_t width, size_t rows) {
+  return AddRows(cells, width, rows);
+}
+
 TupleLog::Added TupleLog::Add(const Rows& rows) {
-  constexpr size_t kMostCells = 64;
-  const size_t count = rows.size() * rows.width();
-  if (rows.state_width() != 0 || count > kMostCells) return Added::kNotForMe;
+  if (rows.state_width() != 0) return Added::kNotForMe;
   for (size_t row = 0; row < rows.size(); ++row) {
     if (rows.weight(row) != 1) return Added::kNotForMe;
   }
-  Cell cells[kMostCells];
-  for (size_t i = 0; i < count; ++i) {
-    const Value& value = rows.columns(0)[i];
-    if (const auto* const integer = std::get_if<int64_t>(&value)) {  // without a call, as most are
-      cells[i] = Cell::Of(*integer);
-      continue;
-    }
-    if (std::holds_alternative<wf::advice::List>(value)) return Added::kNotForMe;
-    cells[i] = Cell::Of(value);
-  }
-  return Add(cells, rows.width(), rows.size());
+  return AddRows(rows.columns(0), rows.width(), rows.size());
 }
 
 bool TupleLog::CopyFew(const TupleLog& other) {
-  if (other.table_ != nullptr) return false;
-  end_ = 0;
-  if (capacity_ < other.used_) MakeRoom(other.used_);
+  if (other.room_ != 0) return false;
+  if (capacity_ < other.used_ && !MakeRoom(other.used_)) return false;
   wf::CopyBytes(bytes_.get(), other.bytes_.get(), other.used_);
   used_ = other.used_;
   tuples_ = other.tuples_;
@@ -241,9 +257,10 @@ char* TupleLog::Encode(char* at) const {
 
 void TupleLog::Clear() {
   used_ = tuples_ = texts_ = 0;
-  if (table_ != nullptr) {
+  if (room_ != 0) {
     table_.reset();
-    places_ = 0;
+    noted_.reset();
+    places_ = room_ = 0;
   }
   if (capacity_ <= kKept) return;
   bytes_.reset();

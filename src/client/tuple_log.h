@@ -1,6 +1,7 @@
 // Tuples kept as the bytes that will travel: packing encodes, serialising copies. For what is packed most: numbers and
 // short strings. The bytes are what advice::PackedTuples writes for the same bag (advice/wire.h), so receivers know no
-// difference. It holds distinct tuples of weight 1 only; whoever packs anything else turns it into PackedTuples first.
+// difference. It holds distinct tuples of weight 1 only, and no more bytes than may travel; whoever packs anything else
+// turns it into PackedTuples first.
 //
 // One thread at a time.
 #pragma once
@@ -17,7 +18,7 @@ class TupleLog {
  public:
   enum class Added : uint8_t { kAdded, kNotForMe };
   static constexpr uint32_t kMostTexts = 8;  // strings of 2 to 64 bytes, different ones
-  // All of `rows` or nothing. kNotForMe: a long string, a list, a weight, an equal tuple, too many at once.
+  // All of `rows` or nothing. kNotForMe: a long string, a list, a weight, an equal tuple, too many at once, too much.
   Added Add(const wf::advice::Rows& rows);
   // The same of tuples in flight, `width` cells each.
   [[gnu::hot]] Added Add(const wf::advice::Cell* cells, size_t width, size_t rows);
@@ -35,34 +36,41 @@ class TupleLog {
   [[gnu::hot]] void Clear();  // keeps the memory
 
  private:
-  static constexpr uint32_t kFirstTuples = 8, kFirstPlaces = 64, kKept = 4096;
-  struct Place {
-    uint32_t hash;
-    uint32_t begin;  // + 1; 0: free
+  static constexpr uint32_t kFirstTuples = 8, kKept = 4096, kMostBytes = 0xFFFF;
+  struct Noted {
+    uint16_t hash, begin;
   };
   struct Text {  // a string that later ones refer to
     uint32_t begin, size;
   };
-  [[gnu::hot]] bool AddRow(const wf::advice::Cell* columns, size_t width);
-  [[gnu::hot]] bool Encode(const wf::advice::Cell* columns, size_t width);  // behind the end
+  // Of columns as cells or as values.
+  template <typename Column>
+  Added AddRows(const Column* columns, size_t width, size_t rows);
+  template <typename Column>
+  bool AddRow(const Column* columns, size_t width);
+  // Behind the end; returns the new one, or null.
+  template <typename Column>
+  char* Encode(const Column* columns, size_t width, uint16_t& hash);
   [[gnu::hot]] bool EncodeText(std::string_view text, char*& at, uint64_t& hash);
-  void MakeRoom(size_t most);
-  [[gnu::hot]] bool Known(uint32_t begin, size_t width);
+  bool MakeRoom(size_t most);               // false: it would be too much
+  bool Known(uint16_t hash, size_t width);  // what was encoded last; noted if not
   bool Same(uint32_t a, uint32_t b, size_t width) const;
   std::string_view Canonical(uint32_t& at) const;
   void GrowIndex();
+  uint16_t& FreePlace(uint16_t hash);
 
   // Not a vector: its bytes need no zeros before they are written.
   std::unique_ptr<char[]> bytes_;
   uint32_t capacity_ = 0, used_ = 0;
-  uint32_t end_ = 0, hash_ = 0;  // of what is being added
   uint32_t tuples_ = 0;
   uint32_t texts_ = 0;
-  // Where tuples are, by their hash: the first few one after the other; beyond them all are in a table, open-addressed,
-  // half full at most.
-  std::unique_ptr<Place[]> table_;
-  uint32_t places_ = 0;
-  Place first_[kFirstTuples];
+  // Where tuples are, and their hashes: the first few one after the other, to be looked through; beyond them all are in
+  // `noted_`, and found by a table of their numbers (+ 1; 0: free), open-addressed. Small, and nearly empty: a table has
+  // to be zeroed, and every place that is taken is a branch that nobody foresees.
+  Noted first_[kFirstTuples];
+  std::unique_ptr<uint16_t[]> table_;
+  std::unique_ptr<Noted[]> noted_;
+  uint32_t places_ = 0, room_ = 0;  // of the table; of `noted_`
   Text text_[kMostTexts];
 };
 
