@@ -54,8 +54,7 @@ bool BaggageLine::Accept(BaggageRead read, Overflow& lost) {
 }
 
 // From here on what is frozen can be looked into.
-void BaggageLine::Read() {
-  if (read_ || !HasFrozen()) return;
+void BaggageLine::ReadNow() {
   read_ = true;
   if (!own_.empty()) {
     viewed_ = Accept(ReadBaggage(own_.view(), view_), overflow_);
@@ -128,6 +127,7 @@ size_t BaggageLine::instances() {
 // The same without objects: what was sent takes the place of what it was made of. Of an instance with a name on the wire
 // nobody needs to know which branch packed it.
 void BaggageLine::EndByBytes() {
+  KeepSent();
   BaggageView seen;
   if (ReadBaggage(sent_.view(), seen) != BaggageRead::kWhole) {  // more than may travel
     Freeze();
@@ -144,8 +144,16 @@ void BaggageLine::GiveUpActive() {
   sent_is_all_ = false;
 }
 
+// Where so many bytes go: to the end of `message`, or where they are kept.
+inline char* BaggageLine::Room(std::string* message, size_t size) {
+  if (message == nullptr) return sent_.Resize(size);
+  const size_t before = message->size();
+  message->resize(before + size);
+  return message->data() + before;
+}
+
 // What nearly all send: what came, if anything did, and a few slots.
-bool BaggageLine::EncodeFew() {
+bool BaggageLine::EncodeFew(std::string* message) {
   if (actives_ > kFewSlots || overflow_.any() || (base_ != nullptr && !viewed_)) return false;
   SlotToWrite slots[kFewSlots];
   ActiveSlot* actives[kFewSlots];
@@ -157,18 +165,20 @@ bool BaggageLine::EncodeFew() {
     actives[count++] = &active;
   }
   if (count == 0) return false;
+  FewSlotsWriter writer;
+  const size_t size = writer.Size(viewed_ ? &view_ : nullptr, slots, count);
+  if (size == 0) return false;
   if (sealed_ == 0) sealed_ = RandomId();
-  if (!WriteBehind(viewed_ ? &view_ : nullptr, sealed_, slots, count, sent_)) return false;
+  writer.Write(sealed_, Room(message, size));
   for (size_t i = 0; i < count; ++i) actives[i]->Encode(slots[i].place);
-  sent_is_all_ = true;
   return true;
 }
 
 // Sending seals the active instance, and leaves it where it is: most requests that send pack no more, and then nothing
 // has to be made of it.
-void BaggageLine::EncodeAll() {
+void BaggageLine::Encode(std::string* message) {
   Read();
-  if (EncodeFew()) return;
+  if (EncodeFew(message)) return;
   size_t slots = 0;
   for (size_t i = 0; i < actives_; ++i) slots += active_[i].empty() ? 0 : 1;
   BaggageWriter writer(viewed_ ? &view_ : nullptr);
@@ -188,7 +198,7 @@ void BaggageLine::EncodeAll() {
     if (!active.empty())
       writer.SizeSlot(active.query, active.slot, active.tuples(), active.EncodedSize());
   }
-  writer.Begin(sent_.Resize(writer.size()));
+  writer.Begin(Room(message, writer.size()));
   if (frozen != nullptr) {
     for (const auto& instance : *frozen) {
       writer.PutInstance(instance->WireId(), instance->slots.size());
@@ -200,7 +210,6 @@ void BaggageLine::EncodeAll() {
   } else if (viewed_) {
     writer.PutBytes(view_.instances);
   }
-  sent_is_all_ = true;
   if (slots == 0) return;
   if (sealed_ == 0) sealed_ = RandomId();
   writer.PutInstance(sealed_, slots);
@@ -212,6 +221,12 @@ void BaggageLine::EncodeAll() {
   }
 }
 
+void BaggageLine::KeepSent() {
+  if (sent_is_all_) return;
+  Encode(nullptr);
+  sent_is_all_ = true;
+}
+
 void BaggageLine::AppendTo(std::string& message) {
   if (!overflow_.any() && !AnyActive()) {
     if (base_ != nullptr) {
@@ -221,13 +236,18 @@ void BaggageLine::AppendTo(std::string& message) {
     }
     return;
   }
-  if (!sent_is_all_) EncodeAll();
+  KeepSent();
   message.append(sent_.view());
 }
 
+// Who has the bytes as a string mostly waits for no answer as bytes: they are not kept, and made again if one comes.
 std::string BaggageLine::Serialize() {
   std::string bytes;
-  AppendTo(bytes);
+  if (sent_is_all_ || (!overflow_.any() && !AnyActive())) {
+    AppendTo(bytes);
+  } else {
+    Encode(&bytes);
+  }
   return bytes;
 }
 

@@ -137,15 +137,20 @@ class BaggageLine {
  private:
   bool HasFrozen() const { return base_ != nullptr || !own_.empty(); }
   [[gnu::hot]] bool AnyActive() const;
-  [[gnu::hot]] void Read();
+  void Read() {
+    if (!read_ && HasFrozen()) ReadNow();
+  }
+  [[gnu::hot]] void ReadNow();
   [[gnu::hot]] void View(ByteBuffer& bytes, const BaggageView& seen);
   void ShareOwn();
   void MakeInstances();
   [[gnu::hot]] static bool Accept(BaggageRead read, Overflow& lost);
   void EndByBytes();
   [[gnu::hot]] void GiveUpActive();
-  [[gnu::hot]] bool EncodeFew();
-  [[gnu::hot]] void EncodeAll();
+  [[gnu::hot]] char* Room(std::string* message, size_t size);
+  [[gnu::hot]] bool EncodeFew(std::string* message);
+  [[gnu::hot]] void Encode(std::string* message);  // null: to `sent_`
+  [[gnu::hot]] void KeepSent();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;
   bool FrozenOverflow(uint64_t query) const;
@@ -176,11 +181,11 @@ class BaggageLine {
   ByteBuffer own_;
   bool read_ = false;         // somebody has looked at it, and then either it has instances, or:
   bool viewed_ = false;       // ... it is bytes, which are sound, and `view_` shows them
-  bool sent_is_all_ = false;  // nothing has changed since `sent_`
+  bool sent_is_all_ = false;  // `sent_` is the whole line
   size_t actives_ = 0;        // the active instance: so many of `active_`
   uint64_t sealed_ = 0;       // the id under which the active instance has been sent: it is frozen
   Overflow overflow_;         // beyond what is frozen
-  ByteBuffer sent_;           // all of the line, as it was sent last; good while it is sealed
+  ByteBuffer sent_;           // the line as it was sent, for whoever hears the answer or packs more
   BranchName name_;
 
   std::vector<ActiveSlot> active_;            // beyond `actives_` they keep their memory

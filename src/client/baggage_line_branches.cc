@@ -133,6 +133,7 @@ void BaggageLine::Fold(const Instance& instance) {
 }
 
 void BaggageLine::JoinBytes(std::string_view bytes) {
+  if (sealed_ != 0) KeepSent();
   // What was sent, or received, comes back as it was: most who are called pack nothing.
   if (bytes == (sent_is_all_ ? sent_.view() : actives_ == 0 ? own_.view() : std::string_view()))
     return;

@@ -449,7 +449,7 @@ class RandomRequest {
           Branch(line, model, depth);
           break;
         default:
-          (void)line.Serialize();  // and no answer
+          (void)Sent(line);  // and no answer
       }
     }
     Look(line, model);
@@ -500,6 +500,22 @@ class RandomRequest {
     RC_ASSERT(tuples.events()[0].id == std::get<1>(*event));
     RC_ASSERT(std::get<int64_t>(tuples.rows().columns(0)[0]) == std::get<2>(*event));
   }
+  // As a string, or at the end of a message: the same, as often as it is asked for.
+  static std::string Sent(BaggageLine& line) {
+    std::string message = "to: ";
+    const auto append = [&] {
+      if (*rc::gen::arbitrary<bool>()) {
+        message += line.Serialize();
+      } else {
+        line.AppendTo(message);
+      }
+    };
+    append();
+    const std::string once = message.substr(4);
+    append();
+    RC_ASSERT(message == "to: " + once + once);
+    return once;
+  }
   // What somebody else makes of these bytes.
   std::string Answered(const std::string& bytes, Model& model, int depth) {
     BaggageLine there;
@@ -509,7 +525,7 @@ class RandomRequest {
       there.JoinBytes(bytes);
     }
     Work(there, model, depth - 1);
-    std::string answer = there.Serialize();
+    std::string answer = Sent(there);
     there.Reset();
     RC_ASSERT(there.empty() && there.Serialize().empty());
     return answer;
@@ -523,13 +539,13 @@ class RandomRequest {
     }
   }
   void Call(BaggageLine& line, Model& model, int depth) {
-    const std::string answer = Answered(line.Serialize(), model, depth);
+    const std::string answer = Answered(Sent(line), model, depth);
     JoinAnswer(line, answer);
     if (*rc::gen::arbitrary<bool>()) JoinAnswer(line, answer);  // twice is once
   }
   void CallTwo(BaggageLine& line, Model& model, int depth) {
     Model one = model, two = model;
-    const std::string bytes = line.Serialize();
+    const std::string bytes = Sent(line);
     const std::string first = Answered(bytes, one, depth), second = Answered(bytes, two, depth);
     if (*rc::gen::arbitrary<bool>()) PackOne(line, model);
     JoinAnswer(line, first);

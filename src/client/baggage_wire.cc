@@ -381,58 +381,60 @@ void LeaveOut(const BaggageView& view, uint64_t query, uint32_t unwanted, ByteBu
 
 // --- Writing
 
-bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots, size_t count,
-                 ByteBuffer& out) {
-  std::string_view table, instances;
+size_t FewSlotsWriter::Size(const BaggageView* before, SlotToWrite* slots, size_t count) {
   if (before != nullptr) {
-    if (before->lost || before->any_overflowed) return false;
-    table = before->table;
-    instances = before->instances;
+    if (before->lost || before->any_overflowed) return 0;
+    table_ = before->table;
+    instances_ = before->instances;
   }
-  const size_t known = table.size() / BaggageView::kTableEntry;
-  uint64_t fresh[kFewSlots];  // queries that are not in the table
-  size_t index[kFewSlots];
+  slots_ = slots;
+  count_ = count;
+  const size_t known = table_.size() / BaggageView::kTableEntry;
   size_t queries = known;
-  size_t body = 1 + instances.size() + kIdBytes + 1 + 3 * count;
+  size_t body = 1 + instances_.size() + kIdBytes + 1 + 3 * count;
   for (size_t i = 0; i < count; ++i) {
     const SlotToWrite& slot = slots[i];
     size_t at = known == 0 ? 0 : before->Find(slot.query);
-    while (at >= known && at < queries && fresh[at - known] != slot.query) ++at;
-    if (at == queries) fresh[queries++ - known] = slot.query;
-    if ((slot.slot | slot.tuples) >= kTwoBytes) return false;  // nearly all need one byte each
-    index[i] = at;
+    while (at >= known && at < queries && fresh_[at - known] != slot.query) ++at;
+    if (at == queries) fresh_[queries++ - known] = slot.query;
+    if ((slot.slot | slot.tuples) >= kTwoBytes) return 0;  // nearly all need one byte each
+    index_[i] = static_cast<uint8_t>(at);
     body += VarintSize(slot.payload) + slot.payload;
   }
-  body += queries * BaggageView::kTableEntry;
-  if (queries >= kTwoBytes) return false;
-  char* at = out.Resize(2 + VarintSize(body) + body);
+  if (queries >= kTwoBytes) return 0;
+  queries_ = queries;
+  body_ = body + queries * BaggageView::kTableEntry;
+  return 2 + VarintSize(body_) + body_;
+}
+
+void FewSlotsWriter::Write(uint64_t id, char* at) const {
   *at++ = kVersion;
   *at++ = 0;
-  at = PutVarint(body, at);
-  *at++ = static_cast<char>(queries);
+  at = PutVarint(body_, at);
+  *at++ = static_cast<char>(queries_);
+  const size_t known = table_.size() / BaggageView::kTableEntry;
   if (known != 0) {
-    std::memcpy(at, table.data(), table.size());
-    at += table.size();
+    std::memcpy(at, table_.data(), table_.size());
+    at += table_.size();
   }
-  for (size_t i = 0; i < queries - known; ++i) {
-    at = PutId(fresh[i], at);
+  for (size_t i = 0; i < queries_ - known; ++i) {
+    at = PutId(fresh_[i], at);
     *at++ = 0;
   }
-  if (!instances.empty()) {
-    std::memcpy(at, instances.data(), instances.size());
-    at += instances.size();
+  if (!instances_.empty()) {
+    std::memcpy(at, instances_.data(), instances_.size());
+    at += instances_.size();
   }
   at = PutId(id, at);
-  *at++ = static_cast<char>(count);
-  for (size_t i = 0; i < count; ++i) {
-    *at++ = static_cast<char>(index[i]);
-    *at++ = static_cast<char>(slots[i].slot);
-    *at++ = static_cast<char>(slots[i].tuples);
-    at = PutVarint(slots[i].payload, at);
-    slots[i].place = at;
-    at += slots[i].payload;
+  *at++ = static_cast<char>(count_);
+  for (size_t i = 0; i < count_; ++i) {
+    *at++ = static_cast<char>(index_[i]);
+    *at++ = static_cast<char>(slots_[i].slot);
+    *at++ = static_cast<char>(slots_[i].tuples);
+    at = PutVarint(slots_[i].payload, at);
+    slots_[i].place = at;
+    at += slots_[i].payload;
   }
-  return true;
 }
 
 BaggageWriter::BaggageWriter(const BaggageView* known) {

@@ -131,10 +131,20 @@ struct SlotToWrite {
   char* place;
 };
 constexpr size_t kFewSlots = 8;
-// Writes `before`, if there is any, and one instance behind it, of a few small slots: what most lines send. False, and
-// nothing has been written: there is more to be told, which is BaggageWriter's to do.
-[[gnu::hot]] bool WriteBehind(const BaggageView* before, uint64_t id, SlotToWrite* slots,
-                              size_t count, ByteBuffer& out);
+// Writes `before`, if there is any, and one instance behind it, of a few small slots: what most lines send.
+class FewSlotsWriter {
+ public:
+  // 0: there is more to be told, which is BaggageWriter's to do. Borrows both.
+  [[gnu::hot]] size_t Size(const BaggageView* before, SlotToWrite* slots, size_t count);
+  [[gnu::hot]] void Write(uint64_t id, char* at) const;  // so many bytes
+
+ private:
+  std::string_view table_, instances_;  // from before
+  SlotToWrite* slots_;
+  size_t count_, queries_, body_;
+  uint64_t fresh_[kFewSlots];  // queries that are not in the table
+  uint8_t index_[kFewSlots];
+};
 // Writes the instances of both, each once. False if that is more than baggage may be.
 bool Unite(const BaggageView& a, const BaggageView& b, ByteBuffer& out);
 // Writes `view` without one slot of a query, which the caller has seen there.
