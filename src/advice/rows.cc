@@ -34,30 +34,36 @@ uint64_t HashColumns(const Value* columns, size_t count) {
   return hash;
 }
 
+// Each by itself, from here on.
+std::vector<uint64_t>& Rows::Weigh() {
+  if (weights_.empty()) weights_.assign(size_, 1);
+  return weights_;
+}
+
 void Rows::AddRow(const Rows& from, size_t row) {
   for (size_t i = 0; i < width_; ++i) values_.push_back(from.columns(row)[i]);
   for (size_t i = 0; i < state_width_; ++i) states_.push_back(from.states(row)[i]);
-  weights_.push_back(from.weight(row));
+  EndRow(from.weight(row));
 }
 
 void Rows::MoveRow(Rows& from, size_t row) {
   for (size_t i = 0; i < width_; ++i) values_.push_back(std::move(from.columns(row)[i]));
   for (size_t i = 0; i < state_width_; ++i) states_.push_back(std::move(from.states(row)[i]));
-  weights_.push_back(from.weight(row));
+  EndRow(from.weight(row));
 }
 
 void Rows::FoldInto(size_t row, uint64_t weight, const AggregateState* states) {
-  weights_[row] = AddCounts(weights_[row], weight);
+  AddWeight(row, weight);
   for (size_t i = 0; i < state_width_; ++i) this->states(row)[i].Merge(states[i], 1);
 }
 
 void Rows::Reserve(size_t rows) {
   values_.reserve(rows * width_);
-  weights_.reserve(rows);
   states_.reserve(rows * state_width_);
 }
 
 void Rows::Clear() {
+  size_ = 0;
   values_.clear();
   weights_.clear();
   states_.clear();
@@ -67,18 +73,21 @@ void Rows::Truncate(size_t rows) {
   if (rows >= size()) return;
   values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(rows * width_), values_.end());
   states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(rows * state_width_), states_.end());
-  weights_.resize(rows);
+  if (!weights_.empty()) weights_.resize(rows);
+  size_ = rows;
 }
 
 void Rows::Encode(size_t begin, size_t end, Writer& out, StringTable& strings) const {
   // Several rows without columns would take no byte each, and not be believed: then the weights are told.
   bool weighted = width_ == 0 && state_width_ == 0 && end - begin > 1;
-  for (size_t row = begin; row < end; ++row) weighted = weighted || weights_[row] != 1;
+  if (!weights_.empty()) {
+    for (size_t row = begin; row < end; ++row) weighted = weighted || weights_[row] != 1;
+  }
   out.Varint((end - begin) << 1 | (weighted ? 1 : 0));
   out.Room((end - begin) * width_ * 9);  // enough for integers
   const Value* value = values_.data() + begin * width_;
   for (size_t row = begin; row < end; ++row) {
-    if (weighted) out.Varint(weights_[row]);
+    if (weighted) out.Varint(weight(row));
     for (size_t i = 0; i < width_; ++i, ++value) {
       if (const auto* integer = std::get_if<int64_t>(value)) {
         out.Integer(*integer);
@@ -101,24 +110,30 @@ bool Rows::Decode(Reader& in, StringReferences& strings, const std::vector<Aggre
   const size_t least = width_ + state_width_ + (weighted ? 1 : 0);
   if (rows * least > in.left()) return false;  // rows and columns are few: no division, no overflow
   values_.reserve(values_.size() + static_cast<size_t>(rows) * width_);
-  weights_.reserve(weights_.size() + static_cast<size_t>(rows));
+  if (weighted) Weigh().reserve(size_ + static_cast<size_t>(rows));
   if (state_width_ != 0) states_.reserve(states_.size() + static_cast<size_t>(rows) * state_width_);
+  Reader at = in;  // whose address nobody has, so that it stays in registers
   for (uint64_t row = 0; row < rows; ++row) {
-    const uint64_t weight = weighted ? in.Varint() : 1;
+    const uint64_t weight = weighted ? at.Varint() : 1;
     for (size_t i = 0; i < width_; ++i) {
-      if (const unsigned bytes = in.PeekIntegerBytes(); bytes != 0) {
-        values_.emplace_back(in.TaggedInteger(bytes));
+      if (const unsigned bytes = at.PeekIntegerBytes(); bytes != 0) {
+        values_.emplace_back(at.TaggedInteger(bytes));
       } else {
+        in = at;
         values_.push_back(ReadValue(in, strings));
+        at = in;
       }
     }
     for (size_t i = 0; i < state_width_; ++i) {
       states_.emplace_back(aggregates[i].kind);
+      in = at;
       if (!AggregateState::Decode(aggregates[i].kind, in, states_.back())) return false;
+      at = in;
     }
-    weights_.push_back(weight);
-    if (!in.ok()) return false;
+    EndRow(weight);
+    if (!at.ok()) return false;
   }
+  in = at;
   return true;
 }
 

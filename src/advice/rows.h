@@ -21,15 +21,33 @@ class Rows {
  public:
   Rows() = default;
   Rows(size_t columns, size_t states) : width_(columns), state_width_(states) {}
+  Rows(const Rows&) = default;
+  Rows& operator=(const Rows&) = default;
+  Rows(Rows&& other) noexcept
+      : width_(other.width_),
+        state_width_(other.state_width_),
+        size_(std::exchange(other.size_, 0)),
+        values_(std::move(other.values_)),
+        weights_(std::move(other.weights_)),
+        states_(std::move(other.states_)) {}
+  Rows& operator=(Rows&& other) noexcept {
+    width_ = other.width_;
+    state_width_ = other.state_width_;
+    size_ = std::exchange(other.size_, 0);
+    values_ = std::move(other.values_);
+    weights_ = std::move(other.weights_);
+    states_ = std::move(other.states_);
+    return *this;
+  }
 
   size_t width() const { return width_; }
   size_t state_width() const { return state_width_; }
-  size_t size() const { return weights_.size(); }
-  bool empty() const { return weights_.empty(); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
 
   const Value* columns(size_t row) const { return values_.data() + row * width_; }
   Value* columns(size_t row) { return values_.data() + row * width_; }
-  uint64_t weight(size_t row) const { return weights_[row]; }
+  uint64_t weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
   const AggregateState* states(size_t row) const { return states_.data() + row * state_width_; }
   AggregateState* states(size_t row) { return states_.data() + row * state_width_; }
 
@@ -43,14 +61,20 @@ class Rows {
   }
   void AddState(AggregateState state) { states_.push_back(std::move(state)); }
   AggregateState& NewState(AggregateKind kind) { return states_.emplace_back(kind); }
-  void EndRow(uint64_t weight) { weights_.push_back(weight); }
+  void EndRow(uint64_t weight) {
+    if (weight != 1 || !weights_.empty()) Weigh().push_back(weight);
+    ++size_;
+  }
   void AddRow(const Rows& from, size_t row);
   void MoveRow(Rows& from, size_t row);  // leaves nulls there
 
   // What was found equal to `row` becomes one with it: weights add up, states merge.
   void FoldInto(size_t row, uint64_t weight, const AggregateState* states);
 
-  void AddWeight(size_t row, uint64_t weight) { weights_[row] = AddCounts(weights_[row], weight); }
+  void AddWeight(size_t row, uint64_t weight) {
+    uint64_t& sum = Weigh()[row];
+    sum = AddCounts(sum, weight);
+  }
 
   void Reserve(size_t rows);
   void Clear();
@@ -69,9 +93,11 @@ class Rows {
   bool Decode(Reader& in, StringReferences& strings, const std::vector<Aggregate>& aggregates);
 
  private:
-  size_t width_ = 0, state_width_ = 0;
+  std::vector<uint64_t>& Weigh();
+
+  size_t width_ = 0, state_width_ = 0, size_ = 0;
   std::vector<Value> values_;
-  std::vector<uint64_t> weights_;
+  std::vector<uint64_t> weights_;  // empty: all are 1, as nearly always
   std::vector<AggregateState> states_;
 };
 
@@ -107,10 +133,10 @@ class RowIndex {
   static constexpr size_t npos = static_cast<size_t>(-1);
 
  private:
-  struct Bucket {
-    uint32_t hash = 0;  // the upper half; the lower one chose the bucket
-    uint32_t low = 0;   // ... and is kept for when the table grows
-    uint32_t row = 0;   // row + 1; 0: free
+  struct Bucket {   // trivial, so that tables are zeroed and copied as bytes
+    uint32_t hash;  // the upper half; the lower one chose the bucket
+    uint32_t low;   // ... and is kept for when the table grows
+    uint32_t row;   // row + 1; 0: free
   };
   void Place(const Bucket& bucket);
   std::vector<Bucket> buckets_;

@@ -202,8 +202,11 @@ class Reader {
     return size <= 8 ? size : 0;
   }
   int64_t TaggedInteger(unsigned size) {
-    ++at_;
-    return Integer(size);
+    uint64_t value;
+    std::memcpy(&value, at_ + 1, 8);
+    at_ += 1 + size;
+    const unsigned shift = 64 - 8 * size;
+    return static_cast<int64_t>(value << shift) >> shift;
   }
 
  private:
@@ -219,7 +222,7 @@ class StringReferences {
     if (text.size() >= kMinReferable && text.size() <= kMaxReferable &&
         kFirst + more_.size() < kMaxReferences) {
       if (count_ < kFirst) {
-        first_[count_++] = text;
+        first_[count_++] = {text.data(), text.size()};
       } else {
         more_.push_back(text);
       }
@@ -227,13 +230,18 @@ class StringReferences {
   }
   bool Get(size_t number, std::string_view& text) const {
     if (number >= count_ + more_.size()) return false;
-    text = number < kFirst ? first_[number] : more_[number - kFirst];
+    text = number < kFirst ? std::string_view(first_[number].data, first_[number].size)
+                           : more_[number - kFirst];
     return true;
   }
 
  private:
   static constexpr size_t kFirst = 4;  // few tuples have more, and then nothing is allocated
-  std::array<std::string_view, kFirst> first_;
+  struct Text {                        // without zeros before there is one: most tuples have none
+    const char* data;
+    size_t size;
+  };
+  Text first_[kFirst];
   size_t count_ = 0;
   std::vector<std::string_view> more_;
 };

@@ -153,6 +153,8 @@ class BaggageLine {
   [[gnu::hot]] void KeepSent();
   template <typename Use>  // use(query, slot, tuples, payload)
   void ForEachFrozenSlot(Use use) const;
+  void UnpackInto(wf::advice::PackedTuples& all, uint64_t query, uint32_t slot,
+                  const wf::advice::Slot& rule);
   bool FrozenOverflow(uint64_t query) const;
   [[gnu::hot]] bool FrozenLost() const;
 

@@ -8,29 +8,41 @@ using wf::advice::Keep;
 using wf::advice::PackedTuples;
 using wf::advice::Slot;
 
+namespace {
+
+bool MergeEncoded(const Slot& rule, std::string_view payload, PackedTuples& into) {
+  PackedTuples more(rule);
+  if (!PackedTuples::Decode(rule, payload, more)) return false;
+  into.Merge(rule, more);
+  return true;
+}
+
+}  // namespace
+
 PackedTuples BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule) {
   PackedTuples all(rule);
-  Unpack(query, slot, rule, all);
+  if (!empty()) UnpackInto(all, query, slot, rule);
   return all;
 }
 
 void BaggageLine::Unpack(uint64_t query, uint32_t slot, const Slot& rule, PackedTuples& all) {
   all.Reset(rule);
-  if (empty()) return;
+  if (!empty()) UnpackInto(all, query, slot, rule);
+}
+
+// `all` is empty, and of this shape.
+void BaggageLine::UnpackInto(PackedTuples& all, uint64_t query, uint32_t slot, const Slot& rule) {
   Read();
   bool first = true;
   ForEachFrozenSlot([&](uint64_t of, uint32_t number, uint32_t, std::string_view payload) {
     if (of != query || number != slot) return;
-    PackedTuples more;
     // Straight to its place, if it is alone, as it nearly always is.
-    PackedTuples& tuples = first ? all : more;
-    if (!PackedTuples::Decode(rule, payload, tuples)) {
-      Counts().rejected.fetch_add(1, std::memory_order_relaxed);
-      tuples.Reset(rule);
+    if (first ? PackedTuples::Decode(rule, payload, all) : MergeEncoded(rule, payload, all)) {
+      first = false;
       return;
     }
-    if (!first) all.Merge(rule, more);
-    first = false;
+    Counts().rejected.fetch_add(1, std::memory_order_relaxed);
+    if (first) all.Reset(rule);
   });
   for (size_t i = 0; i < actives_; ++i) {
     ActiveSlot& active = active_[i];
