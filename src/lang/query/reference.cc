@@ -96,19 +96,21 @@ class Evaluator {
   }
 
   // Events of the tracepoints; of a sub-query those where a tuple of it happens.
-  std::vector<uint32_t> SourceEvents(const Alias& alias) {
+  const std::vector<uint32_t>& SourceEvents(const Alias& alias) {
+    const auto known = source_events_.find(&alias);
+    if (known != source_events_.end()) return known->second;
     std::vector<uint32_t> events;
     if (alias.source.subquery != nullptr) {
       for (const Located& tuple : SourceTuples(alias)) events.push_back(tuple.event);
       std::sort(events.begin(), events.end());
       events.erase(std::unique(events.begin(), events.end()), events.end());
-      return events;
+    } else {
+      const auto& names = alias.source.tracepoints;
+      for (uint32_t i = 0; i < request_.events.size(); ++i)
+        if (std::find(names.begin(), names.end(), request_.events[i].tracepoint) != names.end())
+          events.push_back(i);
     }
-    const auto& names = alias.source.tracepoints;
-    for (uint32_t i = 0; i < request_.events.size(); ++i)
-      if (std::find(names.begin(), names.end(), request_.events[i].tracepoint) != names.end())
-        events.push_back(i);
-    return events;
+    return source_events_[&alias] = std::move(events);
   }
 
   void AddEventTuples(const Alias& alias, uint32_t event, std::vector<Located>& out) const {
@@ -123,7 +125,7 @@ class Evaluator {
     const auto known = adjusted_.find(&alias);
     if (known != adjusted_.end()) return known->second;
     std::vector<int64_t> adjusted(request_.events.size(), 0);
-    const std::vector<uint32_t> events = SourceEvents(alias);
+    const std::vector<uint32_t>& events = SourceEvents(alias);
     std::vector<bool> of_source(request_.events.size(), false);
     for (const uint32_t event : events) of_source[event] = true;
     for (const uint32_t event : request_.order) {  // so all before it are known
@@ -182,6 +184,7 @@ class Evaluator {
   const Execution& request_;
   std::map<uint32_t, std::vector<bool>> before_;
   std::map<const Alias*, std::vector<Located>> source_tuples_;
+  std::map<const Alias*, std::vector<uint32_t>> source_events_;
   std::map<const Alias*, std::vector<int64_t>> adjusted_;
   std::map<std::pair<const Alias*, uint32_t>, std::vector<Located>> joined_;
 };
