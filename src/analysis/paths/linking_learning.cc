@@ -98,9 +98,9 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
-    model = std::make_unique<LinkModel>(
-        problem, beliefs.Draw(times, seed + static_cast<uint64_t>(round)), repeats,
-        LinkModel::Positions::kApart);
+    model = std::make_unique<LinkModel>(problem,
+                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)),
+                                        repeats, LinkModel::Positions::kApart);
   }
   if (totals.size() > kRisingRounds) {
     believed.rising = std::max(0.0, believed.total - totals[totals.size() - 1 - kRisingRounds]);
@@ -146,8 +146,8 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   if (alike) {
     auto model = std::make_unique<LinkModel>(*best.model);
     model->ForAllKinds(problem.parent_kinds);
-    Believed apart = Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull,
-                             kTrialRounds, kSeed);
+    Believed apart =
+        Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
     if (apart.Worth() > best.Worth()) {
       best = std::move(apart);
       together = false;

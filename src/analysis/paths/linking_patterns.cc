@@ -14,9 +14,9 @@ constexpr double kUnseenShare = 0.02;
 constexpr double kNumberPrior = 0.5;
 // With less, a number of calls that nobody is believed to make in the first rounds is never tried later.
 constexpr double kNumberShare = 0.01;
-constexpr size_t kMostParts = 256;  // of a multiset
+constexpr size_t kMostParts = 256;   // of a multiset
 constexpr size_t kMostOrdered = 16;  // calls; of more no order is learnt
-constexpr double kOrderPrior = 1;  // observations, spread over all orders
+constexpr double kOrderPrior = 1;    // observations, spread over all orders
 
 }  // namespace
 
@@ -204,8 +204,9 @@ double Patterns::OrderScore(const NodeProblem& problem, std::span<const uint32_t
 double Patterns::Score(const NodeProblem& problem, std::span<const uint32_t> kids) const {
   const uint64_t signature = SignatureOf(problem, kids);
   const auto found = seen_.find(signature);
-  return OrderScore(problem, kids, signature) + (found != seen_.end() ? found->second.log_share
-                                    : SumOver(problem, kids, numbers_, nothing_apart_));
+  return OrderScore(problem, kids, signature) +
+         (found != seen_.end() ? found->second.log_share
+                               : SumOver(problem, kids, numbers_, nothing_apart_));
 }
 
 }  // namespace wf

@@ -15,7 +15,7 @@ class Patterns {
  public:
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
   void AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids);  // if it shall count
-  void Finish();  // no Add afterwards
+  void Finish();                                                              // no Add afterwards
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
   // What it takes to tell how often each is: half the logarithm of the number of parents.
   double Cost() const;
