@@ -108,7 +108,7 @@ class InterruptedCalls : public DeferredRecords {
     struct sigaction action = {};
     action.sa_handler = [](int) { now_->Make(Op::kSemPost, Role::kReleaseAll); };
     sigaction(SIGALRM, &action, nullptr);
-    const itimerval often = {{0, 20}, {0, 20}};
+    const itimerval often = {{0, 50}, {0, 50}};
     setitimer(ITIMER_REAL, &often, nullptr);
   }
   ~InterruptedCalls() override {
