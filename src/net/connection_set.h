@@ -2,6 +2,7 @@
 // them. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,13 @@ class ConnectionSet {
       since = idle;
     }
     return found;
+  }
+
+  size_t CountIdle() const {
+    std::lock_guard lock(mutex_);
+    return std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
+      return one.second->idle_since.load(std::memory_order_relaxed) != 0;
+    });
   }
 
   bool WaitUntilEmpty(Nanos patience) {

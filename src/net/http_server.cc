@@ -30,5 +30,6 @@ size_t HttpServer::Stop(Nanos patience) {
 
 const HttpServerCounters& HttpServer::counters() const { return state_->counters; }
 size_t HttpServer::open_connections() const { return state_->connections.size(); }
+size_t HttpServer::idle_connections() const { return state_->connections.CountIdle(); }
 
 }  // namespace wf::net

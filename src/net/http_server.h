@@ -77,6 +77,7 @@ class HttpServer {
 
   const HttpServerCounters& counters() const;
   size_t open_connections() const;
+  size_t idle_connections() const;  // of the open ones
 
   struct State;  // http_connection.h
 

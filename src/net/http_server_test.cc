@@ -70,6 +70,12 @@ class HttpServerTest : public testing::Test {
     ASSERT_TRUE(
         changed_.wait_for(lock, std::chrono::seconds(5), [&] { return waiting_ >= count; }));
   }
+  // An answer may be read before its connection is idle again.
+  void AwaitIdle(size_t count) {
+    for (int i = 0; i < 5000 && server_.idle_connections() != count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(server_.idle_connections(), count);
+  }
 
   HttpClient Client(HttpClientOptions options = {}) {
     Url url;
@@ -361,7 +367,9 @@ TEST_F(HttpServerTest, WhoHasBeenIdleForLongestGivesWay) {
   HttpClient a = Client();
   HttpClient b = Client();
   EXPECT_TRUE(a.Get("/").ok());
+  AwaitIdle(1);
   EXPECT_TRUE(b.Get("/").ok());
+  AwaitIdle(2);
   HttpClient c = Client();
   EXPECT_TRUE(c.Get("/").ok());  // in place of a
   EXPECT_TRUE(b.Get("/").ok());

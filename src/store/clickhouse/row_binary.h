@@ -62,7 +62,9 @@ class RowReader {
     if (rest_.size() < sizeof value) return Fail(), value;
     // Where gcc 12 sees the answer that is read, it also sees the few bytes that a short text would have, and warns of them.
 #pragma GCC diagnostic push
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
     std::memcpy(&value, rest_.data(), sizeof value);
 #pragma GCC diagnostic pop
     rest_.remove_prefix(sizeof value);
