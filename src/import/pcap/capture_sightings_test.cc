@@ -494,6 +494,38 @@ TEST(CaptureSightings, UpgradesAndTunnels) {
   EXPECT_EQ(read.counts.tls, 1);
 }
 
+// Key 3 and version n are bytes that also are PostgreSQL's version 3.n.
+TEST(CaptureSightings, KafkaThatBeginsWithMetadataIsNoPostgres) {
+  for (const uint16_t port : {9092, 13946}) {
+    for (const bool mid_stream : {false, true}) {
+      TalkBuilder talk(port);
+      if (!mid_stream) talk.Open();
+      talk.Client(KafkaRequest(3, 0, 7, FromHex("0000 0000")))
+          .Server(KafkaResponse(7, std::string(20, 'm')))
+          .Client(KafkaRequest(3, 4, 8, FromHex("0000 0000 00")))
+          .Server(KafkaResponse(8, std::string(20, 'm')))
+          .Close();
+      const ReadCapture read = Read(talk);
+      EXPECT_EQ(read.bare, (Lines{"CALL 1 21", "RET 1 28", "CALL 2 22", "RET 2 28"})) << port;
+      EXPECT_EQ(read.counts.kafka, 1) << port;
+      EXPECT_EQ(read.counts.unmatched_returns, 0) << port;
+    }
+  }
+}
+
+// Two requests in flight tell what direction changes cannot.
+TEST(CaptureSightings, KafkaInTheMiddleOfAConnectionOnAnyPort) {
+  TalkBuilder talk(13946);
+  talk.Server("the end of a response")
+      .Client(KafkaRequest(1, 4, 20, "fetch") + KafkaRequest(12, 0, 21, "heartbeat"))
+      .Server(KafkaResponse(21, "ok"))
+      .Server(KafkaResponse(20, "records"))
+      .Close();
+  const ReadCapture read = Read(talk);
+  EXPECT_EQ(read.bare, (Lines{"CALL 1 22", "CALL 2 26", "RET 2 10", "RET 1 15"}));
+  EXPECT_EQ(read.counts.mid_stream, 1);
+}
+
 TEST(CaptureSightings, TlsAskedForByPostgresAndMysql) {
   const std::string hello = TlsRecord(22, std::string("\1\0\0\x40", 4) + std::string(64, 'c'));
   const std::string reply = TlsRecord(22, std::string("\2\0\0\x40", 4) + std::string(64, '\0'));

@@ -31,6 +31,16 @@ bool LooksLikeKafkaRequest(std::string_view bytes) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+bool AreWholeKafkaRequests(std::string_view bytes) {
+  while (LooksLikeKafkaRequest(bytes) && static_cast<int16_t>(Read16(bytes, 12)) > 0) {
+    const size_t size = Read32(bytes, 0) + size_t{4};
+    if (size > bytes.size()) return false;
+    bytes.remove_prefix(size);
+    if (bytes.empty()) return true;
+  }
+  return false;
+}
+
 bool KafkaDialogue::StartsHere(End from, std::string_view bytes) {
   if (!RoleKnown()) return false;
   if (IsClient(from)) return LooksLikeKafkaRequest(bytes);

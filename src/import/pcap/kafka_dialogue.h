@@ -9,6 +9,9 @@
 namespace wf {
 
 bool LooksLikeKafkaRequest(std::string_view bytes);
+// Nothing but requests of a client with a name: lengths that fit exactly are hard to mistake, on whatever port and in
+// the middle of a connection.
+bool AreWholeKafkaRequests(std::string_view bytes);
 
 class KafkaDialogue : public Dialogue {
  public:

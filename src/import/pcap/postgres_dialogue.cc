@@ -6,6 +6,7 @@ namespace wf {
 namespace {
 
 constexpr uint32_t kSslRequest = 80877103, kGssRequest = 80877104, kCancelRequest = 80877102;
+constexpr uint32_t kVersion = 3;                  // its first half
 constexpr uint32_t kLongestStartup = 10000;       // MAX_STARTUP_PACKET_LENGTH
 constexpr uint32_t kLongestMessage = 0x40000000;  // PQ_LARGE_MESSAGE_LIMIT
 constexpr std::string_view kClientTypes = "QPBEDCSHXFdcfp";
@@ -38,7 +39,9 @@ bool LooksLikePostgresStartup(std::string_view bytes) {
   const uint32_t length = Read32(bytes, 0), code = Read32(bytes, 4);
   if (code == kSslRequest || code == kGssRequest) return length == 8;
   if (code == kCancelRequest) return length >= 16 && length <= 256;
-  return code >> 16 == 3 && length >= 8 && length <= kLongestStartup;
+  // A version, behind which the first parameter's name stands: a Kafka request for metadata has its correlation id there.
+  return code >> 16 == kVersion && length > 8 && length <= kLongestStartup && bytes.size() > 8 &&
+         Read8(bytes, 8) > ' ';
 }
 
 bool LooksLikePostgresQuery(std::string_view bytes) {
@@ -85,7 +88,7 @@ size_t PostgresDialogue::Parse(End from, std::string_view bytes) {
   }
   if (!IsClient(from)) return ParseServer(bytes);
   if (!startup_) return ParseClient(bytes);
-  if (bytes.size() < 8) return 0;
+  if (bytes.size() < 8 || (bytes.size() == 8 && Read32(bytes, 4) >> 16 == kVersion)) return 0;
   if (LooksLikePostgresStartup(bytes)) return ParseStartup(bytes);
   startup_ = false;
   return ParseClient(bytes);

@@ -137,7 +137,8 @@ Protocol DetectByPort(End from, std::string_view bytes, DialogueContext& context
   const bool client_knows = context.client == from || context.client == kNoEnd;
   if (OnPortOf(Protocol::kDns, context) && LooksLikeDnsStream(bytes)) return Protocol::kDns;
   if (LooksLikeKafkaRequest(bytes) && client_knows &&
-      (OnPortOf(Protocol::kKafka, context) || context.from_start[from])) {
+      (OnPortOf(Protocol::kKafka, context) || context.from_start[from] ||
+       AreWholeKafkaRequests(bytes))) {
     SetClient(from, context);
     return Protocol::kKafka;
   }
