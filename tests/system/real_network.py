@@ -118,9 +118,10 @@ def _offloads_off(interface):
 
 class Capture:
     """Packets of interfaces with the kernel's times. Of each interface either those that come in, or those that leave
-    it, which is behind its queue."""
+    it, which is behind its queue. `longest`: a longer packet is cut; on loopback they have 64 kB."""
 
-    def __init__(self):
+    def __init__(self, longest=2048):
+        self.longest = longest
         self.sockets, self.wanted, self.packets = [], [], {}
         self.wake = os.pipe()
         self.thread = threading.Thread(target=self._receive)
@@ -157,7 +158,7 @@ class Capture:
     def _drain(self, sock, key, outgoing):
         while True:
             try:
-                data, control, _, address = sock.recvmsg(2048, 256)
+                data, control, _, address = sock.recvmsg(self.longest, 256)
             except BlockingIOError:
                 return
             if (address[2] == PACKET_OUTGOING) != outgoing:
