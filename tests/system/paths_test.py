@@ -184,6 +184,32 @@ def after_reply():
     equal("unless it is not wanted", sorted(tree(p["root"]) for p in got["patterns"]), ["cache", "disk"])
 
 
+def passed_on():
+    """A balancer passes requests on, and the server answers the client itself; several are under way at once."""
+    random.seed(6)
+    common, own = [], []
+    for i in range(200):
+        asked = SECOND + i * 5 * MILLI
+        passed = asked + 2 * MILLI + random.randrange(MILLI)
+        answered = passed + 20 * MILLI + random.randrange(5 * MILLI)
+        common += [(asked, "CALL", "client", "balancer", i), (passed, "CALL", "balancer", "server", i),
+                   (answered, "RET", "server", "client", i)]
+        for at, op, *rest in common[-3:]:
+            own += [(at, op + "_SENT", *rest), (at + 100_000, op + "_RCVD", *rest)]
+    for name, sightings in (("one clock", common), ("both ends", own)):
+        file = write("passed-on.txt", text_of(sightings))
+        for algorithm in ("nesting", "linking"):
+            got = answer(file, "--algorithm", algorithm)
+            equal(f"asymmetric replies, {name}, {algorithm}: the server is on the path",
+                  [(tree(p["root"]), p["client"], p["count"]) for p in got["patterns"]], [("balancer(server)", "client", 200)])
+            equal(f"asymmetric replies, {name}, {algorithm}: nothing is left over",
+                  (got["messages"], got["calls"], got["unassigned"]), (600, 400, {"calls": 0, "returns": 0, "msgs": 0}))
+            root = got["patterns"][0]["root"]
+            took = root["children"][0]["latency_ns"] if root["children"] else 0
+            check(f"asymmetric replies, {name}, {algorithm}: with its time", 20 * MILLI < took < 25 * MILLI and
+                  2 * MILLI <= root["steps_ns"][0] < 3.5 * MILLI and root["steps_ns"][-1] == 0, root)
+
+
 def several_inputs():
     """What one file has, two have; places then name the file."""
     random.seed(5)
@@ -323,5 +349,5 @@ def width():
 
 
 if __name__ == "__main__":
-    run(figure_2, paper_metrics, measures_agree, rare_and_slow, phases, after_reply, several_inputs, candidates, choice,
+    run(figure_2, paper_metrics, measures_agree, rare_and_slow, phases, after_reply, passed_on, several_inputs, candidates, choice,
         truth_by_path, window, pictures, refusals, width)

@@ -11,7 +11,9 @@
 // - a return that finds no call waits for one. A call that comes takes it, but gives it back for a better one: a later
 //   return by the clock that showed the request, or one that is nearer in time;
 // - a return from a third node answers the earliest open call of its id and caller, for as long as neither the callee
-//   answers nor a call to that node appears.
+//   answers nor a call to that node appears. It also answers the calls of the same id by which the callee passed the
+//   request on to that node, directly or through others, unless they get returns of their own: that is known for sure
+//   when the first call is settled.
 //
 // With unknown ids there is only order: first in, first out, by each clock.
 //
@@ -51,6 +53,8 @@ constexpr uint32_t kMostReturnedKnown = 8, kMostReturnedUnknown = 256;
 // How far back a sighting of an unknown id looks for the message it shows.
 constexpr int kLongestScan = 4096;
 constexpr size_t kMostHalfMessages = 500'000;
+// A request is passed on by a few nodes at most. Where calls of one id lead to many, ids mean little.
+constexpr int kMostLooks = 32;
 
 // Inputs are told apart by 16 bits of their number: items are many, command lines short.
 uint16_t InputOf(const Sighting& s) { return static_cast<uint16_t>(s.place.input); }
@@ -73,6 +77,10 @@ bool AnsweredBefore(const Item& item, int clock, Nanos time) {
   return (item.reply & Bit(clock)) != 0 && item.answered[clock] < time;
 }
 
+bool AskedAfter(const Item& item, int clock, Nanos time) {
+  return (item.request & Bit(clock)) != 0 && item.asked[clock] > time;
+}
+
 // A return that was there first, and by a clock that showed the request too: it is held for want of a better one, and
 // most likely is another call's. It says nothing of which requests are of this call.
 bool HeldForWantOfBetter(const Item& item) {
@@ -82,6 +90,21 @@ bool HeldForWantOfBetter(const Item& item) {
       return true;
   }
   return false;
+}
+
+// May `item` be a step on the way from `call` to the third node that answered it? It left behind the request and before
+// the answer, as far as one clock shows both.
+bool OnTheWay(const Item& item, const Item& call) {
+  if (item.reply != 0) return false;
+  const auto by = [&](int clock) { return (item.request & Bit(clock)) != 0; };
+  if (by(kCommonClock) && (AskedAfter(call, kCommonClock, item.asked[kCommonClock]) ||
+                           AnsweredBefore(call, kCommonClock, item.asked[kCommonClock])))
+    return false;
+  if (item.caller == call.callee && by(kCallerClock) &&
+      AskedAfter(call, kCalleeClock, item.asked[kCallerClock]))
+    return false;
+  return item.callee != call.third || !by(kCalleeClock) ||
+         !AnsweredBefore(call, kCalleeClock, item.asked[kCalleeClock]);
 }
 
 Call MakeCall(const Item& item) {
@@ -95,11 +118,13 @@ Call MakeCall(const Item& item) {
   call.received_ns = received.ns, call.own_received = received.own;
   call.returned = item.reply != 0;
   if (call.returned) {
-    const EndTime returned = TimeAt(kCallerClock, item.answered, item.reply);
     const EndTime replied = TimeAt(kCalleeClock, item.answered, item.reply);
-    call.returned_ns = returned.ns, call.own_returned = returned.own;
     call.replied_ns = replied.ns;
     call.own_replied = replied.own && item.third == kNobody;
+    // A return that went past the caller ends the call there when it leaves, as it does what the caller was asked.
+    const EndTime returned = item.past_caller ? EndTime{replied.ns, false}
+                                              : TimeAt(kCallerClock, item.answered, item.reply);
+    call.returned_ns = returned.ns, call.own_returned = returned.own;
   } else {
     call.returned_ns = call.sent_ns, call.own_returned = false;
     call.replied_ns = call.received_ns, call.own_replied = false;
@@ -134,6 +159,10 @@ struct CallPairing::Impl {
   void TakeFromThird(ItemNumber call, const Key& key);
   Item& NewWaiting(Entry* entry, const Key& key);
   void Wait(Entry* entry, const Key& key, int clock, const Sighting& s);
+  bool PassedOn(const Item& item);
+  bool FindWay(NodeId from, const Item& call, ItemNumber number, int& looks);
+  void PassOn(ItemNumber call);
+  void AnswerPassedOn(ItemNumber call);
   void Unanswer(Item& call);
   void WaitAgain(const Item& answered);
   void Returned(ItemNumber n);
@@ -164,6 +193,7 @@ struct CallPairing::Impl {
   std::deque<Due> closed;               // emitted, kept to know doubles
   std::deque<Due> waiting;              // returns without a call
   size_t third_answers = 0;
+  std::vector<ItemNumber> way;  // of PassOn
   Nanos now = INT64_MIN;
   uint32_t first_input = 0;
   uint8_t clocks_seen = 0;
@@ -229,7 +259,8 @@ void CallPairing::Impl::AddRequest(const Key& key, int clock, const Sighting& s)
       return;
     }
     Item& last = open.At(entry->last_call);
-    const bool answered = last.reply != 0 && !(last.early && entry->first_return == 0);
+    const bool answered =
+        (last.reply != 0 && !(last.early && entry->first_return == 0)) || PassedOn(last);
     if (key.id != 0 && (last.request & Bit(clock)) != 0 && !answered) {
       if (InputOf(s) == last.asked_input[clock]) {
         ++counts.retransmissions;
@@ -390,8 +421,85 @@ void CallPairing::Impl::AddReturn(const Key& key, int clock, const Sighting& s) 
   if (item.third == kNobody) {
     item.third = key.callee;
     ++third_answers;
+    FillReturn(n, clock, s);
+    PassOn(n);
+    return;
   }
   FillReturn(n, clock, s);
+}
+
+// Is it answered by the return that a call into its caller got from a third node?
+bool CallPairing::Impl::PassedOn(const Item& item) {
+  if (item.passed_on == 0 || item.reply != 0) return false;
+  const Item& call = open.At(item.passed_on);
+  return call.live && call.generation == item.passed_on_generation && call.third != kNobody;
+}
+
+// Open calls of the id of `call` that lead from a node to the one that answered it. `looks`: how many pairs of nodes may
+// still be looked at.
+bool CallPairing::Impl::FindWay(NodeId from, const Item& call, ItemNumber number, int& looks) {
+  const auto step = [&](const Entry& entry) {
+    ItemNumber found = 0;
+    for (ItemNumber n = entry.first_call; n != 0; n = open.At(n).next) {
+      const Item& item = open.At(n);
+      if (!OnTheWay(item, call)) continue;
+      if (PassedOn(item)) {
+        if (item.passed_on == number) return n;
+      } else if (found == 0) {
+        found = n;
+      }
+    }
+    return found;
+  };
+  const Entry* const direct = open.Find({from, call.third, call.id});
+  const ItemNumber last = direct == nullptr ? 0 : step(*direct);
+  if (last != 0) {
+    way.push_back(last);
+    return true;
+  }
+  bool arrived = false;
+  open.EachCallee(from, call.id, [&](const Entry& entry) {
+    if (arrived || --looks < 0) return;
+    const auto comes_from = [&](ItemNumber n) { return open.At(n).caller == entry.key.callee; };
+    if (std::any_of(way.begin(), way.end(), comes_from)) return;  // in circles
+    const ItemNumber n = step(entry);
+    if (n == 0) return;
+    way.push_back(n);
+    arrived = FindWay(entry.key.callee, call, number, looks);
+    if (!arrived) way.pop_back();
+  });
+  return arrived;
+}
+
+// A third node has answered `call`: the calls by which the request came there.
+void CallPairing::Impl::PassOn(ItemNumber call) {
+  way.clear();
+  int looks = kMostLooks;
+  if (!FindWay(open.At(call).callee, open.At(call), call, looks)) return;
+  for (const ItemNumber n : way) {
+    open.At(n).passed_on = call;
+    open.At(n).passed_on_generation = open.At(call).generation;
+  }
+}
+
+// `call` is settled: nobody but the third node answered. What was passed on has its answer.
+void CallPairing::Impl::AnswerPassedOn(ItemNumber call) {
+  PassOn(call);  // again: by other clocks, calls may have come behind the return
+  const Item& answered = open.At(call);
+  for (const ItemNumber n : way) {
+    Item& item = open.At(n);
+    std::copy(std::begin(answered.answered), std::end(answered.answered), item.answered);
+    item.reply = answered.reply;
+    item.past_caller = true;
+    ++counts.passed_on;
+    ++open.Find({item.caller, item.callee, item.id})->returned;
+    if (item.callee != answered.third) {
+      item.third = answered.third;
+      ++third_answers;
+    }
+    sink(MakeCall(item));
+    RemoveCall(n);
+  }
 }
 
 // The return that a call was thought to have is none of its own after all.
@@ -501,6 +609,7 @@ void CallPairing::Impl::Emit(Item& item) {
 void CallPairing::Impl::Finalize(ItemNumber n) {
   Item& item = open.At(n);
   if (!item.emitted) Emit(item);
+  if (item.third != kNobody) AnswerPassedOn(n);
   RemoveCall(n);
 }
 
@@ -607,6 +716,10 @@ void CallPairing::Add(const Sighting& s) {
 
 void CallPairing::Finish() {
   Impl& impl = *impl_;
+  // First those whose returns answer others.
+  for (const Impl::Due& due : impl.settling) {
+    if (!impl.Gone(due) && impl.open.At(due.n).third != kNobody) impl.Finalize(due.n);
+  }
   while (impl.oldest != 0) impl.Finalize(impl.oldest);
   for (const Impl::Due& due : impl.waiting) {
     if (impl.Gone(due)) continue;

@@ -3,7 +3,8 @@
 // `_SENT` and `_RCVD` sightings of equal kind, sender, receiver and id are one message; a request and its return pair by
 // (caller, callee, id), ids that are unknown or repeat by the earliest open call. The same sighting again before the
 // return is a retransmission (same input) or a duplicate (another input). A return from a third node with an open
-// call's id closes that call, unless the callee answers itself. Known ids pair whatever the order of time is, for clocks
+// call's id closes that call, unless the callee answers itself, and with it the calls of this id by which the callee
+// passed the request on to that node. Known ids pair whatever the order of time is, for clocks
 // differ: a return may come before its call. Memory is bounded by what is open, not by the length of the trace.
 //
 // Thread safety: none.
@@ -22,6 +23,7 @@ struct PairingCounts {
   uint64_t calls = 0;     // requests, paired or not
   uint64_t msgs = 0;      // of kind MSG: ignored here
   uint64_t unpaired_calls = 0, unpaired_returns = 0;
+  uint64_t passed_on = 0;  // calls closed by a return that is another call's, too
   uint64_t duplicates = 0, retransmissions = 0;
 };
 

@@ -71,9 +71,9 @@ Paired Pair(const std::vector<Sighting>& sightings, const PairingOptions& option
 }
 
 // "1:1 A>B 1-11 2-10": place, who, at the caller, at the callee; `?` for a call without a return.
-std::string Shown(const std::vector<Sighting>& sightings, const PairingOptions& options = {}) {
+std::string Shown(const Paired& paired) {
   std::string out;
-  for (const Call& c : Pair(sightings, options).calls) {
+  for (const Call& c : paired.calls) {
     const auto node = [](NodeId n) { return std::string(1, static_cast<char>('A' + n - 1)); };
     const auto end = [&](Nanos t) { return c.returned ? std::to_string(t) : std::string("?"); };
     out += (out.empty() ? "" : "; ") + std::to_string(c.place.line) + " " + node(c.caller) + ">" +
@@ -82,7 +82,7 @@ std::string Shown(const std::vector<Sighting>& sightings, const PairingOptions& 
   }
   return out;
 }
-std::string Shown(const std::string& text) { return Shown(Read(text)); }
+std::string Shown(const std::string& text) { return Shown(Pair(Read(text))); }
 
 TEST(CallPairing, ByCallerCalleeAndId) {
   EXPECT_EQ(
@@ -212,6 +212,70 @@ TEST(CallPairing, AReturnFromAThirdNodeClosesTheCall) {
   EXPECT_FALSE(paired.calls[1].returned);
   EXPECT_EQ(paired.counts.unpaired_returns, 0u);
   EXPECT_EQ(paired.counts.unpaired_calls, 1u);
+}
+
+TEST(CallPairing, AReturnFromAThirdNodeClosesTheCallsThatPassedTheRequestOn) {
+  const Paired paired = Pair(Read("1 CALL A B 7; 2 CALL B C 7; 5 RET C A 7"));
+  EXPECT_EQ(Shown(paired), "1 A>B 1-5 1-5; 2 B>C 2-5 2-5");
+  EXPECT_EQ(paired.counts.unpaired_calls + paired.counts.unpaired_returns, 0u);
+  EXPECT_EQ(paired.counts.passed_on, 1u);
+  EXPECT_EQ(paired.counts.messages, 3u);
+  // Through several nodes; what they asked others on the way is nobody's answer.
+  EXPECT_EQ(Shown("1 CALL A B 7; 2 CALL B C 7; 3 CALL C E 7; 4 CALL C D 7; 9 RET D A 7"),
+            "1 A>B 1-9 1-9; 2 B>C 2-9 2-9; 3 C>E 3-? 3-?; 4 C>D 4-9 4-9");
+  EXPECT_EQ(
+      Shown("1 CALL A B 7; 2 CALL B C 7; 3 CALL C B 7; 4 CALL B D 7; 5 CALL D E 7; 9 RET E A 7"),
+      "1 A>B 1-9 1-9; 2 B>C 2-? 2-?; 3 C>B 3-? 3-?; 4 B>D 4-9 4-9; 5 D>E 5-9 5-9");
+}
+
+TEST(CallPairing, WhatWasPassedOnEndsByTheClockOfTheNodeThatAnswered) {
+  const Paired paired =
+      Pair(Read("1 CALL_SENT A B 7; 2 CALL_RCVD A B 7; 3 CALL_SENT B C 7; 4 CALL_RCVD B C 7; "
+                "8 RET_SENT C A 7; 9 RET_RCVD C A 7"));
+  EXPECT_EQ(Shown(paired), "1 A>B 1-9 2-8; 3 B>C 3-8 4-8");
+  EXPECT_FALSE(paired.calls[0].own_replied);
+  EXPECT_TRUE(paired.calls[1].own_replied);
+  EXPECT_FALSE(paired.calls[1].own_returned);
+  // B's clock is ahead: its sighting stands behind the return.
+  EXPECT_EQ(Shown("1 CALL_SENT A B 7; 8 RET_SENT C A 7; 20 CALL_SENT B C 7"),
+            "1 A>B 1-8 1-8; 3 B>C 20-8 20-8");
+}
+
+TEST(CallPairing, WhatWasPassedOnKeepsAReturnOfItsOwn) {
+  EXPECT_EQ(Shown("1 CALL A B 7; 2 CALL B C 7; 5 RET C A 7; 6 RET C B 7"),
+            "1 A>B 1-5 1-5; 2 B>C 2-6 2-6");
+  // The callee answers itself after all: C's return is of a call that was lost.
+  EXPECT_EQ(Shown("1 CALL A B 7; 2 CALL B C 7; 5 RET C A 7; 8 RET B A 7"),
+            "1 A>B 1-8 1-8; 2 B>C 2-? 2-?");
+}
+
+TEST(CallPairing, OnlyWhatLiesBetweenRequestAndAnswerWasPassedOn) {
+  EXPECT_EQ(Shown("1 CALL B C 7; 2 CALL A B 7; 5 RET C A 7"), "1 B>C 1-? 1-?; 2 A>B 2-5 2-5");
+  EXPECT_EQ(Shown("1 CALL A B 7; 5 RET C A 7; 6 CALL B C 7"), "1 A>B 1-5 1-5; 3 B>C 6-? 6-?");
+  // Another id: C may have been asked for anything.
+  EXPECT_EQ(Shown("1 CALL A B 7; 2 CALL B C 9; 5 RET C A 7"), "1 A>B 1-5 1-5; 2 B>C 2-? 2-?");
+}
+
+TEST(CallPairing, IdsUsedAgainArePassedOnAgain) {
+  const Paired paired = Pair(
+      Read("1 CALL A B 7; 2 CALL B C 7; 3 CALL B C 7; 5 RET C A 7; 11 CALL A B 7; 12 CALL B C 7; "
+           "16 RET C A 7"));
+  EXPECT_EQ(Shown(paired), "1 A>B 1-5 1-5; 2 B>C 2-5 2-5; 5 A>B 11-16 11-16; 6 B>C 12-16 12-16");
+  EXPECT_EQ(paired.counts.retransmissions, 1u);
+}
+
+TEST(CallPairing, WhatWasPassedOnSettlesWithTheCall) {
+  PairingOptions options;
+  options.settle = 100;
+  options.settle_calls = 0;
+  std::vector<Call> calls;
+  CallPairing pairing(options, [&](const Call& call) { calls.push_back(call); });
+  for (const Sighting& s : Read("1 CALL A B 7; 2 CALL B C 7; 5 RET C A 7; 90 CALL A D 8"))
+    pairing.Add(s);
+  EXPECT_TRUE(calls.empty());
+  for (const Sighting& s : Read("200 CALL A D 9")) pairing.Add(s);
+  EXPECT_EQ(calls.size(), 2u);
+  EXPECT_EQ(pairing.waiting(), 2u);
 }
 
 TEST(CallPairing, AThirdNodeMayBeSightedByBothEnds) {
@@ -535,8 +599,9 @@ RC_GTEST_PROP(CallPairing, EverySightingIsAccountedFor, ()) {
   uint64_t unreturned = 0;
   for (const Call& c : paired.calls) unreturned += c.returned ? 0 : 1;
   RC_ASSERT(unreturned == paired.counts.unpaired_calls);
-  RC_ASSERT(paired.counts.messages == paired.counts.calls + (paired.counts.calls - unreturned) +
-                                          paired.counts.unpaired_returns);
+  const uint64_t returns = paired.counts.calls - unreturned - paired.counts.passed_on;
+  RC_ASSERT(paired.counts.messages ==
+            paired.counts.calls + returns + paired.counts.unpaired_returns);
 }
 
 }  // namespace

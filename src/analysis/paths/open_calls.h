@@ -33,7 +33,11 @@ struct Item {
   bool early = false;              // its return came first, by whatever clock
   bool emitted = false;            // it stays only to know doubles
   bool live = false;
-  NodeId third = kNobody;  // who answered, if not the callee
+  bool past_caller = false;  // its return went to the node that had asked the caller
+  NodeId third = kNobody;    // who answered, if not the callee
+  // The call into the caller whose answer by a third node answers this one, too; it may be gone, or not so any more.
+  ItemNumber passed_on = 0;
+  uint32_t passed_on_generation = 0;
   uint16_t asked_input[kClocks] = {}, answered_input[kClocks] = {};  // where first seen
   uint32_t generation = 0;  // of the number: it is used again
   Place place;
