@@ -19,6 +19,7 @@
 
 namespace wf {
 
+class KeptPaths;
 class Tailer;
 
 // What a running server knows about itself; empty when the command line reads a store directly.
@@ -41,6 +42,7 @@ struct AnswerContext {
   DecodeOptions decode;                // attribute rules, for what is uploaded
   Tailer* tailer = nullptr;            // null: rows of datasets are not kept up here
   std::string files_path = {};         // where files of datasets lie; empty: in store_path
+  KeptPaths* kept_paths = nullptr;     // null: paths are inferred at each question
 };
 
 struct Question {

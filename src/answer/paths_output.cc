@@ -5,13 +5,13 @@
 #include "answer/convolution_json.h"
 #include "answer/convolution_text.h"
 #include "answer/dataset_answer.h"
+#include "answer/kept_paths.h"
 #include "answer/paths_dot.h"
 #include "answer/paths_drawing.h"
 #include "answer/paths_json.h"
 #include "answer/paths_svg.h"
 #include "answer/paths_text.h"
 #include "answer/pattern_drawing.h"
-#include "import/messages/message_text.h"
 
 namespace wf {
 namespace {
@@ -21,44 +21,10 @@ Answer Drawn(const PathsDrawing& drawing, const std::string& format) {
   return {"image/svg+xml", PathsSvg(drawing)};
 }
 
-// Messages of the store as sightings, in order of time.
-class StoredSightings : public SightingSource {
- public:
-  StoredSightings(std::vector<Message> messages, StringTable& nodes)
-      : messages_(std::move(messages)), nodes_(nodes) {}
-
-  Result<bool> Next(SightingLine& line) override {
-    if (next_ == messages_.size()) return false;
-    const Message& m = messages_[next_++];
-    Sighting& s = line.sighting;
-    s = Sighting();
-    s.time_ns = m.time_ns;
-    s.place = {1, next_};
-    s.sender = nodes_.Intern(m.sender);
-    s.receiver = nodes_.Intern(m.receiver);
-    ReadOp(m.kind, s);
-    s.id = m.id == "-" ? 0 : KeyOf(m.id);
-    ReadMessageKeys(m.keys, s);
-    return true;
-  }
-
- private:
-  static void ReadOp(const std::string& op, Sighting& s) {
-    for (const MessageKind kind :
-         {MessageKind::kCall, MessageKind::kReturn, MessageKind::kMessage}) {
-      for (const SightedBy by : {SightedBy::kCommon, SightedBy::kSender, SightedBy::kReceiver}) {
-        if (OpName(kind, by) == op) s.kind = kind, s.by = by;
-      }
-    }
-  }
-  const std::vector<Message> messages_;
-  StringTable& nodes_;
-  size_t next_ = 0;
-};
-
 }  // namespace
 
-Answer WritePaths(PathsFindings& findings, const StringTable& names, const PathsOutput& output) {
+Answer WritePaths(const PathsFindings& findings, const StringTable& names,
+                  const PathsOutput& output) {
   const bool draws = output.format == "dot" || output.format == "svg";
   if (findings.convolution) {
     const ConvolutionResult& result = *findings.convolution;
@@ -73,13 +39,13 @@ Answer WritePaths(PathsFindings& findings, const StringTable& names, const Paths
   answer.pairing = findings.pairing;
   answer.duplicates = findings.pairing.duplicates + output.duplicates;
   answer.parallelism = findings.parallelism;
-  answer.skew_ns = std::move(findings.skew_ns);
+  answer.skew_ns = findings.skew_ns;
   answer.table = findings.patterns.get();
   answer.names = &names;
   answer.order = output.order;
   answer.top = output.top;
   answer.distributions = output.distributions;
-  answer.accuracy = std::move(findings.accuracy);
+  answer.accuracy = findings.accuracy;
   answer.notes = output.notes;
   answer.notes.insert(answer.notes.end(), findings.notes.begin(), findings.notes.end());
   if (draws) return Drawn(DrawPatterns(answer), output.format);
@@ -101,19 +67,15 @@ Result<Answer> AnswerPaths(const AnswerContext& context, const Question& questio
        {PathAlgorithm::kNesting, PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
     if (algorithm == NameOf(one)) request.algorithm = one;
   if (histogram == "true") request.distributions = KeepDistributions::kYes;
-  WF_ASSIGN(std::vector<Message> messages, context.store.ReadMessages(context.tenant, time));
-  if (messages.empty())
-    return NotFound("there are no messages of that time",
-                    "wherefore import FILE keeps them; --since reaches further back");
-  StringTable names;
-  StoredSightings source(std::move(messages), names);
-  WF_ASSIGN(PathsFindings findings, InferPaths(source, names, request));
+  WF_ASSIGN(const std::shared_ptr<const InferredPaths> paths,
+            InferStoredPaths(context, time, request));
   PathsOutput output;
   output.format = params.Get("format").value_or("json");
   output.order = sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
   output.distributions = request.distributions;
   if (top) output.top = static_cast<size_t>(*top);
-  return WritePaths(findings, names, output);
+  const std::lock_guard lock(paths->writing);
+  return WritePaths(paths->findings, paths->names, output);
 }
 
 }  // namespace wf

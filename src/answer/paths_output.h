@@ -19,8 +19,10 @@ struct PathsOutput {
   std::vector<std::string> notes;  // of the input
 };
 
-// Takes out of `findings` what it shows. `names` is the table that the findings were made with.
-Answer WritePaths(PathsFindings& findings, const StringTable& names, const PathsOutput& output);
+// `names` is the table that the findings were made with. Not of the same findings on two threads: quantiles move what
+// they are taken of.
+Answer WritePaths(const PathsFindings& findings, const StringTable& names,
+                  const PathsOutput& output);
 
 // `GET /api/v1/paths`: of the messages that `import` kept.
 Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question);

@@ -90,7 +90,8 @@ AnswerContext ContextFor(const RouteContext& context, const Principal& principal
           [context, principal] { return FactsFor(context, principal); },
           context.decode,
           context.tailer,
-          context.files_path};
+          context.files_path,
+          context.kept_paths};
 }
 
 int HttpStatusOf(ErrorCode code) {

@@ -73,6 +73,7 @@ struct RouteContext {
   TenantLimits* limits = nullptr;  // these two only in tests
   AuditLog* audit = nullptr;
   StoreUse store_use = StoreUse::kAlone;
+  KeptPaths* kept_paths = nullptr;
 };
 
 // Those of the role, in the order they are matched.

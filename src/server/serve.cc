@@ -309,7 +309,8 @@ Status Server::Listen() {
                             self_.get(),
                             &security_->limits(),
                             &security_->audit(),
-                            IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone};
+                            IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone,
+                            &kept_paths_};
   const ListenerHandlers handlers{
       ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
       OtlpHttpHandler(receivers),

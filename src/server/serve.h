@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/kept_paths.h"
 #include "net/grpc_server.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
@@ -89,6 +90,7 @@ class Server {
 
   // In the order of construction; destroyed in reverse, so that nobody outlives what it borrows.
   Counters counters_;
+  KeptPaths kept_paths_;
   std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<Security> security_;
   std::optional<DirectoryLock> state_lock_;  // when the store has none

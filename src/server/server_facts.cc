@@ -53,6 +53,11 @@ ServerFacts Server::Facts() const {
   }
   if (bus_ != nullptr) AddBus(bus_->ReadStatus(), facts.counters);
   if (live_ != nullptr) facts.counters.merge(live_->Gauges());
+  const KeptCounts paths = kept_paths_.counts();
+  facts.counters["paths_inferred"] = static_cast<int64_t>(paths.made);
+  facts.counters["paths_reused"] = static_cast<int64_t>(paths.reused);
+  facts.counters["paths_kept"] = static_cast<int64_t>(paths.results);
+  facts.counters["paths_kept_bytes"] = static_cast<int64_t>(paths.bytes);
   facts.counters["cluster_members"] = membership_->members();
   facts.counters["sampling_clients"] = shares_.clients();
   facts.counters.merge(security_->Gauges());

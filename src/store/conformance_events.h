@@ -456,6 +456,12 @@ TEST_P(StoreConformance, MessagesAndAttachmentsAreKeptOnce) {
   EXPECT_THAT(*store_->ReadMessages("default", {}), ElementsAre(messages[0], messages[1]));
   EXPECT_THAT(*store_->ReadMessages("default", {6, 7}), IsEmpty());
   EXPECT_THAT(*store_->ReadMessages("default", {5, 6}), ElementsAre(messages[0]));
+  const Hash128 first = HashOf(messages[0]), second = HashOf(messages[1]);
+  EXPECT_EQ(*store_->DigestMessages("default", {}),
+            (MessagesDigest{2, {first.hi ^ second.hi, first.lo ^ second.lo}}));
+  EXPECT_EQ(*store_->DigestMessages("default", {5, 6}), (MessagesDigest{1, first}));
+  EXPECT_EQ(*store_->DigestMessages("default", {6, 7}), MessagesDigest{});
+  EXPECT_EQ(*store_->DigestMessages("other", {}), MessagesDigest{});
   const auto attachments = *store_->ReadAttachments("default", T(1));
   ASSERT_EQ(attachments.size(), 2u);
   EXPECT_EQ(attachments[0].kind, "capture");

@@ -192,6 +192,16 @@ struct SqlRows {
   std::string dialect;  // "DuckDB 1.4.1"
 };
 
+// Tells a message from all others.
+Hash128 HashOf(const Message& message);
+
+// Tells a set of messages from others: their number, and their hashes put together.
+struct MessagesDigest {
+  uint64_t count = 0;
+  Hash128 hash;
+  bool operator==(const MessagesDigest&) const = default;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -239,7 +249,10 @@ class Store {
   // attachment that is there already (same content) is not kept twice.
   virtual Status AppendMessages(const std::string& tenant,
                                 const std::vector<Message>& messages) = 0;
+  // By time, then by all else: what is there decides what comes.
   virtual Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) = 0;
+  // Of what ReadMessages gives: equal when it is the same. Engines need not read the messages for it; this one does.
+  virtual Result<MessagesDigest> DigestMessages(const std::string& tenant, TimeRange time);
   virtual Status PutAttachment(const std::string& tenant, const Attachment& attachment) = 0;
   virtual Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant,
                                                           TraceId id) = 0;

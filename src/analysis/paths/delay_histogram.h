@@ -18,6 +18,7 @@ class DelayHistogram {
     uint32_t count = 0;
   };
   std::vector<Bin> Bins() const;  // those that hold any, the shortest delays first
+  size_t MemoryBytes() const { return counts_.capacity() * sizeof(uint32_t); }
 
  private:
   int first_ = 0;  // bin of counts_.front()

@@ -221,4 +221,29 @@ void PatternTable::Add(std::span<const Call> calls, PathForest& forest,
   }
 }
 
+void PatternTable::ReleaseScratch() {
+  // `= {}` would keep the room.
+  hashes_ = std::vector<uint64_t>();
+  steps_ = std::vector<Nanos>();
+  after_reply_ = std::vector<uint8_t>();
+  walk_ = std::vector<uint32_t>();
+}
+
+size_t PatternTable::MemoryBytes() const {
+  constexpr size_t kMapEntry = 48;  // with its part of the buckets
+  size_t bytes = sizeof *this + name_hashes_.capacity() * sizeof name_hashes_[0] +
+                 by_id_.size() * kMapEntry + hashes_.capacity() * sizeof hashes_[0] +
+                 steps_.capacity() * sizeof steps_[0] + after_reply_.capacity() +
+                 walk_.capacity() * sizeof walk_[0];
+  for (const Pattern& pattern : patterns_) {
+    bytes += sizeof pattern + pattern.latency.MemoryBytes() +
+             pattern.nodes.capacity() * sizeof(PatternNode) +
+             pattern.steps.capacity() * sizeof(WideSum) +
+             pattern.distributions.capacity() * sizeof(NodeDistribution);
+    for (const NodeDistribution& node : pattern.distributions)
+      bytes += node.latency.MemoryBytes() + node.call_delay.MemoryBytes() + node.own.MemoryBytes();
+  }
+  return bytes;
+}
+
 }  // namespace wf

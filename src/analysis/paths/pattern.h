@@ -85,6 +85,9 @@ class PatternTable {
 
   // The paths of `roots`. Reorders the children in `forest`.
   void Add(std::span<const Call> calls, PathForest& forest, std::span<const uint32_t> roots);
+  // Gives back what only Add needs, of the size of all calls. More may be added.
+  void ReleaseScratch();
+  size_t MemoryBytes() const;
 
   const std::deque<Pattern>& patterns() const { return patterns_; }
   uint64_t paths() const { return paths_; }

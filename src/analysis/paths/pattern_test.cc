@@ -57,6 +57,23 @@ TEST(Pattern, StepsInsideANodeAreToldApart) {
   }
 }
 
+TEST(Pattern, WhatIsKeptDoesNotGrowWithTheCallsBelowARoot) {
+  Trace trace;
+  std::vector<uint32_t> parents;
+  for (Nanos i = 0; i < 1000; ++i) {
+    const auto root = static_cast<uint32_t>(trace.calls.size());
+    trace.Add("A", "B", i * 100, i * 100 + 90), parents.push_back(kRoot);
+    for (Nanos c = 0; c < 8; ++c)
+      trace.Add("B", "C", i * 100 + c * 10, i * 100 + c * 10 + 5), parents.push_back(root);
+  }
+  PatternTable table = Patterns(trace, parents);
+  const size_t before = table.MemoryBytes();
+  EXPECT_GT(before, trace.calls.size() * sizeof(Nanos));
+  table.ReleaseScratch();
+  EXPECT_GE(table.MemoryBytes(), 1000 * sizeof(Nanos)) << "exact latencies of the roots";
+  EXPECT_LT(table.MemoryBytes(), before / 4);
+}
+
 // Linking may find the cause of a call in one whose return was lost.
 TEST(Pattern, ACallWhoseCauseHasNoReturnHeadsItsOwnPath) {
   Trace trace;

@@ -26,14 +26,6 @@ constexpr int64_t kSidePart =
 // Trimmed to so much of what is allowed, so that it need not be done again at once.
 constexpr double kTrimmedShare = 0.7;
 
-Hash128 HashOf(const Message& m) {
-  Hasher128 hasher;
-  hasher.Add(static_cast<uint64_t>(m.time_ns));
-  for (const std::string* text : {&m.kind, &m.sender, &m.receiver, &m.id}) hasher.Add(*text);
-  if (!m.keys.empty()) hasher.Add(m.keys);
-  return hasher.Finish();
-}
-
 // Later than everything that is there, whatever the clock says.
 uint64_t LaterThan(uint64_t there) {
   return std::max(static_cast<uint64_t>(std::max<Nanos>(Now(), 1)), there + 1);
@@ -173,6 +165,23 @@ Result<std::vector<Message>> ClickhouseStore::ReadMessages(const std::string& te
   return out;
 }
 
+Result<MessagesDigest> ClickhouseStore::DigestMessages(const std::string& tenant, TimeRange time) {
+  WF_ASSIGN(
+      const std::string answer,
+      client_.AskAny("comparing messages",
+                     fmt::format("SELECT toUInt64(count()), groupBitXor(hash_hi), "
+                                 "groupBitXor(hash_lo) FROM (SELECT DISTINCT hash_hi, "
+                                 "hash_lo FROM {} WHERE tenant = {} AND {}) FORMAT RowBinary",
+                                 names_.All("messages"), Quote(tenant), Between("time_ns", time))));
+  RowReader reader(answer);
+  MessagesDigest digest;
+  digest.count = reader.Number<uint64_t>();
+  digest.hash.hi = reader.Number<uint64_t>();
+  digest.hash.lo = reader.Number<uint64_t>();
+  WF_TRY(reader.status());
+  return digest;
+}
+
 // ---- attachments
 
 Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachment& attachment) {
@@ -184,12 +193,12 @@ Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachmen
   const TraceId id = attachment.trace_id;
   WF_ASSIGN(
       const std::string known,
-      client_.AskAny("looking for an attachment",
-                     fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
-                                 "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
-                                 "FORMAT RowBinary",
-                                 names_.All("attachments"), Quote(tenant), id.hi, id.lo, hash.hi,
-                                 hash.lo)));
+      client_.AskAny(
+          "looking for an attachment",
+          fmt::format("SELECT count() FROM {} WHERE tenant = {} AND trace_hi = {} AND "
+                      "trace_lo = {} AND hash_hi = {} AND hash_lo = {} AND place = 0 "
+                      "FORMAT RowBinary",
+                      names_.All("attachments"), Quote(tenant), id.hi, id.lo, hash.hi, hash.lo)));
   if (RowReader(known).Number<uint64_t>() != 0) return {};
   const std::string statement = fmt::format(
       "INSERT INTO {} (tenant, trace_hi, trace_lo, kind, hash_hi, hash_lo, place, chunk, "

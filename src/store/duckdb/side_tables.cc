@@ -8,17 +8,6 @@
 #include "store/duckdb/store_impl.h"
 
 namespace wf {
-namespace {
-
-Hash128 HashOf(const Message& m) {
-  Hasher128 hasher;
-  hasher.Add(static_cast<uint64_t>(m.time_ns));
-  for (const std::string* text : {&m.kind, &m.sender, &m.receiver, &m.id}) hasher.Add(*text);
-  if (!m.keys.empty()) hasher.Add(m.keys);  // stores made before there were keys keep their hashes
-  return hasher.Finish();
-}
-
-}  // namespace
 
 // Attaches state.duckdb. `make`: also when there is none yet.
 Status DuckdbStore::OpenSideTables(SideTables make) {
@@ -119,6 +108,26 @@ Result<std::vector<Message>> DuckdbStore::ReadMessages(const std::string& tenant
     }
   }
   return out;
+}
+
+Result<MessagesDigest> DuckdbStore::DigestMessages(const std::string& tenant, TimeRange time) {
+  WF_TRY(OpenSideTables(SideTables::kIfThere));
+  MessagesDigest digest;
+  std::shared_lock lock(side_mutex_);
+  if (!side_open_) return digest;
+  WF_ASSIGN(auto connection, Borrow());
+  WF_ASSIGN(auto rows,
+            connection->Query(
+                "SELECT count(*)::UBIGINT, coalesce(bit_xor(hash_hi), 0)::UBIGINT, "
+                "coalesce(bit_xor(hash_lo), 0)::UBIGINT FROM state.messages WHERE tenant = ? AND "
+                "time_ns >= ? AND time_ns < ?",
+                {std::string_view(tenant), time.from, time.until}));
+  while (duck::Chunk chunk = rows.Next()) {
+    if (chunk.size() == 0) continue;
+    digest.count = chunk.Column<uint64_t>(0)[0];
+    digest.hash = {chunk.Column<uint64_t>(1)[0], chunk.Column<uint64_t>(2)[0]};
+  }
+  return digest;
 }
 
 Status DuckdbStore::PutAttachment(const std::string& tenant, const Attachment& attachment) {

@@ -50,6 +50,7 @@ class DuckdbStore : public Store {
                                                    size_t limit) override;
   Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) override;
   Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override;
+  Result<MessagesDigest> DigestMessages(const std::string& tenant, TimeRange time) override;
   Status PutAttachment(const std::string& tenant, const Attachment& attachment) override;
   Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override;
   Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) override;
