@@ -86,10 +86,10 @@ class Inference {
     findings_.algorithm = ChooseAlgorithm(counts, findings_.why);
     findings_.why += fmt::format(", of the first {} sightings", kMaxUndecided);
     if (findings_.algorithm == PathAlgorithm::kConvolution) {
-      calls_ = {};
+      calls_ = std::vector<Call>();  // `= {}` would keep the room, here and below
       return Keep::kSightings;
     }
-    sightings_ = {};
+    sightings_ = std::vector<Sighting>();
     return Keep::kCalls;
   }
 
@@ -208,7 +208,7 @@ class Inference {
   }
 
   Status RunLinking() {
-    sightings_ = {};
+    sightings_ = std::vector<Sighting>();
     LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
     if (request_.deskew != Deskew::kNever) {
