@@ -22,7 +22,9 @@ namespace {
 // as a whole.
 constexpr double kMostLearnFrom = 6000, kLeastLearnFrom = 3000;
 constexpr double kLearnFromPairs = 30'000;
-constexpr size_t kStretches = 4;
+constexpr double kMostStretches = 4;
+// At both ends of a stretch parents are seen in part: about as many as are open at a time, which must be few of all.
+constexpr double kLeastPerOpen = 20;
 // A longer trace is decided window by window, so that what is weighed at a time does not grow with it.
 constexpr size_t kWindow = 8000, kMostEdge = 2000;  // children
 constexpr int kShakes = 3;  // where the votes erred, the best moves alone do not get far
@@ -133,29 +135,32 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options,
               std::vector<Assignment>& assignments) {
   const size_t all = problem.children.size();
   // A child with many candidates is much work and tells little; a sample need not have more of them.
-  double mean = 0;
-  for (const LinkChild& child : problem.children) mean += child.candidate_count;
-  mean /= static_cast<double>(all);
+  const double mean = MeanCandidates(problem);
+  const bool crowded = IsCrowded(problem);
   const auto enough = static_cast<size_t>(
       std::clamp(kLearnFromPairs / std::max(1.0, mean), kLeastLearnFrom, kMostLearnFrom));
   if (all <= 3 * enough) {
     FindCandidates(problem);
     const Votes votes(problem);
-    votes.Prune(problem, Votes::kMostWeighed);
+    if (!crowded) votes.Prune(problem, Votes::kMostWeighed);
     Learnt learnt = LearnNode(problem, votes);
     Report(problem, learnt, {0, all}, options, assignments);
     return;
   }
-  NodeProblem sample = SampleOf(problem, enough, kStretches);
+  const auto stretches = static_cast<size_t>(std::clamp(
+      static_cast<double>(enough) / (kLeastPerOpen * std::max(1.0, mean)), 1.0, kMostStretches));
+  NodeProblem sample = SampleOf(problem, enough, stretches);
   const Votes votes(sample);
-  votes.Prune(sample, Votes::kMostWeighed);
+  if (!crowded) votes.Prune(sample, Votes::kMostWeighed);
   Learnt learnt = LearnNode(sample, votes);
   if (learnt.apart_by != 0) TellApart(problem, learnt.apart_by);
   for (size_t from = 0; from < all; from += kWindow) {
     const ChildRange core{from, std::min(all, from + kWindow)};
     const ChildRange wide = WithEdges(problem, core);
     NodeProblem window = CutOf(problem, {&wide, 1});
-    votes.Prune(window, learnt.by_beliefs ? Votes::kMostWeighed : Votes::kMostTried);
+    if (!learnt.by_beliefs || !crowded) {
+      votes.Prune(window, learnt.by_beliefs ? Votes::kMostWeighed : Votes::kMostTried);
+    }
     if (!learnt.by_beliefs) {
       learnt.state = votes.Begin(window);
       LinkSolver solver(window, *learnt.model, learnt.state, kSeed);

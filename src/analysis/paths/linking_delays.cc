@@ -13,6 +13,8 @@ constexpr size_t kMostBins = 64;
 constexpr double kLeastForCurve = 8;
 constexpr double kOneByRootOfTwoPi = 0.3989422804014327;
 constexpr double kBinsPerRoot = 1.2;
+constexpr double kLeastUnseen = 1e-4, kMostUnseen = 0.2;
+constexpr int kCurveRounds = 4;
 
 // The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
 constexpr double kUnseenNorm = 45.4;
@@ -28,7 +30,7 @@ DelayDensity::DelayDensity(std::span<const WeightedDelay> samples, Fit fit) {
   }
   if (total <= 0) return;
   const double effective = total * total / squares;
-  unseen_ = std::clamp(0.5 / (effective + 1), 1e-4, 0.2);
+  unseen_ = std::clamp(0.5 / (effective + 1), kLeastUnseen, kMostUnseen);
 
   // Bins of equal weight. Their number grows with the root of the samples', which keeps the noise of each near that of
   // the shape between them.
@@ -91,14 +93,34 @@ void DelayDensity::ChooseShape(std::span<const WeightedDelay> samples, double to
     if (sample.weight > 0) bins_fit += scale * sample.weight * std::log(At(sample.delay));
   }
   double best = bins_fit - 0.5 * static_cast<double>(at_.size()) * std::log(effective);
+  const double bins_unseen = unseen_;
   Shape chosen = Shape::kBins;
-  double chosen_mean = 0, chosen_deviation = 1;
+  double chosen_mean = 0, chosen_deviation = 1, chosen_unseen = unseen_;
   for (int i = 0; i < (positive ? 2 : 1); ++i) {
     shape_ = i == 0 ? Shape::kNormal : Shape::kLogNormal;
+    unseen_ = bins_unseen;
     mean_ = sum[i] / total;
     const double finest = i == 0 ? kFinestNs : kFinestShare;
     deviation_ = std::sqrt(std::max(squares[i] / total - mean_ * mean_, finest * finest));
-    double fit = -std::log(effective);
+    // Some delays have another cause than this one, such as a message that was lost. They must not widen the curve.
+    for (int round = 0; round < kCurveRounds; ++round) {
+      double weight = 0, first = 0, second = 0;
+      for (const WeightedDelay& sample : samples) {
+        if (sample.weight <= 0) continue;
+        const double value = i == 0 ? sample.delay : std::log(sample.delay);
+        const double by_curve = sample.weight * (1 - UnseenAt(sample.delay) / At(sample.delay));
+        weight += by_curve;
+        first += by_curve * (value - mean_);
+        second += by_curve * (value - mean_) * (value - mean_);
+      }
+      if (weight <= 0) break;
+      const double moved = first / weight;
+      mean_ += moved;
+      deviation_ = std::sqrt(std::max(second / weight - moved * moved, finest * finest));
+      unseen_ =
+          std::clamp((0.5 + scale * (total - weight)) / (effective + 1), kLeastUnseen, kMostUnseen);
+    }
+    double fit = -1.5 * std::log(effective);
     for (const WeightedDelay& sample : samples) {
       if (sample.weight > 0) fit += scale * sample.weight * std::log(At(sample.delay));
     }
@@ -107,10 +129,12 @@ void DelayDensity::ChooseShape(std::span<const WeightedDelay> samples, double to
     chosen = shape_;
     chosen_mean = mean_;
     chosen_deviation = deviation_;
+    chosen_unseen = unseen_;
   }
   shape_ = chosen;
   mean_ = chosen_mean;
   deviation_ = chosen_deviation;
+  unseen_ = chosen_unseen;
 }
 
 // Where one of two parts has half of it: what was seen, and what was not.
@@ -154,8 +178,12 @@ DelayDensity::Range DelayDensity::Where(double least) const {
   return range;
 }
 
+double DelayDensity::UnseenAt(double delay) const {
+  return unseen_ / (kUnseenNorm * (std::abs(delay) + kUnseenFinestNs));
+}
+
 double DelayDensity::At(double delay) const {
-  const double unseen = unseen_ / (kUnseenNorm * (std::abs(delay) + kUnseenFinestNs));
+  const double unseen = UnseenAt(delay);
   if (at_.empty()) return unseen;
   if (shape_ != Shape::kBins) {
     const bool log = shape_ == Shape::kLogNormal;

@@ -37,6 +37,7 @@ class DelayDensity {
   Range Where(double least) const;
 
  private:
+  double UnseenAt(double delay) const;
   enum class Shape : uint8_t { kBins, kNormal, kLogNormal };
   void ChooseShape(std::span<const WeightedDelay> samples, double total, double effective);
 

@@ -51,7 +51,7 @@ struct Better {
 
 }  // namespace
 
-Explanations::Explanations(const NodeProblem& problem, const LinkModel& model) {
+Explanations::Explanations(const NodeProblem& problem, const LinkModel& model, size_t most_kids) {
   std::vector<std::vector<uint32_t>> in_question(problem.parents.size());
   for (uint32_t child = 0; child < problem.children.size(); ++child) {
     for (uint32_t parent : problem.CandidatesOf(child)) in_question[parent].push_back(child);
@@ -79,7 +79,7 @@ Explanations::Explanations(const NodeProblem& problem, const LinkModel& model) {
       next.clear();
       double most = -1e300;
       for (Grown& grown : now) {
-        if (grown.size == kMostKids) continue;
+        if (grown.size == most_kids) continue;
         const auto begin = grown.size == 0 ? children.begin()
                                            : std::upper_bound(children.begin(), children.end(),
                                                               grown.kids[grown.size - 1]);

@@ -17,7 +17,7 @@ class Explanations {
  public:
   static constexpr size_t kMostKids = 12;  // in one explanation
 
-  Explanations(const NodeProblem& problem, const LinkModel& model);
+  Explanations(const NodeProblem& problem, const LinkModel& model, size_t most_kids = kMostKids);
 
   struct One {
     double gain = 0;  // log likelihood, against that of the same children at random

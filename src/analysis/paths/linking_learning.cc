@@ -49,6 +49,11 @@ constexpr size_t kRoughStretches = 2;
 constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
 constexpr int kSettledRounds = 5;
 constexpr size_t kRisingRounds = 4;
+// Candidates per call, on the mean: from where on it pays to begin from kernels.
+constexpr double kKernelsFrom = 4;
+constexpr size_t kGrownKids = 2;
+constexpr int kGrowRounds = 8;
+constexpr double kLeftOver = -2;  // log of the share of each kind that may have no parent meanwhile
 constexpr size_t kLeastDraws = 2000, kMostDrawsPerParent = 6;
 
 // While learning, a child has a parent if it can have one: a model in which half the children come at random is nearly as
@@ -80,11 +85,15 @@ struct Believed {
   double Promise() const { return Worth() + rising; }
 };
 
+// So many of each parent.
+size_t DrawsOf(const NodeProblem& problem) {
+  return std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()), 1,
+                            kMostDrawsPerParent);
+}
+
 Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
                  LinkModel::Repeats repeats, Beliefs::Sureness sureness, int rounds,
                  uint64_t seed) {
-  const size_t times = std::clamp<size_t>(kLeastDraws / std::max<size_t>(1, problem.parents.size()),
-                                          1, kMostDrawsPerParent);
   Believed believed;
   std::vector<double> totals;
   double best = -1e300;
@@ -98,9 +107,9 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
-    model = std::make_unique<LinkModel>(problem,
-                                        beliefs.Draw(times, seed + static_cast<uint64_t>(round)),
-                                        repeats, LinkModel::Positions::kApart);
+    model = std::make_unique<LinkModel>(
+        problem, beliefs.Draw(DrawsOf(problem), seed + static_cast<uint64_t>(round)), repeats,
+        LinkModel::Positions::kApart);
   }
   if (totals.size() > kRisingRounds) {
     believed.rising = std::max(0.0, believed.total - totals[totals.size() - 1 - kRisingRounds]);
@@ -109,20 +118,57 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
   return believed;
 }
 
-// From the two beginnings, with calls to one callee in order or side by side, to what explains most.
+// From what is simplest on: first it is learnt what one call each can explain, then two. Where very many parents are in
+// question for a call, all that a parent may have done is too much to begin with, but its first call and its reply may be
+// told by one call alone. What is left over meanwhile has no parent.
+std::unique_ptr<LinkModel> Grow(const NodeProblem& problem, const Kernels& kernels,
+                                LinkModel::Repeats repeats) {
+  LinkState first(problem);
+  const LinkState served = FirstComeFirstServed(problem);
+  for (uint32_t parent = 0; parent < served.kids.size(); ++parent) {
+    if (!served.kids[parent].empty()) first.Append(parent, served.kids[parent][0]);
+  }
+  auto model = std::make_unique<LinkModel>(problem, first, kernels);
+  for (size_t most = 1; most <= kGrownKids; ++most) {
+    for (int round = 1; round <= kGrowRounds; ++round) {
+      model->AllowOrphans(kLeftOver);
+      const Explanations explanations(problem, *model, most);
+      const Beliefs beliefs(problem, *model, explanations, Beliefs::Sureness::kFull);
+      const auto openness = round == kGrowRounds ? LinkModel::Openness::kToTimesAndSets
+                                                 : LinkModel::Openness::kToTimes;
+      model = std::make_unique<LinkModel>(
+          problem, beliefs.Draw(DrawsOf(problem), kSeed + static_cast<uint64_t>(round)), repeats,
+          LinkModel::Positions::kApart, openness);
+    }
+  }
+  return model;
+}
+
+// From all beginnings, with calls to one callee in order or side by side, to what explains most.
 Believed BelieveRough(const NodeProblem& rough, const Votes& votes, LinkModel::Repeats& repeats) {
   using Repeats = LinkModel::Repeats;
   Believed best;
-  for (const LinkState& state : {FirstComeFirstServed(rough), votes.Begin(rough)}) {
+  const auto attempt = [&](std::unique_ptr<LinkModel> model, Repeats trial) {
+    Believed other =
+        Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
+    if (best.model != nullptr && other.Promise() <= best.Promise()) return;
+    best = std::move(other);
+    repeats = trial;
+  };
+  const bool crowded = IsCrowded(rough);
+  std::vector<LinkState> beginnings{FirstComeFirstServed(rough)};
+  if (!crowded) beginnings.push_back(votes.Begin(rough));
+  for (const LinkState& state : beginnings) {
     for (const Repeats trial : {Repeats::kInOrder, Repeats::kMayBeSideBySide}) {
       auto model = std::make_unique<LinkModel>(rough, state, trial, LinkModel::Positions::kApart);
       if (trial == Repeats::kMayBeSideBySide && !model->AnySideBySide()) continue;
-      Believed other =
-          Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
-      if (best.model != nullptr && other.Promise() <= best.Promise()) continue;
-      best = std::move(other);
-      repeats = trial;
+      attempt(std::move(model), trial);
     }
+  }
+  if (crowded || MeanCandidates(rough) > kKernelsFrom) {
+    const Kernels kernels(rough);
+    attempt(std::make_unique<LinkModel>(rough, beginnings.front(), kernels), Repeats::kInOrder);
+    attempt(Grow(rough, kernels, Repeats::kInOrder), Repeats::kInOrder);
   }
   return Believe(rough, std::move(best.model), repeats, Beliefs::Sureness::kFull, kRoughRounds,
                  kSeed + kTrialRounds);

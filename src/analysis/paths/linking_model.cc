@@ -32,13 +32,39 @@ uint32_t LikeOf(const NodeProblem& problem, std::span<const uint32_t> kids, size
   return like;
 }
 
+// How long parents are open: those that never reply as long as they are given.
+double MeanOpen(const NodeProblem& problem) {
+  double open = 0;
+  for (const LinkParent& parent : problem.parents) {
+    open += static_cast<double>(parent.returned ? parent.replied - parent.opened : problem.longest);
+  }
+  return open / static_cast<double>(std::max<size_t>(1, problem.parents.size()));
+}
+
 }  // namespace
 
 LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
-                     Positions positions)
+                     Positions positions, Openness openness)
     : behaviours_(problem.parent_kinds), evidence_(problem, draws) {
-  LearnPatterns(problem, draws, positions);
-  LearnDelays(problem, draws, repeats, positions);
+  LearnPatterns(problem, draws, positions, openness);
+  LearnDelays(problem, draws, repeats, positions, openness);
+  LearnOrphans(problem, draws);
+}
+
+LinkModel::LinkModel(const NodeProblem& problem, const LinkState& state, const Kernels& kernels)
+    : behaviours_(problem.parent_kinds), evidence_(problem, LinkDraws(problem, state)) {
+  const LinkDraws draws(problem, state);
+  LearnPatterns(problem, draws, Positions::kAlike, Openness::kToTimesAndSets);
+  const double broad = 1 / std::max(MeanOpen(problem), kLeastSpanNs);
+  for (Behaviour& behaviour : behaviours_) {
+    for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
+      const TriggerMixture calls(kernels.OfCallsTo(kind), broad);
+      behaviour.sends.insert(behaviour.sends.end(), kSlots, calls);
+    }
+    behaviour.reply = TriggerMixture(kernels.OfReplies(), broad);
+    behaviour.side_by_side.assign(problem.child_kinds, 0);
+    behaviour.amid = behaviour.alone = std::vector<double>(behaviour.sends.size(), std::log(0.5));
+  }
   LearnOrphans(problem, draws);
 }
 
@@ -105,12 +131,13 @@ bool LinkModel::IsAmid(const NodeProblem& problem, std::span<const uint32_t> kid
 }
 
 void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws,
-                              Positions positions) {
+                              Positions positions, Openness openness) {
   const uint32_t kinds = problem.child_kinds;
   std::vector<std::vector<double>> outliving(problem.parent_kinds, std::vector<double>(kinds, 0));
   auto total = outliving;
   for (size_t i = 0; i < draws.size(); ++i) {
     const LinkParent& parent = problem.parents[draws.ParentOf(i)];
+    if (!parent.whole) continue;
     Patterns& patterns = behaviours_[parent.kind].patterns;
     patterns.Add(problem, draws.KidsOf(i));
     if (positions == Positions::kApart) patterns.AddOrder(problem, draws.KidsOf(i));
@@ -123,7 +150,7 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
     }
   }
   for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
-    behaviours_[k].patterns.Finish();
+    behaviours_[k].patterns.Finish(openness == Openness::kToTimesAndSets ? 1 : 0);
     for (uint32_t kind = 0; kind < kinds; ++kind) {
       const double share = (outliving[k][kind] + kOutlivesPrior) / (total[k][kind] + 1);
       behaviours_[k].outlives.push_back(std::log(share));
@@ -133,10 +160,11 @@ void LinkModel::LearnPatterns(const NodeProblem& problem, const LinkDraws& draws
 }
 
 void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
-                            Positions positions) {
+                            Positions positions, Openness openness) {
   std::vector<std::vector<size_t>> of_kind(problem.parent_kinds);
   for (size_t i = 0; i < draws.size(); ++i) {
-    of_kind[problem.parents[draws.ParentOf(i)].kind].push_back(i);
+    const LinkParent& parent = problem.parents[draws.ParentOf(i)];
+    if (parent.whole) of_kind[parent.kind].push_back(i);
   }
   std::vector<uint32_t> seen(problem.child_kinds);
   for (uint32_t k = 0; k < problem.parent_kinds; ++k) {
@@ -156,6 +184,8 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
                      [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
     if (frequent.size() > kMostFrequent) frequent.resize(kMostFrequent);
 
+    const double broad =
+        openness == Openness::kUsual ? 0 : 1 / std::max(MeanOpen(problem), kLeastSpanNs);
     const TriggerRows empty(problem, frequent);
     std::vector<TriggerRows> sends(static_cast<size_t>(problem.child_kinds) * kSlots, empty);
     TriggerRows reply = empty;
@@ -198,11 +228,11 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
         for (size_t j = i % kSlots; j < sends.size(); j += kSlots)
           if (sends[j].size() >= kFewRows) rows.Append(sends[j]);
       }
-      behaviours_[k].sends.emplace_back(rows, positions);
+      behaviours_[k].sends.emplace_back(rows, positions, broad);
       behaviours_[k].amid.push_back(std::log(amid[i] / later[i]));
       behaviours_[k].alone.push_back(std::log1p(-amid[i] / later[i]));
     }
-    behaviours_[k].reply = TriggerMixture(reply, positions);
+    behaviours_[k].reply = TriggerMixture(reply, positions, broad);
     for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
       behaviours_[k].side_by_side.push_back(0);
       // Only of more than one call can it be told.
@@ -213,7 +243,7 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
         const double often = later[at] - 2 * kAmidPrior, yes = amid[at] - kAmidPrior;
         by_slot += yes * behaviours_[k].amid[at] + (often - yes) * behaviours_[k].alone[at];
       }
-      const TriggerMixture all(together[kind], positions);
+      const TriggerMixture all(together[kind], positions, broad);
       if (all.Fit() - all.Cost() + ways[kind] <= by_slot) continue;
       behaviours_[k].side_by_side[kind] = 1;
       for (uint32_t slot = 0; slot < kSlots; ++slot) {

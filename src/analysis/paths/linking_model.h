@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analysis/paths/linking_evidence.h"
+#include "analysis/paths/linking_kernels.h"
 #include "analysis/paths/linking_patterns.h"
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_state.h"
@@ -33,12 +34,19 @@ class LinkModel {
   // step they are not: what it has wrong would sooner be believed (real traces: 79.6% right instead of 82.6%).
   using Positions = TriggerMixture::Positions;
 
+  // What a model says of what was never seen. Usually little is expected of it. A model that is still growing has not been
+  // let see all: calls behind the first may come at any time, and when it is let see more, any set of calls is as likely.
+  enum class Openness : uint8_t { kUsual, kToTimes, kToTimesAndSets };
+
   // The problem may be a sample of the one that is scored: kinds have the same numbers in both.
-  LinkModel(const NodeProblem& problem, const LinkDraws& draws,
-            Repeats repeats = Repeats::kInOrder, Positions positions = Positions::kAlike);
+  LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats = Repeats::kInOrder,
+            Positions positions = Positions::kAlike, Openness openness = Openness::kUsual);
   LinkModel(const NodeProblem& problem, const LinkState& state, Repeats repeats = Repeats::kInOrder,
             Positions positions = Positions::kAlike)
       : LinkModel(problem, LinkDraws(problem, state), repeats, positions) {}
+
+  // What is known before it is known who did what. Which calls are made together is taken from `state`, loosely.
+  LinkModel(const NodeProblem& problem, const LinkState& state, const Kernels& kernels);
 
   // Log likelihood of everything a parent did, given these children (rising).
   double Score(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids) const;
@@ -96,9 +104,10 @@ class LinkModel {
     std::vector<double> outlives, ends_within;  // per child kind: log probability
   };
 
-  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws, Positions positions);
+  void LearnPatterns(const NodeProblem& problem, const LinkDraws& draws, Positions positions,
+                     Openness openness);
   void LearnDelays(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,
-                   Positions positions);
+                   Positions positions, Openness openness);
   static bool IsAmid(const NodeProblem& problem, std::span<const uint32_t> kids, size_t at);
   void LearnOrphans(const NodeProblem& problem, const LinkDraws& draws);
 

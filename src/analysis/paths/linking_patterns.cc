@@ -84,10 +84,10 @@ void Patterns::AddOrder(const NodeProblem& problem, std::span<const uint32_t> ki
   orders_[sequence] += 1;
 }
 
-void Patterns::Finish() {
-  const double smoothing = 1 + kUnseenShare * parents_;
+void Patterns::Finish(double unseen) {
+  const double smoothing = 1 + std::max(unseen, kUnseenShare) * parents_;
   unseen_ = std::log(smoothing / (parents_ + smoothing));
-  const double numbers = kNumberPrior + kNumberShare * parents_;
+  const double numbers = kNumberPrior + std::max(unseen, kNumberShare) * parents_;
   for (auto& histogram : numbers_) {
     for (size_t n = 0; n < histogram.size(); ++n) {
       // Numbers not seen share some observations, the greater the less.

@@ -15,7 +15,8 @@ class Patterns {
  public:
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
   void AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids);  // if it shall count
-  void Finish();                                                              // no Add afterwards
+  // No Add afterwards. `unseen`: what was not seen counts like that share of what was, if that is more than usual.
+  void Finish(double unseen = 0);
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
   // What it takes to tell how often each is: half the logarithm of the number of parents.
   double Cost() const;

@@ -15,6 +15,8 @@ constexpr size_t kMostOpen = 1024;  // of which candidates are picked
 constexpr double kLateShare = 0.02;
 constexpr size_t kLeastLate = 5;
 
+constexpr double kCrowd = 12;  // candidates per child
+
 // Kinds are numbered as they first appear, so that how nodes are numbered changes nothing.
 class Kinds {
  public:
@@ -154,6 +156,19 @@ void FindCandidates(NodeProblem& problem) {
   });
 }
 
+double MeanCandidates(const NodeProblem& problem) {
+  double sum = 0;
+  for (const LinkChild& child : problem.children) sum += child.candidate_count;
+  return sum / static_cast<double>(std::max<size_t>(1, problem.children.size()));
+}
+
+bool IsCrowded(const NodeProblem& problem) {
+  const auto replied = std::count_if(problem.parents.begin(), problem.parents.end(),
+                                     [](const LinkParent& parent) { return parent.returned; });
+  return MeanCandidates(problem) >= kCrowd &&
+         static_cast<size_t>(replied) * 2 > problem.parents.size();
+}
+
 void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of) {
   problem.siblings.clear();
   std::vector<uint32_t> order(problem.parents.size());
@@ -206,6 +221,9 @@ NodeProblem CutOf(const NodeProblem& problem, std::span<const ChildRange> ranges
       if (problem.ClosesAt(problem.parents[next]) + problem.latest < begin) continue;
       was.push_back(static_cast<uint32_t>(next));
       cut.parents.push_back(problem.parents[next]);
+      cut.parents.back().whole = (range.from == 0 || problem.parents[next].opened >= begin) &&
+                                 (range.to == problem.children.size() ||
+                                  problem.ClosesAt(problem.parents[next]) + problem.latest <= end);
     }
   }
   for (LinkParent& parent : cut.parents) {

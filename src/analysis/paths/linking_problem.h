@@ -26,6 +26,7 @@ struct LinkParent {
   uint64_t thread = 0, conn = 0;
   uint8_t standing = 0;  // a bit per Standing; 0: the request makes no other call here
   uint32_t first_sibling = 0, sibling_count = 0;  // in NodeProblem::siblings; itself included
+  bool whole = true;  // all of its time is within the problem, so that all its calls are
 };
 
 struct LinkChild {
@@ -76,6 +77,11 @@ NodeProblem MakeNodeProblem(std::span<const Call> calls, std::span<const uint32_
 
 // Lists the candidates of all children.
 void FindCandidates(NodeProblem& problem);
+
+// Per child; 0 if there is none.
+double MeanCandidates(const NodeProblem& problem);
+// There are so many that assignments which are made call by call tell nothing; but most parents reply, which does.
+bool IsCrowded(const NodeProblem& problem);
 
 // Tells each parent which others belong to the same request: `request_of` is by call.
 void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of);

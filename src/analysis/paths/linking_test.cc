@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/paths/linking_delays.h"
+#include "analysis/paths/linking_kernels.h"
 #include "analysis/paths/linking_patterns.h"
 #include "analysis/paths/linking_triggers.h"
 
@@ -103,6 +104,82 @@ TEST(Linking, NothingInNothingOut) { EXPECT_TRUE(LinkCalls({}, {}).empty()); }
 TEST(Linking, FollowsTheDelaysWhereRequestsOverlap) {
   const World world = Serial(1, 600, 30 * kMilli, 0.05);
   EXPECT_GT(world.Accuracy(LinkCalls(world.calls, {})), 0.97);
+}
+
+constexpr int kCrowdAtFirst = 30;
+// web calls A or B, and sometimes one of them again. So many requests overlap that most calls cannot be told apart.
+World Crowd(uint32_t seed, int requests, Nanos between) {
+  World world(seed);
+  Nanos now = kSecond;
+  for (int i = 0; i < requests; ++i) {
+    // The first ones come all at once: there is no quiet time to learn from.
+    now += world.Exponential(i < kCrowdAtFirst ? kMilli / 10 : between);
+    const uint32_t web = world.Add(kClient, kWeb, now, 0, kNoParent);
+    Nanos at = now;
+    for (int call = world.Uniform() < 0.75 ? 1 : 0; call < 2; ++call) {
+      const Nanos sent = at + world.Normal(50 * kMilli, 0.1);
+      at = sent + world.Normal(10 * kMilli, 0.1);
+      world.Add(kWeb, world.Uniform() < 0.65 ? kA : kB, sent, at, web);
+    }
+    world[web].replied_ns = world[web].returned_ns = at + world.Normal(10 * kMilli, 0.1);
+  }
+  world.Finish();
+  return world;
+}
+
+// How many requests made which calls, in order of time.
+std::map<std::string, int> CallsMade(const World& world, const std::vector<uint32_t>& parents) {
+  std::map<uint32_t, std::string> made;
+  for (uint32_t i = 0; i < parents.size(); ++i) {
+    if (world.calls[i].callee == kWeb) made[i];
+    if (parents[i] != kNoParent) made[parents[i]] += world.calls[i].callee == kA ? 'A' : 'B';
+  }
+  std::map<std::string, int> counts;
+  for (const auto& [web, calls] : made) ++counts[calls];
+  return counts;
+}
+
+TEST(Linking, FindsHowOftenWhichCallsAreMadeInACrowd_slow) {
+  const World world = Crowd(3, 1500, 3 * kMilli);  // some 25 requests in question for each call
+  std::vector<uint32_t> parents;
+  for (const Assignment& assignment : LinkCalls(world.calls, {}))
+    parents.push_back(assignment.parent);
+  const auto truth = CallsMade(world, world.truth);
+  auto found = CallsMade(world, parents);
+  int off = 0, all = 0;
+  for (const auto& [calls, count] : truth) {
+    off += std::max(0, count - found[calls]);
+    all += count;
+  }
+  EXPECT_LT(off, all / 10);
+}
+
+TEST(Kernels, TellWhatSetsOffWhatWithoutKnowingWhoseItIs) {
+  const World world = Crowd(5, 1500, 2 * kMilli);  // some 40 in question
+  std::vector<uint32_t> incoming, outgoing;
+  for (uint32_t i = 0; i < world.calls.size(); ++i)
+    (world.calls[i].callee == kWeb ? incoming : outgoing).push_back(i);
+  NodeProblem problem = MakeNodeProblem(world.calls, incoming, outgoing, 0);
+  FindCandidates(problem);
+  const Kernels kernels(problem);
+  const auto weight = [](const TriggerCause& cause, double from, double to) {
+    double sum = 0;
+    for (const WeightedDelay& sample : cause.delays)
+      if (sample.delay >= from && sample.delay <= to) sum += sample.weight;
+    return sum;
+  };
+  // Most first calls come 50 ms after an arrival. By chance one in seven would be that near.
+  for (uint32_t kind = 0; kind < 2; ++kind) {
+    const TriggerCause& arrival = kernels.OfCallsTo(kind)[0];
+    ASSERT_EQ(arrival.trigger, Trigger::kArrival);
+    EXPECT_GT(weight(arrival, 40e6, 60e6), 0.5 * weight(arrival, 0, 1e12));
+  }
+  // Replies come 10 ms after the return of a call.
+  for (size_t i : {1, 2}) {
+    const TriggerCause& back = kernels.OfReplies()[i];
+    ASSERT_EQ(back.trigger, Trigger::kReturnOf);
+    EXPECT_GT(weight(back, 7e6, 13e6), 0.7 * weight(back, 0, 1e12));
+  }
 }
 
 TEST(Linking, CallsSideBySideToOneCalleeAreTakenAsSuch) {
@@ -398,8 +475,8 @@ TEST(TriggerMixture, ALaterCallIsNotUnlikelyBecauseLaterCallsAreRare) {
   }
   const Moment later{0, kids, 1, 110 * kMilli};
   using Positions = TriggerMixture::Positions;
-  const double apart = TriggerMixture(rows, Positions::kApart).At(problem, later);
-  const double alike = TriggerMixture(rows, Positions::kAlike).At(problem, later);
+  const double apart = TriggerMixture(rows, Positions::kApart, 0).At(problem, later);
+  const double alike = TriggerMixture(rows, Positions::kAlike, 0).At(problem, later);
   EXPECT_GT(apart, 8 * alike);
 }
 
@@ -448,6 +525,19 @@ TEST(DelayDensity, FollowsItsSamplesAndIntegratesToOne) {
   for (size_t i = 0; i < samples.size() / 2; ++i) samples[i].delay -= 40e6;
   const DelayDensity modes(samples, DelayDensity::Fit::kBest);
   EXPECT_LT(modes.At(30e6), modes.At(50.5e6) / 10);
+}
+
+TEST(DelayDensity, AFewDelaysOfAnotherCauseDoNotWidenTheCurve) {
+  std::vector<WeightedDelay> samples;
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal(50e6, 1e6);
+  for (int i = 0; i < 400; ++i) samples.push_back({normal(random), 1});
+  for (int i = 0; i < 6; ++i) samples.push_back({20e6 + i * 17e6, 1});  // what they follow was lost
+  std::sort(samples.begin(), samples.end(),
+            [](const WeightedDelay& a, const WeightedDelay& b) { return a.delay < b.delay; });
+  const DelayDensity density(samples, DelayDensity::Fit::kBest);
+  EXPECT_NEAR(density.At(50e6) * 1e6, 0.399, 0.03);
+  EXPECT_GT(density.At(80e6) * 1e6, 2e-6);  // they stay possible
 }
 
 TEST(DelayDensity, OfNothingIsNowhereZero) { EXPECT_GT(DelayDensity().At(1e6), 0); }

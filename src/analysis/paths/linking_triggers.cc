@@ -13,7 +13,7 @@ constexpr size_t kLookBack = 12;  // earlier calls of the same parent that can s
 constexpr int kRounds = 8;
 constexpr int kFreeRounds = 3;         // before components are dropped
 constexpr double kLeastWeight = 0.02;  // components that explain less are dropped
-constexpr double kPriorRows = 2;       // what both positions together say counts like so many of each
+constexpr double kPriorRows = 2;  // what both positions together say counts like so many of each
 constexpr double kImpossible = 1e-18;  // per ns: once in thirty years
 
 double DelaySince(Nanos at, Nanos time) {
@@ -106,9 +106,13 @@ void TriggerRows::Add(const NodeProblem& problem, const Moment& moment) {
   later_.push_back(moment.before > 0);
 }
 
-TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions) {
+TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions, double broad) {
   const size_t width = rows.columns_.size();
   const size_t n = rows.size();
+  if (n == 0 && broad > 0) {
+    broad_[kFirst] = broad_[kLater] = broad;
+    return;
+  }
   if (n == 0) {
     components_.push_back({Trigger::kArrival, 0, {1, 1}, DelayDensity()});
     return;
@@ -149,11 +153,14 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions) {
       }
       const double over_all = (weight[kFirst] + weight[kLater]) / static_cast<double>(n);
       for (const Position at : {kFirst, kLater}) {
-        component.weights[at] =
-            positions == Positions::kAlike
-                ? over_all
-                : (weight[at] + kPriorRows * over_all) / (in[at] + kPriorRows);
+        component.weights[at] = positions == Positions::kAlike
+                                    ? over_all
+                                    : (weight[at] + kPriorRows * over_all) / (in[at] + kPriorRows);
         if (round >= kFreeRounds && component.weights[at] < kLeastWeight) component.weights[at] = 0;
+        if (broad > 0 && in[at] == 0) {
+          component.weights[at] = 0;
+          broad_[at] = broad;
+        }
       }
       component.density = component.Used() ? DelayDensity(samples, fit) : DelayDensity();
     }
@@ -188,6 +195,29 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions) {
   }
 }
 
+TriggerMixture::TriggerMixture(std::span<const TriggerCause> causes, double broad) {
+  double all = 0;
+  std::vector<double> often;
+  for (const TriggerCause& cause : causes) {
+    often.push_back(0);
+    for (const WeightedDelay& sample : cause.delays) often.back() += sample.weight;
+    all += often.back();
+  }
+  for (size_t i = 0; i < causes.size(); ++i) {
+    const double share = all > 0 ? often[i] / all : 0;
+    if (share < kLeastWeight) continue;
+    const double first = causes[i].trigger == Trigger::kArrival ? 1 : 0;
+    components_.push_back({causes[i].trigger,
+                           causes[i].kind,
+                           {first, share},
+                           DelayDensity(causes[i].delays, DelayDensity::Fit::kBins)});
+  }
+  const bool by_arrival = std::any_of(components_.begin(), components_.end(),
+                                      [](const Component& c) { return c.weights[kFirst] > 0; });
+  broad_[kFirst] = by_arrival ? 0 : broad;
+  broad_[kLater] = components_.empty() ? broad : 0;
+}
+
 void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
                            std::span<const uint32_t> kids, double least,
                            std::vector<Span>& spans) const {
@@ -195,12 +225,12 @@ void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
   const auto parts = static_cast<double>(components_.size());
   const Position position = kids.empty() ? kFirst : kLater;
   const auto always = [&] { spans.push_back({-1e300, 1e300}); };
-  if (least <= kImpossible * 2) return always();
+  if (least <= kImpossible * 2 + broad_[position]) return always();
   for (const Component& component : components_) {
     const double weight = component.weights[position];
     if (weight == 0) continue;
     const DelayDensity::Range range =
-        component.density.Where((least - kImpossible) / (parts * weight));
+        component.density.Where((least - kImpossible - broad_[position]) / (parts * weight));
     if (range.from > range.to) continue;
     const auto behind = [&](Nanos time) {
       const auto at = static_cast<double>(time);
@@ -239,8 +269,8 @@ void TriggerMixture::Where(const NodeProblem& problem, uint32_t parent,
 }
 
 double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) const {
-  double density = kImpossible;
   const Position position = PositionOf(moment);
+  double density = kImpossible + broad_[position];
   for (const Component& component : components_) {
     if (component.weights[position] == 0) continue;
     const double delay = DelayBehind(problem, component.trigger, component.kind, moment);

@@ -54,13 +54,23 @@ class TriggerRows {
   std::vector<uint8_t> later_;  // per row: not the first call
 };
 
+// How often one kind of trigger sets off events of one kind, as far as is known, and with which delays (rising).
+struct TriggerCause {
+  Trigger trigger = Trigger::kArrival;
+  uint32_t kind = 0;
+  std::vector<WeightedDelay> delays;
+};
+
 class TriggerMixture {
  public:
   // Whether what sets off a parent's first event is told from what sets off later ones.
   enum class Positions : uint8_t { kAlike, kApart };
 
   TriggerMixture() = default;
-  TriggerMixture(const TriggerRows& rows, Positions positions);
+  // `broad`: the density, per ns, at positions that no row is of; 0: what is known of the others holds for them.
+  TriggerMixture(const TriggerRows& rows, Positions positions, double broad);
+  // A first event can have no other cause than the arrival.
+  TriggerMixture(std::span<const TriggerCause> causes, double broad);
   // Density of the event happening when it did, per ns.
   double At(const NodeProblem& problem, const Moment& moment) const;
   // Adds to `spans` when a call made after all of `kids` may be sent to have at least this density: at all other times it
@@ -89,6 +99,7 @@ class TriggerMixture {
   static Position PositionOf(const Moment& moment) { return moment.before == 0 ? kFirst : kLater; }
 
   std::vector<Component> components_;
+  double broad_[kPositions] = {0, 0};
   double cost_ = 0, fit_ = 0;
 };
 
