@@ -165,7 +165,7 @@ Believed BelieveRough(const NodeProblem& rough, const Votes& votes, LinkModel::R
       attempt(std::move(model), trial);
     }
   }
-  if (crowded || MeanCandidates(rough) > kKernelsFrom) {
+  if (MeanCandidates(rough) > kKernelsFrom && MostReply(rough)) {
     const Kernels kernels(rough);
     attempt(std::make_unique<LinkModel>(rough, beginnings.front(), kernels), Repeats::kInOrder);
     attempt(Grow(rough, kernels, Repeats::kInOrder), Repeats::kInOrder);

@@ -162,11 +162,14 @@ double MeanCandidates(const NodeProblem& problem) {
   return sum / static_cast<double>(std::max<size_t>(1, problem.children.size()));
 }
 
-bool IsCrowded(const NodeProblem& problem) {
+bool MostReply(const NodeProblem& problem) {
   const auto replied = std::count_if(problem.parents.begin(), problem.parents.end(),
                                      [](const LinkParent& parent) { return parent.returned; });
-  return MeanCandidates(problem) >= kCrowd &&
-         static_cast<size_t>(replied) * 2 > problem.parents.size();
+  return static_cast<size_t>(replied) * 2 > problem.parents.size();
+}
+
+bool IsCrowded(const NodeProblem& problem) {
+  return MeanCandidates(problem) >= kCrowd && MostReply(problem);
 }
 
 void FindSiblings(NodeProblem& problem, std::span<const uint32_t> request_of) {

@@ -80,7 +80,9 @@ void FindCandidates(NodeProblem& problem);
 
 // Per child; 0 if there is none.
 double MeanCandidates(const NodeProblem& problem);
-// There are so many that assignments which are made call by call tell nothing; but most parents reply, which does.
+// Most parents reply, which tells much of what they did.
+bool MostReply(const NodeProblem& problem);
+// There are so many candidates that assignments which are made call by call tell nothing, while replies do.
 bool IsCrowded(const NodeProblem& problem);
 
 // Tells each parent which others belong to the same request: `request_of` is by call.
