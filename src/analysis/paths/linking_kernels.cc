@@ -7,7 +7,7 @@ namespace wf {
 namespace {
 
 constexpr int kRounds = 20;
-constexpr size_t kMostReturns = 512;  // before an event, the latest
+constexpr size_t kMostBefore = 512;  // returns before an event, and arrivals: the latest
 // Chance is told from the same events at other times: shifted by these parts of what a parent takes on the mean.
 constexpr double kShifts[] = {0.37, -0.41};
 constexpr double kPartsOfOpen[] = {0.1, 0.3, 0.5, 0.7, 0.9};
@@ -77,18 +77,13 @@ struct Target {
 // The pairs of all events with what may have caused them.
 class Collector {
  public:
-  explicit Collector(const NodeProblem& problem) : problem_(problem) {
+  explicit Collector(const NodeProblem& problem) : problem_(problem), mean_(MeanOpen(problem)) {
     for (const LinkChild& child : problem.children) {
       if (child.returned) returns_.push_back({child.ended, child.sent, child.kind});
     }
     std::sort(returns_.begin(), returns_.end(), [](const Return& a, const Return& b) {
       return a.ended != b.ended ? a.ended < b.ended : a.sent < b.sent;
     });
-    double open = 0;
-    for (const LinkParent& parent : problem.parents) {
-      if (parent.returned) open += static_cast<double>(parent.replied - parent.opened);
-    }
-    mean_ = open / static_cast<double>(std::max<size_t>(1, problem.parents.size()));
   }
 
   // Calls act(kind, delay) for the returns of calls made since `from`, the latest first.
@@ -96,7 +91,7 @@ class Collector {
   void ForReturns(Nanos from, Nanos until, Act&& act) const {
     auto at = std::upper_bound(returns_.begin(), returns_.end(), until,
                                [](Nanos time, const Return& r) { return time < r.ended; });
-    for (size_t n = 0; n < kMostReturns && at != returns_.begin() && (--at)->ended >= from; ++n) {
+    for (size_t n = 0; n < kMostBefore && at != returns_.begin() && (--at)->ended >= from; ++n) {
       if (at->sent >= from) act(at->kind, static_cast<double>(until - at->ended));
     }
   }
@@ -117,8 +112,10 @@ class Collector {
     first = then;
     auto at = std::upper_bound(problem_.parents.begin(), problem_.parents.end(), then,
                                [](Nanos time, const LinkParent& p) { return time < p.opened; });
-    while (at != problem_.parents.begin() && (--at)->opened >= then - problem_.longest) {
+    for (size_t n = 0; n < kMostBefore && at != problem_.parents.begin() &&
+                       (--at)->opened >= then - problem_.longest;) {
       if (problem_.ClosesAt(*at) < then) continue;
+      ++n;
       target.Arrivals().by_chance.push_back(static_cast<double>(then - at->opened));
       first = at->opened;
     }
@@ -152,8 +149,8 @@ class Collector {
   }
 
   const NodeProblem& problem_;
+  double mean_;                  // how long parents are open
   std::vector<Return> returns_;  // by ended
-  double mean_ = 0;              // how long parents are open
 };
 
 }  // namespace

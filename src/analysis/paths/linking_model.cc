@@ -32,15 +32,6 @@ uint32_t LikeOf(const NodeProblem& problem, std::span<const uint32_t> kids, size
   return like;
 }
 
-// How long parents are open: those that never reply as long as they are given.
-double MeanOpen(const NodeProblem& problem) {
-  double open = 0;
-  for (const LinkParent& parent : problem.parents) {
-    open += static_cast<double>(parent.returned ? parent.replied - parent.opened : problem.longest);
-  }
-  return open / static_cast<double>(std::max<size_t>(1, problem.parents.size()));
-}
-
 }  // namespace
 
 LinkModel::LinkModel(const NodeProblem& problem, const LinkDraws& draws, Repeats repeats,

@@ -162,6 +162,14 @@ double MeanCandidates(const NodeProblem& problem) {
   return sum / static_cast<double>(std::max<size_t>(1, problem.children.size()));
 }
 
+double MeanOpen(const NodeProblem& problem) {
+  double open = 0;
+  for (const LinkParent& parent : problem.parents) {
+    open += static_cast<double>(parent.returned ? parent.replied - parent.opened : problem.longest);
+  }
+  return open / static_cast<double>(std::max<size_t>(1, problem.parents.size()));
+}
+
 bool MostReply(const NodeProblem& problem) {
   const auto replied = std::count_if(problem.parents.begin(), problem.parents.end(),
                                      [](const LinkParent& parent) { return parent.returned; });

@@ -80,6 +80,8 @@ void FindCandidates(NodeProblem& problem);
 
 // Per child; 0 if there is none.
 double MeanCandidates(const NodeProblem& problem);
+// How long parents are open, on the mean: those that never reply as long as they are given.
+double MeanOpen(const NodeProblem& problem);
 // Most parents reply, which tells much of what they did.
 bool MostReply(const NodeProblem& problem);
 // There are so many candidates that assignments which are made call by call tell nothing, while replies do.
