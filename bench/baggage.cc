@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "baggage.pb.h"
-#include "client/baggage_line.h"
+#include "client/baggage/baggage_line.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/tick_clock.h"
+#include "client/runtime/tick_clock.h"
 #include "wherefore/instrument.h"
 #include "wherefore/tracepoint.h"
 #include "wherefore/tracer.h"

@@ -9,7 +9,7 @@
 
 #include "analysis/provenance/execution.h"
 #include "analysis/provenance/explanation.h"
-#include "answer/explain_json.h"
+#include "answer/explain/explain_json.h"
 #include "base/hash.h"
 
 namespace wf {

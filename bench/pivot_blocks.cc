@@ -35,8 +35,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/thread_baggage.h"
-#include "client/tick_clock.h"
+#include "client/queries/thread_baggage.h"
+#include "client/runtime/tick_clock.h"
 #include "demo/blocks/settings.h"
 #include "demo/http_server.h"
 #include "demo/service.h"

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "client/advice_runner.h"
-#include "client/live_query.h"
-#include "client/thread_baggage.h"
-#include "client/tick_clock.h"
-#include "client/tracepoint_registry.h"
+#include "client/queries/advice_runner.h"
+#include "client/queries/live_query.h"
+#include "client/queries/thread_baggage.h"
+#include "client/runtime/tick_clock.h"
+#include "client/queries/tracepoint_registry.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 #include "wherefore/baggage.h"

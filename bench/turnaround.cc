@@ -10,7 +10,7 @@
 
 #include "analysis/provenance/blame.h"
 #include "analysis/provenance/raw_graph.h"
-#include "answer/explain_json.h"
+#include "answer/explain/explain_json.h"
 #include "scenario/network_incident.h"
 
 namespace wf {

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "advice/results.h"
-#include "client/json_text.h"
-#include "client/query_agent.h"
+#include "client/runtime/json_text.h"
+#include "client/queries/query_agent.h"
 #include "import/decode/base64.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"

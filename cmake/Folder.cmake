@@ -1,9 +1,10 @@
-# wf_folder(NAME [DEPS other folders...] [LIBS third-party targets...])
+# wf_folder(NAME [ROOMS sub-folders...] [DEPS other folders...] [LIBS third-party targets...])
 #
 # One CMake target per source folder: wf_NAME holds every .cc that is not a test, a fuzzer or a benchmark. Tests
 # beside the code (x_test.cc) become one executable NAME_test, registered with ctest; fuzzers (x_fuzz.cc) become
 # one executable each when WHEREFORE_FUZZ is on; micro-benchmarks (x_bench.cc) one executable NAME_bench.
 # TESTS_BY_SCRIPT: the tests need something that a script of tests/system starts, which alone runs them.
+# ROOMS: sub-folders that belong to the same target; tools/check-layers holds their order.
 # DEPS and LIBS are public: a folder may include what its listed folders may include.
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
@@ -11,8 +12,12 @@ find_package(benchmark QUIET)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/test_places.h.in ${CMAKE_BINARY_DIR}/generated/test_places.h @ONLY)
 
 function(wf_folder name)
-  cmake_parse_arguments(ARG "TESTS_BY_SCRIPT" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "TESTS_BY_SCRIPT" "" "ROOMS;DEPS;LIBS;TEST_LIBS" ${ARGN})
+  set(patterns *.cc)
+  foreach(room ${ARG_ROOMS})
+    list(APPEND patterns ${room}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   set(tests ${sources})
   set(fuzzers ${sources})
   set(benches ${sources})

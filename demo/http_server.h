@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "client/http_message.h"
+#include "client/transport/http_message.h"
 
 namespace shop {
 

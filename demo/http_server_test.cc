@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/http_connection.h"
+#include "client/transport/http_connection.h"
 
 namespace shop {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/http_connection.h"
+#include "client/transport/http_connection.h"
 #include "roles.h"
 
 namespace shop {

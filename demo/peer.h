@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/http_connection.h"
+#include "client/transport/http_connection.h"
 #include "http_server.h"
 #include "wherefore/tracer.h"
 

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "client/http_connection.h"
+#include "client/transport/http_connection.h"
 
 namespace shop {
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/test_receiver.h"
+#include "client/transport/test_receiver.h"
 #include "test_places.h"
 
 namespace shop {

@@ -1,6 +1,6 @@
 // `services`, `operations`, `attributes`: what one may type into a search, from what the store holds.
-#include "answer/answer.h"
-#include "answer/text_table.h"
+#include "answer/frame/answer.h"
+#include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
 namespace wf {

@@ -1,8 +1,8 @@
-#include "answer/params.h"
+#include "answer/frame/params.h"
 
 #include <gtest/gtest.h>
 
-#include "answer/traces_answer.h"
+#include "answer/trace/traces_answer.h"
 
 namespace wf {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "answer/text_table.h"
+#include "answer/frame/text_table.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "answer/answer.h"
+#include "answer/frame/answer.h"
 
 namespace wf {
 

@@ -1,8 +1,8 @@
 // `status`: what the store holds, and what was lost, refused or repaired on the way.
 #include <fmt/format.h>
 
-#include "answer/answer.h"
-#include "answer/version.h"
+#include "answer/frame/answer.h"
+#include "answer/frame/version.h"
 #include "json/json_writer.h"
 
 namespace wf {

@@ -7,8 +7,8 @@
 #include "cli/verbs.h"
 #include "json/json_writer.h"
 #include "net/secret_hash.h"
-#include "server/accounts.h"
-#include "server/authorize.h"
+#include "security/accounts.h"
+#include "security/authorize.h"
 
 namespace wf {
 namespace {

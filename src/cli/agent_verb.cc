@@ -7,7 +7,7 @@
 #include "cli/verbs.h"
 #include "log/log.h"
 #include "net/address.h"
-#include "server/agent.h"
+#include "live/agent.h"
 
 namespace wf {
 namespace {

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "answer/recording_answer.h"
-#include "answer/recording_graph.h"
+#include "answer/recording/recording_answer.h"
+#include "answer/recording/recording_graph.h"
 #include "base/nanos.h"
 #include "cli/input_file.h"
 #include "cli/verbs.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "answer/dataset_answer.h"
+#include "answer/dataset/dataset_answer.h"
 #include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"

@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "answer/explain_dot.h"
-#include "answer/explain_graph.h"
-#include "answer/explain_json.h"
-#include "answer/explain_svg.h"
-#include "answer/explain_text.h"
+#include "answer/explain/explain_dot.h"
+#include "answer/explain/explain_graph.h"
+#include "answer/explain/explain_json.h"
+#include "answer/explain/explain_svg.h"
+#include "answer/explain/explain_text.h"
 #include "cli/input_file.h"
 #include "cli/new_file.h"
 #include "cli/store_access.h"

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "answer/export_answer.h"
-#include "answer/span_table.h"
+#include "answer/transfer/export_answer.h"
+#include "answer/trace/span_table.h"
 #include "cli/client_settings.h"
 #include "cli/progress.h"
 #include "cli/store_access.h"

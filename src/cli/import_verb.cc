@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "answer/import_answer.h"
-#include "answer/message_import.h"
+#include "answer/transfer/import_answer.h"
+#include "answer/transfer/message_import.h"
 #include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -24,7 +24,7 @@
 #include "import/recording/recording_events.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
-#include "server/hash_key.h"
+#include "security/hash_key.h"
 #include "store/open/open_store.h"
 
 namespace wf {

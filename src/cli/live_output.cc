@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "answer/text_table.h"
+#include "answer/frame/text_table.h"
 #include "base/nanos.h"
 #include "cli/verbs.h"
 #include "json/json_reader.h"

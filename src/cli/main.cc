@@ -8,14 +8,14 @@
 #include <new>
 #include <vector>
 
-#include "answer/answer.h"
-#include "answer/version.h"
+#include "answer/frame/answer.h"
+#include "answer/frame/version.h"
 #include "cli/client_settings.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/common/suggestion.h"
-#include "server/accounts.h"
+#include "security/accounts.h"
 #include "store/duckdb/sql_sandbox.h"
 
 namespace wf {

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "answer/assignments_file.h"
-#include "answer/paths_inference.h"
-#include "answer/paths_output.h"
+#include "answer/paths/assignments_file.h"
+#include "answer/paths/paths_inference.h"
+#include "answer/paths/paths_output.h"
 #include "cli/progress.h"
 #include "cli/sighting_flags.h"
 #include "cli/store_access.h"

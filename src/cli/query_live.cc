@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "answer/text_table.h"
+#include "answer/frame/text_table.h"
 #include "cli/client_settings.h"
 #include "cli/event_stream.h"
 #include "cli/interrupt.h"

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "advice/results.h"
-#include "answer/query_answer.h"
+#include "answer/query/query_answer.h"
 #include "base/nanos.h"
 #include "cli/input_file.h"
 #include "cli/interrupt.h"

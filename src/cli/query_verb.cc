@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "answer/query_answer.h"
+#include "answer/query/query_answer.h"
 #include "cli/input_file.h"
 #include "cli/query_live.h"
 #include "cli/query_local.h"

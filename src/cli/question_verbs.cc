@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "answer/answer.h"
+#include "answer/frame/answer.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "answer/version.h"
+#include "answer/frame/version.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"

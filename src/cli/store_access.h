@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "answer/answer.h"
+#include "answer/frame/answer.h"
 #include "base/result.h"
 #include "net/http_client.h"
 #include "store/store.h"

@@ -6,7 +6,7 @@
 #include "cli/input_file.h"
 #include "cli/live_server.h"
 #include "cli/verbs.h"
-#include "server/tracepoint_registry.h"
+#include "live/tracepoint_registry.h"
 #include "weaver/tracepoint_file.h"
 
 namespace wf {

@@ -1,9 +1,9 @@
 #include "server/housekeeping.h"
 
-#include "answer/clock_answer.h"
+#include "answer/trace/clock_answer.h"
 #include "log/log.h"
 #include "pipeline/dataset_catalog.h"
-#include "server/query_dataset.h"
+#include "live/query_dataset.h"
 
 namespace wf {
 namespace {

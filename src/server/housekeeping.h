@@ -10,7 +10,7 @@
 
 #include "base/nanos.h"
 #include "pipeline/store_datasets.h"
-#include "server/counters.h"
+#include "pipeline/counters.h"
 #include "store/store.h"
 
 namespace wf {

@@ -20,7 +20,7 @@
 #include "import/packets/int_passages.h"
 #include "import/pcap/capture_writer.h"
 #include "net/address.h"
-#include "server/counters.h"
+#include "pipeline/counters.h"
 
 namespace wf {
 

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <memory>
 
-#include "server/live_queries.h"
-#include "server/tracepoint_registry.h"
+#include "live/live_queries.h"
+#include "live/tracepoint_registry.h"
 
 namespace wf {
 namespace {

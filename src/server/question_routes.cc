@@ -1,10 +1,10 @@
 // Routes of the questions, of what people save, of import and export, and of Jaeger's query API.
-#include "answer/dashboard_answer.h"
-#include "answer/dataset_answer.h"
-#include "answer/export_answer.h"
-#include "answer/import_answer.h"
-#include "answer/jaeger_query.h"
-#include "answer/property_groups_answer.h"
+#include "answer/dataset/dashboard_answer.h"
+#include "answer/dataset/dataset_answer.h"
+#include "answer/transfer/export_answer.h"
+#include "answer/transfer/import_answer.h"
+#include "answer/jaeger/jaeger_query.h"
+#include "answer/dataset/property_groups_answer.h"
 #include "server/routes.h"
 
 namespace wf {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "answer/answer.h"
+#include "answer/frame/answer.h"
 #include "import/events/events_binary_decoder.h"
 #include "import/events/events_decoder.h"
 #include "import/jaeger/jaeger_decoder.h"

@@ -12,11 +12,11 @@
 #include "net/grpc_server.h"
 #include "net/http_message.h"
 #include "pipeline/pipeline.h"
-#include "server/authorize.h"
-#include "server/counters.h"
+#include "security/authorize.h"
+#include "pipeline/counters.h"
 #include "server/event_sink.h"
 #include "server/self_trace.h"
-#include "server/tenant_limits.h"
+#include "security/tenant_limits.h"
 
 namespace wf {
 

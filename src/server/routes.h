@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/answer.h"
+#include "answer/frame/answer.h"
 #include "net/http_message.h"
-#include "server/audit_log.h"
-#include "server/authorize.h"
-#include "server/control_hub.h"
-#include "server/counters.h"
+#include "security/audit_log.h"
+#include "security/authorize.h"
+#include "live/control_hub.h"
+#include "pipeline/counters.h"
 #include "server/event_sink.h"
-#include "server/readiness.h"
-#include "server/role.h"
+#include "cluster/readiness.h"
+#include "cluster/role.h"
 #include "server/self_trace.h"
-#include "server/tenant_limits.h"
+#include "security/tenant_limits.h"
 #include "server/worker_pool.h"
 
 namespace wf {

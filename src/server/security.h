@@ -12,11 +12,11 @@
 #include <thread>
 
 #include "net/tls_server.h"
-#include "server/audit_log.h"
-#include "server/authorize.h"
-#include "server/counters.h"
+#include "security/audit_log.h"
+#include "security/authorize.h"
+#include "pipeline/counters.h"
 #include "server/serve_options.h"
-#include "server/tenant_limits.h"
+#include "security/tenant_limits.h"
 #include "store/store.h"
 
 namespace wf {

@@ -23,7 +23,7 @@
 #include "base/nanos.h"
 #include "model/event_batch.h"
 #include "pipeline/tailed_dataset.h"
-#include "server/counters.h"
+#include "pipeline/counters.h"
 #include "server/event_sink.h"
 
 namespace wf {

@@ -10,12 +10,12 @@
 
 #include "answer/policy_answer.h"
 #include "log/log.h"
-#include "server/compile_live.h"
-#include "server/event_pages.h"
-#include "server/hash_key.h"
+#include "live/compile_live.h"
+#include "live/event_pages.h"
+#include "security/hash_key.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
-#include "server/tracepoint_registry.h"
+#include "live/tracepoint_registry.h"
 #include "store/open/open_store.h"
 
 namespace wf {

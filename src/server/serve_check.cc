@@ -1,6 +1,6 @@
 #include "server/serve_check.h"
 
-#include "server/authorize.h"
+#include "security/authorize.h"
 #include "server/open_bus.h"
 #include "server/security.h"
 #include "server/server_listeners.h"

@@ -9,7 +9,7 @@
 #include "base/nanos.h"
 #include "import/decode/attribute_rules.h"
 #include "pipeline/pipeline.h"
-#include "server/role.h"
+#include "cluster/role.h"
 
 namespace wf {
 
@@ -35,7 +35,7 @@ struct ServeOptions {
   int64_t max_inflight_bytes = 128 << 20;        // of all requests under way
   std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: plain
   std::string
-      accounts;  // file (server/accounts.h); empty: who reaches a listener may read and write
+      accounts;  // file (security/accounts.h); empty: who reaches a listener may read and write
   std::string
       audit_log;  // file, or off; empty: audit.jsonl in the directory that is this process's own
   bool allow_anonymous = false;  // listeners beyond loopback may be reached by anybody

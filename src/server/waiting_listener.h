@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
-#include "server/authorize.h"
-#include "server/readiness.h"
+#include "security/authorize.h"
+#include "cluster/readiness.h"
 #include "server/serve_options.h"
 
 namespace wf {

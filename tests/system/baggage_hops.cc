@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "client/http_connection.h"
-#include "client/test_receiver.h"
-#include "client/thread_baggage.h"
+#include "client/transport/http_connection.h"
+#include "client/transport/test_receiver.h"
+#include "client/queries/thread_baggage.h"
 #include "wherefore/baggage.h"
 #include "wherefore/rpc.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "answer/explain_graph.h"
+#include "answer/explain/explain_graph.h"
 
 namespace wf {
 

@@ -1,4 +1,4 @@
-// Which request a thread works for: libwherefore, if the program has it, tells at every change (src/client/recorder_link.h),
+// Which request a thread works for: libwherefore, if the program has it, tells at every change (src/client/tracer/recorder_link.h),
 // so that what a request waited for in its threads is known as its own.
 #include "recorder/preload/recording.h"
 

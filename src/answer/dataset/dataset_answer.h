@@ -1,0 +1,61 @@
+// `dataset`: tables of features extracted from traces (Canopy §3.5, §4.5). One verb, several actions; which they are,
+// how they are asked over HTTP and what they need is one table, for server and command line.
+//
+//   list, columns NAME, query NAME, compare NAME, sql      questions
+//   apply, backfill NAME, delete NAME                      changes
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/frame/answer.h"
+#include "pipeline/dataset_backfill.h"
+
+namespace wf {
+
+enum class ActionUse : uint8_t { kRead, kChange };
+
+struct DatasetAction {
+  std::string_view name;
+  std::string_view method;  // of HTTP
+  bool takes_name;          // the path goes on with a dataset's name
+  ActionUse use;
+  Result<Answer> (*answer)(const AnswerContext&, const Question&, const std::string& dataset);
+};
+const std::vector<DatasetAction>& DatasetActions();
+
+// question.argument: "query/NAME", "list", …
+Result<Answer> AnswerDataset(const AnswerContext& context, const Question& question);
+
+// The actions' files.
+Result<Answer> AnswerDatasetList(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetColumns(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetQuery(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetCompare(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetSql(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetApply(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetBackfill(const AnswerContext&, const Question&, const std::string&);
+Result<Answer> AnswerDatasetDelete(const AnswerContext&, const Question&, const std::string&);
+
+// What all datasets of an owner may cost together, of CPU time a trace, unless a change is forced. A trace of some
+// hundred events is built in about 1 ms; the owner of datasets should not cost ten times that.
+constexpr Nanos kOwnerShare = 10 * kMilli;
+
+// What the trial of `apply` measured, by dataset; those never applied have none.
+struct DatasetCost {
+  std::string owner;
+  Nanos cost_ns = 0;  // of CPU time a trace
+};
+Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext& context);
+
+// Backfill with progress, and its report.
+Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
+                               TimeRange time, const BackfillProgress& progress);
+std::string BackfillReportJson(const std::string& dataset, const ExtractCounts& counts);
+std::string BackfillReportText(const std::string& dataset, const ExtractCounts& counts);
+Result<ExtractCounts> ParseBackfillReport(std::string_view json);
+Result<TimeRange> ParseTimeRange(const Params& params, Nanos now);  // since, until
+
+}  // namespace wf

@@ -1,0 +1,240 @@
+// `dataset apply`, `backfill` and `delete`: what changes datasets.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "answer/dataset/dataset_answer.h"
+#include "json/json_reader.h"
+#include "json/json_writer.h"
+#include "pipeline/dataset_catalog.h"
+#include "pipeline/pipeline.h"
+
+namespace wf {
+namespace {
+
+// What a trial measured, kept beside the definition so that an owner's datasets can be added up.
+constexpr char kCostKind[] = "dataset_cost";
+
+Status WriteCost(const AnswerContext& context, const std::string& dataset,
+                 const DatasetCost& cost) {
+  JsonWriter json;
+  json.BeginObject().Field("owner", cost.owner).Field("cost_ns", cost.cost_ns).EndObject();
+  return context.store.PutDocument(context.tenant, kCostKind, dataset, json.Take());
+}
+
+// Gone already is as good.
+Status DeleteIfThere(const AnswerContext& context, const char* kind, const std::string& name) {
+  const Status deleted = context.store.DeleteDocument(context.tenant, kind, name);
+  if (!deleted.ok() && deleted.error().code != ErrorCode::kNotFound) return deleted;
+  return {};
+}
+
+struct Trial {
+  ExtractCounts counts;
+  Nanos cost_ns = 0;        // a trace that matches
+  Nanos owner_cost_ns = 0;  // with the owner's other datasets
+  double rows_per_trace() const {
+    return counts.matched == 0
+               ? 0
+               : static_cast<double>(counts.rows) / static_cast<double>(counts.matched);
+  }
+};
+
+std::string ApplyText(const DatasetDefinition& definition, const Trial& trial, bool saved) {
+  std::string out = fmt::format(
+      "dataset {}: of the newest {} traces {} match; {} rows, {:.1f} a trace, {} of CPU a trace\n",
+      definition.name, trial.counts.traces, trial.counts.matched, trial.counts.rows,
+      trial.rows_per_trace(), FormatDuration(trial.cost_ns));
+  if (trial.counts.unusable != 0)
+    out +=
+        fmt::format("  {} traces violate an invariant and give no rows\n", trial.counts.unusable);
+  if (trial.counts.over_budget != 0)
+    out += fmt::format("  {} traces need more work than a trace may; they give no rows\n",
+                       trial.counts.over_budget);
+  out += saved ? fmt::format(
+                     "saved; traces from now on. For stored ones: wherefore dataset backfill {}\n",
+                     definition.name)
+               : "not saved: a trial only\n";
+  return out;
+}
+
+std::string ApplyJson(const DatasetDefinition& definition, const DatasetPlan& plan,
+                      const Trial& trial, bool saved) {
+  JsonWriter json;
+  json.BeginObject().Field("dataset", definition.name).Field("owner", definition.owner);
+  json.Field("saved", saved).Key("columns").BeginArray();
+  for (const auto* columns : {&FixedDatasetColumns(), &plan.columns()}) {
+    for (const ColumnDefinition& column : *columns)
+      json.BeginObject()
+          .Field("name", column.name)
+          .Field("type", ColumnTypeName(column.type))
+          .EndObject();
+  }
+  json.EndArray().Key("trial").BeginObject();
+  json.Field("traces", trial.counts.traces)
+      .Field("matched", trial.counts.matched)
+      .Field("rows", trial.counts.rows);
+  json.Key("rows_per_trace").Double(trial.rows_per_trace());
+  json.Field("cost_ns_per_trace", trial.cost_ns)
+      .Field("owner_cost_ns_per_trace", trial.owner_cost_ns)
+      .Field("unusable", trial.counts.unusable)
+      .Field("over_budget", trial.counts.over_budget)
+      .Field("rows_dropped", trial.counts.rows_dropped);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+}  // namespace
+
+Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext& context) {
+  std::map<std::string, DatasetCost> out;
+  WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kCostKind));
+  JsonParser parser;
+  for (const Document& document : documents) {
+    const auto json = parser.Parse(document.text);
+    if (!json.ok()) continue;
+    out[document.name] = {std::string(json->Get("owner").String()),
+                          json->Get("cost_ns").Int().value_or(0)};
+  }
+  return out;
+}
+
+Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& question,
+                                  const std::string&) {
+  const Params& params = question.params;
+  WF_TRY(params.Check({"name", "force", "trial", "share", "format"}));
+  WF_ASSIGN(const auto force, params.Choice("force", {"true", "false"}));
+  WF_ASSIGN(const auto trial_only, params.Choice("trial", {"true", "false"}));
+  WF_ASSIGN(const auto share, params.Duration("share"));
+  const std::string file = params.Get("name").value_or("dataset");
+  WF_ASSIGN(const DatasetDefinition definition, ParseDataset(question.body, file));
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const DatasetPlan plan, catalog.Compile(definition, file));
+
+  DatasetExtractor extractor(definition, plan);
+  WF_TRY(TryDataset(context.store, context.tenant, extractor));
+  Trial trial;
+  trial.counts = extractor.counts();
+  trial.cost_ns = trial.counts.traces == 0 ? 0 : trial.counts.cpu_ns / trial.counts.traces;
+  WF_ASSIGN(const auto costs, ReadDatasetCosts(context));
+  trial.owner_cost_ns = trial.cost_ns;
+  Nanos before = 0;
+  for (const auto& [name, cost] : costs) {
+    if (name == definition.name) before = cost.cost_ns;
+    if (name != definition.name && cost.owner == definition.owner)
+      trial.owner_cost_ns += cost.cost_ns;
+  }
+  const Nanos allowed = share.value_or(kOwnerShare);
+  const bool grows = trial.cost_ns > before;
+  const bool trial_run = trial_only == "true";
+  if (trial.owner_cost_ns > allowed && grows && force != "true" && !trial_run) {
+    return BadInput(
+        fmt::format("dataset {}: {} of CPU a trace, {} with the other datasets of owner {}, whose "
+                    "share is {}",
+                    definition.name, FormatDuration(trial.cost_ns),
+                    FormatDuration(trial.owner_cost_ns), definition.owner, FormatDuration(allowed)),
+        "make it cheaper, or apply it with --force");
+  }
+  if (!trial_run) {
+    WF_TRY(context.store.PutDocument(context.tenant, kDatasetKind, definition.name,
+                                     definition.source));
+    WF_TRY(WriteCost(context, definition.name, {definition.owner, trial.cost_ns}));
+  }
+  if (WantsText(question)) return TextAnswer(ApplyText(definition, trial, !trial_run));
+  return JsonAnswer(ApplyJson(definition, plan, trial, !trial_run));
+}
+
+Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
+                               TimeRange time, const BackfillProgress& progress) {
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const DatasetDefinition definition, catalog.Get(dataset));
+  WF_ASSIGN(const DatasetPlan plan, catalog.Compile(definition, dataset));
+  DatasetExtractor extractor(definition, plan);
+  // Traces that arrive meanwhile may get rows from both sides.
+  const auto expected = context.tailer != nullptr ? context.tailer->ExpectEarlierRows() : nullptr;
+  WF_TRY(BackfillDataset(context.store, context.tenant, time, extractor, progress));
+  const std::string& files = context.files_path.empty() ? context.store_path : context.files_path;
+  WF_TRY(
+      extractor.WriteParquet(context.store, context.tenant, files + "/parquet/" + context.tenant));
+  return extractor.counts();
+}
+
+std::string BackfillReportJson(const std::string& dataset, const ExtractCounts& counts) {
+  JsonWriter json;
+  json.BeginObject()
+      .Field("dataset", dataset)
+      .Field("traces", counts.traces)
+      .Field("matched", counts.matched)
+      .Field("rows", counts.rows)
+      .Field("unusable", counts.unusable)
+      .Field("over_budget", counts.over_budget)
+      .Field("rows_dropped", counts.rows_dropped)
+      .EndObject();
+  return json.Take() + "\n";
+}
+
+std::string BackfillReportText(const std::string& dataset, const ExtractCounts& counts) {
+  std::string out = fmt::format("dataset {}: {} rows of {} traces, {} looked at\n", dataset,
+                                counts.rows, counts.matched, counts.traces);
+  if (counts.unusable != 0)
+    out += fmt::format("  {} traces violate an invariant and gave no rows\n", counts.unusable);
+  if (counts.over_budget != 0)
+    out += fmt::format("  {} traces need more work than a trace may; they gave no rows\n",
+                       counts.over_budget);
+  if (counts.rows_dropped != 0)
+    out += fmt::format("  {} rows beyond what one trace may give\n", counts.rows_dropped);
+  return out;
+}
+
+Result<ExtractCounts> ParseBackfillReport(std::string_view text) {
+  JsonParser parser;
+  WF_ASSIGN(const JsonValue root, parser.Parse(text));
+  const auto number = [&](std::string_view key) { return root.Get(key).Int().value_or(0); };
+  ExtractCounts out;
+  out.traces = number("traces");
+  out.matched = number("matched");
+  out.rows = number("rows");
+  out.unusable = number("unusable");
+  out.over_budget = number("over_budget");
+  out.rows_dropped = number("rows_dropped");
+  return out;
+}
+
+Result<Answer> AnswerDatasetBackfill(const AnswerContext& context, const Question& question,
+                                     const std::string& dataset) {
+  WF_TRY(question.params.Check({"since", "until", "format"}));
+  WF_ASSIGN(const TimeRange time, ParseTimeRange(question.params, context.now));
+  WF_ASSIGN(const ExtractCounts counts,
+            Backfill(context, dataset, time, [](int64_t) { return true; }));
+  if (WantsText(question)) return TextAnswer(BackfillReportText(dataset, counts));
+  return Answer{"application/json", BackfillReportJson(dataset, counts)};
+}
+
+Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question& question,
+                                   const std::string& dataset) {
+  WF_TRY(question.params.Check({"format"}));
+  WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
+  const bool has_rows = std::any_of(stored.begin(), stored.end(),
+                                    [&](const DatasetStatus& s) { return s.name == dataset; });
+  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+  const DatasetDefinition* definition = catalog.Find(dataset);
+  if (const auto found = catalog.Get(dataset);
+      !found.ok() && found.error().code == ErrorCode::kNotFound && !has_rows)
+    return found.error();
+  const bool stands = std::any_of(StandingDatasets().begin(), StandingDatasets().end(),
+                                  [&](const auto& one) { return one.first == dataset; });
+  if (stands && definition != nullptr) {
+    WF_TRY(context.store.PutDocument(context.tenant, kDatasetKind, dataset, ""));  // hides it
+  } else if (!stands) {
+    WF_TRY(DeleteIfThere(context, kDatasetKind, dataset));
+  }
+  WF_TRY(DeleteIfThere(context, kCostKind, dataset));
+  WF_TRY(context.store.DropDataset(context.tenant, dataset));
+  if (WantsText(question)) return TextAnswer("dataset " + dataset + ": deleted, with its rows\n");
+  JsonWriter json;
+  json.BeginObject().Field("dataset", dataset).Field("deleted", true).EndObject();
+  return JsonAnswer(json.Take());
+}
+
+}  // namespace wf

@@ -1,0 +1,102 @@
+// The questions wherefore answers about stored data, one file each. Server and command line both call Ask, so an
+// answer is the same bytes whichever door it was asked at.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/frame/params.h"
+#include "base/nanos.h"
+#include "base/result.h"
+#include "import/decode/attribute_rules.h"
+#include "pipeline/tailer_status.h"
+#include "store/store.h"
+
+namespace wf {
+
+class KeptPaths;
+class Tailer;
+
+// What a running server knows about itself; empty when the command line reads a store directly.
+struct ServerFacts {
+  std::string role;  // of this process; empty when there is none
+  Nanos started_ns = 0;
+  std::vector<std::pair<std::string, std::string>> listeners;  // name, address
+  std::map<std::string, int64_t> counters;
+  std::optional<Nanos> retention_age_ns;
+  std::optional<int64_t> retention_bytes;
+  TailerStatus tailer;
+};
+
+struct AnswerContext {
+  Store& store;
+  std::string tenant = "default";
+  std::string store_path;
+  Nanos now = 0;
+  std::function<ServerFacts()> facts;  // may be empty
+  DecodeOptions decode;                // attribute rules, for what is uploaded
+  Tailer* tailer = nullptr;            // null: rows of datasets are not kept up here
+  std::string files_path = {};         // where files of datasets lie; empty: in store_path
+  KeptPaths* kept_paths = nullptr;     // null: paths are inferred at each question
+};
+
+struct Question {
+  std::string verb;      // "trace"
+  std::string argument;  // "4bf92f…"; empty when the verb takes none
+  Params params;
+  std::string body = {};  // what is sent along: a program, a definition; empty for a plain GET
+  std::string_view method = {};  // of HTTP; empty: GET, or POST with a body
+};
+
+struct Answer {
+  std::string content_type = "application/json";
+  std::string body;     // ends with a newline
+  bool faults = false;  // a check found faults and the body says which: the command line exits 1
+};
+
+using Answerer = Result<Answer> (*)(const AnswerContext&, const Question&);
+
+enum class ArgumentUse { kNone, kOptional, kRequired };
+enum class BodyUse { kNone, kOptional };  // kOptional: may also be asked by POST
+
+struct QuestionKind {
+  std::string_view verb;
+  ArgumentUse argument;
+  Answerer answer;
+  BodyUse body = BodyUse::kNone;
+};
+const std::vector<QuestionKind>& QuestionKinds();
+
+// Unknown verbs are an error. Text (`format=text`, what a person reads on a terminal) or JSON (the default here; the
+// command line asks for text unless told otherwise).
+Result<Answer> Ask(const AnswerContext& context, const Question& question);
+
+bool WantsText(const Question& question);
+Answer TextAnswer(std::string text);
+Answer JsonAnswer(std::string json);
+
+// {"error":{"code","message","hint"}} and the names of the codes.
+std::string ErrorJson(const Error& error);
+std::string_view ErrorCodeName(ErrorCode code);
+ErrorCode ErrorCodeFromName(std::string_view name);
+
+// One per question.
+Result<Answer> AnswerTraces(const AnswerContext&, const Question&);
+Result<Answer> AnswerTrace(const AnswerContext&, const Question&);
+Result<Answer> AnswerStatus(const AnswerContext&, const Question&);
+Result<Answer> AnswerServices(const AnswerContext&, const Question&);
+Result<Answer> AnswerOperations(const AnswerContext&, const Question&);
+Result<Answer> AnswerAttributes(const AnswerContext&, const Question&);
+Result<Answer> AnswerResource(const AnswerContext&, const Question&);
+Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
+Result<Answer> AnswerFeature(const AnswerContext&, const Question&);
+Result<Answer> AnswerPolicies(const AnswerContext&, const Question&);
+Result<Answer> AnswerStoredRecording(const AnswerContext&, const Question&);
+Result<Answer> AnswerQuery(const AnswerContext&, const Question&);
+
+}  // namespace wf

@@ -1,0 +1,103 @@
+#include "answer/frame/params.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace wf {
+namespace {
+
+std::string Flag(std::string_view name) {
+  std::string flag = "--";
+  for (char c : name) flag.push_back(c == '_' ? '-' : c);
+  return flag;
+}
+
+Error Named(std::string_view name, const Error& error) {
+  return Error{error.code, Flag(name) + ": " + error.message, error.hint};
+}
+
+std::string Join(std::initializer_list<std::string_view> words) {
+  std::string out;
+  for (std::string_view word : words) out.append(out.empty() ? "" : ", ").append(word);
+  return out;
+}
+
+bool Contains(std::initializer_list<std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+std::optional<std::string> Params::Get(std::string_view name) const {
+  for (const auto& [key, value] : values_) {
+    if (key == name && !value.empty()) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Params::All(std::string_view name) const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : values_) {
+    if (key == name && !value.empty()) out.push_back(value);
+  }
+  return out;
+}
+
+Result<std::optional<Nanos>> Params::Duration(std::string_view name) const {
+  const auto text = Get(name);
+  if (!text) return std::optional<Nanos>();
+  auto value = ParseDuration(*text);
+  if (!value.ok()) return Named(name, value.error());
+  return std::optional<Nanos>(*value);
+}
+
+Result<std::optional<Nanos>> Params::Instant(std::string_view name, Nanos now) const {
+  const auto text = Get(name);
+  if (!text) return std::optional<Nanos>();
+  auto value = ParseInstant(*text, now);
+  if (!value.ok()) return Named(name, value.error());
+  return std::optional<Nanos>(*value);
+}
+
+Result<std::optional<int64_t>> Params::Integer(std::string_view name, int64_t least,
+                                               int64_t most) const {
+  const auto text = Get(name);
+  if (!text) return std::optional<int64_t>();
+  int64_t value = 0;
+  auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (ec != std::errc() || end != text->data() + text->size() || value < least || value > most) {
+    return BadInput(Flag(name) + ": \"" + *text + "\" is not a whole number from " +
+                        std::to_string(least) + " to " + std::to_string(most),
+                    "give a number in that range");
+  }
+  return std::optional<int64_t>(value);
+}
+
+Result<std::optional<std::string>> Params::Choice(
+    std::string_view name, std::initializer_list<std::string_view> choices) const {
+  auto text = Get(name);
+  if (text && !Contains(choices, *text)) {
+    return BadInput(Flag(name) + ": \"" + *text + "\" is not one of " + Join(choices),
+                    "choose one of them");
+  }
+  return text;
+}
+
+Status Params::Check(std::initializer_list<std::string_view> known,
+                     std::initializer_list<std::string_view> repeatable) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const std::string& name = values_[i].first;
+    if (Contains(repeatable, name)) continue;
+    if (!Contains(known, name)) {
+      std::string all = Join(known);
+      if (repeatable.size() != 0) all += ", " + Join(repeatable);
+      return BadInput("\"" + name + "\" is not a flag of this question", "known: " + all);
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (values_[j].first == name) return BadInput(Flag(name) + " is given twice", "give it once");
+    }
+  }
+  return {};
+}
+
+}  // namespace wf

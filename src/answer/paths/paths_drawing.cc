@@ -1,0 +1,37 @@
+#include "answer/paths/paths_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace wf {
+
+PathsDrawing DrawConvolution(const ConvolutionResult& result, const StringTable& nodes) {
+  PathsDrawing drawing;
+  drawing.title = fmt::format("Paths of {} messages by convolution, quantum {}", result.messages,
+                              FormatDuration(result.quantum_ns));
+  drawing.foot =
+      "On an arrow: after which delays at the node it leaves, the most frequent first, and how "
+      "many messages. Width by messages.";
+  for (const NodeId node : result.vertices) {
+    drawing.nodes.emplace_back();
+    drawing.nodes.back().name = std::string(nodes.At(node));
+  }
+  uint64_t most = 1;
+  for (const ConvolutionEdge& edge : result.edges) most = std::max(most, edge.count);
+  for (const ConvolutionEdge& edge : result.edges) {
+    DrawnArrow arrow;
+    arrow.from = edge.from;
+    arrow.to = edge.to;
+    std::string delays;
+    for (const ConvolutionDelay& delay : edge.delays)
+      delays += (delays.empty() ? "" : ", ") + FormatDuration(delay.delay_ns);
+    if (!delays.empty()) arrow.labels.push_back(std::move(delays));
+    arrow.labels.push_back(fmt::format("{}×", edge.count));
+    arrow.weight = static_cast<double>(edge.count) / static_cast<double>(most);
+    drawing.arrows.push_back(std::move(arrow));
+  }
+  return drawing;
+}
+
+}  // namespace wf

@@ -1,0 +1,13 @@
+// Path patterns for people: a tree per pattern, at most 100 columns wide, the node that adds most marked.
+#pragma once
+
+#include <string>
+
+#include "answer/paths/paths_answer.h"
+
+namespace wf {
+
+std::string PathsText(const PathsAnswer& answer);
+std::string AccuracyText(const PathAccuracy& accuracy);
+
+}  // namespace wf

@@ -1,0 +1,31 @@
+// `query --stored` and GET /api/v1/query: a query over stored traces, or (explain=true) what it would do anywhere.
+#include "answer/query/query_answer.h"
+
+#include "answer/frame/answer.h"
+#include "answer/dataset/dataset_answer.h"
+#include "answer/query/stored_query.h"
+#include "lang/query/explain.h"
+#include "lang/query/parser.h"
+
+namespace wf {
+
+Result<Answer> AnswerQuery(const AnswerContext& context, const Question& question) {
+  const Params& params = question.params;
+  WF_TRY(params.Check({"q", "since", "until", "explain", "format"}));
+  const std::string text = question.body.empty() ? params.Get("q").value_or("") : question.body;
+  if (text.empty())
+    return BadInput("query: there is no query",
+                    "q=From x In TRACEPOINT Select COUNT; docs/QUERY.md describes the language");
+  WF_ASSIGN(const auto query, query::ParseQuery(text));
+  WF_ASSIGN(const auto explain, params.Choice("explain", {"true", "false"}));
+  if (explain == "true") {
+    WF_ASSIGN(const query::Explanation explanation, query::Explain(*query));
+    return WantsText(question) ? TextAnswer(query::ExplanationText(explanation))
+                               : JsonAnswer(query::ExplanationJson(explanation));
+  }
+  WF_ASSIGN(const TimeRange from, ParseTimeRange(params, context.now));
+  WF_ASSIGN(const QueryRows rows, RunStoredQuery(context.store, context.tenant, *query, from));
+  return WantsText(question) ? TextAnswer(QueryRowsText(rows)) : JsonAnswer(QueryRowsJson(rows));
+}
+
+}  // namespace wf

@@ -1,0 +1,93 @@
+#include "answer/transfer/import_answer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "answer/trace/clock_answer.h"
+#include "answer/transfer/message_import.h"
+#include "pipeline/pipeline.h"
+
+namespace wf {
+
+Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
+                                  Tailer* tailer) {
+  WF_ASSIGN(const ImportReport report, job.Finish());
+  if (report.time.from < report.time.until) WF_TRY(RefreshClocks(store, tenant, report.time));
+  if (tailer != nullptr)
+    WF_TRY(tailer->ProcessNow(tenant, {job.traces().begin(), job.traces().end()}));
+  return report;
+}
+
+namespace {
+
+Result<std::vector<TraceId>> ParseIdLines(std::string_view text) {
+  std::vector<TraceId> ids;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    WF_ASSIGN(const TraceId id, ParseTraceId(text.substr(0, end)));
+    ids.push_back(id);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return ids;
+}
+
+Result<FileContinuation> ParseContinuation(std::string_view text) {
+  FileContinuation out;
+  const size_t second = text.rfind(':');
+  const size_t first = second == 0 || second == std::string_view::npos
+                           ? std::string_view::npos
+                           : text.rfind(':', second - 1);
+  const auto number = [](std::string_view digits, size_t& value) {
+    const auto end = digits.data() + digits.size();
+    return !digits.empty() && std::from_chars(digits.data(), end, value).ptr == end;
+  };
+  const auto format =
+      first == std::string_view::npos ? std::nullopt : ImportFormatOfKey(text.substr(0, first));
+  if (!format || !number(text.substr(first + 1, second - first - 1), out.byte) ||
+      !number(text.substr(second + 1), out.line)) {
+    return BadInput("continues: \"" + std::string(text.substr(0, 64)) + "\" is no place in a file",
+                    "FORMAT:BYTE:LINE, as in otlp-json:16777216:20480");
+  }
+  out.format = *format;
+  return out;
+}
+
+}  // namespace
+
+std::string FormatContinuation(const FileContinuation& c) {
+  return std::string(ImportFormatKey(c.format)) + ":" + std::to_string(c.byte) + ":" +
+         std::to_string(c.line);
+}
+
+Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
+                            std::string_view content) {
+  WF_TRY(params.Check({"name", "model", "continues"}));
+  WF_ASSIGN(const std::optional<std::string> model,
+            params.Choice("model", {"now", "later", "only"}));
+  ImportJob job(context.store, context.tenant, context.decode,
+                context.tailer == nullptr ? TraceLimits{} : context.tailer->Limits());
+  if (model == "only") {
+    WF_ASSIGN(const auto ids, ParseIdLines(content));
+    job.AddTraces(ids);
+  } else {
+    std::optional<FileContinuation> continues;
+    if (const auto text = params.Get("continues")) {
+      WF_ASSIGN(continues, ParseContinuation(*text));
+    }
+    const std::string name = params.Get("name").value_or("upload");
+    WF_ASSIGN(const bool messages, HoldsMessages(content));
+    WF_TRY(messages && !continues
+               ? ImportMessageContent(name, content, context.tenant, context.store, job)
+               : job.AddContent(name, content, continues));
+  }
+  if (model == "later") {
+    // Clocks, too: once for all files, by the request that models their traces.
+    WF_ASSIGN(const ImportReport report, job.Finish(ImportJob::Modeling::kLater));
+    return Answer{"application/json", ImportReportJson(report)};
+  }
+  WF_ASSIGN(const ImportReport report,
+            FinishImport(job, context.store, context.tenant, context.tailer));
+  return Answer{"application/json", ImportReportJson(report)};
+}
+
+}  // namespace wf

@@ -1,0 +1,22 @@
+// An upload: one file's bytes into the store, with the report of `import`.
+#pragma once
+
+#include "answer/frame/answer.h"
+#include "pipeline/import_job.h"
+
+namespace wf {
+
+// Ends an import: models what came in, solves the hosts' clocks anew for its time, and extracts the datasets' rows (when
+// there is a tailer): when it returns, the next question sees them.
+Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
+                                  Tailer* tailer);
+
+// The parameter `continues` of a file sent in pieces (import/detect/file_splitter.h): FORMAT:BYTE:LINE.
+std::string FormatContinuation(const FileContinuation& continuation);
+
+// `model`: now (the default); later: keep only, report every trace id; only: the content is trace ids, one a line, of
+// files uploaded before, to be modeled together.
+Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
+                            std::string_view content);
+
+}  // namespace wf

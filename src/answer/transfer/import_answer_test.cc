@@ -1,0 +1,121 @@
+#include "answer/transfer/import_answer.h"
+
+#include <gtest/gtest.h>
+
+#include "answer/testing/fake_store.h"
+
+namespace wf {
+namespace {
+
+constexpr char kSpan[] =
+    R"([{"traceId":"00000000000000000000000000000001","id":"0000000000000002","name":"get",)"
+    R"("timestamp":1000000,"duration":10,"localEndpoint":{"serviceName":"front"}}])";
+
+// Refuses the first appends, as a store does whose queue is full.
+class BusyStore : public FakeStore {
+ public:
+  explicit BusyStore(int refusals, ErrorCode code = ErrorCode::kOverloaded)
+      : refusals_(refusals), code_(code) {}
+  void Append(EventBatch batch, Done done) override {
+    ++appends;
+    if (refusals_-- > 0) return done(Error{code_, "not now", "come again"});
+    FakeStore::Append(std::move(batch), std::move(done));
+  }
+  int appends = 0;
+
+ private:
+  int refusals_;
+  ErrorCode code_;
+};
+
+Result<Answer> Import(Store& store) {
+  return AnswerImport({store, "default", "", 0, {}, {}}, Params(), kSpan);
+}
+
+TEST(ImportAnswer, AnOverloadedStoreIsTriedAgain) {
+  BusyStore store(3);
+  const auto answer = Import(store);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(store.appends, 4);
+  const auto report = ParseImportReport(answer->body);
+  EXPECT_EQ(report->spans, 1);
+  EXPECT_EQ(report->duplicates, 0);
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 1u);
+}
+
+// `first` to `last`: spans of trace 1.
+std::string Spans(int first, int last) {
+  std::string out;
+  for (int id = first; id <= last; ++id) {
+    out += (out.empty() ? "[" : ",") +
+           (R"({"traceId":"00000000000000000000000000000001","id":"00000000000000)" +
+            std::to_string(10 + id) + R"(","name":"get","timestamp":1000000,"duration":10,)") +
+           R"("localEndpoint":{"serviceName":"front"}})";
+  }
+  return out + "]";
+}
+
+TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
+  FakeStore store;
+  const auto blacklist = Blacklist::Open("");
+  const TraceLimits limits{blacklist->get(), 5};
+  const auto run = [&](const std::string& content) {
+    ImportJob job(store, "default", {}, limits);
+    EXPECT_TRUE(job.AddContent("upload", content).ok());
+    return job.Finish().value();
+  };
+  const ImportReport whole = run(Spans(1, 5));
+  EXPECT_EQ(whole.rejected, 0);
+  EXPECT_EQ((*blacklist)->size(), 0u);
+  // The sixth is one too many, and the last that is stored: from then on the trace is refused.
+  const ImportReport beyond = run(Spans(1, 9));
+  EXPECT_EQ(beyond.spans, 1);
+  EXPECT_EQ(beyond.duplicates, 5);
+  EXPECT_EQ(beyond.rejected, 3);
+  EXPECT_EQ(beyond.reasons, (std::map<std::string, int64_t>{{"trace_too_long", 3}}));
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 6u);
+  EXPECT_TRUE((*blacklist)->Lists({"default", {0, 1}}));
+  EXPECT_EQ((*blacklist)->dropped(), 3);
+}
+
+TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
+  FakeStore store;
+  const auto blacklist = Blacklist::Open("");
+  ASSERT_TRUE((*blacklist)->Add({"default", {0, 1}}).ok());
+  ImportJob job(store, "default", {}, {blacklist->get(), 1000});
+  ASSERT_TRUE(job.AddContent("upload", Spans(1, 2)).ok());
+  EXPECT_EQ(job.Finish()->rejected, 2);
+  EXPECT_TRUE(store.ReadTrace("default", {0, 1})->empty());
+}
+
+// One look-up and one append for all of them: a database takes a few inserts a second.
+TEST(ImportAnswer, SmallFilesAreKeptTogether) {
+  BusyStore store(0);
+  ImportJob job(store, "default", {});
+  for (int file = 1; file <= 80; ++file)
+    ASSERT_TRUE(job.AddContent("file", Spans(file, file + 1)).ok());
+  const auto report = job.Finish();
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(store.appends, 1);
+  EXPECT_EQ(report->files, 80);
+  EXPECT_EQ(report->spans, 81);
+  EXPECT_EQ(report->duplicates, 79);
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 81u);
+}
+
+TEST(ImportAnswer, WhatCameBeforeAFileThatFailsIsKept) {
+  BusyStore store(0);
+  ImportJob job(store, "default", {});
+  ASSERT_TRUE(job.AddContent("good", Spans(1, 3)).ok());
+  EXPECT_FALSE(job.AddContent("bad", "this is no trace").ok());
+  EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 3u);
+}
+
+TEST(ImportAnswer, OtherFailuresAreNot) {
+  BusyStore store(1, ErrorCode::kEnvironment);
+  EXPECT_FALSE(Import(store).ok());
+  EXPECT_EQ(store.appends, 1);
+}
+
+}  // namespace
+}  // namespace wf

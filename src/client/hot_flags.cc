@@ -1,7 +1,0 @@
-#include "client/hot_flags.h"
-
-namespace wherefore::client {
-
-HotFlags hot_flags;
-
-}  // namespace wherefore::client

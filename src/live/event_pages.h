@@ -1,0 +1,17 @@
+// Pages of other sites that send events with the browser client (--events-origins): which request that is, and the CORS
+// header that lets such a page read the answer, to know whether to send again. The client sends text/plain, which
+// browsers send without asking first, so there is no preflight to answer.
+#pragma once
+
+#include "net/http_message.h"
+#include "security/authorize.h"
+
+namespace wf {
+
+// The one request that pages of listed sites may send.
+bool IsEventPost(const net::HttpRequest& request);
+
+// `handler`, with the header added to its answers to listed sites. Borrows the authorizer for the handler's life.
+net::HttpHandler ReadableByEventPages(const Authorizer& authorizer, net::HttpHandler handler);
+
+}  // namespace wf

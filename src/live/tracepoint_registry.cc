@@ -1,0 +1,153 @@
+#include "live/tracepoint_registry.h"
+
+#include <fmt/format.h>
+
+#include "answer/frame/text_table.h"
+#include "json/json_writer.h"
+#include "lang/common/suggestion.h"
+#include "log/log.h"
+
+namespace wf {
+namespace {
+
+constexpr char kKind[] = "tracepoint";  // of the store's documents
+
+std::string PlaceText(const weaver::Location& location) {
+  std::string text = location.library.empty() ? location.exe : location.library;
+  if (!location.library.empty() && !location.exe.empty()) text += " of " + location.exe;
+  text += ": ";
+  text += location.function.empty() ? fmt::format("{}:{}", location.file, location.line)
+                                    : location.function;
+  if (location.has_signature) text += "(" + location.signature + ")";
+  return text + " " + std::string(weaver::Name(location.at));
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Result<Answer> TracepointsText(const std::vector<weaver::TracepointDefinition>& defined,
+                               const std::vector<CompiledTracepoint>& compiled) {
+  if (defined.empty() && compiled.empty()) {
+    return TextAnswer(
+        "no tracepoints: define places in programs with wherefore tracepoints define FILE, or link "
+        "libwherefore");
+  }
+  TextTable table({"tracepoint", "exports", "where"}, {});
+  for (const weaver::TracepointDefinition& one : defined) {
+    std::vector<std::string> exports;
+    for (const weaver::Export& value : one.exports) exports.push_back(value.name);
+    std::string where = one.locations.empty() ? "" : PlaceText(one.locations[0]);
+    if (one.locations.size() > 1) where += fmt::format(" and {} more", one.locations.size() - 1);
+    table.Row({Printable(one.name), Printable(Joined(exports)), Printable(where)});
+  }
+  for (const CompiledTracepoint& one : compiled) {
+    table.Row({Printable(one.name), Printable(Joined(one.exports)),
+               one.processes == 0 ? "compiled in; no process runs"
+                                  : fmt::format("compiled in; {} processes", one.processes)});
+  }
+  return TextAnswer(table.Print(100, 2));
+}
+
+}  // namespace
+
+Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(Store& store,
+                                                                  const std::string& tenant) {
+  WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kKind));
+  std::vector<weaver::TracepointDefinition> all;
+  for (const Document& document : documents) {
+    auto definitions = weaver::ParseTracepointFile(document.text);
+    if (!definitions.ok() || definitions->size() != 1) {
+      if (log::LogOnce("tracepoint " + document.name))
+        log::Warn("tracepoint {}: {}", document.name,
+                  definitions.ok() ? "not one definition" : definitions.error().message);
+      continue;
+    }
+    all.push_back(std::move(definitions->front()));
+  }
+  return all;
+}
+
+Result<std::string> ReadTracepointsJson(Store& store, const std::string& tenant) {
+  WF_ASSIGN(const auto definitions, ReadTracepoints(store, tenant));
+  JsonWriter json;
+  json.BeginArray();
+  for (const auto& definition : definitions) weaver::WriteTracepoint(definition, json);
+  json.EndArray();
+  return json.Take();
+}
+
+Result<Answer> AnswerTracepoints(const AnswerContext& context, ProcessRegistry& processes,
+                                 const Params& params) {
+  WF_TRY(params.Check({"format"}));
+  WF_TRY(params.Choice("format", {"text", "json"}));
+  WF_ASSIGN(const auto defined, ReadTracepoints(context.store, context.tenant));
+  WF_ASSIGN(const auto compiled, processes.Tracepoints(context.tenant));
+  if (params.Get("format") == "text") return TracepointsText(defined, compiled);
+  JsonWriter json;
+  json.BeginObject().Key("tracepoints").BeginArray();
+  for (const auto& definition : defined) weaver::WriteTracepoint(definition, json);
+  json.EndArray().Key("compiled_in").BeginArray();
+  for (const CompiledTracepoint& one : compiled) {
+    json.BeginObject().Field("name", one.name).Key("exports").BeginArray();
+    for (const std::string& name : one.exports) json.String(name);
+    json.EndArray().Field("processes", one.processes).EndObject();
+  }
+  json.EndArray().EndObject();
+  return JsonAnswer(json.Take());
+}
+
+Result<Answer> AnswerTracepoint(const AnswerContext& context, ProcessRegistry& processes,
+                                const std::string& name) {
+  WF_ASSIGN(const auto defined, ReadTracepoints(context.store, context.tenant));
+  std::vector<std::string> known;
+  for (const auto& definition : defined) {
+    if (definition.name == name) return JsonAnswer(weaver::ToJson(definition));
+    known.push_back(definition.name);
+  }
+  WF_ASSIGN(const auto compiled, processes.Tracepoints(context.tenant));
+  for (const CompiledTracepoint& one : compiled) {
+    known.push_back(one.name);
+    if (one.name != name) continue;
+    JsonWriter json;
+    json.BeginObject().Field("name", one.name).Field("compiled_in", true);
+    json.Key("exports").BeginArray();
+    for (const std::string& value : one.exports) json.String(value);
+    json.EndArray().Field("processes", one.processes).EndObject();
+    return JsonAnswer(json.Take());
+  }
+  const std::string meant = DidYouMean(name, known);
+  return NotFound("tracepoint \"" + name + "\": there is none of this name",
+                  meant.empty() ? "wherefore tracepoints list shows them" : meant);
+}
+
+Result<Answer> PutTracepoint(const AnswerContext& context, const std::string& name,
+                             std::string_view json) {
+  WF_ASSIGN(const auto definitions, weaver::ParseTracepointFile(json));
+  if (definitions.size() != 1)
+    return BadInput(
+        fmt::format("tracepoint \"{}\": {} definitions instead of one", name, definitions.size()),
+        "put each by its own name");
+  if (definitions[0].name != name)
+    return BadInput(
+        fmt::format("tracepoint \"{}\": is called \"{}\" inside", name, definitions[0].name),
+        "the address and the definition must agree");
+  std::string text = weaver::ToJson(definitions[0]);
+  WF_TRY(context.store.PutDocument(context.tenant, kKind, name, text));
+  return JsonAnswer(std::move(text));
+}
+
+Result<Answer> DeleteTracepoint(const AnswerContext& context, const std::string& name) {
+  if (const Status gone = context.store.DeleteDocument(context.tenant, kKind, name); !gone.ok()) {
+    if (gone.error().code != ErrorCode::kNotFound) return gone.error();
+    return NotFound("tracepoint \"" + name + "\": it is not defined",
+                    "wherefore tracepoints list shows them; those compiled into programs stay");
+  }
+  JsonWriter json;
+  json.BeginObject().Field("deleted", name).EndObject();
+  return JsonAnswer(json.Take());
+}
+
+}  // namespace wf

@@ -1,0 +1,38 @@
+// Whether a password is that of an account, at a bounded cost: the slow hash is computed a few times a second for any one
+// host and for all together, however many ask; a password that was right once is known again by a quick hash under a key
+// that dies with this process. Thread safety: all calls, from any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "security/rate_limit.h"
+
+namespace wf {
+
+class PasswordCheck {
+ public:
+  explicit PasswordCheck(std::string key) : key_(std::move(key)) {}  // random
+  struct Verdict {
+    bool right = false;
+    Nanos retry_after = 0;  // not 0: nothing was checked
+  };
+  // `stored` as net::HashPassword writes it; empty for a name that nobody has, which takes as long.
+  Verdict Check(const std::string& stored, std::string_view password,
+                std::string_view remote_address);
+
+ private:
+  Nanos Admit(std::string_view remote_address);
+
+  const std::string key_;
+  std::mutex mutex_;
+  std::set<std::string> known_;
+  std::map<std::string, RateLimit, std::less<>> hosts_;
+  RateLimit everybody_{20, 20};
+};
+
+}  // namespace wf
