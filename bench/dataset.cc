@@ -73,8 +73,8 @@ constexpr Case kCases[] = {
 Status Run(const Options& options) {
   std::filesystem::remove_all(options.directory);
   std::filesystem::create_directories(options.directory);
-  WF_ASSIGN(auto store, OpenDuckdbStore(options.directory + "/store"));
-  WF_ASSIGN(auto bare, BareRows::Open(options.directory + "/bare.duckdb"));
+  WF_ASSIGN(auto store, store::duckdb::OpenDuckdbStore(options.directory + "/store"));
+  WF_ASSIGN(auto bare, store::duckdb::BareRows::Open(options.directory + "/bare.duckdb"));
   Nanos writing = 0;
   for (uint64_t from = 0; from < options.rows; from += kBatch) {
     const DatasetTable rows = MakeRows(from, std::min(options.rows, from + kBatch), options.seed);
@@ -92,9 +92,9 @@ Status Run(const Options& options) {
              "bare DuckDB", "ratio");
   for (const Case& c : kCases) {
     DatasetQuery query;
-    WF_ASSIGN(query.where, ParseConditions(c.where, "where"));
-    WF_ASSIGN(query.group_by, ParseKeys(c.group_by, "group-by"));
-    WF_ASSIGN(query.aggregates, ParseAggregates(c.agg, "agg"));
+    WF_ASSIGN(query.where, lang::ParseConditions(c.where, "where"));
+    WF_ASSIGN(query.group_by, lang::ParseKeys(c.group_by, "group-by"));
+    WF_ASSIGN(query.aggregates, lang::ParseAggregates(c.agg, "agg"));
     query.order = {{query.aggregates[0].name, SortDirection::kDescending}};
     Nanos ours = INT64_MAX, theirs = INT64_MAX;
     for (int i = 0; i < options.repeat; ++i) {  // in turns, so that a busy moment meets both

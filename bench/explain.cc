@@ -81,7 +81,7 @@ Load MakeLoad(uint64_t vertices, uint64_t seed) {
 
 struct Times {
   Nanos read = 0, explain = 0, write = 0, total = INT64_MAX, cpu = 0;
-  ExplanationSizes sizes;
+  provenance::ExplanationSizes sizes;
 };
 
 Nanos CpuNow() {
@@ -93,14 +93,14 @@ Nanos CpuNow() {
 Status Measure(const Load& load, int repeat, Times& best) {
   for (int i = 0; i < repeat; ++i) {
     const Nanos begin = MonotonicNow(), cpu = CpuNow();
-    WF_ASSIGN(const Execution execution, ReadExecution(load.text, "load"));
+    WF_ASSIGN(const provenance::Execution execution, provenance::ReadExecution(load.text, "load"));
     const Nanos read = MonotonicNow();
-    ExplainOptions options;
+    provenance::ExplainOptions options;
     options.from = execution.Find(load.from);
     options.to = execution.Find(load.to);
-    WF_ASSIGN(const Explanation explanation, Explain(execution, options));
+    WF_ASSIGN(const provenance::Explanation explanation, provenance::Explain(execution, options));
     const Nanos explained = MonotonicNow();
-    const std::string json = ExplanationJson(execution, explanation, options.view);
+    const std::string json = answer::ExplanationJson(execution, explanation, options.view);
     const Nanos written = MonotonicNow();
     if (written - begin >= best.total) continue;
     best.read = read - begin;

@@ -165,14 +165,14 @@ struct OurTime {
   double modeling = 0, extracting = 0;
 };
 
-Table RunOurs(const Traces& traces, const DatasetPlan& plan, OurTime& time) {
+Table RunOurs(const Traces& traces, const feature::DatasetPlan& plan, OurTime& time) {
   DatasetTable table = plan.NewTable();
   time = {};
   double lap = Seconds();
   for (const auto& batch : traces.batches) {
     const Trace trace = BuildTrace(*batch);
     const double modeled = Seconds();
-    if (plan.Extract(trace, table).kind != ExtractOutcome::Kind::kExtracted)
+    if (plan.Extract(trace, table).kind != feature::ExtractOutcome::Kind::kExtracted)
       Die("a trace gave no row");
     time.modeling += modeled - lap;
     lap = Seconds();
@@ -186,7 +186,7 @@ Table RunOurs(const Traces& traces, const DatasetPlan& plan, OurTime& time) {
   return out;
 }
 
-Table RunSql(BareQuery& engine, const char* sql) {
+Table RunSql(store::duckdb::BareQuery& engine, const char* sql) {
   auto rows = engine.Integers(sql);
   if (!rows.ok()) Die(rows.error().message);
   for (std::vector<int64_t>& row : *rows) row.erase(row.begin());  // the trace
@@ -216,7 +216,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--seed") == 0) seed = static_cast<uint64_t>(std::atoll(argv[i + 1]));
   }
   const Traces traces(seed, traces_wanted, depth);
-  auto engine = BareQuery::Open();
+  auto engine = store::duckdb::BareQuery::Open();
   if (!engine.ok()) Die(engine.error().message);
   const std::string file = (std::filesystem::temp_directory_path() /
                             fmt::format("bench_features_{}.csv", MonotonicNow()))
@@ -236,7 +236,7 @@ int main(int argc, char** argv) {
   double modeling = 1e9, our_sum = 0, their_sum = 0;
   bool all_fast = true;
   for (const Feature& feature : kFeatures) {
-    const auto compiled = DatasetPlan::Compile({"", "", feature.program, {}}, {});
+    const auto compiled = feature::DatasetPlan::Compile({"", "", feature.program, {}}, {});
     if (!compiled.plan) Die(compiled.diagnostics[0].diagnostic.message);
     Table ours, theirs;
     double our_time = 1e9;

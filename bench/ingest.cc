@@ -67,7 +67,7 @@ Requests Encode(const Options& options) {
   Load load(load_options);
   for (EventBatch batch; load.Next(batch); batch = {}) {
     std::string body;
-    EncodeOtlpProtobuf(batch, AllRows(batch), body);
+    otlp::EncodeOtlpProtobuf(batch, otlp::AllRows(batch), body);
     out.total_spans += batch.size();
     out.total_bytes += body.size();
     out.spans.push_back(batch.size());
@@ -210,7 +210,7 @@ Result<BareFigures> MeasureBareInsert(const Options& options) {
   load_options.seed = options.seed;
   load_options.spans = std::min<uint64_t>(options.spans, 2'000'000);
   Load load(load_options);
-  BatchList batches;
+  store::BatchList batches;
   for (EventBatch batch; load.Next(batch); batch = {}) {
     batches.push_back(std::make_shared<const EventBatch>(std::move(batch)));
   }
@@ -220,7 +220,7 @@ Result<BareFigures> MeasureBareInsert(const Options& options) {
   rusage before, after;
   ::getrusage(RUSAGE_SELF, &before);
   const Nanos started = MonotonicNow();
-  WF_TRY(BareInsert(directory + "/bare.duckdb", batches));
+  WF_TRY(store::duckdb::BareInsert(directory + "/bare.duckdb", batches));
   const double seconds = static_cast<double>(MonotonicNow() - started) / 1e9;
   ::getrusage(RUSAGE_SELF, &after);
   const auto cpu = [](const rusage& u) {

@@ -187,12 +187,12 @@ int64_t DiskBytes(const std::vector<std::string>& bodies) {
   if (::mkdtemp(folder.data()) == nullptr) std::abort();
   int64_t bytes = 0;
   {
-    auto store = OpenDuckdbStore(folder + "/store", {});
+    auto store = store::duckdb::OpenDuckdbStore(folder + "/store", {});
     if (!store.ok()) std::abort();
     for (const std::string& body : bodies) {
       EventBatch batch;
-      DecodeReport report;
-      if (!DecodeEventsBinary(body, {}, batch, report).ok()) std::abort();
+      decode::DecodeReport report;
+      if (!events::DecodeEventsBinary(body, {}, batch, report).ok()) std::abort();
       batch.received_ns = Now();
       if (!(*store)->AppendAndWait(std::move(batch)).ok()) std::abort();
     }
@@ -217,11 +217,11 @@ int main(int argc, char** argv) {
   service.Tell(receiver.endpoint);
   for (int i = 0; i < 100; ++i) service.CallNs(i % 2 == 0 ? kWithout : kLibrary);
 
-  const auto process = WatchedProcess::Look(service.pid);
+  const auto process = watch::WatchedProcess::Look(service.pid);
   if (!process.ok()) return 3;
-  LockEvents probed_events(*process);
+  watch::LockEvents probed_events(*process);
   const auto attach = [&] {
-    return LockProbe::Attach(*process, {0}, [&](const LockHolding& holding) {
+    return watch::LockProbe::Attach(*process, {0}, [&](const watch::LockHolding& holding) {
       probed_events.Add(holding, Now() - MonotonicNow());
     });
   };

@@ -47,7 +47,7 @@ Error Failed(const char* what) {
 }
 
 struct Network {
-  NetworkNamespaces spaces;
+  scenario::NetworkNamespaces spaces;
   size_t client = 0, middle = 0, server = 0;
 
   Status Build() {

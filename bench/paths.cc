@@ -54,34 +54,34 @@ Nanos CpuNow() {
 // is linear in the messages too.
 constexpr size_t kLinked = 40'000;
 double MeasureLinking(const std::vector<Sighting>& sightings) {
-  std::vector<Call> calls;
-  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  std::vector<paths::Call> calls;
+  paths::CallPairing pairing({}, [&](const paths::Call& call) { calls.push_back(call); });
   for (size_t i = 0; i < std::min(kLinked, sightings.size()); ++i) pairing.Add(sightings[i]);
   pairing.Finish();
   std::sort(calls.begin(), calls.end(),
-            [](const Call& a, const Call& b) { return a.place < b.place; });
-  LinkOptions options;
+            [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
+  paths::LinkOptions options;
   options.threads = 1;
   const Nanos begin = CpuNow();
-  WF_CHECK(LinkCalls(calls, options).size() == calls.size());
+  WF_CHECK(paths::LinkCalls(calls, options).size() == calls.size());
   return static_cast<double>(CpuNow() - begin) / 1e9;
 }
 
 Cost Measure(const std::vector<Sighting>& sightings, const StringTable& names) {
   Cost cost;
-  PatternTable table(names);
-  NestingStream stream({}, NestingStream::kWindow, [&](PathBatch& batch) {
+  paths::PatternTable table(names);
+  paths::NestingStream stream({}, paths::NestingStream::kWindow, [&](paths::PathBatch& batch) {
     table.Add(batch.calls, batch.forest, batch.roots);
   });
   // Pairing alone first, then both: the difference is nesting's.
-  std::vector<Call> calls;
+  std::vector<paths::Call> calls;
   calls.reserve(sightings.size() / 2);
   const Nanos begin = CpuNow();
-  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  paths::CallPairing pairing({}, [&](const paths::Call& call) { calls.push_back(call); });
   for (const Sighting& sighting : sightings) pairing.Add(sighting);
   pairing.Finish();
   const Nanos paired = CpuNow();
-  for (const Call& call : calls) stream.Add(call);
+  for (const paths::Call& call : calls) stream.Add(call);
   stream.Finish();
   const Nanos nested = CpuNow();
   cost.pair_s = static_cast<double>(paired - begin) / 1e9;

@@ -26,13 +26,13 @@ struct Cost {
 };
 
 Result<Cost> Measure(const char* name, const std::vector<Sighting>& sightings,
-                     const StringTable& nodes, const ConvolutionOptions& options) {
+                     const StringTable& nodes, const paths::ConvolutionOptions& options) {
   Cost cost;
-  ConvolutionResult result;
+  paths::ConvolutionResult result;
   for (int i = 0; i < 3; ++i) {
     const Nanos begin = MonotonicNow();
     const double user = UserSeconds();
-    WF_ASSIGN(result, Convolve(sightings, nodes, options));
+    WF_ASSIGN(result, paths::Convolve(sightings, nodes, options));
     cost.user = std::min(cost.user, UserSeconds() - user);
     cost.seconds = std::min(cost.seconds, static_cast<double>(MonotonicNow() - begin) / 1e9);
   }
@@ -45,13 +45,13 @@ Result<Cost> Measure(const char* name, const std::vector<Sighting>& sightings,
 Result<bool> Run() {
   fmt::print("{:<22} {:>9} {:>9} {:>8} {:>8} {:>9} {:>7} {:>7}\n", "trace", "messages", "quantum",
              "seconds", "user s", "vertices", "direct", "by FFT");
-  ConvolutionOptions options;
+  paths::ConvolutionOptions options;
   options.quantum_ns = 10 * kMilli;
-  const MultiTier normal({});
+  const paths::MultiTier normal({});
   WF_ASSIGN(const Cost cost, Measure("multi-tier normal", normal.sightings, normal.nodes, options));
-  MultiTierOptions slow_options;
+  paths::MultiTierOptions slow_options;
   slow_options.added = 200 * kMilli;
-  const MultiTier slow(slow_options);
+  const paths::MultiTier slow(slow_options);
   WF_TRY(Measure("multi-tier added delay", slow.sightings, slow.nodes, options));
   options.quantum_ns = 0;
   WF_TRY(Measure("quantum by the data", normal.sightings, normal.nodes, options));

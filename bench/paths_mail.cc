@@ -25,12 +25,13 @@ struct Trial {
 };
 
 // Paths from a root to where they end, by the names of their nodes.
-std::map<std::string, uint64_t> PathsOf(const ConvolutionResult& result, const StringTable& nodes) {
+std::map<std::string, uint64_t> PathsOf(const paths::ConvolutionResult& result,
+                                        const StringTable& nodes) {
   std::vector<std::string> names(result.vertices.size());
   std::vector<uint64_t> counts(result.vertices.size());
   std::set<uint32_t> inner(result.roots.begin(), result.roots.end());
   for (const uint32_t root : result.roots) names[root] = nodes.At(result.vertices[root]);
-  for (const ConvolutionEdge& edge : result.edges) {
+  for (const paths::ConvolutionEdge& edge : result.edges) {
     names[edge.to] = names[edge.from] + " " + std::string(nodes.At(result.vertices[edge.to]));
     counts[edge.to] = edge.count;
     inner.insert(edge.from);
@@ -45,10 +46,10 @@ Result<Trial> Run(const std::vector<Sighting>& sightings, const StringTable& nod
                   const std::map<std::string, uint64_t>& truth, Nanos quantum) {
   Trial trial;
   trial.quantum = quantum;
-  ConvolutionOptions options;
+  paths::ConvolutionOptions options;
   options.quantum_ns = quantum;
   const Nanos begin = MonotonicNow();
-  WF_ASSIGN(const ConvolutionResult result, Convolve(sightings, nodes, options));
+  WF_ASSIGN(const paths::ConvolutionResult result, paths::Convolve(sightings, nodes, options));
   trial.seconds = static_cast<double>(MonotonicNow() - begin) / 1e9;
   const std::map<std::string, uint64_t> found = PathsOf(result, nodes);
   trial.paths = found.size();
@@ -60,7 +61,7 @@ Result<Trial> Run(const std::vector<Sighting>& sightings, const StringTable& nod
   }
   for (const auto& [path, count] : truth)
     trial.missed += count >= kFrequent && !found.contains(path) ? 1 : 0;
-  for (const ConvolutionEdge& edge : result.edges) {
+  for (const paths::ConvolutionEdge& edge : result.edges) {
     for (size_t d = 1; d < edge.delays.size(); ++d) {
       const Nanos delay = edge.delays[d].delay_ns;
       if (delay >= 10 * kSecond && delay <= 16 * kSecond) {
@@ -128,8 +129,8 @@ struct Output {
 };
 
 Result<bool> Measure(const Output& output) {
-  const MailboxOptions options;
-  WF_ASSIGN(const Mailbox mailbox, GenerateMailbox(options));
+  const scenario::MailboxOptions options;
+  WF_ASSIGN(const scenario::Mailbox mailbox, scenario::GenerateMailbox(options));
   StringTable nodes;
   std::vector<Sighting> sightings;
   std::map<std::string, uint64_t> truth;
@@ -138,7 +139,7 @@ Result<bool> Measure(const Output& output) {
     for (const uint16_t host : hosts) path += (path.empty() ? "" : " ") + mailbox.hosts[host];
     truth[path] = count;
   }
-  for (const MailMessage& message : mailbox.messages) {
+  for (const scenario::MailMessage& message : mailbox.messages) {
     for (size_t hop = 1; hop < message.hosts.size(); ++hop) {
       Sighting s;
       s.time_ns = message.received[hop - 1];

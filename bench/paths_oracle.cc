@@ -92,13 +92,13 @@ struct VisitKind {
 };
 using KindsByNode = std::map<int, std::vector<VisitKind>>;
 
-Result<Step> StepOf(const Tracelet& tracelet, uint32_t message, uint32_t visit,
+Result<Step> StepOf(const scenario::Tracelet& tracelet, uint32_t message, uint32_t visit,
                     const std::vector<uint32_t>& children) {
-  const TraceletMessage& shape = tracelet.messages[message];
+  const scenario::TraceletMessage& shape = tracelet.messages[message];
   Step step{
       -1, {}, shape.delay_mean_ns / 1e6, std::max(shape.delay_sd_ns / 1e6, kLeastDeviationMs)};
   for (const uint32_t before : shape.after) {
-    const TraceletMessage& other = tracelet.messages[before];
+    const scenario::TraceletMessage& other = tracelet.messages[before];
     const uint32_t call = other.kind == MessageKind::kReturn ? other.call : before;
     const auto child = std::find(children.begin(), children.end(), call);
     if (before == visit) {
@@ -114,21 +114,22 @@ Result<Step> StepOf(const Tracelet& tracelet, uint32_t message, uint32_t visit,
   return step;
 }
 
-Result<KindsByNode> KindsOf(const GeneratorConfig& config, const Messages& messages) {
+Result<KindsByNode> KindsOf(const scenario::GeneratorConfig& config, const Messages& messages) {
   std::map<int, std::map<std::string, VisitKind>> kinds;  // by what they look like
-  for (const TraceletGroup& group : config.groups) {
-    for (const Tracelet& tracelet : group.tracelets) {
+  for (const scenario::TraceletGroup& group : config.groups) {
+    for (const scenario::Tracelet& tracelet : group.tracelets) {
       const auto count = static_cast<uint32_t>(tracelet.messages.size());
       for (uint32_t visit = 0; visit < count; ++visit) {
         if (tracelet.messages[visit].kind != MessageKind::kCall) continue;
         std::vector<uint32_t> children;
-        uint32_t reply = kNoMessage;
+        uint32_t reply = scenario::kNoMessage;
         for (uint32_t i = 0; i < count; ++i) {
-          const TraceletMessage& other = tracelet.messages[i];
+          const scenario::TraceletMessage& other = tracelet.messages[i];
           if (other.kind == MessageKind::kCall && other.parent == visit) children.push_back(i);
           if (other.kind == MessageKind::kReturn && other.call == visit) reply = i;
         }
-        if (reply == kNoMessage) return BadInput("a call never returns", "the oracle needs all");
+        if (reply == scenario::kNoMessage)
+          return BadInput("a call never returns", "the oracle needs all");
         VisitKind kind;
         std::string looks;
         const auto describe = [&](const Step& step) {
@@ -368,7 +369,8 @@ Status Run(const std::string& method, const std::string& config_path,
     std::ifstream file(config_path);
     std::ostringstream text;
     text << file.rdbuf();
-    WF_ASSIGN(const GeneratorConfig config, ReadGeneratorConfig(text.str(), config_path));
+    WF_ASSIGN(const scenario::GeneratorConfig config,
+              scenario::ReadGeneratorConfig(text.str(), config_path));
     WF_ASSIGN(const KindsByNode kinds, KindsOf(config, messages));
     for (const auto& [node, of_node] : kinds) NodeProblem(messages.calls, node, of_node).Solve();
   }

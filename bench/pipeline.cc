@@ -60,7 +60,7 @@ Status Prepare(const std::string& path, size_t size, uint64_t traces) {
     std::vector<uint32_t> rows(batch.size());
     for (uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
     std::string body;
-    EncodeOtlpProtobuf(batch, rows, body);
+    otlp::EncodeOtlpProtobuf(batch, rows, body);
     const auto length = static_cast<uint32_t>(body.size());
     out.write(reinterpret_cast<const char*>(&length), 4);
     out.write(body.data(), static_cast<std::streamsize>(body.size()));
@@ -91,22 +91,23 @@ Status Measure(const Options& options, size_t size) {
   const std::string file = options.directory + "/input.otlp";
   WF_TRY(Prepare(file, size, traces));
 
-  WF_ASSIGN(const auto store, OpenDuckdbStore(options.directory + "/store", {}));
-  for (const auto& [name, text] : StandingDatasets())  // ours alone
-    WF_TRY(store->PutDocument("default", kDatasetKind, name, ""));
+  WF_ASSIGN(const auto store, store::duckdb::OpenDuckdbStore(options.directory + "/store", {}));
+  for (const auto& [name, text] : pipeline::StandingDatasets())  // ours alone
+    WF_TRY(store->PutDocument("default", pipeline::kDatasetKind, name, ""));
   for (int n = 0; n < kDatasets; ++n)
-    WF_TRY(store->PutDocument("default", kDatasetKind, fmt::format("bench_{}", n), DatasetYaml(n)));
-  StoreDatasets datasets(*store, options.directory + "/parquet");
+    WF_TRY(store->PutDocument("default", pipeline::kDatasetKind, fmt::format("bench_{}", n),
+                              DatasetYaml(n)));
+  pipeline::StoreDatasets datasets(*store, options.directory + "/parquet");
   if (datasets.Deployed("default")->size() != kDatasets)
     return EnvironmentError("not every dataset of the benchmark compiles");
-  TailerOptions tailer_options;
+  pipeline::TailerOptions tailer_options;
   tailer_options.extractors = options.cores;
   tailer_options.cache.bytes = size_t{1} << 30;
-  WF_ASSIGN(Trigger trigger, ParseTrigger("bench 100ms after last"));
+  WF_ASSIGN(pipeline::Trigger trigger, pipeline::ParseTrigger("bench 100ms after last"));
   tailer_options.cache.triggers = {trigger};
-  WF_ASSIGN(
-      const auto tailer,
-      Tailer::Start({*store, datasets, datasets, options.directory + "/tailer"}, tailer_options));
+  WF_ASSIGN(const auto tailer,
+            pipeline::Tailer::Start({*store, datasets, datasets, options.directory + "/tailer"},
+                                    tailer_options));
   store->Listen([&](const std::shared_ptr<const EventBatch>& batch) { tailer->Take(batch); });
 
   const double cpu_before = ProcessCpu();
@@ -123,14 +124,14 @@ Status Measure(const Options& options, size_t size) {
     in.read(body.data(), length);
     while (sent > done() + options.window)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    const Nanos before = ThreadCpuNow();
+    const Nanos before = pipeline::ThreadCpuNow();
     EventBatch batch;
     batch.received_ns = Now();
-    DecodeReport report;
-    WF_TRY(DecodeOtlpProtobuf(body, {}, batch, report));
+    decode::DecodeReport report;
+    WF_TRY(otlp::DecodeOtlpProtobuf(body, {}, batch, report));
     const uint64_t rows = batch.size();
     sent += rows;
-    receive_cpu += ThreadCpuNow() - before;
+    receive_cpu += pipeline::ThreadCpuNow() - before;
     for (;;) {  // "come again later" is 5 ms here
       std::atomic<int> answer{0};
       EventBatch copy = batch;
@@ -151,7 +152,7 @@ Status Measure(const Options& options, size_t size) {
   }
   const double seconds = static_cast<double>(MonotonicNow() - began) / 1e9;
   const double cpu = ProcessCpu() - cpu_before;
-  const TailerStatus status = tailer->ReadStatus();
+  const pipeline::TailerStatus status = tailer->ReadStatus();
   store->Listen({});
   tailer->Stop();
 
@@ -169,7 +170,7 @@ Status Measure(const Options& options, size_t size) {
                FormatDuration(p99));
   };
   line("decode", receive_cpu, 0, 0);
-  for (const StageStatus& stage : status.stages)
+  for (const pipeline::StageStatus& stage : status.stages)
     line(stage.name, stage.cpu_ns, stage.lag_p50_ns, stage.lag_p99_ns);
   fmt::print("       from the cache {:.2f}%, delayed {}\n\n", 100 * status.cache_share(),
              status.traces_delayed_done);

@@ -47,12 +47,12 @@ double MobileLoad(const Options& options, double t, bool stepping) {
 }
 
 // One dataset an owner, for the traces of his service; the row says when the trace started.
-class FixedCostDatasets : public DatasetSource {
+class FixedCostDatasets : public pipeline::DatasetSource {
  public:
   FixedCostDatasets() {
-    auto list = std::make_shared<TailedDatasets>();
+    auto list = std::make_shared<pipeline::TailedDatasets>();
     for (const std::string& owner : kOwners) {
-      TailedDataset dataset;
+      pipeline::TailedDataset dataset;
       dataset.name = dataset.owner = owner;
       dataset.new_table = [] {
         DatasetTable table;
@@ -74,18 +74,20 @@ class FixedCostDatasets : public DatasetSource {
     }
     list_ = std::move(list);
   }
-  std::shared_ptr<const TailedDatasets> Deployed(const std::string&) override { return list_; }
+  std::shared_ptr<const pipeline::TailedDatasets> Deployed(const std::string&) override {
+    return list_;
+  }
 
  private:
-  std::shared_ptr<const TailedDatasets> list_;
+  std::shared_ptr<const pipeline::TailedDatasets> list_;
 };
 
 // Counts rows by owner and by the second in which their trace started.
-class CountedRows : public RowSink {
+class CountedRows : public pipeline::RowSink {
  public:
   explicit CountedRows(Nanos start) : start_(start) {}
   Status Write(const std::string&, const std::string& dataset, const DatasetTable& rows,
-               const std::vector<TraceId>&, TimeRange) override {
+               const std::vector<TraceId>&, store::TimeRange) override {
     const std::lock_guard lock(mutex_);
     for (const int64_t time : rows.columns[0].numbers) {
       const Nanos second = (time - start_) / kSecond;
@@ -117,12 +119,12 @@ struct Figures {
 Result<Figures> Run(const Options& options, bool stepping) {
   std::filesystem::remove_all(options.directory);
   std::filesystem::create_directories(options.directory);
-  WF_ASSIGN(const auto store, OpenDuckdbStore(options.directory + "/store", {}));
+  WF_ASSIGN(const auto store, store::duckdb::OpenDuckdbStore(options.directory + "/store", {}));
   FixedCostDatasets datasets;
-  TailerOptions tailer_options;
+  pipeline::TailerOptions tailer_options;
   tailer_options.isolation_queue = 5;
   tailer_options.cache.expiry = 15 * kSecond;
-  WF_ASSIGN(Trigger trigger, ParseTrigger("any 10s after first"));
+  WF_ASSIGN(pipeline::Trigger trigger, pipeline::ParseTrigger("any 10s after first"));
   tailer_options.cache.triggers = {trigger};
   // Senders' clocks run a minute ahead, so that no trace began before the tailer.
   const Nanos ahead = kMinute;
@@ -130,7 +132,8 @@ Result<Figures> Run(const Options& options, bool stepping) {
   const Nanos wall = Now() + ahead;
   CountedRows rows(wall);
   WF_ASSIGN(const auto tailer,
-            Tailer::Start({*store, datasets, rows, options.directory + "/tailer"}, tailer_options));
+            pipeline::Tailer::Start({*store, datasets, rows, options.directory + "/tailer"},
+                                    tailer_options));
   store->Listen([&](const std::shared_ptr<const EventBatch>& batch) { tailer->Take(batch); });
 
   Figures figures;
@@ -157,8 +160,8 @@ Result<Figures> Run(const Options& options, bool stepping) {
         AddTailedTrace({number++, kEvents, wall + (next - started), owner}, batch);
     }
     if (!batch.empty()) WF_TRY(store->AppendAndWait(std::move(batch)));
-    const TailerStatus status = tailer->ReadStatus();
-    for (const OwnerLoad& load : status.owners) {
+    const pipeline::TailerStatus status = tailer->ReadStatus();
+    for (const pipeline::OwnerLoad& load : status.owners) {
       if (load.owner != "mobile") continue;
       queue_sum += static_cast<double>(load.queued);
       ++queue_samples;
@@ -176,9 +179,9 @@ Result<Figures> Run(const Options& options, bool stepping) {
     figures.backlog.push_back(static_cast<double>(status.delayed_queue));
     ++minute;
   }
-  const TailerStatus status = tailer->ReadStatus();
-  for (const OwnerLoad& load : status.owners) figures.refused[load.owner] = load.refused;
-  figures.gone = status.delayed[DelayReason::kEventsGone];
+  const pipeline::TailerStatus status = tailer->ReadStatus();
+  for (const pipeline::OwnerLoad& load : status.owners) figures.refused[load.owner] = load.refused;
+  figures.gone = status.delayed[pipeline::DelayReason::kEventsGone];
   // The last traces' timeouts are over, and their rows written, some time after the last minute.
   std::this_thread::sleep_for(std::chrono::seconds(13));
   store->Listen({});

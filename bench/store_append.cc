@@ -87,13 +87,14 @@ int main(int argc, char** argv) {
   size_t lookups = 1000, searches = 100;
   std::string directory =
       (std::filesystem::temp_directory_path() / "wherefore-store-append").string();
-  DuckdbStoreOptions options;
+  store::duckdb::DuckdbStoreOptions options;
   bool bare = true, reuse = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i], value = argv[i + 1];
     if (flag == "--spans") spans = std::stoull(value);
     if (flag == "--dir") directory = value;
-    if (flag == "--sync") options.sync = value == "off" ? SyncMode::kNoSync : SyncMode::kSync;
+    if (flag == "--sync")
+      options.sync = value == "off" ? store::SyncMode::kNoSync : store::SyncMode::kSync;
     if (flag == "--lookups") lookups = std::stoull(value);
     if (flag == "--searches") searches = std::stoull(value);
     if (flag == "--bare") bare = value != "off";
@@ -113,12 +114,12 @@ int main(int argc, char** argv) {
     LoadOptions load_options;
     load_options.spans = std::min<uint64_t>(spans, 491'520);
     Load load(load_options);
-    BatchList batches;
+    store::BatchList batches;
     for (EventBatch batch; load.Next(batch);)
       batches.push_back(std::make_shared<const EventBatch>(std::move(batch)));
     std::filesystem::create_directories(directory);
     const double before = ProcessCpu();
-    const Status status = BareInsert(directory + "/bare.duckdb", batches);
+    const Status status = store::duckdb::BareInsert(directory + "/bare.duckdb", batches);
     if (!status.ok()) Die(status.error());
     bare_cpu = (ProcessCpu() - before) / static_cast<double>(load_options.spans) * 1e6;
     fmt::print("bare DuckDB, 19 columns: {:.2f} µs/span, {:.1f} B/span\n", bare_cpu,
@@ -127,9 +128,9 @@ int main(int argc, char** argv) {
     std::filesystem::remove_all(directory);
   }
 
-  auto opened = OpenDuckdbStore(directory, options);
+  auto opened = store::duckdb::OpenDuckdbStore(directory, options);
   if (!opened.ok()) Die(opened.error());
-  std::unique_ptr<Store> store = std::move(*opened);
+  std::unique_ptr<store::Store> store = std::move(*opened);
 
   LoadOptions load_options;
   load_options.spans = spans;
@@ -215,7 +216,7 @@ int main(int argc, char** argv) {
     return trace->size();
   };
   const auto by_user = [&](size_t) {
-    TraceQuery query;
+    store::TraceQuery query;
     query.attributes = {{"user.id", Load::UserId(next() % Load::kUsers)}};
     auto page = store->Search("default", query);
     if (!page.ok()) Die(page.error());
@@ -226,7 +227,7 @@ int main(int argc, char** argv) {
   measure("by user, first 5", std::min<size_t>(searches, 5), by_user);
   measure("by user", searches, by_user);
   measure("newest 20 of a service", std::min<size_t>(searches, 20), [&](size_t) {
-    TraceQuery query;
+    store::TraceQuery query;
     query.service = "payment";
     auto page = store->Search("default", query);
     if (!page.ok()) Die(page.error());

@@ -24,21 +24,21 @@ Status Turnaround(const std::string& path, const std::string& from, const std::s
     const Nanos begin = MonotonicNow();
     std::ifstream in(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    WF_ASSIGN(const Execution execution, ReadExecution(text, path));
+    WF_ASSIGN(const provenance::Execution execution, provenance::ReadExecution(text, path));
     const Nanos read = MonotonicNow();
-    ExplainOptions options;
+    provenance::ExplainOptions options;
     options.from = execution.Find(from);
     options.to = execution.Find(to);
-    if (options.from == kNoEvent || options.to == kNoEvent)
+    if (options.from == provenance::kNoEvent || options.to == provenance::kNoEvent)
       return NotFound(path + ": no such event");
     const Nanos asked = MonotonicNow();
-    const RawGraph raw = BuildRawGraph(execution, options.to);
+    const provenance::RawGraph raw = provenance::BuildRawGraph(execution, options.to);
     const Nanos constructed = MonotonicNow();
-    const Blame blame = FindBlame(execution, options.from, options.to);
+    const provenance::Blame blame = provenance::FindBlame(execution, options.from, options.to);
     const Nanos annotated = MonotonicNow();
     // Explain does both of these again, and then what is left: pruning, merging, writing.
-    WF_ASSIGN(const Explanation explanation, Explain(execution, options));
-    const std::string json = ExplanationJson(execution, explanation, options.view);
+    WF_ASSIGN(const provenance::Explanation explanation, provenance::Explain(execution, options));
+    const std::string json = answer::ExplanationJson(execution, explanation, options.view);
     const Nanos all = MonotonicNow();
     const double parts[4] = {Ms(begin, read), Ms(asked, constructed), Ms(constructed, annotated),
                              std::max(0.0, Ms(annotated, all) - Ms(asked, annotated))};
@@ -54,10 +54,10 @@ Status Turnaround(const std::string& path, const std::string& from, const std::s
 
 // Runs with and without a recording alternate; each pair gives one ratio.
 Status Recording(const std::string& name, uint64_t seed) {
-  ScenarioOptions scenario;
+  scenario::ScenarioOptions scenario;
   scenario.name = name;
   scenario.seed = seed;
-  WF_ASSIGN(const NetworkIncident incident, PlanNetworkIncident(scenario));
+  WF_ASSIGN(const scenario::NetworkIncident incident, scenario::PlanNetworkIncident(scenario));
   std::vector<double> increase;
   ndlog::Recording recording;
   int64_t events = 0;

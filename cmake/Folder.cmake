@@ -4,6 +4,7 @@
 # beside the code (x_test.cc) become one executable NAME_test, registered with ctest; fuzzers (x_fuzz.cc) become
 # one executable each when WHEREFORE_FUZZ is on; micro-benchmarks (x_bench.cc) one executable NAME_bench.
 # TESTS_BY_SCRIPT: the tests need something that a script of tests/system starts, which alone runs them.
+# APART: each file is compiled by itself.
 # ROOMS: sub-folders that belong to the same target; tools/check-layers holds their order.
 # DEPS and LIBS are public: a folder may include what its listed folders may include.
 find_package(Threads REQUIRED)
@@ -11,8 +12,30 @@ find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/test_places.h.in ${CMAKE_BINARY_DIR}/generated/test_places.h @ONLY)
 
+# wf_join_sources(TARGET SOURCES...): compiles the sources of one folder a few at a time (WHEREFORE_UNITY files in one
+# compilation), because half of a file's time goes into headers. docs/decisions/0010 has the figures. 0 turns it off.
+function(wf_join_sources target)
+  if(WHEREFORE_UNITY LESS 2)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(count 0)
+  set(folder "")
+  foreach(source ${ARGN})
+    get_filename_component(place ${source} DIRECTORY)
+    if(NOT place STREQUAL folder)
+      set(folder ${place})
+      set(count 0)
+      get_filename_component(room ${place} NAME)
+    endif()
+    math(EXPR group "${count} / ${WHEREFORE_UNITY}")
+    math(EXPR count "${count} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${group})
+  endforeach()
+endfunction()
+
 function(wf_folder name)
-  cmake_parse_arguments(ARG "TESTS_BY_SCRIPT" "" "ROOMS;DEPS;LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_BY_SCRIPT;APART" "" "ROOMS;DEPS;LIBS;TEST_LIBS" ${ARGN})
   set(patterns *.cc)
   foreach(room ${ARG_ROOMS})
     list(APPEND patterns ${room}/*.cc)
@@ -30,6 +53,9 @@ function(wf_folder name)
   list(TRANSFORM deps PREPEND wf_)
   if(sources)
     add_library(wf_${name} STATIC ${sources})
+    if(NOT ARG_APART)
+      wf_join_sources(wf_${name} ${sources})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(wf_${name} INTERFACE)

@@ -6,6 +6,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
+set(WHEREFORE_UNITY 12 CACHE STRING "How many source files of a folder are compiled together; 0: each by itself")
 option(WHEREFORE_WERROR "Treat warnings as errors" OFF)
 option(WHEREFORE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 set(WHEREFORE_SANITIZE "" CACHE STRING "Sanitizers, comma separated")
@@ -20,6 +21,10 @@ find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# -O3 made no measured benchmark faster and compiles slower (docs/decisions/0011).
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

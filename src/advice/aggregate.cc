@@ -102,7 +102,7 @@ Value Powers::Finish() const {
 }
 
 // Finite numbers: what the numeric aggregates take.
-bool IsNumber(const Value& value) {
+bool IsFiniteNumber(const Value& value) {
   if (std::holds_alternative<int64_t>(value)) return true;
   const auto* real = std::get_if<double>(&value);
   return real != nullptr && std::isfinite(*real);
@@ -171,7 +171,7 @@ void AggregateState::Add(const Value& value, uint64_t weight) {
     case AggregateKind::kDistinct:
       return std::get_if<Distinct>(&body().is)->Add(HashKey(value));
     default:
-      if (IsNumber(value)) AddNumber(value, weight);
+      if (IsFiniteNumber(value)) AddNumber(value, weight);
   }
 }
 
@@ -356,7 +356,7 @@ bool AggregateState::Decode(AggregateKind kind, Reader& in, AggregateState& out)
       StringReferences none;
       const Value value = ReadValue(in, none);
       if (value.null()) return in.ok();
-      if (!IsNumber(value)) return false;
+      if (!IsFiniteNumber(value)) return false;
       out.TakeExtreme(value);
       return in.ok();
     }

@@ -8,7 +8,7 @@
 namespace wf::advice {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kResultsVersion = 1;
 
 bool SameKeys(const Value* a, const Value* b, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -121,8 +121,8 @@ void Results::Add(const advice::Rows& rows) {
   uint64_t hash = 0;
   for (size_t i = 0; i < width; ++i) {
     const bool text = keys[i].type == Cell::Type::kText;
-    hash = NextKeyHash(
-        hash, text ? HashBytesHere(keys[i].view(), kTextHashSeed) : HashKey(keys[i]), i);
+    hash = NextKeyHash(hash, text ? HashBytesHere(keys[i].view(), kTextHashSeed) : HashKey(keys[i]),
+                       i);
   }
   return hash;
 }
@@ -182,7 +182,7 @@ AggregateState* Results::NewGroup(const Cell* keys, uint64_t weight, uint64_t ha
 std::string Results::Encode() const {
   std::string bytes;
   Writer out(bytes);
-  out.Byte(kVersion);
+  out.Byte(kResultsVersion);
   out.Fixed64(program_->query);
   out.Varint(groups_.width());
   out.Varint(groups_.state_width());
@@ -199,7 +199,7 @@ std::string Results::Encode() const {
 bool Results::Merge(std::string_view bytes) {
   try {
     Reader in(bytes);
-    if (in.Byte() != kVersion || in.Fixed64() != program_->query) return false;
+    if (in.Byte() != kResultsVersion || in.Fixed64() != program_->query) return false;
     if (in.Varint() != groups_.width() || in.Varint() != groups_.state_width()) return false;
     std::vector<Aggregate> aggregates;
     for (const AggregateInput& input : emit_->grouping.aggregates) {

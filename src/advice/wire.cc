@@ -47,7 +47,7 @@ void WriteDouble(double value, Writer& out) {
   }
 }
 
-Value Finite(double value) {
+Value FiniteOrNull(double value) {
   if (!std::isfinite(value)) return Null();
   return value;
 }
@@ -86,12 +86,12 @@ Value ReadNested(Reader& in, StringReferences& strings, int depth) {
     case kTrue:
       return true;
     case kDouble:
-      return Finite(in.Double());
+      return FiniteOrNull(in.Double());
     case kFloat: {
       const std::string_view bytes = in.Bytes(4);
       float value = 0;
       if (bytes.size() == 4) std::memcpy(&value, bytes.data(), 4);
-      return Finite(static_cast<double>(value));
+      return FiniteOrNull(static_cast<double>(value));
     }
     case kString:
       return ReadString(in.Text(), strings);

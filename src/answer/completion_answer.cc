@@ -3,7 +3,7 @@
 #include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr std::string_view kKindNames[] = {"unspecified", "internal", "server",
@@ -69,4 +69,4 @@ Result<Answer> AnswerAttributes(const AnswerContext& context, const Question& qu
   return List(question, "values", values);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

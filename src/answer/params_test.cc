@@ -4,7 +4,7 @@
 
 #include "answer/trace/traces_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // A single pair in braces would also do for Params' copy constructor.
@@ -73,7 +73,7 @@ TEST(TraceQuery, BadFlagsAreRefused) {
 
 TEST(TraceQuery, CursorsRoundTrip) {
   for (const Nanos start : {Nanos{-5}, Nanos{0}, Nanos{1763204290250000001}}) {
-    const SearchCursor cursor{start, {7, 9}};
+    const store::SearchCursor cursor{start, {7, 9}};
     auto again = ParseCursor(FormatCursor(cursor));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(again->start_ns, start);
@@ -82,4 +82,4 @@ TEST(TraceQuery, CursorsRoundTrip) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr std::string_view kKeys[] = {"policy",  "owner",  "probability", "rate",      "where",
@@ -180,7 +180,7 @@ Result<std::string> ReadPolicies(const AnswerContext& context) {
   WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kKind));
   std::string array = "[";
   JsonParser parser;
-  for (const Document& document : documents) {
+  for (const store::Document& document : documents) {
     const auto policy = parser.Parse(document.text);
     if (!policy.ok() || Ended(*policy, context.now)) continue;
     array += (array.size() == 1 ? "" : ",") + document.text;
@@ -231,4 +231,4 @@ Result<Answer> DeletePolicy(const AnswerContext& context, const std::string& nam
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

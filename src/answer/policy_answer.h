@@ -11,7 +11,7 @@
 
 #include "answer/frame/answer.h"
 
-namespace wf {
+namespace wf::answer {
 
 // All that have not ended, by name: a JSON array.
 Result<std::string> ReadPolicies(const AnswerContext& context);
@@ -22,4 +22,4 @@ Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,
 // {"deleted":NAME}; NotFound when there is none.
 Result<Answer> DeletePolicy(const AnswerContext& context, const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::answer

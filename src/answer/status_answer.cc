@@ -5,10 +5,10 @@
 #include "answer/frame/version.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
-std::string StatusText(const AnswerContext& context, const StoreStatus& s,
+std::string StatusText(const AnswerContext& context, const store::StoreStatus& s,
                        const ServerFacts& facts) {
   std::string out = fmt::format("wherefore {}\n\nstore      {}\n", kVersion, context.store_path);
   out += fmt::format("spans      {} in {} traces\n", s.spans, s.traces);
@@ -29,7 +29,7 @@ std::string StatusText(const AnswerContext& context, const StoreStatus& s,
     out += fmt::format("up for     {}\n", FormatDuration(context.now - facts.started_ns));
   for (const auto& [name, address] : facts.listeners)
     out += fmt::format("{:<10} {}\n", name, address);
-  if (facts.started_ns != 0) out += TailerText(facts.tailer);
+  if (facts.started_ns != 0) out += pipeline::TailerText(facts.tailer);
   bool first = true;
   for (const auto& counters : {s.counters, facts.counters}) {
     for (const auto& [name, value] : counters) {
@@ -46,7 +46,7 @@ std::string StatusText(const AnswerContext& context, const StoreStatus& s,
 
 Result<Answer> AnswerStatus(const AnswerContext& context, const Question& question) {
   WF_TRY(question.params.Check({"format"}));
-  WF_ASSIGN(const StoreStatus s, context.store.ReadStatus(context.tenant));
+  WF_ASSIGN(const store::StoreStatus s, context.store.ReadStatus(context.tenant));
   const ServerFacts facts = context.facts ? context.facts() : ServerFacts{};
   if (WantsText(question)) return TextAnswer(StatusText(context, s, facts));
   JsonWriter json;
@@ -84,11 +84,11 @@ Result<Answer> AnswerStatus(const AnswerContext& context, const Question& questi
   number_or_null("age_ns", facts.retention_age_ns);
   number_or_null("bytes", facts.retention_bytes);
   json.EndObject();
-  WriteTailerJson(facts.tailer, json.Key("tailer"));
+  pipeline::WriteTailerJson(facts.tailer, json.Key("tailer"));
   json.Key("role");
   facts.role.empty() ? json.Null() : json.String(facts.role);
   json.EndObject();
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

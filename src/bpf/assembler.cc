@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 uint8_t N(BpfReg reg) { return static_cast<uint8_t>(reg); }
@@ -118,4 +118,4 @@ std::vector<bpf_insn> BpfAssembler::Finish() {
   return std::move(program_);
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

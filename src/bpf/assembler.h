@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wf {
+namespace wf::bpf {
 
 // r0: results; r1–r5: arguments, lost by every call; r6–r9: kept; r10: the frame, which grows down from it.
 enum class BpfReg : uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10 };
@@ -97,4 +97,4 @@ class BpfAssembler {
   std::vector<Fixup> fixups_;
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 using R = BpfReg;
@@ -64,4 +64,4 @@ TEST(BpfAssembler, JumpsCountFromTheNextInstruction) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bpf

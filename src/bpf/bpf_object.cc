@@ -10,7 +10,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 // Everything it has to say reaches us as errors; by itself it would write to the user's stderr.
@@ -267,4 +267,4 @@ Result<int> BpfRingReader::Poll(int milliseconds) {
   return reading_->records;
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "base/file_descriptor.h"
+#include "base/result.h"
 
 struct ring_buffer;
 
-namespace wf {
+namespace wf::bpf {
 
 // "WHAT: REASON", and the next step for this errno.
 Error BpfError(std::string_view what, int code);
@@ -128,4 +128,4 @@ class BpfRingReader {
   ring_buffer* ring_ = nullptr;
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

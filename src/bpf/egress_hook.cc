@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 bpf_tc_hook HookOf(int index) {
@@ -66,4 +66,4 @@ EgressHook::~EgressHook() {
   bpf_tc_hook_destroy(&hook);
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::bpf {
 
 class EgressHook {
  public:
@@ -28,4 +28,4 @@ class EgressHook {
   bool made_discipline_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 class ElfFile {
@@ -120,4 +120,4 @@ Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view bytes,
   return found;
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::bpf {
 
 struct ElfFunction {
   uint32_t name = 0;    // index in the names asked for
@@ -24,4 +24,4 @@ Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view file,
 // the file's beginning, which holds what tells it; 0 if it does not.
 uint64_t ElfMemoryBytes(std::string_view file);
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 std::string ReadFile(const std::string& path) {
@@ -59,4 +59,4 @@ TEST(ElfFunctions, ATruncatedFileIsReadAsFarAsItGoes) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bpf

@@ -14,7 +14,7 @@
 
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 std::optional<uint32_t> MemberBits(const btf* types, uint32_t structure, const char* member) {
@@ -87,4 +87,4 @@ Result<int32_t> KernelTypes::OffsetOf(const char* structure, const char* member)
   return offset;
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -12,7 +12,7 @@
 
 struct btf;
 
-namespace wf {
+namespace wf::bpf {
 
 class KernelTypes {
  public:
@@ -31,4 +31,4 @@ class KernelTypes {
   btf* types_ = nullptr;  // not read yet
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

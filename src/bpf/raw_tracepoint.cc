@@ -3,7 +3,7 @@
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 
-namespace wf {
+namespace wf::bpf {
 
 Result<RawTracepoint> RawTracepoint::Attach(const BpfProgram& program, const char* name) {
   const int fd = bpf_raw_tracepoint_open(name, program.fd());
@@ -13,4 +13,4 @@ Result<RawTracepoint> RawTracepoint::Attach(const BpfProgram& program, const cha
   return tracepoint;
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::bpf {
 
 class RawTracepoint {
  public:
@@ -16,4 +16,4 @@ class RawTracepoint {
   FileDescriptor attachment_;
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

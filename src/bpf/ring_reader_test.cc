@@ -13,7 +13,7 @@
 #include "bpf/bpf_object.h"
 #include "bpf/ring_submit.h"
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 constexpr uint32_t kRingBytes = 1 << 16;
@@ -136,4 +136,4 @@ TEST_F(RingReader, PollReturnsThoughTheRingIsFilledFaster) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bpf

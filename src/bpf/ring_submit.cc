@@ -1,6 +1,6 @@
 #include "bpf/ring_submit.h"
 
-namespace wf {
+namespace wf::bpf {
 
 void AppendRingSubmit(BpfAssembler& a, const BpfMap& ring, BpfReg record) {
   using R = BpfReg;
@@ -34,4 +34,4 @@ void AppendRingOutput(BpfAssembler& a, const BpfMap& ring, BpfReg record, int32_
   a.Call(BPF_FUNC_ringbuf_output);
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -4,7 +4,7 @@
 #include "bpf/assembler.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::bpf {
 
 // Submits the record in `record` (one of r6–r9; r0–r5 are lost). The reader is not woken for each: that would interrupt
 // whoever is being watched, 20 µs a record on a small virtual machine. It looks by itself as often as it polls
@@ -15,4 +15,4 @@ void AppendRingSubmit(BpfAssembler& a, const BpfMap& ring, BpfReg record);
 // ring is full.
 void AppendRingOutput(BpfAssembler& a, const BpfMap& ring, BpfReg record, int32_t bytes);
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <optional>
 
-namespace wf {
+namespace wf::bpf {
 namespace {
 
 constexpr char kUnit[] = "/sys/bus/event_source/devices/uprobe";
@@ -104,4 +104,4 @@ Result<Uprobe> Uprobe::AttachOneByOne(const BpfProgram& program, const UprobePla
   return probe;
 }
 
-}  // namespace wf
+}  // namespace wf::bpf

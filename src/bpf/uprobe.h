@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::bpf {
 
 enum class ProbeSite : uint8_t { kEntry, kReturn };
 
@@ -46,4 +46,4 @@ class Uprobe {
   std::vector<FileDescriptor> attachments_;
 };
 
-}  // namespace wf
+}  // namespace wf::bpf

@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::bus {
 
 // Where a piece stands: everything before it in its partition came earlier.
 struct BusPosition {
@@ -120,4 +120,4 @@ class Bus {
   virtual BusStatus ReadStatus() const = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::bus

@@ -22,7 +22,7 @@
 #include "bus/pieces.h"
 #include "bus/test_batch.h"
 
-namespace wf {
+namespace wf::bus {
 
 // A place for buses, each with nothing on it.
 class BusFactory {
@@ -445,4 +445,4 @@ TEST_P(BusConformance, AnIdleBusAnswersAndEnds) {
   EXPECT_TRUE(nothing->empty());
 }
 
-}  // namespace wf
+}  // namespace wf::bus

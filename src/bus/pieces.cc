@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::bus {
 namespace {
 
 constexpr char kPieceVersion = 1;
@@ -98,4 +98,4 @@ Result<EventBatch> DecodePiece(std::string_view bytes) {
   return DeserializeBatch(bytes.substr(kHeadBytes));
 }
 
-}  // namespace wf
+}  // namespace wf::bus

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::bus {
 
 // Every program that publishes or puts notes must agree on it: the same for ever.
 int32_t PartitionOf(TraceId id, int32_t partitions);
@@ -37,4 +37,4 @@ std::string EncodePiece(const EventBatch& batch);
 // kBadInput says what is wrong with the bytes.
 Result<EventBatch> DecodePiece(std::string_view bytes);
 
-}  // namespace wf
+}  // namespace wf::bus

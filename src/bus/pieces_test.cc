@@ -7,7 +7,7 @@
 
 #include "bus/test_batch.h"
 
-namespace wf {
+namespace wf::bus {
 namespace {
 
 TEST(Pieces, ThePartitionOfATraceNeverChanges) {
@@ -62,4 +62,4 @@ RC_GTEST_PROP(Pieces, EveryEventIsInOnePieceOfItsPartitionInItsOrder, ()) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bus

@@ -7,7 +7,7 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::bus {
 
 inline EventBatch BusBatch(const std::vector<std::pair<uint64_t, uint64_t>>& trace_and_span,
                            const std::string& text = "") {
@@ -30,4 +30,4 @@ inline EventBatch BusBatch(const std::vector<std::pair<uint64_t, uint64_t>>& tra
   return batch;
 }
 
-}  // namespace wf
+}  // namespace wf::bus

@@ -10,12 +10,12 @@
 #include "security/accounts.h"
 #include "security/authorize.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct AccountsFlags {
   std::string action, argument;
-  std::vector<std::string> tenants = {kDefaultTenant};
+  std::vector<std::string> tenants = {security::kDefaultTenant};
   std::vector<std::string> roles = {"read"};
   std::string expires, password_file;
 };
@@ -40,14 +40,14 @@ Result<std::string> ReadPassword(const std::string& path) {
 std::string Listed(const std::vector<std::string>& items) {
   std::string out = "[";
   for (const std::string& item : items)
-    out += (out.size() > 1 ? ", " : "") + (item == kEveryTenant ? "\"*\"" : item);
+    out += (out.size() > 1 ? ", " : "") + (item == security::kEveryTenant ? "\"*\"" : item);
   return out + "]";
 }
 
 Status New(const AccountsFlags& flags, const CommonFlags& common) {
   std::string token, secret;
   if (flags.password_file.empty()) {
-    WF_ASSIGN(token, RandomToken());
+    WF_ASSIGN(token, security::RandomToken());
     secret = "token: sha256:" + net::Sha256Hex(token);
   } else {
     WF_ASSIGN(const std::string password, ReadPassword(flags.password_file));
@@ -61,7 +61,7 @@ Status New(const AccountsFlags& flags, const CommonFlags& common) {
                       "\n    roles: " + Listed(flags.roles) + "\n";
   if (!flags.expires.empty()) entry += "    expires: " + flags.expires + "\n";
   // What the server would refuse is refused here.
-  WF_TRY(ReadAccounts("accounts:\n" + entry, "accounts new"));
+  WF_TRY(security::ReadAccounts("accounts:\n" + entry, "accounts new"));
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Field("name", flags.argument);
@@ -77,7 +77,7 @@ Status New(const AccountsFlags& flags, const CommonFlags& common) {
 }
 
 Status Check(const AccountsFlags& flags, const CommonFlags& common) {
-  WF_ASSIGN(const AccountsFile file, LoadAccounts(flags.argument));
+  WF_ASSIGN(const security::AccountsFile file, security::LoadAccounts(flags.argument));
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Field("accounts", static_cast<int64_t>(file.accounts.size()));
@@ -113,4 +113,4 @@ Verb AddAccounts(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -5,11 +5,11 @@
 
 #include "cli/live_server.h"
 #include "cli/verbs.h"
+#include "live/agent.h"
 #include "log/log.h"
 #include "net/address.h"
-#include "live/agent.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct AgentFlags {
@@ -18,7 +18,7 @@ struct AgentFlags {
   uint32_t string_bytes = weaver::WeaveOptions().string_bytes;
 };
 
-Status Run(const AgentFlags& flags, const CommonFlags& common) {
+Status RunAgent(const AgentFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(const log::Level level, log::ParseLevel(flags.log_level));
   log::SetLevel(level);
   const auto url = net::ParseUrl(flags.server.server);
@@ -27,10 +27,11 @@ Status Run(const AgentFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(weave.link, weaver::ParseLinkChoice(flags.link));
   weave.string_bytes = flags.string_bytes;
   WF_ASSIGN(const std::string token, LiveServerToken(flags.server, common.store));
-  const std::string instance = AgentInstance();
-  WF_ASSIGN(auto link, MakeHttpAgentLink({*url, token, instance, common.ca, common.client_cert,
-                                          common.client_key, common.tenant}));
-  WF_TRY(CheckWeavePrivileges());
+  const std::string instance = live::AgentInstance();
+  WF_ASSIGN(auto link,
+            live::MakeHttpAgentLink({*url, token, instance, common.ca, common.client_cert,
+                                     common.client_key, common.tenant}));
+  WF_TRY(live::CheckWeavePrivileges());
 
   // Taken by this thread alone, with sigtimedwait; threads started below inherit the mask.
   sigset_t signals;
@@ -39,7 +40,7 @@ Status Run(const AgentFlags& flags, const CommonFlags& common) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  Agent agent(std::move(link), {instance, HostName(), WeaveHost(weave)});
+  live::Agent agent(std::move(link), {instance, live::HostName(), live::WeaveHost(weave)});
   std::string told;
   while (true) {
     const timespec while_waiting{0, 200'000'000};
@@ -50,7 +51,8 @@ Status Run(const AgentFlags& flags, const CommonFlags& common) {
       return {};
     }
     // What it does is in the log; here only whether it reached the server at all.
-    std::string now = agent.contact() == Agent::Contact::kConnected ? "connected" : agent.trouble();
+    std::string now =
+        agent.contact() == live::Agent::Contact::kConnected ? "connected" : agent.trouble();
     if (now == told || now.empty()) continue;
     told = now;
     if (now == "connected") {
@@ -76,8 +78,8 @@ Verb AddAgent(CLI::App& root) {
       ->capture_default_str();
   verb.app->add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
       ->capture_default_str();
-  verb.run = [flags, common = verb.common] { return Run(*flags, *common); };
+  verb.run = [flags, common = verb.common] { return RunAgent(*flags, *common); };
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

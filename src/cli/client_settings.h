@@ -6,7 +6,7 @@
 
 #include "net/http_client.h"
 
-namespace wf {
+namespace wf::cli {
 
 struct ClientSettings {
   std::string ca;           // PEM, for https; empty: the system's roots
@@ -34,4 +34,4 @@ inline ClientSettings& TheClientSettings() {
   return settings;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

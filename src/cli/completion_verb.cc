@@ -3,7 +3,7 @@
 
 #include "cli/verbs.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 std::string FlagsOf(const CLI::App& app) {
@@ -84,4 +84,4 @@ Verb AddCompletion(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -16,7 +16,7 @@
 #include "recorder/launch/snapshot_request.h"
 #include "recorder/reader/slot_table.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct CpgFlags {
@@ -60,10 +60,10 @@ const std::vector<Action>& Actions() {
   return actions;
 }
 
-RecordingFormat FormatOf(const std::string& name) {
-  if (name == "json") return RecordingFormat::kJson;
-  if (name == "csv") return RecordingFormat::kCsv;
-  return name == "svg" ? RecordingFormat::kSvg : RecordingFormat::kText;
+answer::RecordingFormat FormatOf(const std::string& name) {
+  if (name == "json") return answer::RecordingFormat::kJson;
+  if (name == "csv") return answer::RecordingFormat::kCsv;
+  return name == "svg" ? answer::RecordingFormat::kSvg : answer::RecordingFormat::kText;
 }
 
 Result<int64_t> ParseTime(const std::string& text) {
@@ -84,8 +84,9 @@ Result<std::pair<int64_t, int64_t>> ParseWindow(const std::string& text) {
   return std::make_pair(*from, *until);
 }
 
-Status PrintGraph(OpenedRecording& opened, const CpgFlags& flags, const std::string& format) {
-  GraphSelection selection;
+Status PrintGraph(answer::OpenedRecording& opened, const CpgFlags& flags,
+                  const std::string& format) {
+  answer::GraphSelection selection;
   selection.threads = flags.threads;
   if (!flags.window.empty()) {
     WF_ASSIGN(selection.window, ParseWindow(flags.window));
@@ -95,19 +96,21 @@ Status PrintGraph(OpenedRecording& opened, const CpgFlags& flags, const std::str
   }
   if (flags.pages) WF_TRY(opened.Require(recorder::kData));
   if (format == "json")
-    return WriteGraphJson(opened, selection, flags.pages ? GraphPages::kLists : GraphPages::kCounts,
-                          [](std::string_view piece) { return Print(std::string(piece)); });
-  Result<std::string> answer = format == "dot"   ? GraphDot(opened, selection)
-                               : format == "svg" ? GraphSvg(opened, selection)
-                                                 : GraphText(opened, selection);
+    return answer::WriteGraphJson(
+        opened, selection, flags.pages ? answer::GraphPages::kLists : answer::GraphPages::kCounts,
+        [](std::string_view piece) { return Print(std::string(piece)); });
+  Result<std::string> answer = format == "dot"   ? answer::GraphDot(opened, selection)
+                               : format == "svg" ? answer::GraphSvg(opened, selection)
+                                                 : answer::GraphText(opened, selection);
   if (!answer.ok()) return answer.error();
   return Print(*answer);
 }
 
-Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, RecordingFormat format) {
+Result<std::string> Ask(answer::OpenedRecording& opened, const CpgFlags& flags,
+                        answer::RecordingFormat format) {
   const std::string& action = flags.action;
   if (action == "lineage") {
-    LineageQuestion question;
+    answer::LineageQuestion question;
     const auto given = [](const std::string& text) {
       return text.empty() ? std::nullopt : std::optional<std::string>(text);
     };
@@ -116,13 +119,14 @@ Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, Recordin
     question.from = given(flags.from);
     question.crash = flags.crash;
     question.at = flags.at;
-    question.steps = flags.ordered ? cpg::Steps::kOrderedOnly : cpg::Steps::kAlsoUnordered;
-    return AnswerLineage(opened, question, format);
+    question.steps = flags.ordered ? lineage::Steps::kOrderedOnly : lineage::Steps::kAlsoUnordered;
+    return answer::AnswerLineage(opened, question, format);
   }
-  if (action == "order") return AnswerOrder(opened, flags.arguments[0], flags.arguments[1], format);
-  if (action == "races") return AnswerRaces(opened, format);
-  if (action == "summary") return AnswerSummary(opened, format);
-  if (action == "pages") return AnswerPages(opened, format);
+  if (action == "order")
+    return answer::AnswerOrder(opened, flags.arguments[0], flags.arguments[1], format);
+  if (action == "races") return answer::AnswerRaces(opened, format);
+  if (action == "summary") return answer::AnswerSummary(opened, format);
+  if (action == "pages") return answer::AnswerPages(opened, format);
   if (flags.nodes == 0)
     return BadInput("layout: --nodes is missing", "give the number of memory nodes");
   std::optional<std::string> distances;
@@ -130,7 +134,7 @@ Result<std::string> Ask(OpenedRecording& opened, const CpgFlags& flags, Recordin
     WF_ASSIGN(distances,
               ReadInputFile(flags.distances, "give a file with a line of distances for each node"));
   }
-  return AnswerLayout(opened, flags.nodes, distances, flags.distances, format);
+  return answer::AnswerLayout(opened, flags.nodes, distances, flags.distances, format);
 }
 
 // `cpg snapshot --pid P -o S.cpg`: the word stands where a file would.
@@ -162,15 +166,16 @@ Status Release(const CpgFlags& flags, const CommonFlags& common) {
 }
 
 // The recording, or the part of it that was asked for.
-Result<std::unique_ptr<OpenedRecording>> Open(const CpgFlags& flags) {
+Result<std::unique_ptr<answer::OpenedRecording>> Open(const CpgFlags& flags) {
   recorder::ReadOptions options;
   options.snapshot = flags.snapshot;
   WF_ASSIGN(recorder::Recording recording, recorder::ReadRecording(flags.file, options));
   const uint32_t only = recording.only_snapshot;
-  auto opened = std::make_unique<OpenedRecording>(std::move(recording));
+  auto opened = std::make_unique<answer::OpenedRecording>(std::move(recording));
   if (!flags.snapshot && only == 0) return opened;
-  WF_ASSIGN(recorder::Recording part, RestrictedToSnapshot(*opened, flags.snapshot.value_or(only)));
-  return std::make_unique<OpenedRecording>(std::move(part));
+  WF_ASSIGN(recorder::Recording part,
+            answer::RestrictedToSnapshot(*opened, flags.snapshot.value_or(only)));
+  return std::make_unique<answer::OpenedRecording>(std::move(part));
 }
 
 Status RunCpg(const CpgFlags& flags, CommonFlags common) {
@@ -205,14 +210,15 @@ Status RunCpg(const CpgFlags& flags, CommonFlags common) {
                     "it has " + formats);
   if (flags.action == "release") return Release(flags, common);
   if (flags.action == "snapshots") {
-    WF_ASSIGN(const std::string answer, AnswerSnapshots(flags.file, FormatOf(common.format)));
+    WF_ASSIGN(const std::string answer,
+              answer::AnswerSnapshots(flags.file, FormatOf(common.format)));
     return Print(answer);
   }
-  WF_ASSIGN(const std::unique_ptr<OpenedRecording> opened, Open(flags));
+  WF_ASSIGN(const std::unique_ptr<answer::OpenedRecording> opened, Open(flags));
   if (flags.action == "graph") return PrintGraph(*opened, flags, common.format);
   if (flags.action == "thunks")
-    return AnswerThunks(*opened, flags.arguments[0], FormatOf(common.format),
-                        [](std::string_view piece) { return Print(std::string(piece)); });
+    return answer::AnswerThunks(*opened, flags.arguments[0], FormatOf(common.format),
+                                [](std::string_view piece) { return Print(std::string(piece)); });
   WF_ASSIGN(const std::string answer, Ask(*opened, flags, FormatOf(common.format)));
   return Print(answer);
 }
@@ -269,4 +275,4 @@ Verb AddCpg(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -12,7 +12,7 @@
 #include "cli/verbs.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct DatasetFlags {
@@ -23,8 +23,8 @@ struct DatasetFlags {
 // A served store is backfilled in so many pieces of time, so that there is progress to show and each answer comes soon.
 constexpr int kPieces = 32;
 
-const DatasetAction* FindAction(const std::string& name) {
-  for (const DatasetAction& action : DatasetActions()) {
+const answer::DatasetAction* FindAction(const std::string& name) {
+  for (const answer::DatasetAction& action : answer::DatasetActions()) {
     if (action.name == name) return &action;
   }
   return nullptr;
@@ -38,9 +38,10 @@ Result<std::string> ReadText(const std::string& path) {
   return content.str();
 }
 
-Result<Question> MakeQuestion(const DatasetFlags& flags, const DatasetAction& action,
-                              const std::string& format) {
-  Question question{"dataset", flags.action, {}, {}, action.method};
+Result<answer::Question> MakeQuestion(const DatasetFlags& flags,
+                                      const answer::DatasetAction& action,
+                                      const std::string& format) {
+  answer::Question question{"dataset", flags.action, {}, {}, action.method};
   if (action.takes_name) question.argument += "/" + flags.argument;
   for (const auto& [name, value] : flags.values) question.params.Add(name, value);
   if (flags.action == "apply") {
@@ -64,7 +65,7 @@ struct Extent {
 };
 
 Result<Extent> ExtentOf(StoreAccess& access) {
-  WF_ASSIGN(const Answer status, access.Ask({"status", "", {}}));
+  WF_ASSIGN(const answer::Answer status, access.Ask({"status", "", {}}));
   JsonParser parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(status.body));
   const JsonValue store = root.Get("store");
@@ -72,12 +73,13 @@ Result<Extent> ExtentOf(StoreAccess& access) {
                 store.Get("traces").Int().value_or(0)};
 }
 
-Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& question, TimeRange time,
-                                    const Extent& extent, const std::string& format) {
+Result<pipeline::ExtractCounts> BackfillThere(StoreAccess& access, const answer::Question& question,
+                                              store::TimeRange time, const Extent& extent,
+                                              const std::string& format) {
   time.from = std::max(time.from, extent.oldest);
   time.until = std::min(time.until, SaturatingAdd(extent.newest, 1));
   ProgressBar progress("backfilling", kPieces, format);
-  ExtractCounts total;
+  pipeline::ExtractCounts total;
   Nanos from = time.from;
   for (int piece = 1; piece <= kPieces; ++piece) {
     // The last piece takes what rounding left; an empty range is asked for once, for its errors.
@@ -88,10 +90,11 @@ Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& questio
     if (Interrupted())
       return EnvironmentError("backfill: stopped; the traces so far are in the dataset",
                               "run it again: rows are replaced, not doubled");
-    Question one = question;
-    one.params = Params({{"since", std::to_string(from)}, {"until", std::to_string(until)}});
-    WF_ASSIGN(const Answer answer, access.Ask(one));
-    WF_ASSIGN(const ExtractCounts counts, ParseBackfillReport(answer.body));
+    answer::Question one = question;
+    one.params =
+        answer::Params({{"since", std::to_string(from)}, {"until", std::to_string(until)}});
+    WF_ASSIGN(const answer::Answer answer, access.Ask(one));
+    WF_ASSIGN(const pipeline::ExtractCounts counts, answer::ParseBackfillReport(answer.body));
     total.Add(counts);
     from = until;
     progress.Show(static_cast<size_t>(piece));
@@ -100,41 +103,42 @@ Result<ExtractCounts> BackfillThere(StoreAccess& access, const Question& questio
   return total;
 }
 
-Result<ExtractCounts> BackfillHere(StoreAccess& access, const std::string& dataset, TimeRange time,
-                                   const Extent& extent, const std::string& format) {
+Result<pipeline::ExtractCounts> BackfillHere(StoreAccess& access, const std::string& dataset,
+                                             store::TimeRange time, const Extent& extent,
+                                             const std::string& format) {
   ProgressBar progress("backfilling", extent.traces, format);
-  auto counts =
-      Backfill({access.local(), TheClientSettings().LocalTenant(), access.files(), Now(), {}, {}},
-               dataset, time, [&](int64_t traces) {
-                 progress.Show(static_cast<size_t>(traces));
-                 return !Interrupted();
-               });
+  auto counts = answer::Backfill(
+      {access.local(), TheClientSettings().LocalTenant(), access.files(), Now(), {}, {}}, dataset,
+      time, [&](int64_t traces) {
+        progress.Show(static_cast<size_t>(traces));
+        return !Interrupted();
+      });
   progress.Finish();
   return counts;
 }
 
-Status RunBackfill(StoreAccess& access, const Question& question, const DatasetFlags& flags,
+Status RunBackfill(StoreAccess& access, const answer::Question& question, const DatasetFlags& flags,
                    const std::string& format) {
   WF_TRY(question.params.Check({"since", "until", "format"}));
-  WF_ASSIGN(const TimeRange time, ParseTimeRange(question.params, Now()));
+  WF_ASSIGN(const store::TimeRange time, answer::ParseTimeRange(question.params, Now()));
   WF_ASSIGN(const Extent extent, ExtentOf(access));
   StopOnInterrupt();
-  WF_ASSIGN(const ExtractCounts counts,
+  WF_ASSIGN(const pipeline::ExtractCounts counts,
             access.served() ? BackfillThere(access, question, time, extent, format)
                             : BackfillHere(access, flags.argument, time, extent, format));
-  return Print(format == "json" ? BackfillReportJson(flags.argument, counts)
-                                : BackfillReportText(flags.argument, counts));
+  return Print(format == "json" ? answer::BackfillReportJson(flags.argument, counts)
+                                : answer::BackfillReportText(flags.argument, counts));
 }
 
 Status RunDataset(const DatasetFlags& flags, const CommonFlags& common) {
-  const DatasetAction* action = FindAction(flags.action);
+  const answer::DatasetAction* action = FindAction(flags.action);
   if (action == nullptr)
     return BadInput("dataset " + flags.action + ": no such action",
                     "list, columns, query, compare, sql, apply, backfill or delete");
-  WF_ASSIGN(const Question question, MakeQuestion(flags, *action, common.format));
+  WF_ASSIGN(const answer::Question question, MakeQuestion(flags, *action, common.format));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
   if (flags.action == "backfill") return RunBackfill(*access, question, flags, common.format);
-  WF_ASSIGN(const Answer answer, access->Ask(question));
+  WF_ASSIGN(const answer::Answer answer, access->Ask(question));
   return Print(answer.body);
 }
 
@@ -188,4 +192,4 @@ Verb AddDataset(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -1,6 +1,6 @@
 #include "cli/event_stream.h"
 
-namespace wf {
+namespace wf::cli {
 
 bool EventStreamReader::Feed(std::string_view bytes) {
   rest_ += bytes;
@@ -29,4 +29,4 @@ bool EventStreamReader::Line(std::string_view line) {
   return true;  // a line that begins with its colon is a comment
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace wf {
+namespace wf::cli {
 
 class EventStreamReader {
  public:
@@ -23,4 +23,4 @@ class EventStreamReader {
   std::string rest_, name_, data_;
 };
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 TEST(EventStream, EventsComeWholeHoweverTheBytesAreCut) {
@@ -32,4 +32,4 @@ TEST(EventStream, WhoHasEnoughGetsNoMore) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::cli

@@ -13,7 +13,7 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct ExplainFlags {
@@ -25,24 +25,25 @@ struct ExplainFlags {
   std::optional<Nanos> retain_from;
 };
 
-Result<uint32_t> FindEvent(const Execution& execution, const ExplainFlags& flags, const char* flag,
-                           const std::string& id) {
+Result<uint32_t> FindEvent(const provenance::Execution& execution, const ExplainFlags& flags,
+                           const char* flag, const std::string& id) {
   if (id.empty())
     return BadInput(fmt::format("explain: {} is missing", flag), "give the id of an event");
   const uint32_t event = execution.Find(id);
-  if (event != kNoEvent) return event;
+  if (event != provenance::kNoEvent) return event;
   return BadInput(fmt::format("{}: {} {}: there is no such event", flags.events, flag, id),
                   flags.retain_from ? "is it older than --retain-from-ns?"
                                     : "give the \"id\" of one of the events");
 }
 
-Status PrintExplanation(const Execution& execution, const Explanation& explanation,
-                        ExplanationView view, const std::string& format) {
-  if (format == "json") return Print(ExplanationJson(execution, explanation, view) + "\n");
-  const ExplainGraph graph = NamedExplanation(execution, explanation);
-  return Print(format == "dot"   ? ExplainDot(graph)
-               : format == "svg" ? ExplainSvg(graph)
-                                 : ExplainText(graph));
+Status PrintExplanation(const provenance::Execution& execution,
+                        const provenance::Explanation& explanation,
+                        provenance::ExplanationView view, const std::string& format) {
+  if (format == "json") return Print(answer::ExplanationJson(execution, explanation, view) + "\n");
+  const answer::ExplainGraph graph = answer::NamedExplanation(execution, explanation);
+  return Print(format == "dot"   ? answer::ExplainDot(graph)
+               : format == "svg" ? answer::ExplainSvg(graph)
+                                 : answer::ExplainText(graph));
 }
 
 Status WriteWhole(const std::string& path, std::string_view text) {
@@ -73,27 +74,28 @@ Status RefuseFlagsOfRequests(const ExplainFlags& flags) {
 }
 
 Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
-  ExplainOptions options;
-  if (flags.raw) options.view = ExplanationView::kRaw;
-  if (flags.no_aggregate) options.view = ExplanationView::kPruned;
+  provenance::ExplainOptions options;
+  if (flags.raw) options.view = provenance::ExplanationView::kRaw;
+  if (flags.no_aggregate) options.view = provenance::ExplanationView::kPruned;
   for (const std::string& text : flags.what_if) {
-    WF_ASSIGN(ExplainWhatIf change, ParseExplainWhatIf(text));
+    WF_ASSIGN(provenance::ExplainWhatIf change, provenance::ParseExplainWhatIf(text));
     options.what_if.push_back(std::move(change));
   }
   WF_ASSIGN(const std::string text,
             ReadInputFile(flags.events, "give a file of events as JSON lines, or - for stdin",
                           InputCoding::kCompressed));
-  WF_ASSIGN(const Execution execution, ReadExecution(text, flags.events, flags.retain_from));
+  WF_ASSIGN(const provenance::Execution execution,
+            provenance::ReadExecution(text, flags.events, flags.retain_from));
   WF_ASSIGN(options.from, FindEvent(execution, flags, "--from", flags.from));
   WF_ASSIGN(options.to, FindEvent(execution, flags, "--to", flags.to));
-  WF_ASSIGN(const Explanation explanation, Explain(execution, options));
+  WF_ASSIGN(const provenance::Explanation explanation, provenance::Explain(execution, options));
   if (!flags.extract.empty())
-    WF_TRY(WriteWhole(flags.extract, ExtractEvents(execution, options.to)));
+    WF_TRY(WriteWhole(flags.extract, provenance::ExtractEvents(execution, options.to)));
   return PrintExplanation(execution, explanation, options.view, common.format);
 }
 
-Result<Question> QuestionOf(const ExplainFlags& flags, const CommonFlags& common) {
-  Question question{"explain", flags.trace, {}};
+Result<answer::Question> QuestionOf(const ExplainFlags& flags, const CommonFlags& common) {
+  answer::Question question{"explain", flags.trace, {}};
   const auto text = [&](const char* name, const std::string& value) {
     if (!value.empty()) question.params.Add(name, value);
   };
@@ -123,8 +125,8 @@ Result<Question> QuestionOf(const ExplainFlags& flags, const CommonFlags& common
 }
 
 // The same request once more, as events.
-Question EventsOf(const Question& asked) {
-  Question question{"explain", asked.argument, {}, asked.body};
+answer::Question EventsOf(const answer::Question& asked) {
+  answer::Question question{"explain", asked.argument, {}, asked.body};
   for (const char* name : {"from", "to", "clock", "retain", "retain_from_ns"}) {
     if (const auto value = asked.params.Get(name)) question.params.Add(name, *value);
   }
@@ -137,11 +139,11 @@ Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
   if (!flags.extract.empty() && flags.trace.empty())
     return BadInput("--extract: of a file of events, or of one request",
                     "wherefore explain TRACE_ID --extract FILE");
-  WF_ASSIGN(const Question question, QuestionOf(flags, common));
+  WF_ASSIGN(const answer::Question question, QuestionOf(flags, common));
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
-  WF_ASSIGN(const Answer answer, store->Ask(question));
+  WF_ASSIGN(const answer::Answer answer, store->Ask(question));
   if (!flags.extract.empty()) {
-    WF_ASSIGN(const Answer events, store->Ask(EventsOf(question)));
+    WF_ASSIGN(const answer::Answer events, store->Ask(EventsOf(question)));
     WF_TRY(WriteWhole(flags.extract, events.body));
   }
   return Print(answer.body);
@@ -197,4 +199,4 @@ Verb AddExplain(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

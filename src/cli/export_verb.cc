@@ -7,8 +7,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "answer/transfer/export_answer.h"
 #include "answer/trace/span_table.h"
+#include "answer/transfer/export_answer.h"
 #include "cli/client_settings.h"
 #include "cli/progress.h"
 #include "cli/store_access.h"
@@ -16,7 +16,7 @@
 #include "json/json_writer.h"
 #include "store/duckdb/parquet_file.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct ExportFlags {
@@ -46,7 +46,7 @@ class OtlpJsonFile : public ExportFile {
   }
   Status Add(const EventBatch& batch) override {
     text_.clear();
-    AppendOtlpLines(batch, text_);
+    answer::AppendOtlpLines(batch, text_);
     if (std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size()) return Failed();
     return {};
   }
@@ -70,41 +70,42 @@ class OtlpJsonFile : public ExportFile {
 class ParquetExport : public ExportFile {
  public:
   static Result<std::unique_ptr<ExportFile>> Open(const std::string& path) {
-    std::vector<ParquetColumn> columns;
-    for (const SpanColumn& column : SpanColumns()) {
-      const bool text = column.type == SpanColumnType::kText;
-      columns.push_back({text ? ParquetColumn::Type::kText : ParquetColumn::Type::kInt64,
+    std::vector<store::duckdb::ParquetColumn> columns;
+    for (const answer::SpanColumn& column : answer::SpanColumns()) {
+      const bool text = column.type == answer::SpanColumnType::kText;
+      columns.push_back({text ? store::duckdb::ParquetColumn::Type::kText
+                              : store::duckdb::ParquetColumn::Type::kInt64,
                          std::string(column.name)});
     }
     std::unique_ptr<ParquetExport> out(new ParquetExport);
-    WF_ASSIGN(out->file_, ParquetFile::Open(path, std::move(columns)));
+    WF_ASSIGN(out->file_, store::duckdb::ParquetFile::Open(path, std::move(columns)));
     return std::unique_ptr<ExportFile>(std::move(out));
   }
   Status Add(const EventBatch& batch) override {
-    SpanTable table = MakeSpanTable(batch);
+    answer::SpanTable table = answer::MakeSpanTable(batch);
     return file_->Add({std::move(table.texts), std::move(table.integers), table.rows});
   }
   Status Finish() override { return file_->Finish(); }
 
  private:
-  std::unique_ptr<ParquetFile> file_;
+  std::unique_ptr<store::duckdb::ParquetFile> file_;
 };
 
 // A served store answers in windows of receipt and of time; one that holds too much is halved until it fits.
 struct Window {
-  TimeRange received{0, INT64_MAX}, time;
+  store::TimeRange received{0, INT64_MAX}, time;
 };
 
 Status FetchWindow(StoreAccess& access, const Window& window,
                    const std::function<Status(const EventBatch&)>& take) {
-  Question question{"export", "", {}};
+  answer::Question question{"export", "", {}};
   question.params.Add("to", "batches");
   question.params.Add("since", std::to_string(window.time.from));
   question.params.Add("until", std::to_string(window.time.until));
   question.params.Add("received_since", std::to_string(window.received.from));
   question.params.Add("received_until", std::to_string(window.received.until));
-  WF_ASSIGN(const Answer answer, access.Ask(question));
-  WF_ASSIGN(const ExportedBatches exported, ParseExportedBatches(answer.body));
+  WF_ASSIGN(const answer::Answer answer, access.Ask(question));
+  WF_ASSIGN(const answer::ExportedBatches exported, answer::ParseExportedBatches(answer.body));
   if (exported.complete) {
     for (const EventBatch& batch : exported.batches) WF_TRY(take(batch));
     return {};
@@ -112,8 +113,8 @@ Status FetchWindow(StoreAccess& access, const Window& window,
   // By receipt first; rows of one import share it, then by their own time.
   const bool by_receipt = window.received.until - window.received.from > 1;
   Window first = window, second = window;
-  TimeRange& earlier = by_receipt ? first.received : first.time;
-  TimeRange& later = by_receipt ? second.received : second.time;
+  store::TimeRange& earlier = by_receipt ? first.received : first.time;
+  store::TimeRange& later = by_receipt ? second.received : second.time;
   const Nanos middle = std::midpoint(earlier.from, earlier.until);
   if (middle == earlier.from) {
     return EnvironmentError("export: more events of one instant than one answer carries",
@@ -136,7 +137,7 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
                     "name a file: --out traces.parquet");
   }
   const Nanos now = Now();
-  ScanOptions scan;
+  store::ScanOptions scan;
   if (!flags.since.empty()) {
     WF_ASSIGN(scan.time.from, ParseInstant(flags.since, now));
   }
@@ -194,4 +195,4 @@ Verb AddExport(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -12,10 +12,10 @@
 #include "json/json_writer.h"
 #include "lang/feature/feature_parser.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
-Result<std::string> ReadText(const std::string& path) {
+Result<std::string> ReadProgram(const std::string& path) {
   std::ostringstream text;
   if (path == "-") {
     text << std::cin.rdbuf();
@@ -47,7 +47,7 @@ std::map<std::string, std::string> TextsBeside(const std::string& path,
                           found.count(statement.name) == 0;
       if (!beside) continue;
       for (const char* ending : {"", ".feature"}) {
-        const auto text = ReadText((folder / (statement.name + ending)).string());
+        const auto text = ReadProgram((folder / (statement.name + ending)).string());
         if (!text.ok()) continue;
         found.emplace(statement.name, *text);
         unread.push_back(*text);
@@ -84,8 +84,8 @@ Verb AddFeature(CLI::App& root) {
   verb.run = [common = verb.common, arguments]() -> Status {
     if (arguments->action == "run" && arguments->trace.empty())
       return BadInput("feature run: --trace is missing", "wherefore traces lists what is there");
-    WF_ASSIGN(const std::string program, ReadText(arguments->file));
-    Question question{"feature", arguments->action, {}, {}};
+    WF_ASSIGN(const std::string program, ReadProgram(arguments->file));
+    answer::Question question{"feature", arguments->action, {}, {}};
     question.body = BodyOf(program, TextsBeside(arguments->file, program));
     if (arguments->action == "run") {
       question.params.Add("trace", arguments->trace);
@@ -93,7 +93,7 @@ Verb AddFeature(CLI::App& root) {
     }
     if (common->format == "text") question.params.Add("format", "text");
     WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
-    WF_ASSIGN(const Answer answer, store->Ask(question));
+    WF_ASSIGN(const answer::Answer answer, store->Ask(question));
     WF_TRY(Print(answer.body));
     if (answer.faults) return Error{ErrorCode::kNotFound, "", ""};  // exit 1, the report is printed
     return {};
@@ -101,4 +101,4 @@ Verb AddFeature(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

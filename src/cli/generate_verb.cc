@@ -19,7 +19,7 @@
 #include "scenario/message_generator_text.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct GenerateFlags {
@@ -73,17 +73,17 @@ class WholeFile {
   std::FILE* file_ = nullptr;
 };
 
-Result<GeneratorConfig> ReadConfig(const std::string& path) {
+Result<scenario::GeneratorConfig> ReadConfig(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()))
     return BadInput(path + ": cannot be read, or is empty", "name a file as in config/generate/");
-  return ReadGeneratorConfig(text.str(), path);
+  return scenario::ReadGeneratorConfig(text.str(), path);
 }
 
-std::string Summary(const GeneratedTrace& done, const GenerateFlags& flags,
+std::string Summary(const scenario::GeneratedTrace& done, const GenerateFlags& flags,
                     const std::string& format) {
-  const GeneratorCounts& counts = done.counts;
+  const scenario::GeneratorCounts& counts = done.counts;
   if (format == "json") {
     JsonWriter json;
     json.BeginObject().Field("seed", flags.seed).Field("messages", counts.messages);
@@ -107,29 +107,34 @@ Status CheckInterrupted() {
   return EnvironmentError("interrupted", "nothing is left behind; begin again");
 }
 
-Result<GeneratedTrace> WriteText(const GenerateFlags& flags, const GeneratorConfig& config,
-                                 const GeneratorRequest& request, WholeFile& out,
-                                 const TextSink& truth, ProgressCount& progress) {
+Result<scenario::GeneratedTrace> WriteText(const GenerateFlags& flags,
+                                           const scenario::GeneratorConfig& config,
+                                           const scenario::GeneratorRequest& request,
+                                           WholeFile& out, const scenario::TextSink& truth,
+                                           ProgressCount& progress) {
   int64_t bytes = 0;
   const auto write = [&](std::string_view text) -> Status {
     WF_TRY(CheckInterrupted());
     progress.Show(bytes += static_cast<int64_t>(text.size()));
     return out.Write(text);
   };
-  return flags.as == "otlp" ? GenerateOtlp(config, request, write, truth)
-                            : GenerateText(config, request, write, truth);
+  return flags.as == "otlp" ? scenario::GenerateOtlp(config, request, write, truth)
+                            : scenario::GenerateText(config, request, write, truth);
 }
 
 // Through the library of captures, which opens files by name: the one that `out` has made.
-Result<GeneratedTrace> WritePcap(const GeneratorConfig& config, const GeneratorRequest& request,
-                                 const WholeFile& out, const TextSink& truth,
-                                 ProgressCount& progress) {
-  WF_ASSIGN(const auto capture, CaptureWriter::Create(out.written_to(), LinkType::kRawIp));
-  WF_ASSIGN(const GeneratedTrace done,
-            GeneratePcap(config, request, *capture, truth, [&](uint64_t packets) -> Status {
-              progress.Show(static_cast<int64_t>(packets));
-              return CheckInterrupted();
-            }));
+Result<scenario::GeneratedTrace> WritePcap(const scenario::GeneratorConfig& config,
+                                           const scenario::GeneratorRequest& request,
+                                           const WholeFile& out, const scenario::TextSink& truth,
+                                           ProgressCount& progress) {
+  WF_ASSIGN(const auto capture,
+            pcap::CaptureWriter::Create(out.written_to(), pcap::LinkType::kRawIp));
+  WF_ASSIGN(
+      const scenario::GeneratedTrace done,
+      scenario::GeneratePcap(config, request, *capture, truth, [&](uint64_t packets) -> Status {
+        progress.Show(static_cast<int64_t>(packets));
+        return CheckInterrupted();
+      }));
   WF_TRY(capture->Close());
   return done;
 }
@@ -139,24 +144,24 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
     return BadInput("generate: --out is missing", "name the file to write; - is standard output");
   if (flags.truth == flags.out && flags.out != "/dev/null")
     return BadInput("generate: --truth is the file of --out", "give it a file of its own");
-  GeneratorRequest request;
+  scenario::GeneratorRequest request;
   request.seed = flags.seed;
-  request.start = kScenarioStart;
+  request.start = scenario::kScenarioStart;
   if (!flags.start.empty()) {
     WF_ASSIGN(request.start, ParseInstant(flags.start, Now()));
   }
-  WF_ASSIGN(const GeneratorConfig config, ReadConfig(flags.config));
+  WF_ASSIGN(const scenario::GeneratorConfig config, ReadConfig(flags.config));
 
   StopOnInterrupt();
   WholeFile out, truth;
   WF_TRY(out.Open(flags.out));
-  TextSink truth_sink;
+  scenario::TextSink truth_sink;
   if (!flags.truth.empty()) {
     WF_TRY(truth.Open(flags.truth));
     truth_sink = [&](std::string_view text) { return truth.Write(text); };
   }
   ProgressCount progress("generating", common.format, flags.as == "pcap" ? "packets" : "bytes");
-  const Result<GeneratedTrace> done =
+  const Result<scenario::GeneratedTrace> done =
       flags.as == "pcap" ? WritePcap(config, request, out, truth_sink, progress)
                          : WriteText(flags, config, request, out, truth_sink, progress);
   progress.Finish();
@@ -166,7 +171,7 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
   if (flags.as == "pcap" && out.renamed()) {
     WholeFile names;
     WF_TRY(names.Open(flags.out + ".nodes"));
-    WF_TRY(names.Write(GeneratedNodeNames(config)));
+    WF_TRY(names.Write(scenario::GeneratedNodeNames(config)));
     WF_TRY(names.Finish());
   }
   // Where the messages go, nothing else does.
@@ -195,4 +200,4 @@ Verb AddGenerate(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -27,7 +27,7 @@
 #include "security/hash_key.h"
 #include "store/open/open_store.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,7 +90,7 @@ ImportFiles Sorted(const std::vector<std::string>& files) {
     const int first = (in >> std::ws).peek();
     const bool messages = first != '{' && first != '[' &&
                           first != std::ifstream::traits_type::eof() &&
-                          SightingFile::Open(file).ok();
+                          detect::SightingFile::Open(file).ok();
     (messages ? sorted.messages : sorted.traces).push_back(file);
   }
   return sorted;
@@ -98,16 +98,17 @@ ImportFiles Sorted(const std::vector<std::string>& files) {
 
 // What `wherefore messages` prints of them.
 Result<std::string> MergedMessages(const std::vector<std::string>& files) {
-  SightingOptions options;
-  options.texts = SightingTexts::kKeep;
+  detect::SightingOptions options;
+  options.texts = detect::SightingTexts::kKeep;
   StringTable nodes;
-  WF_ASSIGN(const auto input, SightingInput::Open(files, options, nodes));
+  WF_ASSIGN(const auto input, detect::SightingInput::Open(files, options, nodes));
   std::string text;
   SightingLine line;
   while (true) {
     WF_ASSIGN(const bool more, input->Next(line));
     if (!more) return text;
-    AppendMessageLine(line, nodes.At(line.sighting.sender), nodes.At(line.sighting.receiver), text);
+    messages::AppendMessageLine(line, nodes.At(line.sighting.sender),
+                                nodes.At(line.sighting.receiver), text);
   }
 }
 
@@ -118,7 +119,7 @@ constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seco
 class TailerFolder {
  public:
   TailerFolder(const std::string& store, const std::string& files)
-      : path_(files + "/tailer"), passing_(IsStoreUrl(store)) {
+      : path_(files + "/tailer"), passing_(store::IsStoreUrl(store)) {
     if (passing_) path_ += "-" + std::to_string(::getpid());
   }
   TailerFolder(const TailerFolder&) = delete;
@@ -135,27 +136,29 @@ class TailerFolder {
 };
 
 // Rows of datasets are extracted here, by the same code as a server's.
-Result<ImportReport> ImportHere(StoreAccess& access, const std::string& given,
-                                const ImportFlags& flags, const DecodeOptions& decode,
-                                const ImportFiles& files, ProgressBar& progress) {
-  Store& store = access.local();
+Result<pipeline::ImportReport> ImportHere(StoreAccess& access, const std::string& given,
+                                          const ImportFlags& flags,
+                                          const decode::DecodeOptions& decode,
+                                          const ImportFiles& files, ProgressBar& progress) {
+  store::Store& store = access.local();
   const TailerFolder folder(given, access.files());
-  StoreDatasets datasets(store, access.files() + "/parquet");
-  TailerOptions options;
+  pipeline::StoreDatasets datasets(store, access.files() + "/parquet");
+  pipeline::TailerOptions options;
   if (flags.max_events_per_trace) options.cache.max_events_per_trace = *flags.max_events_per_trace;
-  options.threads = TailerOptions::Threads::kNone;
-  WF_ASSIGN(const auto tailer, Tailer::Start({store, datasets, datasets, folder.path()}, options));
+  options.threads = pipeline::TailerOptions::Threads::kNone;
+  WF_ASSIGN(const auto tailer,
+            pipeline::Tailer::Start({store, datasets, datasets, folder.path()}, options));
   tailer->Step();  // what a server left undone is noted before new events come
-  ImportJob job(store, TheClientSettings().LocalTenant(), decode, tailer->Limits());
+  pipeline::ImportJob job(store, TheClientSettings().LocalTenant(), decode, tailer->Limits());
   size_t done = 0;
   if (!files.messages.empty()) {
     size_t read = 0;
-    WF_TRY(ImportMessageFiles(files.messages, TheClientSettings().LocalTenant(), store, job,
-                              [&](size_t bytes) {
-                                read = bytes;
-                                progress.Show(bytes);
-                                return !Interrupted();
-                              }));
+    WF_TRY(answer::ImportMessageFiles(files.messages, TheClientSettings().LocalTenant(), store, job,
+                                      [&](size_t bytes) {
+                                        read = bytes;
+                                        progress.Show(bytes);
+                                        return !Interrupted();
+                                      }));
     done += read;
   }
   for (const std::string& file : files.traces) {
@@ -167,21 +170,23 @@ Result<ImportReport> ImportHere(StoreAccess& access, const std::string& given,
     }));
     done += in_file;
   }
-  WF_ASSIGN(const ImportReport report,
-            FinishImport(job, store, TheClientSettings().LocalTenant(), tailer.get()));
-  WF_TRY(datasets.WriteFiles(TheClientSettings().LocalTenant(), StoreDatasets::When::kNow));
+  WF_ASSIGN(const pipeline::ImportReport report,
+            answer::FinishImport(job, store, TheClientSettings().LocalTenant(), tailer.get()));
+  WF_TRY(
+      datasets.WriteFiles(TheClientSettings().LocalTenant(), pipeline::StoreDatasets::When::kNow));
   return report;
 }
 
 // A served store takes each file as an upload, a large one in pieces, then the ids of all their traces, to be modeled
 // together.
-Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
-                                 ProgressBar& progress) {
-  ImportReport total;
+Result<pipeline::ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
+                                           ProgressBar& progress) {
+  pipeline::ImportReport total;
   std::set<TraceId> traces;
-  const auto send = [&](const Params& params, std::string_view content) -> Result<ImportReport> {
-    WF_ASSIGN(const Answer answer, access.Upload(params, content));
-    return ParseImportReport(answer.body);
+  const auto send = [&](const answer::Params& params,
+                        std::string_view content) -> Result<pipeline::ImportReport> {
+    WF_ASSIGN(const answer::Answer answer, access.Upload(params, content));
+    return pipeline::ParseImportReport(answer.body);
   };
   const auto stopped = [] {
     return EnvironmentError("import: stopped; what was sent so far is kept",
@@ -189,10 +194,10 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
   };
   if (!files.messages.empty()) {
     WF_ASSIGN(const std::string text, MergedMessages(files.messages));
-    Params params({{"name", files.messages.size() == 1 ? files.messages[0] : "messages"},
-                   {"model", "later"}});
-    WF_ASSIGN(const ImportReport one, send(params, text));
-    AddImportReport(one, total);
+    answer::Params params({{"name", files.messages.size() == 1 ? files.messages[0] : "messages"},
+                           {"model", "later"}});
+    WF_ASSIGN(const pipeline::ImportReport one, send(params, text));
+    pipeline::AddImportReport(one, total);
     traces.insert(one.trace_ids.begin(), one.trace_ids.end());
   }
   size_t done = 0;
@@ -201,13 +206,14 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
     // One that is too large for a request is sent as the events it becomes; then the server has no pages of it to show.
     char magic[8] = {};
-    if (in.read(magic, sizeof(magic)) && IsRecording({magic, sizeof(magic)}) &&
-        TotalBytes({file}) > static_cast<int64_t>(FileSplitterOptions().whole_bytes)) {
+    if (in.read(magic, sizeof(magic)) && recording::IsRecording({magic, sizeof(magic)}) &&
+        TotalBytes({file}) > static_cast<int64_t>(detect::FileSplitterOptions().whole_bytes)) {
       WF_ASSIGN(const recorder::Recording recording, recorder::ReadRecording(file));
-      WF_TRY(RecordingToEvents(recording, [&](const std::string& body) -> Status {
+      WF_TRY(recording::RecordingToEvents(recording, [&](const std::string& body) -> Status {
         if (Interrupted()) return stopped();
-        WF_ASSIGN(const ImportReport one, send(Params({{"name", file}, {"model", "later"}}), body));
-        AddImportReport(one, total);
+        WF_ASSIGN(const pipeline::ImportReport one,
+                  send(answer::Params({{"name", file}, {"model", "later"}}), body));
+        pipeline::AddImportReport(one, total);
         traces.insert(one.trace_ids.begin(), one.trace_ids.end());
         return {};
       }));
@@ -215,7 +221,7 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
     }
     in.clear();
     in.seekg(0);
-    FileSplitter pieces(
+    detect::FileSplitter pieces(
         [&](char* buffer, size_t size) -> Result<size_t> {
           in.read(buffer, static_cast<std::streamsize>(size));
           if (in.bad()) return EnvironmentError(file + ": cannot be read", "is it a file?");
@@ -225,34 +231,34 @@ Result<ImportReport> ImportThere(StoreAccess& access, const ImportFiles& files,
         file);
     while (true) {
       if (Interrupted()) return stopped();
-      WF_ASSIGN(const std::optional<FilePiece> piece, pieces.Next());
+      WF_ASSIGN(const std::optional<detect::FilePiece> piece, pieces.Next());
       if (!piece) break;
-      Params params({{"name", file}, {"model", "later"}});
-      if (piece->continues) params.Add("continues", FormatContinuation(*piece->continues));
-      WF_ASSIGN(const ImportReport one, send(params, piece->content));
-      AddImportReport(one, total);
+      answer::Params params({{"name", file}, {"model", "later"}});
+      if (piece->continues) params.Add("continues", answer::FormatContinuation(*piece->continues));
+      WF_ASSIGN(const pipeline::ImportReport one, send(params, piece->content));
+      pipeline::AddImportReport(one, total);
       traces.insert(one.trace_ids.begin(), one.trace_ids.end());
       progress.Show(done);
     }
   }
   // The server counted pieces.
   total.files = static_cast<int64_t>(files.messages.size() + files.traces.size());
-  Params model_only;
+  answer::Params model_only;
   model_only.Add("model", "only");
   total.traces = static_cast<int64_t>(traces.size());
   for (auto next = traces.begin(); next != traces.end();) {
     std::string ids;
     for (size_t n = 0; n < kTracesModeled && next != traces.end(); ++n, ++next)
       ids += ToHex(*next) + "\n";
-    WF_ASSIGN(const ImportReport modeled, send(model_only, ids));
-    AddImportReport(modeled, total);
+    WF_ASSIGN(const pipeline::ImportReport modeled, send(model_only, ids));
+    pipeline::AddImportReport(modeled, total);
     if (total.trace_ids.empty()) total.trace_ids = modeled.trace_ids;
   }
   return total;
 }
 
 Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
-  DecodeOptions decode;
+  decode::DecodeOptions decode;
   for (const std::string& rule : flags.rules) {
     WF_ASSIGN(auto parsed, ParseAttributeRule(rule));
     decode.rules.push_back(std::move(parsed));
@@ -268,8 +274,9 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
                     "give the limit to wherefore serve");
   }
   if (!flags.rules.empty()) {
-    WF_ASSIGN(decode.hash_key, IsStoreUrl(common.store) ? SharedHashKey(access->local())
-                                                        : LoadHashKey(common.store));
+    WF_ASSIGN(decode.hash_key, store::IsStoreUrl(common.store)
+                                   ? security::SharedHashKey(access->local())
+                                   : security::LoadHashKey(common.store));
   }
   StopOnInterrupt();
   ProgressBar progress("importing", TotalBytes(files), common.format);
@@ -279,7 +286,8 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
                     : ImportHere(*access, common.store, flags, decode, sorted, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
-  return Print(common.format == "json" ? ImportReportJson(*report) : ImportReportText(*report));
+  return Print(common.format == "json" ? pipeline::ImportReportJson(*report)
+                                       : pipeline::ImportReportText(*report));
 }
 
 }  // namespace
@@ -307,4 +315,4 @@ Verb AddImport(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

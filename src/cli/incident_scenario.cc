@@ -24,7 +24,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 // Receives events as `wherefore serve` does, and keeps them in memory: the run lasts seconds.
@@ -53,8 +53,8 @@ class EventReceiver {
  private:
   void Receive(std::string_view body, net::HttpResponder answer) {
     const std::lock_guard lock(mutex_);
-    DecodeReport report;
-    const Status status = DecodeEventsBinary(body, {}, events_, report);
+    decode::DecodeReport report;
+    const Status status = events::DecodeEventsBinary(body, {}, events_, report);
     refused_ += status.ok() ? 0 : 1;
     answer({status.ok() ? 200 : 400, {{"Content-Type", "application/json"}}, "{}"});
   }
@@ -173,17 +173,18 @@ Status WriteFile(const std::string& path, const std::string& text) {
                           "is the folder writable, and is there room?");
 }
 
-std::string QueryJson(const ScenarioOptions& options, const IncidentRun& run, const Customer& asked,
-                      Nanos normal, const std::string& from, const std::string& to) {
+std::string QueryJson(const scenario::ScenarioOptions& options, const IncidentRun& run,
+                      const Customer& asked, Nanos normal, const std::string& from,
+                      const std::string& to) {
   JsonWriter json;
   json.BeginObject().Field("scenario", options.name);
   json.Field("question", "Why did this request take so long?");
   json.Field("seed", options.seed).Field("from", from).Field("to", to);
   json.Field("trace_id", ToHex(asked.trace));
   json.Field("latency_ns", asked.latency).Field("normal_ns", normal);
-  json.Field("fault", options.fault == Fault::kOn);
+  json.Field("fault", options.fault == scenario::Fault::kOn);
   json.Key("culprit");
-  if (options.fault == Fault::kOn) {
+  if (options.fault == scenario::Fault::kOn) {
     json.BeginObject()
         .Field("node", run.culprit_node)
         .Field("tuple", run.culprit_tuple)
@@ -197,8 +198,8 @@ std::string QueryJson(const ScenarioOptions& options, const IncidentRun& run, co
 
 }  // namespace
 
-const std::vector<ScenarioDescription>& IncidentScenarios() {
-  static const std::vector<ScenarioDescription> all = {
+const std::vector<scenario::ScenarioDescription>& IncidentScenarios() {
+  static const std::vector<scenario::ScenarioDescription> all = {
       {"Z1", "runs: a maintenance task floods storage, requests queue behind its scans"},
       {"Z2", "runs: fetches move to a remote site, clients retry and fill the line"},
       {"Z3", "runs: compactions hold the lock that scheduling a query needs"},
@@ -209,20 +210,21 @@ const std::vector<ScenarioDescription>& IncidentScenarios() {
 
 bool IsIncidentScenario(const std::string& name) {
   const auto& all = IncidentScenarios();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const ScenarioDescription& known) { return known.name == name; });
+  return std::any_of(all.begin(), all.end(), [&](const scenario::ScenarioDescription& known) {
+    return known.name == name;
+  });
 }
 
-Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
-                                          const std::string& folder) {
+Result<scenario::ScenarioFiles> RunIncidentScenario(const scenario::ScenarioOptions& options,
+                                                    const std::string& folder) {
   WF_ASSIGN(const std::string demo, FindDemo());
   EventReceiver receiver;
   WF_ASSIGN(const std::string endpoint, receiver.Listen());
   WF_ASSIGN(
       const std::string output,
       RunDemo({demo, "incident", options.name, "--endpoint", endpoint, "--culprit",
-               options.fault == Fault::kOn ? "on" : "off", "--seed", std::to_string(options.seed),
-               "--size", std::to_string(options.size.value_or(0))}));
+               options.fault == scenario::Fault::kOn ? "on" : "off", "--seed",
+               std::to_string(options.seed), "--size", std::to_string(options.size.value_or(0))}));
   WF_ASSIGN(IncidentRun run, ReadRun(output));
   if (receiver.refused() != 0) {
     return EnvironmentError("wherefore-demo: it sent events that are not understood",
@@ -240,10 +242,11 @@ Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
 
   const Nanos normal = Median(run.before).latency;
   const Customer& asked = Median(run.during);
-  TraceExecutionOptions what;
-  what.places = {{asked.trace, asked.span, SpanSide::kStart, PlaceUse::kFrom},
-                 {asked.trace, asked.span, SpanSide::kEnd, PlaceUse::kTo}};
-  const TraceExecution execution = MakeTraceExecution(borrowed, what);
+  provenance::TraceExecutionOptions what;
+  what.places = {
+      {asked.trace, asked.span, provenance::SpanSide::kStart, provenance::PlaceUse::kFrom},
+      {asked.trace, asked.span, provenance::SpanSide::kEnd, provenance::PlaceUse::kTo}};
+  const provenance::TraceExecution execution = provenance::MakeTraceExecution(borrowed, what);
   for (const uint32_t place : execution.places) {
     if (place >= execution.events.size()) {
       return EnvironmentError(
@@ -258,7 +261,7 @@ Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
   for (const ProvenanceEvent& event : execution.events) AppendProvenanceLine(event, lines);
   std::error_code code;
   std::filesystem::create_directories(folder, code);
-  ScenarioFiles files;
+  scenario::ScenarioFiles files;
   files.events = folder + "/events.jsonl";
   files.query = folder + "/query.json";
   files.traces = static_cast<int64_t>(traces.size());
@@ -270,4 +273,4 @@ Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
   return files;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

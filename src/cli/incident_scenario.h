@@ -8,14 +8,14 @@
 #include "base/result.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::cli {
 
 // For `scenario list`.
-const std::vector<ScenarioDescription>& IncidentScenarios();
+const std::vector<scenario::ScenarioDescription>& IncidentScenarios();
 bool IsIncidentScenario(const std::string& name);
 
 // Takes a few seconds. Writes events.jsonl (docs/EXPLAIN.md) and query.json into `folder`, made when missing.
-Result<ScenarioFiles> RunIncidentScenario(const ScenarioOptions& options,
-                                          const std::string& folder);
+Result<scenario::ScenarioFiles> RunIncidentScenario(const scenario::ScenarioOptions& options,
+                                                    const std::string& folder);
 
-}  // namespace wf
+}  // namespace wf::cli

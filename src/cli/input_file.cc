@@ -8,7 +8,7 @@
 
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 Error CannotRead(const std::string& path, int code, const std::string& hint) {
@@ -55,4 +55,4 @@ Result<std::string> ReadInputFile(const std::string& path, const std::string& hi
   return text;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

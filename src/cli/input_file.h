@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::cli {
 
 // Takes the bytes as they are, or without their gzip or zstd.
 enum class InputCoding : uint8_t { kPlain, kCompressed };
@@ -15,4 +15,4 @@ enum class InputCoding : uint8_t { kPlain, kCompressed };
 Result<std::string> ReadInputFile(const std::string& path, const std::string& hint,
                                   InputCoding coding = InputCoding::kPlain);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -19,4 +19,4 @@ void StopOnInterrupt() {
 
 bool Interrupted() { return interrupted != 0; }
 
-}  // namespace wf
+}  // namespace wf::cli

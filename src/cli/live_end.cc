@@ -4,7 +4,7 @@
 
 #include "cli/interrupt.h"
 
-namespace wf {
+namespace wf::cli {
 
 void EndOnInterrupt() {
   StopOnInterrupt();
@@ -20,4 +20,4 @@ Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
   return *duration;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -6,7 +6,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::cli {
 
 // StopOnInterrupt; after a second Ctrl-C whoever misses us (the server its listener, the kernel the owner of its
 // probes) takes the query out. SIGPIPE, of `| head`, becomes an error of
@@ -16,4 +16,4 @@ void EndOnInterrupt();
 // Of a flag: "10s"; more than nothing.
 Result<Nanos> PositiveDuration(const char* flag, const std::string& text);
 
-}  // namespace wf
+}  // namespace wf::cli

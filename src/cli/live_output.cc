@@ -15,7 +15,7 @@
 #include "json/json_writer.h"
 #include "lang/query/rows_json.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 constexpr size_t kPast = 30;  // intervals of a sparkline
@@ -45,7 +45,7 @@ std::string ListText(JsonValue value) {
 }
 
 std::string Plain(JsonValue value) {
-  if (value.IsString()) return Printable(value.String());
+  if (value.IsString()) return answer::Printable(value.String());
   if (value.IsBool()) return value.Bool() ? "true" : "false";
   if (value.IsArray()) return ListText(value);
   if (const auto whole = value.Int(); whole && value.type() != JsonType::kDouble)
@@ -64,7 +64,7 @@ struct Table {
 Table ReadTable(JsonValue json) {
   Table table;
   for (const JsonValue column : json.Get("columns").Elements())
-    table.columns.push_back(Printable(column.String()));
+    table.columns.push_back(answer::Printable(column.String()));
   table.numeric.assign(table.columns.size(), true);
   std::vector<bool> any(table.columns.size(), false);
   for (const JsonValue row : json.Get("rows").Elements()) {
@@ -104,7 +104,7 @@ std::string TableText(const Table& table, const std::vector<std::string>& beside
   for (size_t c = 0; c < table.numeric.size(); ++c)
     if (table.numeric[c]) right.push_back(c);
   if (!beside.empty()) heads.emplace_back("");
-  TextTable text(std::move(heads), right);
+  answer::TextTable text(std::move(heads), right);
   const size_t shown = std::min(most, table.rows.size());
   for (size_t r = 0; r < shown; ++r) {
     std::vector<std::string> cells;
@@ -200,4 +200,4 @@ Status LiveOutput::Total(std::string_view json) {
                fmt::format("of {} events\n", total.Get("input").Get("events").Int().value_or(0)));
 }
 
-}  // namespace wf
+}  // namespace wf::cli

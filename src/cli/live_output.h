@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::cli {
 
 enum class LiveForm { kJsonLines, kTables, kScreen };
 // JSON by --format; else a screen if stdout is a terminal.
@@ -37,4 +37,4 @@ class LiveOutput {
 // ▁▂▃▄▅▆▇█, one a value, the greatest full; a blank for 0.
 std::string Sparkline(const std::deque<double>& values);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 TEST(LiveOutput, SparklineIsRelativeToItsGreatest) {
@@ -53,4 +53,4 @@ TEST(LiveOutput, AScreenIsDrawnInItsPlace) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::cli

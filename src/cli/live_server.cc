@@ -6,7 +6,7 @@
 #include "net/address.h"
 #include "server/server_file.h"
 
-namespace wf {
+namespace wf::cli {
 
 void AddLiveServerFlags(CLI::App& app, LiveServerFlags& flags) {
   app.add_option("--server", flags.server,
@@ -19,7 +19,7 @@ Result<std::string> LiveServerToken(const LiveServerFlags& flags, const std::str
   if (!flags.token_file.empty()) return ReadTokenFile(flags.token_file);
   if (const char* given = std::getenv("WHEREFORE_TOKEN"); given != nullptr && *given != '\0')
     return std::string(given);
-  const auto file = ReadServerFile(store);
+  const auto file = server::ReadServerFile(store);
   const auto wanted = net::ParseUrl(flags.server);
   if (!file.ok() || !wanted.ok()) return std::string();
   for (const auto& [name, address] : file->listeners) {
@@ -45,11 +45,11 @@ Result<std::unique_ptr<StoreAccess>> OpenLiveServer(const LiveServerFlags& flags
     WF_ASSIGN(token, ReadTokenFile(flags.token_file));
   }
   if (store.find("://") == std::string::npos) {
-    if (const auto file = ReadServerFile(store); !file.ok())
+    if (const auto file = server::ReadServerFile(store); !file.ok())
       return EnvironmentError(file.error().message,
                               "start it (wherefore serve), or name one: --server http://host:port");
   }
   return StoreAccess::Open(store, token);
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 struct LiveServerFlags {
   std::string server, token_file;
@@ -24,4 +24,4 @@ Result<std::string> LiveServerToken(const LiveServerFlags& flags, const std::str
 Result<std::unique_ptr<StoreAccess>> OpenLiveServer(const LiveServerFlags& flags,
                                                     const std::string& store);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -18,7 +18,7 @@
 #include "security/accounts.h"
 #include "store/duckdb/sql_sandbox.h"
 
-namespace wf {
+namespace wf::cli {
 
 namespace {
 
@@ -47,7 +47,7 @@ bool WantsJson(int argc, char** argv) {
 int Report(const Error& error, bool json) {
   if (error.message.empty()) return ExitCodeOf(error.code);  // a check's report is on stdout
   if (json) {
-    std::fputs(ErrorJson(error).c_str(), stderr);
+    std::fputs(answer::ErrorJson(error).c_str(), stderr);
   } else {
     std::fprintf(stderr, "wherefore: %s\n", error.message.c_str());
     if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", error.hint.c_str());
@@ -78,7 +78,7 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
     WF_TRY(ApplySettings(root, *verb.app, config, verb.common->config));
     const CommonFlags& common = *verb.common;
     if (!common.tenant.empty()) {
-      if (const Status name = CheckTenantName(common.tenant); !name.ok())
+      if (const Status name = security::CheckTenantName(common.tenant); !name.ok())
         return BadInput("--tenant: " + name.error().message, name.error().hint);
     }
     TheClientSettings() = {common.ca, common.client_cert, common.client_key, common.tenant};
@@ -89,9 +89,10 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
 
 int Main(int argc, char** argv) {
   // Not a verb for people: the process that `dataset sql` runs a statement in.
-  if (argc > 1 && std::strcmp(argv[1], kSqlVerb) == 0) return SqlSandboxMain(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], store::duckdb::kSqlVerb) == 0)
+    return store::duckdb::SqlSandboxMain(argc, argv);
   CLI::App root("wherefore: why did it take that long?", "wherefore");
-  root.set_version_flag("--version", std::string("wherefore ") + kVersion);
+  root.set_version_flag("--version", std::string("wherefore ") + answer::kVersion);
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   const std::vector<Verb> verbs = {
@@ -114,7 +115,7 @@ int Main(int argc, char** argv) {
     if (verb.empty() && argc > 1 && argv[1][0] != '-') {  // CLI11 says only that a verb is wanted
       std::vector<std::string> known;
       for (const Verb& one : verbs) known.push_back(one.app->get_name());
-      const std::string meant = DidYouMean(argv[1], known);
+      const std::string meant = lang::DidYouMean(argv[1], known);
       return Report(BadInput(std::string(argv[1]) + ": no such verb",
                              meant.empty() ? "wherefore --help lists them" : meant),
                     WantsJson(argc, argv));
@@ -131,6 +132,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::cli
 
 int main(int argc, char** argv) { return wf::Main(argc, argv); }

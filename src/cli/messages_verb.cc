@@ -12,7 +12,7 @@
 #include "import/messages/message_text.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct MessagesFlags {
@@ -31,7 +31,7 @@ class LinePrinter {
   }
   Status Flush() {
     if (text_.empty()) return {};
-    const Status status = wf::Print(text_);
+    const Status status = wf::cli::Print(text_);
     text_.clear();
     if (!std::exchange(printed_, true)) text_.shrink_to_fit();
     return status;
@@ -47,7 +47,7 @@ void AppendMessageJson(const SightingLine& line, const StringTable& nodes, JsonW
                        std::string& out) {
   json.BeginObject();
   json.Field("time_ns", line.sighting.time_ns);
-  json.Field("op", OpName(line.sighting.kind, line.sighting.by));
+  json.Field("op", messages::OpName(line.sighting.kind, line.sighting.by));
   json.Field("sender", nodes.At(line.sighting.sender));
   json.Field("receiver", nodes.At(line.sighting.receiver));
   json.Key("id");
@@ -73,8 +73,8 @@ class SightingPrinter {
     if (json_form_) {
       AppendMessageJson(line, nodes_, json_, text_);
     } else {
-      AppendMessageLine(line, nodes_.At(line.sighting.sender), nodes_.At(line.sighting.receiver),
-                        text_);
+      messages::AppendMessageLine(line, nodes_.At(line.sighting.sender),
+                                  nodes_.At(line.sighting.receiver), text_);
     }
     return printer_.Print(text_);
   }
@@ -95,10 +95,11 @@ std::optional<NodeId> WitnessOf(const Sighting& sighting) {
 }
 
 // How far clocks are off shows only in the whole, so the whole is held in memory.
-Status PrintDeskewed(SightingInput& input, const StringTable& nodes, SightingPrinter& printer) {
+Status PrintDeskewed(detect::SightingInput& input, const StringTable& nodes,
+                     SightingPrinter& printer) {
   std::vector<SightingLine> lines;
-  std::vector<Call> calls;
-  CallPairing pairing({}, [&](const Call& call) { calls.push_back(call); });
+  std::vector<paths::Call> calls;
+  paths::CallPairing pairing({}, [&](const paths::Call& call) { calls.push_back(call); });
   SightingLine line;
   while (true) {
     WF_ASSIGN(const bool more, input.Next(line));
@@ -108,8 +109,8 @@ Status PrintDeskewed(SightingInput& input, const StringTable& nodes, SightingPri
   }
   pairing.Finish();
   std::sort(calls.begin(), calls.end(),
-            [](const Call& a, const Call& b) { return a.place < b.place; });
-  const ClockSkew skew = EstimateSkew(calls);
+            [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
+  const paths::ClockSkew skew = paths::EstimateSkew(calls);
   for (SightingLine& moved : lines) {
     const std::optional<NodeId> witness = WitnessOf(moved.sighting);
     const auto offset = witness ? skew.offset_ns.find(*witness) : skew.offset_ns.end();
@@ -131,10 +132,10 @@ Status PrintDeskewed(SightingInput& input, const StringTable& nodes, SightingPri
 }
 
 Status RunMessages(const MessagesFlags& flags, const CommonFlags& common) {
-  WF_ASSIGN(SightingOptions options, SightingOptionsOf(flags.sightings));
-  options.texts = SightingTexts::kKeep;
+  WF_ASSIGN(detect::SightingOptions options, SightingOptionsOf(flags.sightings));
+  options.texts = detect::SightingTexts::kKeep;
   StringTable nodes;
-  WF_ASSIGN(const auto input, SightingInput::Open(flags.sightings.inputs, options, nodes));
+  WF_ASSIGN(const auto input, detect::SightingInput::Open(flags.sightings.inputs, options, nodes));
   SightingPrinter printer(nodes, common);
   if (flags.deskew) {
     WF_TRY(PrintDeskewed(*input, nodes, printer));
@@ -163,4 +164,4 @@ Verb AddMessages(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -9,7 +9,7 @@
 #include "json/json_writer.h"
 #include "lang/ndlog/simulation.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct NdlogFlags {
@@ -125,4 +125,4 @@ Verb AddNdlog(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

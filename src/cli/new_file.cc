@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace wf {
+namespace wf::cli {
 
 NewFile::~NewFile() {
   if (file_ == nullptr) return;
@@ -43,4 +43,4 @@ Status NewFile::Finish() {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::cli {
 
 class NewFile {
  public:
@@ -26,4 +26,4 @@ class NewFile {
   std::FILE* file_ = nullptr;
 };
 
-}  // namespace wf
+}  // namespace wf::cli

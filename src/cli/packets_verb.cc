@@ -12,7 +12,7 @@
 #include "import/packets/int_passages.h"
 #include "import/packets/packets_file.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,10 +51,10 @@ Result<std::vector<CaptureFile>> ListCaptures(const std::vector<std::string>& pa
   return files;
 }
 
-Result<QueueName> ParseQueue(const std::string& text) {
+Result<packets::QueueName> ParseQueue(const std::string& text) {
   const size_t first = text.find('/');
   const size_t second = first == std::string::npos ? first : text.find('/', first + 1);
-  QueueName queue;
+  packets::QueueName queue;
   if (second != std::string::npos) {
     queue = {text.substr(0, first), text.substr(first + 1, second - first - 1),
              text.substr(second + 1)};
@@ -79,7 +79,7 @@ std::vector<std::string> SplitPaths(const std::string& text) {
   }
 }
 
-Status CheckFlags(const PacketsFlags& flags) {
+Status CheckPacketsFlags(const PacketsFlags& flags) {
   if (flags.out.empty()) {
     return BadInput("packets: --out is missing", "name the file to write: --out events.jsonl");
   }
@@ -98,10 +98,10 @@ Status CheckFlags(const PacketsFlags& flags) {
   return {};
 }
 
-Result<std::vector<CapturePair>> ListPairs(const PacketsFlags& flags) {
-  std::vector<CapturePair> pairs;
+Result<std::vector<packets::CapturePair>> ListPairs(const PacketsFlags& flags) {
+  std::vector<packets::CapturePair> pairs;
   for (size_t i = 0; i < flags.queues.size(); ++i) {
-    WF_ASSIGN(const QueueName queue, ParseQueue(flags.queues[i]));
+    WF_ASSIGN(const packets::QueueName queue, ParseQueue(flags.queues[i]));
     pairs.push_back({queue, SplitPaths(flags.before[i]), flags.after[i]});
   }
   return pairs;
@@ -115,21 +115,22 @@ size_t SizeOf(const std::string& path) {
 
 // Reads everything, with one bar over all files. A folder's files come and go while a server runs (retention deletes
 // the oldest), so one of them that cannot be read is named and counted, and the rest goes on.
-Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<CapturePair>& pairs,
-                    uint16_t int_port, const std::string& format, PacketPassages& passages,
+Status ReadPassages(const std::vector<CaptureFile>& captures,
+                    const std::vector<packets::CapturePair>& pairs, uint16_t int_port,
+                    const std::string& format, packets::PacketPassages& passages,
                     std::string& left_out) {
   size_t total = 0, done = 0, unreadable = 0;
   for (const CaptureFile& capture : captures) total += SizeOf(capture.path);
-  for (const CapturePair& pair : pairs) {
+  for (const packets::CapturePair& pair : pairs) {
     for (const std::string& path : pair.before) total += SizeOf(path);
     total += SizeOf(pair.after);
   }
   ProgressBar progress("reading", static_cast<int64_t>(total), format);
-  const CaptureProgress show = [&](size_t bytes) {
+  const packets::CaptureProgress show = [&](size_t bytes) {
     progress.Show(done + bytes);
     return !Interrupted();
   };
-  IntPassages reports(passages);
+  packets::IntPassages reports(passages);
   for (const CaptureFile& capture : captures) {
     const Status added = reports.AddCapture(capture.path, int_port, show);
     if (!added.ok()) {
@@ -144,15 +145,16 @@ Status ReadPassages(const std::vector<CaptureFile>& captures, const std::vector<
     }
     done += SizeOf(capture.path);
   }
-  const Status added = pairs.empty() ? Status() : AddCapturePairs(pairs, passages, show);
+  const Status added = pairs.empty() ? Status() : packets::AddCapturePairs(pairs, passages, show);
   progress.Finish();
   return added;
 }
 
-Status WriteEvents(PacketPassages& passages, const std::string& out, const std::string& format) {
-  const PacketEvents events = MakePacketEvents(passages);
+Status WriteEvents(packets::PacketPassages& passages, const std::string& out,
+                   const std::string& format) {
+  const packets::PacketEvents events = packets::MakePacketEvents(passages);
   ProgressCount progress("written", format);
-  const Status written = WritePacketEvents(events, out, [&](int64_t count) {
+  const Status written = packets::WritePacketEvents(events, out, [&](int64_t count) {
     progress.Show(count);
     return !Interrupted();
   });
@@ -161,8 +163,8 @@ Status WriteEvents(PacketPassages& passages, const std::string& out, const std::
 }
 
 Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
-  WF_TRY(CheckFlags(flags));
-  PacketPassages passages;
+  WF_TRY(CheckPacketsFlags(flags));
+  packets::PacketPassages passages;
   WF_ASSIGN(const auto captures, ListCaptures(flags.captures));
   WF_ASSIGN(const auto pairs, ListPairs(flags));
   StopOnInterrupt();
@@ -170,14 +172,15 @@ Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
   WF_TRY(ReadPassages(captures, pairs, flags.int_port, common.format, passages, left_out));
   if (passages.passages.empty()) {
     return NotFound("packets: no packet at a queue in what was given:\n" + left_out +
-                        PacketCountsText(passages),
+                        packets::PacketCountsText(passages),
                     captures.empty()
                         ? "are the captures of the same time, on both sides of one queue?"
                         : "INT reports of version 2.0 with ingress and egress times are read");
   }
   WF_TRY(WriteEvents(passages, flags.out, common.format));
   std::fputs(left_out.c_str(), stderr);
-  return Print(common.format == "json" ? PacketCountsJson(passages) : PacketCountsText(passages));
+  return Print(common.format == "json" ? packets::PacketCountsJson(passages)
+                                       : packets::PacketCountsText(passages));
 }
 
 }  // namespace
@@ -209,4 +212,4 @@ Verb AddPackets(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

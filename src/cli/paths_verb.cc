@@ -18,7 +18,7 @@
 #include "cli/verbs.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct PathsFlags {
@@ -27,9 +27,9 @@ struct PathsFlags {
   uint64_t top = 20, window = 0;
   uint32_t candidates = 0;
   bool deskew = false, raw_clocks = false;
-  NestingOptions nesting;
+  paths::NestingOptions nesting;
   std::string skew_window, smoothing, after_reply = "1s";
-  ConvolutionOptions convolution;
+  paths::ConvolutionOptions convolution;
   std::string quantum, variance, max_delay;
 
   // Whether anything was asked that only files have.
@@ -84,16 +84,17 @@ Status ReadDuration(const char* flag, const std::string& text, Nanos& to) {
   return {};
 }
 
-Result<PathsRequest> ToRequest(const PathsFlags& flags) {
-  PathsRequest request;
-  for (const PathAlgorithm algorithm : {PathAlgorithm::kAuto, PathAlgorithm::kNesting,
-                                        PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
-    if (flags.algorithm == NameOf(algorithm)) request.algorithm = algorithm;
+Result<answer::PathsRequest> ToRequest(const PathsFlags& flags) {
+  answer::PathsRequest request;
+  for (const answer::PathAlgorithm algorithm :
+       {answer::PathAlgorithm::kAuto, answer::PathAlgorithm::kNesting,
+        answer::PathAlgorithm::kConvolution, answer::PathAlgorithm::kLinking})
+    if (flags.algorithm == answer::NameOf(algorithm)) request.algorithm = algorithm;
   request.candidates = flags.candidates;
   if (flags.deskew && flags.raw_clocks)
     return BadInput("--deskew and --raw-clocks exclude each other", "give one of them");
-  if (flags.deskew) request.deskew = Deskew::kAlways;
-  if (flags.raw_clocks) request.deskew = Deskew::kNever;
+  if (flags.deskew) request.deskew = answer::Deskew::kAlways;
+  if (flags.raw_clocks) request.deskew = answer::Deskew::kNever;
   request.keep_rows = !flags.assignments.empty();
   request.nesting = flags.nesting;
   request.nesting_window = flags.window;
@@ -117,11 +118,11 @@ Result<PathsRequest> ToRequest(const PathsFlags& flags) {
     request.convolution.skew_window_ns = request.nesting.skew_window;
   }
   if (flags.truth == "path") {
-    request.truth_source = TruthSource::kPathKeys;
+    request.truth_source = answer::TruthSource::kPathKeys;
   } else if (!flags.truth.empty()) {
-    request.truth_source = TruthSource::kRows;
+    request.truth_source = answer::TruthSource::kRows;
     WF_ASSIGN(const std::string text, ReadFile(flags.truth));
-    WF_ASSIGN(request.truth, ParseTruth(text, flags.truth));
+    WF_ASSIGN(request.truth, answer::ParseTruth(text, flags.truth));
   }
   return request;
 }
@@ -134,14 +135,14 @@ Status AskStore(const PathsFlags& flags, const CommonFlags& common) {
         "name the file, or leave all flags out but --since, --until, --algorithm, "
         "--top, --sort and --format");
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
-  Question question{"paths", "", {}};
+  answer::Question question{"paths", "", {}};
   const auto text = [&](const char* name, const std::string& value) {
     if (!value.empty()) question.params.Add(name, value);
   };
   text("since", flags.since), text("until", flags.until);
   text("algorithm", flags.algorithm), text("sort", flags.sort);
   text("top", std::to_string(flags.top)), text("format", common.format);
-  WF_ASSIGN(const Answer answer, access->Ask(question));
+  WF_ASSIGN(const answer::Answer answer, access->Ask(question));
   return Print(answer.body);
 }
 
@@ -150,10 +151,10 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   if (!flags.since.empty() || !flags.until.empty())
     return BadInput("--since, --until: of the store's messages, and an INPUT is given",
                     "leave one of them out");
-  WF_ASSIGN(PathsRequest request, ToRequest(flags));
-  WF_ASSIGN(const SightingOptions options, SightingOptionsOf(flags.input));
+  WF_ASSIGN(answer::PathsRequest request, ToRequest(flags));
+  WF_ASSIGN(const detect::SightingOptions options, SightingOptionsOf(flags.input));
   StringTable names;
-  WF_ASSIGN(const auto input, SightingInput::Open(flags.input.inputs, options, names));
+  WF_ASSIGN(const auto input, detect::SightingInput::Open(flags.input.inputs, options, names));
   ProgressBar progress("reading", static_cast<int64_t>(input->bytes_total()), common.format);
   ProgressCount count("reading", common.format, "messages");
   request.on_sightings = [&](uint64_t sightings) {
@@ -162,23 +163,25 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
     else
       count.Show(static_cast<int64_t>(sightings));
   };
-  WF_ASSIGN(PathsFindings findings, InferPaths(*input, names, request));
+  WF_ASSIGN(answer::PathsFindings findings, answer::InferPaths(*input, names, request));
   if (input->bytes_total() > 0)
     progress.Finish();
   else
     count.Finish();
   if (findings.convolution) PrintNotes(*input);
   if (!flags.assignments.empty()) {
-    const PlaceForm form = input->inputs() == 1 ? PlaceForm::kLine : PlaceForm::kInputAndLine;
-    WF_TRY(WriteAssignments(findings.rows, form, flags.candidates > 0, flags.assignments));
+    const answer::PlaceForm form =
+        input->inputs() == 1 ? answer::PlaceForm::kLine : answer::PlaceForm::kInputAndLine;
+    WF_TRY(answer::WriteAssignments(findings.rows, form, flags.candidates > 0, flags.assignments));
   }
-  PathsOutput output;
+  answer::PathsOutput output;
   output.format = common.format;
-  output.order = flags.sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
+  output.order =
+      flags.sort == "count" ? paths::PatternOrder::kCount : paths::PatternOrder::kTotalLatency;
   output.top = flags.top;
   output.duplicates = input->counts().duplicates;
   output.notes = input->Notes();
-  return Print(WritePaths(findings, names, output).body);
+  return Print(answer::WritePaths(findings, names, output).body);
 }
 
 void AddNestingFlags(CLI::App& app, PathsFlags& flags) {
@@ -274,4 +277,4 @@ Verb AddPaths(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -7,9 +7,9 @@
 #include "base/result.h"
 #include "cli/verbs.h"
 
-namespace wf {
+namespace wf::cli {
 
 // Of these inputs, with every flag at its default.
 Status PrintPathsOf(const std::vector<std::string>& inputs, const CommonFlags& common);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -11,11 +11,11 @@
 #include "json/json_writer.h"
 #include "lang/common/yaml_reader.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 // Plain words that are numbers or truth become those; what is quoted stays text.
-void PutScalar(const YamlNode& node, JsonWriter& json) {
+void PutScalar(const lang::YamlNode& node, JsonWriter& json) {
   const std::string& text = node.text;
   if (node.plain) {
     const char* end = text.data() + text.size();
@@ -32,24 +32,24 @@ void PutScalar(const YamlNode& node, JsonWriter& json) {
   json.String(text);
 }
 
-void PutNode(const YamlNode& node, JsonWriter& json) {
+void PutNode(const lang::YamlNode& node, JsonWriter& json) {
   switch (node.kind) {
-    case YamlNode::Kind::kScalar:
+    case lang::YamlNode::Kind::kScalar:
       return PutScalar(node, json);
-    case YamlNode::Kind::kList:
+    case lang::YamlNode::Kind::kList:
       json.BeginArray();
-      for (const YamlNode& element : node.items) PutNode(element, json);
+      for (const lang::YamlNode& element : node.items) PutNode(element, json);
       json.EndArray();
       return;
-    case YamlNode::Kind::kMap:
+    case lang::YamlNode::Kind::kMap:
       json.BeginObject();
-      for (const YamlMember& member : node.members) {
+      for (const lang::YamlMember& member : node.members) {
         json.Key(member.name);
         PutNode(member.value, json);
       }
       json.EndObject();
       return;
-    case YamlNode::Kind::kNull:
+    case lang::YamlNode::Kind::kNull:
       json.Null();
   }
 }
@@ -65,10 +65,10 @@ Result<std::vector<NamedPolicy>> ReadPolicyFile(const std::string& path) {
   std::stringstream content;
   content << in.rdbuf();
   if (!in) return EnvironmentError(path + ": cannot be read", "does it exist?");
-  WF_ASSIGN(const auto documents, ReadYamlDocuments(content.view(), path));
+  WF_ASSIGN(const auto documents, lang::ReadYamlDocuments(content.view(), path));
   std::vector<NamedPolicy> policies;
-  for (const YamlNode& document : documents) {
-    const YamlNode* name = document.Get("policy");
+  for (const lang::YamlNode& document : documents) {
+    const lang::YamlNode* name = document.Get("policy");
     if (name == nullptr || !name->IsScalar())
       return BadInput(path + ": a policy needs a name, policy: NAME", "see wherefore(1)");
     JsonWriter json;
@@ -79,13 +79,14 @@ Result<std::vector<NamedPolicy>> ReadPolicyFile(const std::string& path) {
   return policies;
 }
 
-Status Run(const std::string& action, const std::string& argument, const CommonFlags& common) {
+Status RunPolicy(const std::string& action, const std::string& argument,
+                 const CommonFlags& common) {
   if (action == "list") {
     if (!argument.empty()) return BadInput("policy list takes no argument");
     WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
-    Question question{"policies", "", {}};
+    answer::Question question{"policies", "", {}};
     if (common.format == "text") question.params.Add("format", "text");
-    WF_ASSIGN(const Answer answer, store->Ask(question));
+    WF_ASSIGN(const answer::Answer answer, store->Ask(question));
     return Print(answer.body);
   }
   if (argument.empty()) {
@@ -95,13 +96,13 @@ Status Run(const std::string& action, const std::string& argument, const CommonF
   }
   if (action == "delete") {
     WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
-    WF_ASSIGN(const Answer answer, store->DeletePolicy(argument));
+    WF_ASSIGN(const answer::Answer answer, store->DeletePolicy(argument));
     return Print(common.format == "text" ? "deleted " + argument + "\n" : answer.body);
   }
   WF_ASSIGN(const auto policies, ReadPolicyFile(argument));
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
   for (const NamedPolicy& policy : policies) {
-    WF_ASSIGN(const Answer answer, store->PutPolicy(policy.name, policy.json));
+    WF_ASSIGN(const answer::Answer answer, store->PutPolicy(policy.name, policy.json));
     WF_TRY(Print(common.format == "text" ? "applied " + policy.name + "\n" : answer.body));
   }
   return {};
@@ -117,8 +118,10 @@ Verb AddPolicy(CLI::App& root) {
       ->required()
       ->check(CLI::IsMember({"apply", "list", "delete"}));
   verb.app->add_option("ARGUMENT", *argument, "a YAML file to apply, or the policy to delete");
-  verb.run = [common = verb.common, action, argument] { return Run(*action, *argument, *common); };
+  verb.run = [common = verb.common, action, argument] {
+    return RunPolicy(*action, *argument, *common);
+  };
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

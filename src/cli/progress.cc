@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 constexpr Nanos kTerminalPeriod = 100 * kMilli;
@@ -68,4 +68,4 @@ void ProgressCount::Finish() {
   shown_ = false;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -6,7 +6,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::cli {
 
 class ProgressBar {
  public:
@@ -38,4 +38,4 @@ class ProgressCount {
   Nanos last_ns_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::cli

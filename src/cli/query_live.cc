@@ -17,7 +17,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::cli {
 
 Result<PackLimit> ParsePackLimit(const std::string& text) {
   PackLimit limit;
@@ -54,17 +54,18 @@ Result<std::string> SpecJson(const std::string& text, const LiveQueryFlags& flag
 }
 
 Status List(StoreAccess& server, const CommonFlags& common) {
-  WF_ASSIGN(const Answer answer, server.Fetch("GET", "/api/v1/queries", {}));
+  WF_ASSIGN(const answer::Answer answer, server.Fetch("GET", "/api/v1/queries", {}));
   if (common.format == "json") return Print(answer.body);
   JsonParser parser;
   WF_ASSIGN(const JsonValue json, parser.Parse(answer.body));
   if (json.Get("queries").size() == 0) return Print("no query runs\n");
-  TextTable table({"id", "name", "since", "every", "hits", "tuples", "bytes", "advice", "query"},
-                  {3, 4, 5, 6, 7});
+  answer::TextTable table(
+      {"id", "name", "since", "every", "hits", "tuples", "bytes", "advice", "query"},
+      {3, 4, 5, 6, 7});
   for (const JsonValue one : json.Get("queries").Elements()) {
     const JsonValue cost = one.Get("cost");
     const auto number = [&](const char* key) { return cost.Get(key).Int().value_or(0); };
-    std::string name = Printable(one.Get("name").String());
+    std::string name = answer::Printable(one.Get("name").String());
     if (!one.Get("standing").Bool()) name += name.empty() ? "(goes with its client)" : " (…)";
     if (one.Get("plan").String() == "emit") name += name.empty() ? "emit plan" : ", emit plan";
     table.Row({std::string(one.Get("id").String()), name,
@@ -72,13 +73,13 @@ Status List(StoreAccess& server, const CommonFlags& common) {
                FormatDuration(one.Get("interval_ms").Int().value_or(0) * kMilli),
                std::to_string(number("hits")), std::to_string(number("tuples")),
                std::to_string(number("bytes")), FormatDuration(number("advice_ns")),
-               Printable(one.Get("query").String())});
+               answer::Printable(one.Get("query").String())});
   }
   return Print(table.Print(140, 8));
 }
 
 Status Remove(StoreAccess& server, const std::string& id, const CommonFlags& common) {
-  WF_ASSIGN(const Answer answer,
+  WF_ASSIGN(const answer::Answer answer,
             server.Fetch("DELETE", "/api/v1/queries/" + PercentEncode(id), {}));
   return Print(common.format == "json" ? answer.body : "removed " + id + "\n");
 }
@@ -131,7 +132,8 @@ bool LiveRun::TakeEvent(std::string_view name, std::string_view data) {
   if (name == "note") {
     JsonParser parser;
     if (const auto note = parser.Parse(data); note.ok())
-      std::fprintf(stderr, "wherefore: %s\n", Printable(note->Get("text").String()).c_str());
+      std::fprintf(stderr, "wherefore: %s\n",
+                   answer::Printable(note->Get("text").String()).c_str());
   }
   if (name == "end") {
     ended_ = true;
@@ -148,7 +150,7 @@ bool LiveRun::Take(std::string_view piece) {
 }
 
 Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
-  WF_ASSIGN(const Answer started, server_.Fetch("POST", "/api/v1/queries", spec));
+  WF_ASSIGN(const answer::Answer started, server_.Fetch("POST", "/api/v1/queries", spec));
   JsonParser parser;
   WF_ASSIGN(const JsonValue query, parser.Parse(started.body));
   id_ = query.Get("id").String();
@@ -225,7 +227,7 @@ Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
   WF_ASSIGN(const std::string spec, SpecJson(text, flags));
   WF_ASSIGN(const auto server, OpenLiveServer(flags.server, common.store));
   if (flags.standing) {
-    WF_ASSIGN(const Answer answer, server->Fetch("POST", "/api/v1/queries", spec));
+    WF_ASSIGN(const answer::Answer answer, server->Fetch("POST", "/api/v1/queries", spec));
     if (common.format == "json") return Print(answer.body);
     JsonParser parser;
     WF_ASSIGN(const JsonValue query, parser.Parse(answer.body));
@@ -235,4 +237,4 @@ Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
   return LiveRun(*server, flags, common).Run(spec, end_after);
 }
 
-}  // namespace wf
+}  // namespace wf::cli

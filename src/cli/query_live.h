@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 struct LiveQueryFlags {
   LiveServerFlags server;
@@ -33,4 +33,4 @@ void AddLiveQueryFlags(CLI::App& app, LiveQueryFlags& flags);
 Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
                     const CommonFlags& common);
 
-}  // namespace wf
+}  // namespace wf::cli

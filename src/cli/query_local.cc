@@ -25,7 +25,7 @@
 #include "weaver/tracepoint_file.h"
 #include "weaver/weaver.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 constexpr Nanos kPollFor = 50 * kMilli;
@@ -140,14 +140,14 @@ class LocalRun {
   }
 
   Status Total() {
-    QueryRows answer;
+    answer::QueryRows answer;
     answer.columns = columns_;
     answer.rows = total_results_.Rows();
     answer.cost.emitted = total_results_.tuples();
     answer.cost.packed_tuples_max = counters_.packed_tuples_max;
     answer.cost.baggage_bytes_max = counters_.baggage_bytes_max;
     answer.events = counters_.hits;
-    return output_.Total(QueryRowsJson(answer));
+    return output_.Total(answer::QueryRowsJson(answer));
   }
 
   void TellCounters() const {
@@ -254,4 +254,4 @@ Status RunLocalQuery(const std::string& text, const LocalQueryFlags& flags,
   return LocalRun(*woven, std::move(columns), live, common).Run(interval, end_after);
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 struct LocalQueryFlags {
   std::vector<int> pids;
@@ -30,4 +30,4 @@ void AddLocalQueryFlags(CLI::App& app, LocalQueryFlags& flags);
 Status RunLocalQuery(const std::string& text, const LocalQueryFlags& flags,
                      const LiveQueryFlags& live, const CommonFlags& common);
 
-}  // namespace wf
+}  // namespace wf::cli

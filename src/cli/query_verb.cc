@@ -17,7 +17,7 @@
 #include "lang/query/parser.h"
 #include "lang/query/plans.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct QueryFlags {
@@ -56,25 +56,26 @@ Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(const query::EventsFile file, query::ReadEvents(text, flags.events));
   WF_ASSIGN(query::PlanRun run, query::RunPlan(plan, *parsed, file.execution));
   TellOfEvents(*parsed, file, flags.events);
-  QueryRows answer;
+  answer::QueryRows answer;
   answer.columns = query::ColumnNames(*parsed);
   answer.rows = std::move(run.rows);
   answer.cost = run.cost;
   answer.events = file.execution.events.size();
   answer.unknown_after = file.execution.unknown_after;
-  return Print(common.format == "json" ? QueryRowsJson(answer) + "\n" : QueryRowsText(answer));
+  return Print(common.format == "json" ? answer::QueryRowsJson(answer) + "\n"
+                                       : answer::QueryRowsText(answer));
 }
 
 Status QueryStored(const QueryFlags& flags, const CommonFlags& common) {
   if (!flags.plan.empty())
     return BadInput("query: --plan is of --events", "stored traces have one plan");
-  Question question{"query", "", {}};
+  answer::Question question{"query", "", {}};
   question.params.Add("q", flags.query);
   if (!flags.since.empty()) question.params.Add("since", flags.since);
   if (!flags.until.empty()) question.params.Add("until", flags.until);
   if (common.format == "text") question.params.Add("format", "text");
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
-  WF_ASSIGN(const Answer answer, store->Ask(question));
+  WF_ASSIGN(const answer::Answer answer, store->Ask(question));
   return Print(answer.body);
 }
 
@@ -120,4 +121,4 @@ Verb AddQuery(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -9,7 +9,7 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 std::string ParamName(std::string flag) {
@@ -22,24 +22,24 @@ std::string ParamName(std::string flag) {
 Verb AskVerb(CLI::App& root, const char* name, const char* description, const char* argument_name,
              const std::function<void(CLI::App&)>& declare) {
   const std::string_view given = argument_name == nullptr ? "" : argument_name;
-  const ArgumentUse takes_argument = given.empty()     ? ArgumentUse::kNone
-                                     : given[0] == '[' ? ArgumentUse::kOptional
-                                                       : ArgumentUse::kRequired;
+  const answer::ArgumentUse takes_argument = given.empty()     ? answer::ArgumentUse::kNone
+                                             : given[0] == '[' ? answer::ArgumentUse::kOptional
+                                                               : answer::ArgumentUse::kRequired;
   Verb verb = MakeVerb(root, name, description);
   const auto argument = std::make_shared<std::string>();
   if (argument_name != nullptr) {
-    const bool optional = takes_argument == ArgumentUse::kOptional;
+    const bool optional = takes_argument == answer::ArgumentUse::kOptional;
     CLI::Option* option = verb.app->add_option(
         std::string(optional ? given.substr(1, given.size() - 2) : given), *argument);
     if (!optional) option->required();
   }
   declare(*verb.app);
   verb.run = [app = verb.app, common = verb.common, argument, name, takes_argument]() -> Status {
-    if (takes_argument == ArgumentUse::kRequired && argument->empty()) {
+    if (takes_argument == answer::ArgumentUse::kRequired && argument->empty()) {
       return BadInput(std::string(name) + ": the id is empty",
                       "wherefore traces lists what is there");
     }
-    Question question{name, *argument, {}};
+    answer::Question question{name, *argument, {}};
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_lnames().empty()) continue;
       const std::string& flag = option->get_lnames().front();
@@ -52,7 +52,7 @@ Verb AskVerb(CLI::App& root, const char* name, const char* description, const ch
     }
     if (common->format == "text") question.params.Add("format", "text");
     WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
-    WF_ASSIGN(const Answer answer, store->Ask(question));
+    WF_ASSIGN(const answer::Answer answer, store->Ask(question));
     return Print(answer.body);
   };
   return verb;
@@ -156,4 +156,4 @@ Verb AddResource(CLI::App& root) {
                  });
 }
 
-}  // namespace wf
+}  // namespace wf::cli

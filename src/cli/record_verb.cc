@@ -14,7 +14,7 @@
 #include "recorder/format/records.h"
 #include "recorder/launch/record_run.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct RecordFlags {
@@ -56,9 +56,9 @@ Result<std::string> CompiledPolicy(const std::string& path) {
   std::stringstream content;
   content << in.rdbuf();
   if (!in) return EnvironmentError(path + ": the policy cannot be read", "does the file exist?");
-  WF_ASSIGN(const FlowPolicy policy, ParseFlowPolicy(content.view(), path));
+  WF_ASSIGN(const policy::FlowPolicy policy, policy::ParseFlowPolicy(content.view(), path));
   std::error_code error;
-  return CompileFlowPolicy(policy, std::filesystem::current_path(error).string(), path);
+  return policy::CompileFlowPolicy(policy, std::filesystem::current_path(error).string(), path);
 }
 
 Status RunRecord(const RecordFlags& flags) {
@@ -118,4 +118,4 @@ Verb AddRecord(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

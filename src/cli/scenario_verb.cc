@@ -10,19 +10,19 @@
 #include "scenario/network_congestion.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct ScenarioFlags {
   std::string out, start, fault = "on";
-  ScenarioOptions options;
+  scenario::ScenarioOptions options;
 };
 
-std::vector<ScenarioDescription> AllScenarios() {
-  std::vector<ScenarioDescription> all = Scenarios();
+std::vector<scenario::ScenarioDescription> AllScenarios() {
+  std::vector<scenario::ScenarioDescription> all = scenario::Scenarios();
   all.insert(all.end(), IncidentScenarios().begin(), IncidentScenarios().end());
-  all.push_back(kNetworkCongestion);
-  all.push_back(kMailboxScenario);
+  all.push_back(scenario::kNetworkCongestion);
+  all.push_back(scenario::kMailboxScenario);
   return all;
 }
 
@@ -30,7 +30,7 @@ Status PrintList(const CommonFlags& common) {
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Key("scenarios").BeginArray();
-    for (const ScenarioDescription& known : AllScenarios()) {
+    for (const scenario::ScenarioDescription& known : AllScenarios()) {
       json.BeginObject().Field("name", known.name).Field("description", known.description);
       json.EndObject();
     }
@@ -38,16 +38,17 @@ Status PrintList(const CommonFlags& common) {
     return Print(json.Take() + "\n");
   }
   std::string text;
-  for (const ScenarioDescription& known : AllScenarios())
+  for (const scenario::ScenarioDescription& known : AllScenarios())
     text += fmt::format("{:<20} {}\n", known.name, known.description);
   return Print(text);
 }
 
 // M1 and Z1 to Z4 are run, the others are generated.
-Result<ScenarioFiles> Write(const ScenarioOptions& options, const std::string& folder) {
+Result<scenario::ScenarioFiles> Write(const scenario::ScenarioOptions& options,
+                                      const std::string& folder) {
   if (IsIncidentScenario(options.name)) return RunIncidentScenario(options, folder);
-  if (options.name == kMailboxScenario.name) {
-    MailboxOptions mailbox;
+  if (options.name == scenario::kMailboxScenario.name) {
+    scenario::MailboxOptions mailbox;
     mailbox.seed = options.seed;
     mailbox.start = options.start;
     if (options.size) {
@@ -57,27 +58,28 @@ Result<ScenarioFiles> Write(const ScenarioOptions& options, const std::string& f
       mailbox.headers = *options.size * mailbox.headers / mailbox.messages;
       mailbox.messages = *options.size;
     }
-    return WriteMailbox(mailbox, folder);
+    return scenario::WriteMailbox(mailbox, folder);
   }
-  if (options.name != kNetworkCongestion.name) return WriteScenario(options, folder);
-  NetworkCongestionOptions network;
+  if (options.name != scenario::kNetworkCongestion.name)
+    return scenario::WriteScenario(options, folder);
+  scenario::NetworkCongestionOptions network;
   network.seed = options.seed;
   network.fault = options.fault;
   network.hosts = options.size.value_or(network.hosts);
-  return WriteNetworkCongestion(network, folder);
+  return scenario::WriteNetworkCongestion(network, folder);
 }
 
 Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
   if (flags.options.name == "list") return PrintList(common);
-  ScenarioOptions options = flags.options;
-  options.fault = flags.fault == "off" ? Fault::kOff : Fault::kOn;
+  scenario::ScenarioOptions options = flags.options;
+  options.fault = flags.fault == "off" ? scenario::Fault::kOff : scenario::Fault::kOn;
   if (!flags.start.empty()) {
     WF_ASSIGN(options.start, ParseInstant(flags.start, Now()));
   }
   if (flags.out.empty()) {
     return BadInput("scenario: --out is missing", "name the folder to write: --out DIR");
   }
-  WF_ASSIGN(const ScenarioFiles files, Write(options, flags.out));
+  WF_ASSIGN(const scenario::ScenarioFiles files, Write(options, flags.out));
   if (common.format == "json") {
     JsonWriter json;
     json.BeginObject().Field("scenario", options.name).Field("traces", files.traces);
@@ -87,7 +89,7 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
     json.EndArray().EndObject();
     return Print(json.Take() + "\n");
   }
-  if (options.name == kMailboxScenario.name) {
+  if (options.name == scenario::kMailboxScenario.name) {
     return Print(fmt::format("{} headers in {}\nthe true paths in {}\n", files.event_lines,
                              files.events, files.query));
   }
@@ -123,4 +125,4 @@ Verb AddScenario(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

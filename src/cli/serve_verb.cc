@@ -14,12 +14,12 @@
 #include "log/log.h"
 #include "server/serve.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 // What the flags say, as text; ServeOptions is what they mean.
 struct ServeFlags {
-  ServeOptions options;
+  server::ServeOptions options;
   std::string role = "all";
   std::string drain_delay;
   std::string sync = "on";
@@ -42,7 +42,7 @@ Status ParseSwitch(const char* name, const std::string& text, bool& out) {
   return {};
 }
 
-Status ParseTime(const char* name, const std::string& text, Nanos& out) {
+Status ParseDurationFlag(const char* name, const std::string& text, Nanos& out) {
   if (text.empty()) return {};
   auto time = ParseDuration(text);
   if (!time.ok())
@@ -51,11 +51,11 @@ Status ParseTime(const char* name, const std::string& text, Nanos& out) {
   return {};
 }
 
-Status InterpretTailer(const ServeFlags& flags, ServeOptions& options) {
+Status InterpretTailer(const ServeFlags& flags, server::ServeOptions& options) {
   WF_TRY(ParseSwitch("--tailer", flags.tailer, options.tailer));
-  CacheOptions& cache = options.tailer_options.cache;
-  WF_TRY(ParseTime("--tailer-cache-expiry", flags.tailer_cache_expiry, cache.expiry));
-  WF_TRY(ParseTime("--tailer-remember-ids", flags.tailer_remember_ids, cache.remember));
+  pipeline::CacheOptions& cache = options.tailer_options.cache;
+  WF_TRY(ParseDurationFlag("--tailer-cache-expiry", flags.tailer_cache_expiry, cache.expiry));
+  WF_TRY(ParseDurationFlag("--tailer-remember-ids", flags.tailer_remember_ids, cache.remember));
   if (!flags.tailer_cache_bytes.empty()) {
     auto bytes = ParseByteSize(flags.tailer_cache_bytes);
     if (!bytes.ok())
@@ -64,22 +64,23 @@ Status InterpretTailer(const ServeFlags& flags, ServeOptions& options) {
   }
   if (!flags.tailer_triggers.empty()) cache.triggers.clear();
   for (const std::string& text : flags.tailer_triggers) {
-    WF_ASSIGN(Trigger trigger, ParseTrigger(text));
+    WF_ASSIGN(pipeline::Trigger trigger, pipeline::ParseTrigger(text));
     cache.triggers.push_back(std::move(trigger));
   }
-  if (cache.triggers.size() > kMaxTriggers) {
-    return BadInput("--tailer-trigger: more than " + std::to_string(kMaxTriggers) + " of them",
-                    "leave some out");
+  if (cache.triggers.size() > pipeline::kMaxTriggers) {
+    return BadInput(
+        "--tailer-trigger: more than " + std::to_string(pipeline::kMaxTriggers) + " of them",
+        "leave some out");
   }
   return {};
 }
 
 Status Interpret(ServeFlags& flags, const CommonFlags& common) {
-  ServeOptions& options = flags.options;
+  server::ServeOptions& options = flags.options;
   options.store = common.store;
-  WF_ASSIGN(options.role, ParseRole(flags.role));
+  WF_ASSIGN(options.role, cluster::ParseRole(flags.role));
   if (options.state.empty()) options.state = DefaultState(flags.role);
-  WF_TRY(ParseTime("--drain-delay", flags.drain_delay, options.drain_delay));
+  WF_TRY(ParseDurationFlag("--drain-delay", flags.drain_delay, options.drain_delay));
   options.agent = !flags.no_agent;
   WF_TRY(ParseSwitch("--sync", flags.sync, options.sync));
   WF_TRY(InterpretTailer(flags, options));
@@ -106,10 +107,10 @@ Status Interpret(ServeFlags& flags, const CommonFlags& common) {
   }
   WF_ASSIGN(const log::Level level, log::ParseLevel(flags.log_level));
   log::SetLevel(level);
-  return CheckServeOptions(options);
+  return server::CheckServeOptions(options);
 }
 
-Status PrintListeners(const Server& server, const std::string& format) {
+Status PrintListeners(const server::Server& server, const std::string& format) {
   if (format == "json") {
     JsonWriter json;
     json.BeginObject();
@@ -149,11 +150,11 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
-  WF_ASSIGN(const auto server, Server::Start(flags.options, [&](Nanos time) {
-    const timespec wait{time / kSecond, time % kSecond};
-    const int signal = sigtimedwait(&signals, nullptr, &wait);
-    return signal != SIGINT && signal != SIGTERM;
-  }));
+  WF_ASSIGN(const auto server, server::Server::Start(flags.options, [&](Nanos time) {
+              const timespec wait{time / kSecond, time % kSecond};
+              const int signal = sigtimedwait(&signals, nullptr, &wait);
+              return signal != SIGINT && signal != SIGTERM;
+            }));
   if (server == nullptr) {
     log::Info("stopped before there was anything to serve");
     return {};
@@ -181,7 +182,7 @@ Verb AddServe(CLI::App& root) {
                        "Receive traces, keep them, answer questions, show the web interface");
   const auto flags = std::make_shared<ServeFlags>();
   CLI::App& app = *verb.app;
-  ServeOptions& o = flags->options;
+  server::ServeOptions& o = flags->options;
   app.add_option("--role", flags->role,
                  "all of the work, or a part of it: receive, tail or query (docs/CLUSTER.md)")
       ->capture_default_str();
@@ -244,7 +245,7 @@ Verb AddServe(CLI::App& root) {
                  "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
                  "given again")
       ->take_all();
-  TailerOptions& t = o.tailer_options;
+  pipeline::TailerOptions& t = o.tailer_options;
   app.add_option(
          "--tailer", flags->tailer,
          "on: rows of datasets are kept up as traces arrive; off: by backfill and import only")
@@ -294,4 +295,4 @@ Verb AddServe(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -9,7 +9,7 @@
 
 #include "lang/common/yaml_reader.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 std::string WithDashes(std::string name) {
@@ -42,18 +42,18 @@ Error BadConfig(const std::string& path, int line, const std::string& why,
 }
 
 Result<std::vector<std::string>> Values(const std::string& path, const std::string& key,
-                                        const YamlNode& node) {
+                                        const lang::YamlNode& node) {
   std::vector<std::string> values;
   if (node.IsScalar()) {
     values.push_back(node.text);
   } else if (node.IsList()) {
-    for (const YamlNode& element : node.items) {
+    for (const lang::YamlNode& element : node.items) {
       if (element.IsScalar()) {
         values.push_back(element.text);
       } else if (element.IsMap() && key == "attribute-rule") {
         std::string rule;
         for (const char* part : {"action", "where", "key"}) {
-          if (const YamlNode* field = element.Get(part))
+          if (const lang::YamlNode* field = element.Get(part))
             rule += (rule.empty() ? "" : " ") + field->text;
         }
         values.push_back(rule);
@@ -77,7 +77,7 @@ Result<ConfigFile> ReadConfigFile(const std::string& path) {
   std::stringstream content;
   content << in.rdbuf();
   if (!in) return EnvironmentError(path + ": cannot be read", "does the file exist?");
-  WF_ASSIGN(const YamlNode root, ReadYaml(content.view(), path));
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(content.view(), path));
   if (root.IsNull()) return config;
   if (!root.IsMap())
     return BadInput(path + ": not a map of keys", "write lines of the form key: value");
@@ -115,7 +115,7 @@ Status ApplySettings(CLI::App& root, CLI::App& verb, const ConfigFile& config,
   return {};
 }
 
-Result<AttributeRule> ParseAttributeRule(const std::string& text) {
+Result<decode::AttributeRule> ParseAttributeRule(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
@@ -125,11 +125,11 @@ Result<AttributeRule> ParseAttributeRule(const std::string& text) {
                     "any; user.* as key");
   };
   if (words.size() < 2 || words.size() > 3) return bad("expected two or three words");
-  AttributeRule rule;
+  decode::AttributeRule rule;
   if (words[0] == "drop") {
-    rule.action = AttributeAction::kDrop;
+    rule.action = decode::AttributeAction::kDrop;
   } else if (words[0] == "hash") {
-    rule.action = AttributeAction::kHash;
+    rule.action = decode::AttributeAction::kHash;
   } else {
     return bad("\"" + words[0] + "\" is no action");
   }
@@ -139,9 +139,9 @@ Result<AttributeRule> ParseAttributeRule(const std::string& text) {
     const auto found = std::find(std::begin(kPlaces), std::end(kPlaces), words[1]);
     if (found == std::end(kPlaces)) return bad("\"" + words[1] + "\" is no place");
     rule.any_place = false;
-    rule.place = static_cast<AttributePlace>(found - std::begin(kPlaces));
+    rule.place = static_cast<decode::AttributePlace>(found - std::begin(kPlaces));
   }
   return rule;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

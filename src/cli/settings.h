@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 // Key → values, as text; a YAML list gives several.
 using ConfigFile = std::map<std::string, std::vector<std::string>>;
@@ -29,6 +29,6 @@ Status ApplySettings(CLI::App& root, CLI::App& verb, const ConfigFile& config,
                      const std::string& config_path);
 
 // "drop user.*", "hash span enduser.id": ACTION [PLACE] KEY-GLOB.
-Result<AttributeRule> ParseAttributeRule(const std::string& text);
+Result<decode::AttributeRule> ParseAttributeRule(const std::string& text);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-namespace wf {
+namespace wf::cli {
 
 void AddSightingFlags(CLI::App& app, SightingFlags& flags) {
   app.add_option("INPUT", flags.inputs,
@@ -38,8 +38,8 @@ Result<std::pair<std::string, Nanos>> ParseSkew(const std::string& text) {
   return BadInput("--skew " + text + ": not NODE=±DURATION", "as in --skew ws2=+30ms");
 }
 
-Result<SightingOptions> SightingOptionsOf(const SightingFlags& flags) {
-  SightingOptions options;
+Result<detect::SightingOptions> SightingOptionsOf(const SightingFlags& flags) {
+  detect::SightingOptions options;
   options.lenient = flags.lenient;
   const auto reorder = ParseDuration(flags.reorder);
   if (!reorder.ok()) {
@@ -57,15 +57,15 @@ Result<SightingOptions> SightingOptionsOf(const SightingFlags& flags) {
     }
   }
   if (!flags.drop.empty()) {
-    WF_ASSIGN(options.drop, ParseDropModel(flags.drop));
+    WF_ASSIGN(options.drop, detect::ParseDropModel(flags.drop));
   }
   return options;
 }
 
-void PrintNotes(const SightingInput& input) {
+void PrintNotes(const detect::SightingInput& input) {
   for (const std::string& note : input.Notes()) {
     std::fprintf(stderr, "wherefore: %s\n", note.c_str());
   }
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 struct SightingFlags {
   std::vector<std::string> inputs;
@@ -21,12 +21,12 @@ struct SightingFlags {
 };
 
 void AddSightingFlags(CLI::App& app, SightingFlags& flags);
-Result<SightingOptions> SightingOptionsOf(const SightingFlags& flags);
+Result<detect::SightingOptions> SightingOptionsOf(const SightingFlags& flags);
 
 // "ws2=+30ms", "db=-5ms" → the node and what is added to its clock.
 Result<std::pair<std::string, Nanos>> ParseSkew(const std::string& text);
 
 // What was skipped or lost, on stderr, one line each.
-void PrintNotes(const SightingInput& input);
+void PrintNotes(const detect::SightingInput& input);
 
-}  // namespace wf
+}  // namespace wf::cli

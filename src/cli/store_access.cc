@@ -13,12 +13,12 @@
 #include "server/server_file.h"
 #include "store/open/open_store.h"
 
-namespace wf {
+namespace wf::cli {
 Error ServerError(int status, const std::string& body) {
   JsonParser parser;
   if (auto json = parser.Parse(body); json.ok() && json->Get("error").IsObject()) {
     const JsonValue error = json->Get("error");
-    ErrorCode code = ErrorCodeFromName(error.Get("code").String());
+    ErrorCode code = answer::ErrorCodeFromName(error.Get("code").String());
     // The transport has finer names of its own (too_large, malformed_body, …) for what is bad input.
     const bool refused =
         status >= 400 && status < 500 && status != 403 && status != 404 && status != 429;
@@ -75,17 +75,17 @@ std::string PercentEncode(std::string_view text) {
 Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
                                                        const std::string& token) {
   std::unique_ptr<StoreAccess> access(new StoreAccess);
-  WF_TRY(CheckStorePlace(store));
-  access->path_ = WithoutSecrets(store);
-  access->files_ = IsStoreUrl(store) ? DefaultState("cli") : store;
+  WF_TRY(store::CheckStorePlace(store));
+  access->path_ = store::WithoutSecrets(store);
+  access->files_ = store::IsStoreUrl(store) ? DefaultState("cli") : store;
   std::string url;
-  if (IsServerUrl(store)) {
+  if (store::IsServerUrl(store)) {
     url = store;
     if (const char* given = std::getenv("WHEREFORE_TOKEN")) access->token_ = given;
-  } else if (IsStoreUrl(store)) {
-    WF_ASSIGN(access->store_, OpenStore(store, StoreOptionsFromEnvironment()));
+  } else if (store::IsStoreUrl(store)) {
+    WF_ASSIGN(access->store_, store::OpenStore(store, store::StoreOptionsFromEnvironment()));
     return access;
-  } else if (auto file = ReadServerFile(store); file.ok()) {
+  } else if (auto file = server::ReadServerFile(store); file.ok()) {
     for (const auto& [name, address] : file->listeners) {
       if (name == "http" && address != "off")
         url = (file->tls_cert.empty() ? "http://" : "https://") + address;
@@ -109,26 +109,27 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
     access->client_ = std::make_unique<net::HttpClient>(parsed, options);
     return access;
   }
-  WF_ASSIGN(access->store_, OpenStore(store));
-  RemoveServerFile(store);  // of a server that was killed: we hold the store now
+  WF_ASSIGN(access->store_, store::OpenStore(store));
+  server::RemoveServerFile(store);  // of a server that was killed: we hold the store now
   return access;
 }
 
-Result<Answer> StoreAccess::Fetch(std::string_view method, const std::string& target,
-                                  std::string_view body) {
+Result<answer::Answer> StoreAccess::Fetch(std::string_view method, const std::string& target,
+                                          std::string_view body) {
   const net::HttpClient::Headers headers = TheClientSettings().Headers(token_);
   auto response = client_->Send(method, target, headers, body);
   if (!response.ok()) {
     return EnvironmentError(path_ + ": " + response.error().message, "is the server running?");
   }
   if (response->status != 200) return ServerError(response->status, response->body);
-  return Answer{std::string(response->headers.Get("content-type")), std::move(response->body),
-                response->headers.Get("wherefore-faults") == "true"};
+  return answer::Answer{std::string(response->headers.Get("content-type")),
+                        std::move(response->body),
+                        response->headers.Get("wherefore-faults") == "true"};
 }
 
 namespace {
 
-std::string WithParams(std::string target, const Params& params) {
+std::string WithParams(std::string target, const answer::Params& params) {
   char separator = '?';
   for (const auto& [name, value] : params.values()) {
     target += separator + PercentEncode(name) + "=" + PercentEncode(value);
@@ -146,12 +147,12 @@ net::HttpClientOptions StoreAccess::ClientOptions() const {
   return options;
 }
 
-AnswerContext StoreAccess::LocalContext() {
+answer::AnswerContext StoreAccess::LocalContext() {
   return {*store_, TheClientSettings().LocalTenant(), path_, Now(), {}, {}, nullptr, files_};
 }
 
-Result<Answer> StoreAccess::Ask(const Question& question) {
-  if (!served()) return wf::Ask(LocalContext(), question);
+Result<answer::Answer> StoreAccess::Ask(const answer::Question& question) {
+  if (!served()) return wf::answer::Ask(LocalContext(), question);
   std::string target = "/api/v1/" + question.verb;
   if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
   const std::string_view method = !question.method.empty() ? question.method
@@ -160,15 +161,15 @@ Result<Answer> StoreAccess::Ask(const Question& question) {
   return Fetch(method, WithParams(target, question.params), question.body);
 }
 
-Result<Answer> StoreAccess::Upload(const Params& params, std::string_view content) {
+Result<answer::Answer> StoreAccess::Upload(const answer::Params& params, std::string_view content) {
   return Fetch("POST", WithParams("/api/v1/import", params), content);
 }
 
 Status StoreAccess::SendEvents(std::string_view body) {
   if (!served()) {
     EventBatch batch;
-    DecodeReport report;
-    WF_TRY(DecodeEventsBinary(body, {}, batch, report));
+    decode::DecodeReport report;
+    WF_TRY(events::DecodeEventsBinary(body, {}, batch, report));
     batch.received_ns = Now();
     batch.tenant = TheClientSettings().LocalTenant();
     return store_->AppendAndWait(std::move(batch));
@@ -188,14 +189,14 @@ Status StoreAccess::SendEvents(std::string_view body) {
   }
 }
 
-Result<Answer> StoreAccess::PutPolicy(const std::string& name, std::string_view json) {
-  if (!served()) return wf::PutPolicy(LocalContext(), name, json);
+Result<answer::Answer> StoreAccess::PutPolicy(const std::string& name, std::string_view json) {
+  if (!served()) return wf::answer::PutPolicy(LocalContext(), name, json);
   return Fetch("PUT", "/api/v1/policies/" + PercentEncode(name), json);
 }
 
-Result<Answer> StoreAccess::DeletePolicy(const std::string& name) {
-  if (!served()) return wf::DeletePolicy(LocalContext(), name);
+Result<answer::Answer> StoreAccess::DeletePolicy(const std::string& name) {
+  if (!served()) return wf::answer::DeletePolicy(LocalContext(), name);
   return Fetch("DELETE", "/api/v1/policies/" + PercentEncode(name), {});
 }
 
-}  // namespace wf
+}  // namespace wf::cli

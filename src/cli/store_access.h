@@ -10,7 +10,7 @@
 #include "net/http_client.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::cli {
 
 // $WHEREFORE_STORE, else ~/.local/share/wherefore.
 std::string DefaultStore();
@@ -23,34 +23,35 @@ class StoreAccess {
   static Result<std::unique_ptr<StoreAccess>> Open(const std::string& store,
                                                    const std::string& token = {});
 
-  Result<Answer> Ask(const Question& question);
+  Result<answer::Answer> Ask(const answer::Question& question);
   // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
-  Result<Answer> Upload(const Params& params, std::string_view content);
+  Result<answer::Answer> Upload(const answer::Params& params, std::string_view content);
   // Events in the binary form of docs/EVENTS.md; durable when it returns.
   Status SendEvents(std::string_view body);
   // answer/policy_answer.h, here or at the server.
-  Result<Answer> PutPolicy(const std::string& name, std::string_view json);
-  Result<Answer> DeletePolicy(const std::string& name);
+  Result<answer::Answer> PutPolicy(const std::string& name, std::string_view json);
+  Result<answer::Answer> DeletePolicy(const std::string& name);
   // Any request to a served store; an answer other than 200 is an error.
-  Result<Answer> Fetch(std::string_view method, const std::string& target, std::string_view body);
+  Result<answer::Answer> Fetch(std::string_view method, const std::string& target,
+                               std::string_view body);
   bool served() const { return client_ != nullptr; }
   const net::Url& url() const { return url_; }         // when served
   net::HttpClientOptions ClientOptions() const;        // of further clients of that server
   const std::string& token() const { return token_; }  // ""
-  Store& local() { return *store_; }                   // when not served
+  store::Store& local() { return *store_; }            // when not served
   const std::string& path() const { return path_; }    // as it may be shown
   const std::string& files() const {
     return files_;
   }  // the directory for files of datasets, keys, …
 
  private:
-  AnswerContext LocalContext();
+  answer::AnswerContext LocalContext();
 
   std::string path_, files_;
   std::string token_;
   std::string pinned_;  // file of the certificate that the server must show
   net::Url url_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
   std::unique_ptr<net::HttpClient> client_;
 };
 
@@ -62,4 +63,4 @@ Error ServerError(int status, const std::string& body);
 
 std::string PercentEncode(std::string_view text);
 
-}  // namespace wf
+}  // namespace wf::cli

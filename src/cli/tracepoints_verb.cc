@@ -9,7 +9,7 @@
 #include "live/tracepoint_registry.h"
 #include "weaver/tracepoint_file.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct TracepointsFlags {
@@ -31,21 +31,21 @@ class Tracepoints {
     return out;
   }
 
-  Result<Answer> List(const std::string& format) {
+  Result<answer::Answer> List(const std::string& format) {
     if (access_->served()) return access_->Fetch("GET", "/api/v1/tracepoints?format=" + format, {});
-    ProcessRegistry processes(access_->local());
-    return AnswerTracepoints(Context(), processes, Params({{"format", format}}));
+    live::ProcessRegistry processes(access_->local());
+    return AnswerTracepoints(Context(), processes, answer::Params({{"format", format}}));
   }
-  Result<Answer> Show(const std::string& name) {
+  Result<answer::Answer> Show(const std::string& name) {
     if (access_->served()) return access_->Fetch("GET", Path(name), {});
-    ProcessRegistry processes(access_->local());
+    live::ProcessRegistry processes(access_->local());
     return AnswerTracepoint(Context(), processes, name);
   }
-  Result<Answer> Define(const std::string& name, const std::string& json) {
+  Result<answer::Answer> Define(const std::string& name, const std::string& json) {
     if (access_->served()) return access_->Fetch("PUT", Path(name), json);
     return PutTracepoint(Context(), name, json);
   }
-  Result<Answer> Delete(const std::string& name) {
+  Result<answer::Answer> Delete(const std::string& name) {
     if (access_->served()) return access_->Fetch("DELETE", Path(name), {});
     return DeleteTracepoint(Context(), name);
   }
@@ -54,7 +54,7 @@ class Tracepoints {
   static std::string Path(const std::string& name) {
     return "/api/v1/tracepoints/" + PercentEncode(name);
   }
-  AnswerContext Context() {
+  answer::AnswerContext Context() {
     return {access_->local(), TheClientSettings().LocalTenant(), access_->path(), Now(), {}, {}};
   }
 
@@ -70,17 +70,18 @@ Status Define(const TracepointsFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(Tracepoints tracepoints, Tracepoints::Open(flags, common));
   std::string printed;
   for (const auto& definition : *definitions) {
-    WF_ASSIGN(const Answer answer, tracepoints.Define(definition.name, weaver::ToJson(definition)));
+    WF_ASSIGN(const answer::Answer answer,
+              tracepoints.Define(definition.name, weaver::ToJson(definition)));
     printed += common.format == "json" ? answer.body : "defined " + definition.name + "\n";
   }
   return Print(printed);
 }
 
-Status Run(const TracepointsFlags& flags, const CommonFlags& common) {
+Status RunTracepoints(const TracepointsFlags& flags, const CommonFlags& common) {
   if (flags.action == "list") {
     if (!flags.argument.empty()) return BadInput("tracepoints list takes no argument");
     WF_ASSIGN(Tracepoints tracepoints, Tracepoints::Open(flags, common));
-    WF_ASSIGN(const Answer answer, tracepoints.List(common.format));
+    WF_ASSIGN(const answer::Answer answer, tracepoints.List(common.format));
     return Print(answer.body);
   }
   if (flags.argument.empty())
@@ -90,10 +91,10 @@ Status Run(const TracepointsFlags& flags, const CommonFlags& common) {
   if (flags.action == "define") return Define(flags, common);
   WF_ASSIGN(Tracepoints tracepoints, Tracepoints::Open(flags, common));
   if (flags.action == "show") {
-    WF_ASSIGN(const Answer answer, tracepoints.Show(flags.argument));
+    WF_ASSIGN(const answer::Answer answer, tracepoints.Show(flags.argument));
     return Print(answer.body);
   }
-  WF_ASSIGN(const Answer answer, tracepoints.Delete(flags.argument));
+  WF_ASSIGN(const answer::Answer answer, tracepoints.Delete(flags.argument));
   return Print(common.format == "json" ? answer.body : "deleted " + flags.argument + "\n");
 }
 
@@ -110,8 +111,8 @@ Verb AddTracepoints(CLI::App& root) {
   verb.app->add_option("ARGUMENT", flags->argument,
                        "a JSON file to define, or a tracepoint's name");
   AddLiveServerFlags(*verb.app, flags->server);
-  verb.run = [flags, common = verb.common] { return Run(*flags, *common); };
+  verb.run = [flags, common = verb.common] { return RunTracepoints(*flags, *common); };
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

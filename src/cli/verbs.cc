@@ -7,7 +7,7 @@
 
 #include "cli/store_access.h"
 
-namespace wf {
+namespace wf::cli {
 
 Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
   Verb verb;
@@ -55,4 +55,4 @@ Status Print(const std::string& text) {
                           "is the disk full?");
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace wf {
+namespace wf::cli {
 
 // Flags that every verb has.
 struct CommonFlags {
@@ -65,4 +65,4 @@ Verb AddCompletion(CLI::App& root);
 Verb MakeVerb(CLI::App& root, const char* name, const char* description);
 Status Print(const std::string& text);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -15,7 +15,7 @@
 #include "import/watch/io_probe.h"
 #include "import/watch/watched_messages.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 constexpr int kPollMilliseconds = 20;
@@ -61,7 +61,7 @@ class MessageFile {
   bool temporary_ = false, failed_ = false;
 };
 
-std::vector<std::string> Notes(const WatchCounts& counts, const IoCounters& probe) {
+std::vector<std::string> Notes(const watch::WatchCounts& counts, const watch::IoCounters& probe) {
   std::vector<std::string> notes;
   const auto note = [&](uint64_t count, const char* what) {
     if (count != 0) notes.push_back(fmt::format("{} {}", count, what));
@@ -84,14 +84,14 @@ std::vector<std::string> Notes(const WatchCounts& counts, const IoCounters& prob
 
 Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
                      const std::function<bool()>& stopped, const CommonFlags& common) {
-  WatchFilter filter;
+  watch::WatchFilter filter;
   filter.programs = flags.programs;
   for (const int port : flags.ports) {
     if (port < 1 || port > 65535)
       return BadInput(fmt::format("--port {}: not a port", port), "from 1 to 65535");
     filter.ports.insert(static_cast<uint16_t>(port));
   }
-  if (flags.by == "pid") filter.nodes = WatchFilter::Nodes::kByProcess;
+  if (flags.by == "pid") filter.nodes = watch::WatchFilter::Nodes::kByProcess;
   std::vector<uint32_t> only;
   for (const int pid : flags.pids) {
     if (pid <= 0 || (::kill(pid, 0) != 0 && errno == ESRCH))
@@ -99,13 +99,15 @@ Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
                       "pgrep -a NAME finds its number");
     only.push_back(static_cast<uint32_t>(pid));
   }
-  const auto host = WatchedHost::ThisOne();
-  std::unique_ptr<IoProbe> probe;
-  WatchedMessages messages(*host, filter,
-                           {[&](uint32_t process) { probe->IgnoreProcess(process); },
-                            [&](uint32_t process, int fd) { probe->IgnoreDescriptor(process, fd); },
-                            [&](uint32_t process, int fd) { probe->KnowDescriptor(process, fd); }});
-  WF_ASSIGN(probe, IoProbe::Attach(only, [&](const IoRecord& record) { messages.Add(record); }));
+  const auto host = watch::WatchedHost::ThisOne();
+  std::unique_ptr<watch::IoProbe> probe;
+  watch::WatchedMessages messages(
+      *host, filter,
+      {[&](uint32_t process) { probe->IgnoreProcess(process); },
+       [&](uint32_t process, int fd) { probe->IgnoreDescriptor(process, fd); },
+       [&](uint32_t process, int fd) { probe->KnowDescriptor(process, fd); }});
+  WF_ASSIGN(probe, watch::IoProbe::Attach(
+                       only, [&](const watch::IoRecord& record) { messages.Add(record); }));
   WF_ASSIGN(const auto file, MessageFile::Create(flags.out));
   std::fprintf(stderr, "watching messages; Ctrl-C ends it\n");
   const auto write = [&](std::string_view line) { file->Write(line); };
@@ -116,9 +118,9 @@ Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
     WF_TRY(file->Flush());
   }
   WF_TRY(probe->Poll(0));
-  const IoCounters counters = probe->Counters();
+  const watch::IoCounters counters = probe->Counters();
   probe->Detach();  // what runs here runs on unwatched while we compute
-  messages.Take(WatchedMessages::kForever, Now() - MonotonicNow(), write);
+  messages.Take(watch::WatchedMessages::kForever, Now() - MonotonicNow(), write);
   WF_TRY(file->Flush());
   for (const std::string& note : Notes(messages.counts(), counters))
     std::fprintf(stderr, "  %s\n", note.c_str());
@@ -129,4 +131,4 @@ Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
   return PrintPathsOf({file->path()}, common);
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/verbs.h"
 
-namespace wf {
+namespace wf::cli {
 
 struct WatchMessagesFlags {
   std::vector<int> pids;
@@ -23,4 +23,4 @@ struct WatchMessagesFlags {
 Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
                      const std::function<bool()>& stopped, const CommonFlags& common);
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -18,7 +18,7 @@
 #include "import/watch/lock_reacquisition.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::cli {
 namespace {
 
 struct WatchFlags {
@@ -42,11 +42,11 @@ Result<Nanos> EndOf(const std::string& duration) {
 struct LockReport {
   int64_t holdings = 0, events = 0, unfinished = 0;
   uint64_t unneeded = 0, bounded = 0;
-  LockProbeCounters counters;
+  watch::LockProbeCounters counters;
   bool ended = false;  // the process, before we did
 };
 
-std::string LockReportJson(const WatchedProcess& process, const LockReport& report) {
+std::string LockReportJson(const watch::WatchedProcess& process, const LockReport& report) {
   JsonWriter json;
   json.BeginObject().Field("pid", process.pid).Field("service", process.service);
   json.Field("holdings", report.holdings).Field("events", report.events);
@@ -62,7 +62,7 @@ std::string LockReportJson(const WatchedProcess& process, const LockReport& repo
   return json.Take() + "\n";
 }
 
-std::string LockReportText(const WatchedProcess& process, const LockReport& report,
+std::string LockReportText(const watch::WatchedProcess& process, const LockReport& report,
                            const std::string& at_least) {
   std::string text = fmt::format(
       "locks of {} (process {}{}): {} holdings stored as {} events\n", process.service, process.pid,
@@ -82,26 +82,27 @@ std::string LockReportText(const WatchedProcess& process, const LockReport& repo
 }
 
 Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
-  WF_ASSIGN(WatchedProcess process, WatchedProcess::Look(flags.pid));
+  WF_ASSIGN(watch::WatchedProcess process, watch::WatchedProcess::Look(flags.pid));
   if (!flags.service.empty()) process.service = flags.service;
-  LockProbeOptions options;
+  watch::LockProbeOptions options;
   WF_ASSIGN(options.at_least, ParseDuration(flags.at_least));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
 
   LockReport report;
-  LockEvents events(process);
-  LockReacquisition reacquisition;
-  std::vector<LockHolding> settled;
+  watch::LockEvents events(process);
+  watch::LockReacquisition reacquisition;
+  std::vector<watch::LockHolding> settled;
   Nanos clock = Now() - MonotonicNow();
   const auto keep = [&] {
-    for (const LockHolding& holding : settled) events.Add(holding, clock);
+    for (const watch::LockHolding& holding : settled) events.Add(holding, clock);
     settled.clear();
   };
   const auto send = [&](const std::vector<std::string>& bodies) -> Status {
     for (const std::string& body : bodies) WF_TRY(access->SendEvents(body));
     return {};
   };
-  WF_ASSIGN(auto probe, LockProbe::Attach(process, options, [&](const LockHolding& holding) {
+  WF_ASSIGN(auto probe,
+            watch::LockProbe::Attach(process, options, [&](const watch::LockHolding& holding) {
               reacquisition.Add(holding, settled);
             }));
   WF_ASSIGN(const Nanos end, EndOf(flags.for_));
@@ -118,7 +119,7 @@ Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
     report.ended = ::kill(flags.pid, 0) != 0 && errno == ESRCH;
   }
   WF_TRY(probe->Poll(0));
-  const std::vector<LockHolding> unfinished = probe->Unfinished();
+  const std::vector<watch::LockHolding> unfinished = probe->Unfinished();
   report.counters = probe->Counters();
   probe.reset();  // the process runs on unwatched while the rest is stored
   reacquisition.Finish(settled);
@@ -137,14 +138,15 @@ Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
 Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   if (flags.out.empty())
     return BadInput("watch --egress: --out is missing", "name the capture file: --out before.pcap");
-  EgressStampOptions options;
+  watch::EgressStampOptions options;
   options.interface = flags.egress;
   options.snap_bytes = flags.snap_bytes;
-  const std::string header = PcapHeader(options.snap_bytes);
+  const std::string header = watch::PcapHeader(options.snap_bytes);
   std::string packets = header;
   int64_t count = 0;
-  WF_ASSIGN(auto stamps, EgressStamps::Attach(options, [&](const StampedPacket& packet) {
-              AppendPcapPacket(packet, packets);
+  WF_ASSIGN(auto stamps,
+            watch::EgressStamps::Attach(options, [&](const watch::StampedPacket& packet) {
+              watch::AppendPcapPacket(packet, packets);
               ++count;
             }));
   WF_ASSIGN(const Nanos end, EndOf(flags.for_));
@@ -245,4 +247,4 @@ Verb AddWatch(CLI::App& root) {
   return verb;
 }
 
-}  // namespace wf
+}  // namespace wf::cli

@@ -6,7 +6,7 @@
 #include "json/json_writer.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 constexpr char kTenant[] = "default";
@@ -14,7 +14,7 @@ constexpr char kKind[] = "member";  // of saved texts
 
 }  // namespace
 
-Membership::Membership(MembershipOptions options, Counters& counters,
+Membership::Membership(MembershipOptions options, pipeline::Counters& counters,
                        std::function<std::string()> tell, std::function<void(const Told&)> heard)
     : options_(std::move(options)),
       counters_(counters),
@@ -68,7 +68,7 @@ Status Membership::Round() {
       const std::lock_guard lock(mutex_);
       std::map<std::string, Seen> seen;
       JsonParser parser;
-      for (const Document& document : documents) {
+      for (const store::Document& document : documents) {
         if (document.name == options_.instance) continue;
         Seen& other = seen[document.name];
         if (const auto before = others_.find(document.name); before != others_.end())
@@ -116,4 +116,4 @@ int64_t Membership::members() const {
   return n;
 }
 
-}  // namespace wf
+}  // namespace wf::cluster

@@ -18,15 +18,15 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
-#include "pipeline/counters.h"
 #include "cluster/role.h"
+#include "pipeline/counters.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::cluster {
 
 struct MembershipOptions {
-  Store* store = nullptr;  // null: there is nobody else
-  std::string instance;    // a name that nobody else has
+  store::Store* store = nullptr;  // null: there is nobody else
+  std::string instance;           // a name that nobody else has
   Role role = Role::kAll;
   Nanos period = kSecond;           // of rounds: the others are heard
   Nanos tell_period = 2 * kSecond;  // every so often we tell
@@ -40,8 +40,8 @@ class Membership {
   // `tell`: a JSON object about us, asked for every round. `heard`: after every round, what the others that live told last,
   // by instance; on the membership's thread.
   using Told = std::map<std::string, std::string>;
-  Membership(MembershipOptions options, Counters& counters, std::function<std::string()> tell,
-             std::function<void(const Told&)> heard);
+  Membership(MembershipOptions options, pipeline::Counters& counters,
+             std::function<std::string()> tell, std::function<void(const Told&)> heard);
   ~Membership();  // calls Stop
 
   void Start();  // rounds on a thread of its own
@@ -60,7 +60,7 @@ class Membership {
   };
 
   const MembershipOptions options_;
-  Counters& counters_;
+  pipeline::Counters& counters_;
   const std::function<std::string()> tell_;
   const std::function<void(const Told&)> heard_;
   uint64_t number_ = 0;  // the rounds' own, as the next
@@ -73,4 +73,4 @@ class Membership {
   std::thread thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::cluster

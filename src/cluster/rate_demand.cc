@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 // Nobody can use less than a millionth or more than a million times the rate, for all we care.
@@ -66,4 +66,4 @@ DemandSummary DemandSummary::Read(JsonValue json) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::cluster

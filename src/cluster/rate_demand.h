@@ -13,7 +13,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::cluster {
 
 class DemandSummary {
  public:
@@ -35,4 +35,4 @@ class DemandSummary {
   std::map<int, Group> powers_;
 };
 
-}  // namespace wf
+}  // namespace wf::cluster

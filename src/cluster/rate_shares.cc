@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 // Rates of one client, and the length of their names: beyond that it is no client of ours.
@@ -28,7 +28,7 @@ bool Moves(double from, double to) { return to < from || to > from * 1.15 || to 
 }  // namespace
 
 void RateShares::Told(const std::string& tenant, const std::string& instance,
-                          std::string_view demand, Nanos wait) {
+                      std::string_view demand, Nanos wait) {
   Demands demands;
   while (!demand.empty() && demands.size() < kMostRates) {
     const size_t end = std::min(demand.find(','), demand.size());
@@ -151,4 +151,4 @@ int64_t RateShares::clients() const {
   return n;
 }
 
-}  // namespace wf
+}  // namespace wf::cluster

@@ -20,7 +20,7 @@
 #include "cluster/membership.h"
 #include "cluster/rate_demand.h"
 
-namespace wf {
+namespace wf::cluster {
 
 class RateShares {
  public:
@@ -52,7 +52,7 @@ class RateShares {
     Nanos until = 0;  // forgotten then
   };
   using Shares = std::map<std::string, std::map<std::string, double>>;  // tenant, rate
-  std::map<std::string, Summaries> OwnSummaries();                       // with mutex_ held
+  std::map<std::string, Summaries> OwnSummaries();                      // with mutex_ held
 
   const std::function<Nanos()> clock_;
   mutable std::mutex mutex_;
@@ -61,4 +61,4 @@ class RateShares {
   Shares shares_, limits_;                                        // of clients, and of ourselves
 };
 
-}  // namespace wf
+}  // namespace wf::cluster

@@ -8,7 +8,7 @@
 
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 double ShareOf(const RateShares& shares, const std::string& rate) {
@@ -65,7 +65,7 @@ RC_GTEST_PROP(RateDemand, TheSumKeepsTheRate, ()) {
 class TwoReceivers : public testing::Test {
  protected:
   struct Receiver {
-    Receiver(Store& store, std::string name, std::function<Nanos()> clock)
+    Receiver(store::Store& store, std::string name, std::function<Nanos()> clock)
         : shares(clock),
           membership(
               [&] {
@@ -78,7 +78,7 @@ class TwoReceivers : public testing::Test {
               }(),
               counters, [this] { return shares.OwnJson(); },
               [this](const Membership::Told& told) { shares.Heard(told); }) {}
-    Counters counters;
+    pipeline::Counters counters;
     RateShares shares;
     Membership membership;
   };
@@ -109,7 +109,7 @@ class TwoReceivers : public testing::Test {
 
   Nanos now_ = kSecond;
   std::string directory_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 TEST_F(TwoReceivers, DivideAnOwnersRateAndGetItBackWhenOneDies) {
@@ -189,7 +189,7 @@ TEST_F(TwoReceivers, MalformedDemandIsLeftOut) {
 }
 
 TEST_F(TwoReceivers, TheFirstThatTailsKeepsHouse) {
-  Counters counters;
+  pipeline::Counters counters;
   const auto tailer = [&](const std::string& name, Role role) {
     MembershipOptions options;
     options.store = store_.get();
@@ -210,4 +210,4 @@ TEST_F(TwoReceivers, TheFirstThatTailsKeepsHouse) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::cluster

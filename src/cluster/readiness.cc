@@ -2,7 +2,7 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 constexpr Nanos kFresh = kSecond;
@@ -35,4 +35,4 @@ Readiness::Answer Readiness::Ask() {
   return answer;
 }
 
-}  // namespace wf
+}  // namespace wf::cluster

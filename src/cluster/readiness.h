@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "cluster/role.h"
 
-namespace wf {
+namespace wf::cluster {
 
 class Readiness {
  public:
@@ -50,4 +50,4 @@ class Readiness {
   Nanos asked_ = 0;  // monotonic; 0: never
 };
 
-}  // namespace wf
+}  // namespace wf::cluster

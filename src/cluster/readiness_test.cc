@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::cluster {
 namespace {
 
 TEST(Readiness, IsReadyWhenEveryCheckIs) {
@@ -43,4 +43,4 @@ TEST(Readiness, WhoDrainsIsNotReadyAndAsksNobody) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::cluster

@@ -1,6 +1,6 @@
 #include "cluster/role.h"
 
-namespace wf {
+namespace wf::cluster {
 
 Result<Role> ParseRole(std::string_view text) {
   for (const Role role : {Role::kAll, Role::kReceive, Role::kTail, Role::kQuery})
@@ -37,4 +37,4 @@ RoleParts PartsOf(Role role) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::cluster

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::cluster {
 
 enum class Role : uint8_t { kAll, kReceive, kTail, kQuery };
 
@@ -26,4 +26,4 @@ Result<Role> ParseRole(std::string_view text);
 std::string_view RoleName(Role role);
 RoleParts PartsOf(Role role);
 
-}  // namespace wf
+}  // namespace wf::cluster

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <tuple>
 
-namespace wf {
+namespace wf::elf {
 namespace {
 
 // A segment of code larger than this we do not hold in memory; nobody's is.
@@ -379,4 +379,4 @@ std::optional<Dwarf_Die> ElfImage::UnitAt(uint64_t address) const {
   return std::nullopt;
 }
 
-}  // namespace wf
+}  // namespace wf::elf

@@ -20,7 +20,7 @@
 #include "base/file_descriptor.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::elf {
 
 struct AddressRange {
   uint64_t begin = 0, end = 0;
@@ -128,4 +128,4 @@ class ElfImage {
   mutable std::map<const void*, std::vector<UnitFunction>> functions_;
 };
 
-}  // namespace wf
+}  // namespace wf::elf

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace wf {
+namespace wf::elf {
 
 std::optional<SourceLine> LineAt(const ElfImage& image, uint64_t address) {
   std::optional<Dwarf_Die> unit = image.UnitAt(address);
@@ -39,4 +39,4 @@ std::optional<std::string> FunctionAt(const ElfImage& image, uint64_t address) {
   return std::nullopt;
 }
 
-}  // namespace wf
+}  // namespace wf::elf

@@ -7,7 +7,7 @@
 
 #include "elf/elf_image.h"
 
-namespace wf {
+namespace wf::elf {
 
 struct SourceLine {
   std::string file;
@@ -21,4 +21,4 @@ std::optional<std::string> FunctionAt(const ElfImage& image, uint64_t address);
 // A symbol as in the source, or as it is if it is not mangled.
 std::string Demangled(const std::string& symbol);
 
-}  // namespace wf
+}  // namespace wf::elf

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::graph {
 namespace {
 
 constexpr int kOrderSweeps =
@@ -242,4 +242,4 @@ LayeredLayout LayOutLayers(size_t nodes, const std::vector<LayoutEdge>& edges,
   return Drawing(nodes, edges, widths).Draw();
 }
 
-}  // namespace wf
+}  // namespace wf::graph

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wf {
+namespace wf::graph {
 
 struct LayoutEdge {
   uint32_t from = 0, to = 0;  // `to` is drawn below `from`
@@ -33,4 +33,4 @@ struct LayeredLayout {
 LayeredLayout LayOutLayers(size_t nodes, const std::vector<LayoutEdge>& edges,
                            const LayoutWidths& widths);
 
-}  // namespace wf
+}  // namespace wf::graph

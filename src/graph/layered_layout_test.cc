@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace wf {
+namespace wf::graph {
 namespace {
 
 using ::testing::ElementsAre;
@@ -77,4 +77,4 @@ TEST(LayeredLayout, NeighboursNeverOverlap) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::graph

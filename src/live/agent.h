@@ -28,7 +28,7 @@
 #include "live/agent_link.h"
 #include "weaver/weaver.h"
 
-namespace wf {
+namespace wf::live {
 
 // What weaves; tests have their own.
 using WeaveQuery = std::function<Result<std::unique_ptr<weaver::Woven>>(
@@ -116,4 +116,4 @@ class Agent {
   std::thread asker_, weaver_;
 };
 
-}  // namespace wf
+}  // namespace wf::live

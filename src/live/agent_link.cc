@@ -9,13 +9,13 @@
 #include <optional>
 #include <sstream>
 
+#include "live/control_hub.h"
+#include "live/live_queries.h"
 #include "net/http_client.h"
 #include "net/keyed_hash.h"
 #include "security/authorize.h"
-#include "live/control_hub.h"
-#include "live/live_queries.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 constexpr char kService[] = "wherefore-agent";
@@ -72,7 +72,7 @@ class HttpAgentLink : public AgentLink {
     auto headers = Headers();
     std::string nonce;
     if (Proves()) {
-      WF_ASSIGN(nonce, RandomToken());
+      WF_ASSIGN(nonce, security::RandomToken());
       headers.emplace_back(kNonceHeader, nonce);
     }
     auto answer = ask_.Send("GET", target, headers);
@@ -207,4 +207,4 @@ std::unique_ptr<AgentLink> MakeLocalAgentLink(ControlHub& hub, LiveQueries& quer
   return std::make_unique<LocalAgentLink>(hub, queries, instance);
 }
 
-}  // namespace wf
+}  // namespace wf::live

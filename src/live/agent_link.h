@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "net/address.h"
 
-namespace wf {
+namespace wf::live {
 
 class ControlHub;
 class LiveQueries;
@@ -54,4 +54,4 @@ constexpr char kNonceHeader[] = "wherefore-nonce";
 constexpr char kProofHeader[] = "wherefore-proof";
 std::string ControlProof(const std::string& token, std::string_view nonce, std::string_view body);
 
-}  // namespace wf
+}  // namespace wf::live

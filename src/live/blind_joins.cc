@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 bool Unpacks(const advice::Advice& advice, uint32_t slot) {
@@ -44,4 +44,4 @@ std::vector<std::string> BlindJoins(const advice::Program& program,
   return sentences;
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -8,11 +8,11 @@
 
 #include "advice/program.h"
 
-namespace wf {
+namespace wf::live {
 
 // A sentence for each; `woven` and `compiled_in` are what is known of tracepoints, and may share names.
 std::vector<std::string> BlindJoins(const advice::Program& program,
                                     const std::set<std::string>& woven,
                                     const std::set<std::string>& compiled_in);
 
-}  // namespace wf
+}  // namespace wf::live

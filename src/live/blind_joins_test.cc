@@ -5,7 +5,7 @@
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 advice::Program ProgramOf(const char* text) {
@@ -36,4 +36,4 @@ TEST(BlindJoins, AllOthersFindWhatWasPacked) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

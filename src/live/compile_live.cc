@@ -4,7 +4,7 @@
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 
-namespace wf {
+namespace wf::live {
 
 Result<std::shared_ptr<const advice::Program>> CompileLive(const LiveQuerySpec& spec, uint64_t id) {
   WF_ASSIGN(const auto query, query::ParseQuery(spec.text));
@@ -15,4 +15,4 @@ Result<std::shared_ptr<const advice::Program>> CompileLive(const LiveQuerySpec& 
   return std::shared_ptr<const advice::Program>(program);
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "live/agent_link.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 // Long enough to be rare, short enough for any proxy in between (most give up after a minute).
@@ -35,7 +35,8 @@ Nanos WaitOf(const net::HttpRequest& request) {
 
 }  // namespace
 
-ControlHub::ControlHub(ReadMembers read, Asked asked, std::string token, Counters& counters)
+ControlHub::ControlHub(ReadMembers read, Asked asked, std::string token,
+                       pipeline::Counters& counters)
     : read_(std::move(read)),
       asked_(std::move(asked)),
       token_(std::move(token)),
@@ -78,7 +79,7 @@ void ControlHub::Wait(const std::string& tenant, const net::HttpRequest& request
     lock.unlock();
     return respond({503,
                     {{"Content-Type", "application/json"}, {"Retry-After", "1"}},
-                    ErrorJson(state.error())});
+                    answer::ErrorJson(state.error())});
   }
   const std::string* version = request.Query("version");
   const std::string nonce(request.headers.Get(kNonceHeader).substr(0, kLongestNonce));
@@ -173,4 +174,4 @@ void ControlHub::Expire() {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -25,7 +25,7 @@
 #include "net/http_message.h"
 #include "pipeline/counters.h"
 
-namespace wf {
+namespace wf::live {
 
 class ControlHub {
  public:
@@ -43,7 +43,7 @@ class ControlHub {
   };
   using Asked = std::function<void(const Asker&)>;
   // `token`: what agents want proved that we know (live/agent_link.h).
-  ControlHub(ReadMembers read, Asked asked, std::string token, Counters& counters);
+  ControlHub(ReadMembers read, Asked asked, std::string token, pipeline::Counters& counters);
   ~ControlHub();
 
   void Wait(const std::string& tenant, const net::HttpRequest& request, net::HttpResponder respond);
@@ -73,7 +73,7 @@ class ControlHub {
   const ReadMembers read_;
   const Asked asked_;
   const std::string token_;
-  Counters& counters_;
+  pipeline::Counters& counters_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, State> states_;
@@ -83,4 +83,4 @@ class ControlHub {
   std::thread expirer_;
 };
 
-}  // namespace wf
+}  // namespace wf::live

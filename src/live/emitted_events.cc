@@ -9,7 +9,7 @@
 #include "lang/query/plan_advice.h"
 #include "live/query_intervals.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 constexpr Nanos kLookForQuiet = 5 * kSecond;
@@ -374,4 +374,4 @@ EmittedEvents::Evaluation EmittedEvents::Evaluate(Nanos now, Rest rest, Nanos bu
   return evaluation;
 }
 
-}  // namespace wf
+}  // namespace wf::live

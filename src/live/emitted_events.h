@@ -29,7 +29,7 @@
 #include "advice/results.h"
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::live {
 
 // What the emitted events of all queries of a server take, about.
 struct EmittedMemory {
@@ -142,4 +142,4 @@ class EmittedEvents {
   Nanos looked_for_quiet_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::live

@@ -12,7 +12,7 @@
 #include "lang/query/rewrite.h"
 #include "live/emitted_events.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 using query::lab::Pick;
@@ -125,4 +125,4 @@ RC_GTEST_PROP(EmittedEventsProperty, RowsOfLargerExecutionsToo, ()) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

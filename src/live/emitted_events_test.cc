@@ -8,7 +8,7 @@
 #include "live/live_query_lab_test.h"
 #include "live/query_intervals.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 using live_testing::Compiled;
@@ -270,4 +270,4 @@ TEST_F(EmittedEventsTest, WhatAreNoEventsIsRefused) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

@@ -2,13 +2,14 @@
 
 #include <memory>
 
-namespace wf {
+namespace wf::live {
 
 bool IsEventPost(const net::HttpRequest& request) {
   return request.method == "POST" && request.path == "/api/v1/events";
 }
 
-net::HttpHandler ReadableByEventPages(const Authorizer& authorizer, net::HttpHandler handler) {
+net::HttpHandler ReadableByEventPages(const security::Authorizer& authorizer,
+                                      net::HttpHandler handler) {
   return [&authorizer, handler = std::move(handler)](net::HttpRequest request,
                                                      net::HttpResponder respond) {
     const std::string origin(request.headers.Get("origin"));
@@ -27,4 +28,4 @@ net::HttpHandler ReadableByEventPages(const Authorizer& authorizer, net::HttpHan
   };
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -6,12 +6,13 @@
 #include "net/http_message.h"
 #include "security/authorize.h"
 
-namespace wf {
+namespace wf::live {
 
 // The one request that pages of listed sites may send.
 bool IsEventPost(const net::HttpRequest& request);
 
 // `handler`, with the header added to its answers to listed sites. Borrows the authorizer for the handler's life.
-net::HttpHandler ReadableByEventPages(const Authorizer& authorizer, net::HttpHandler handler);
+net::HttpHandler ReadableByEventPages(const security::Authorizer& authorizer,
+                                      net::HttpHandler handler);
 
-}  // namespace wf
+}  // namespace wf::live

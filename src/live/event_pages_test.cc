@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 // The headers that this request's answer gets.
 std::string AnswerHeaders(std::string method, std::string path, std::string origin) {
-  const Authorizer authorizer("secret", {}, {"https://shop.example"});
+  const security::Authorizer authorizer("secret", {}, {"https://shop.example"});
   const net::HttpHandler handler =
       ReadableByEventPages(authorizer, [](net::HttpRequest, net::HttpResponder respond) {
         respond({200, {}, "{}"});
@@ -34,4 +34,4 @@ TEST(EventPages, OnlyAListedSiteReadsTheAnswerAndOnlyOfSendingEvents) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

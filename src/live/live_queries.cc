@@ -13,14 +13,14 @@
 #include "json/json_reader.h"
 #include "lang/common/suggestion.h"
 #include "lang/query/parser.h"
-#include "log/log.h"
 #include "live/blind_joins.h"
 #include "live/query_dataset.h"
 #include "live/query_output.h"
 #include "live/running_query.h"
 #include "live/tracepoint_registry.h"
+#include "log/log.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 constexpr char kKind[] = "live_query";  // of the store's documents
@@ -63,13 +63,13 @@ std::string UnknownTracepoint(const std::string& name) {
 }
 
 std::string NearTracepoint(const std::string& name, const std::vector<std::string>& known) {
-  const std::string meant = DidYouMean(name, known);
+  const std::string meant = lang::DidYouMean(name, known);
   return meant.empty() ? "wherefore tracepoints list shows those there are" : meant;
 }
 
 // Each at its place in the text; sub-queries too.
 void FindUnknown(const query::Query& query, const std::vector<std::string>& known,
-                 std::vector<Diagnostic>& out) {
+                 std::vector<lang::Diagnostic>& out) {
   for (const query::Alias& alias : query.aliases) {
     if (alias.source.subquery != nullptr) FindUnknown(*alias.source.subquery, known, out);
     for (const std::string& name : alias.source.tracepoints) {
@@ -130,7 +130,7 @@ Result<std::shared_ptr<const advice::Program>> LiveQueries::Compile(const std::s
 
 Status LiveQueries::Load(const std::string& tenant) {
   WF_ASSIGN(const auto documents, context_.store.ReadDocuments(tenant, kKind));
-  for (const Document& document : documents) {
+  for (const store::Document& document : documents) {
     JsonParser parser;
     const auto start = [&]() -> Status {
       WF_ASSIGN(const JsonValue json, parser.Parse(document.text));
@@ -253,7 +253,7 @@ Result<std::string> LiveQueries::Check(const std::string& tenant, std::string_vi
   out.EndArray().Key("tracepoints").BeginArray();
   for (const std::string& name : tracepoints) out.String(name);
   out.EndArray().Key("diagnostics").BeginArray();
-  for (const Diagnostic& one : parsed.diagnostics) {
+  for (const lang::Diagnostic& one : parsed.diagnostics) {
     out.BeginObject()
         .Field("line", one.line)
         .Field("column", one.column)
@@ -479,8 +479,8 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     Part part;
     const auto id = ParseSpanId(one.Get("query").String());
     const auto start = one.Get("start_ns").IntOrText();
-    const auto partial = Base64Decode(one.Get("partial").String());
-    const auto events = Base64Decode(one.Get("events").String());
+    const auto partial = decode::Base64Decode(one.Get("partial").String());
+    const auto events = decode::Base64Decode(one.Get("events").String());
     if (!id.ok() || !start || !partial || !events) {
       context_.counters.Add("live_query_reports_malformed", 1);
       ++refused;
@@ -765,4 +765,4 @@ void LiveQueries::Stop() {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -26,21 +26,21 @@
 #include <vector>
 
 #include "advice/results.h"
-#include "net/http_body_stream.h"
-#include "pipeline/counters.h"
 #include "live/emitted_events.h"
 #include "live/live_query.h"
 #include "live/process_registry.h"
 #include "live/query_intervals.h"
 #include "live/report_numbers.h"
+#include "net/http_body_stream.h"
+#include "pipeline/counters.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::live {
 
 struct LiveQueriesContext {
-  Store& store;
+  store::Store& store;
   ProcessRegistry& processes;
-  Counters& counters;
+  pipeline::Counters& counters;
   CompileLiveQuery compile;
   // The control connection's content changed; the generation that has it (server/control_hub.h).
   std::function<uint64_t(const std::string& tenant)> changed;
@@ -132,4 +132,4 @@ class LiveQueries {
   std::thread ticker_, evaluator_;
 };
 
-}  // namespace wf
+}  // namespace wf::live

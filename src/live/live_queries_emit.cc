@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "log/log.h"
 #include "live/live_queries.h"
 #include "live/running_query.h"
 #include "live/tracepoint_registry.h"
+#include "log/log.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 // Of one query at a time: then the next has its turn.
@@ -175,4 +175,4 @@ void LiveQueries::EvaluateAtStop() {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::live

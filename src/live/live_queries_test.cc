@@ -10,7 +10,7 @@
 #include "live/live_query_lab_test.h"
 #include "live/tracepoint_registry.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 using live_testing::Compiled;
@@ -70,7 +70,7 @@ class LiveQueriesTest : public testing::Test {
   }
 
   live_testing::StoreFolder folder_;
-  Counters counters_;
+  pipeline::Counters counters_;
   std::atomic<uint64_t> generation_{0};
   std::unique_ptr<ProcessRegistry> processes_;
   std::unique_ptr<LiveQueries> queries_;
@@ -238,7 +238,7 @@ TEST_F(LiveQueriesTest, RowsLandInADataset) {
   for (int i = 0; i < 3'000 && rows < 2; ++i) {
     const auto datasets = folder_.store->ReadDatasets("default");
     ASSERT_TRUE(datasets.ok());
-    for (const DatasetStatus& one : *datasets)
+    for (const store::DatasetStatus& one : *datasets)
       if (one.name == "hosts") rows = one.rows;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -291,7 +291,7 @@ TEST_F(LiveQueriesTest, AReportThatComesTwiceCountsOnce) {
           .Field("query", id)
           .Field("seq", number)
           .Field("start_ns", Now())
-          .Field("partial", Base64Encode(Partial(*program, "h", 1)))
+          .Field("partial", decode::Base64Encode(Partial(*program, "h", 1)))
           .Field("hits", 1)
           .EndObject();
     }
@@ -342,9 +342,9 @@ std::string EmitReport(const std::string& id, Nanos start, int overflowed,
   json.BeginObject()
       .Field("query", id)
       .Field("start_ns", start)
-      .Field("partial", Base64Encode(advice::Results(*program).Encode()))
+      .Field("partial", decode::Base64Encode(advice::Results(*program).Encode()))
       .Field("overflowed", overflowed);
-  if (!events.empty()) json.Field("events", Base64Encode(events));
+  if (!events.empty()) json.Field("events", decode::Base64Encode(events));
   json.EndObject().EndArray().EndObject();
   return json.Take();
 }
@@ -435,4 +435,4 @@ TEST_F(LiveQueriesTest, WhatTheKernelPacksMayLeaveBaggage) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

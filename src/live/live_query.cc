@@ -7,7 +7,7 @@
 
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 constexpr std::string_view kKeys[] = {"query",       "name",       "standing",  "total",  "count",
@@ -118,4 +118,4 @@ std::vector<std::string> TracepointsOf(const advice::Program& program) {
   return names;
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::live {
 
 struct LiveQuerySpec {
   std::string text;
@@ -60,4 +60,4 @@ using CompileLiveQuery = std::function<Result<std::shared_ptr<const advice::Prog
 // Every tracepoint of the advice, each once.
 std::vector<std::string> TracepointsOf(const advice::Program& program);
 
-}  // namespace wf
+}  // namespace wf::live

@@ -84,7 +84,7 @@ inline std::string ReportJson(const std::string& instance, const std::string& qu
       .Field("query", query)
       .Field("start_ns", start)
       .Field("end_ns", start + kSecond)
-      .Field("partial", Base64Encode(partial))
+      .Field("partial", decode::Base64Encode(partial))
       .Field("hits", hits)
       .Field("tuples", hits)
       .EndObject();
@@ -109,7 +109,7 @@ class StoreFolder {
     store = std::move(*opened);
   }
   std::string path;
-  std::unique_ptr<Store> store;
+  std::unique_ptr<store::Store> store;
 };
 
 }  // namespace wf::live_testing

@@ -6,10 +6,10 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
-constexpr char kKind[] = "compiled_tracepoint";  // of the store's documents
+constexpr char kProcessKind[] = "compiled_tracepoint";  // of the store's documents
 // Names come from outside: an instance that is new with every request must not fill our memory.
 constexpr size_t kMostProcesses = 10'000;
 constexpr size_t kMostCompiled = 10'000;
@@ -28,9 +28,9 @@ std::string ExportsJson(const std::vector<std::string>& exports) {
 
 Status ProcessRegistry::Load(const std::string& name, Tenant& tenant) {
   if (tenant.loaded) return {};
-  WF_ASSIGN(const auto documents, store_.ReadDocuments(name, kKind));
+  WF_ASSIGN(const auto documents, store_.ReadDocuments(name, kProcessKind));
   JsonParser parser;
-  for (const Document& document : documents) {
+  for (const store::Document& document : documents) {
     const auto exports = parser.Parse(document.text);
     std::vector<std::string>& known = tenant.compiled[document.name];
     if (!exports.ok()) continue;
@@ -93,7 +93,7 @@ Status ProcessRegistry::Told(const std::string& tenant, const Process& process,
     }
   }
   for (const auto& [name, exports] : fresh)
-    WF_TRY(store_.PutDocument(tenant, kKind, name, exports));
+    WF_TRY(store_.PutDocument(tenant, kProcessKind, name, exports));
   return {};
 }
 
@@ -127,4 +127,4 @@ ProcessRegistry::Reach ProcessRegistry::Reached(const std::string& tenant, uint6
   return reach;
 }
 
-}  // namespace wf
+}  // namespace wf::live

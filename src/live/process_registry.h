@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::live {
 
 struct CompiledTracepoint {
   std::string name;
@@ -31,7 +31,7 @@ class ProcessRegistry {
   // Longer than a client may wait for an answer of the control connection.
   static constexpr Nanos kForgetAfter = 60 * kSecond;
 
-  explicit ProcessRegistry(Store& store) : store_(store) {}
+  explicit ProcessRegistry(store::Store& store) : store_(store) {}
 
   struct Process {
     std::string instance, service, host;
@@ -76,9 +76,9 @@ class ProcessRegistry {
   Status Load(const std::string& name, Tenant& tenant);
   void Forget(Tenant& tenant);
 
-  Store& store_;
+  store::Store& store_;
   std::mutex mutex_;
   std::map<std::string, Tenant> tenants_;
 };
 
-}  // namespace wf
+}  // namespace wf::live

@@ -8,12 +8,12 @@
 #include "model/dataset_table.h"
 #include "pipeline/dataset_catalog.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 using Type = ColumnType;
 
-constexpr char kKind[] = "query_dataset";  // of the store's documents
+constexpr char kQueryDatasetKind[] = "query_dataset";  // of the store's documents
 
 std::optional<Type> TypeOf(const advice::Value& value) {
   if (value.null()) return std::nullopt;
@@ -53,27 +53,31 @@ void Append(const advice::Value& value, TableColumn& column) {
 
 }  // namespace
 
-Status CheckQueryDataset(Store& store, const std::string& tenant, const std::string& dataset) {
-  WF_TRY(CheckDatasetName(dataset));
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store, tenant));
+Status CheckQueryDataset(store::Store& store, const std::string& tenant,
+                         const std::string& dataset) {
+  WF_TRY(pipeline::CheckDatasetName(dataset));
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog, pipeline::DatasetCatalog::Load(store, tenant));
   if (catalog.Find(dataset) != nullptr)
     return BadInput("dataset " + dataset + ": its rows are extracted from traces",
                     "choose a name of its own for a query's rows");
   return {};
 }
 
-Status KeepQueryDataset(Store& store, const std::string& tenant, const std::string& dataset) {
-  return store.PutDocument(tenant, kKind, dataset, "{}");
+Status KeepQueryDataset(store::Store& store, const std::string& tenant,
+                        const std::string& dataset) {
+  return store.PutDocument(tenant, kQueryDatasetKind, dataset, "{}");
 }
 
-Status RetainQueryDatasets(Store& store, const std::string& tenant, std::optional<Nanos> max_age) {
-  WF_ASSIGN(const auto kept, store.ReadDocuments(tenant, kKind));
+Status RetainQueryDatasets(store::Store& store, const std::string& tenant,
+                           std::optional<Nanos> max_age) {
+  WF_ASSIGN(const auto kept, store.ReadDocuments(tenant, kQueryDatasetKind));
   if (kept.empty()) return {};
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store, tenant));
-  RowRetention retention;
-  retention.max_age_ns = std::min(max_age.value_or(kDefaultRowAge), kDefaultRowAge);
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog, pipeline::DatasetCatalog::Load(store, tenant));
+  store::RowRetention retention;
+  retention.max_age_ns =
+      std::min(max_age.value_or(pipeline::kDefaultRowAge), pipeline::kDefaultRowAge);
   Status failed;  // one that cannot be thinned must not keep the others
-  for (const Document& document : kept) {
+  for (const store::Document& document : kept) {
     if (catalog.Find(document.name) != nullptr) continue;
     const Status retained = store.RetainRows(tenant, document.name, retention);
     if (!retained.ok()) failed = retained;
@@ -81,13 +85,13 @@ Status RetainQueryDatasets(Store& store, const std::string& tenant, std::optiona
   return failed;
 }
 
-Status AppendQueryRows(Store& store, const std::string& tenant, const std::string& dataset,
+Status AppendQueryRows(store::Store& store, const std::string& tenant, const std::string& dataset,
                        const std::vector<std::string>& columns, const ClosedInterval& interval) {
   std::vector<ColumnDefinition> there;
   WF_ASSIGN(const auto stored, store.ReadDatasets(tenant));
-  for (const DatasetStatus& one : stored) {
+  for (const store::DatasetStatus& one : stored) {
     if (one.name != dataset) continue;
-    for (const StoredColumn& column : one.columns) there.push_back(column.definition);
+    for (const store::StoredColumn& column : one.columns) there.push_back(column.definition);
   }
   DatasetTable table;
   for (const ColumnDefinition& fixed : FixedDatasetColumns())
@@ -117,4 +121,4 @@ Status AppendQueryRows(Store& store, const std::string& tenant, const std::strin
   return store.WriteRows(tenant, dataset, table);
 }
 
-}  // namespace wf
+}  // namespace wf::live

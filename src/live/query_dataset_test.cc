@@ -4,7 +4,7 @@
 
 #include "live/live_query_lab_test.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 class QueryDatasetTest : public testing::Test {
@@ -16,7 +16,7 @@ class QueryDatasetTest : public testing::Test {
   int64_t RowsOf(const std::string& dataset) {
     const auto stored = folder_.store->ReadDatasets("default");
     EXPECT_TRUE(stored.ok());
-    for (const DatasetStatus& one : *stored)
+    for (const store::DatasetStatus& one : *stored)
       if (one.name == dataset) return one.rows;
     return 0;
   }
@@ -41,4 +41,4 @@ TEST_F(QueryDatasetTest, RowsAreAgedAsOthersAre) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

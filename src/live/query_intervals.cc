@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 // After a pause of the whole machine, so many intervals without anything are still shown one by one.
@@ -84,4 +84,4 @@ std::vector<ClosedInterval> QueryIntervals::CloseAll(Nanos now) {
   return closed;
 }
 
-}  // namespace wf
+}  // namespace wf::live

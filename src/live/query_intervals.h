@@ -21,7 +21,7 @@
 #include "advice/results.h"
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::live {
 
 struct IntervalPart {
   Nanos start_ns = 0;
@@ -82,4 +82,4 @@ class QueryIntervals {
 // The start of the interval that holds `at`.
 Nanos IntervalStart(Nanos at, Nanos interval);
 
-}  // namespace wf
+}  // namespace wf::live

@@ -4,7 +4,7 @@
 
 #include "live/live_query_lab_test.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 using live_testing::Compiled;
@@ -98,4 +98,4 @@ TEST(QueryIntervals, ALongPauseIsNotShownIntervalByInterval) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

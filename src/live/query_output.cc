@@ -6,7 +6,7 @@
 #include "json/json_writer.h"
 #include "lang/query/rows_json.h"
 
-namespace wf {
+namespace wf::live {
 
 std::string IntervalJson(const std::vector<std::string>& columns, const ClosedInterval& interval) {
   JsonWriter json;
@@ -21,12 +21,12 @@ std::string IntervalJson(const std::vector<std::string>& columns, const ClosedIn
 
 std::string TotalJson(const std::vector<std::string>& columns, std::vector<advice::Tuple> rows,
                       const LiveQueryCost& cost) {
-  QueryRows answer;
+  answer::QueryRows answer;
   answer.columns = columns;
   answer.rows = std::move(rows);
   answer.cost = {cost.packed_tuples_max, cost.baggage_bytes_max, cost.tuples};
   answer.events = cost.hits;
-  return QueryRowsJson(answer);
+  return answer::QueryRowsJson(answer);
 }
 
-}  // namespace wf
+}  // namespace wf::live

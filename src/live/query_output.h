@@ -8,7 +8,7 @@
 #include "live/live_query.h"
 #include "live/query_intervals.h"
 
-namespace wf {
+namespace wf::live {
 
 // {"start_ns","end_ns","columns","rows","lost"}
 std::string IntervalJson(const std::vector<std::string>& columns, const ClosedInterval& interval);
@@ -16,4 +16,4 @@ std::string IntervalJson(const std::vector<std::string>& columns, const ClosedIn
 std::string TotalJson(const std::vector<std::string>& columns, std::vector<advice::Tuple> rows,
                       const LiveQueryCost& cost);
 
-}  // namespace wf
+}  // namespace wf::live

@@ -1,6 +1,6 @@
 #include "live/report_numbers.h"
 
-namespace wf {
+namespace wf::live {
 
 bool ReportNumbers::Take(const std::string& run, uint64_t number) {
   const auto found = runs_.find(run);
@@ -19,4 +19,4 @@ bool ReportNumbers::Take(const std::string& run, uint64_t number) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace wf {
+namespace wf::live {
 
 class ReportNumbers {
  public:
@@ -30,4 +30,4 @@ class ReportNumbers {
   std::unordered_map<std::string, Runs::iterator> runs_;
 };
 
-}  // namespace wf
+}  // namespace wf::live

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::live {
 namespace {
 
 TEST(ReportNumbers, EachIsTakenOnce) {
@@ -29,4 +29,4 @@ TEST(ReportNumbers, SendersThatComeAndGoTakeNoMemory) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::live

@@ -13,7 +13,7 @@
 #include "import/decode/base64.h"
 #include "live/live_queries.h"
 
-namespace wf {
+namespace wf::live {
 
 // A client that starts a query listens to it within this time.
 constexpr Nanos kFirstListen = 2 * kSecond;
@@ -65,7 +65,7 @@ struct LiveQueries::Running {
         id(ToHex64(compiled->query)),
         spec(std::move(wanted)),
         program(std::move(compiled)),
-        encoded(Base64Encode(advice::Encode(*program))),
+        encoded(decode::Base64Encode(advice::Encode(*program))),
         tracepoints(TracepointsOf(*program)),
         since(now),
         intervals(program, spec.interval, now),
@@ -90,4 +90,4 @@ struct LiveQueries::Part {
   std::shared_ptr<EmittedEvents> into;  // where they go, if the part was taken
 };
 
-}  // namespace wf
+}  // namespace wf::live

@@ -7,10 +7,10 @@
 #include "lang/common/suggestion.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::live {
 namespace {
 
-constexpr char kKind[] = "tracepoint";  // of the store's documents
+constexpr char kTracepointKind[] = "tracepoint";  // of the store's documents
 
 std::string PlaceText(const weaver::Location& location) {
   std::string text = location.library.empty() ? location.exe : location.library;
@@ -28,36 +28,37 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-Result<Answer> TracepointsText(const std::vector<weaver::TracepointDefinition>& defined,
-                               const std::vector<CompiledTracepoint>& compiled) {
+Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefinition>& defined,
+                                       const std::vector<CompiledTracepoint>& compiled) {
   if (defined.empty() && compiled.empty()) {
-    return TextAnswer(
+    return answer::TextAnswer(
         "no tracepoints: define places in programs with wherefore tracepoints define FILE, or link "
         "libwherefore");
   }
-  TextTable table({"tracepoint", "exports", "where"}, {});
+  answer::TextTable table({"tracepoint", "exports", "where"}, {});
   for (const weaver::TracepointDefinition& one : defined) {
     std::vector<std::string> exports;
     for (const weaver::Export& value : one.exports) exports.push_back(value.name);
     std::string where = one.locations.empty() ? "" : PlaceText(one.locations[0]);
     if (one.locations.size() > 1) where += fmt::format(" and {} more", one.locations.size() - 1);
-    table.Row({Printable(one.name), Printable(Joined(exports)), Printable(where)});
+    table.Row({answer::Printable(one.name), answer::Printable(Joined(exports)),
+               answer::Printable(where)});
   }
   for (const CompiledTracepoint& one : compiled) {
-    table.Row({Printable(one.name), Printable(Joined(one.exports)),
+    table.Row({answer::Printable(one.name), answer::Printable(Joined(one.exports)),
                one.processes == 0 ? "compiled in; no process runs"
                                   : fmt::format("compiled in; {} processes", one.processes)});
   }
-  return TextAnswer(table.Print(100, 2));
+  return answer::TextAnswer(table.Print(100, 2));
 }
 
 }  // namespace
 
-Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(Store& store,
+Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::Store& store,
                                                                   const std::string& tenant) {
-  WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kKind));
+  WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kTracepointKind));
   std::vector<weaver::TracepointDefinition> all;
-  for (const Document& document : documents) {
+  for (const store::Document& document : documents) {
     auto definitions = weaver::ParseTracepointFile(document.text);
     if (!definitions.ok() || definitions->size() != 1) {
       if (log::LogOnce("tracepoint " + document.name))
@@ -70,7 +71,7 @@ Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(Store& store,
   return all;
 }
 
-Result<std::string> ReadTracepointsJson(Store& store, const std::string& tenant) {
+Result<std::string> ReadTracepointsJson(store::Store& store, const std::string& tenant) {
   WF_ASSIGN(const auto definitions, ReadTracepoints(store, tenant));
   JsonWriter json;
   json.BeginArray();
@@ -79,8 +80,8 @@ Result<std::string> ReadTracepointsJson(Store& store, const std::string& tenant)
   return json.Take();
 }
 
-Result<Answer> AnswerTracepoints(const AnswerContext& context, ProcessRegistry& processes,
-                                 const Params& params) {
+Result<answer::Answer> AnswerTracepoints(const answer::AnswerContext& context,
+                                         ProcessRegistry& processes, const answer::Params& params) {
   WF_TRY(params.Check({"format"}));
   WF_TRY(params.Choice("format", {"text", "json"}));
   WF_ASSIGN(const auto defined, ReadTracepoints(context.store, context.tenant));
@@ -96,15 +97,15 @@ Result<Answer> AnswerTracepoints(const AnswerContext& context, ProcessRegistry& 
     json.EndArray().Field("processes", one.processes).EndObject();
   }
   json.EndArray().EndObject();
-  return JsonAnswer(json.Take());
+  return answer::JsonAnswer(json.Take());
 }
 
-Result<Answer> AnswerTracepoint(const AnswerContext& context, ProcessRegistry& processes,
-                                const std::string& name) {
+Result<answer::Answer> AnswerTracepoint(const answer::AnswerContext& context,
+                                        ProcessRegistry& processes, const std::string& name) {
   WF_ASSIGN(const auto defined, ReadTracepoints(context.store, context.tenant));
   std::vector<std::string> known;
   for (const auto& definition : defined) {
-    if (definition.name == name) return JsonAnswer(weaver::ToJson(definition));
+    if (definition.name == name) return answer::JsonAnswer(weaver::ToJson(definition));
     known.push_back(definition.name);
   }
   WF_ASSIGN(const auto compiled, processes.Tracepoints(context.tenant));
@@ -116,15 +117,15 @@ Result<Answer> AnswerTracepoint(const AnswerContext& context, ProcessRegistry& p
     json.Key("exports").BeginArray();
     for (const std::string& value : one.exports) json.String(value);
     json.EndArray().Field("processes", one.processes).EndObject();
-    return JsonAnswer(json.Take());
+    return answer::JsonAnswer(json.Take());
   }
-  const std::string meant = DidYouMean(name, known);
+  const std::string meant = lang::DidYouMean(name, known);
   return NotFound("tracepoint \"" + name + "\": there is none of this name",
                   meant.empty() ? "wherefore tracepoints list shows them" : meant);
 }
 
-Result<Answer> PutTracepoint(const AnswerContext& context, const std::string& name,
-                             std::string_view json) {
+Result<answer::Answer> PutTracepoint(const answer::AnswerContext& context, const std::string& name,
+                                     std::string_view json) {
   WF_ASSIGN(const auto definitions, weaver::ParseTracepointFile(json));
   if (definitions.size() != 1)
     return BadInput(
@@ -135,19 +136,21 @@ Result<Answer> PutTracepoint(const AnswerContext& context, const std::string& na
         fmt::format("tracepoint \"{}\": is called \"{}\" inside", name, definitions[0].name),
         "the address and the definition must agree");
   std::string text = weaver::ToJson(definitions[0]);
-  WF_TRY(context.store.PutDocument(context.tenant, kKind, name, text));
-  return JsonAnswer(std::move(text));
+  WF_TRY(context.store.PutDocument(context.tenant, kTracepointKind, name, text));
+  return answer::JsonAnswer(std::move(text));
 }
 
-Result<Answer> DeleteTracepoint(const AnswerContext& context, const std::string& name) {
-  if (const Status gone = context.store.DeleteDocument(context.tenant, kKind, name); !gone.ok()) {
+Result<answer::Answer> DeleteTracepoint(const answer::AnswerContext& context,
+                                        const std::string& name) {
+  if (const Status gone = context.store.DeleteDocument(context.tenant, kTracepointKind, name);
+      !gone.ok()) {
     if (gone.error().code != ErrorCode::kNotFound) return gone.error();
     return NotFound("tracepoint \"" + name + "\": it is not defined",
                     "wherefore tracepoints list shows them; those compiled into programs stay");
   }
   JsonWriter json;
   json.BeginObject().Field("deleted", name).EndObject();
-  return JsonAnswer(json.Take());
+  return answer::JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::live

@@ -10,24 +10,25 @@
 #include "live/process_registry.h"
 #include "weaver/tracepoint_file.h"
 
-namespace wf {
+namespace wf::live {
 
 // All definitions, by name. One that a newer program saved and this one cannot read is left out and logged.
-Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(Store& store,
+Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::Store& store,
                                                                   const std::string& tenant);
 // The same as a JSON array, as the file has them.
-Result<std::string> ReadTracepointsJson(Store& store, const std::string& tenant);
+Result<std::string> ReadTracepointsJson(store::Store& store, const std::string& tenant);
 
 // {"tracepoints":[as the file],"compiled_in":[{"name","exports","processes"}]}, or a table.
-Result<Answer> AnswerTracepoints(const AnswerContext& context, ProcessRegistry& processes,
-                                 const Params& params);
+Result<answer::Answer> AnswerTracepoints(const answer::AnswerContext& context,
+                                         ProcessRegistry& processes, const answer::Params& params);
 // As the file; {"name","compiled_in":true,"exports"} of one that is compiled in only.
-Result<Answer> AnswerTracepoint(const AnswerContext& context, ProcessRegistry& processes,
-                                const std::string& name);
+Result<answer::Answer> AnswerTracepoint(const answer::AnswerContext& context,
+                                        ProcessRegistry& processes, const std::string& name);
 // `json` is one definition; its name is `name`. The answer is the definition as it is kept.
-Result<Answer> PutTracepoint(const AnswerContext& context, const std::string& name,
-                             std::string_view json);
+Result<answer::Answer> PutTracepoint(const answer::AnswerContext& context, const std::string& name,
+                                     std::string_view json);
 // {"deleted":NAME}; NotFound when it is not defined.
-Result<Answer> DeleteTracepoint(const AnswerContext& context, const std::string& name);
+Result<answer::Answer> DeleteTracepoint(const answer::AnswerContext& context,
+                                        const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::live

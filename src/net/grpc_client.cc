@@ -10,23 +10,10 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "net/nghttp2_values.h"
 #include "net/socket_stream.h"
 
 namespace wf::net {
-namespace {
-
-nghttp2_nv Header(std::string_view name, std::string_view value) {
-  return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-          NGHTTP2_NV_FLAG_NONE};
-}
-
-std::string_view View(const uint8_t* bytes, size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
-
-}  // namespace
-
 struct GrpcClient::State {
   struct Call {
     std::string out;  // framed request

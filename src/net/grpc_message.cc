@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hex_digit.h"
+
 namespace wf::net {
 namespace {
 
@@ -13,13 +15,6 @@ constexpr std::string_view kBase64 =
 constexpr std::string_view kRetryInfoType = "type.googleapis.com/google.rpc.RetryInfo";
 // A message that is announced but not yet here reserves at most this much.
 constexpr size_t kMaxReserve = 4 << 20;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // As much protobuf as one status needs: varints and length-delimited fields.
 void AppendVarint(std::string* out, uint64_t value) {

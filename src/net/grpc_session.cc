@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "net/nghttp2_values.h"
 
 namespace wf::net {
 
@@ -17,22 +18,11 @@ namespace {
 
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // As much as loopback delivers at once when the sender is ahead of us.
-constexpr size_t kInputBytes = 256 * 1024;
+constexpr size_t kReadBytes = 256 * 1024;
 // Until so much has come at once: a connection that says nothing should hold little.
 constexpr size_t kFirstInputBytes = 16 * 1024;
 constexpr size_t kOutputBytes = 64 * 1024;
 constexpr std::string_view kAcceptEncoding = "identity,deflate,gzip,zstd";
-
-nghttp2_nv Header(std::string_view name, std::string_view value) {
-  // nghttp2 copies both unless told otherwise; its C interface merely lacks the const.
-  return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-          NGHTTP2_NV_FLAG_NONE};
-}
-
-std::string_view View(const uint8_t* bytes, size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
 
 // The head of an answer that carries no message, and every answer's trailers.
 struct StatusHeaders {
@@ -117,7 +107,7 @@ void GrpcSession::OnBytes(size_t size) {
   }
   Flush();
   if (closed_ || close_after_write_) return;
-  if (size == kFirstInputBytes && input_.size() == size) input_.resize(kInputBytes);
+  if (size == kFirstInputBytes && input_.size() == size) input_.resize(kReadBytes);
   ReadSome();
 }
 

@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/hex_digit.h"
 
 namespace wf::net {
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 enum class Plus { kStays, kIsSpace };
 

@@ -4,12 +4,12 @@
 
 #include "store/directory.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 Result<std::unique_ptr<Blacklist>> Blacklist::Open(std::string path) {
   std::unique_ptr<Blacklist> list(new Blacklist(std::move(path)));
   if (list->path_.empty() || !std::filesystem::exists(list->path_)) return list;
-  WF_ASSIGN(const std::string text, ReadWholeFile(list->path_));
+  WF_ASSIGN(const std::string text, store::ReadWholeFile(list->path_));
   std::string_view rest = text;
   while (!rest.empty()) {  // "TRACE TENANT\n"
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -30,7 +30,7 @@ Status Blacklist::Add(const TraceKey& key) {
   if (path_.empty()) return {};
   std::string text;
   for (const TraceKey& listed : keys_) text += ToHex(listed.id) + " " + listed.tenant + "\n";
-  return WriteWholeFile(path_, text);
+  return store::WriteWholeFile(path_, text);
 }
 
 bool Blacklist::Lists(const TraceKey& key) const {
@@ -62,4 +62,4 @@ int64_t Blacklist::Filter(EventBatch& batch) {
   return count;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

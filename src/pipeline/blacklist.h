@@ -15,7 +15,7 @@
 #include "model/event_batch.h"
 #include "pipeline/trace_cache.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class Blacklist {
  public:
@@ -50,4 +50,4 @@ struct TraceLimits {
   int64_t max_events = INT64_MAX;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-namespace wf {
+namespace wf::pipeline {
 
 std::vector<TraceRows> GatherRows(const std::vector<CachedTrace>& traces) {
   std::vector<TraceRows> out(traces.size());
@@ -38,4 +38,4 @@ std::vector<TraceRows> SplitByTrace(const std::shared_ptr<const EventBatch>& eve
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

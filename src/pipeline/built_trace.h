@@ -10,7 +10,7 @@
 #include "pipeline/trace_cache.h"
 #include "pipeline/traces_in_progress.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 // Immutable once built; shared by the owners' queues.
 struct BuiltTrace {
@@ -36,4 +36,4 @@ std::vector<TraceRows> GatherRows(const std::vector<CachedTrace>& traces);
 // The rows of each trace of a batch that is grouped by trace, as stores give them.
 std::vector<TraceRows> SplitByTrace(const std::shared_ptr<const EventBatch>& events);
 
-}  // namespace wf
+}  // namespace wf::pipeline

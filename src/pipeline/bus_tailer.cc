@@ -5,7 +5,7 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kReadPatience = 100 * kMilli;
@@ -17,7 +17,7 @@ constexpr Nanos kJoinPause = kSecond;
 // A piece on its way into the store.
 struct BusTailer::Unstored {
   std::shared_ptr<Generation> generation;
-  BusPiece piece;
+  bus::BusPiece piece;
   std::shared_ptr<const EventBatch> events;  // the piece's, without rows that are refused
   ProgressLedger::Hold hold;
   TracePast past = TracePast::kUnknown;
@@ -39,9 +39,9 @@ struct BusTailer::Shared {
 struct BusTailer::Generation {
   struct Round {
     int64_t number;
-    std::vector<BusPosition> last;  // of each partition
+    std::vector<bus::BusPosition> last;  // of each partition
   };
-  explicit Generation(BusNotes& notes) : delayed(notes) {}
+  explicit Generation(bus::BusNotes& notes) : delayed(notes) {}
 
   // Dies last: holds may live in everything below.
   ProgressLedger ledger;
@@ -62,7 +62,7 @@ class BusTailer::FencedRows : public RowSink {
       : rows_(rows), shared_(std::move(shared)), lease_(lease) {}
 
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-               const std::vector<TraceId>& replaced, TimeRange time) override {
+               const std::vector<TraceId>& replaced, store::TimeRange time) override {
     if (MonotonicNow() - shared_->last_read > lease_) {
       ++shared_->fenced;
       return EnvironmentError("the bus was not read for long: the traces may be another tailer's",
@@ -116,11 +116,11 @@ Result<std::unique_ptr<BusTailer>> BusTailer::Start(const Surroundings& surround
 }
 
 Status BusTailer::Join() {
-  BusHandover handover;
+  bus::BusHandover handover;
   handover.gained = [this](const std::vector<int32_t>& partitions) { Gain(partitions); };
   handover.lost = [this](const std::vector<int32_t>&) { Lose(); };
   WF_ASSIGN(reader_, around_.bus.Join(options_.group, std::move(handover)));
-  flow_ = BusReader::Flow::kOpen;
+  flow_ = bus::BusReader::Flow::kOpen;
   shared_->last_read = MonotonicNow();
   return {};
 }
@@ -183,9 +183,10 @@ void BusTailer::ReadSome(Nanos patience) {
   const std::shared_ptr<Generation> before = generation();
   size_t waiting = shared_->bytes;
   if (before != nullptr) waiting += before->tailer->waiting_bytes();
-  const auto flow = waiting > options_.bytes ? BusReader::Flow::kPaused : BusReader::Flow::kOpen;
+  const auto flow =
+      waiting > options_.bytes ? bus::BusReader::Flow::kPaused : bus::BusReader::Flow::kOpen;
   if (flow != flow_) {
-    shared_->pauses += flow == BusReader::Flow::kPaused;
+    shared_->pauses += flow == bus::BusReader::Flow::kPaused;
     flow_ = flow;
     reader_->SetFlow(flow);
   }
@@ -205,19 +206,19 @@ void BusTailer::ReadSome(Nanos patience) {
     const int64_t number = now->next_round++;
     hold = now->ledger.Exactly(number);
     std::map<int32_t, int64_t> last;
-    for (const BusPiece& piece : *pieces) last[piece.at.partition] = piece.at.offset;
+    for (const bus::BusPiece& piece : *pieces) last[piece.at.partition] = piece.at.offset;
     Generation::Round round{number, {}};
     for (const auto& [partition, offset] : last) round.last.push_back({partition, offset});
     now->rounds.push_back(std::move(round));
   }
-  for (BusPiece& piece : *pieces) {
+  for (bus::BusPiece& piece : *pieces) {
     ++shared_->pieces;
     shared_->events += static_cast<int64_t>(piece.events->size());
     if (piece.events->empty()) continue;
     Unstored one;
     one.generation = now;
-    one.past = young || piece.before == BusPiece::Before::kMaybeRead ? TracePast::kUnknown
-                                                                     : TracePast::kPassedHere;
+    one.past = young || piece.before == bus::BusPiece::Before::kMaybeRead ? TracePast::kUnknown
+                                                                          : TracePast::kPassedHere;
     one.events = piece.events;
     one.hold = hold;
     one.bytes = piece.events->MemoryBytes();
@@ -306,13 +307,14 @@ void BusTailer::AppendAgain() {
 void BusTailer::CommitDone() {
   const std::shared_ptr<Generation> now = generation();
   if (now == nullptr) return;
-  std::vector<BusPosition> done;
+  std::vector<bus::BusPosition> done;
   {
     const std::lock_guard lock(now->mutex);
     if (now->lost) return;  // whose holds are let go without having been done
     const int64_t watermark = now->ledger.Watermark(now->next_round);
     for (; !now->rounds.empty() && now->rounds.front().number < watermark; now->rounds.pop_front())
-      for (const BusPosition& at : now->rounds.front().last) now->done[at.partition] = at.offset;
+      for (const bus::BusPosition& at : now->rounds.front().last)
+        now->done[at.partition] = at.offset;
     for (const auto& [partition, offset] : now->done) done.push_back({partition, offset});
   }
   if (done.empty()) return;
@@ -328,7 +330,7 @@ void BusTailer::CommitDone() {
     return;
   }
   const std::lock_guard lock(now->mutex);
-  for (const BusPosition& at : done)
+  for (const bus::BusPosition& at : done)
     if (const auto kept = now->done.find(at.partition);
         kept != now->done.end() && kept->second == at.offset)
       now->done.erase(kept);
@@ -383,4 +385,4 @@ BusTailerStatus BusTailer::ReadStatus() const {
   return status;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

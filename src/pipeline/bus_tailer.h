@@ -32,7 +32,7 @@
 #include "pipeline/delayed_notes.h"
 #include "pipeline/pipeline.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct BusTailerOptions {
   std::string group = "wherefore";
@@ -62,8 +62,8 @@ class BusTailer {
  public:
   // Borrowed for the tailer's life. `folder`: for what may be lost with the machine.
   struct Surroundings {
-    Bus& bus;
-    Store& store;
+    bus::Bus& bus;
+    store::Store& store;
     DatasetSource& datasets;
     RowSink& rows;
     std::string folder;
@@ -103,8 +103,8 @@ class BusTailer {
   const BusTailerOptions options_;
   const std::shared_ptr<Shared> shared_;
   std::unique_ptr<FencedRows> rows_;
-  std::unique_ptr<BusNotes> notes_;
-  std::unique_ptr<BusReader> reader_;
+  std::unique_ptr<bus::BusNotes> notes_;
+  std::unique_ptr<bus::BusReader> reader_;
   std::mutex committing_;  // held while reader_ is used to commit, or replaced
 
   mutable std::mutex mutex_;
@@ -112,9 +112,9 @@ class BusTailer {
   std::shared_ptr<Generation> generation_;
   bool stopping_ = false;
 
-  BusReader::Flow flow_ = BusReader::Flow::kOpen;  // the reading thread's own
+  bus::BusReader::Flow flow_ = bus::BusReader::Flow::kOpen;  // the reading thread's own
   std::thread reading_thread_, commit_thread_;
   std::atomic<bool> stopped_{false};
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

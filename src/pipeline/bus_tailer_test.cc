@@ -12,7 +12,7 @@
 #include "store/batch_builder.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 class CountedRows : public RowSink {
  public:
   Status Write(const std::string&, const std::string&, const DatasetTable& rows,
-               const std::vector<TraceId>& replaced, TimeRange) override {
+               const std::vector<TraceId>& replaced, store::TimeRange) override {
     const std::lock_guard lock(mutex_);
     if (failing) return EnvironmentError("the disk is full");
     ++writes;
@@ -69,9 +69,9 @@ class BlocksDataset : public DatasetSource {
 };
 
 // The real store; it may be told to be slow, or to refuse what somebody named.
-class MoodyStore : public Store {
+class MoodyStore : public store::Store {
  public:
-  explicit MoodyStore(Store& store) : store_(store) {}
+  explicit MoodyStore(store::Store& store) : store_(store) {}
   void Append(EventBatch batch, Done done) override {
     if (overloaded) return done(Overloaded("the store is slow", "later"));
     for (size_t row = 0; row < batch.size(); ++row)
@@ -88,13 +88,14 @@ class MoodyStore : public Store {
   Result<EventBatch> ReadTraces(const std::string& t, const std::vector<TraceId>& ids) override {
     return store_.ReadTraces(t, ids);
   }
-  Result<SearchPage> Search(const std::string& t, const TraceQuery& q) override {
+  Result<store::SearchPage> Search(const std::string& t, const store::TraceQuery& q) override {
     return store_.Search(t, q);
   }
-  Result<ResourcePage> OnResource(const std::string& t, const ResourceQuery& q) override {
+  Result<store::ResourcePage> OnResource(const std::string& t,
+                                         const store::ResourceQuery& q) override {
     return store_.OnResource(t, q);
   }
-  Status Scan(const std::string& t, const ScanOptions& o, const Take& take) override {
+  Status Scan(const std::string& t, const store::ScanOptions& o, const Take& take) override {
     return store_.Scan(t, o, take);
   }
   Result<std::vector<std::string>> Services(const std::string& t) override {
@@ -114,60 +115,66 @@ class MoodyStore : public Store {
   Status AppendMessages(const std::string& t, const std::vector<Message>& m) override {
     return store_.AppendMessages(t, m);
   }
-  Result<std::vector<Message>> ReadMessages(const std::string& t, TimeRange r) override {
+  Result<std::vector<Message>> ReadMessages(const std::string& t, store::TimeRange r) override {
     return store_.ReadMessages(t, r);
   }
-  Status PutAttachment(const std::string& t, const Attachment& a) override {
+  Status PutAttachment(const std::string& t, const store::Attachment& a) override {
     return store_.PutAttachment(t, a);
   }
-  Result<std::vector<Attachment>> ReadAttachments(const std::string& t, TraceId id) override {
+  Result<std::vector<store::Attachment>> ReadAttachments(const std::string& t,
+                                                         TraceId id) override {
     return store_.ReadAttachments(t, id);
   }
   Status WriteClocks(const std::string& t, const std::vector<ClockOffset>& c) override {
     return store_.WriteClocks(t, c);
   }
-  Result<std::vector<ClockOffset>> ReadClocks(const std::string& t, TimeRange r) override {
+  Result<std::vector<ClockOffset>> ReadClocks(const std::string& t, store::TimeRange r) override {
     return store_.ReadClocks(t, r);
   }
-  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& t, TimeRange r) override {
+  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& t,
+                                                   store::TimeRange r) override {
     return store_.ReadExchanges(t, r);
   }
   Status PutDocument(const std::string& t, const std::string& k, const std::string& n,
                      std::string_view text) override {
     return store_.PutDocument(t, k, n, text);
   }
-  Result<std::vector<Document>> ReadDocuments(const std::string& t, const std::string& k) override {
+  Result<std::vector<store::Document>> ReadDocuments(const std::string& t,
+                                                     const std::string& k) override {
     return store_.ReadDocuments(t, k);
   }
   Status DeleteDocument(const std::string& t, const std::string& k, const std::string& n) override {
     return store_.DeleteDocument(t, k, n);
   }
   Status WriteRows(const std::string& t, const std::string& d, const DatasetTable& r,
-                   const RowReplacement& replace) override {
+                   const store::RowReplacement& replace) override {
     return store_.WriteRows(t, d, r, replace);
   }
   Result<DatasetRows> QueryRows(const std::string& t, const std::string& d,
                                 const DatasetQuery& q) override {
     return store_.QueryRows(t, d, q);
   }
-  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& t) override {
+  Result<std::vector<store::DatasetStatus>> ReadDatasets(const std::string& t) override {
     return store_.ReadDatasets(t);
   }
   Status DropDataset(const std::string& t, const std::string& d) override {
     return store_.DropDataset(t, d);
   }
-  Status RetainRows(const std::string& t, const std::string& d, const RowRetention& r) override {
+  Status RetainRows(const std::string& t, const std::string& d,
+                    const store::RowRetention& r) override {
     return store_.RetainRows(t, d, r);
   }
-  Result<SqlRows> RunSql(const std::string& t, const std::string& sql) override {
+  Result<store::SqlRows> RunSql(const std::string& t, const std::string& sql) override {
     return store_.RunSql(t, sql);
   }
-  Result<StoreStatus> ReadStatus(const std::string& t) override { return store_.ReadStatus(t); }
+  Result<store::StoreStatus> ReadStatus(const std::string& t) override {
+    return store_.ReadStatus(t);
+  }
   Status Flush() override { return store_.Flush(); }
-  Status Retain(const RetentionPolicy& p) override { return store_.Retain(p); }
+  Status Retain(const store::RetentionPolicy& p) override { return store_.Retain(p); }
 
  private:
-  Store& store_;
+  store::Store& store_;
 };
 
 class BusTailerTest : public ::testing::Test {
@@ -176,8 +183,8 @@ class BusTailerTest : public ::testing::Test {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "wf_bus_tailer_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
-    DuckdbStoreOptions store_options;
-    store_options.sync = SyncMode::kNoSync;
+    store::duckdb::DuckdbStoreOptions store_options;
+    store_options.sync = store::SyncMode::kNoSync;
     auto store = OpenDuckdbStore(folder_ + "/store", store_options);
     EXPECT_TRUE(store.ok()) << store.error().message;
     duckdb_ = std::move(*store);
@@ -203,7 +210,7 @@ class BusTailerTest : public ::testing::Test {
   }
   // Fresh traces lie in the future of every clock, so that only what the bus tells decides what is served from where.
   void Send(uint64_t trace, const std::vector<uint64_t>& spans, Nanos start = Now() + kHour) {
-    BatchBuilder b;
+    store::BatchBuilder b;
     b.Process("shop", "host");
     for (const uint64_t span : spans) b.Span({9, trace}, span, span == 1 ? 0 : 1, start, 1000);
     Status answer;
@@ -235,10 +242,10 @@ class BusTailerTest : public ::testing::Test {
   BusTailerOptions options_;
   CountedRows rows_;
   BlocksDataset datasets_;
-  std::unique_ptr<Store> duckdb_;
+  std::unique_ptr<store::Store> duckdb_;
   std::unique_ptr<MoodyStore> store_;
-  MemoryBus bus_;
-  std::unique_ptr<BusPublisher> publisher_;
+  bus::memory::MemoryBus bus_;
+  std::unique_ptr<bus::BusPublisher> publisher_;
   std::vector<std::unique_ptr<BusTailer>> tailers_;
   int started_ = 0;
 };
@@ -384,10 +391,10 @@ TEST_F(BusTailerTest, ABusThatIsAwayIsWaitedFor) {
   Pass(20 * kSecond);
   for (uint64_t trace = 1; trace <= 10; ++trace) Send(trace, {1});
   Pass(2 * kSecond);
-  bus_.SetReach(MemoryBus::Reach::kAway);
+  bus_.SetReach(bus::memory::MemoryBus::Reach::kAway);
   Pass(kMinute);
   EXPECT_EQ(rows_.Read().size(), 10u);  // the events are here, and so is the store
-  bus_.SetReach(MemoryBus::Reach::kThere);
+  bus_.SetReach(bus::memory::MemoryBus::Reach::kThere);
   EXPECT_GT(Lag(), 0);
   Pass(2 * kSecond);
   EXPECT_EQ(Lag(), 0);
@@ -448,13 +455,13 @@ void BusTailerTest::RunWithFaults(int rounds, unsigned seed) {
       store_->overloaded = chance(store_->overloaded ? 70 : 3);
       rows_.failing = chance(rows_.failing ? 70 : 3);
       if (chance(8)) {  // rows are written that cannot be committed; then, perhaps, a kill
-        bus_.SetReach(MemoryBus::Reach::kAway);
+        bus_.SetReach(bus::memory::MemoryBus::Reach::kAway);
         Pass(static_cast<Nanos>(random() % 20) * kSecond + kMilli);
         if (chance(50)) {
           tailers_.back()->Stop(BusTailer::End::kAbandoned);
           tailers_.pop_back();
         }
-        bus_.SetReach(MemoryBus::Reach::kThere);
+        bus_.SetReach(bus::memory::MemoryBus::Reach::kThere);
         if (tailers_.empty()) Start();
       }
       Pass(chance(10) ? 20 * kSecond : static_cast<Nanos>(random() % 3) * kSecond + kMilli);
@@ -513,4 +520,4 @@ TEST_F(BusTailerTest, WithThreadsThreeTailersShareTheWork) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 Nanos WindowStart(Nanos time) {
@@ -17,10 +17,10 @@ Nanos WindowStart(Nanos time) {
 
 }  // namespace
 
-Status RefreshClocks(Store& store, const std::string& tenant, TimeRange time) {
+Status RefreshClocks(store::Store& store, const std::string& tenant, store::TimeRange time) {
   // A call sent in one window may be answered in the next: whole windows, and one more on each side.
-  TimeRange windows{SaturatingSub(WindowStart(time.from), kClockWindow),
-                    SaturatingAdd(time.until, kClockWindow)};
+  store::TimeRange windows{SaturatingSub(WindowStart(time.from), kClockWindow),
+                           SaturatingAdd(time.until, kClockWindow)};
   WF_ASSIGN(const auto exchanges, store.ReadExchanges(tenant, windows));
   if (exchanges.empty()) return {};
   // What was in force before the first of them, and what is stored for them.
@@ -48,9 +48,10 @@ Status RefreshClocks(Store& store, const std::string& tenant, TimeRange time) {
   return store.WriteClocks(tenant, changed);
 }
 
-Result<HostClocks> ClocksFor(Store& store, const std::string& tenant, const EventBatch& events) {
+Result<HostClocks> ClocksFor(store::Store& store, const std::string& tenant,
+                             const EventBatch& events) {
   if (events.empty()) return HostClocks();
-  TimeRange time{INT64_MAX, INT64_MIN};
+  store::TimeRange time{INT64_MAX, INT64_MIN};
   std::map<std::string_view, Nanos> first_seen;
   for (size_t row = 0; row < events.size(); ++row) {
     const Nanos start = events.start_ns[row];
@@ -62,8 +63,8 @@ Result<HostClocks> ClocksFor(Store& store, const std::string& tenant, const Even
     if (!fresh) at->second = std::min(at->second, start);
   }
   if (first_seen.empty()) return HostClocks();
-  const TimeRange around{SaturatingSub(time.from, kClockWindow),
-                         SaturatingAdd(time.until, kClockWindow)};
+  const store::TimeRange around{SaturatingSub(time.from, kClockWindow),
+                                SaturatingAdd(time.until, kClockWindow)};
   WF_ASSIGN(auto stored, store.ReadClocks(tenant, around));
   if (first_seen.size() > 1) {
     // A window is the caller's: a host whose clock is off may stand in that of another.
@@ -82,4 +83,4 @@ Result<HostClocks> ClocksFor(Store& store, const std::string& tenant, const Even
   return HostClocks(stored);
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -1,6 +1,6 @@
 #include "pipeline/counters.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 std::atomic<int64_t>& Counters::Named(std::string_view name) {
   const std::lock_guard lock(mutex_);
@@ -35,4 +35,4 @@ std::string PrometheusText(const std::map<std::string, int64_t>& counters, Metri
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -12,7 +12,7 @@
 
 #include "pipeline/red_metrics.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class Counters {
  public:
@@ -31,4 +31,4 @@ class Counters {
 // A snapshot as text: one counter of no told type a line, prefixed wherefore_.
 std::string PrometheusText(const std::map<std::string, int64_t>& counters, MetricsFormat format);
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,7 +5,7 @@
 #include "model/trace_builder.h"
 #include "pipeline/clock_refresh.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr size_t kRowsAtOnce = 50'000;  // that wait for one transaction
@@ -13,7 +13,7 @@ constexpr size_t kTracesAtOnce = 100;   // of a trial
 
 // Calls `visit` with each trace of the events, built with the clocks that apply.
 template <typename Visit>
-Status ForEachTrace(Store& store, const std::string& tenant, const EventBatch& events,
+Status ForEachTrace(store::Store& store, const std::string& tenant, const EventBatch& events,
                     const Visit& visit) {
   WF_ASSIGN(const HostClocks clocks, ClocksFor(store, tenant, events));
   BuildOptions options;
@@ -37,7 +37,7 @@ std::vector<TraceId> IdsOf(const EventBatch& events) {
   return ids;
 }
 
-bool Within(TimeRange time, Nanos t) { return time.from <= t && t < time.until; }
+bool Within(store::TimeRange time, Nanos t) { return time.from <= t && t < time.until; }
 
 // By the recorded clocks, which is how the range was asked for; aligned ones may lie elsewhere.
 Nanos RecordedStart(const Trace& trace) {
@@ -48,10 +48,10 @@ Nanos RecordedStart(const Trace& trace) {
 
 }  // namespace
 
-Status BackfillDataset(Store& store, const std::string& tenant, TimeRange time,
+Status BackfillDataset(store::Store& store, const std::string& tenant, store::TimeRange time,
                        DatasetExtractor& extractor, const BackfillProgress& progress) {
   const bool everything = time.from == INT64_MIN && time.until == INT64_MAX;
-  ScanOptions scan;
+  store::ScanOptions scan;
   scan.time = time;
   Status failed;
   const auto take = [&](const EventBatch& events) {
@@ -82,16 +82,16 @@ Status BackfillDataset(Store& store, const std::string& tenant, TimeRange time,
   return {};
 }
 
-Status TryDataset(Store& store, const std::string& tenant, DatasetExtractor& extractor) {
-  TraceQuery query;
+Status TryDataset(store::Store& store, const std::string& tenant, DatasetExtractor& extractor) {
+  store::TraceQuery query;
   query.limit = kTracesAtOnce;
   size_t looked_at = 0;
   while (static_cast<size_t>(extractor.counts().matched) < kTrialTraces &&
          looked_at < kTrialLookedAt) {
-    WF_ASSIGN(const SearchPage page, store.Search(tenant, query));
+    WF_ASSIGN(const store::SearchPage page, store.Search(tenant, query));
     if (page.traces.empty()) break;
     std::vector<TraceId> ids;
-    for (const TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
+    for (const store::TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
     looked_at += ids.size();
     WF_ASSIGN(const EventBatch events, store.ReadTraces(tenant, ids));
     WF_TRY(ForEachTrace(store, tenant, events, [&](const Trace& trace) -> Status {
@@ -105,4 +105,4 @@ Status TryDataset(Store& store, const std::string& tenant, DatasetExtractor& ext
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

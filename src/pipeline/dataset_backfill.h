@@ -7,7 +7,7 @@
 
 #include "pipeline/dataset_extractor.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 constexpr size_t kTrialTraces = 1000;  // that match
 // Traces looked at for them: a filter that takes one in twenty still finds its thousand.
@@ -16,10 +16,10 @@ constexpr size_t kTrialLookedAt = 20 * kTrialTraces;
 // Traces that start in `time`, oldest part of the store first. Earlier rows of each are replaced, so doing it again
 // changes nothing. `progress` gets the number of traces so far; false stops it: what was written stays.
 using BackfillProgress = std::function<bool(int64_t traces)>;
-Status BackfillDataset(Store& store, const std::string& tenant, TimeRange time,
+Status BackfillDataset(store::Store& store, const std::string& tenant, store::TimeRange time,
                        DatasetExtractor& extractor, const BackfillProgress& progress);
 
 // Runs the newest traces through the extractor until kTrialTraces matched; nothing is written.
-Status TryDataset(Store& store, const std::string& tenant, DatasetExtractor& extractor);
+Status TryDataset(store::Store& store, const std::string& tenant, DatasetExtractor& extractor);
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -7,9 +7,9 @@
 
 #include "lang/common/suggestion.h"
 
-namespace wf {
+namespace wf::pipeline {
 
-Result<DatasetCatalog> DatasetCatalog::Load(Store& store, const std::string& tenant) {
+Result<DatasetCatalog> DatasetCatalog::Load(store::Store& store, const std::string& tenant) {
   DatasetCatalog out;
   std::map<std::string, std::string> texts;
   std::map<std::string, bool> standing;
@@ -18,7 +18,7 @@ Result<DatasetCatalog> DatasetCatalog::Load(Store& store, const std::string& ten
     standing[name] = true;
   }
   WF_ASSIGN(const auto saved, store.ReadDocuments(tenant, kDatasetKind));
-  for (const Document& document : saved) {
+  for (const store::Document& document : saved) {
     texts[document.name] = document.text;
     standing[document.name] = false;
   }
@@ -36,7 +36,7 @@ Result<DatasetCatalog> DatasetCatalog::Load(Store& store, const std::string& ten
   return out;
 }
 
-Status RetainDatasets(Store& store, const std::string& tenant) {
+Status RetainDatasets(store::Store& store, const std::string& tenant) {
   WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(store, tenant));
   Status failed;  // one that cannot be thinned must not keep the others
   for (const DatasetDefinition& definition : catalog.definitions()) {
@@ -60,7 +60,7 @@ Result<DatasetDefinition> DatasetCatalog::Get(const std::string& name) const {
   }
   std::vector<std::string> names;
   for (const DatasetDefinition& definition : definitions_) names.push_back(definition.name);
-  const std::string meant = DidYouMean(name, names);
+  const std::string meant = lang::DidYouMean(name, names);
   return NotFound(fmt::format("dataset {}: there is none", name),
                   meant.empty() ? "wherefore dataset list names those there are" : meant);
 }
@@ -80,22 +80,23 @@ Status DatasetCatalog::Included(const DatasetDefinition& definition, std::vector
   return {};
 }
 
-Result<DatasetPlan> DatasetCatalog::Compile(const DatasetDefinition& definition,
-                                            const std::string& file) const {
-  DatasetText text{definition.filter, definition.row, definition.columns, {}};
+Result<feature::DatasetPlan> DatasetCatalog::Compile(const DatasetDefinition& definition,
+                                                     const std::string& file) const {
+  feature::DatasetText text{definition.filter, definition.row, definition.columns, {}};
   std::vector<std::string> path;
   WF_TRY(Included(definition, path, text.include));
-  const FeatureLibrary library = [this](std::string_view name) -> std::optional<std::string> {
-    for (const Document& feature : features_) {
+  const feature::FeatureLibrary library =
+      [this](std::string_view name) -> std::optional<std::string> {
+    for (const store::Document& feature : features_) {
       if (feature.name == name) return feature.text;
     }
     if (const DatasetDefinition* other = Find(std::string(name))) return other->columns;
     return std::nullopt;
   };
-  DatasetPlan::Compiled compiled = DatasetPlan::Compile(text, library);
+  feature::DatasetPlan::Compiled compiled = feature::DatasetPlan::Compile(text, library);
   if (compiled.plan) return std::move(*compiled.plan);
   std::string message, hint;
-  for (const DatasetDiagnostic& one : compiled.diagnostics) {
+  for (const feature::DatasetDiagnostic& one : compiled.diagnostics) {
     const std::pair<const char*, std::pair<const std::string*, int>> parts[] = {
         {"filter", {&definition.filter, definition.filter_line}},
         {"row", {&definition.row, definition.row_line}},
@@ -105,9 +106,9 @@ Result<DatasetPlan> DatasetCatalog::Compile(const DatasetDefinition& definition,
     for (const auto& [part, source] : parts) {
       if (one.part != part) continue;
       place = fmt::format("{}: line {}: {}", file, source.second + one.diagnostic.line - 1, part);
-      shown = "\n" +
-              RenderDiagnostic(*source.first, {one.diagnostic.line, one.diagnostic.column,
-                                               one.diagnostic.length, one.diagnostic.message, ""});
+      shown = "\n" + lang::RenderDiagnostic(*source.first,
+                                            {one.diagnostic.line, one.diagnostic.column,
+                                             one.diagnostic.length, one.diagnostic.message, ""});
     }
     message += fmt::format("{}{}: {}{}", message.empty() ? "" : "\n", place, one.diagnostic.message,
                            shown);
@@ -116,4 +117,4 @@ Result<DatasetPlan> DatasetCatalog::Compile(const DatasetDefinition& definition,
   return BadInput(message.empty() ? file + ": it has no columns" : message, hint);
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -9,7 +9,7 @@
 
 #include "pipeline/dataset_definition.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 constexpr char kDatasetKind[] = "dataset";  // of documents
 constexpr char kCallsDataset[] = "calls";   // the standing one of service calls
@@ -20,7 +20,7 @@ const std::vector<std::pair<std::string, std::string>>& StandingDatasets();
 
 class DatasetCatalog {
  public:
-  static Result<DatasetCatalog> Load(Store& store, const std::string& tenant);
+  static Result<DatasetCatalog> Load(store::Store& store, const std::string& tenant);
 
   const std::vector<DatasetDefinition>& definitions() const { return definitions_; }  // by name
   const DatasetDefinition* Find(const std::string& name) const;
@@ -29,7 +29,8 @@ class DatasetCatalog {
   const std::vector<std::pair<std::string, Error>>& faults() const { return faults_; }
 
   // Errors name the definition's line, with a caret. `file` stands before it.
-  Result<DatasetPlan> Compile(const DatasetDefinition& definition, const std::string& file) const;
+  Result<feature::DatasetPlan> Compile(const DatasetDefinition& definition,
+                                       const std::string& file) const;
 
  private:
   Status Included(const DatasetDefinition& definition, std::vector<std::string>& path,
@@ -37,10 +38,10 @@ class DatasetCatalog {
 
   std::vector<DatasetDefinition> definitions_;
   std::vector<std::pair<std::string, Error>> faults_;
-  std::vector<Document> features_;
+  std::vector<store::Document> features_;
 };
 
 // Deletes and thins old rows of every dataset, each as its definition says. Rows whose definition is gone stay.
-Status RetainDatasets(Store& store, const std::string& tenant);
+Status RetainDatasets(store::Store& store, const std::string& tenant);
 
-}  // namespace wf
+}  // namespace wf::pipeline

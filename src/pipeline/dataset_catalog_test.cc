@@ -8,10 +8,10 @@
 
 #include "pipeline/dataset_backfill.h"
 #include "store/conformance.h"
-#include "store/rows_builder.h"
 #include "store/duckdb/duckdb_store.h"
+#include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr char kPages[] =
@@ -42,17 +42,17 @@ class DatasetCatalogTest : public ::testing::Test {
   }
   // Trace n: a root of n + 1 ms with one child, starting n minutes after kT0.
   void AppendTraces(uint64_t from, uint64_t until) {
-    BatchBuilder b;
+    store::BatchBuilder b;
     b.Process("web");
     for (uint64_t n = from; n < until; ++n) {
-      const Nanos start = kT0 + static_cast<Nanos>(n) * kMinute;
+      const Nanos start = store::kT0 + static_cast<Nanos>(n) * kMinute;
       b.Span({1, n + 1}, 1, 0, start, static_cast<Nanos>(n + 1) * kMilli, "root")
           .Kind(SpanKind::kServer);
       b.Span({1, n + 1}, 2, 1, start + 10, 20, "child");
     }
     ASSERT_TRUE(store_->AppendAndWait(b.Take()).ok());
   }
-  ExtractCounts Fill(const std::string& name, TimeRange time = {}) {
+  ExtractCounts Fill(const std::string& name, store::TimeRange time = {}) {
     const DatasetCatalog catalog = Load();
     auto definition = catalog.Get(name);
     auto plan = catalog.Compile(*definition, name);
@@ -72,7 +72,7 @@ class DatasetCatalogTest : public ::testing::Test {
   }
 
   std::string directory_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 TEST_F(DatasetCatalogTest, StandingDatasetsCompile) {
@@ -121,10 +121,10 @@ TEST_F(DatasetCatalogTest, BackfillTakesWholeTracesOfTheRangeOnce) {
   AppendTraces(0, 50);
   ASSERT_TRUE(store_->Flush().ok());
   AppendTraces(50, 60);  // still in memory
-  const ExtractCounts some = Fill("pages", {kT0 + 10 * kMinute, kT0 + 20 * kMinute});
+  const ExtractCounts some = Fill("pages", {store::kT0 + 10 * kMinute, store::kT0 + 20 * kMinute});
   EXPECT_EQ(some.rows, 10);
   // The range begins between the root's and the child's start: the child's trace started before it.
-  EXPECT_EQ(Fill("pages", {kT0 + 5, kT0 + 15}).rows, 0);
+  EXPECT_EQ(Fill("pages", {store::kT0 + 5, store::kT0 + 15}).rows, 0);
   EXPECT_EQ(Fill("pages").rows, 60);
   EXPECT_EQ(Fill("pages").rows, 60);
   const auto rows = Rows("pages", {"latency_ns", "blocks"});
@@ -137,9 +137,9 @@ TEST_F(DatasetCatalogTest, ATraceThatGrewReplacesItsRow) {
   Save("pages", kPages);
   AppendTraces(0, 2);
   Fill("pages");
-  BatchBuilder late;
+  store::BatchBuilder late;
   late.Process("web");
-  late.Span({1, 1}, 3, 1, kT0 + 20, 30, "late");
+  late.Span({1, 1}, 3, 1, store::kT0 + 20, 30, "late");
   ASSERT_TRUE(store_->AppendAndWait(late.Take()).ok());
   Fill("pages");
   EXPECT_THAT(Rows("pages", {"latency_ns", "blocks"}),
@@ -180,11 +180,11 @@ TEST_F(DatasetCatalogTest, ParquetFilesHoldTheHoursThatChanged) {
 }
 
 TEST_F(DatasetCatalogTest, RepairsAreFeatures) {
-  BatchBuilder b;
+  store::BatchBuilder b;
   b.Process("web");
-  b.Span({1, 1}, 1, 0, kT0, kMilli, "root");
-  b.Span({1, 1}, 2, 77, kT0 + 10, 20, "orphan");
-  b.Span({1, 2}, 1, 0, kT0, kMilli, "whole");
+  b.Span({1, 1}, 1, 0, store::kT0, kMilli, "root");
+  b.Span({1, 1}, 2, 77, store::kT0 + 10, 20, "orphan");
+  b.Span({1, 2}, 1, 0, store::kT0, kMilli, "whole");
   ASSERT_TRUE(store_->AppendAndWait(b.Take()).ok());
   Fill("repairs");
   EXPECT_THAT(Rows("repairs", {"missing_parent", "lost_parents", "stand_ins", "late"}),
@@ -192,4 +192,4 @@ TEST_F(DatasetCatalogTest, RepairsAreFeatures) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -9,22 +9,23 @@
 #include "lang/common/suggestion.h"
 #include "lang/common/yaml_reader.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 class DefinitionReader {
  public:
-  DefinitionReader(const YamlNode& root, const std::string& name) : root_(root), name_(name) {}
+  DefinitionReader(const lang::YamlNode& root, const std::string& name)
+      : root_(root), name_(name) {}
 
-  Error Bad(const YamlNode& at, const std::string& why, const std::string& hint) const {
+  Error Bad(const lang::YamlNode& at, const std::string& why, const std::string& hint) const {
     return BadInput(fmt::format("{}: line {}: {}", name_, at.line, why), hint);
   }
 
-  Status CheckKeys(const YamlNode& map, const std::vector<std::string>& known,
+  Status CheckKeys(const lang::YamlNode& map, const std::vector<std::string>& known,
                    const std::string& where) const {
     for (const auto& [key, value] : map.members) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      std::string hint = DidYouMean(key, known);
+      std::string hint = lang::DidYouMean(key, known);
       if (hint.empty())
         for (const std::string& one : known) hint += (hint.empty() ? "known: " : ", ") + one;
       return Bad(value, fmt::format("\"{}\" is no key of {}", key, where), hint);
@@ -34,7 +35,7 @@ class DefinitionReader {
 
   // The text of a scalar; `line`: where it begins.
   Status Text(const char* key, std::string& out, int* line = nullptr) const {
-    const YamlNode* node = root_.Get(key);
+    const lang::YamlNode* node = root_.Get(key);
     if (node == nullptr || node->IsNull()) return {};
     if (!node->IsScalar())
       return Bad(*node, fmt::format("{}: expected a text", key), "write it as one value");
@@ -43,7 +44,7 @@ class DefinitionReader {
     return {};
   }
 
-  Status Truth(const YamlNode& node, const char* key, bool& out) const {
+  Status Truth(const lang::YamlNode& node, const char* key, bool& out) const {
     if (node.text == "true" || node.text == "yes" || node.text == "on") {
       out = true;
     } else if (node.text == "false" || node.text == "no" || node.text == "off") {
@@ -56,11 +57,12 @@ class DefinitionReader {
 
   // {table: true, parquet: true}, or a list of those wanted.
   Status Output(DatasetDefinition& out) const {
-    const YamlNode* node = root_.Get("output");
+    const lang::YamlNode* node = root_.Get("output");
     if (node == nullptr || node->IsNull()) return {};
     if (node->IsList() || node->IsScalar()) {
       out.table = out.parquet = false;
-      for (const YamlNode& item : node->IsScalar() ? std::vector<YamlNode>{*node} : node->items) {
+      for (const lang::YamlNode& item :
+           node->IsScalar() ? std::vector<lang::YamlNode>{*node} : node->items) {
         if (item.text == "table") {
           out.table = true;
         } else if (item.text == "parquet") {
@@ -71,15 +73,16 @@ class DefinitionReader {
       }
     } else {
       WF_TRY(CheckKeys(*node, {"table", "parquet"}, "output"));
-      if (const YamlNode* table = node->Get("table")) WF_TRY(Truth(*table, "table", out.table));
-      if (const YamlNode* parquet = node->Get("parquet"))
+      if (const lang::YamlNode* table = node->Get("table"))
+        WF_TRY(Truth(*table, "table", out.table));
+      if (const lang::YamlNode* parquet = node->Get("parquet"))
         WF_TRY(Truth(*parquet, "parquet", out.parquet));
     }
     if (!out.table && !out.parquet) return Bad(*node, "nothing is put out", "say table or parquet");
     return {};
   }
 
-  Status Duration(const YamlNode& node, const char* key, std::optional<Nanos>& out) const {
+  Status Duration(const lang::YamlNode& node, const char* key, std::optional<Nanos>& out) const {
     if (node.text == "forever" || node.text == "never") {
       out.reset();
       return {};
@@ -92,17 +95,17 @@ class DefinitionReader {
     return {};
   }
 
-  Status Retention(RowRetention& out) const {
+  Status Retention(store::RowRetention& out) const {
     out.max_age_ns = kDefaultRowAge;
-    const YamlNode* node = root_.Get("retention");
+    const lang::YamlNode* node = root_.Get("retention");
     if (node == nullptr || node->IsNull()) return {};
     if (node->IsScalar()) return Duration(*node, "retention", out.max_age_ns);
     if (!node->IsMap()) return Bad(*node, "retention: expected a duration", "as in 90d");
     WF_TRY(CheckKeys(*node, {"age", "subsample", "keep"}, "retention"));
-    if (const YamlNode* age = node->Get("age")) WF_TRY(Duration(*age, "age", out.max_age_ns));
-    if (const YamlNode* after = node->Get("subsample"))
+    if (const lang::YamlNode* age = node->Get("age")) WF_TRY(Duration(*age, "age", out.max_age_ns));
+    if (const lang::YamlNode* after = node->Get("subsample"))
       WF_TRY(Duration(*after, "subsample", out.subsample_after_ns));
-    if (const YamlNode* keep = node->Get("keep")) {
+    if (const lang::YamlNode* keep = node->Get("keep")) {
       const std::string_view text = keep->text;
       int64_t n = 0;
       const auto [end, error] = std::from_chars(text.data() + std::min<size_t>(2, text.size()),
@@ -116,13 +119,13 @@ class DefinitionReader {
   }
 
   Status Include(std::vector<std::string>& out) const {
-    const YamlNode* node = root_.Get("include");
+    const lang::YamlNode* node = root_.Get("include");
     if (node == nullptr || node->IsNull()) return {};
     if (node->IsScalar()) {
       out.push_back(node->text);
       return {};
     }
-    for (const YamlNode& item : node->items) {
+    for (const lang::YamlNode& item : node->items) {
       if (!item.IsScalar())
         return Bad(item, "include: expected names of datasets", "as in [traces]");
       out.push_back(item.text);
@@ -131,7 +134,7 @@ class DefinitionReader {
   }
 
  private:
-  const YamlNode& root_;
+  const lang::YamlNode& root_;
   const std::string& name_;
 };
 
@@ -149,7 +152,7 @@ Status CheckDatasetName(const std::string& name) {
 }
 
 Result<DatasetDefinition> ParseDataset(std::string_view yaml, const std::string& name) {
-  WF_ASSIGN(const YamlNode root, ReadYaml(yaml, name));
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(yaml, name));
   if (!root.IsMap())
     return BadInput(name + ": not a dataset", "lines of the form key: value; dataset: NAME first");
   const DefinitionReader reader(root, name);
@@ -172,4 +175,4 @@ Result<DatasetDefinition> ParseDataset(std::string_view yaml, const std::string&
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -21,7 +21,7 @@
 #include "lang/feature/dataset_plan.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct DatasetDefinition {
   std::string name;
@@ -31,7 +31,7 @@ struct DatasetDefinition {
   bool table = true;  // rows are kept for questions
   bool parquet =
       false;  // and written to Parquet files, one an hour, in the store's folder parquet/NAME
-  RowRetention retention;
+  store::RowRetention retention;
 
   std::string source;                                   // the YAML
   bool standing = false;                                // comes with the program
@@ -46,4 +46,4 @@ Result<DatasetDefinition> ParseDataset(std::string_view yaml, const std::string&
 // Letters, digits, _ - and dots, at most 100; begins with a letter or _.
 Status CheckDatasetName(const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::pipeline

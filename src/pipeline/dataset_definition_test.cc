@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 std::string Refusal(const std::string& yaml) {
@@ -64,4 +64,4 @@ TEST(DatasetDefinition, RefusesWithTheLine) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

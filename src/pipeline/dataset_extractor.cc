@@ -9,7 +9,7 @@
 #include "store/duckdb/parquet_rows.h"
 #include "store/row_query.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // A trace's start moves when an earlier event comes late or a clock is corrected, by far less than this. Rows of a day
@@ -35,26 +35,26 @@ void ExtractCounts::Add(const ExtractCounts& other) {
   cpu_ns += other.cpu_ns;
 }
 
-DatasetExtractor::DatasetExtractor(DatasetDefinition definition, DatasetPlan plan)
+DatasetExtractor::DatasetExtractor(DatasetDefinition definition, feature::DatasetPlan plan)
     : definition_(std::move(definition)), plan_(std::move(plan)), waiting_(plan_.NewTable()) {}
 
 void DatasetExtractor::Add(const Trace& trace, EarlierRows earlier) {
   const Nanos before = ThreadCpu();
-  const ExtractOutcome outcome = plan_.Extract(trace, waiting_);
+  const feature::ExtractOutcome outcome = plan_.Extract(trace, waiting_);
   counts_.cpu_ns += ThreadCpu() - before;
   ++counts_.traces;
-  using Kind = ExtractOutcome::Kind;
+  using Kind = feature::ExtractOutcome::Kind;
   counts_.matched += outcome.kind == Kind::kExtracted ? 1 : 0;
   counts_.unusable += outcome.kind == Kind::kUnusable ? 1 : 0;
   counts_.over_budget += outcome.kind == Kind::kOverBudget ? 1 : 0;
   counts_.rows += static_cast<int64_t>(outcome.rows);
   counts_.rows_dropped += static_cast<int64_t>(outcome.rows_dropped);
   if (definition_.parquet && (outcome.rows != 0 || earlier == EarlierRows::kReplace))
-    changed_hours_.insert(BucketStart(trace.start_ns, kHour));
+    changed_hours_.insert(store::BucketStart(trace.start_ns, kHour));
   if (earlier == EarlierRows::kNone) return;
   // Also a trace that gives no rows now may have given some.
-  const TimeRange around{SaturatingSub(trace.start_ns, kStartMoves),
-                         SaturatingAdd(trace.start_ns, kStartMoves)};
+  const store::TimeRange around{SaturatingSub(trace.start_ns, kStartMoves),
+                                SaturatingAdd(trace.start_ns, kStartMoves)};
   if (replace_.traces.empty()) {
     replace_.time = around;
   } else {
@@ -64,7 +64,7 @@ void DatasetExtractor::Add(const Trace& trace, EarlierRows earlier) {
   replace_.traces.push_back(trace.id);
 }
 
-Status DatasetExtractor::Write(Store& store, const std::string& tenant) {
+Status DatasetExtractor::Write(store::Store& store, const std::string& tenant) {
   if (waiting_.rows() == 0 && replace_.traces.empty()) return {};
   // Parquet files are made from the rows kept, so those are kept either way.
   WF_TRY(store.WriteRows(tenant, definition_.name, waiting_, replace_));
@@ -73,7 +73,7 @@ Status DatasetExtractor::Write(Store& store, const std::string& tenant) {
   return {};
 }
 
-Status DatasetExtractor::WriteParquet(Store& store, const std::string& tenant,
+Status DatasetExtractor::WriteParquet(store::Store& store, const std::string& tenant,
                                       const std::string& folder) {
   while (!changed_hours_.empty()) {
     WF_TRY(WriteParquetHour(store, tenant, definition_.name, *changed_hours_.begin(), folder));
@@ -82,7 +82,7 @@ Status DatasetExtractor::WriteParquet(Store& store, const std::string& tenant,
   return {};
 }
 
-Status WriteParquetHour(Store& store, const std::string& tenant, const std::string& dataset,
+Status WriteParquetHour(store::Store& store, const std::string& tenant, const std::string& dataset,
                         Nanos hour, const std::string& folder) {
   const std::string place = folder + "/" + dataset;
   std::error_code error;
@@ -94,8 +94,8 @@ Status WriteParquetHour(Store& store, const std::string& tenant, const std::stri
   query.limit = kParquetRows;
   query.counting = DatasetQuery::Counting::kDoNotCount;
   WF_ASSIGN(const DatasetRows rows, store.QueryRows(tenant, dataset, query));
-  return WriteParquetRows(rows.table,
-                          fmt::format("{}/{}.parquet", place, FormatInstant(hour).substr(0, 13)));
+  return store::duckdb::WriteParquetRows(
+      rows.table, fmt::format("{}/{}.parquet", place, FormatInstant(hour).substr(0, 13)));
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -13,7 +13,7 @@
 #include "pipeline/dataset_definition.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 // What became of the traces given.
 struct ExtractCounts {
@@ -32,31 +32,31 @@ enum class EarlierRows { kNone, kReplace };
 
 class DatasetExtractor {
  public:
-  DatasetExtractor(DatasetDefinition definition, DatasetPlan plan);
+  DatasetExtractor(DatasetDefinition definition, feature::DatasetPlan plan);
 
   const DatasetDefinition& definition() const { return definition_; }
-  const DatasetPlan& plan() const { return plan_; }
+  const feature::DatasetPlan& plan() const { return plan_; }
   const ExtractCounts& counts() const { return counts_; }
 
   void Add(const Trace& trace, EarlierRows earlier);
   size_t waiting_rows() const { return waiting_.rows(); }
   const DatasetTable& waiting() const { return waiting_; }
   // Writes what waits, durably. On failure everything waits on.
-  Status Write(Store& store, const std::string& tenant);
+  Status Write(store::Store& store, const std::string& tenant);
   // Parquet files of the hours that changed since the last call, for definitions that want them: FOLDER/NAME/HOUR.parquet.
-  Status WriteParquet(Store& store, const std::string& tenant, const std::string& folder);
+  Status WriteParquet(store::Store& store, const std::string& tenant, const std::string& folder);
 
  private:
   DatasetDefinition definition_;
-  DatasetPlan plan_;
+  feature::DatasetPlan plan_;
   DatasetTable waiting_;
-  RowReplacement replace_;
+  store::RowReplacement replace_;
   ExtractCounts counts_;
   std::set<Nanos> changed_hours_;
 };
 
 // The dataset's rows of one hour as FOLDER/DATASET/HOUR.parquet, whole.
-Status WriteParquetHour(Store& store, const std::string& tenant, const std::string& dataset,
+Status WriteParquetHour(store::Store& store, const std::string& tenant, const std::string& dataset,
                         Nanos hour, const std::string& folder);
 
-}  // namespace wf
+}  // namespace wf::pipeline

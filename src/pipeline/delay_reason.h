@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wf {
+namespace wf::pipeline {
 
 // A trace is delayed for Canopy's two reasons (§4.2): its events are gone from the cache, or its owner's isolation queue
 // is full. The same queue holds jobs: traces that were not delayed but must be processed again. Each is counted apart.
@@ -50,4 +50,4 @@ constexpr DelayReason DelayReasonOf(uint8_t stored) {
   return stored <= 5 ? static_cast<DelayReason>(stored) : DelayReason::kRecovered;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

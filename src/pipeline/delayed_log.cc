@@ -9,7 +9,7 @@
 #include "store/directory.h"
 #include "store/log_reader.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // A log is closed when it has this many bytes: about 25,000 items, which are read at once.
@@ -24,17 +24,17 @@ Result<std::unique_ptr<DelayedLog>> DelayedLog::Open(std::string folder) {
   std::unique_ptr<DelayedLog> queue(new DelayedLog(std::move(folder)));
   uint64_t first = 0;
   size_t popped = 0;
-  if (const auto text = ReadWholeFile(queue->folder_ + "/position"); text.ok()) {
+  if (const auto text = store::ReadWholeFile(queue->folder_ + "/position"); text.ok()) {
     unsigned long long number = 0, items = 0;
     if (std::sscanf(text->c_str(), "%llu %llu", &number, &items) == 2) {
       first = number;
       popped = items;
     }
   }
-  for (const uint64_t number : NumberedFiles(queue->folder_, ".wal")) {
+  for (const uint64_t number : store::NumberedFiles(queue->folder_, ".wal")) {
     queue->next_number_ = number + 1;
     if (number < first) {  // popped whole, and not yet deleted
-      std::filesystem::remove(queue->folder_ + "/" + LogFileName(number), ec);
+      std::filesystem::remove(queue->folder_ + "/" + store::LogFileName(number), ec);
       continue;
     }
     WF_ASSIGN(const auto items, queue->ReadItems(number));
@@ -49,8 +49,8 @@ Result<std::unique_ptr<DelayedLog>> DelayedLog::Open(std::string folder) {
 
 Result<std::vector<DelayedTrace>> DelayedLog::ReadItems(uint64_t number) const {
   std::vector<DelayedTrace> items;
-  const std::string path = folder_ + "/" + LogFileName(number);
-  WF_TRY(ReadLog(path, number, [&](std::string_view payload) -> Status {
+  const std::string path = folder_ + "/" + store::LogFileName(number);
+  WF_TRY(store::ReadLog(path, number, [&](std::string_view payload) -> Status {
     DelayedTraceReader reader(payload);
     for (DelayedTrace item; reader.Next(item);) items.push_back(item);
     if (reader.bad()) {
@@ -81,7 +81,7 @@ Status DelayedLog::Sync() {
   if (writer_ == nullptr || writer_->size() > kLogBytes) {
     const uint64_t number = next_number_++;
     writer_.reset();
-    WF_ASSIGN(writer_, LogWriter::Create(folder_, number, SyncMode::kSync));
+    WF_ASSIGN(writer_, store::LogWriter::Create(folder_, number, store::SyncMode::kSync));
     logs_.push_back({number, 0});
   }
   writer_->BeginRecord();
@@ -112,7 +112,7 @@ Status DelayedLog::LoadHead() {
     head_number_ = 0;
     WF_TRY(WritePosition());
     std::error_code ec;
-    std::filesystem::remove(folder_ + "/" + LogFileName(number), ec);
+    std::filesystem::remove(folder_ + "/" + store::LogFileName(number), ec);
   }
   if (logs_.empty() || head_number_ == logs_.front().number) return {};
   WF_ASSIGN(head_, ReadItems(logs_.front().number));
@@ -140,7 +140,7 @@ Status DelayedLog::Pop(size_t count) {
 }
 
 Status DelayedLog::WritePosition() {
-  return WriteWholeFile(
+  return store::WriteWholeFile(
       folder_ + "/position",
       fmt::format("{} {}\n", logs_.empty() ? next_number_ : logs_.front().number, popped_));
 }
@@ -166,4 +166,4 @@ Nanos DelayedLog::oldest_ns() const {
   return unsynced_.empty() ? 0 : unsynced_.front().queued_ns;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -16,7 +16,7 @@
 #include "pipeline/delayed_queue.h"
 #include "store/log_writer.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class DelayedLog : public DelayedQueue {
  public:
@@ -48,7 +48,7 @@ class DelayedLog : public DelayedQueue {
     size_t items;  // not popped
   };
   std::deque<Log> logs_;  // oldest first; the last may be being written
-  std::unique_ptr<LogWriter> writer_;
+  std::unique_ptr<store::LogWriter> writer_;
   uint64_t next_number_ = 1;
   std::vector<DelayedTrace> head_;  // items of the oldest log
   uint64_t head_number_ = 0;        // 0: not loaded
@@ -57,4 +57,4 @@ class DelayedLog : public DelayedQueue {
   DelayCounts pushed_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 class DelayedLogTest : public ::testing::Test {
@@ -170,4 +170,4 @@ TEST_F(DelayedLogTest, ATornEndIsCutOff) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -6,7 +6,7 @@
 #include "bus/pieces.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kPutPatience = 10 * kSecond;
@@ -36,10 +36,10 @@ Status DelayedNotes::Sync() {
     holds.swap(holds_);
   }
   if (traces.empty()) return {};
-  std::vector<BusNote> notes;
+  std::vector<bus::BusNote> notes;
   notes.reserve(traces.size());
   for (const DelayedTrace& trace : traces) {
-    notes.push_back({{PartitionOf(trace.id, notes_.partitions()), 0}, {}});
+    notes.push_back({{bus::PartitionOf(trace.id, notes_.partitions()), 0}, {}});
     PutDelayedTrace(trace, notes.back().text);
   }
   const Status status = notes_.Put(notes, kPutPatience);
@@ -58,12 +58,12 @@ Result<std::vector<DelayedTrace>> DelayedNotes::Peek(size_t limit) {
     const std::lock_guard lock(mutex_);
     missing = limit - std::min(limit, head_.size());
   }
-  std::vector<BusNote> notes;
+  std::vector<bus::BusNote> notes;
   if (missing > 0) {
     WF_ASSIGN(notes, notes_.Read(missing));
   }
   const std::lock_guard lock(mutex_);
-  for (const BusNote& note : notes) {
+  for (const bus::BusNote& note : notes) {
     DelayedTraceReader reader(note.text);
     DelayedTrace trace;
     if (!reader.Next(trace)) {  // passed over with the next commit of its partition
@@ -79,7 +79,7 @@ Result<std::vector<DelayedTrace>> DelayedNotes::Peek(size_t limit) {
 }
 
 Status DelayedNotes::Pop(size_t count) {
-  std::vector<BusPosition> done;
+  std::vector<bus::BusPosition> done;
   {
     const std::lock_guard lock(mutex_);
     for (; count > 0 && !head_.empty(); --count) {
@@ -97,7 +97,7 @@ Status DelayedNotes::Pop(size_t count) {
     return {};
   }
   const std::lock_guard lock(mutex_);
-  for (const BusPosition& at : done)
+  for (const bus::BusPosition& at : done)
     if (popped_[at.partition] == at.offset) popped_.erase(at.partition);
   return {};
 }
@@ -123,4 +123,4 @@ Nanos DelayedNotes::oldest_ns() const {
   return unsynced_.empty() ? 0 : unsynced_.front().queued_ns;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -13,11 +13,12 @@
 #include "bus/bus.h"
 #include "pipeline/delayed_queue.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class DelayedNotes : public DelayedQueue {
  public:
-  explicit DelayedNotes(BusNotes& notes) : notes_(notes) {}  // borrowed; it holds the partitions
+  explicit DelayedNotes(bus::BusNotes& notes)
+      : notes_(notes) {}  // borrowed; it holds the partitions
 
   void Push(DelayedTrace trace, ProgressLedger::Hold hold) override;
   void PushAgain(DelayedTrace trace) override;
@@ -32,10 +33,10 @@ class DelayedNotes : public DelayedQueue {
  private:
   struct Kept {
     DelayedTrace trace;
-    BusPosition at;
+    bus::BusPosition at;
   };
 
-  BusNotes& notes_;
+  bus::BusNotes& notes_;
   std::mutex syncing_;  // one at a time; taken before mutex_
   mutable std::mutex mutex_;
   std::vector<DelayedTrace> unsynced_;
@@ -45,4 +46,4 @@ class DelayedNotes : public DelayedQueue {
   DelayCounts pushed_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

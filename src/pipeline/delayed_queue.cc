@@ -1,6 +1,6 @@
 #include "pipeline/delayed_queue.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 void PutDelayedTrace(const DelayedTrace& trace, std::string& out) {
   out.push_back(static_cast<char>(trace.reason));
@@ -30,4 +30,4 @@ bool DelayedTraceReader::Next(DelayedTrace& out) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

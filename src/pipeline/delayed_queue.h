@@ -18,7 +18,7 @@
 #include "pipeline/delay_reason.h"
 #include "pipeline/progress_ledger.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct DelayedTrace {
   std::string tenant;
@@ -58,4 +58,4 @@ class DelayedQueue {
   virtual Nanos oldest_ns() const = 0;     // when the item was queued that Peek gave first; 0: none
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -26,7 +26,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct OwnerLoad {
   std::string owner;
@@ -214,4 +214,4 @@ class FairQueues {
   bool stopped_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Keeps every queue full and takes `rounds` items, charging each owner what his items cost.
@@ -138,4 +138,4 @@ TEST(FairQueuesTest, WhoWaitsForTheRateGetsTheItemWhenItIsTime) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

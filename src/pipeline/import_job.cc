@@ -18,7 +18,7 @@
 #include "log/log.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Traces modeled at once after an import: enough to make a read worth its cost, few enough to stay small.
@@ -46,7 +46,8 @@ struct RowIdentityHash {
 
 }  // namespace
 
-ImportJob::ImportJob(Store& store, std::string tenant, DecodeOptions decode, TraceLimits limits)
+ImportJob::ImportJob(store::Store& store, std::string tenant, decode::DecodeOptions decode,
+                     TraceLimits limits)
     : store_(store), tenant_(std::move(tenant)), decode_(std::move(decode)), limits_(limits) {}
 
 // One file read piece by piece. The caller's progress may ask us to stop.
@@ -81,13 +82,13 @@ class FileSource {
   size_t done_ = 0;
 };
 
-ImportOptions ImportJob::Options() const {
-  ImportOptions options;
+detect::ImportOptions ImportJob::Options() const {
+  detect::ImportOptions options;
   options.decode = decode_;
   options.tenant = tenant_;
   options.received_ns = Now();
   options.keep_recording = [this](TraceId trace, std::string_view content) {
-    Attachment attachment{trace, "recording", {}};
+    store::Attachment attachment{trace, "recording", {}};
     for (size_t at = 0; at < content.size(); at += kAttachmentChunk)
       attachment.chunks.emplace_back(content.substr(at, kAttachmentChunk));
     return store_.PutAttachment(tenant_, attachment);
@@ -96,19 +97,19 @@ ImportOptions ImportJob::Options() const {
 }
 
 Status ImportJob::AddContent(std::string_view name, std::string_view content,
-                             std::optional<FileContinuation> continues) {
-  ImportOptions options = Options();
+                             std::optional<detect::FileContinuation> continues) {
+  detect::ImportOptions options = Options();
   options.continues = continues;
-  return Count(std::string(name), ImportBytes(content, name, options, [this](EventBatch&& batch) {
-                 return Take(std::move(batch));
-               }));
+  return Count(std::string(name),
+               detect::ImportBytes(content, name, options,
+                                   [this](EventBatch&& batch) { return Take(std::move(batch)); }));
 }
 
 Status ImportJob::AddFile(const std::string& path, const Progress& progress) {
   FileSource file(path, progress);
   WF_TRY(file.Open());
-  return Count(
-      path, ImportStream([&](char* buffer, size_t size) { return file.Read(buffer, size); }, path,
+  return Count(path, detect::ImportStream(
+                         [&](char* buffer, size_t size) { return file.Read(buffer, size); }, path,
                          Options(), [this](EventBatch&& batch) { return Take(std::move(batch)); }));
 }
 
@@ -130,7 +131,7 @@ void ImportJob::AddTraces(const std::vector<TraceId>& ids) {
   times_unknown_ = true;
 }
 
-Status ImportJob::Count(const std::string& name, const Result<ImportResult>& result) {
+Status ImportJob::Count(const std::string& name, const Result<detect::ImportResult>& result) {
   if (!result.ok()) {
     WF_TRY(KeepGathered());  // what came before a file that fails is kept
     return result.error();
@@ -354,4 +355,4 @@ std::string ImportReportText(const ImportReport& r) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -17,7 +17,7 @@
 #include "pipeline/blacklist.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct ImportReport {
   int64_t files = 0;
@@ -26,12 +26,12 @@ struct ImportReport {
   int64_t events = 0;      // kept, of all types
   int64_t duplicates = 0;  // there already, or twice in the input
   int64_t rejected = 0;
-  int64_t messages = 0;  // of black boxes, from whose paths traces were inferred
+  int64_t messages = 0;                    // of black boxes, from whose paths traces were inferred
   std::map<std::string, int64_t> repairs;  // of decoding and of modeling
   std::map<std::string, int64_t> reasons;  // of what was rejected
   std::string first_fault;         // where the first value was that is not in the file's format
   std::vector<TraceId> trace_ids;  // the first 100
-  TimeRange time{
+  store::TimeRange time{
       INT64_MAX,
       INT64_MIN};  // of what was kept, by the recorded clocks; from > until when nothing was
 };
@@ -39,7 +39,8 @@ struct ImportReport {
 class ImportJob {
  public:
   // `limits`: events of a trace beyond them are counted (trace_too_long) and not stored, as those that are received.
-  ImportJob(Store& store, std::string tenant, DecodeOptions decode, TraceLimits limits = {});
+  ImportJob(store::Store& store, std::string tenant, decode::DecodeOptions decode,
+            TraceLimits limits = {});
 
   // Progress in bytes of the source as it is on disk. Returning false stops the import (Ctrl-C): what was accepted
   // stays, the error says so.
@@ -47,7 +48,7 @@ class ImportJob {
   Status AddFile(const std::string& path, const Progress& progress);
   // One file's content, as uploaded; compressed or not.
   Status AddContent(std::string_view name, std::string_view content,
-                    std::optional<FileContinuation> continues = std::nullopt);
+                    std::optional<detect::FileContinuation> continues = std::nullopt);
 
   // Rows made elsewhere: paths inferred from messages.
   Status AddBatch(EventBatch&& batch);
@@ -62,8 +63,8 @@ class ImportJob {
   Result<ImportReport> Finish(Modeling modeling = Modeling::kNow);
 
  private:
-  ImportOptions Options() const;
-  Status Count(const std::string& name, const Result<ImportResult>& result);
+  detect::ImportOptions Options() const;
+  Status Count(const std::string& name, const Result<detect::ImportResult>& result);
   Status Take(EventBatch batch);
   Status KeepGathered();
   Status KeepNew(EventBatch batch);
@@ -73,12 +74,12 @@ class ImportJob {
   Status Keep(const EventBatch& batch);
   Status Model();
 
-  Store& store_;
+  store::Store& store_;
   std::string tenant_;
-  DecodeOptions decode_;
+  decode::DecodeOptions decode_;
   TraceLimits limits_;
   ImportReport report_;
-  DecodeReport decoded_;
+  decode::DecodeReport decoded_;
   EventBatch gathered_;  // of small files, not kept yet
   std::set<TraceId> traces_;
   bool times_unknown_ = false;  // of traces that other jobs imported
@@ -90,4 +91,4 @@ Result<ImportReport> ParseImportReport(std::string_view json);
 void AddImportReport(const ImportReport& one, ImportReport& total);
 std::string ImportReportText(const ImportReport& report);
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,10 +5,10 @@
 #include "import/decode/attribute_writer.h"
 #include "wherefore/event.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
-TraceId IdOfPath(const Call& root, const StringTable& nodes) {
+TraceId IdOfPath(const paths::Call& root, const StringTable& nodes) {
   Hasher128 hasher;
   hasher.Add("inferred path");
   hasher.Add(nodes.At(root.caller));
@@ -36,7 +36,7 @@ class PathWriter {
     next_id_ = 0;
   }
   // Returns the server span's id, which the call's own children name as their parent. 0: the root's parent.
-  uint64_t Write(const Call& call, uint64_t parent, float probability) {
+  uint64_t Write(const paths::Call& call, uint64_t parent, float probability) {
     if (parent != 0) {
       const uint64_t client = NewId();
       Row(client, parent, SpanKind::kClient, call.caller, "call ", call.callee, call.sent_ns,
@@ -53,7 +53,8 @@ class PathWriter {
   void Renew() {
     batch_ = EventBatch();
     processes_.clear();
-    scope_ = FinishScope(batch_, batch_.strings.Intern("wherefore.paths"), 0, batch_.ArenaSize());
+    scope_ = decode::FinishScope(batch_, batch_.strings.Intern("wherefore.paths"), 0,
+                                 batch_.ArenaSize());
   }
   uint64_t NewId() {
     const uint64_t id = MixBits(trace_.lo ^ MixBits(++next_id_));
@@ -65,7 +66,7 @@ class PathWriter {
       const uint32_t begin = batch_.ArenaSize();
       PutVarint(batch_.strings.Intern("service.name"), batch_.bytes);
       PutString(nodes_.At(node), batch_.bytes);
-      processes_[node] = FinishProcess(batch_, begin);
+      processes_[node] = decode::FinishProcess(batch_, begin);
     }
     return processes_[node];
   }
@@ -102,8 +103,8 @@ class PathWriter {
 
 }  // namespace
 
-Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
-                                                const std::vector<Assignment>& assignments,
+Result<InferredTraceCounts> WriteInferredTraces(std::span<const paths::Call> calls,
+                                                const std::vector<paths::Assignment>& assignments,
                                                 const StringTable& nodes, size_t max_rows,
                                                 const InferredSink& sink) {
   InferredTraceCounts counts;
@@ -112,16 +113,16 @@ Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
   // What hangs below a call that never returned is a path of its own: that call's span has no end to draw.
   const auto parent_of = [&](size_t i) {
     const uint32_t parent = assignments[i].parent;
-    return parent == kNoParent || !calls[parent].returned ? kNoParent : parent;
+    return parent == paths::kNoParent || !calls[parent].returned ? paths::kNoParent : parent;
   };
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].returned && parent_of(i) != kNoParent) ++first[parent_of(i) + 1];
+    if (calls[i].returned && parent_of(i) != paths::kNoParent) ++first[parent_of(i) + 1];
   }
   for (size_t i = 0; i < calls.size(); ++i) first[i + 1] += first[i];
   children.resize(first.back());
   std::vector<uint32_t> next(first.begin(), first.end() - 1);
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].returned && parent_of(i) != kNoParent)
+    if (calls[i].returned && parent_of(i) != paths::kNoParent)
       children[next[parent_of(i)]++] = static_cast<uint32_t>(i);
   }
 
@@ -136,7 +137,7 @@ Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
       ++counts.unreturned;
       continue;
     }
-    if (parent_of(i) != kNoParent) continue;
+    if (parent_of(i) != paths::kNoParent) continue;
     ++counts.traces;
     writer.BeginTrace(IdOfPath(calls[i], nodes));
     open.push_back({static_cast<uint32_t>(i), 0});
@@ -160,4 +161,4 @@ Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
   return counts;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -14,7 +14,7 @@
 #include "analysis/paths/call.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct InferredTraceCounts {
   uint64_t traces = 0, spans = 0;
@@ -25,9 +25,9 @@ struct InferredTraceCounts {
 using InferredSink = std::function<Status(EventBatch&&)>;
 
 // `calls` and `assignments` go together by index; a parent's index may be smaller or greater than its child's.
-Result<InferredTraceCounts> WriteInferredTraces(std::span<const Call> calls,
-                                                const std::vector<Assignment>& assignments,
+Result<InferredTraceCounts> WriteInferredTraces(std::span<const paths::Call> calls,
+                                                const std::vector<paths::Assignment>& assignments,
                                                 const StringTable& nodes, size_t max_rows,
                                                 const InferredSink& sink);
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,7 +5,7 @@
 
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
@@ -13,8 +13,8 @@ using ::testing::ElementsAre;
 class InferredTraces : public ::testing::Test {
  protected:
   uint32_t Add(const char* caller, const char* callee, Nanos sent, Nanos received, Nanos replied,
-               Nanos returned, Assignment assignment = {}) {
-    Call call;
+               Nanos returned, paths::Assignment assignment = {}) {
+    paths::Call call;
     call.place = {1, calls_.size() + 1};
     call.caller = nodes_.Intern(caller);
     call.callee = nodes_.Intern(callee);
@@ -48,8 +48,8 @@ class InferredTraces : public ::testing::Test {
   }
 
   StringTable nodes_;
-  std::vector<Call> calls_;
-  std::vector<Assignment> assignments_;
+  std::vector<paths::Call> calls_;
+  std::vector<paths::Assignment> assignments_;
   InferredTraceCounts counts_;
 };
 
@@ -107,4 +107,4 @@ TEST_F(InferredTraces, BatchesEndBetweenTraces) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

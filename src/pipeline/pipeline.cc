@@ -8,7 +8,7 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Traces built together: their rows come from the same batches, whose names are then translated once.
@@ -419,4 +419,4 @@ bool Tailer::Step() {
   return busy;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -33,7 +33,7 @@
 #include "pipeline/traces_in_progress.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct TailerOptions {
   CacheOptions cache;
@@ -52,7 +52,7 @@ class Tailer {
  public:
   // Borrowed for the tailer's life. `folder`: where the delayed queue lies; made when missing.
   struct Surroundings {
-    Store& store;
+    store::Store& store;
     DatasetSource& datasets;
     RowSink& rows;
     std::string folder;
@@ -154,7 +154,7 @@ class Tailer {
   }
 
   const TailerOptions options_;
-  Store& store_;
+  store::Store& store_;
   DatasetSource& datasets_;
   const std::string folder_;
   const Nanos started_;  // wall clock
@@ -193,4 +193,4 @@ class Tailer {
   std::atomic<bool> stopped_{false};
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

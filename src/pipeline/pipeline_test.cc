@@ -10,7 +10,7 @@
 #include "store/batch_builder.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 class FakeRows : public RowSink {
  public:
   Status Write(const std::string&, const std::string& dataset, const DatasetTable& rows,
-               const std::vector<TraceId>& replaced, TimeRange) override {
+               const std::vector<TraceId>& replaced, store::TimeRange) override {
     const std::lock_guard lock(mutex_);
     if (failing) return EnvironmentError("the disk is full");
     for (const TraceId& id : replaced) rows_[dataset].erase(id.lo);
@@ -89,8 +89,8 @@ class TailerTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
   void Open() {
-    DuckdbStoreOptions store_options;
-    store_options.sync = SyncMode::kNoSync;
+    store::duckdb::DuckdbStoreOptions store_options;
+    store_options.sync = store::SyncMode::kNoSync;
     auto store = OpenDuckdbStore(folder_ + "/store", store_options);
     ASSERT_TRUE(store.ok()) << store.error().message;
     store_ = std::move(*store);
@@ -114,7 +114,7 @@ class TailerTest : public ::testing::Test {
     store_.reset();
   }
   void Send(uint64_t trace, const std::vector<uint64_t>& spans, Nanos start = Now() + kHour) {
-    BatchBuilder b;
+    store::BatchBuilder b;
     b.Process("shop", "host");
     for (const uint64_t span : spans)
       b.Span({9, trace}, span, span == 1 ? 0 : 1, start, 1000).Received(Now());
@@ -135,7 +135,7 @@ class TailerTest : public ::testing::Test {
   TailerOptions options_;
   FakeRows rows_;
   FakeDatasets datasets_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
   std::unique_ptr<Tailer> tailer_;
   int64_t dropped_ = 0;
 };
@@ -410,4 +410,4 @@ TEST_F(TailerTest, WithThreadsEveryTraceGetsItsRowsOnce) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -13,7 +13,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class ProgressLedger {
  public:
@@ -42,4 +42,4 @@ class ProgressLedger {
   std::map<Nanos, std::weak_ptr<const Nanos>> seconds_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -4,7 +4,7 @@
 
 #include "pipeline/clock_refresh.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kClocksHold = 15 * kSecond;  // as often as a server solves them
@@ -52,4 +52,4 @@ Result<std::shared_ptr<const HostClocks>> RecentClocks::For(const EventBatch& ev
   return clocks;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

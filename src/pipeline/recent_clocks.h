@@ -12,11 +12,11 @@
 #include "model/clock_alignment.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class RecentClocks {
  public:
-  explicit RecentClocks(Store& store) : store_(store) {}
+  explicit RecentClocks(store::Store& store) : store_(store) {}
   // `now`: any clock that does not run backwards.
   Result<std::shared_ptr<const HostClocks>> For(const EventBatch& events, Nanos now);
 
@@ -26,9 +26,9 @@ class RecentClocks {
     Nanos loaded = 0;
     Nanos until = 0;  // of the events they were loaded for
   };
-  Store& store_;
+  store::Store& store_;
   std::mutex mutex_;
   std::map<std::pair<std::string, Nanos>, Window> windows_;  // by tenant and start of window
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -18,7 +18,7 @@
 #include "base/ids.h"
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class RecentIds {
  public:
@@ -99,4 +99,4 @@ class RecentIds {
   int64_t forgotten_early_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

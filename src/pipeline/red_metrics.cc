@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 const TableColumn* Find(const DatasetTable& table, std::string_view name) {
@@ -122,4 +122,4 @@ std::string RedMetrics::Text(const std::string& tenant, MetricsFormat format) co
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

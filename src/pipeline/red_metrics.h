@@ -16,7 +16,7 @@
 #include "model/dataset_table.h"
 #include "pipeline/recent_ids.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 enum class MetricsFormat : uint8_t {
   kPrometheus,   // text 0.0.4
@@ -58,4 +58,4 @@ class RedMetrics {
   std::map<std::string, Tenant> tenants_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

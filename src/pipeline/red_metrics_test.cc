@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(RedMetrics, MadeUpServiceNamesDoNotFillMemory) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

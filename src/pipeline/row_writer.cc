@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Offsets of clocks are solved again and again, and move a trace's start: its earlier rows may lie this far off.
@@ -80,7 +80,7 @@ Status RowWriter::WriteOne(const Key& key, Dataset& dataset, Nanos now) {
     gathered = std::exchange(dataset.gathered, Gathered());
   }
   if (gathered.traces.empty()) return {};
-  const TimeRange time = gathered.replaced.empty() ? TimeRange() : gathered.time;
+  const store::TimeRange time = gathered.replaced.empty() ? store::TimeRange() : gathered.time;
   const Status status = sink_.Write(key.first, key.second, gathered.rows, gathered.replaced, time);
   last_lag_.store(now - gathered.since, std::memory_order_relaxed);
   {
@@ -134,4 +134,4 @@ WriterCounts RowWriter::Counts() const {
   return counts_;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

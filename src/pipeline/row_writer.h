@@ -22,7 +22,7 @@
 #include "pipeline/built_trace.h"
 #include "pipeline/tailed_dataset.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct WriterCounts {
   int64_t rows = 0, writes = 0, failures = 0;
@@ -60,7 +60,7 @@ class RowWriter {
     DatasetTable rows;
     std::unordered_set<TraceId> traces;
     std::vector<TraceId> replaced;
-    TimeRange time{INT64_MAX, INT64_MIN};
+    store::TimeRange time{INT64_MAX, INT64_MIN};
     std::vector<ProgressLedger::Hold> holds;
     Nanos since = 0;
   };
@@ -81,4 +81,4 @@ class RowWriter {
   std::atomic<Nanos> last_lag_{0};
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -10,7 +10,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 inline Nanos ThreadCpuNow() {
   timespec t;
@@ -59,4 +59,4 @@ class StageTimer {
   const Nanos before_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,18 +5,18 @@
 #include "pipeline/dataset_extractor.h"
 #include "store/row_query.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kLookAgain = kSecond;
 constexpr Nanos kFilePeriod = kMinute;
 
 // The saved texts as one number: compiling is needed only when it changes.
-Result<uint64_t> VersionOf(Store& store, const std::string& tenant) {
+Result<uint64_t> VersionOf(store::Store& store, const std::string& tenant) {
   uint64_t version = 1;
   for (const char* kind : {kDatasetKind, kFeatureKind}) {
     WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kind));
-    for (const Document& document : documents) {
+    for (const store::Document& document : documents) {
       version = HashBytes(document.name, version);
       version = HashBytes(document.text, version);
     }
@@ -57,8 +57,8 @@ Status StoreDatasets::Reload(const std::string& tenant, Tenant& known) {
     dataset.owner = definition.owner;
     dataset.new_table = [plan = *plan] { return plan.NewTable(); };
     dataset.extract = [plan = *plan, losses = losses_](const Trace& trace, DatasetTable& rows) {
-      const ExtractOutcome outcome = plan.Extract(trace, rows);
-      if (outcome.kind == ExtractOutcome::Kind::kOverBudget) ++losses->over_budget;
+      const feature::ExtractOutcome outcome = plan.Extract(trace, rows);
+      if (outcome.kind == feature::ExtractOutcome::Kind::kOverBudget) ++losses->over_budget;
       losses->rows_dropped += static_cast<int64_t>(outcome.rows_dropped);
     };
     if (!definition.filter.empty())
@@ -73,7 +73,7 @@ Status StoreDatasets::Reload(const std::string& tenant, Tenant& known) {
 
 Status StoreDatasets::Write(const std::string& tenant, const std::string& dataset,
                             const DatasetTable& rows, const std::vector<TraceId>& replaced,
-                            TimeRange time) {
+                            store::TimeRange time) {
   bool parquet = false;
   {
     const std::lock_guard lock(mutex_);
@@ -87,7 +87,7 @@ Status StoreDatasets::Write(const std::string& tenant, const std::string& datase
     if (!deployed)
       return {};  // deleted while its rows were on their way: they must not bring it back
   }
-  RowReplacement replacement;
+  store::RowReplacement replacement;
   replacement.traces = replaced;
   replacement.time = time;
   WF_TRY(store_.WriteRows(tenant, dataset, rows, replacement));
@@ -97,7 +97,7 @@ Status StoreDatasets::Write(const std::string& tenant, const std::string& datase
   Tenant& known = tenants_[tenant];
   const TableColumn& times = rows.columns[1];  // FixedDatasetColumns
   for (const int64_t start : times.numbers)
-    known.changed_hours.insert({dataset, BucketStart(start, kHour)});
+    known.changed_hours.insert({dataset, store::BucketStart(start, kHour)});
   return {};
 }
 
@@ -137,4 +137,4 @@ DatasetSource::Losses StoreDatasets::ReadLosses() const {
   return {losses_->over_budget.load(), losses_->rows_dropped.load()};
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -15,16 +15,17 @@
 #include "pipeline/red_metrics.h"
 #include "pipeline/tailed_dataset.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class StoreDatasets : public DatasetSource, public RowSink {
  public:
   // `folder`: of Parquet files, FOLDER/TENANT/NAME/HOUR.parquet.
-  StoreDatasets(Store& store, std::string folder) : store_(store), folder_(std::move(folder)) {}
+  StoreDatasets(store::Store& store, std::string folder)
+      : store_(store), folder_(std::move(folder)) {}
 
   std::shared_ptr<const TailedDatasets> Deployed(const std::string& tenant) override;
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-               const std::vector<TraceId>& replaced, TimeRange time) override;
+               const std::vector<TraceId>& replaced, store::TimeRange time) override;
 
   // Parquet files of the hours that changed: an hour is written whole, so not more often than once a minute, or now.
   enum class When : uint8_t { kDue, kNow };
@@ -50,7 +51,7 @@ class StoreDatasets : public DatasetSource, public RowSink {
 
   Status Reload(const std::string& tenant, Tenant& known);  // mutex_ held
 
-  Store& store_;
+  store::Store& store_;
   const std::string folder_;
   const std::shared_ptr<LossCounters> losses_ = std::make_shared<LossCounters>();
   std::mutex mutex_;
@@ -58,4 +59,4 @@ class StoreDatasets : public DatasetSource, public RowSink {
   RedMetrics red_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

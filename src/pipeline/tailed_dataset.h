@@ -13,7 +13,7 @@
 #include "model/trace.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 // A deployed dataset. Its functions may be called by several threads at once.
 struct TailedDataset {
@@ -44,7 +44,7 @@ class RowSink {
   // Durable when it returns. Earlier rows of the traces `replaced` go, in the same step; they lie in `time`.
   virtual Status Write(const std::string& tenant, const std::string& dataset,
                        const DatasetTable& rows, const std::vector<TraceId>& replaced,
-                       TimeRange time) = 0;
+                       store::TimeRange time) = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -12,7 +12,7 @@
 #include "pipeline/pipeline.h"
 #include "store/directory.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kSavePeriod = 5 * kSecond;
@@ -46,9 +46,9 @@ Status Tailer::Recover() {
   const std::string path = WatermarkPath(folder_);
   if (!std::filesystem::exists(path)) {  // a store that had no tailer yet: what it has is old
     saved_watermark_ = started_;
-    return WriteWholeFile(path, fmt::format("{}\n", started_));
+    return store::WriteWholeFile(path, fmt::format("{}\n", started_));
   }
-  WF_ASSIGN(const std::string text, ReadWholeFile(path));
+  WF_ASSIGN(const std::string text, store::ReadWholeFile(path));
   Nanos watermark = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), watermark).ec != std::errc()) {
     return EnvironmentError(path + ": not a time",
@@ -72,11 +72,11 @@ bool Tailer::LookThroughUnseen() {
     if (unseen_.empty()) return false;
     unseen = unseen_.front();
   }
-  ScanOptions options;
+  store::ScanOptions options;
   options.received = {unseen.from, unseen.until};
   const auto scan = [&]() -> Status {
     WF_ASSIGN(const auto tenants, store_.ReadTenants());
-    for (const TenantUse& use : tenants) {
+    for (const store::TenantUse& use : tenants) {
       const std::string& tenant = use.tenant;
       WF_TRY(store_.Scan(tenant, options, [&](const EventBatch& batch) {
         std::set<TraceId> ids;
@@ -111,7 +111,8 @@ void Tailer::SaveProgress(Nanos wall_now) {
   const bool set_back = watermark < saved_watermark_;
   if (events == saved_events_ || (!set_back && watermark - saved_watermark_ < kSavePeriod)) return;
   Status status = delayed_->Sync();
-  if (status.ok()) status = WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+  if (status.ok())
+    status = store::WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
   if (!status.ok()) {
     if (log::LogOnce("save progress")) log::Error("{}", status.error().message);
     return;
@@ -143,7 +144,7 @@ void Tailer::Stop() {
     if (!status.ok()) log::Error("the tailer stops: {}", status.error().message);
   if (!synced.ok() || options_.progress == TailerOptions::Progress::kCallers) return;
   const Nanos watermark = ledger_.Watermark(began);
-  (void)WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
+  (void)store::WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));
 }
 
 void Tailer::Abandon() {
@@ -153,4 +154,4 @@ void Tailer::Abandon() {
 
 Tailer::~Tailer() { Stop(); }
 
-}  // namespace wf
+}  // namespace wf::pipeline

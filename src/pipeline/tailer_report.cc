@@ -3,7 +3,7 @@
 
 #include "pipeline/pipeline.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 TailerStatus Tailer::ReadStatus() const {
   TailerStatus s;
@@ -58,4 +58,4 @@ TailerStatus Tailer::ReadStatus() const {
   return s;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

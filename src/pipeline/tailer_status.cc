@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace wf {
+namespace wf::pipeline {
 
 double TailerStatus::cache_share() const {
   return traces_due == 0 ? 1.0
@@ -154,4 +154,4 @@ std::map<std::string, int64_t> TailerCounters(const TailerStatus& s) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -11,7 +11,7 @@
 #include "pipeline/delay_reason.h"
 #include "pipeline/fair_queues.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct StageStatus {
   std::string name;  // fetch, build, extract, write, delayed
@@ -56,4 +56,4 @@ std::string TailerText(const TailerStatus& status);
 // tailer_… for /metrics: a number a name.
 std::map<std::string, int64_t> TailerCounters(const TailerStatus& status);
 
-}  // namespace wf
+}  // namespace wf::pipeline

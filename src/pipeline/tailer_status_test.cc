@@ -9,7 +9,7 @@
 
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(TailerStatusTest, WhatWasLeftOutIsReadOnATerminal) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

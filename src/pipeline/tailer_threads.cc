@@ -11,7 +11,7 @@
 #include "log/log.h"
 #include "pipeline/pipeline.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Not lower: a thread that hardly runs keeps the store's locks for long, and a stop waits for it.
@@ -106,4 +106,4 @@ void Tailer::RunDelayed() {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

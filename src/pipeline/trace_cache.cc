@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 // Clocks of senders differ from ours: a trace counts as begun after our memory only with this much to spare.
-constexpr Nanos kClockSlack = 2 * kSecond;
+constexpr Nanos kCacheClockSlack = 2 * kSecond;
 // A trace that used up this share of its limits is remembered by its numbers when it leaves the cache.
 constexpr int64_t kLongShare = 64;
 constexpr size_t kMaxLongTraces = 65536;
@@ -214,7 +214,7 @@ std::optional<CachedTrace> TraceCache::Take(const TraceKey& key) {
   const bool first_time = !std::exchange(entry.processed, true);
   CachedTrace out;
   out.hold = std::exchange(entry.hold, nullptr);
-  const bool remembered = entry.begins > SaturatingAdd(remembers_since_, kClockSlack) &&
+  const bool remembered = entry.begins > SaturatingAdd(remembers_since_, kCacheClockSlack) &&
                           (entry.rooted || entry.first - began_ >= options_.rooted_for);
   if (entry.gone || !remembered) {
     counts_.before_start += !entry.gone;
@@ -356,4 +356,4 @@ CacheCounts TraceCache::Counts() const {
   return counts;
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -26,7 +26,7 @@
 #include "pipeline/recent_ids.h"
 #include "pipeline/trigger.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 struct TraceKey {
   std::string tenant;
@@ -199,4 +199,4 @@ class TraceCache {
   CacheCounts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -5,14 +5,14 @@
 
 #include "store/batch_builder.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr Nanos kWall = 1'800'000'000 * kSecond;  // traces begin then, and later than the cache
 
 std::shared_ptr<const EventBatch> Batch(const std::vector<std::pair<uint64_t, uint64_t>>& spans,
                                         const std::string& service = "shop") {
-  BatchBuilder b;
+  store::BatchBuilder b;
   b.Process(service);
   for (const auto& [trace, span] : spans) b.Span({9, trace}, span, 0, kWall, 10);
   b.Received(kWall);
@@ -237,4 +237,4 @@ TEST(RecentIdsTest, TooManyIdsShortenTheMemoryAndAreCounted) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

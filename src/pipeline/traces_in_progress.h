@@ -9,7 +9,7 @@
 
 #include "pipeline/trace_cache.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 class TracesInProgress {
  public:
@@ -32,4 +32,4 @@ class TracesInProgress {
   std::set<TraceKey> keys_;  // nodes stay where they are
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -4,7 +4,7 @@
 
 #include "import/decode/attribute_rules.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 constexpr uint32_t kKnown = 1u << 31;
@@ -42,7 +42,8 @@ bool HasAttribute(const EventBatch& batch, std::string_view packed, const Trigge
   uint32_t key;
   Value value;
   while (reader.Next(key, value)) {
-    if (batch.str(key) == trigger.key && GlobMatches(trigger.value, ValueText(value))) return true;
+    if (batch.str(key) == trigger.key && decode::GlobMatches(trigger.value, ValueText(value)))
+      return true;
   }
   return false;
 }
@@ -149,9 +150,9 @@ uint32_t TriggerMatcher::MatchProcess(uint32_t process) const {
     if ((by_process_ >> i & 1) == 0) continue;
     const Trigger& trigger = triggers_[i];
     const bool matches =
-        trigger.key == "service" ? GlobMatches(trigger.value, batch_.str(p.service))
+        trigger.key == "service" ? decode::GlobMatches(trigger.value, batch_.str(p.service))
         : trigger.key == "host"
-            ? GlobMatches(trigger.value, batch_.str(p.host))
+            ? decode::GlobMatches(trigger.value, batch_.str(p.host))
             : HasAttribute(batch_, batch_.Slice(p.attrs_begin, p.attrs_end), trigger);
     if (matches) bits |= 1u << i;
   }
@@ -159,17 +160,18 @@ uint32_t TriggerMatcher::MatchProcess(uint32_t process) const {
 }
 
 bool TriggerMatcher::MatchesRow(const Trigger& trigger, size_t row) const {
-  if (trigger.key == "name") return GlobMatches(trigger.value, batch_.str(batch_.name[row]));
+  if (trigger.key == "name")
+    return decode::GlobMatches(trigger.value, batch_.str(batch_.name[row]));
   if (trigger.key == "type") {
     const auto type = static_cast<size_t>(batch_.type[row]);
     return type < std::size(wherefore::kEventTypeNames) &&
-           GlobMatches(trigger.value, wherefore::kEventTypeNames[type]);
+           decode::GlobMatches(trigger.value, wherefore::kEventTypeNames[type]);
   }
   if (trigger.key == "kind") {
     const auto kind = static_cast<size_t>(batch_.kind[row]);
-    return kind < std::size(kKindNames) && GlobMatches(trigger.value, kKindNames[kind]);
+    return kind < std::size(kKindNames) && decode::GlobMatches(trigger.value, kKindNames[kind]);
   }
   return HasAttribute(batch_, batch_.attrs(row), trigger);
 }
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::pipeline {
 
 constexpr size_t kMaxTriggers = 8;  // a bit each in a trace's cache entry
 
@@ -61,4 +61,4 @@ class TriggerMatcher {
   std::vector<uint32_t> process_bits_;  // + kKnown once found
 };
 
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -4,7 +4,7 @@
 
 #include "store/batch_builder.h"
 
-namespace wf {
+namespace wf::pipeline {
 namespace {
 
 TEST(TriggerTest, TextsAreReadAndWrittenAlike) {
@@ -55,7 +55,7 @@ TEST(TriggerTest, PatternsOnProcessEventAndAttributes) {
         "slow 1s after last when tier=3", "server 1s after last when kind=server",
         "span 1s after last when type=span"})
     triggers.push_back(*ParseTrigger(text));
-  BatchBuilder b;
+  store::BatchBuilder b;
   b.Process("shop-cart", "h", {{"zone", "eu"}}).Span({1, 1}, 1, 0, 5, 5, "GET /").Int("tier", 3);
   b.Process("mail").Span({1, 1}, 2, 1, 5, 5, "POST /").Kind(SpanKind::kServer).Text("zone", "eu");
   b.Span({1, 1}, 3, 1, 5, 5, "put");
@@ -68,4 +68,4 @@ TEST(TriggerTest, PatternsOnProcessEventAndAttributes) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pipeline

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 enum StartDraw : uint64_t {
@@ -119,4 +119,4 @@ void RecordColdStart(const AppRelease& release, const Draws& user, const Draws& 
   events.EndUnit(system, now);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -10,7 +10,7 @@
 #include "scenario/draws.h"
 #include "scenario/trace_events.h"
 
-namespace wf {
+namespace wf::scenario {
 
 struct InitModule {
   std::string registry, name;
@@ -34,4 +34,4 @@ AppRelease NextRelease(const AppRelease& previous, const std::string& registry, 
 void RecordColdStart(const AppRelease& release, const Draws& user, const Draws& draws,
                      TraceEvents& events);
 
-}  // namespace wf
+}  // namespace wf::scenario

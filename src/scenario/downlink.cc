@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // What is sent before the sender looks again whether something more urgent is ready: a few full packets.
@@ -48,4 +48,4 @@ std::vector<Nanos> Downlink::Finished() const {
   return finished;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -8,7 +8,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::scenario {
 
 enum class Urgency : uint8_t { kDocument, kResource };
 
@@ -31,4 +31,4 @@ class Downlink {
   std::vector<Transfer> transfers_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // A distribution by its deciles, from the least value to the greatest; linear between them.
 struct Deciles {
@@ -52,4 +52,4 @@ class Draws {
   uint64_t key_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

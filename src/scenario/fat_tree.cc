@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // One packet of the largest size goes at once, the next must wait: queues, not bursts, make the delay.
@@ -103,9 +103,9 @@ Status AddHosts(Builder& b) {
         host.pod = p;
         WF_ASSIGN(host.space, b.network.Add(host.name));
         const auto own = static_cast<uint8_t>(4 * h + 2);
-        host.address = Ipv4Address(10, static_cast<uint8_t>(p), static_cast<uint8_t>(e), own);
+        host.address = pcap::Ipv4Address(10, static_cast<uint8_t>(p), static_cast<uint8_t>(e), own);
         const std::string gateway = fmt::format("10.{}.{}.{}", p, e, own - 1);
-        b.Link(host.space, ToString(host.address), edge, gateway, 30);
+        b.Link(host.space, pcap::ToString(host.address), edge, gateway, 30);
         b.network.Ip(host.space, fmt::format("route add default via {}", gateway));
         b.Shape(edge, host.name, kFastBitsPerSecond);
         b.tree.hosts.push_back(host);
@@ -166,4 +166,4 @@ Result<FatTree> BuildFatTree(const FatTreeShape& shape, NetworkNamespaces& netwo
   return std::move(builder.tree);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -10,7 +10,7 @@
 #include "import/pcap/packet.h"
 #include "scenario/network_namespaces.h"
 
-namespace wf {
+namespace wf::scenario {
 
 struct FatTreeShape {
   int pods = 4, cores = 4, aggregations = 2, edges = 2,
@@ -22,7 +22,7 @@ struct FatTreeHost {
   std::string name;  // h0-1-0: pod, edge, number
   int pod = 0;
   size_t space = 0;
-  IpAddress address;
+  pcap::IpAddress address;
 };
 
 struct FatTree {
@@ -38,4 +38,4 @@ constexpr int kSlowBitsPerSecond = 1'000'000;
 // Describes it to `network` and sets it up.
 Result<FatTree> BuildFatTree(const FatTreeShape& shape, NetworkNamespaces& network);
 
-}  // namespace wf
+}  // namespace wf::scenario

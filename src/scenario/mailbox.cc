@@ -14,7 +14,7 @@
 #include "json/json_writer.h"
 #include "scenario/draws.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 enum MailDraw : uint64_t {
@@ -265,4 +265,4 @@ Result<ScenarioFiles> WriteMailbox(const MailboxOptions& options, const std::str
   return files;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::scenario {
 
 constexpr ScenarioDescription kMailboxScenario = {
     "mailbox", "two months of mail with its Received headers, for paths by convolution"};
@@ -44,4 +44,4 @@ std::string MailboxText(const Mailbox& mailbox);
 // Writes mailbox.mbox and query.json (the true paths) into `folder`, made when missing. Neither appears before it is whole.
 Result<ScenarioFiles> WriteMailbox(const MailboxOptions& options, const std::string& folder);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
@@ -203,4 +203,4 @@ bool MessageGenerator::Next(GeneratedMessage& message) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

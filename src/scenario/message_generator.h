@@ -16,7 +16,7 @@
 
 #include "scenario/message_generator_config.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // A tracelet being run. The generator holds it until its last message was given out; whoever needs it longer (the
 // parent's line may be written after the child's) says so with `holds`, and lets go with MessageGenerator::Release.
@@ -103,4 +103,4 @@ class MessageGenerator {
   GeneratorCounts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

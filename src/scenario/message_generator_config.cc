@@ -11,11 +11,11 @@
 #include "lang/common/suggestion.h"
 #include "lang/common/yaml_reader.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // A tracelet for every way through a system is written out, so that files are longer than settings are.
-constexpr YamlLimits kLimits = {size_t{16} << 20, 32, 2'000'000};
+constexpr lang::YamlLimits kLimits = {size_t{16} << 20, 32, 2'000'000};
 // Keeps sums of times within 64 bits, whatever the tracelet's length.
 constexpr double kMostMillis = 86'400'000;
 constexpr double kMostSeconds = 1e9;
@@ -36,14 +36,15 @@ class ConfigText {
     return BadInput(fmt::format("{}: line {}: {}", file_, line, why),
                     hint.empty() ? "docs/GENERATE.md describes the file" : hint);
   }
-  Error Bad(const YamlNode& node, const std::string& why, const std::string& hint = {}) const {
+  Error Bad(const lang::YamlNode& node, const std::string& why,
+            const std::string& hint = {}) const {
     return Bad(node.line, why, hint);
   }
 
-  Status CheckKeys(const YamlNode& map, const std::string& what,
+  Status CheckKeys(const lang::YamlNode& map, const std::string& what,
                    const std::vector<std::string>& known) const {
     if (!map.IsMap()) return Bad(map, what + " is not a map of " + Listed(known));
-    for (const YamlMember& member : map.members) {
+    for (const lang::YamlMember& member : map.members) {
       if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
       const std::string meant = DidYouMean(member.name, known);
       return Bad(member.value, fmt::format("{} has no \"{}\"", what, member.name),
@@ -52,7 +53,7 @@ class ConfigText {
     return {};
   }
 
-  Result<double> Number(const YamlNode& node, const std::string& what, double least,
+  Result<double> Number(const lang::YamlNode& node, const std::string& what, double least,
                         double most) const {
     double value = 0;
     if (node.IsScalar() && node.plain) {
@@ -64,7 +65,7 @@ class ConfigText {
                                  node.IsScalar() ? ": \"" + node.text + "\"" : "", least, most));
   }
 
-  Result<uint32_t> Count(const YamlNode& node, const std::string& what, double most) const {
+  Result<uint32_t> Count(const lang::YamlNode& node, const std::string& what, double most) const {
     WF_ASSIGN(const double value, Number(node, what, 1, most));
     if (value != std::floor(value)) return Bad(node, what + " is not a whole number");
     return static_cast<uint32_t>(value);
@@ -73,14 +74,15 @@ class ConfigText {
   struct Two {
     double first = 0, second = 0;
   };
-  Result<Two> Pair(const YamlNode& node, const std::string& what, const std::string& form) const {
+  Result<Two> Pair(const lang::YamlNode& node, const std::string& what,
+                   const std::string& form) const {
     if (!node.IsList() || node.items.size() != 2) return Bad(node, what + " is not " + form);
     WF_ASSIGN(const double first, Number(node.items[0], what, 0, kMostMillis));
     WF_ASSIGN(const double second, Number(node.items[1], what, 0, kMostMillis));
     return Two{first, second};
   }
 
-  Result<std::string> Name(const YamlNode& node, const std::string& what) const {
+  Result<std::string> Name(const lang::YamlNode& node, const std::string& what) const {
     if (!node.IsScalar() || node.text.empty()) return Bad(node, what + " is not a name");
     for (const char c : node.text) {
       if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f)
@@ -118,15 +120,15 @@ class TraceletReader {
  public:
   TraceletReader(const ConfigText& place, NodeNames& nodes) : text_(place), nodes_(nodes) {}
 
-  Result<Tracelet> Read(const YamlNode& item) {
+  Result<Tracelet> Read(const lang::YamlNode& item) {
     WF_TRY(text_.CheckKeys(item, "a tracelet", {"weight", "messages"}));
-    if (const YamlNode* weight = item.Get("weight")) {
+    if (const lang::YamlNode* weight = item.Get("weight")) {
       WF_ASSIGN(tracelet_.weight, text_.Number(*weight, "weight", 0, 1e12));
     }
-    const YamlNode* messages = item.Get("messages");
+    const lang::YamlNode* messages = item.Get("messages");
     if (messages == nullptr || !messages->IsList() || messages->items.empty())
       return text_.Bad(messages ? *messages : item, "a tracelet needs a list of messages");
-    for (const YamlNode& message : messages->items) WF_TRY(ReadMessage(message));
+    for (const lang::YamlNode& message : messages->items) WF_TRY(ReadMessage(message));
     return std::move(tracelet_);
   }
 
@@ -136,18 +138,18 @@ class TraceletReader {
     uint32_t call = kNoMessage;  // the last call with it
   };
 
-  Status ReadMessage(const YamlNode& item) {
+  Status ReadMessage(const lang::YamlNode& item) {
     WF_TRY(text_.CheckKeys(item, "a message",
                            {"op", "from", "to", "label", "after", "parent", "delay_ms"}));
     TraceletMessage message;
     WF_ASSIGN(message.kind, ReadOp(item));
     std::string label;
-    if (const YamlNode* node = item.Get("label")) {
+    if (const lang::YamlNode* node = item.Get("label")) {
       WF_ASSIGN(label, text_.Name(*node, "label"));
     }
     WF_TRY(ReadEnds(item, label, message));
     WF_TRY(ReadAfter(item, message));
-    if (const YamlNode* delay = item.Get("delay_ms")) {
+    if (const lang::YamlNode* delay = item.Get("delay_ms")) {
       WF_ASSIGN(const ConfigText::Two two, text_.Pair(*delay, "delay_ms", "[mean, sd]"));
       message.delay_mean_ns = two.first * kMilli;
       message.delay_sd_ns = two.second * kMilli;
@@ -157,8 +159,8 @@ class TraceletReader {
     return {};
   }
 
-  Result<MessageKind> ReadOp(const YamlNode& item) const {
-    const YamlNode* op = item.Get("op");
+  Result<MessageKind> ReadOp(const lang::YamlNode& item) const {
+    const lang::YamlNode* op = item.Get("op");
     if (op == nullptr) return text_.Bad(item, "a message without op", "CALL, RET or MSG");
     if (op->text == "CALL") return MessageKind::kCall;
     if (op->text == "RET") return MessageKind::kReturn;
@@ -168,9 +170,9 @@ class TraceletReader {
   }
 
   // Sender and receiver, and of a return its call. A labelled return may leave its ends to the call.
-  Status ReadEnds(const YamlNode& item, const std::string& label, TraceletMessage& message) {
-    const YamlNode* from = item.Get("from");
-    const YamlNode* to = item.Get("to");
+  Status ReadEnds(const lang::YamlNode& item, const std::string& label, TraceletMessage& message) {
+    const lang::YamlNode* from = item.Get("from");
+    const lang::YamlNode* to = item.Get("to");
     const bool returns = message.kind == MessageKind::kReturn;
     if (returns && !label.empty()) {
       const auto known = labels_.find(label);
@@ -214,8 +216,8 @@ class TraceletReader {
     return {};
   }
 
-  Status ReadAfter(const YamlNode& item, TraceletMessage& message) const {
-    const YamlNode* after = item.Get("after");
+  Status ReadAfter(const lang::YamlNode& item, TraceletMessage& message) const {
+    const lang::YamlNode* after = item.Get("after");
     if (after == nullptr) {
       if (!tracelet_.messages.empty())
         message.after.push_back(static_cast<uint32_t>(tracelet_.messages.size() - 1));
@@ -225,12 +227,12 @@ class TraceletReader {
     if (after->IsScalar()) return AddAfter(*after, message);
     if (!after->IsList() || after->items.empty())
       return text_.Bad(*after, "after is neither a label nor a list of labels");
-    for (const YamlNode& one : after->items) WF_TRY(AddAfter(one, message));
+    for (const lang::YamlNode& one : after->items) WF_TRY(AddAfter(one, message));
     return {};
   }
 
   // A label stands for the nearest message above that has it; "CALL x" and "RET x" say which.
-  Status AddAfter(const YamlNode& node, TraceletMessage& message) const {
+  Status AddAfter(const lang::YamlNode& node, TraceletMessage& message) const {
     std::string label = node.text;
     bool call_only = false, return_only = false;
     if (label.rfind("CALL ", 0) == 0) {
@@ -253,8 +255,8 @@ class TraceletReader {
     return {};
   }
 
-  Status ReadParent(const YamlNode& item, TraceletMessage& message) const {
-    const YamlNode* parent = item.Get("parent");
+  Status ReadParent(const lang::YamlNode& item, TraceletMessage& message) const {
+    const lang::YamlNode* parent = item.Get("parent");
     if (message.kind == MessageKind::kReturn) {
       if (parent != nullptr) return text_.Bad(*parent, "a RET has no parent but its CALL");
       return {};
@@ -322,43 +324,43 @@ class ConfigReader {
  public:
   explicit ConfigReader(const std::string& name) : text_(name), nodes_(config_.nodes) {}
 
-  Result<GeneratorConfig> Read(const YamlNode& root) {
+  Result<GeneratorConfig> Read(const lang::YamlNode& root) {
     WF_TRY(text_.CheckKeys(root, "the file", {"duration_s", "skew_ms", "drop", "groups"}));
-    const YamlNode* duration = root.Get("duration_s");
+    const lang::YamlNode* duration = root.Get("duration_s");
     if (duration == nullptr) return text_.Bad(root, "duration_s is missing");
     WF_ASSIGN(const double seconds, text_.Number(*duration, "duration_s", 0, kMostSeconds));
     config_.duration = static_cast<Nanos>(std::llround(seconds * kSecond));
-    const YamlNode* groups = root.Get("groups");
+    const lang::YamlNode* groups = root.Get("groups");
     if (groups == nullptr || !groups->IsList() || groups->items.empty())
       return text_.Bad(groups ? *groups : root, "groups is not a list of groups");
-    for (const YamlNode& group : groups->items) WF_TRY(ReadGroup(group));
-    if (const YamlNode* drop = root.Get("drop"); drop != nullptr && !drop->IsNull())
+    for (const lang::YamlNode& group : groups->items) WF_TRY(ReadGroup(group));
+    if (const lang::YamlNode* drop = root.Get("drop"); drop != nullptr && !drop->IsNull())
       WF_TRY(ReadDrop(*drop));
     config_.skews.resize(config_.nodes.size());
-    if (const YamlNode* skews = root.Get("skew_ms"); skews != nullptr && !skews->IsNull())
+    if (const lang::YamlNode* skews = root.Get("skew_ms"); skews != nullptr && !skews->IsNull())
       WF_TRY(ReadSkews(*skews));
     return std::move(config_);
   }
 
  private:
-  Status ReadGroup(const YamlNode& item) {
+  Status ReadGroup(const lang::YamlNode& item) {
     WF_TRY(text_.CheckKeys(item, "a group", {"parallel", "think_ms", "tracelets"}));
     TraceletGroup group;
-    if (const YamlNode* parallel = item.Get("parallel")) {
+    if (const lang::YamlNode* parallel = item.Get("parallel")) {
       WF_ASSIGN(group.parallel, text_.Count(*parallel, "parallel", kMostParallel));
     }
-    if (const YamlNode* think = item.Get("think_ms")) {
+    if (const lang::YamlNode* think = item.Get("think_ms")) {
       WF_ASSIGN(const ConfigText::Two two, text_.Pair(*think, "think_ms", "[least, most]"));
       if (two.second < two.first) return text_.Bad(*think, "think_ms: most is below least");
       group.think_least = std::llround(two.first * kMilli);
       group.think_most = std::llround(two.second * kMilli);
     }
-    const YamlNode* tracelets = item.Get("tracelets");
+    const lang::YamlNode* tracelets = item.Get("tracelets");
     if (tracelets == nullptr || !tracelets->IsList() || tracelets->items.empty())
       return text_.Bad(tracelets ? *tracelets : item, "a group needs a list of tracelets");
     double weight = 0;
     bool takes_time = group.think_most > 0;
-    for (const YamlNode& tracelet : tracelets->items) {
+    for (const lang::YamlNode& tracelet : tracelets->items) {
       WF_ASSIGN(Tracelet read, TraceletReader(text_, nodes_).Read(tracelet));
       weight += read.weight;
       for (const TraceletMessage& message : read.messages)
@@ -373,10 +375,10 @@ class ConfigReader {
     return {};
   }
 
-  Status ReadDrop(const YamlNode& item) {
+  Status ReadDrop(const lang::YamlNode& item) {
     WF_TRY(text_.CheckKeys(item, "drop", {"rate", "queue"}));
-    const YamlNode* rate = item.Get("rate");
-    const YamlNode* queue = item.Get("queue");
+    const lang::YamlNode* rate = item.Get("rate");
+    const lang::YamlNode* queue = item.Get("queue");
     if (rate == nullptr || queue == nullptr)
       return text_.Bad(item, "drop needs rate (messages a second) and queue (messages)");
     SnifferLimit limit;
@@ -386,9 +388,9 @@ class ConfigReader {
     return {};
   }
 
-  Status ReadSkews(const YamlNode& item) {
+  Status ReadSkews(const lang::YamlNode& item) {
     if (!item.IsMap()) return text_.Bad(item, "skew_ms is not a map of nodes and milliseconds");
-    for (const YamlMember& member : item.members) {
+    for (const lang::YamlMember& member : item.members) {
       const uint32_t* node = nodes_.Find(member.name);
       if (node == nullptr) {
         const std::string meant = DidYouMean(member.name, config_.nodes);
@@ -412,8 +414,8 @@ class ConfigReader {
 }  // namespace
 
 Result<GeneratorConfig> ReadGeneratorConfig(std::string_view text, const std::string& name) {
-  WF_ASSIGN(const YamlNode root, ReadYaml(text, name, kLimits));
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(text, name, kLimits));
   return ConfigReader(name).Read(root);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::scenario {
 
 constexpr uint32_t kNoMessage = UINT32_MAX;
 
@@ -61,4 +61,4 @@ struct GeneratorConfig {
 // `name` stands in errors, with the line.
 Result<GeneratorConfig> ReadGeneratorConfig(std::string_view text, const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -5,7 +5,7 @@
 #include "model/event_batch.h"
 #include "scenario/message_generator_truth.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr size_t kRowsPerLine = 512;
@@ -107,7 +107,7 @@ class OtlpWriter {
   }
 
   void WriteBatch() {
-    text_ += EncodeOtlpJson(batch_, AllRows(batch_));
+    text_ += EncodeOtlpJson(batch_, otlp::AllRows(batch_));
     text_ += '\n';
     NewBatch();
   }
@@ -137,4 +137,4 @@ Result<GeneratedTrace> GenerateOtlp(const GeneratorConfig& config, const Generat
   return OtlpWriter(config, request).Run(lines, truth);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

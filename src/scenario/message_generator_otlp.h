@@ -5,10 +5,10 @@
 
 #include "scenario/message_generator.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // Refuses what spans cannot tell: a sniffer's loss, one-way messages. A call that never returns has no span.
 Result<GeneratedTrace> GenerateOtlp(const GeneratorConfig& config, const GeneratorRequest& request,
                                     const TextSink& lines, const TextSink& truth);
 
-}  // namespace wf
+}  // namespace wf::scenario

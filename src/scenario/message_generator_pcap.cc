@@ -8,7 +8,7 @@
 #include "import/pcap/packet_encoder.h"
 #include "scenario/message_generator_truth.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr uint16_t kServerPort = 80;
@@ -17,18 +17,18 @@ constexpr uint32_t kFirstPort = 32768, kLastPort = 60999;
 constexpr size_t kTruthPiece = size_t{1} << 20;
 constexpr uint64_t kProgressEvery = 4096;
 
-IpAddress AddressOf(uint32_t node) {
+pcap::IpAddress AddressOf(uint32_t node) {
   const uint32_t host = node + 1;
-  return Ipv4Address(10, static_cast<uint8_t>(host >> 16), static_cast<uint8_t>(host >> 8),
-                     static_cast<uint8_t>(host));
+  return pcap::Ipv4Address(10, static_cast<uint8_t>(host >> 16), static_cast<uint8_t>(host >> 8),
+                           static_cast<uint8_t>(host));
 }
 
 struct Connection {
-  FiveTuple flow;                   // from caller to callee
+  pcap::FiveTuple flow;             // from caller to callee
   uint32_t sent = 0, answered = 0;  // next sequence numbers of caller and callee
 };
 
-FiveTuple Reversed(const FiveTuple& flow) {
+pcap::FiveTuple Reversed(const pcap::FiveTuple& flow) {
   return {flow.destination, flow.source, flow.destination_port, flow.source_port, flow.protocol};
 }
 
@@ -55,7 +55,8 @@ Status CheckConfig(const GeneratorConfig& config) {
 
 class PcapWriter {
  public:
-  PcapWriter(const GeneratorConfig& config, const GeneratorRequest& request, CaptureWriter& capture)
+  PcapWriter(const GeneratorConfig& config, const GeneratorRequest& request,
+             pcap::CaptureWriter& capture)
       : config_(config),
         start_(request.start),
         capture_(capture),
@@ -132,21 +133,21 @@ class PcapWriter {
     Connection& connection = *connections_.back();
     connection.flow = {AddressOf(call.from), AddressOf(call.to),
                        static_cast<uint16_t>(pair.next_port++), kServerPort, kProtocolTcp};
-    const FiveTuple back = Reversed(connection.flow);
-    Write(time, EncodeTcpPacket(connection.flow, 0, 0, kTcpSyn, "", NextIpId()));
-    Write(time, EncodeTcpPacket(back, 0, 1, kTcpSyn | kTcpAck, "", NextIpId()));
-    Write(time, EncodeTcpPacket(connection.flow, 1, 1, kTcpAck, "", NextIpId()));
+    const pcap::FiveTuple back = Reversed(connection.flow);
+    Write(time, pcap::EncodeTcpPacket(connection.flow, 0, 0, kTcpSyn, "", NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(back, 0, 1, kTcpSyn | kTcpAck, "", NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(connection.flow, 1, 1, kTcpAck, "", NextIpId()));
     connection.sent = connection.answered = 1;
     return &connection;
   }
 
-  void Send(const Connection& connection, const FiveTuple& flow, Nanos time,
+  void Send(const Connection& connection, const pcap::FiveTuple& flow, Nanos time,
             const GeneratedMessage& message, std::string_view payload) {
     if (message.lost()) return;
     const bool request = message.shape().kind == MessageKind::kCall;
-    Write(time, EncodeTcpPacket(flow, request ? connection.sent : connection.answered,
-                                request ? connection.answered : connection.sent, kTcpPsh | kTcpAck,
-                                payload, NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(flow, request ? connection.sent : connection.answered,
+                                      request ? connection.answered : connection.sent,
+                                      kTcpPsh | kTcpAck, payload, NextIpId()));
     ++lines_;
   }
 
@@ -165,7 +166,7 @@ class PcapWriter {
 
   const GeneratorConfig& config_;
   const Nanos start_;
-  CaptureWriter& capture_;
+  pcap::CaptureWriter& capture_;
   MessageGenerator generator_;
   std::string truth_text_;
   GeneratedTruth truth_;
@@ -179,7 +180,7 @@ class PcapWriter {
 }  // namespace
 
 Result<GeneratedTrace> GeneratePcap(const GeneratorConfig& config, const GeneratorRequest& request,
-                                    CaptureWriter& capture, const TextSink& truth,
+                                    pcap::CaptureWriter& capture, const TextSink& truth,
                                     const std::function<Status(uint64_t)>& progress) {
   WF_TRY(CheckConfig(config));
   return PcapWriter(config, request, capture).Run(truth, progress);
@@ -188,8 +189,8 @@ Result<GeneratedTrace> GeneratePcap(const GeneratorConfig& config, const Generat
 std::string GeneratedNodeNames(const GeneratorConfig& config) {
   std::string text;
   for (uint32_t i = 0; i < config.nodes.size(); ++i)
-    text += ToString(AddressOf(i)) + " " + config.nodes[i] + "\n";
+    text += pcap::ToString(AddressOf(i)) + " " + config.nodes[i] + "\n";
   return text;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

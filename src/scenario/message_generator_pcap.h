@@ -11,15 +11,15 @@
 #include "import/pcap/capture_writer.h"
 #include "scenario/message_generator.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // Refuses what a capture of HTTP cannot hold: own clocks, one-way messages, replies from third nodes. `progress` is told
 // the packets written now and then; its error ends the work. The capture is of LinkType::kRawIp; it is not closed.
 Result<GeneratedTrace> GeneratePcap(const GeneratorConfig& config, const GeneratorRequest& request,
-                                    CaptureWriter& capture, const TextSink& truth,
+                                    pcap::CaptureWriter& capture, const TextSink& truth,
                                     const std::function<Status(uint64_t)>& progress);
 
 // "10.0.0.1 client", a line a node: a names file for `wherefore messages --nodes`.
 std::string GeneratedNodeNames(const GeneratorConfig& config);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -9,7 +9,7 @@
 #include "scenario/message_generator_otlp.h"
 #include "scenario/message_generator_text.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 GeneratorConfig Read(const std::string& text) {
@@ -274,4 +274,4 @@ TEST(MessageGeneratorConfig, RefusesWithTheLine) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::scenario

@@ -8,7 +8,7 @@
 
 #include "scenario/message_generator_truth.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;
@@ -184,4 +184,4 @@ Result<GeneratedTrace> GenerateText(const GeneratorConfig& config, const Generat
   return TextWriter(config, request, messages, truth).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

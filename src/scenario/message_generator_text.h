@@ -8,10 +8,10 @@
 
 #include "scenario/message_generator.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // `truth` may be empty. Both are called alternately, while the trace is generated.
 Result<GeneratedTrace> GenerateText(const GeneratorConfig& config, const GeneratorRequest& request,
                                     const TextSink& messages, const TextSink& truth);
 
-}  // namespace wf
+}  // namespace wf::scenario

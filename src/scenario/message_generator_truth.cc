@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr uint64_t kNeverShown = UINT64_MAX;
@@ -55,4 +55,4 @@ void GeneratedTruth::Lose(TraceletRun& run, uint32_t request) {
   WriteReady();
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

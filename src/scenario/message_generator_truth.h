@@ -6,7 +6,7 @@
 
 #include "scenario/message_generator.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // Rows wait until their parent's line is known: where clocks differ, a child may be shown before its parent.
 class GeneratedTruth {
@@ -33,4 +33,4 @@ class GeneratedTruth {
   std::deque<Row> waiting_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -16,7 +16,7 @@
 #include "scenario/network_traffic.h"
 #include "scenario/queue_watch.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr const char* kServiceNames[] = {"search", "orders"};
@@ -36,17 +36,18 @@ std::string RequestId(const ServiceRequest& request, const char* step) {
 // there when all its packets are.
 class Story {
  public:
-  Story(const FatTree& tree, const TrafficPlan& plan, PacketEvents events)
+  Story(const FatTree& tree, const TrafficPlan& plan, packets::PacketEvents events)
       : tree_(tree), plan_(plan), events_(std::move(events.events)) {
     for (size_t i = 0; i < events_.size(); ++i) index_.emplace(events_[i].id, i);
-    for (PacketTrail& trail : events.trails) trails_.emplace(trail.packet, std::move(trail));
+    for (packets::PacketTrail& trail : events.trails)
+      trails_.emplace(trail.packet, std::move(trail));
   }
 
   // False if some packet of it was not seen.
   bool Add(const ServiceRequest& request, const std::map<TrafficTag, Hash128>& packets) {
-    const PacketTrail* out = TrailOf({kRequestPacket, request.number, 0}, packets);
+    const packets::PacketTrail* out = TrailOf({kRequestPacket, request.number, 0}, packets);
     if (out == nullptr || request.received == 0) return false;
-    std::vector<const PacketTrail*> back;
+    std::vector<const packets::PacketTrail*> back;
     for (uint32_t part = 0; part < kResponseParts; ++part) {
       back.push_back(TrailOf({kResponsePacket, request.number, part}, packets));
       if (back.back() == nullptr) return false;
@@ -61,7 +62,7 @@ class Story {
     served.causes = {out->exit};
     served.start_ns = std::max(request.served, events_[index_.at(out->exit)].end_ns);
     served.end_ns = std::max(request.answered, served.start_ns);
-    for (const PacketTrail* trail : back) {
+    for (const packets::PacketTrail* trail : back) {
       served.end_ns = std::min(served.end_ns, events_[index_.at(trail->entry)].start_ns);
       Cause(*trail, served.id);
     }
@@ -69,7 +70,7 @@ class Story {
 
     ProvenanceEvent received = Made(request, "/reply", ProvenanceType::kDerive, client, "reply");
     received.start_ns = request.received;
-    for (const PacketTrail* trail : back) {
+    for (const packets::PacketTrail* trail : back) {
       received.causes.push_back(trail->exit);
       received.start_ns = std::max(received.start_ns, events_[index_.at(trail->exit)].end_ns);
     }
@@ -102,17 +103,17 @@ class Story {
     return event;
   }
 
-  const PacketTrail* TrailOf(const TrafficTag& tag,
-                             const std::map<TrafficTag, Hash128>& packets) const {
+  const packets::PacketTrail* TrailOf(const TrafficTag& tag,
+                                      const std::map<TrafficTag, Hash128>& packets) const {
     const auto content = packets.find(tag);
     if (content == packets.end()) return nullptr;
-    PacketPassages first;  // every payload is sent once, so each is the first of its kind
+    packets::PacketPassages first;  // every payload is sent once, so each is the first of its kind
     const auto found = trails_.find(first.PacketId(content->second, {}));
     return found == trails_.end() ? nullptr : &found->second;
   }
 
   // The packet was not there by itself: a service sent it.
-  void Cause(const PacketTrail& trail, const std::string& id) {
+  void Cause(const packets::PacketTrail& trail, const std::string& id) {
     ProvenanceEvent& entry = events_[index_.at(trail.entry)];
     entry.type = ProvenanceType::kDerive;
     entry.causes = {id};
@@ -122,7 +123,7 @@ class Story {
   const TrafficPlan& plan_;
   std::vector<ProvenanceEvent> events_, added_;
   std::map<std::string, size_t> index_;
-  std::map<Hash128, PacketTrail> trails_;
+  std::map<Hash128, packets::PacketTrail> trails_;
 };
 
 // The request whose time is in the middle: the answer is about what they have in common.
@@ -159,11 +160,13 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
   WF_ASSIGN(const FatTree tree, BuildFatTree(ShapeOf(options.hosts), network));
   TrafficPlan plan = PlanTraffic(tree, options.seed, options.fault);
 
-  PacketPassages passages;
+  packets::PacketPassages passages;
   std::map<TrafficTag, Hash128> packets;
-  QueueWatch watch(passages, [&](const PacketHeaders& headers, const SightedPacket& packet) {
-    if (const auto tag = ReadTag(headers.payload)) packets.emplace(*tag, packet.content);
-  });
+  QueueWatch watch(passages,
+                   [&](const pcap::PacketHeaders& headers, const packets::SightedPacket& packet) {
+                     if (const auto tag = ReadTag(headers.payload))
+                       packets.emplace(*tag, packet.content);
+                   });
   for (const size_t space : tree.switches) WF_TRY(watch.AddSwitch(network, space));
   watch.Start();
   WF_TRY(RunTraffic(tree, network, plan));
@@ -172,7 +175,7 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
   NetworkCongestion out;
   out.switches = static_cast<int64_t>(tree.switches.size());
   out.hosts = static_cast<int64_t>(tree.hosts.size());
-  Story story(tree, plan, MakePacketEvents(passages));
+  Story story(tree, plan, packets::MakePacketEvents(passages));
   out.packets = static_cast<int64_t>(passages.passages.size());
   std::vector<const ServiceRequest*> early, late;
   for (const ServiceRequest& request : plan.requests) {
@@ -199,7 +202,7 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
   json.Key("culprit");
   if (options.fault == Fault::kOn) {
     json.BeginObject().Field("node", tree.core_to_first_edge);
-    json.Field("tuple", FlowName(CulpritFlow(tree, plan))).EndObject();
+    json.Field("tuple", pcap::FlowName(CulpritFlow(tree, plan))).EndObject();
   } else {
     json.Null();
   }
@@ -224,4 +227,4 @@ Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& opt
   return files;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

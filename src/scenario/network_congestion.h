@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::scenario {
 
 constexpr ScenarioDescription kNetworkCongestion = {
     "M1", "services on a real network of namespaces, slow behind another flow's bursts"};
@@ -32,4 +32,4 @@ Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& o
 Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& options,
                                              const std::string& folder);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -4,7 +4,7 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::scenario {
 
 Result<ndlog::Recording> RecordIncident(const NetworkIncident& incident, uint64_t seed) {
   ndlog::Recording recording;
@@ -61,4 +61,4 @@ std::string IncidentQueryJson(const ScenarioOptions& options, const NetworkIncid
   return json.Take() + "\n";
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

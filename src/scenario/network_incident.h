@@ -12,7 +12,7 @@
 #include "lang/ndlog/simulation.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // Tuples by which an event is found: INS of one, DRV of the other.
 struct IncidentRequest {
@@ -50,4 +50,4 @@ Result<IncidentProvenance> ReplayIncident(const NetworkIncident& incident,
 std::string IncidentQueryJson(const ScenarioOptions& options, const NetworkIncident& incident,
                               const IncidentProvenance& provenance);
 
-}  // namespace wf
+}  // namespace wf::scenario

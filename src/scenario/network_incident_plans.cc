@@ -10,7 +10,7 @@
 #include "scenario/draws.h"
 #include "scenario/network_incident.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // What all have in common: the controller knows where hosts are, switches forward, hosts have an uplink.
@@ -357,4 +357,4 @@ Result<NetworkIncident> PlanNetworkIncident(const ScenarioOptions& options) {
   return entry->plan(options, servers);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -7,7 +7,7 @@
 
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 ScenarioOptions Options(std::string_view name, std::optional<int64_t> size = {},
@@ -145,4 +145,4 @@ TEST(NetworkIncident, SizesOutOfBoundsAreRefused) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::scenario

@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 Error Failed(const std::string& what, int code) {
@@ -181,4 +181,4 @@ Status NetworkNamespaces::Inside(size_t space, const std::function<Status()>& wh
   return result;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

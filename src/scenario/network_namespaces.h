@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // kEnvironment, with the reason, where namespaces, ip or tc cannot be had.
 class NetworkNamespaces {
@@ -54,4 +54,4 @@ class NetworkNamespaces {
   std::vector<std::string> ip_, tc_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -14,7 +14,7 @@
 #include "import/pcap/byte_order.h"
 #include "scenario/draws.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr uint32_t kMagic = 0x77686572;  // "wher"
@@ -52,10 +52,10 @@ uint16_t DestinationPort(uint32_t kind, int service) {
 
 std::string Payload(const TrafficTag& tag, uint32_t bytes) {
   std::string payload;
-  Put32(kMagic, payload);
-  Put32(tag.kind, payload);
-  Put32(tag.number, payload);
-  Put32(tag.part, payload);
+  pcap::Put32(kMagic, payload);
+  pcap::Put32(tag.kind, payload);
+  pcap::Put32(tag.number, payload);
+  pcap::Put32(tag.part, payload);
   payload.resize(bytes, '.');
   return payload;
 }
@@ -160,12 +160,12 @@ Status Receive(const FatTree& tree, TrafficPlan& plan, Sockets& sockets) {
 }  // namespace
 
 std::optional<TrafficTag> ReadTag(std::string_view payload) {
-  if (payload.size() < 16 || Read32(payload, 0) != kMagic) return std::nullopt;
-  return TrafficTag{Read32(payload, 4), Read32(payload, 8), Read32(payload, 12)};
+  if (payload.size() < 16 || pcap::Read32(payload, 0) != kMagic) return std::nullopt;
+  return TrafficTag{pcap::Read32(payload, 4), pcap::Read32(payload, 8), pcap::Read32(payload, 12)};
 }
 
-FiveTuple CulpritFlow(const FatTree& tree, const TrafficPlan& plan) {
-  FiveTuple flow;
+pcap::FiveTuple CulpritFlow(const FatTree& tree, const TrafficPlan& plan) {
+  pcap::FiveTuple flow;
   flow.source = tree.hosts[plan.culprit].address;
   flow.destination = tree.hosts[plan.culprit_sink].address;
   flow.source_port = SourcePort(kCulpritPacket, 0);
@@ -268,4 +268,4 @@ Status RunTraffic(const FatTree& tree, const NetworkNamespaces& network, Traffic
   }
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

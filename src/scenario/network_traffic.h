@@ -13,7 +13,7 @@
 #include "scenario/fat_tree.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // What a payload says of itself, so that packets seen in the network can be told: 16 bytes before the filling.
 struct TrafficTag {
@@ -51,9 +51,9 @@ struct TrafficPlan {
 
 TrafficPlan PlanTraffic(const FatTree& tree, uint64_t seed, Fault fault);
 // The flow of the culprit's packets, whether it sends or not.
-FiveTuple CulpritFlow(const FatTree& tree, const TrafficPlan& plan);
+pcap::FiveTuple CulpritFlow(const FatTree& tree, const TrafficPlan& plan);
 
 // Runs it; fills in the times of plan.requests.
 Status RunTraffic(const FatTree& tree, const NetworkNamespaces& network, TrafficPlan& plan);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // Clocks of machines in a data centre are kept within a few milliseconds.
@@ -221,4 +221,4 @@ void RecordPageLoad(const PageSite& site, const PageLoad& load, TraceEvents& eve
   PageRecorder(site, load, events).Record();
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

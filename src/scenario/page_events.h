@@ -11,8 +11,8 @@
 #include "scenario/page_load.h"
 #include "scenario/trace_events.h"
 
-namespace wf {
+namespace wf::scenario {
 
 void RecordPageLoad(const PageSite& site, const PageLoad& load, TraceEvents& events);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -4,7 +4,7 @@
 
 #include "scenario/downlink.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 enum LoadDraw : uint64_t {
@@ -260,4 +260,4 @@ PageLoad SimulatePageLoad(const PageSite& site, const PageUser& user, const Draw
   return load;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

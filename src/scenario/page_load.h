@@ -22,7 +22,7 @@
 #include "scenario/draws.h"
 #include "scenario/page_site.h"
 
-namespace wf {
+namespace wf::scenario {
 
 enum class ResourceKind : uint8_t { kCss, kJs, kImage };
 enum class Batch : uint8_t { kEarly, kNext };
@@ -76,4 +76,4 @@ struct PageLoad {
 // The same draws give the same load with the same needs on any site.
 PageLoad SimulatePageLoad(const PageSite& site, const PageUser& user, const Draws& draws);
 
-}  // namespace wf
+}  // namespace wf::scenario

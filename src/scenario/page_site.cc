@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 enum UserDraw : uint64_t { kCountry, kRoundTrip, kBandwidth, kSlowness, kClock, kHost };
@@ -200,4 +200,4 @@ PageUser MakeUser(const PageSite& site, const Draws& draws) {
   return user;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

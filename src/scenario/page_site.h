@@ -10,7 +10,7 @@
 #include "base/nanos.h"
 #include "scenario/draws.h"
 
-namespace wf {
+namespace wf::scenario {
 
 // One query that a piece's server code makes. It takes a fixed time plus so much for each row it looks at.
 struct DatabaseQuery {
@@ -85,4 +85,4 @@ struct PageUser {
 };
 PageUser MakeUser(const PageSite& site, const Draws& draws);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -15,7 +15,7 @@
 
 #include "import/pcap/packet_decoder.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 // Headers, and as much of the payload as tells packets apart.
@@ -25,7 +25,7 @@ constexpr int kSocketBuffer = 16 << 20;
 
 }  // namespace
 
-QueueWatch::QueueWatch(PacketPassages& out, Visitor visitor)
+QueueWatch::QueueWatch(packets::PacketPassages& out, Visitor visitor)
     : out_(out), sighter_(out, kPayload), visitor_(std::move(visitor)) {}
 
 QueueWatch::~QueueWatch() {
@@ -98,11 +98,12 @@ void QueueWatch::Drain(Switch& from) {
       std::memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
       time = stamp.tv_sec * kSecond + stamp.tv_nsec;
     }
-    PacketHeaders headers;
+    pcap::PacketHeaders headers;
     const std::string_view packet(bytes, static_cast<size_t>(size));
-    if (DecodePacket(LinkType::kEthernet, packet, headers) != PacketFault::kNone) continue;
+    if (pcap::DecodePacket(pcap::LinkType::kEthernet, packet, headers) != pcap::PacketFault::kNone)
+      continue;
     out_.Count("packets");
-    const SightedPacket sighted = sighter_.Sight(time, headers);
+    const packets::SightedPacket sighted = sighter_.Sight(time, headers);
     if (link.sll_pkttype == PACKET_OUTGOING) {
       from.outgoing[link.sll_ifindex].push_back(sighted);
     } else {
@@ -117,7 +118,7 @@ Status QueueWatch::Stop() {
   const uint64_t one = 1;
   static_cast<void>(!::write(wake_, &one, sizeof one));
   thread_.join();
-  const auto by_time = [](const SightedPacket& a, const SightedPacket& b) {
+  const auto by_time = [](const packets::SightedPacket& a, const packets::SightedPacket& b) {
     return a.time_ns < b.time_ns;
   };
   for (const auto& watched : switches_) {
@@ -132,11 +133,11 @@ Status QueueWatch::Stop() {
     std::stable_sort(watched->incoming.begin(), watched->incoming.end(), by_time);
     for (auto& [interface, packets] : watched->outgoing) {
       std::stable_sort(packets.begin(), packets.end(), by_time);
-      MatchSightings({watched->name, watched->ports[interface], "0"}, watched->incoming, packets,
-                     out_);
+      packets::MatchSightings({watched->name, watched->ports[interface], "0"}, watched->incoming,
+                              packets, out_);
     }
   }
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

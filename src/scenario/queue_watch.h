@@ -17,14 +17,15 @@
 #include "import/packets/queue_passage.h"
 #include "scenario/network_namespaces.h"
 
-namespace wf {
+namespace wf::scenario {
 
 class QueueWatch {
  public:
   // Is shown each packet that comes into a switch, on the watch's thread.
-  using Visitor = std::function<void(const PacketHeaders& headers, const SightedPacket& packet)>;
+  using Visitor =
+      std::function<void(const pcap::PacketHeaders& headers, const packets::SightedPacket& packet)>;
 
-  QueueWatch(PacketPassages& out, Visitor visitor);
+  QueueWatch(packets::PacketPassages& out, Visitor visitor);
   ~QueueWatch();
   QueueWatch(const QueueWatch&) = delete;
   QueueWatch& operator=(const QueueWatch&) = delete;
@@ -40,18 +41,18 @@ class QueueWatch {
     std::string name;
     int socket = -1;
     std::map<int, std::string> ports;  // by interface number
-    std::vector<SightedPacket> incoming;
-    std::map<int, std::vector<SightedPacket>> outgoing;
+    std::vector<packets::SightedPacket> incoming;
+    std::map<int, std::vector<packets::SightedPacket>> outgoing;
   };
   void Receive();
   void Drain(Switch& from);
 
-  PacketPassages& out_;
-  PacketSighter sighter_;
+  packets::PacketPassages& out_;
+  packets::PacketSighter sighter_;
   Visitor visitor_;
   std::vector<std::unique_ptr<Switch>> switches_;
   int wake_ = -1;
   std::thread thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

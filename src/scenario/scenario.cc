@@ -11,7 +11,7 @@
 #include "scenario/page_events.h"
 #include "scenario/page_load.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 constexpr Nanos kBetweenRequests = 2 * kSecond;
@@ -320,4 +320,4 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
   return QueryJson(options, plan, windows);
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -15,7 +15,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::scenario {
 
 struct ScenarioDescription {
   std::string_view name, description;
@@ -53,4 +53,4 @@ struct ScenarioFiles {
 // Writes events.jsonl and query.json into `folder`, made when missing. Neither appears before it is whole.
 Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::string& folder);
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -9,7 +9,7 @@
 #include "scenario/network_incident.h"
 #include "scenario/scenario.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 struct CloseFile {
@@ -81,4 +81,4 @@ Result<ScenarioFiles> WriteScenario(const ScenarioOptions& options, const std::s
   return files;
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

@@ -14,7 +14,7 @@
 #include "scenario/network_incident.h"
 #include "scenario/page_load.h"
 
-namespace wf {
+namespace wf::scenario {
 namespace {
 
 struct Generated {
@@ -368,4 +368,4 @@ TEST(Draws, AreSpreadAsTold) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::scenario

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::scenario {
 
 uint64_t TraceEvents::NewId() {
   // Ids of W3C's shape: 64 bits that look random, never 0.
@@ -111,4 +111,4 @@ void TraceEvents::Write(std::string& lines) const {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::scenario

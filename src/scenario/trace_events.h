@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::scenario {
 
 struct SimulatedHost {
   std::string name;
@@ -70,4 +70,4 @@ class TraceEvents {
   std::vector<Pending> events_;
 };
 
-}  // namespace wf
+}  // namespace wf::scenario

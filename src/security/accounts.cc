@@ -14,22 +14,22 @@
 #include "net/secret_hash.h"
 #include "security/authorize.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 // Errors with the place: the node that is wrong.
 struct Reader {
   const std::string& file;
 
-  Error Bad(const YamlNode& node, const std::string& why, const std::string& hint) const {
+  Error Bad(const lang::YamlNode& node, const std::string& why, const std::string& hint) const {
     return BadInput(file + ": line " + std::to_string(node.line) + ": " + why, hint);
   }
-  Result<std::string> Text(const YamlNode& node, const std::string& key) const {
+  Result<std::string> Text(const lang::YamlNode& node, const std::string& key) const {
     if (!node.IsScalar() || node.text.empty())
       return Bad(node, key + ": expected a text", "write " + key + ": VALUE");
     return node.text;
   }
-  Result<std::vector<std::string>> Texts(const YamlNode& node, const std::string& key) const {
+  Result<std::vector<std::string>> Texts(const lang::YamlNode& node, const std::string& key) const {
     std::vector<std::string> out;
     if (node.IsScalar()) {
       WF_ASSIGN(std::string one, Text(node, key));
@@ -37,13 +37,13 @@ struct Reader {
       return out;
     }
     if (!node.IsList()) return Bad(node, key + ": expected a list", "write " + key + ": [A, B]");
-    for (const YamlNode& item : node.items) {
+    for (const lang::YamlNode& item : node.items) {
       WF_ASSIGN(std::string one, Text(item, key));
       out.push_back(std::move(one));
     }
     return out;
   }
-  Result<double> Rate(const YamlNode& node, const std::string& key) const {
+  Result<double> Rate(const lang::YamlNode& node, const std::string& key) const {
     char* end = nullptr;
     const double value = node.IsScalar() ? std::strtod(node.text.c_str(), &end) : 0;
     if (!node.IsScalar() || end == node.text.c_str() || *end != '\0' || !(value > 0) ||
@@ -51,19 +51,19 @@ struct Reader {
       return Bad(node, key + ": expected a number above 0", "write a number, as in 20000");
     return value;
   }
-  Result<int64_t> Bytes(const YamlNode& node, const std::string& key) const {
+  Result<int64_t> Bytes(const lang::YamlNode& node, const std::string& key) const {
     auto bytes = ParseByteSize(node.text);
     if (!node.IsScalar() || !bytes.ok() || *bytes <= 0)
       return Bad(node, key + ": expected a size", "write a number of bytes, or 8MiB, 20GB");
     return bytes;
   }
-  Status TakeRoles(const YamlNode& node, Account& account) const;
-  Status TakeTenants(const YamlNode& node, Account& account) const;
-  Result<Account> ReadAccount(const YamlNode& node) const;
-  Result<TenantQuotas> ReadQuotas(const YamlNode& node) const;
+  Status TakeRoles(const lang::YamlNode& node, Account& account) const;
+  Status TakeTenants(const lang::YamlNode& node, Account& account) const;
+  Result<Account> ReadAccount(const lang::YamlNode& node) const;
+  Result<TenantQuotas> ReadQuotas(const lang::YamlNode& node) const;
 };
 
-Status Reader::TakeRoles(const YamlNode& node, Account& account) const {
+Status Reader::TakeRoles(const lang::YamlNode& node, Account& account) const {
   WF_ASSIGN(const auto roles, Texts(node, "roles"));
   const auto right = [](Right r) { return static_cast<uint8_t>(r); };
   for (const std::string& role : roles) {
@@ -80,7 +80,7 @@ Status Reader::TakeRoles(const YamlNode& node, Account& account) const {
   return {};
 }
 
-Status Reader::TakeTenants(const YamlNode& node, Account& account) const {
+Status Reader::TakeTenants(const lang::YamlNode& node, Account& account) const {
   WF_ASSIGN(account.tenants, Texts(node, "tenants"));
   for (const std::string& tenant : account.tenants) {
     if (tenant == kEveryTenant) continue;
@@ -90,7 +90,7 @@ Status Reader::TakeTenants(const YamlNode& node, Account& account) const {
   return {};
 }
 
-Result<Account> Reader::ReadAccount(const YamlNode& node) const {
+Result<Account> Reader::ReadAccount(const lang::YamlNode& node) const {
   if (!node.IsMap())
     return Bad(node, "expected an account", "write - name: NAME, and its other keys below");
   Account account;
@@ -139,7 +139,7 @@ Result<Account> Reader::ReadAccount(const YamlNode& node) const {
   return account;
 }
 
-Result<TenantQuotas> Reader::ReadQuotas(const YamlNode& node) const {
+Result<TenantQuotas> Reader::ReadQuotas(const lang::YamlNode& node) const {
   if (!node.IsMap())
     return Bad(node, "expected the limits of a tenant", "write spans-per-second: 20000, …");
   TenantQuotas quotas;
@@ -182,7 +182,7 @@ Status CheckTenantName(std::string_view tenant) {
 }
 
 Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name) {
-  WF_ASSIGN(const YamlNode root, ReadYaml(yaml, name));
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(yaml, name));
   const Reader reader{name};
   if (!root.IsMap())
     return BadInput(name + ": not a file of accounts", "write accounts: and a list below it");
@@ -192,7 +192,7 @@ Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name
     if (key == "accounts") {
       if (!value.IsList())
         return reader.Bad(value, "accounts: expected a list", "write - name: NAME");
-      for (const YamlNode& item : value.items) {
+      for (const lang::YamlNode& item : value.items) {
         WF_ASSIGN(Account account, reader.ReadAccount(item));
         if (!names.insert(account.name).second ||
             (!account.token_sha256.empty() && !tokens.insert(account.token_sha256).second) ||
@@ -233,4 +233,4 @@ Result<AccountsFile> LoadAccounts(const std::string& path) {
   return file;
 }
 
-}  // namespace wf
+}  // namespace wf::security

@@ -13,7 +13,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::security {
 
 constexpr char kDefaultTenant[] = "default";
 constexpr char kEveryTenant[] = "*";
@@ -50,4 +50,4 @@ Result<AccountsFile> LoadAccounts(const std::string& path);
 // 1 to 64 of A–Z a–z 0–9 . _ - and no dot in front: a tenant's name becomes a folder's.
 Status CheckTenantName(std::string_view tenant);
 
-}  // namespace wf
+}  // namespace wf::security

@@ -9,7 +9,7 @@
 #include "net/secret_hash.h"
 #include "security/authorize.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 const std::string kHash = net::Sha256Hex("shop-token");
@@ -101,4 +101,4 @@ TEST(TenantNames, AreNamesOfFoldersToo) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::security

@@ -8,7 +8,7 @@
 #include "security/authorize.h"
 #include "security/tenant_limits.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 constexpr int kAccounts = 1000;
@@ -27,8 +27,7 @@ void BM_AnybodyMay(benchmark::State& state) {
   const Authorizer authorizer("administrator's", {});
   const Credentials credentials = Request("");
   for (auto _ : state)
-    benchmark::DoNotOptimize(
-        authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost));
+    benchmark::DoNotOptimize(authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost));
 }
 BENCHMARK(BM_AnybodyMay);
 
@@ -47,8 +46,7 @@ void BM_ATokenOfAThousand(benchmark::State& state) {
   if (!authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost).ok())
     return state.SkipWithError("the token is not known");
   for (auto _ : state)
-    benchmark::DoNotOptimize(
-        authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost));
+    benchmark::DoNotOptimize(authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost));
 }
 BENCHMARK(BM_ATokenOfAThousand);
 
@@ -71,4 +69,4 @@ void BM_Limits(benchmark::State& state) {
 BENCHMARK(BM_Limits)->Arg(0)->Arg(1);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::security

@@ -10,9 +10,10 @@
 #include "json/json_writer.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::security {
 
-Result<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path, Counters& counters) {
+Result<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path,
+                                                 pipeline::Counters& counters) {
   std::unique_ptr<AuditLog> log(new AuditLog(path == "off" ? "" : path, counters));
   WF_TRY(log->Reopen());
   return log;
@@ -58,4 +59,4 @@ void AuditLog::Write(const AuditEntry& entry) {
                std::strerror(errno));
 }
 
-}  // namespace wf
+}  // namespace wf::security

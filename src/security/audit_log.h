@@ -14,7 +14,7 @@
 #include "pipeline/counters.h"
 #include "security/rate_limit.h"
 
-namespace wf {
+namespace wf::security {
 
 struct AuditEntry {
   std::string who, tenant, remote_address;
@@ -26,7 +26,8 @@ struct AuditEntry {
 class AuditLog {
  public:
   // "off": nothing is recorded.
-  static Result<std::unique_ptr<AuditLog>> Open(const std::string& path, Counters& counters);
+  static Result<std::unique_ptr<AuditLog>> Open(const std::string& path,
+                                                pipeline::Counters& counters);
   ~AuditLog();
 
   // What cannot be written is counted (audit_failed) and logged.
@@ -34,13 +35,14 @@ class AuditLog {
   Status Reopen();
 
  private:
-  AuditLog(std::string path, Counters& counters) : path_(std::move(path)), counters_(counters) {}
+  AuditLog(std::string path, pipeline::Counters& counters)
+      : path_(std::move(path)), counters_(counters) {}
 
   const std::string path_;
-  Counters& counters_;
+  pipeline::Counters& counters_;
   std::mutex mutex_;
   int fd_ = -1;
   RateLimit denied_{10, 100};
 };
 
-}  // namespace wf
+}  // namespace wf::security

@@ -10,7 +10,7 @@
 
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 class AuditLogTest : public testing::Test {
@@ -24,7 +24,7 @@ class AuditLogTest : public testing::Test {
   }
   const std::string path_ =
       testing::TempDir() + "/wherefore_audit_" + std::to_string(::getpid()) + ".jsonl";
-  Counters counters_;
+  pipeline::Counters counters_;
 };
 
 TEST_F(AuditLogTest, OneLineAnActionForItsOwnerOnly) {
@@ -78,4 +78,4 @@ TEST_F(AuditLogTest, OffRecordsNothingAndAWrongPathIsAnError) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::security

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "net/secret_hash.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 // "host:port", "[v6]:port" → host, without brackets.
@@ -298,4 +298,4 @@ Result<std::string> RandomToken() {
   return token;
 }
 
-}  // namespace wf
+}  // namespace wf::security

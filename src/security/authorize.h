@@ -27,7 +27,7 @@
 #include "security/password_check.h"
 #include "security/refusal.h"
 
-namespace wf {
+namespace wf::security {
 
 // kNone: what anybody may have, such as the pages that ask for a token. kAny: whatever somebody we know may do.
 enum class Right : uint8_t { kNone = 0, kRead = 1, kWrite = 2, kAdminister = 4, kAny = 7 };
@@ -121,4 +121,4 @@ Status CheckEventsOrigin(std::string_view origin);
 // 32 random bytes as hex, from the system.
 Result<std::string> RandomToken();
 
-}  // namespace wf
+}  // namespace wf::security

@@ -4,7 +4,7 @@
 
 #include "net/secret_hash.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 class AuthorizeTest : public testing::Test {
@@ -225,4 +225,4 @@ TEST(RandomToken, IsLongAndDiffers) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::security

@@ -12,11 +12,11 @@
 
 #include "base/ids.h"
 
-namespace wf {
+namespace wf::security {
 
-Result<HashKey> LoadHashKey(const std::string& store) {
+Result<decode::HashKey> LoadHashKey(const std::string& store) {
   const std::string path = store + "/hash.key";
-  HashKey key;
+  decode::HashKey key;
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd >= 0) {
     const ssize_t n = ::read(fd, &key, sizeof key);
@@ -47,22 +47,22 @@ constexpr char kKind[] = "hash_key";  // of saved texts
 constexpr char kTenant[] = "default";
 
 // Of those that were made at the same time by processes that did not see each other, the first by name.
-Result<std::optional<HashKey>> ReadSharedKey(Store& store) {
+Result<std::optional<decode::HashKey>> ReadSharedKey(store::Store& store) {
   WF_ASSIGN(const auto documents, store.ReadDocuments(kTenant, kKind));
-  if (documents.empty()) return std::optional<HashKey>();
+  if (documents.empty()) return std::optional<decode::HashKey>();
   const std::string& text = documents.front().text;  // 32 hex digits, as a trace id's
   const auto key = ParseTraceId(text);
   if (text.size() != 32 || !key.ok())
     return EnvironmentError("the store's hash key is damaged",
                             "delete the saved text of kind hash_key; what is hashed from then on "
                             "no longer matches earlier values");
-  return std::optional<HashKey>(HashKey{key->hi, key->lo});
+  return std::optional<decode::HashKey>(decode::HashKey{key->hi, key->lo});
 }
 
 }  // namespace
 
-Result<HashKey> SharedHashKey(Store& store) {
-  WF_ASSIGN(const std::optional<HashKey> there, ReadSharedKey(store));
+Result<decode::HashKey> SharedHashKey(store::Store& store) {
+  WF_ASSIGN(const std::optional<decode::HashKey> there, ReadSharedKey(store));
   if (there) return *there;
   uint64_t random[3];
   if (::getrandom(random, sizeof random, 0) != sizeof random)
@@ -72,9 +72,9 @@ Result<HashKey> SharedHashKey(Store& store) {
   // Whoever starts the cluster at the same moment has put one, too: everybody waits until all of them can be seen, and
   // takes the same. Only ever once in a store's life.
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  WF_ASSIGN(const std::optional<HashKey> made, ReadSharedKey(store));
+  WF_ASSIGN(const std::optional<decode::HashKey> made, ReadSharedKey(store));
   if (!made) return EnvironmentError("the store did not keep the hash key", "try again");
   return *made;
 }
 
-}  // namespace wf
+}  // namespace wf::security

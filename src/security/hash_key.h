@@ -8,11 +8,11 @@
 #include "import/decode/attribute_rules.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::security {
 
 // Reads STORE/hash.key, or makes it.
-Result<HashKey> LoadHashKey(const std::string& store);
+Result<decode::HashKey> LoadHashKey(const std::string& store);
 // The same of a store that many processes share: kept in it, among its saved texts.
-Result<HashKey> SharedHashKey(Store& store);
+Result<decode::HashKey> SharedHashKey(store::Store& store);
 
-}  // namespace wf
+}  // namespace wf::security

@@ -3,7 +3,7 @@
 #include "net/keyed_hash.h"
 #include "net/secret_hash.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 constexpr size_t kMostKnown = 1000, kMostHosts = 10'000;
@@ -44,4 +44,4 @@ PasswordCheck::Verdict PasswordCheck::Check(const std::string& stored, std::stri
   return {right, 0};
 }
 
-}  // namespace wf
+}  // namespace wf::security

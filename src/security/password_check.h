@@ -12,7 +12,7 @@
 #include "base/nanos.h"
 #include "security/rate_limit.h"
 
-namespace wf {
+namespace wf::security {
 
 class PasswordCheck {
  public:
@@ -35,4 +35,4 @@ class PasswordCheck {
   RateLimit everybody_{20, 20};
 };
 
-}  // namespace wf
+}  // namespace wf::security

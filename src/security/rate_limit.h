@@ -8,7 +8,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::security {
 
 class RateLimit {
  public:
@@ -62,4 +62,4 @@ class RateLimit {
   Nanos window_ = 0, known_ = 0;  // when the current one began; of the one before, how long it was
 };
 
-}  // namespace wf
+}  // namespace wf::security

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "net/http_message.h"
 
-namespace wf {
+namespace wf::security {
 
 struct Refusal {
   enum class Kind {
@@ -48,4 +48,4 @@ struct Refusal {
   }
 };
 
-}  // namespace wf
+}  // namespace wf::security

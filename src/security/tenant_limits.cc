@@ -5,7 +5,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 // Without accounts anybody can invent tenants: the later ones are counted together.
@@ -148,7 +148,7 @@ std::map<std::string, int64_t> TenantLimits::Counted(const std::string& name) co
 }
 
 std::string TenantLimits::MetricsText(const std::optional<std::string>& only,
-                                      MetricsFormat format) const {
+                                      pipeline::MetricsFormat format) const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;
   for (const auto& [tenant, facts] : tenants_) {
@@ -158,8 +158,8 @@ std::string TenantLimits::MetricsText(const std::optional<std::string>& only,
   std::string out;
   for (const std::string& name : names) {
     const std::string metric = "wherefore_tenant_" + name;
-    out +=
-        "# TYPE " + metric + (format == MetricsFormat::kOpenMetrics ? " unknown\n" : " untyped\n");
+    out += "# TYPE " + metric +
+           (format == pipeline::MetricsFormat::kOpenMetrics ? " unknown\n" : " untyped\n");
     for (const auto& [tenant, facts] : tenants_) {
       const auto found = facts.counted.find(name);
       if (found == facts.counted.end() || (only && tenant != *only)) continue;
@@ -169,4 +169,4 @@ std::string TenantLimits::MetricsText(const std::optional<std::string>& only,
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::security

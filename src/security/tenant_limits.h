@@ -17,7 +17,7 @@
 #include "security/rate_limit.h"
 #include "security/refusal.h"
 
-namespace wf {
+namespace wf::security {
 
 class TenantLimits {
  public:
@@ -42,7 +42,8 @@ class TenantLimits {
   // Name → number, of one tenant.
   std::map<std::string, int64_t> Counted(const std::string& tenant) const;
   // wherefore_tenant_NAME{tenant="…"}; of `only`, else of all.
-  std::string MetricsText(const std::optional<std::string>& only, MetricsFormat format) const;
+  std::string MetricsText(const std::optional<std::string>& only,
+                          pipeline::MetricsFormat format) const;
 
  private:
   struct Tenant {
@@ -66,4 +67,4 @@ class TenantLimits {
   std::map<std::string, Tenant> tenants_;
 };
 
-}  // namespace wf
+}  // namespace wf::security

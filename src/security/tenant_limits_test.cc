@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::security {
 namespace {
 
 using testing::HasSubstr;
@@ -128,10 +128,10 @@ TEST_F(TenantLimitsTest, TellsWhatIsAskedOfItAndKeepsToItsShare) {
 TEST_F(TenantLimitsTest, MetricsTellAllOrOne) {
   limits_.Count("shop", "events_accepted", 3);
   limits_.Count("garage", "events_accepted", 4);
-  const std::string all = limits_.MetricsText(std::nullopt, MetricsFormat::kPrometheus);
+  const std::string all = limits_.MetricsText(std::nullopt, pipeline::MetricsFormat::kPrometheus);
   EXPECT_THAT(all, HasSubstr("wherefore_tenant_events_accepted{tenant=\"shop\"} 3\n"));
   EXPECT_THAT(all, HasSubstr("wherefore_tenant_events_accepted{tenant=\"garage\"} 4\n"));
-  const std::string one = limits_.MetricsText("shop", MetricsFormat::kPrometheus);
+  const std::string one = limits_.MetricsText("shop", pipeline::MetricsFormat::kPrometheus);
   EXPECT_THAT(one, HasSubstr("\"shop\"} 3"));
   EXPECT_THAT(one, testing::Not(HasSubstr("garage")));
 }
@@ -143,4 +143,4 @@ TEST(TenantLimits, InventedTenantsAreBounded) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::security

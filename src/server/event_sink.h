@@ -9,20 +9,20 @@
 #include "model/event_batch.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::server {
 
 using EventSink = std::function<void(EventBatch, std::function<void(Status)>)>;
 
 // Both borrow for the life of the sink.
-inline EventSink SinkInto(Store& store) {
-  return [&store](EventBatch batch, Store::Done done) {
+inline EventSink SinkInto(store::Store& store) {
+  return [&store](EventBatch batch, store::Store::Done done) {
     store.Append(std::move(batch), std::move(done));
   };
 }
-inline EventSink SinkInto(BusPublisher& bus) {
-  return [&bus](EventBatch batch, BusPublisher::Done done) {
+inline EventSink SinkInto(bus::BusPublisher& bus) {
+  return [&bus](EventBatch batch, bus::BusPublisher::Done done) {
     bus.Publish(std::move(batch), std::move(done));
   };
 }
 
-}  // namespace wf
+}  // namespace wf::server

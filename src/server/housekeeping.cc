@@ -1,11 +1,11 @@
 #include "server/housekeeping.h"
 
 #include "answer/trace/clock_answer.h"
+#include "live/query_dataset.h"
 #include "log/log.h"
 #include "pipeline/dataset_catalog.h"
-#include "live/query_dataset.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 constexpr Nanos kPeriod = 2 * kSecond;
@@ -49,7 +49,7 @@ void Housekeeping::Note(const char* what, const Status& status) {
 }
 
 void Housekeeping::Round() {
-  Store& store = context_.store;
+  store::Store& store = context_.store;
   const bool mine = !context_.mine || context_.mine();
   // Once also without limits: a database that was told some must hear that they are gone.
   if (mine && (context_.retention_age_ns || context_.retention_bytes || !retention_told_)) {
@@ -58,7 +58,7 @@ void Housekeeping::Round() {
     Note("retention", retained);
   }
   // Files are this process's own: of the datasets whose rows it has written.
-  Note("dataset_files", context_.datasets.WriteFiles(StoreDatasets::When::kDue));
+  Note("dataset_files", context_.datasets.WriteFiles(pipeline::StoreDatasets::When::kDue));
   if (!mine) return;
   // By the monotonic clock: a jump of the wall clock must not put it off.
   const Nanos now = MonotonicNow(), wall = Now();
@@ -69,14 +69,15 @@ void Housekeeping::Round() {
   if (datasets) datasets_retained_ = now;
   const auto tenants = store.ReadTenants();
   if (!tenants.ok()) return Note("tenants", tenants.error());
-  for (const TenantUse& use : *tenants) {
+  for (const store::TenantUse& use : *tenants) {
     const std::string& tenant = use.tenant;
     if (clocks)
-      Note("clock_refresh", RefreshClocks(store, tenant, {wall - 2 * kClockWindow, wall}));
+      Note("clock_refresh",
+           pipeline::RefreshClocks(store, tenant, {wall - 2 * kClockWindow, wall}));
     if (!datasets) continue;
-    Note("dataset_retention", RetainDatasets(store, tenant));
-    Note("dataset_retention", RetainQueryDatasets(store, tenant, context_.retention_age_ns));
+    Note("dataset_retention", pipeline::RetainDatasets(store, tenant));
+    Note("dataset_retention", live::RetainQueryDatasets(store, tenant, context_.retention_age_ns));
   }
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -9,16 +9,16 @@
 #include <thread>
 
 #include "base/nanos.h"
-#include "pipeline/store_datasets.h"
 #include "pipeline/counters.h"
+#include "pipeline/store_datasets.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::server {
 
 struct HousekeepingContext {
-  Store& store;
-  StoreDatasets& datasets;
-  Counters& counters;
+  store::Store& store;
+  pipeline::StoreDatasets& datasets;
+  pipeline::Counters& counters;
   std::optional<Nanos> retention_age_ns;
   std::optional<int64_t> retention_bytes;
   std::function<bool()> mine;  // empty: always
@@ -44,4 +44,4 @@ class Housekeeping {
   std::thread thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::server

@@ -19,7 +19,7 @@
 #include "import/pcap/packet_encoder.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ constexpr int kDatagramsAtOnce = 1'000;
 constexpr size_t kMostSenders = 100'000;
 
 struct Endpoint {
-  IpAddress address;
+  pcap::IpAddress address;
   uint16_t port = 0;
 };
 
@@ -81,11 +81,11 @@ std::vector<CaptureFile> CaptureFiles(const std::string& folder) {
 
 }  // namespace
 
-IntReceiver::IntReceiver(const IntReceiverOptions& options, Counters& counters)
+IntReceiver::IntReceiver(const IntReceiverOptions& options, pipeline::Counters& counters)
     : options_(options), counters_(counters) {}
 
 Result<std::unique_ptr<IntReceiver>> IntReceiver::Start(const IntReceiverOptions& options,
-                                                        Counters& counters) {
+                                                        pipeline::Counters& counters) {
   std::unique_ptr<IntReceiver> receiver(new IntReceiver(options, counters));
   std::error_code code;
   fs::create_directories(options.folder, code);
@@ -127,7 +127,7 @@ Status IntReceiver::Bind() {
   const Endpoint local = EndpointOf(name);
   local_.destination = local.address;
   local_.destination_port = local.port;
-  local_.protocol = kProtocolUdp;
+  local_.protocol = pcap::kProtocolUdp;
   bound_ = options_.address;
   bound_.port = local.port;
   wake_ = ::eventfd(0, EFD_CLOEXEC);
@@ -173,7 +173,7 @@ void IntReceiver::Receive() {
         kernel_dropped_ = dropped;
       }
       const Endpoint sender = EndpointOf(from);
-      FiveTuple flow = local_;
+      pcap::FiveTuple flow = local_;
       flow.source = sender.address;
       flow.source_port = sender.port;
       Take({buffer.data(), static_cast<size_t>(size)}, flow);
@@ -191,13 +191,13 @@ void IntReceiver::Receive() {
   }
 }
 
-void IntReceiver::Take(std::string_view datagram, const FiveTuple& flow) {
+void IntReceiver::Take(std::string_view datagram, const pcap::FiveTuple& flow) {
   counters_.Add("int_datagrams", 1);
-  if (!LooksLikeIntReports(datagram)) {
+  if (!packets::LooksLikeIntReports(datagram)) {
     counters_.Add("int_not_reports", 1);
     return;
   }
-  Count(datagram, ToString(flow.source));
+  Count(datagram, pcap::ToString(flow.source));
   // A datagram of the largest size has no room for the headers of a capture's packet.
   if (datagram.size() > 65535 - 48) {
     counters_.Add("int_too_large", 1);
@@ -211,13 +211,13 @@ void IntReceiver::Take(std::string_view datagram, const FiveTuple& flow) {
       return;
     }
   }
-  file_->Write(Now(), EncodeUdpPacket(flow, 0, datagram));
+  file_->Write(Now(), pcap::EncodeUdpPacket(flow, 0, datagram));
   ++unflushed_;
 }
 
 void IntReceiver::Count(std::string_view datagram, const std::string& sender) {
-  IntGroup group;
-  if (!DecodeIntReports(datagram, group).ok()) counters_.Add("int_malformed", 1);
+  packets::IntGroup group;
+  if (!packets::DecodeIntReports(datagram, group).ok()) counters_.Add("int_malformed", 1);
   counters_.Add("int_reports", static_cast<int64_t>(group.reports.size()));
   const std::tuple key(sender, group.node_id, group.hardware_id);
   if (sequences_.size() >= kMostSenders && sequences_.find(key) == sequences_.end()) {
@@ -226,13 +226,13 @@ void IntReceiver::Count(std::string_view datagram, const std::string& sender) {
   }
   int64_t missed = 0;
   switch (sequences_[key].Take(group.sequence, missed)) {
-    case IntSequence::Step::kGap:
+    case packets::IntSequence::Step::kGap:
       counters_.Add("int_sequence_missing", missed);
       break;
-    case IntSequence::Step::kLate:
+    case packets::IntSequence::Step::kLate:
       counters_.Add("int_sequence_late", 1);
       break;
-    case IntSequence::Step::kRepeated:
+    case packets::IntSequence::Step::kRepeated:
       counters_.Add("int_sequence_repeated", 1);
       break;
     default:
@@ -247,7 +247,7 @@ Status IntReceiver::Roll() {
     WF_TRY(closed);
   }
   const std::string path = fmt::format("{}/{:08}.pcap", options_.folder, ++file_number_);
-  WF_ASSIGN(file_, CaptureWriter::Create(path, LinkType::kRawIp));
+  WF_ASSIGN(file_, pcap::CaptureWriter::Create(path, pcap::LinkType::kRawIp));
   // With its header at once: a capture without one could not be read.
   if (const Status flushed = file_->Flush(); !flushed.ok()) {
     file_.reset();
@@ -302,4 +302,4 @@ IntReceiver::~IntReceiver() {
   if (wake_ >= 0) ::close(wake_);
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -22,7 +22,7 @@
 #include "net/address.h"
 #include "pipeline/counters.h"
 
-namespace wf {
+namespace wf::server {
 
 struct IntReceiverOptions {
   net::ListenAddress address;
@@ -34,7 +34,7 @@ struct IntReceiverOptions {
 class IntReceiver {
  public:
   static Result<std::unique_ptr<IntReceiver>> Start(const IntReceiverOptions& options,
-                                                    Counters& counters);
+                                                    pipeline::Counters& counters);
   ~IntReceiver();  // calls Stop
   IntReceiver(const IntReceiver&) = delete;
   IntReceiver& operator=(const IntReceiver&) = delete;
@@ -43,26 +43,26 @@ class IntReceiver {
   void Stop();  // what was received is in the file
 
  private:
-  IntReceiver(const IntReceiverOptions& options, Counters& counters);
+  IntReceiver(const IntReceiverOptions& options, pipeline::Counters& counters);
   Status Bind();
   void Receive();
-  void Take(std::string_view datagram, const FiveTuple& flow);
+  void Take(std::string_view datagram, const pcap::FiveTuple& flow);
   void Count(std::string_view datagram, const std::string& sender);
   Status Roll();  // begins a new file
   void Retain();  // deletes old ones
   void Fail(const Status& status);
 
   IntReceiverOptions options_;
-  Counters& counters_;
+  pipeline::Counters& counters_;
   net::ListenAddress bound_;
-  FiveTuple local_;  // whom they were sent to
+  pcap::FiveTuple local_;  // whom they were sent to
   int socket_ = -1, wake_ = -1;
   uint32_t kernel_dropped_ = 0;
   uint64_t file_number_ = 0;
   int64_t unflushed_ = 0;  // datagrams written since the last good flush
-  std::unique_ptr<CaptureWriter> file_;
-  std::map<std::tuple<std::string, uint32_t, uint8_t>, IntSequence> sequences_;
+  std::unique_ptr<pcap::CaptureWriter> file_;
+  std::map<std::tuple<std::string, uint32_t, uint8_t>, packets::IntSequence> sequences_;
   std::thread thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::server

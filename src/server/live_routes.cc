@@ -6,7 +6,7 @@
 #include "live/live_queries.h"
 #include "live/tracepoint_registry.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 net::HttpResponse Json(Result<std::string> body) {
@@ -16,7 +16,7 @@ net::HttpResponse Json(Result<std::string> body) {
           std::move(body).value()};
 }
 
-net::HttpResponse Told(Result<Answer> answer) {
+net::HttpResponse Told(Result<answer::Answer> answer) {
   if (!answer.ok()) return ErrorAnswer(answer.error());
   return {200,
           {{"Content-Type", answer->content_type}, {"Cache-Control", "no-store"}},
@@ -25,34 +25,37 @@ net::HttpResponse Told(Result<Answer> answer) {
 
 void AddTracepointRoutes(const RouteContext& context, std::vector<Route>& routes) {
   const LiveParts& live = context.live;
-  routes.push_back(
-      {"GET", "/api/v1/tracepoints", Right::kRead, [context, live](const RouteRequest& request) {
-         return Told(AnswerTracepoints(ContextFor(context, request.principal), *live.processes,
-                                       Params(request.http.query)));
-       }});
-  const std::string one = "/api/v1/tracepoints/{name}";
-  routes.push_back({"GET", one, Right::kRead, [context, live](const RouteRequest& request) {
-                      return Told(AnswerTracepoint(ContextFor(context, request.principal),
-                                                   *live.processes, request.argument));
+  routes.push_back({"GET", "/api/v1/tracepoints", security::Right::kRead,
+                    [context, live](const RouteRequest& request) {
+                      return Told(live::AnswerTracepoints(ContextFor(context, request.principal),
+                                                          *live.processes,
+                                                          answer::Params(request.http.query)));
                     }});
-  const auto changed = [context](const RouteRequest& request, Result<Answer> answer) {
+  const std::string one = "/api/v1/tracepoints/{name}";
+  routes.push_back(
+      {"GET", one, security::Right::kRead, [context, live](const RouteRequest& request) {
+         return Told(live::AnswerTracepoint(ContextFor(context, request.principal), *live.processes,
+                                            request.argument));
+       }});
+  const auto changed = [context](const RouteRequest& request, Result<answer::Answer> answer) {
     if (answer.ok()) context.control->Refresh(request.principal.tenant);
     return Told(std::move(answer));
   };
   routes.push_back(
-      {"PUT", one, Right::kAdminister, [context, changed](const RouteRequest& request) {
-         return changed(request, PutTracepoint(ContextFor(context, request.principal),
-                                               request.argument, request.http.body));
+      {"PUT", one, security::Right::kAdminister, [context, changed](const RouteRequest& request) {
+         return changed(request, live::PutTracepoint(ContextFor(context, request.principal),
+                                                     request.argument, request.http.body));
        }});
   routes.push_back(
-      {"DELETE", one, Right::kAdminister, [context, live, changed](const RouteRequest& request) {
+      {"DELETE", one, security::Right::kAdminister,
+       [context, live, changed](const RouteRequest& request) {
          const auto users = live.queries->Users(request.principal.tenant, request.argument);
          if (!users.empty())
            return ErrorAnswer(
                BadInput("tracepoint \"" + request.argument + "\": query " + users[0] + " uses it",
                         "remove the query first: wherefore query --remove " + users[0]));
-         return changed(request,
-                        DeleteTracepoint(ContextFor(context, request.principal), request.argument));
+         return changed(request, live::DeleteTracepoint(ContextFor(context, request.principal),
+                                                        request.argument));
        }});
 }
 
@@ -84,27 +87,29 @@ net::HttpResponse Stream(const LiveParts& live, const RouteRequest& request) {
 
 void AddQueryRoutes(const RouteContext& context, std::vector<Route>& routes) {
   const LiveParts& live = context.live;
-  routes.push_back({"GET", "/api/v1/queries", Right::kRead, [live](const RouteRequest& request) {
-                      return Json(live.queries->List(request.principal.tenant));
-                    }});
+  routes.push_back(
+      {"GET", "/api/v1/queries", security::Right::kRead, [live](const RouteRequest& request) {
+         return Json(live.queries->List(request.principal.tenant));
+       }});
   // Advice goes into other people's processes: only the administrator may send it there.
-  routes.push_back(
-      {"POST", "/api/v1/queries", Right::kAdminister, [live](const RouteRequest& request) {
-         return Json(live.queries->Start(request.principal.tenant, request.http.body));
-       }});
-  routes.push_back(
-      {"POST", "/api/v1/queries/check", Right::kRead, [live](const RouteRequest& request) {
-         return Json(live.queries->Check(request.principal.tenant, request.http.body));
-       }});
-  routes.push_back({"GET", "/api/v1/queries/{query}/stream", Right::kRead,
+  routes.push_back({"POST", "/api/v1/queries", security::Right::kAdminister,
+                    [live](const RouteRequest& request) {
+                      return Json(live.queries->Start(request.principal.tenant, request.http.body));
+                    }});
+  routes.push_back({"POST", "/api/v1/queries/check", security::Right::kRead,
+                    [live](const RouteRequest& request) {
+                      return Json(live.queries->Check(request.principal.tenant, request.http.body));
+                    }});
+  routes.push_back({"GET", "/api/v1/queries/{query}/stream", security::Right::kRead,
                     [live](const RouteRequest& request) { return Stream(live, request); }});
   const std::string one = "/api/v1/queries/{query}";
-  routes.push_back({"GET", one, Right::kRead, [live](const RouteRequest& request) {
+  routes.push_back({"GET", one, security::Right::kRead, [live](const RouteRequest& request) {
                       return Json(live.queries->Show(request.principal.tenant, request.argument));
                     }});
-  routes.push_back({"DELETE", one, Right::kAdminister, [live](const RouteRequest& request) {
-                      return Json(live.queries->Remove(request.principal.tenant, request.argument));
-                    }});
+  routes.push_back(
+      {"DELETE", one, security::Right::kAdminister, [live](const RouteRequest& request) {
+         return Json(live.queries->Remove(request.principal.tenant, request.argument));
+       }});
 }
 
 }  // namespace
@@ -113,12 +118,12 @@ void AddLiveRoutes(const RouteContext& context, std::vector<Route>& routes) {
   AddTracepointRoutes(context, routes);
   AddQueryRoutes(context, routes);
   // What linked processes and agents saw; they call us by any name.
-  routes.push_back({"POST", "/api/v1/control/report", Right::kWrite,
+  routes.push_back({"POST", "/api/v1/control/report", security::Right::kWrite,
                     [live = context.live](const RouteRequest& request) {
                       return Json(
                           live.queries->Report(request.principal.tenant, request.http.body));
                     },
-                    nullptr, HostCheck::kAnyHost});
+                    nullptr, security::HostCheck::kAnyHost});
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -5,8 +5,8 @@
 
 #include "server/routes.h"
 
-namespace wf {
+namespace wf::server {
 
 void AddLiveRoutes(const RouteContext& context, std::vector<Route>& routes);
 
-}  // namespace wf
+}  // namespace wf::server

@@ -3,7 +3,7 @@
 #include "bus/kafka/kafka_bus.h"
 #include "bus/memory/memory_bus.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 // Of one attempt; a server that starts makes several (serve.cc), and wants to hear signals in between.
@@ -14,7 +14,7 @@ constexpr Nanos kOpenPatience = 3 * kSecond;
 bool BusIsInProcess(const std::string& url) { return url == "memory://"; }
 
 std::string ShownBusUrl(const std::string& url) {
-  return BusIsInProcess(url) ? url : ShownKafkaUrl(url);
+  return BusIsInProcess(url) ? url : bus::kafka::ShownKafkaUrl(url);
 }
 
 Status CheckBusUrl(const std::string& url) {
@@ -23,13 +23,14 @@ Status CheckBusUrl(const std::string& url) {
                   "give kafka://HOST:PORT[,HOST:PORT…][/TOPIC]");
 }
 
-Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& config_file) {
+Result<std::unique_ptr<bus::Bus>> OpenBus(const std::string& url, const std::string& config_file) {
   WF_TRY(CheckBusUrl(url));
-  if (BusIsInProcess(url)) return std::unique_ptr<Bus>(std::make_unique<MemoryBus>());
-  KafkaBusOptions options;
+  if (BusIsInProcess(url))
+    return std::unique_ptr<bus::Bus>(std::make_unique<bus::memory::MemoryBus>());
+  bus::kafka::KafkaBusOptions options;
   options.config_file = config_file;
   options.open_patience = kOpenPatience;
-  return OpenKafkaBus(url, options);
+  return bus::kafka::OpenKafkaBus(url, options);
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "bus/bus.h"
 
-namespace wf {
+namespace wf::server {
 
 Status CheckBusUrl(const std::string& url);
 // memory://: nobody else can see it.
@@ -16,6 +16,6 @@ bool BusIsInProcess(const std::string& url);
 // Without what may be secret.
 std::string ShownBusUrl(const std::string& url);
 // `config_file`: of properties; empty: none. Brokers that are away are waited for, for some seconds.
-Result<std::unique_ptr<Bus>> OpenBus(const std::string& url, const std::string& config_file);
+Result<std::unique_ptr<bus::Bus>> OpenBus(const std::string& url, const std::string& config_file);
 
-}  // namespace wf
+}  // namespace wf::server

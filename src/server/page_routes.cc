@@ -2,7 +2,7 @@
 #include "server/routes.h"
 #include "server/static_files.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 net::HttpResponse ServeFile(const StaticFile& file) {
@@ -28,8 +28,8 @@ net::HttpResponse ServeUi(const RouteRequest& request) {
 
 void AddPageRoutes(std::vector<Route>& routes) {
   for (const char* page : {"/{page}", "/"})
-    routes.push_back({"GET", page, Right::kRead, ServeUi, nullptr, HostCheck::kStrict,
-                      Route::Audience::kAnybody});
+    routes.push_back({"GET", page, security::Right::kRead, ServeUi, nullptr,
+                      security::HostCheck::kStrict, Route::Audience::kAnybody});
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -14,33 +14,33 @@
 #include "log/log.h"
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 constexpr Nanos kRetryDelay = kSecond;
 
-using Decode =
-    std::function<Status(std::string_view, const DecodeOptions&, EventBatch&, DecodeReport&)>;
+using Decode = std::function<Status(std::string_view, const decode::DecodeOptions&, EventBatch&,
+                                    decode::DecodeReport&)>;
 using Count = Result<int64_t> (*)(std::string_view);
 
 // What becomes of one request: turned away, or an error, or a report that may name rejected spans.
 struct Outcome {
-  std::optional<Refusal> refusal;
+  std::optional<security::Refusal> refusal;
   Status status;
-  DecodeReport report;
+  decode::DecodeReport report;
   bool ok() const { return !refusal && status.ok(); }
   const Error& error() const { return refusal ? refusal->error : status.error(); }
 };
 using Finish = std::function<void(const Outcome&)>;
 
 // Limits → decode → append → finish, the same for every protocol.
-void ReceiveFrom(const ReceiverContext& context, const Principal& principal,
+void ReceiveFrom(const ReceiverContext& context, const security::Principal& principal,
                  std::string_view protocol, std::string_view body, const Decode& decode,
                  const Finish& finish) {
   const auto count = [&](std::string_view what, int64_t n) {
     if (n != 0) context.counters.Add(std::string(protocol) + "_" + std::string(what), n);
   };
-  const auto limited = [&](Refusal refusal) {
+  const auto limited = [&](security::Refusal refusal) {
     count("requests_limited", 1);
     refusal.who = principal.name;
     finish({std::move(refusal), {}, {}});
@@ -49,7 +49,7 @@ void ReceiveFrom(const ReceiverContext& context, const Principal& principal,
   if (context.limits != nullptr)
     if (auto refusal = context.limits->AdmitBytes(principal.tenant, bytes))
       return limited(std::move(*refusal));
-  DecodeReport report;
+  decode::DecodeReport report;
   OwnWorkPtr work;
   if (context.self != nullptr)
     work = context.self->Begin("receive " + std::string(protocol), SpanKind::kServer);
@@ -98,11 +98,11 @@ void ReceiveFrom(const ReceiverContext& context, const Principal& principal,
 }
 
 // The same behind Authorize.
-void Receive(const ReceiverContext& context, const Credentials& credentials,
+void Receive(const ReceiverContext& context, const security::Credentials& credentials,
              std::string_view protocol, std::string_view body, const Decode& decode,
              const Finish& finish) {
-  const auto principal =
-      context.authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost);
+  const auto principal = context.authorizer.Authorize(credentials, security::Right::kWrite,
+                                                      security::HostCheck::kAnyHost);
   if (principal.ok()) return ReceiveFrom(context, *principal, protocol, body, decode, finish);
   context.counters.Add(std::string(protocol) + "_requests_denied", 1);
   finish({principal.refusal(), {}, {}});
@@ -159,12 +159,12 @@ std::string ErrorText(const Error& error) {
 int GrpcCodeOf(const Outcome& outcome) {
   if (!outcome.refusal) return GrpcCodeOf(outcome.status.error().code);
   switch (outcome.refusal->kind) {
-    case Refusal::Kind::kUnknown:
+    case security::Refusal::Kind::kUnknown:
       return net::kGrpcUnauthenticated;
-    case Refusal::Kind::kForbidden:
+    case security::Refusal::Kind::kForbidden:
       return net::kGrpcPermissionDenied;
-    case Refusal::Kind::kTooMuch:
-    case Refusal::Kind::kTooLarge:
+    case security::Refusal::Kind::kTooMuch:
+    case security::Refusal::Kind::kTooLarge:
       return net::kGrpcResourceExhausted;
   }
   return net::kGrpcInternal;
@@ -175,7 +175,7 @@ net::GrpcReply GrpcError(const Outcome& outcome) {
   net::GrpcReply reply{GrpcCodeOf(outcome), ErrorText(error), {}, {}};
   // Exporters try again when they are told when, and only then.
   if (outcome.refusal) {
-    if (outcome.refusal->kind == Refusal::Kind::kTooMuch)
+    if (outcome.refusal->kind == security::Refusal::Kind::kTooMuch)
       reply.retry_delay = std::max(kRetryDelay, outcome.refusal->retry_after);
   } else if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kEnvironment) {
     reply.retry_delay = kRetryDelay;
@@ -235,8 +235,9 @@ constexpr char kUnkeptReason[] = "wherefore keeps traces only";
 
 // The number of what was sent, in the report.
 Outcome CountUnkept(const ReceiverContext& context, const UnkeptSignal& signal,
-                    const Credentials& credentials, std::string_view body, bool json) {
-  auto principal = context.authorizer.Authorize(credentials, Right::kWrite, HostCheck::kAnyHost);
+                    const security::Credentials& credentials, std::string_view body, bool json) {
+  auto principal = context.authorizer.Authorize(credentials, security::Right::kWrite,
+                                                security::HostCheck::kAnyHost);
   if (!principal.ok()) {
     context.counters.Add("otlp_" + std::string(signal.name) + "_requests_denied", 1);
     return {principal.refusal(), {}, {}};
@@ -259,11 +260,12 @@ Outcome CountUnkept(const ReceiverContext& context, const UnkeptSignal& signal,
   return outcome;
 }
 
-constexpr UnkeptSignal kLogs{"logs", "rejectedLogRecords", CountOtlpLogs, CountOtlpLogsJson};
-constexpr UnkeptSignal kMetrics{"metrics", "rejectedDataPoints", CountOtlpMetrics,
-                                CountOtlpMetricsJson};
+constexpr UnkeptSignal kLogs{"logs", "rejectedLogRecords", otlp::CountOtlpLogs,
+                             otlp::CountOtlpLogsJson};
+constexpr UnkeptSignal kMetrics{"metrics", "rejectedDataPoints", otlp::CountOtlpMetrics,
+                                otlp::CountOtlpMetricsJson};
 
-Credentials CallerOf(const net::GrpcRequest& call) {
+security::Credentials CallerOf(const net::GrpcRequest& call) {
   return {call.metadata.Get("authorization"),
           "",
           call.metadata.Get("origin"),
@@ -303,7 +305,8 @@ net::HttpResponse NoSuchRoute(const net::HttpRequest& request, std::string_view 
 void AnswerUnkeptHttp(const ReceiverContext& context, const UnkeptSignal& signal,
                       const net::HttpRequest& request, net::HttpResponder respond) {
   const bool json = IsJson(request);
-  const Outcome outcome = CountUnkept(context, signal, CredentialsOf(request), request.body, json);
+  const Outcome outcome =
+      CountUnkept(context, signal, security::CredentialsOf(request), request.body, json);
   if (!outcome.ok()) return respond(OtlpHttpError(outcome, json));
   const int64_t n = outcome.report.rejected;
   if (json) {
@@ -324,14 +327,15 @@ net::GrpcHandler UnkeptGrpc(const ReceiverContext& context, const UnkeptSignal& 
 
 net::HttpResponse CollectorError(const Outcome& outcome) {
   net::HttpResponse response{
-      400, {{"Content-Type", "application/json"}}, ErrorJson(outcome.error())};
+      400, {{"Content-Type", "application/json"}}, answer::ErrorJson(outcome.error())};
   SetHttpError(outcome, response);
   return response;
 }
 
 // {"accepted","rejected","reasons":{},"lines":[{"line","reason"}],"message"}: the last two only when something was
 // rejected.
-std::string EventsReply(const DecodeReport& report, const std::vector<LineFault>& faults) {
+std::string EventsReply(const decode::DecodeReport& report,
+                        const std::vector<events::LineFault>& faults) {
   JsonWriter json;
   json.BeginObject().Field("accepted", report.accepted).Field("rejected", report.rejected);
   json.Key("reasons").BeginObject();
@@ -339,7 +343,7 @@ std::string EventsReply(const DecodeReport& report, const std::vector<LineFault>
   json.EndObject();
   if (report.rejected != 0) {
     json.Key("lines").BeginArray();
-    for (const LineFault& fault : faults) {
+    for (const events::LineFault& fault : faults) {
       json.BeginObject().Field("line", fault.line).Field("reason", fault.reason).EndObject();
     }
     json.EndArray().Field("message", report.RejectedText());
@@ -355,7 +359,7 @@ net::HttpHandler SimpleCollector(const ReceiverContext& context, std::string_vie
     if (request.path != path) return respond(NoSuchRoute(request, "POST " + std::string(path)));
     if (request.method != "POST") return respond(WrongMethod(request));
     const auto held = Hold(std::move(respond));
-    Receive(context, CredentialsOf(request), protocol, request.body, decode,
+    Receive(context, security::CredentialsOf(request), protocol, request.body, decode,
             [held](const Outcome& outcome) {
               if (!outcome.ok()) return (*held)(CollectorError(outcome));
               net::HttpResponse response{202, {}, {}};
@@ -376,10 +380,10 @@ net::GrpcMethods OtlpGrpcMethods(const ReceiverContext& context) {
   methods[prefix + "trace.v1.TraceService/Export"] = [context](net::GrpcRequest request,
                                                                net::GrpcResponder respond) {
     const auto held = Hold(std::move(respond));
-    Receive(context, CallerOf(request), "otlp_grpc", request.message, DecodeOtlpProtobuf,
+    Receive(context, CallerOf(request), "otlp_grpc", request.message, otlp::DecodeOtlpProtobuf,
             [held](const Outcome& outcome) {
               if (!outcome.ok()) return (*held)(GrpcError(outcome));
-              const DecodeReport& report = outcome.report;
+              const decode::DecodeReport& report = outcome.report;
               (*held)({net::kGrpcOk, {}, OtlpReply(report.rejected, report.RejectedText()), {}});
             });
   };
@@ -406,10 +410,11 @@ net::HttpHandler OtlpHttpHandler(const ReceiverContext& context) {
     if (request.path == "/v1/metrics")
       return AnswerUnkeptHttp(context, kMetrics, request, std::move(respond));
     const auto held = Hold(std::move(respond));
-    Receive(context, CredentialsOf(request), "otlp_http", request.body,
-            json ? DecodeOtlpJson : DecodeOtlpProtobuf, [held, json](const Outcome& outcome) {
+    Receive(context, security::CredentialsOf(request), "otlp_http", request.body,
+            json ? otlp::DecodeOtlpJson : otlp::DecodeOtlpProtobuf,
+            [held, json](const Outcome& outcome) {
               if (!outcome.ok()) return (*held)(OtlpHttpError(outcome, json));
-              const DecodeReport& report = outcome.report;
+              const decode::DecodeReport& report = outcome.report;
               if (json) {
                 return (*held)(
                     {200,
@@ -424,51 +429,52 @@ net::HttpHandler OtlpHttpHandler(const ReceiverContext& context) {
 }
 
 net::HttpHandler ZipkinHandler(const ReceiverContext& context) {
-  return SimpleCollector(context, "zipkin", "/api/v2/spans", DecodeZipkinJson);
+  return SimpleCollector(context, "zipkin", "/api/v2/spans", zipkin::DecodeZipkinJson);
 }
 
 net::HttpHandler JaegerHandler(const ReceiverContext& context) {
-  return SimpleCollector(context, "jaeger", "/api/traces", DecodeJaegerThrift);
+  return SimpleCollector(context, "jaeger", "/api/traces", jaeger::DecodeJaegerThrift);
 }
 
-std::optional<net::HttpResponse> RefuseStranger(const Authorizer& authorizer,
+std::optional<net::HttpResponse> RefuseStranger(const security::Authorizer& authorizer,
                                                 const net::HttpRequest& head) {
   if (!authorizer.has_accounts()) return std::nullopt;
-  const auto somebody =
-      authorizer.Authorize(CredentialsOf(head), Right::kAny, HostCheck::kEventPages);
+  const auto somebody = authorizer.Authorize(security::CredentialsOf(head), security::Right::kAny,
+                                             security::HostCheck::kEventPages);
   if (somebody.ok()) return std::nullopt;
   return CollectorError({somebody.refusal(), {}, {}});
 }
 
-std::optional<net::GrpcReply> RefuseStranger(const Authorizer& authorizer,
+std::optional<net::GrpcReply> RefuseStranger(const security::Authorizer& authorizer,
                                              const net::GrpcRequest& head) {
   if (!authorizer.has_accounts()) return std::nullopt;
-  const auto somebody = authorizer.Authorize(CallerOf(head), Right::kAny, HostCheck::kAnyHost);
+  const auto somebody =
+      authorizer.Authorize(CallerOf(head), security::Right::kAny, security::HostCheck::kAnyHost);
   if (somebody.ok()) return std::nullopt;
   return GrpcError({somebody.refusal(), {}, {}});
 }
 
 void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& request,
-                   const Principal& principal, net::HttpResponder respond) {
+                   const security::Principal& principal, net::HttpResponder respond) {
   const bool binary =
-      request.headers.Get("content-type").substr(0, kEventsBinaryContentType.size()) ==
-      kEventsBinaryContentType;
+      request.headers.Get("content-type").substr(0, events::kEventsBinaryContentType.size()) ==
+      events::kEventsBinaryContentType;
   const auto held = Hold(std::move(respond));
-  const auto faults = std::make_shared<std::vector<LineFault>>();
-  const Decode lines = [faults](std::string_view body, const DecodeOptions& options,
-                                EventBatch& batch, DecodeReport& report) -> Status {
-    DecodeEventLines(body, options, batch, report, *faults);
+  const auto faults = std::make_shared<std::vector<events::LineFault>>();
+  const Decode lines = [faults](std::string_view body, const decode::DecodeOptions& options,
+                                EventBatch& batch, decode::DecodeReport& report) -> Status {
+    events::DecodeEventLines(body, options, batch, report, *faults);
     if (report.accepted != 0 || report.rejected == 0) return {};
     return BadInput("events: no line could be taken: " + report.RejectedText(),
                     "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
   };
   ReceiveFrom(
-      context, principal, "events", request.body, binary ? Decode(DecodeEventsBinary) : lines,
-      [held, faults](const Outcome& outcome) {
+      context, principal, "events", request.body,
+      binary ? Decode(events::DecodeEventsBinary) : lines, [held, faults](const Outcome& outcome) {
         if (!outcome.ok()) return (*held)(CollectorError(outcome));
         (*held)(
             {200, {{"Content-Type", "application/json"}}, EventsReply(outcome.report, *faults)});
       });
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -6,7 +6,7 @@
 #include "json/json_writer.h"
 #include "server/live_routes.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 // No inline script or style, nothing from elsewhere, no framing: a trace's attribute values come from anywhere.
@@ -48,7 +48,7 @@ std::string RoutesJson(const std::vector<Route>& routes) {
     json.BeginObject()
         .Field("method", route.method)
         .Field("path", route.pattern)
-        .Field("right", RightName(route.right))
+        .Field("right", security::RightName(route.right))
         .EndObject();
   }
   json.EndArray();
@@ -57,7 +57,7 @@ std::string RoutesJson(const std::vector<Route>& routes) {
 
 }  // namespace
 
-net::HttpResponse Respond(Answer answer) {
+net::HttpResponse Respond(answer::Answer answer) {
   net::HttpResponse response{200,
                              {{"Content-Type", answer.content_type}, {"Cache-Control", "no-store"}},
                              std::move(answer.body)};
@@ -65,13 +65,13 @@ net::HttpResponse Respond(Answer answer) {
   return response;
 }
 
-net::HttpResponse Respond(Result<Answer> answer) {
+net::HttpResponse Respond(Result<answer::Answer> answer) {
   if (!answer.ok()) return ErrorAnswer(answer.error());
   return Respond(std::move(answer).value());
 }
 
-ServerFacts FactsFor(const RouteContext& context, const Principal& principal) {
-  ServerFacts facts = context.facts();
+answer::ServerFacts FactsFor(const RouteContext& context, const security::Principal& principal) {
+  answer::ServerFacts facts = context.facts();
   if (!principal.every_tenant) {
     facts.counters.clear();
     facts.tailer = {};
@@ -82,7 +82,8 @@ ServerFacts FactsFor(const RouteContext& context, const Principal& principal) {
   return facts;
 }
 
-AnswerContext ContextFor(const RouteContext& context, const Principal& principal) {
+answer::AnswerContext ContextFor(const RouteContext& context,
+                                 const security::Principal& principal) {
   return {context.store,
           principal.tenant,
           context.store_path,
@@ -112,7 +113,7 @@ int HttpStatusOf(ErrorCode code) {
 
 net::HttpResponse ErrorAnswer(const Error& error) {
   net::HttpResponse response{
-      HttpStatusOf(error.code), {{"Content-Type", "application/json"}}, ErrorJson(error)};
+      HttpStatusOf(error.code), {{"Content-Type", "application/json"}}, answer::ErrorJson(error)};
   if (error.code == ErrorCode::kOverloaded) response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -125,8 +126,9 @@ std::vector<Route> MakeRoutes(const RouteContext& context) {
   if (context.parts.answers) AddJaegerQueryRoutes(context, routes);
   AddHealthRoutes(context, routes);
   const auto listing = std::make_shared<std::string>();
-  routes.push_back({"GET", "/api/v1/routes", Right::kRead,
-                    [listing](const RouteRequest&) { return Respond(JsonAnswer(*listing)); }});
+  routes.push_back(
+      {"GET", "/api/v1/routes", security::Right::kRead,
+       [listing](const RouteRequest&) { return Respond(answer::JsonAnswer(*listing)); }});
   *listing = RoutesJson(routes);  // the UI's pages, below, are no API
   if (context.parts.answers) AddPageRoutes(routes);
   return routes;
@@ -165,12 +167,12 @@ Result<const Route*> FindRoute(const std::vector<Route>& routes, const net::Http
 void Audit(const RouteContext& context, const net::HttpRequest& request, const std::string& who,
            const std::string& tenant, int status) {
   constexpr size_t kMost = 300;
-  AuditEntry entry{who,
-                   RepairUtf8(std::string_view(tenant).substr(0, kMost)),
-                   request.remote_address,
-                   RepairUtf8((request.method + " " + request.path).substr(0, kMost)),
-                   "ok",
-                   status};
+  security::AuditEntry entry{who,
+                             RepairUtf8(std::string_view(tenant).substr(0, kMost)),
+                             request.remote_address,
+                             RepairUtf8((request.method + " " + request.path).substr(0, kMost)),
+                             "ok",
+                             status};
   if (status >= 400)
     entry.outcome = status == 401 || status == 403 || status == 429 ? "denied" : "failed";
   context.audit->Write(entry);
@@ -185,10 +187,13 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
     std::string allowed;
     const auto route = FindRoute(*routes, request, argument, allowed);
     const bool open = route.ok() && (*route)->audience == Route::Audience::kAnybody;
-    const Right needed = open ? Right::kNone : route.ok() ? (*route)->right : Right::kRead;
-    auto principal = context.authorizer.Authorize(
-        CredentialsOf(request), needed, route.ok() ? (*route)->hosts : HostCheck::kStrict);
-    const bool audited = needed == Right::kAdminister && context.audit != nullptr;
+    const security::Right needed = open         ? security::Right::kNone
+                                   : route.ok() ? (*route)->right
+                                                : security::Right::kRead;
+    auto principal =
+        context.authorizer.Authorize(security::CredentialsOf(request), needed,
+                                     route.ok() ? (*route)->hosts : security::HostCheck::kStrict);
+    const bool audited = needed == security::Right::kAdminister && context.audit != nullptr;
     if (!principal.ok() || !route.ok()) {
       net::HttpResponse response = ErrorAnswer(principal.ok() ? route.error() : principal.error());
       if (!principal.ok()) {
@@ -205,7 +210,7 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
       return respond(std::move(response));
     }
 
-    if (context.limits != nullptr && needed == Right::kRead && (*route)->answer) {
+    if (context.limits != nullptr && needed == security::Right::kRead && (*route)->answer) {
       if (const auto refused = context.limits->AdmitQuestion(principal->tenant)) {
         net::HttpResponse response = ErrorAnswer(refused->error);
         response.headers.pop_back();  // the Retry-After of any overload
@@ -262,4 +267,4 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
   };
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -8,23 +8,28 @@
 #include <vector>
 
 #include "answer/frame/answer.h"
-#include "net/http_message.h"
-#include "security/audit_log.h"
-#include "security/authorize.h"
-#include "live/control_hub.h"
-#include "pipeline/counters.h"
-#include "server/event_sink.h"
 #include "cluster/readiness.h"
 #include "cluster/role.h"
-#include "server/self_trace.h"
+#include "live/control_hub.h"
+#include "net/http_message.h"
+#include "pipeline/counters.h"
+#include "security/audit_log.h"
+#include "security/authorize.h"
 #include "security/tenant_limits.h"
+#include "server/event_sink.h"
+#include "server/self_trace.h"
 #include "server/worker_pool.h"
 
-namespace wf {
+namespace wf::live {
+class live::LiveQueries;
+class live::ProcessRegistry;
+}  // namespace wf::live
+
+namespace wf::server {
 
 struct RouteRequest {
   const net::HttpRequest& http;
-  Principal principal;
+  security::Principal principal;
   std::string argument;  // what stood for {…} in the path
 };
 
@@ -32,21 +37,20 @@ struct Route {
   std::string_view method;
   std::string
       pattern;  // "/api/v1/trace/{id}": {…} takes the rest of the path, but for what stands behind it
-  Right right;
+  security::Right right;
   std::function<net::HttpResponse(const RouteRequest&)> answer;  // on a worker
   // Instead of it, for what is answered later: on the io thread, and must not keep it.
-  std::function<void(net::HttpRequest, const Principal&, net::HttpResponder)> take = nullptr;
-  HostCheck hosts = HostCheck::kStrict;
+  std::function<void(net::HttpRequest, const security::Principal&, net::HttpResponder)> take =
+      nullptr;
+  security::HostCheck hosts = security::HostCheck::kStrict;
   // Whether those may have it, too, who are nobody to a server with accounts: the pages that ask who one is, and what
   // load balancers look at.
   enum class Audience { kKnown, kAnybody } audience = Audience::kKnown;
 };
 
-class LiveQueries;
-class ProcessRegistry;
 struct LiveParts {
-  LiveQueries* queries = nullptr;
-  ProcessRegistry* processes = nullptr;
+  live::LiveQueries* queries = nullptr;
+  live::ProcessRegistry* processes = nullptr;
 };
 
 // Whether other processes have the store open, too.
@@ -54,26 +58,26 @@ enum class StoreUse : uint8_t { kAlone, kShared };
 
 // What the routes need; borrowed for the life of the server.
 struct RouteContext {
-  RoleParts parts;
-  Store& store;
+  cluster::RoleParts parts;
+  store::Store& store;
   EventSink sink;
   std::string store_path;  // as it may be shown
   std::string files_path;  // where files of datasets lie
-  const Authorizer& authorizer;
-  Counters& counters;
+  const security::Authorizer& authorizer;
+  pipeline::Counters& counters;
   WorkerPool& workers;
-  std::function<ServerFacts()> facts;
-  Readiness& readiness;
-  DecodeOptions decode;
-  ControlHub* control = nullptr;  // null, as the live parts: this role has none
+  std::function<answer::ServerFacts()> facts;
+  cluster::Readiness& readiness;
+  decode::DecodeOptions decode;
+  live::ControlHub* control = nullptr;  // null, as the live parts: this role has none
   LiveParts live;
-  Tailer* tailer = nullptr;
-  const RedMetrics* red = nullptr;
-  SelfTrace* self = nullptr;       // null: requests are not traced
-  TenantLimits* limits = nullptr;  // these two only in tests
-  AuditLog* audit = nullptr;
+  pipeline::Tailer* tailer = nullptr;
+  const pipeline::RedMetrics* red = nullptr;
+  SelfTrace* self = nullptr;                 // null: requests are not traced
+  security::TenantLimits* limits = nullptr;  // these two only in tests
+  security::AuditLog* audit = nullptr;
   StoreUse store_use = StoreUse::kAlone;
-  KeptPaths* kept_paths = nullptr;
+  answer::KeptPaths* kept_paths = nullptr;
 };
 
 // Those of the role, in the order they are matched.
@@ -86,11 +90,11 @@ void AddControlRoutes(const RouteContext& context, std::vector<Route>& routes);
 void AddPageRoutes(std::vector<Route>& routes);
 
 // What the server tells of itself to this one: who may act for some tenants only is not told of the others.
-ServerFacts FactsFor(const RouteContext& context, const Principal& principal);
+answer::ServerFacts FactsFor(const RouteContext& context, const security::Principal& principal);
 // What the answers to a request need.
-AnswerContext ContextFor(const RouteContext& context, const Principal& principal);
-net::HttpResponse Respond(Answer answer);
-net::HttpResponse Respond(Result<Answer> answer);
+answer::AnswerContext ContextFor(const RouteContext& context, const security::Principal& principal);
+net::HttpResponse Respond(answer::Answer answer);
+net::HttpResponse Respond(Result<answer::Answer> answer);
 
 // Finds the route, authorizes, runs it on a worker and answers.
 net::HttpHandler MakeWebHandler(RouteContext context);
@@ -98,4 +102,4 @@ net::HttpHandler MakeWebHandler(RouteContext context);
 int HttpStatusOf(ErrorCode code);
 net::HttpResponse ErrorAnswer(const Error& error);
 
-}  // namespace wf
+}  // namespace wf::server

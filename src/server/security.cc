@@ -7,7 +7,7 @@
 #include "log/log.h"
 #include "net/address.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 constexpr Nanos kWatchPeriod = 2 * kSecond;
@@ -62,16 +62,17 @@ Result<std::shared_ptr<net::TlsKeys>> LoadTls(const ServeOptions& options) {
 Status CheckSecurity(const ServeOptions& options) {
   WF_TRY(CheckExposure(options));
   WF_TRY(LoadTls(options));
-  if (!options.accounts.empty()) WF_TRY(LoadAccounts(options.accounts));
+  if (!options.accounts.empty()) WF_TRY(security::LoadAccounts(options.accounts));
   return {};
 }
 
 Result<std::unique_ptr<Security>> Security::Load(const ServeOptions& options,
                                                  const std::string& admin_token,
-                                                 const std::string& folder, Counters& counters) {
+                                                 const std::string& folder,
+                                                 pipeline::Counters& counters) {
   std::unique_ptr<Security> security(new Security(options, counters));
-  security->authorizer_ =
-      std::make_unique<Authorizer>(admin_token, options.allowed_hosts, options.events_origins);
+  security->authorizer_ = std::make_unique<security::Authorizer>(admin_token, options.allowed_hosts,
+                                                                 options.events_origins);
   WF_ASSIGN(security->tls_, LoadTls(options));
   if (security->tls_ != nullptr) security->TellCertificate();
   if (!options.accounts.empty()) {
@@ -79,8 +80,8 @@ Result<std::unique_ptr<Security>> Security::Load(const ServeOptions& options,
     WF_TRY(security->TakeAccounts(When::kAlways));
   }
   WF_ASSIGN(security->audit_,
-            AuditLog::Open(options.audit_log.empty() ? folder + "/audit.jsonl" : options.audit_log,
-                           counters));
+            security::AuditLog::Open(
+                options.audit_log.empty() ? folder + "/audit.jsonl" : options.audit_log, counters));
   return security;
 }
 
@@ -101,7 +102,7 @@ Status Security::TakeAccounts(When when) {
   const std::string seen = Seen(options_.accounts);
   if (when == When::kIfChanged && seen == accounts_seen_) return {};
   accounts_seen_ = seen;  // an error is told once for each change
-  WF_ASSIGN(AccountsFile file, LoadAccounts(options_.accounts));
+  WF_ASSIGN(security::AccountsFile file, security::LoadAccounts(options_.accounts));
   limits_stored_ = std::any_of(file.tenants.begin(), file.tenants.end(),
                                [](const auto& t) { return t.second.stored_bytes.has_value(); });
   limits_.SetQuotas(file.tenants);
@@ -147,7 +148,7 @@ void Security::Reload() {
   ReloadAccounts(When::kAlways);
 }
 
-void Security::Watch(Store& store) {
+void Security::Watch(store::Store& store) {
   watcher_ = std::thread([this, &store] {
     Nanos looked = 0;
     std::unique_lock lock(mutex_);
@@ -161,7 +162,7 @@ void Security::Watch(Store& store) {
       if (limits_stored_ && (looked == 0 || MonotonicNow() - looked >= kStoredPeriod)) {
         looked = MonotonicNow();
         if (const auto uses = store.ReadTenants(); uses.ok())
-          for (const TenantUse& use : *uses) limits_.SetStored(use.tenant, use.bytes);
+          for (const store::TenantUse& use : *uses) limits_.SetStored(use.tenant, use.bytes);
       }
       lock.lock();
       wake_.wait_for(lock, std::chrono::nanoseconds(kWatchPeriod), [&] { return stopping_; });
@@ -188,4 +189,4 @@ std::map<std::string, int64_t> Security::Gauges() const {
           {"tls_certificate_expires_s", tls_->facts().expires_s}};
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -12,14 +12,14 @@
 #include <thread>
 
 #include "net/tls_server.h"
+#include "pipeline/counters.h"
 #include "security/audit_log.h"
 #include "security/authorize.h"
-#include "pipeline/counters.h"
-#include "server/serve_options.h"
 #include "security/tenant_limits.h"
+#include "server/serve_options.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::server {
 
 // Certificates and accounts can be read, and nothing listens beyond loopback that everybody could use by mistake.
 Status CheckSecurity(const ServeOptions& options);
@@ -32,23 +32,24 @@ class Security {
   // `folder`: where the audit log is, unless told otherwise. The counters outlive it.
   static Result<std::unique_ptr<Security>> Load(const ServeOptions& options,
                                                 const std::string& admin_token,
-                                                const std::string& folder, Counters& counters);
+                                                const std::string& folder,
+                                                pipeline::Counters& counters);
   ~Security();  // stops watching
 
   // Looks every few seconds for changed files and, when a tenant has a limit of it, for what is stored.
-  void Watch(Store& store);
+  void Watch(store::Store& store);
   void Stop();
   void Reload();  // everything, now
 
-  const Authorizer& authorizer() const { return *authorizer_; }
-  TenantLimits& limits() { return limits_; }
-  AuditLog& audit() { return *audit_; }
+  const security::Authorizer& authorizer() const { return *authorizer_; }
+  security::TenantLimits& limits() { return limits_; }
+  security::AuditLog& audit() { return *audit_; }
   const std::shared_ptr<net::TlsKeys>& tls() const { return tls_; }  // null: plain
   std::map<std::string, int64_t> Gauges() const;                     // for /metrics
 
  private:
   enum class When { kIfChanged, kAlways };
-  Security(const ServeOptions& options, Counters& counters)
+  Security(const ServeOptions& options, pipeline::Counters& counters)
       : options_(options), counters_(counters) {}
   Status TakeAccounts(When when);
   void ReloadTls(When when);
@@ -57,10 +58,10 @@ class Security {
   void TellCertificate() const;
 
   const ServeOptions options_;
-  Counters& counters_;
-  std::unique_ptr<Authorizer> authorizer_;
-  TenantLimits limits_;
-  std::unique_ptr<AuditLog> audit_;
+  pipeline::Counters& counters_;
+  std::unique_ptr<security::Authorizer> authorizer_;
+  security::TenantLimits limits_;
+  std::unique_ptr<security::AuditLog> audit_;
   std::shared_ptr<net::TlsKeys> tls_;
   std::mutex reloading_;
   std::string accounts_seen_;  // which file it was; guarded by reloading_
@@ -72,4 +73,4 @@ class Security {
   std::thread watcher_;
 };
 
-}  // namespace wf
+}  // namespace wf::server

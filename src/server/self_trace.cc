@@ -8,7 +8,7 @@
 #include "log/log.h"
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 constexpr uint64_t kOwnPrefix = 0x77687966;  // "whyf"
@@ -63,7 +63,7 @@ void OwnWork::Fail(std::string why) {
   spans_.front().why = std::move(why);
 }
 
-SelfTrace::SelfTrace(Options options, EventSink sink, Counters& counters)
+SelfTrace::SelfTrace(Options options, EventSink sink, pipeline::Counters& counters)
     : options_(std::move(options)),
       sink_(std::move(sink)),
       counters_(counters),
@@ -158,7 +158,7 @@ void SelfTrace::Send(std::vector<std::pair<TraceId, OwnWork::Span>> spans) {
 
 Status TracedRowSink::Write(const std::string& tenant, const std::string& dataset,
                             const DatasetTable& rows, const std::vector<TraceId>& replaced,
-                            TimeRange time) {
+                            store::TimeRange time) {
   bool own = std::all_of(replaced.begin(), replaced.end(),
                          [](const TraceId& id) { return SelfTrace::IsOwn(id); });
   if (!rows.columns.empty())
@@ -174,4 +174,4 @@ Status TracedRowSink::Write(const std::string& tenant, const std::string& datase
   return status;
 }
 
-}  // namespace wf
+}  // namespace wf::server

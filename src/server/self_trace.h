@@ -22,11 +22,11 @@
 #include "base/ids.h"
 #include "base/nanos.h"
 #include "model/event_batch.h"
-#include "pipeline/tailed_dataset.h"
 #include "pipeline/counters.h"
+#include "pipeline/tailed_dataset.h"
 #include "server/event_sink.h"
 
-namespace wf {
+namespace wf::server {
 
 class SelfTrace;
 
@@ -71,7 +71,7 @@ class SelfTrace {
     size_t most_waiting = 2000;    // spans
     int64_t most_per_second = 50;  // traces
   };
-  SelfTrace(Options options, EventSink sink, Counters& counters);
+  SelfTrace(Options options, EventSink sink, pipeline::Counters& counters);
   ~SelfTrace();  // calls Stop
   void Stop();   // hands over what waits
 
@@ -88,7 +88,7 @@ class SelfTrace {
 
   const Options options_;
   const EventSink sink_;
-  Counters& counters_;
+  pipeline::Counters& counters_;
   std::atomic<uint64_t> random_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -100,15 +100,15 @@ class SelfTrace {
 };
 
 // Rows of datasets on their way, each write a piece of work.
-class TracedRowSink : public RowSink {
+class TracedRowSink : public pipeline::RowSink {
  public:
-  TracedRowSink(RowSink& rows, SelfTrace& trace) : rows_(rows), trace_(trace) {}
+  TracedRowSink(pipeline::RowSink& rows, SelfTrace& trace) : rows_(rows), trace_(trace) {}
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-               const std::vector<TraceId>& replaced, TimeRange time) override;
+               const std::vector<TraceId>& replaced, store::TimeRange time) override;
 
  private:
-  RowSink& rows_;
+  pipeline::RowSink& rows_;
   SelfTrace& trace_;
 };
 
-}  // namespace wf
+}  // namespace wf::server

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 class Kept {
@@ -32,7 +32,7 @@ class Kept {
 
 TEST(SelfTrace, AWorkIsASpanWithItsStepsAsChildren) {
   Kept kept;
-  Counters counters;
+  pipeline::Counters counters;
   SelfTrace trace({1.0, "host", "i", "all", 2000, 50}, kept.sink(), counters);
   {
     const OwnWorkPtr work = trace.Begin("GET /x", SpanKind::kServer);
@@ -52,7 +52,7 @@ TEST(SelfTrace, AWorkIsASpanWithItsStepsAsChildren) {
 
 TEST(SelfTrace, IsOffWithoutAProbability) {
   Kept kept;
-  Counters counters;
+  pipeline::Counters counters;
   SelfTrace trace({}, kept.sink(), counters);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(trace.Begin("x", SpanKind::kServer), nullptr);
   trace.Stop();
@@ -61,7 +61,7 @@ TEST(SelfTrace, IsOffWithoutAProbability) {
 
 TEST(SelfTrace, TakesAboutTheShareItIsTold) {
   Kept kept;
-  Counters counters;
+  pipeline::Counters counters;
   SelfTrace trace({0.1, "h", "i", "all", 1'000'000, 1'000'000}, kept.sink(), counters);
   for (int i = 0; i < 10'000; ++i) trace.Begin("x", SpanKind::kServer);
   trace.Stop();
@@ -71,7 +71,7 @@ TEST(SelfTrace, TakesAboutTheShareItIsTold) {
 
 TEST(SelfTrace, WhatIsTooMuchIsDroppedAndCounted) {
   Kept kept;
-  Counters counters;
+  pipeline::Counters counters;
   SelfTrace trace({1.0, "h", "i", "all", 10, 1'000'000}, kept.sink(), counters);
   std::vector<OwnWorkPtr> works;
   for (int i = 0; i < 100; ++i) works.push_back(trace.Begin("x", SpanKind::kServer));
@@ -90,16 +90,16 @@ TEST(SelfTrace, WhatIsTooMuchIsDroppedAndCounted) {
 
 // Writing the rows of own traces would otherwise give traces whose rows are written, for ever.
 TEST(SelfTrace, WritingRowsOfOwnTracesIsNotTraced) {
-  struct Rows : RowSink {
+  struct Rows : pipeline::RowSink {
     int writes = 0;
     Status Write(const std::string&, const std::string&, const DatasetTable&,
-                 const std::vector<TraceId>&, TimeRange) override {
+                 const std::vector<TraceId>&, store::TimeRange) override {
       ++writes;
       return {};
     }
   } rows;
   Kept kept;
-  Counters counters;
+  pipeline::Counters counters;
   SelfTrace trace({1.0, "h", "i", "all", 1000, 50}, kept.sink(), counters);
   const TraceId own{uint64_t{0x77687966} << 32 | 5, 7}, other{1, 2};
   const auto table = [](const std::vector<TraceId>& ids) {
@@ -118,4 +118,4 @@ TEST(SelfTrace, WritingRowsOfOwnTracesIsNotTraced) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::server

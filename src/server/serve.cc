@@ -9,16 +9,16 @@
 #include <filesystem>
 
 #include "answer/policy_answer.h"
-#include "log/log.h"
 #include "live/compile_live.h"
 #include "live/event_pages.h"
+#include "live/tracepoint_registry.h"
+#include "log/log.h"
 #include "security/hash_key.h"
 #include "server/receivers.h"
 #include "server/server_file.h"
-#include "live/tracepoint_registry.h"
 #include "store/open/open_store.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 // Two cores are the smallest machine we are made for; more io threads than that only contend for the log's lock.
@@ -50,12 +50,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options, const
   std::unique_ptr<Server> server(new Server);
   server->options_ = options;
   server->pause_ = pause;
-  server->parts_ = PartsOf(options.role);
+  server->parts_ = cluster::PartsOf(options.role);
   server->started_ns_ = Now();
-  server->readiness_ = std::make_unique<Readiness>(options.role);
-  WF_ASSIGN(server->token_, RandomToken());
-  WF_ASSIGN(const std::string name, RandomToken());
-  server->instance_ = HostName() + "-" + std::string(RoleName(options.role)) + "-" +
+  server->readiness_ = std::make_unique<cluster::Readiness>(options.role);
+  WF_ASSIGN(server->token_, security::RandomToken());
+  WF_ASSIGN(const std::string name, security::RandomToken());
+  server->instance_ = live::HostName() + "-" + std::string(cluster::RoleName(options.role)) + "-" +
                       std::to_string(::getpid()) + "-" + name.substr(0, 8);
   const Status started = server->StartParts();
   if (server->gave_up_) return std::unique_ptr<Server>();
@@ -65,13 +65,13 @@ Result<std::unique_ptr<Server>> Server::Start(const ServeOptions& options, const
 
 Status Server::StartParts() {
   WF_TRY(OpenState());
-  OpenStoreOptions store_options;
-  store_options.sync = options_.sync ? SyncMode::kSync : SyncMode::kNoSync;
+  store::OpenStoreOptions store_options;
+  store_options.sync = options_.sync ? store::SyncMode::kSync : store::SyncMode::kNoSync;
   store_options.password_file = options_.store_password_file;
   store_options.ca_file = options_.store_ca;
   store_options.open_patience = 0;  // Await's is longer
   WF_TRY(Await("store", [&]() -> Status {
-    WF_ASSIGN(store_, OpenStore(options_.store, store_options));
+    WF_ASSIGN(store_, store::OpenStore(options_.store, store_options));
     return {};
   }));
   RemoveServerFile(state_);  // of a server that was killed: we hold the directory now
@@ -92,7 +92,7 @@ Status Server::StartParts() {
                speaks_tls() ? std::filesystem::absolute(options_.tls_cert).string() : ""}));
   security_->Watch(*store_);
   StartAgent();
-  if (parts_.tails || !IsStoreUrl(options_.store)) {
+  if (parts_.tails || !store::IsStoreUrl(options_.store)) {
     housekeeping_ = std::make_unique<Housekeeping>(HousekeepingContext{
         *store_, *datasets_, counters_, options_.retention_age_ns, options_.retention_bytes,
         [this] { return membership_->LeadsTailers(); }});
@@ -112,7 +112,7 @@ Status Server::Await(const char* what, const Open& open) {
     }
     const Error& error = opened.error();
     // A directory that cannot be opened is not on its way up.
-    const bool others = what == std::string_view("bus") || IsStoreUrl(options_.store);
+    const bool others = what == std::string_view("bus") || store::IsStoreUrl(options_.store);
     if (!others || !WaitingMayMend(error)) return opened;
     if (waiting_ == nullptr) {
       WF_ASSIGN(waiting_, WaitingListener::Open(options_));
@@ -133,14 +133,14 @@ Status Server::Await(const char* what, const Open& open) {
 // An embedded store's directory is also where this process keeps what is its own.
 Status Server::OpenState() {
   state_ = options_.store;
-  if (!IsStoreUrl(options_.store)) return {};
+  if (!store::IsStoreUrl(options_.store)) return {};
   state_ = options_.state;
   std::error_code error;
   std::filesystem::create_directories(state_, error);
   if (error)
     return EnvironmentError("--state " + state_ + ": " + error.message(),
                             "give a directory that may be written");
-  auto lock = DirectoryLock::Take(state_);
+  auto lock = store::DirectoryLock::Take(state_);
   if (!lock.ok())
     return EnvironmentError("--state " + state_ + ": another process uses it",
                             "give every process of this machine a --state of its own");
@@ -164,46 +164,46 @@ Status Server::StartSink() {
   }
   SelfTrace::Options options;
   options.probability = options_.self_trace;
-  options.host = HostName();
+  options.host = live::HostName();
   options.instance = instance_;
-  options.role = RoleName(options_.role);
+  options.role = cluster::RoleName(options_.role);
   self_ = std::make_unique<SelfTrace>(options, sink_, counters_);
   return {};
 }
 
 // Sees what becomes durable from the first request on.
 Status Server::StartTailer() {
-  datasets_ = std::make_unique<StoreDatasets>(*store_, state_ + "/parquet");
+  datasets_ = std::make_unique<pipeline::StoreDatasets>(*store_, state_ + "/parquet");
   rows_ = std::make_unique<TracedRowSink>(*datasets_, *self_);
-  if (!options_.tailer || options_.role == Role::kReceive) return {};
+  if (!options_.tailer || options_.role == cluster::Role::kReceive) return {};
   // What is received here is tailed here, unless there is a bus.
   const bool listens = parts_.tails && bus_ == nullptr;
-  Tailer::Surroundings surroundings{*store_, *datasets_, *rows_, state_ + "/tailer"};
-  TailerOptions tailer_options = options_.tailer_options;
+  pipeline::Tailer::Surroundings surroundings{*store_, *datasets_, *rows_, state_ + "/tailer"};
+  pipeline::TailerOptions tailer_options = options_.tailer_options;
   if (!listens) {
     // What is imported is modeled here all the same, when asked. Over a shared store nothing of that is remembered: what was
     // received since is the tailers' work.
-    tailer_options.threads = TailerOptions::Threads::kNone;
-    if (!options_.bus.empty() || IsStoreUrl(options_.store)) {
+    tailer_options.threads = pipeline::TailerOptions::Threads::kNone;
+    if (!options_.bus.empty() || store::IsStoreUrl(options_.store)) {
       surroundings.folder = state_ + "/import";
       std::error_code ignored;
       std::filesystem::remove_all(surroundings.folder, ignored);
     }
   }
   if (listens || parts_.answers) {
-    WF_ASSIGN(tailer_, Tailer::Start(surroundings, tailer_options));
+    WF_ASSIGN(tailer_, pipeline::Tailer::Start(surroundings, tailer_options));
   }
   if (listens) {
     store_->Listen(
         [this](const std::shared_ptr<const EventBatch>& batch) { tailer_->Take(batch); });
   } else if (parts_.tails) {
-    BusTailerOptions bus_options;
+    pipeline::BusTailerOptions bus_options;
     bus_options.tailer = options_.tailer_options;
     bus_options.bytes =
         std::clamp(options_.tailer_options.cache.bytes / 4, kLeastUnstored, kMostUnstored);
-    WF_ASSIGN(
-        bus_tailer_,
-        BusTailer::Start({*bus_, *store_, *datasets_, *rows_, state_ + "/tailer"}, bus_options));
+    WF_ASSIGN(bus_tailer_,
+              pipeline::BusTailer::Start({*bus_, *store_, *datasets_, *rows_, state_ + "/tailer"},
+                                         bus_options));
   }
   return {};
 }
@@ -211,55 +211,55 @@ Status Server::StartTailer() {
 // What processes are told: policies, queries and tracepoints; and what they tell of queries.
 Status Server::StartControl() {
   if (!parts_.controls()) return {};
-  processes_ = std::make_unique<ProcessRegistry>(*store_);
-  live_ = std::make_unique<LiveQueries>(
-      LiveQueriesContext{*store_, *processes_, counters_, CompileLive,
-                         [this](const std::string& tenant) { return control_->Refresh(tenant); }});
-  control_ = std::make_unique<ControlHub>(
+  processes_ = std::make_unique<live::ProcessRegistry>(*store_);
+  live_ = std::make_unique<live::LiveQueries>(live::LiveQueriesContext{
+      *store_, *processes_, counters_, live::CompileLive,
+      [this](const std::string& tenant) { return control_->Refresh(tenant); }});
+  control_ = std::make_unique<live::ControlHub>(
       [this](const std::string& tenant) -> Result<std::string> {
-        WF_ASSIGN(const std::string policies,
-                  ReadPolicies(AnswerContext{*store_, tenant, state_, Now(), {}, {}}));
-        WF_ASSIGN(const std::string tracepoints, ReadTracepointsJson(*store_, tenant));
+        WF_ASSIGN(const std::string policies, answer::ReadPolicies(answer::AnswerContext{
+                                                  *store_, tenant, state_, Now(), {}, {}}));
+        WF_ASSIGN(const std::string tracepoints, live::ReadTracepointsJson(*store_, tenant));
         return "\"policies\":" + policies + ",\"queries\":" + live_->ControlJson(tenant) +
                ",\"tracepoints\":" + tracepoints + ",\"shares\":" + shares_.SharesJson(tenant);
       },
-      [this](const ControlHub::Asker& asker) {
+      [this](const live::ControlHub::Asker& asker) {
         if (asker.leaving) {
           shares_.Left(asker.tenant, asker.instance);
           return processes_->Left(asker.tenant, asker.instance);
         }
         if (!asker.demand.empty())
           shares_.Told(asker.tenant, asker.instance, asker.demand, asker.wait);
-        processes_->Asked(
-            asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
-            asker.drained ? ProcessRegistry::Rest::kReported : ProcessRegistry::Rest::kMayCome,
-            asker.wait);
+        processes_->Asked(asker.tenant, {asker.instance, asker.service, "", 0}, asker.generation,
+                          asker.drained ? live::ProcessRegistry::Rest::kReported
+                                        : live::ProcessRegistry::Rest::kMayCome,
+                          asker.wait);
       },
       token_, counters_);
   WF_ASSIGN(const auto tenants, store_->ReadTenants());
-  for (const TenantUse& use : tenants) WF_TRY(live_->Load(use.tenant));
+  for (const store::TenantUse& use : tenants) WF_TRY(live_->Load(use.tenant));
   return {};
 }
 
 // The other processes over this store; alone, the rates are divided among our own clients all the same.
 void Server::StartMembership() {
-  MembershipOptions options;
-  options.store = IsStoreUrl(options_.store) ? store_.get() : nullptr;
+  cluster::MembershipOptions options;
+  options.store = store::IsStoreUrl(options_.store) ? store_.get() : nullptr;
   options.instance = instance_;
   options.role = options_.role;
-  membership_ = std::make_unique<Membership>(
+  membership_ = std::make_unique<cluster::Membership>(
       options, counters_,
       [this] {
         shares_.Want(security_->limits().Demands());
         return shares_.OwnJson();
       },
-      [this](const Membership::Told& others) {
+      [this](const cluster::Membership::Told& others) {
         const std::vector<std::string> changed = shares_.Heard(others);
         security_->limits().SetShares([this](const std::string& tenant, const std::string& limit) {
           return shares_.LimitShare(tenant, limit);
         });
         if (control_ == nullptr) return;
-        if (IsStoreUrl(options_.store))
+        if (store::IsStoreUrl(options_.store))
           return control_->RefreshAll();  // others change policies, too
         for (const std::string& tenant : changed) control_->Refresh(tenant);
       });
@@ -271,48 +271,50 @@ void Server::AddChecks() {
   if (bus_ != nullptr && (parts_.receives || parts_.tails))
     readiness_->Add("bus", [this] { return bus_->Check(); });
   // Who only publishes can do so while the store is away: its clients keep what they were told.
-  if (bus_ != nullptr && options_.role == Role::kReceive) return;
+  if (bus_ != nullptr && options_.role == cluster::Role::kReceive) return;
   readiness_->Add("store", [this]() -> Status {
-    WF_TRY(
-        store_->ReadDocuments(kDefaultTenant, "policy"));  // small, and as far as any question goes
+    WF_TRY(store_->ReadDocuments(security::kDefaultTenant,
+                                 "policy"));  // small, and as far as any question goes
     return {};
   });
-  if (!IsStoreUrl(options_.store)) readiness_->Add("disk", [this] { return CheckDisk(state_); });
+  if (!store::IsStoreUrl(options_.store))
+    readiness_->Add("disk", [this] { return CheckDisk(state_); });
 }
 
 Status Server::Listen() {
   ReceiverContext receivers{sink_,       security_->authorizer(), counters_, {}, tailer_.get(),
                             self_.get(), &security_->limits()};
   receivers.decode.rules = options_.attribute_rules;
-  if (IsStoreUrl(options_.store)) {
+  if (store::IsStoreUrl(options_.store)) {
     if (!options_.attribute_rules.empty()) {
-      WF_ASSIGN(receivers.decode.hash_key, SharedHashKey(*store_));
+      WF_ASSIGN(receivers.decode.hash_key, security::SharedHashKey(*store_));
     }
   } else {
-    WF_ASSIGN(receivers.decode.hash_key, LoadHashKey(state_));
+    WF_ASSIGN(receivers.decode.hash_key, security::LoadHashKey(state_));
   }
-  const RouteContext routes{parts_,
-                            *store_,
-                            sink_,
-                            WithoutSecrets(options_.store),
-                            state_,
-                            security_->authorizer(),
-                            counters_,
-                            *workers_,
-                            [this] { return Facts(); },
-                            *readiness_,
-                            receivers.decode,
-                            control_.get(),
-                            {live_.get(), processes_.get()},
-                            tailer_.get(),
-                            &datasets_->red(),
-                            self_.get(),
-                            &security_->limits(),
-                            &security_->audit(),
-                            IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone,
-                            &kept_paths_};
+  const RouteContext routes{
+      parts_,
+      *store_,
+      sink_,
+      store::WithoutSecrets(options_.store),
+      state_,
+      security_->authorizer(),
+      counters_,
+      *workers_,
+      [this] { return Facts(); },
+      *readiness_,
+      receivers.decode,
+      control_.get(),
+      {live_.get(), processes_.get()},
+      tailer_.get(),
+      &datasets_->red(),
+      self_.get(),
+      &security_->limits(),
+      &security_->audit(),
+      store::IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone,
+      &kept_paths_};
   const ListenerHandlers handlers{
-      ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
+      live::ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
       OtlpHttpHandler(receivers),
       ZipkinHandler(receivers),
       JaegerHandler(receivers),
@@ -343,14 +345,15 @@ Status Server::Listen() {
 
 // Without the privileges it is off: processes with compiled-in tracepoints are asked all the same.
 void Server::StartAgent() {
-  if (!options_.agent || options_.role != Role::kAll) return;
-  if (const Status may = CheckWeavePrivileges(); !may.ok()) {
+  if (!options_.agent || options_.role != cluster::Role::kAll) return;
+  if (const Status may = live::CheckWeavePrivileges(); !may.ok()) {
     log::Info("no agent for this host: {}", may.error().message);
     return;
   }
-  const std::string instance = AgentInstance();
-  agent_ = std::make_unique<Agent>(MakeLocalAgentLink(*control_, *live_, instance),
-                                   AgentOptions{instance, HostName(), WeaveHost({})});
+  const std::string instance = live::AgentInstance();
+  agent_ = std::make_unique<live::Agent>(
+      live::MakeLocalAgentLink(*control_, *live_, instance),
+      live::AgentOptions{instance, live::HostName(), live::WeaveHost({})});
 }
 
 void Server::Stop(Nanos patience) {
@@ -390,4 +393,4 @@ Server::~Server() {
   if (io_ != nullptr && http_ != nullptr && grpc_ != nullptr) Stop(0);
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -13,24 +13,24 @@
 #include <vector>
 
 #include "answer/paths/kept_paths.h"
+#include "cluster/membership.h"
+#include "cluster/rate_shares.h"
+#include "cluster/readiness.h"
+#include "cluster/role.h"
+#include "live/agent.h"
+#include "live/live_queries.h"
+#include "live/process_registry.h"
 #include "net/grpc_server.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
 #include "pipeline/bus_tailer.h"
+#include "pipeline/counters.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
-#include "live/agent.h"
-#include "pipeline/counters.h"
 #include "server/event_sink.h"
 #include "server/housekeeping.h"
 #include "server/int_receiver.h"
-#include "live/live_queries.h"
-#include "cluster/membership.h"
 #include "server/open_bus.h"
-#include "live/process_registry.h"
-#include "cluster/rate_shares.h"
-#include "cluster/readiness.h"
-#include "cluster/role.h"
 #include "server/routes.h"
 #include "server/security.h"
 #include "server/self_trace.h"
@@ -42,7 +42,7 @@
 #include "store/directory.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::server {
 
 class Server {
  public:
@@ -76,45 +76,46 @@ class Server {
   Status Listen();
   void StartAgent();
   void AddChecks();
-  ServerFacts Facts() const;  // server_facts.cc
+  answer::ServerFacts Facts() const;  // server_facts.cc
 
   ServeOptions options_;
   Pause pause_;
   std::unique_ptr<WaitingListener> waiting_;  // while something is waited for
   bool gave_up_ = false;                      // told to end while waiting
-  RoleParts parts_;
+  cluster::RoleParts parts_;
   std::string state_;     // the directory that is this process's own
   std::string instance_;  // a name that no other process has
   std::string token_;
   Nanos started_ns_ = 0;
 
   // In the order of construction; destroyed in reverse, so that nobody outlives what it borrows.
-  Counters counters_;
-  KeptPaths kept_paths_;
-  std::unique_ptr<Readiness> readiness_;
+  pipeline::Counters counters_;
+  answer::KeptPaths kept_paths_;
+  std::unique_ptr<cluster::Readiness> readiness_;
   std::unique_ptr<Security> security_;
-  std::optional<DirectoryLock> state_lock_;  // when the store has none
+  std::optional<store::DirectoryLock> state_lock_;  // when the store has none
   std::unique_ptr<SelfTrace> self_;  // before the store: work ends when the store has answered
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<StoreDatasets> datasets_;
-  std::unique_ptr<Bus> bus_;                 // null: what is received goes to the store
-  std::unique_ptr<BusPublisher> publisher_;  // null: nothing is received here, or there is no bus
-  EventSink sink_;                           // of receivers
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<pipeline::StoreDatasets> datasets_;
+  std::unique_ptr<bus::Bus> bus_;  // null: what is received goes to the store
+  std::unique_ptr<bus::BusPublisher>
+      publisher_;   // null: nothing is received here, or there is no bus
+  EventSink sink_;  // of receivers
   std::unique_ptr<TracedRowSink> rows_;
-  std::unique_ptr<Tailer> tailer_;         // of what is received or imported here; null: off
-  std::unique_ptr<BusTailer> bus_tailer_;  // of what the bus has; null: there is none
+  std::unique_ptr<pipeline::Tailer> tailer_;  // of what is received or imported here; null: off
+  std::unique_ptr<pipeline::BusTailer> bus_tailer_;  // of what the bus has; null: there is none
   // Null when the role has no clients.
-  std::unique_ptr<ProcessRegistry> processes_;
-  std::unique_ptr<ControlHub> control_;
-  std::unique_ptr<LiveQueries> live_;  // its thread tells control_
-  RateShares shares_;
-  std::unique_ptr<Membership> membership_;  // its thread tells control_, too
+  std::unique_ptr<live::ProcessRegistry> processes_;
+  std::unique_ptr<live::ControlHub> control_;
+  std::unique_ptr<live::LiveQueries> live_;  // its thread tells control_
+  cluster::RateShares shares_;
+  std::unique_ptr<cluster::Membership> membership_;  // its thread tells control_, too
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<net::IoThreads> io_;
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<net::GrpcServer> grpc_;
-  std::unique_ptr<IntReceiver> int_;  // null: off
-  std::unique_ptr<Agent> agent_;      // of this host; null: off
+  std::unique_ptr<IntReceiver> int_;    // null: off
+  std::unique_ptr<live::Agent> agent_;  // of this host; null: off
   std::unique_ptr<Housekeeping> housekeeping_;
 
   mutable std::mutex mutex_;
@@ -122,4 +123,4 @@ class Server {
   bool stopped_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::server

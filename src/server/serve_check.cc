@@ -6,22 +6,22 @@
 #include "server/server_listeners.h"
 #include "store/open/open_store.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 // Which stores and buses a role can work with. Every combination that is refused would lose something silently: events
 // that nobody reads, or rows that nobody sees.
 Status CheckRole(const ServeOptions& options) {
-  const RoleParts parts = PartsOf(options.role);
-  const std::string role = "--role " + std::string(RoleName(options.role));
-  const bool shared = IsStoreUrl(options.store);
+  const cluster::RoleParts parts = cluster::PartsOf(options.role);
+  const std::string role = "--role " + std::string(cluster::RoleName(options.role));
+  const bool shared = store::IsStoreUrl(options.store);
   if (!options.bus.empty()) WF_TRY(CheckBusUrl(options.bus));
   if (parts.tails && !options.tailer && !options.bus.empty()) {
     return BadInput(role + ": with --tailer off nobody would read the bus",
                     "leave one of them out");
   }
-  if (options.role == Role::kAll) return {};
-  if (BusIsInProcess(options.bus) && options.role != Role::kQuery) {
+  if (options.role == cluster::Role::kAll) return {};
+  if (BusIsInProcess(options.bus) && options.role != cluster::Role::kQuery) {
     return BadInput(
         "--bus " + options.bus + ": only this process can see it, and " + role + " needs others to",
         "give kafka://HOST:PORT, or --role all");
@@ -35,7 +35,7 @@ Status CheckRole(const ServeOptions& options) {
         role + ": without a bus no tailer would ever see what is received",
         "give --bus kafka://HOST:PORT; or --role all for a single process over this store");
   }
-  if (!options.bus.empty() && !shared && options.role != Role::kQuery) {
+  if (!options.bus.empty() && !shared && options.role != cluster::Role::kQuery) {
     return BadInput(
         role + ": --store " + options.store + " is a directory, which one process alone can hold",
         "give --store clickhouse://HOST:PORT/DATABASE, or --role all");
@@ -51,17 +51,18 @@ Status CheckServeOptions(const ServeOptions& options) {
     return BadInput("--max-request-bytes is larger than --max-inflight-bytes",
                     "a request of that size could never be taken: raise the latter");
   }
-  for (const std::string& origin : options.events_origins) WF_TRY(CheckEventsOrigin(origin));
-  WF_TRY(CheckStorePlace(options.store));
-  if (IsServerUrl(options.store)) {
+  for (const std::string& origin : options.events_origins)
+    WF_TRY(security::CheckEventsOrigin(origin));
+  WF_TRY(store::CheckStorePlace(options.store));
+  if (store::IsServerUrl(options.store)) {
     return BadInput("--store: " + options.store + " is a server's address",
                     "give the directory that holds the data, or clickhouse://HOST:PORT/DATABASE");
   }
-  if (IsStoreUrl(options.store) && options.state.empty()) {
+  if (store::IsStoreUrl(options.store) && options.state.empty()) {
     return BadInput("--state is missing", "give a directory that is this process's own");
   }
   WF_TRY(CheckRole(options));
   return CheckSecurity(options);
 }
 
-}  // namespace wf
+}  // namespace wf::server

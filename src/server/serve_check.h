@@ -4,9 +4,9 @@
 #include "base/result.h"
 #include "server/serve_options.h"
 
-namespace wf {
+namespace wf::server {
 
 // Addresses, rules, and parts that do not fit together. For `serve --check`, too.
 Status CheckServeOptions(const ServeOptions& options);
 
-}  // namespace wf
+}  // namespace wf::server

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/nanos.h"
+#include "cluster/role.h"
 #include "import/decode/attribute_rules.h"
 #include "pipeline/pipeline.h"
-#include "cluster/role.h"
 
-namespace wf {
+namespace wf::server {
 
 struct ServeOptions {
-  Role role = Role::kAll;
+  cluster::Role role = cluster::Role::kAll;
   std::string store;  // a directory, or the URL of a database (store/open/open_store.h)
   std::string store_password_file,
       store_ca;     // of a database; empty: as the URL says, and the system's
@@ -41,13 +41,13 @@ struct ServeOptions {
   bool allow_anonymous = false;  // listeners beyond loopback may be reached by anybody
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> events_origins;  // of other sites' pages that may send events
-  std::vector<AttributeRule> attribute_rules;
+  std::vector<decode::AttributeRule> attribute_rules;
   bool tailer = true;  // off: rows of datasets come by `dataset backfill` and import only
-  TailerOptions tailer_options;
+  pipeline::TailerOptions tailer_options;
   // Between "not ready" and "not accepting" when told to stop: whoever sends us traffic looks away in the meantime.
   Nanos drain_delay = 0;
   double self_trace = 0;  // share of our own requests and rounds that are traced; 0: off
   bool agent = true;      // weaves live queries into the processes of this host, if it may
 };
 
-}  // namespace wf
+}  // namespace wf::server

@@ -1,10 +1,10 @@
 // What a server tells about itself, gathered from its parts: for `status` and /metrics.
 #include "server/serve.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
-void AddBus(const BusStatus& bus, std::map<std::string, int64_t>& counters) {
+void AddBus(const bus::BusStatus& bus, std::map<std::string, int64_t>& counters) {
   counters["bus_lag"] = bus.lag;
   counters["bus_unsent"] = bus.unsent;
   counters["bus_poisoned"] = bus.poisoned;
@@ -16,7 +16,8 @@ void AddBus(const BusStatus& bus, std::map<std::string, int64_t>& counters) {
   counters["bus_partitions"] = bus.partitions;
 }
 
-void AddBusTailer(const BusTailerStatus& tailed, std::map<std::string, int64_t>& counters) {
+void AddBusTailer(const pipeline::BusTailerStatus& tailed,
+                  std::map<std::string, int64_t>& counters) {
   counters["bus_tailer_pieces"] = tailed.pieces;
   counters["bus_tailer_events"] = tailed.events;
   counters["bus_tailer_store_retries"] = tailed.retries;
@@ -30,9 +31,9 @@ void AddBusTailer(const BusTailerStatus& tailed, std::map<std::string, int64_t>&
 
 }  // namespace
 
-ServerFacts Server::Facts() const {
-  ServerFacts facts;
-  facts.role = RoleName(options_.role);
+answer::ServerFacts Server::Facts() const {
+  answer::ServerFacts facts;
+  facts.role = cluster::RoleName(options_.role);
   facts.started_ns = started_ns_;
   {
     const std::lock_guard lock(mutex_);
@@ -43,12 +44,12 @@ ServerFacts Server::Facts() const {
   facts.retention_bytes = options_.retention_bytes;
   if (tailer_ != nullptr) {
     facts.tailer = tailer_->ReadStatus();
-    facts.counters.merge(TailerCounters(facts.tailer));
+    facts.counters.merge(pipeline::TailerCounters(facts.tailer));
   }
   if (bus_tailer_ != nullptr) {
-    const BusTailerStatus tailed = bus_tailer_->ReadStatus();
+    const pipeline::BusTailerStatus tailed = bus_tailer_->ReadStatus();
     facts.tailer = tailed.tailer;
-    facts.counters.merge(TailerCounters(facts.tailer));
+    facts.counters.merge(pipeline::TailerCounters(facts.tailer));
     AddBusTailer(tailed, facts.counters);
   }
   if (bus_ != nullptr) AddBus(bus_->ReadStatus(), facts.counters);
@@ -83,4 +84,4 @@ ServerFacts Server::Facts() const {
   return facts;
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -13,7 +13,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 std::string PathOf(const std::string& store) { return store + "/server.json"; }
@@ -81,4 +81,4 @@ Result<ServerFile> ReadServerFile(const std::string& store) {
   return file;
 }
 
-}  // namespace wf
+}  // namespace wf::server

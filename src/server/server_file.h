@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::server {
 
 struct ServerFile {
   int64_t pid = 0;
@@ -24,4 +24,4 @@ void RemoveServerFile(const std::string& store);
 // NotFound when there is none or nobody holds the store any more.
 Result<ServerFile> ReadServerFile(const std::string& store);
 
-}  // namespace wf
+}  // namespace wf::server

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-namespace wf {
+namespace wf::server {
 namespace {
 
 // Which roles have a listener. The web and API listener is everybody's: health, metrics and what the role can answer.
@@ -63,7 +63,8 @@ Result<BoundListeners> BindListeners(const ServeOptions& options, const Listener
   for (const ListenerSpec& spec : kListeners) {
     const std::string name = spec.name;
     WF_ASSIGN(net::ListenAddress wanted, net::ParseListenAddress(options.*spec.address));
-    if (spec.whose == Whose::kReceivers && !PartsOf(options.role).receives) wanted.off = true;
+    if (spec.whose == Whose::kReceivers && !cluster::PartsOf(options.role).receives)
+      wanted.off = true;
     const auto listen = [&]() -> Result<net::ListenAddress> {
       if (name == "http") return http.Listen(wanted, http_options, handlers.web);
       if (name == "otlp_grpc") return grpc.Listen(wanted, grpc_options, handlers.otlp_grpc);
@@ -83,4 +84,4 @@ Result<BoundListeners> BindListeners(const ServeOptions& options, const Listener
   return bound_addresses;
 }
 
-}  // namespace wf
+}  // namespace wf::server

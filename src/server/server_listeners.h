@@ -14,7 +14,7 @@
 #include "net/http_server.h"
 #include "server/serve_options.h"
 
-namespace wf {
+namespace wf::server {
 
 // Every address can be read, whether the role has the listener or not: one configuration serves all roles.
 Status CheckListeners(const ServeOptions& options);
@@ -34,4 +34,4 @@ Result<BoundListeners> BindListeners(const ServeOptions& options, const Listener
                                      net::HttpServer& http, net::GrpcServer& grpc,
                                      const std::shared_ptr<net::TlsKeys>& tls);
 
-}  // namespace wf
+}  // namespace wf::server

@@ -1,6 +1,6 @@
 #include "server/static_files.h"
 
-namespace wf {
+namespace wf::server {
 
 const StaticFile* FindStaticFile(std::string_view path) {
   for (const StaticFile& file : StaticFiles()) {
@@ -30,4 +30,4 @@ std::string_view ContentTypeOf(std::string_view path) {
   return "application/octet-stream";
 }
 
-}  // namespace wf
+}  // namespace wf::server

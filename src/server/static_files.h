@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace wf {
+namespace wf::server {
 
 struct StaticFile {
   std::string_view path;  // "/assets/index-1a2b.js"
@@ -16,4 +16,4 @@ std::span<const StaticFile> StaticFiles();
 const StaticFile* FindStaticFile(std::string_view path);
 std::string_view ContentTypeOf(std::string_view path);
 
-}  // namespace wf
+}  // namespace wf::server

@@ -3,7 +3,7 @@
 #include "net/address.h"
 #include "server/security.h"
 
-namespace wf {
+namespace wf::server {
 
 WaitingListener::WaitingListener(const ServeOptions& options)
     : authorizer_("", options.allowed_hosts), readiness_(options.role) {
@@ -40,8 +40,8 @@ void WaitingListener::Miss(const std::string& what, const Error& why) {
 }
 
 net::HttpResponse WaitingListener::Answer(const net::HttpRequest& request) {
-  if (const auto asker =
-          authorizer_.Authorize(CredentialsOf(request), Right::kNone, HostCheck::kStrict);
+  if (const auto asker = authorizer_.Authorize(
+          security::CredentialsOf(request), security::Right::kNone, security::HostCheck::kStrict);
       !asker.ok())
     return {403, {{"Content-Type", "text/plain"}}, asker.error().message + "\n"};
   if (request.path == "/healthz") return {200, {{"Content-Type", "text/plain"}}, "ok\n"};
@@ -51,4 +51,4 @@ net::HttpResponse WaitingListener::Answer(const net::HttpRequest& request) {
       readiness_.Ask().json};
 }
 
-}  // namespace wf
+}  // namespace wf::server

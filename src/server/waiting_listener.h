@@ -8,13 +8,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "cluster/readiness.h"
 #include "net/http_server.h"
 #include "net/io_threads.h"
 #include "security/authorize.h"
-#include "cluster/readiness.h"
 #include "server/serve_options.h"
 
-namespace wf {
+namespace wf::server {
 
 class WaitingListener {
  public:
@@ -28,10 +28,10 @@ class WaitingListener {
   explicit WaitingListener(const ServeOptions& options);
   net::HttpResponse Answer(const net::HttpRequest& request);
 
-  const Authorizer authorizer_;  // of the Host header; nobody has rights here
+  const security::Authorizer authorizer_;  // of the Host header; nobody has rights here
   std::mutex mutex_;
   Status missing_ = EnvironmentError("starting");
-  Readiness readiness_;
+  cluster::Readiness readiness_;
   net::IoThreads io_{1};
   net::HttpServer http_{io_};
 };
@@ -41,4 +41,4 @@ inline bool WaitingMayMend(const Error& error) {
   return error.code == ErrorCode::kEnvironment || error.code == ErrorCode::kOverloaded;
 }
 
-}  // namespace wf
+}  // namespace wf::server

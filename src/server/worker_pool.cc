@@ -1,6 +1,6 @@
 #include "server/worker_pool.h"
 
-namespace wf {
+namespace wf::server {
 
 WorkerPool::WorkerPool(size_t threads, size_t queue_limit) : queue_limit_(queue_limit) {
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Loop(); });
@@ -39,4 +39,4 @@ void WorkerPool::Loop() {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::server

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace wf {
+namespace wf::server {
 
 class WorkerPool {
  public:
@@ -29,4 +29,4 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace wf
+}  // namespace wf::server

@@ -8,7 +8,7 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::store {
 
 class BatchBuilder {
  public:
@@ -76,4 +76,4 @@ class BatchBuilder {
   EventBatch b_;
 };
 
-}  // namespace wf
+}  // namespace wf::store

@@ -21,7 +21,7 @@
 #include "store/store.h"
 #include "store/summary.h"
 
-namespace wf {
+namespace wf::store {
 
 // A place for a store: opens it, again and again, with everything that was appended before.
 class StoreFactory {
@@ -91,4 +91,4 @@ class StoreConformance : public ::testing::TestWithParam<MakeStoreFactory> {
 
 constexpr Nanos kT0 = 1'700'000'000 * kSecond;
 
-}  // namespace wf
+}  // namespace wf::store

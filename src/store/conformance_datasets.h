@@ -12,7 +12,7 @@
 #include "store/row_query.h"
 #include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::store {
 
 inline ColumnCondition Where(std::string column, CompareOp op,
                              std::vector<ColumnLiteral> values = {}) {
@@ -638,4 +638,4 @@ TEST_P(DatasetConformance, RetentionDeletesOldRows) {
   ASSERT_TRUE(store_->RetainRows("default", "nothing", {kDay, {}, 10}).ok());
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -5,7 +5,7 @@
 
 #include "store/conformance.h"
 
-namespace wf {
+namespace wf::store {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -558,4 +558,4 @@ TEST_P(StoreConformance, RetentionByBytesShrinksTheDirectory) {
   EXPECT_GT(ReadStatus().counters["rows_retired"], 0);
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -4,7 +4,7 @@
 #include "store/conformance.h"
 #include "store/row_order.h"
 
-namespace wf {
+namespace wf::store {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -367,4 +367,4 @@ TEST_P(StoreConformance, Completion) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace wf {
+namespace wf::store {
 namespace fs = std::filesystem;
 namespace {
 
@@ -151,4 +151,4 @@ int64_t DirectoryBytes(const std::string& directory) {
   return total;
 }
 
-}  // namespace wf
+}  // namespace wf::store

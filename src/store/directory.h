@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::store {
 
 constexpr int kStoreFormat = 1;
 
@@ -43,4 +43,4 @@ std::vector<uint64_t> NumberedFiles(const std::string& directory, std::string_vi
 // Blocks on disk of everything below.
 int64_t DirectoryBytes(const std::string& directory);
 
-}  // namespace wf
+}  // namespace wf::store

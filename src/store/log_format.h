@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::store {
 
 constexpr uint32_t kLogRecordMagic = 0x52474657;  // "WFGR"
 constexpr size_t kLogHeaderBytes = 16;
@@ -28,4 +28,4 @@ constexpr size_t kLogRecordBytes = 24;
 std::string LogFileName(uint64_t number);  // "00000012.wal"
 uint64_t LogCheck(uint64_t file_number, uint32_t length, uint64_t synced, std::string_view payload);
 
-}  // namespace wf
+}  // namespace wf::store

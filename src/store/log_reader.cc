@@ -6,7 +6,7 @@
 
 #include "store/directory.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 struct Record {
@@ -77,4 +77,4 @@ Result<LogReadResult> ReadLog(const std::string& path, uint64_t number,
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store

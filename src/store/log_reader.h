@@ -7,7 +7,7 @@
 
 #include "store/log_format.h"
 
-namespace wf {
+namespace wf::store {
 
 struct LogReadResult {
   uint64_t records = 0;
@@ -18,4 +18,4 @@ struct LogReadResult {
 Result<LogReadResult> ReadLog(const std::string& path, uint64_t number,
                               const std::function<Status(std::string_view payload)>& take);
 
-}  // namespace wf
+}  // namespace wf::store

@@ -10,10 +10,10 @@
 #include "base/hash.h"
 #include "store/directory.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
-Error Failed(const std::string& path, const char* what) {
+Error LogFailed(const std::string& path, const char* what) {
   return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)),
                           "check free space on the disk");
 }
@@ -34,7 +34,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(const std::string& folder, 
   out->number_ = number;
   out->sync_ = sync;
   out->fd_ = open(out->path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (out->fd_ < 0) return Failed(out->path_, "create");
+  if (out->fd_ < 0) return LogFailed(out->path_, "create");
   out->buffer_ = "WFLOG001";
   out->buffer_.append(reinterpret_cast<const char*>(&number), 8);
   Status made = out->Commit();
@@ -71,7 +71,7 @@ Status LogWriter::Commit() {
   while (done < buffer_.size()) {
     const ssize_t n = write(fd_, buffer_.data() + done, buffer_.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed(path_, "write");
+    if (n < 0) return LogFailed(path_, "write");
     done += static_cast<size_t>(n);
   }
   size_ += buffer_.size();
@@ -79,10 +79,10 @@ Status LogWriter::Commit() {
   if (buffer_.capacity() > (8u << 20)) std::string().swap(buffer_);
   buffer_.clear();
   if (sync_ == SyncMode::kSync) {
-    if (fdatasync(fd_) != 0) return Failed(path_, "fdatasync");
+    if (fdatasync(fd_) != 0) return LogFailed(path_, "fdatasync");
     synced_ = size_;
   }
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store

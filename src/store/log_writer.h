@@ -6,7 +6,7 @@
 
 #include "store/log_format.h"
 
-namespace wf {
+namespace wf::store {
 
 enum class SyncMode { kSync, kNoSync };
 
@@ -39,4 +39,4 @@ class LogWriter {
   size_t record_ = 0;  // where the open record begins
 };
 
-}  // namespace wf
+}  // namespace wf::store

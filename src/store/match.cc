@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 bool AnyHas(std::string_view packed, uint32_t key_code, std::string_view text) {
@@ -153,4 +153,4 @@ bool BatchMayMatch(const EventBatch& batch, const TraceQuery& q) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -9,7 +9,7 @@
 #include "model/event_batch.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store {
 
 // The repaired end of a row: no end, or an end before its start, is the start.
 Nanos RepairedEnd(const EventBatch& batch, size_t row);
@@ -37,4 +37,4 @@ bool ComesBefore(const SearchCursor& a, const SearchCursor& b);
 // False when no row of the batch can match: one look at the batch's texts instead of one per row.
 bool BatchMayMatch(const EventBatch& batch, const TraceQuery& query);
 
-}  // namespace wf
+}  // namespace wf::store

@@ -4,7 +4,7 @@
 
 #include "store/match.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 constexpr size_t kSlackRows = 4096;  // copied once for so many taken in vain
@@ -60,4 +60,4 @@ ResourcePage ResourceRows::Finish() {
   return page;
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -8,7 +8,7 @@
 
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store {
 
 class ResourceRows {
  public:
@@ -31,4 +31,4 @@ class ResourceRows {
       first_;  // their places; at most limit + 1, to know whether there is more
 };
 
-}  // namespace wf
+}  // namespace wf::store

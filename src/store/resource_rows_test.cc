@@ -4,7 +4,7 @@
 
 #include "store/conformance.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 ResourceQuery OnHost(size_t limit) {
@@ -48,4 +48,4 @@ TEST(ResourceRows, ARowOfferedTwiceIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 bool SameKey(const RowKey& a, const RowKey& b) {
@@ -66,4 +66,4 @@ size_t SortAndRemoveDoubles(const BatchList& batches, std::vector<RowKey>& rows)
   return before - out;
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -7,7 +7,7 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::store {
 
 using BatchList = std::vector<std::shared_ptr<const EventBatch>>;
 
@@ -34,4 +34,4 @@ void SortRows(std::vector<RowKey>& rows);
 // first stays. Returns how many were removed. Content is hashed only where trace, start and id agree.
 size_t SortAndRemoveDoubles(const BatchList& batches, std::vector<RowKey>& rows);
 
-}  // namespace wf
+}  // namespace wf::store

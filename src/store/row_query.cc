@@ -8,7 +8,7 @@
 #include <numeric>
 #include <regex>
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -512,4 +512,4 @@ void OrderAndLimit(const DatasetQuery& query, DatasetRows& rows) {
   rows.table = std::move(sorted);
 }
 
-}  // namespace wf
+}  // namespace wf::store

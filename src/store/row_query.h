@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "model/dataset_query.h"
 
-namespace wf {
+namespace wf::store {
 
 // The definition of a column by name; an error that suggests the nearest name when there is none.
 Result<ColumnDefinition> FindColumn(const std::vector<ColumnDefinition>& columns,
@@ -108,4 +108,4 @@ void OrderAndLimit(const DatasetQuery& query, DatasetRows& rows);
 // Doubles added in any order differ in their last digits; an answer must not.
 double SteadyDouble(double value);
 
-}  // namespace wf
+}  // namespace wf::store

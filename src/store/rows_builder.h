@@ -10,7 +10,7 @@
 #include "base/nanos.h"
 #include "model/dataset_table.h"
 
-namespace wf {
+namespace wf::store {
 
 // Builds rows of a dataset one after another: fixed columns, then own ones by place.
 class RowsBuilder {
@@ -67,4 +67,4 @@ inline std::vector<std::string> Lines(const DatasetTable& table) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store

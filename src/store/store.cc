@@ -2,7 +2,7 @@
 
 #include <future>
 
-namespace wf {
+namespace wf::store {
 
 Status Store::AppendAndWait(EventBatch batch) {
   std::promise<Status> durable;
@@ -33,4 +33,4 @@ Result<std::vector<TenantUse>> Store::ReadTenants() {
   return std::vector<TenantUse>{{"default", 0, 0}};
 }
 
-}  // namespace wf
+}  // namespace wf::store

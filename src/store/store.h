@@ -27,7 +27,7 @@
 #include "model/event_batch.h"
 #include "model/message.h"
 
-namespace wf {
+namespace wf::store {
 
 // Half-open: from <= t < until.
 struct TimeRange {
@@ -301,4 +301,4 @@ class Store {
   virtual Status Retain(const RetentionPolicy& policy) = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::store

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "store/match.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 struct Root {
@@ -119,4 +119,4 @@ TraceSummary Summarize(const EventBatch& b, size_t begin, size_t end) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store

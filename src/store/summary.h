@@ -12,7 +12,7 @@
 #include "model/event_batch.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store {
 
 // Rows [begin, end) of one trace, distinct, in (start, id) order, at least one.
 TraceSummary Summarize(const EventBatch& batch, size_t begin, size_t end);
@@ -20,4 +20,4 @@ TraceSummary Summarize(const EventBatch& batch, size_t begin, size_t end);
 // Where each trace of a batch grouped by trace begins, and the batch's end.
 std::vector<size_t> TraceBounds(const EventBatch& batch);
 
-}  // namespace wf
+}  // namespace wf::store

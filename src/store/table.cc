@@ -1,6 +1,6 @@
 #include "store/table.h"
 
-namespace wf {
+namespace wf::store {
 
 using enum EngineType;
 
@@ -66,4 +66,4 @@ const std::vector<ColumnDef>& SegmentTable() {
   return table;
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace wf {
+namespace wf::store {
 
 // kText is UTF-8, which rows of datasets are; kString is bytes, because VARCHAR pays for a check of every value.
 enum class EngineType : uint8_t {
@@ -78,4 +78,4 @@ const std::vector<ColumnDef>& TraceTable();
 // One row per segment.
 const std::vector<ColumnDef>& SegmentTable();
 
-}  // namespace wf
+}  // namespace wf::store

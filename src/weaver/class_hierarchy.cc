@@ -91,7 +91,7 @@ class ClassReader {
 
 }  // namespace
 
-Overriders FindOverriders(const ElfImage& image, std::string_view method,
+Overriders FindOverriders(const elf::ElfImage& image, std::string_view method,
                           const std::string* signature) {
   Overriders out;
   const size_t split = method.rfind("::");

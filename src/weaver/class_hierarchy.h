@@ -16,7 +16,7 @@ struct Overriders {
 };
 
 // `method` as written: "ns::Base::method". Overloads are told apart by `signature`, if `has_signature`.
-Overriders FindOverriders(const ElfImage& image, std::string_view method,
+Overriders FindOverriders(const elf::ElfImage& image, std::string_view method,
                           const std::string* signature);
 
 }  // namespace wf::weaver

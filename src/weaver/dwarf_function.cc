@@ -9,7 +9,7 @@
 namespace wf::weaver {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxInlineDepth = 64;
 constexpr size_t kMaxDies = 50'000'000;  // of one walk: a gigabyte of debug information
 // Inlined places are told as a help; nobody waits long for it.
 constexpr std::chrono::milliseconds kInlinedBudget{400};
@@ -35,7 +35,7 @@ bool HoldsOthers(int tag) {
 bool Walk(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& visit, int depth,
           size_t& budget) {
   Dwarf_Die copy = die, child;
-  if (depth > kMaxDepth || dwarf_child(&copy, &child) != 0) return true;
+  if (depth > kMaxInlineDepth || dwarf_child(&copy, &child) != 0) return true;
   do {
     if (budget-- == 0) return false;
     if (!visit(child)) return false;
@@ -44,8 +44,8 @@ bool Walk(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& vis
   return true;
 }
 
-std::vector<AddressRange> RangesOf(const Dwarf_Die& die) {
-  std::vector<AddressRange> out;
+std::vector<elf::AddressRange> RangesOf(const Dwarf_Die& die) {
+  std::vector<elf::AddressRange> out;
   Dwarf_Die copy = die;
   Dwarf_Addr base = 0, begin = 0, end = 0;
   for (ptrdiff_t at = 0; (at = dwarf_ranges(&copy, at, &base, &begin, &end)) > 0;) {
@@ -73,22 +73,23 @@ std::vector<uint64_t> TailCalls(const Dwarf_Die& function) {
 }
 
 // The unit's functions; walked once, because a glob asks for hundreds of them.
-const std::vector<UnitFunction>& FunctionsOf(const ElfImage& image, const Dwarf_Die& unit) {
-  std::vector<UnitFunction>& out = image.FunctionCache(unit.addr);
+const std::vector<elf::UnitFunction>& FunctionsOf(const elf::ElfImage& image,
+                                                  const Dwarf_Die& unit) {
+  std::vector<elf::UnitFunction>& out = image.FunctionCache(unit.addr);
   if (!out.empty()) return out;
   WalkDies(unit, [&](const Dwarf_Die& die) {
     if (TagOf(die) != DW_TAG_subprogram) return true;
-    for (const AddressRange& range : RangesOf(die)) out.push_back({range, die});
+    for (const elf::AddressRange& range : RangesOf(die)) out.push_back({range, die});
     return true;
   });
   return out;
 }
 
-std::optional<DwarfFunction> Find(const ElfImage& image, uint64_t address,
-                                  const std::function<bool(const AddressRange&)>& fits) {
+std::optional<DwarfFunction> Find(const elf::ElfImage& image, uint64_t address,
+                                  const std::function<bool(const elf::AddressRange&)>& fits) {
   const auto unit = image.UnitAt(address);
   if (!unit) return std::nullopt;
-  for (const UnitFunction& one : FunctionsOf(image, *unit)) {
+  for (const elf::UnitFunction& one : FunctionsOf(image, *unit)) {
     if (!fits(one.range)) continue;
     return DwarfFunction{one.die, *unit, RangesOf(one.die), TailCalls(one.die)};
   }
@@ -102,12 +103,14 @@ bool WalkDies(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>&
   return Walk(die, visit, 0, budget);
 }
 
-std::optional<DwarfFunction> FindDwarfFunction(const ElfImage& image, uint64_t address) {
-  return Find(image, address, [&](const AddressRange& range) { return range.begin == address; });
+std::optional<DwarfFunction> FindDwarfFunction(const elf::ElfImage& image, uint64_t address) {
+  return Find(image, address,
+              [&](const elf::AddressRange& range) { return range.begin == address; });
 }
 
-std::optional<DwarfFunction> DwarfFunctionAround(const ElfImage& image, uint64_t address) {
-  return Find(image, address, [&](const AddressRange& range) { return range.Contains(address); });
+std::optional<DwarfFunction> DwarfFunctionAround(const elf::ElfImage& image, uint64_t address) {
+  return Find(image, address,
+              [&](const elf::AddressRange& range) { return range.Contains(address); });
 }
 
 std::vector<Dwarf_Die> ParametersOf(const Dwarf_Die& function) {
@@ -133,7 +136,7 @@ std::string LinkageName(const Dwarf_Die& function) {
   return DieName(function);
 }
 
-InlinedPlaces FindInlinedPlaces(const ElfImage& image,
+InlinedPlaces FindInlinedPlaces(const elf::ElfImage& image,
                                 const std::function<bool(const Dwarf_Die& function)>& is_it) {
   InlinedPlaces out;
   const auto until = std::chrono::steady_clock::now() + kInlinedBudget;

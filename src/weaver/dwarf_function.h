@@ -15,14 +15,14 @@ namespace wf::weaver {
 struct DwarfFunction {
   Dwarf_Die die;
   Dwarf_Die unit;
-  std::vector<AddressRange> ranges;
+  std::vector<elf::AddressRange> ranges;
   std::vector<uint64_t> tail_calls;  // addresses of jumps that call
 };
 
 // The function that begins at `address`. None: no debug information about it.
-std::optional<DwarfFunction> FindDwarfFunction(const ElfImage& image, uint64_t address);
+std::optional<DwarfFunction> FindDwarfFunction(const elf::ElfImage& image, uint64_t address);
 // The function that holds `address`.
-std::optional<DwarfFunction> DwarfFunctionAround(const ElfImage& image, uint64_t address);
+std::optional<DwarfFunction> DwarfFunctionAround(const elf::ElfImage& image, uint64_t address);
 
 // Calls `visit` for every entry below `die` down to functions, types and blocks, until it returns false. A bounded walk:
 // false if it was cut off by its bound or by `visit`.
@@ -34,7 +34,7 @@ struct InlinedPlaces {
   std::vector<std::string> callers;  // the functions they are in, some of them
   bool complete = true;              // false: looking further would have taken too long
 };
-InlinedPlaces FindInlinedPlaces(const ElfImage& image,
+InlinedPlaces FindInlinedPlaces(const elf::ElfImage& image,
                                 const std::function<bool(const Dwarf_Die& function)>& is_it);
 
 // In order, those of a parameter pack among them.

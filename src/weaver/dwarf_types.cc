@@ -7,7 +7,7 @@
 namespace wf::weaver {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of types within types
+constexpr int kMaxTypeDepth = 64;  // of types within types
 constexpr size_t kMaxChildren = 100'000;
 constexpr size_t kMaxNameDepth = 16;
 
@@ -92,7 +92,7 @@ std::optional<Dwarf_Die> TypeOf(const Dwarf_Die& die) {
 }
 
 std::optional<Dwarf_Die> Peel(std::optional<Dwarf_Die> type) {
-  for (int i = 0; i < kMaxDepth && type; ++i) {
+  for (int i = 0; i < kMaxTypeDepth && type; ++i) {
     switch (TagOf(*type)) {
       case DW_TAG_typedef:
       case DW_TAG_const_type:
@@ -199,7 +199,7 @@ std::optional<Dwarf_Die> FindDefinition(const Dwarf_Die& scope,
 
 }  // namespace
 
-Dwarf_Die CompleteType(const ElfImage& image, const Dwarf_Die& type) {
+Dwarf_Die CompleteType(const elf::ElfImage& image, const Dwarf_Die& type) {
   if (!IsClass(type) || !HasFlag(type, DW_AT_declaration)) return type;
   const std::vector<std::string> name = QualifiedName(type);
   if (name.empty() || name.size() > kMaxNameDepth || name.back().empty()) return type;
@@ -244,9 +244,9 @@ Member MakeMember(const Dwarf_Die& die, uint64_t offset) {
   return out;
 }
 
-std::optional<Member> FindMemberAt(const ElfImage& image, const Dwarf_Die& type,
+std::optional<Member> FindMemberAt(const elf::ElfImage& image, const Dwarf_Die& type,
                                    std::string_view name, MemberKind kind, int depth) {
-  if (depth > kMaxDepth) return std::nullopt;
+  if (depth > kMaxTypeDepth) return std::nullopt;
   const Dwarf_Die complete = CompleteType(image, type);
   const std::vector<Dwarf_Die> children = Children(complete);
   for (const Dwarf_Die& child : children) {
@@ -276,7 +276,7 @@ std::optional<Member> FindMemberAt(const ElfImage& image, const Dwarf_Die& type,
   return std::nullopt;
 }
 
-std::vector<std::string> MemberNames(const ElfImage& image, const Dwarf_Die& type) {
+std::vector<std::string> MemberNames(const elf::ElfImage& image, const Dwarf_Die& type) {
   std::vector<std::string> out;
   for (const Dwarf_Die& child : Children(CompleteType(image, type))) {
     if (TagOf(child) == DW_TAG_member && !DieName(child).empty()) out.push_back(DieName(child));
@@ -287,12 +287,13 @@ std::vector<std::string> MemberNames(const ElfImage& image, const Dwarf_Die& typ
 
 }  // namespace
 
-std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name,
-                                MemberKind kind) {
+std::optional<Member> TryMember(const elf::ElfImage& image, const Dwarf_Die& type,
+                                std::string_view name, MemberKind kind) {
   return FindMemberAt(image, type, name, kind, 0);
 }
 
-Result<Member> FindMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name) {
+Result<Member> FindMember(const elf::ElfImage& image, const Dwarf_Die& type,
+                          std::string_view name) {
   if (auto found = TryMember(image, type, name)) return *found;
   if (HasFlag(CompleteType(image, type), DW_AT_declaration)) {
     return BadInput(
@@ -310,7 +311,7 @@ bool IsText(const Dwarf_Die& type) {
   return name.starts_with("basic_string<char,") || name.starts_with("basic_string_view<char,");
 }
 
-std::optional<TextLayout> TextLayoutOf(const ElfImage& image, const Dwarf_Die& type) {
+std::optional<TextLayout> TextLayoutOf(const elf::ElfImage& image, const Dwarf_Die& type) {
   if (!IsText(type)) return std::nullopt;
   const Dwarf_Die complete = CompleteType(image, type);
   const bool view = DieName(type).starts_with("basic_string_view");
@@ -358,8 +359,8 @@ namespace {
 
 // Whether the C++ ABI passes the class by the address of a temporary: it has a copy constructor or destructor that does
 // something. Compilers say so in the class's calling convention; where one does not, the class's own members do.
-bool IsPassedByReference(const ElfImage& image, const Dwarf_Die& type, int depth) {
-  if (depth > kMaxDepth) return true;
+bool IsPassedByReference(const elf::ElfImage& image, const Dwarf_Die& type, int depth) {
+  if (depth > kMaxTypeDepth) return true;
   const auto convention = UnsignedAttribute(type, DW_AT_calling_convention);
   if (convention == DW_CC_pass_by_reference) return true;
   if (convention == DW_CC_pass_by_value) return false;
@@ -376,7 +377,7 @@ bool IsPassedByReference(const ElfImage& image, const Dwarf_Die& type, int depth
         if (HasFlag(child, DW_AT_external)) break;
         if (UnsignedAttribute(child, DW_AT_virtuality).value_or(0) != 0) return true;
         auto inner = Peel(TypeOf(child));
-        for (int i = 0; i < kMaxDepth && inner && TagOf(*inner) == DW_TAG_array_type; ++i)
+        for (int i = 0; i < kMaxTypeDepth && inner && TagOf(*inner) == DW_TAG_array_type; ++i)
           inner = Peel(TypeOf(*inner));
         if (inner && IsClass(*inner) &&
             IsPassedByReference(image, CompleteType(image, *inner), depth + 1))
@@ -391,10 +392,10 @@ bool IsPassedByReference(const ElfImage& image, const Dwarf_Die& type, int depth
 }
 
 // Marks the eightbytes that a part of a value lies in. False: such a value is passed in memory.
-bool Mark(const ElfImage& image, std::optional<Dwarf_Die> type, uint64_t offset,
+bool Mark(const elf::ElfImage& image, std::optional<Dwarf_Die> type, uint64_t offset,
           std::vector<EightByte>& eightbytes, int depth) {
   type = Peel(type);
-  if (!type || depth > kMaxDepth) return false;
+  if (!type || depth > kMaxTypeDepth) return false;
   const Dwarf_Die complete = CompleteType(image, *type);
   const auto size = ByteSize(complete);
   if (!size || offset + *size > eightbytes.size() * 8) return false;
@@ -438,7 +439,7 @@ bool Mark(const ElfImage& image, std::optional<Dwarf_Die> type, uint64_t offset,
 
 }  // namespace
 
-Passing HowPassed(const ElfImage& image, std::optional<Dwarf_Die> type) {
+Passing HowPassed(const elf::ElfImage& image, std::optional<Dwarf_Die> type) {
   Passing out;
   auto peeled = Peel(type);
   if (!peeled) return out;

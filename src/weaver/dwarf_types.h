@@ -36,7 +36,7 @@ bool IsFloating(const Dwarf_Die& type);
 bool IsCharacter(const Dwarf_Die& type);  // one byte of text
 
 // Where the file only declares the class, its definition elsewhere in the file; `type` itself if there is none.
-Dwarf_Die CompleteType(const ElfImage& image, const Dwarf_Die& type);
+Dwarf_Die CompleteType(const elf::ElfImage& image, const Dwarf_Die& type);
 
 struct Member {
   std::optional<Dwarf_Die> type;
@@ -45,10 +45,10 @@ struct Member {
   uint32_t first_bit = 0;
 };
 // Also in base classes and unnamed members. NotFound lists the members there are.
-Result<Member> FindMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name);
+Result<Member> FindMember(const elf::ElfImage& image, const Dwarf_Die& type, std::string_view name);
 enum class MemberKind : uint8_t { kAny, kPointer };
-std::optional<Member> TryMember(const ElfImage& image, const Dwarf_Die& type, std::string_view name,
-                                MemberKind kind = MemberKind::kAny);
+std::optional<Member> TryMember(const elf::ElfImage& image, const Dwarf_Die& type,
+                                std::string_view name, MemberKind kind = MemberKind::kAny);
 
 // std::string and std::string_view, also where the file only declares them: their layouts are part of the ABI that
 // their namespaces name.
@@ -57,7 +57,7 @@ struct TextLayout {
   // The length stands so many bytes before what is pointed to (strings before C++11); 0: it does not.
   uint64_t length_before_text = 0;
 };
-std::optional<TextLayout> TextLayoutOf(const ElfImage& image, const Dwarf_Die& type);
+std::optional<TextLayout> TextLayoutOf(const elf::ElfImage& image, const Dwarf_Die& type);
 bool IsText(const Dwarf_Die& type);  // of char
 
 // How a value of the type is passed or returned (System V ABI for x86-64, and the C++ ABI for what cannot be copied bit
@@ -75,6 +75,6 @@ struct Passing {
   std::vector<EightByte> eightbytes;  // one or two
   uint64_t size = 0;
 };
-Passing HowPassed(const ElfImage& image, std::optional<Dwarf_Die> type);
+Passing HowPassed(const elf::ElfImage& image, std::optional<Dwarf_Die> type);
 
 }  // namespace wf::weaver

@@ -35,8 +35,8 @@ class File {
   std::string path_;
 };
 
-const FunctionSymbol* Find(const ElfImage& image, std::string_view name) {
-  for (const FunctionSymbol& symbol : image.symbols()) {
+const elf::FunctionSymbol* Find(const elf::ElfImage& image, std::string_view name) {
+  for (const elf::FunctionSymbol& symbol : image.symbols()) {
     if (symbol.name == name) return &symbol;
   }
   return nullptr;
@@ -44,9 +44,9 @@ const FunctionSymbol* Find(const ElfImage& image, std::string_view name) {
 
 TEST(ElfImage, AddressesLeadToTheBytesInTheFile) {
   for (const char* name : {"shop_O2", "shop_fixed"}) {
-    auto image = ElfImage::Open(Fixture(name));
+    auto image = elf::ElfImage::Open(Fixture(name));
     ASSERT_TRUE(image.ok());
-    const FunctionSymbol* add = Find(**image, "_ZN4shop3AddEil");
+    const elf::FunctionSymbol* add = Find(**image, "_ZN4shop3AddEil");
     ASSERT_NE(add, nullptr);
     const auto offset = (*image)->OffsetOf(add->address);
     ASSERT_TRUE(offset);
@@ -60,7 +60,7 @@ TEST(ElfImage, AddressesLeadToTheBytesInTheFile) {
 }
 
 TEST(ElfImage, DebugInformationApartFromTheFile) {
-  auto image = ElfImage::Open(Fixture("shop_split"));
+  auto image = elf::ElfImage::Open(Fixture("shop_split"));
   ASSERT_TRUE(image.ok());
   EXPECT_THAT((*image)->debug_file(), ::testing::EndsWith("/shop_split.debug"));
   EXPECT_NE((*image)->dwarf(), nullptr);
@@ -68,15 +68,15 @@ TEST(ElfImage, DebugInformationApartFromTheFile) {
 }
 
 TEST(ElfImage, WhatIsNoProgramIsRefused) {
-  EXPECT_FALSE(ElfImage::Open("/nonexistent").ok());
-  EXPECT_FALSE(ElfImage::Open("/tmp").ok());
-  EXPECT_FALSE(ElfImage::Open("/dev/null").ok());
-  EXPECT_FALSE(ElfImage::Open(File("").path()).ok());
-  EXPECT_FALSE(ElfImage::Open(File("#!/bin/sh\n").path()).ok());
-  EXPECT_FALSE(ElfImage::Open(File(std::string("\x7F"
-                                               "ELF",
-                                               4))
-                                  .path())
+  EXPECT_FALSE(elf::ElfImage::Open("/nonexistent").ok());
+  EXPECT_FALSE(elf::ElfImage::Open("/tmp").ok());
+  EXPECT_FALSE(elf::ElfImage::Open("/dev/null").ok());
+  EXPECT_FALSE(elf::ElfImage::Open(File("").path()).ok());
+  EXPECT_FALSE(elf::ElfImage::Open(File("#!/bin/sh\n").path()).ok());
+  EXPECT_FALSE(elf::ElfImage::Open(File(std::string("\x7F"
+                                                    "ELF",
+                                                    4))
+                                       .path())
                    .ok());
 }
 
@@ -84,9 +84,9 @@ TEST(ElfImage, ATruncatedFileIsReadAsFarAsItGoes) {
   const std::string file = ReadFile(Fixture("shop_O2"));
   for (size_t size = 64; size < file.size(); size = size * 3 / 2) {
     const File cut(file.substr(0, size));
-    auto image = ElfImage::Open(cut.path());
+    auto image = elf::ElfImage::Open(cut.path());
     if (!image.ok()) continue;
-    for (const FunctionSymbol& symbol : (*image)->symbols())
+    for (const elf::FunctionSymbol& symbol : (*image)->symbols())
       FindDwarfFunction(**image, symbol.address);
   }
 }
@@ -107,7 +107,7 @@ TEST(ElfImage, DebugStringsWithoutAnEndAreNotRead) {
   }
   ASSERT_TRUE(spoilt) << "the fixture is built with DWARF 5, which has .debug_line_str";
   const File damaged(file);
-  auto image = ElfImage::Open(damaged.path());
+  auto image = elf::ElfImage::Open(damaged.path());
   ASSERT_TRUE(image.ok());
   EXPECT_EQ((*image)->dwarf(), nullptr);
   EXPECT_NE(Find(**image, "_ZN4shop3AddEil"), nullptr);

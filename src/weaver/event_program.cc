@@ -11,10 +11,10 @@
 namespace wf::weaver {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 // How many calls one exception may leave before the rest is forgotten, and how many that were left without a trace
 // (longjmp) an entry clears away.
@@ -279,7 +279,7 @@ class Builder {
     a_.Store(W::k8, R::r10, kCallKeyAt, R::r1);
     a_.Store(W::k8, R::r10, kCallKeyAt + 8, frame);
   }
-  void LookupCall(BpfAssembler::Label otherwise) {
+  void LookupCall(bpf::BpfAssembler::Label otherwise) {
     a_.Map(R::r1, spec_.calls->calls.fd());
     frame_.Address(R::r2, kCallKeyAt);
     a_.Call(BPF_FUNC_map_lookup_elem);
@@ -290,7 +290,7 @@ class Builder {
     frame_.Address(R::r2, kCallKeyAt);
     a_.Call(BPF_FUNC_map_delete_elem);
   }
-  void LookupInnermost(BpfAssembler::Label otherwise) {
+  void LookupInnermost(bpf::BpfAssembler::Label otherwise) {
     a_.Map(R::r1, spec_.calls->innermost->fd());
     frame_.Address(R::r2, kThreadAt);
     a_.Call(BPF_FUNC_map_lookup_elem);
@@ -304,7 +304,7 @@ class Builder {
     a_.Call(BPF_FUNC_map_update_elem);
   }
 
-  BpfAssembler a_;
+  bpf::BpfAssembler a_;
   const ProgramSpec& spec_;
   ProgramFrame frame_;
   ObserveCode observe_;
@@ -317,11 +317,11 @@ Result<CallMaps> CallMaps::Create(const RecordLayout& layout, CallExceptions exc
   // As many calls as a large program has threads, some deep in recursion; what is not touched for longest goes first.
   constexpr uint32_t kMostCalls = 1 << 14;
   const auto bytes = static_cast<uint32_t>(layout.bytes - offsetof(RecordHeader, entered));
-  WF_ASSIGN(maps.calls, BpfMap::Create("wf_calls", {BpfMapType::kRecentHash, sizeof(CallKey), bytes,
-                                                    kMostCalls}));
+  WF_ASSIGN(maps.calls, bpf::BpfMap::Create("wf_calls", {bpf::BpfMapType::kRecentHash,
+                                                         sizeof(CallKey), bytes, kMostCalls}));
   if (exceptions == CallExceptions::kTold) {
-    WF_ASSIGN(maps.innermost,
-              BpfMap::Create("wf_innermost", {BpfMapType::kRecentHash, 8, 8, kMostCalls}));
+    WF_ASSIGN(maps.innermost, bpf::BpfMap::Create("wf_innermost", {bpf::BpfMapType::kRecentHash, 8,
+                                                                   8, kMostCalls}));
   }
   return maps;
 }
@@ -329,12 +329,13 @@ Result<CallMaps> CallMaps::Create(const RecordLayout& layout, CallExceptions exc
 Result<GroupMaps> GroupMaps::Create(const GroupShape& shape, uint32_t groups) {
   GroupMaps maps;
   maps.shape = shape;
-  BpfMap::Shape map{BpfMapType::kCpuHash, shape.key_bytes, shape.value_bytes, groups};
-  if (shape.key_bytes == 0) map = {BpfMapType::kCpuArray, 4, shape.value_bytes, 1};
-  for (BpfMap& each : maps.maps) {
-    WF_ASSIGN(each, BpfMap::Create("wf_groups", map));
+  bpf::BpfMap::Shape map{bpf::BpfMapType::kCpuHash, shape.key_bytes, shape.value_bytes, groups};
+  if (shape.key_bytes == 0) map = {bpf::BpfMapType::kCpuArray, 4, shape.value_bytes, 1};
+  for (bpf::BpfMap& each : maps.maps) {
+    WF_ASSIGN(each, bpf::BpfMap::Create("wf_groups", map));
   }
-  WF_ASSIGN(maps.zeros, BpfMap::Create("wf_zeros", {BpfMapType::kArray, 4, shape.value_bytes, 1}));
+  WF_ASSIGN(maps.zeros,
+            bpf::BpfMap::Create("wf_zeros", {bpf::BpfMapType::kArray, 4, shape.value_bytes, 1}));
   return maps;
 }
 
@@ -343,7 +344,7 @@ KernelPlan PlanKernel(const advice::Advice& advice, const RecordLayout& layout,
   KernelPlan plan;
   const std::vector<Operand> columns = ObservedColumns(advice, layout, tracepoint);
   // Tried on an assembler of its own; only what comes out is kept.
-  BpfAssembler a;
+  bpf::BpfAssembler a;
   ExpressionCode code(a, 0, layout.string_bytes, a.NewLabel());
   bool all = true;
   // An event of First or MostRecent is picked before Where looks at it: it must reach user space either way.

@@ -26,9 +26,9 @@ struct CallKey {
 };
 enum class CallExceptions : uint8_t { kTold, kNotTold };
 struct CallMaps {
-  BpfMap calls;
+  bpf::BpfMap calls;
   // thread → frame of its innermost call; only there if exceptions are to be told.
-  std::optional<BpfMap> innermost;
+  std::optional<bpf::BpfMap> innermost;
 
   static Result<CallMaps> Create(const RecordLayout& layout, CallExceptions exceptions);
 };
@@ -36,8 +36,8 @@ struct CallMaps {
 // Groups of one Emit at one kind of place. Programs add to one of the two maps while user space reads the other.
 struct GroupMaps {
   GroupShape shape;
-  BpfMap maps[2];
-  BpfMap zeros;  // a new value
+  bpf::BpfMap maps[2];
+  bpf::BpfMap zeros;  // a new value
 
   static Result<GroupMaps> Create(const GroupShape& shape, uint32_t groups);
 };
@@ -66,8 +66,8 @@ struct ProgramSpec {
   const GroupMaps* groups = nullptr;
   std::optional<uint32_t> filter;  // of processes
   bool names = false;  // processes are named: those that are seen are kept in WovenMaps::names
-  const BpfMap* involved = nullptr;    // RequestMaps::involved, if requests are followed
-  const LinkedMaps* linked = nullptr;  // to whom events are handed over, if they pack
+  const bpf::BpfMap* involved = nullptr;  // RequestMaps::involved, if requests are followed
+  const LinkedMaps* linked = nullptr;     // to whom events are handed over, if they pack
   WhenFull when_full = WhenFull::kLost;
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 };

@@ -245,7 +245,7 @@ Result<Typed> Pointee(const Typed& from, const Dwarf_Die& pointer) {
   return Typed{ValuePlace::Memory(std::move(address)), TypeOf(pointer), 0, 0};
 }
 
-std::optional<Typed> MemberOf(const ElfImage& image, const Typed& from, const Dwarf_Die& type,
+std::optional<Typed> MemberOf(const elf::ElfImage& image, const Typed& from, const Dwarf_Die& type,
                               std::string_view name, MemberKind kind = MemberKind::kAny) {
   const auto member = TryMember(image, type, name, kind);
   if (!member) return std::nullopt;
@@ -253,7 +253,8 @@ std::optional<Typed> MemberOf(const ElfImage& image, const Typed& from, const Dw
 }
 
 // The raw pointer in a unique_ptr or shared_ptr of libstdc++ or libc++.
-std::optional<Typed> RawPointer(const ElfImage& image, const Typed& from, const Dwarf_Die& type) {
+std::optional<Typed> RawPointer(const elf::ElfImage& image, const Typed& from,
+                                const Dwarf_Die& type) {
   std::vector<std::string_view> path;
   if (NameStartsWith(type, "unique_ptr<")) path = {"_M_t", "_M_t", "_M_head_impl"};
   if (NameStartsWith(type, "shared_ptr<") || NameStartsWith(type, "__shared_ptr<"))
@@ -274,7 +275,7 @@ std::optional<Typed> RawPointer(const ElfImage& image, const Typed& from, const 
   return at;
 }
 
-Result<Typed> StepMember(const ElfImage& image, Typed from, const std::string& name) {
+Result<Typed> StepMember(const elf::ElfImage& image, Typed from, const std::string& name) {
   for (int i = 0; i < 8; ++i) {
     const auto type = Peel(from.type);
     if (!type) return BadInput(fmt::format("'{}': what it points to has no type", name));
@@ -355,7 +356,8 @@ Result<ValueRead> Number(const Typed& from, uint64_t size, ReadOp extension, Val
   return out;
 }
 
-Result<ValueRead> StandardText(const ElfImage& image, const Typed& from, const Dwarf_Die& type) {
+Result<ValueRead> StandardText(const elf::ElfImage& image, const Typed& from,
+                               const Dwarf_Die& type) {
   const auto layout = TextLayoutOf(image, type);
   if (!layout) {
     return BadInput(
@@ -376,9 +378,9 @@ Result<ValueRead> StandardText(const ElfImage& image, const Typed& from, const D
   return out;
 }
 
-Result<ValueRead> ByType(const ElfImage& image, Typed from);
+Result<ValueRead> ByType(const elf::ElfImage& image, Typed from);
 
-Result<ValueRead> ClassValue(const ElfImage& image, const Typed& from, const Dwarf_Die& type) {
+Result<ValueRead> ClassValue(const elf::ElfImage& image, const Typed& from, const Dwarf_Die& type) {
   const Dwarf_Die complete = CompleteType(image, type);
   if (IsText(complete)) return StandardText(image, from, complete);
   if (auto raw = RawPointer(image, from, complete)) return ByType(image, std::move(*raw));
@@ -391,7 +393,7 @@ Result<ValueRead> ClassValue(const ElfImage& image, const Typed& from, const Dwa
                   unknown.ok() ? std::string() : unknown.error().hint);
 }
 
-Result<ValueRead> ByType(const ElfImage& image, Typed from) {
+Result<ValueRead> ByType(const elf::ElfImage& image, Typed from) {
   auto type = Peel(from.type);
   if (type && IsReference(*type)) {
     WF_ASSIGN(from, Pointee(from, *type));

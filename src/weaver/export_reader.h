@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "weaver/dwarf_function.h"
 #include "elf/elf_image.h"
+#include "weaver/dwarf_function.h"
 #include "weaver/probe_site.h"
 #include "weaver/tracepoint_file.h"
 
@@ -14,7 +14,7 @@ namespace wf::weaver {
 enum class ReadAt : uint8_t { kEntry, kReturn, kLine };
 
 struct ReadPlace {
-  const ElfImage& image;
+  const elf::ElfImage& image;
   const DwarfFunction* function = nullptr;  // null: no debug information
   ReadAt at = ReadAt::kEntry;
   uint64_t address = 0;

@@ -10,10 +10,10 @@ namespace wf::weaver {
 namespace {
 
 using advice::Op;
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 using T = Operand::Type;
 
 constexpr int16_t kSlotBytes = 16;  // the value, and whether it is null
@@ -123,7 +123,7 @@ std::optional<Operand> ExpressionCode::Compile(const advice::Expression& express
   return std::move(stack.back());
 }
 
-void ExpressionCode::JumpIfNull(const Operand& value, BpfAssembler::Label to) {
+void ExpressionCode::JumpIfNull(const Operand& value, bpf::BpfAssembler::Label to) {
   if (value.null_bit >= 0) {
     a_.Load(W::k8, R::r1, kRecord, offsetof(RecordHeader, nulls));
     a_.Constant(R::r2, uint64_t{1} << value.null_bit);
@@ -142,7 +142,7 @@ void ExpressionCode::LoadNumber(R to, const Operand& value) {
   }
 }
 
-void ExpressionCode::JumpUnlessTrue(const Operand& value, BpfAssembler::Label to) {
+void ExpressionCode::JumpUnlessTrue(const Operand& value, bpf::BpfAssembler::Label to) {
   if (value.type != T::kBool || (value.constant && value.number == 0)) {
     Go(to);
     return;
@@ -153,7 +153,8 @@ void ExpressionCode::JumpUnlessTrue(const Operand& value, BpfAssembler::Label to
   a_.JumpIf(R::r1, C::kEqual, 0, to);
 }
 
-Operand ExpressionCode::Truth(size_t depth, BpfAssembler::Label holds, BpfAssembler::Label fails) {
+Operand ExpressionCode::Truth(size_t depth, bpf::BpfAssembler::Label holds,
+                              bpf::BpfAssembler::Label fails) {
   const auto done = a_.NewLabel();
   const Operand slot = Slot(depth, T::kBool);
   a_.Bind(holds);
@@ -334,7 +335,8 @@ std::optional<Operand> ExpressionCode::StartsWith(const Operand& a, const Operan
 }
 
 // What was stored so far is a value; what jumps to `null` makes it null.
-void ExpressionCode::MayBeNull(Operand& slot, BpfAssembler::Label null, BpfAssembler::Label done) {
+void ExpressionCode::MayBeNull(Operand& slot, bpf::BpfAssembler::Label null,
+                               bpf::BpfAssembler::Label done) {
   slot.null_at = static_cast<int16_t>(slot.at + 8);
   a_.Store(W::k8, kRecord, slot.null_at, 0);
   Go(done);
@@ -346,7 +348,7 @@ void ExpressionCode::MayBeNull(Operand& slot, BpfAssembler::Label null, BpfAssem
 
 // A jump that seems to depend on something: the verifier refuses code that no path leads to, and which branches of an
 // expression are dead depends on its constants. It drops such branches itself then.
-void ExpressionCode::Go(BpfAssembler::Label to) {
+void ExpressionCode::Go(bpf::BpfAssembler::Label to) {
   a_.Move(R::r1, 0);
   a_.JumpIf(R::r1, C::kEqual, 0, to);
 }
@@ -368,7 +370,8 @@ void ExpressionCode::LoadWord(R to, const Operand& text, size_t word) {
 }
 
 void ExpressionCode::CompareStrings(Op op, const Operand& a, const Operand& b,
-                                    BpfAssembler::Label holds, BpfAssembler::Label fails) {
+                                    bpf::BpfAssembler::Label holds,
+                                    bpf::BpfAssembler::Label fails) {
   // Longer constants than any observed string differ from it within these words, or by their length.
   const size_t words = string_bytes_ / 8;
   if (op == Op::kEqual || op == Op::kNotEqual) {

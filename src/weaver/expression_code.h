@@ -16,7 +16,7 @@
 namespace wf::weaver {
 
 // r6: the probed thread's registers; r7: the record; r8 and r9: free between steps.
-inline constexpr BpfReg kRegisters = BpfReg::r6, kRecord = BpfReg::r7;
+inline constexpr bpf::BpfReg kRegisters = bpf::BpfReg::r6, kRecord = bpf::BpfReg::r7;
 
 struct Operand {
   enum class Type : uint8_t {
@@ -43,7 +43,8 @@ struct Operand {
 class ExpressionCode {
  public:
   // `slots` is free memory in the record: bytes_for(expression) of it.
-  ExpressionCode(BpfAssembler& a, int16_t slots, uint32_t string_bytes, BpfAssembler::Label inexact)
+  ExpressionCode(bpf::BpfAssembler& a, int16_t slots, uint32_t string_bytes,
+                 bpf::BpfAssembler::Label inexact)
       : a_(a), slots_(slots), string_bytes_(string_bytes), inexact_(inexact) {}
 
   // The value stays good until the next call. Nothing: the kernel cannot do it; what was assembled is to be dropped.
@@ -52,10 +53,10 @@ class ExpressionCode {
 
   static size_t BytesFor(const advice::Expression& expression);
 
-  void JumpIfNull(const Operand& value, BpfAssembler::Label to);
-  void LoadNumber(BpfReg to, const Operand& value);
+  void JumpIfNull(const Operand& value, bpf::BpfAssembler::Label to);
+  void LoadNumber(bpf::BpfReg to, const Operand& value);
   // Jumps unless the value is true: what is not a true boolean counts as false.
-  void JumpUnlessTrue(const Operand& value, BpfAssembler::Label to);
+  void JumpUnlessTrue(const Operand& value, bpf::BpfAssembler::Label to);
 
  private:
   Operand Slot(size_t depth, Operand::Type type);
@@ -67,19 +68,19 @@ class ExpressionCode {
   Operand Comparison(advice::Op op, const Operand& a, const Operand& b, size_t depth);
   Operand Logic(advice::Op op, const Operand& a, const Operand& b, size_t depth);
   std::optional<Operand> StartsWith(const Operand& a, const Operand& b, size_t depth);
-  void CompareStrings(advice::Op op, const Operand& a, const Operand& b, BpfAssembler::Label holds,
-                      BpfAssembler::Label fails);
-  void LoadLength(BpfReg to, const Operand& text);
-  void LoadWord(BpfReg to, const Operand& text, size_t word);
-  void MayBeNull(Operand& slot, BpfAssembler::Label null, BpfAssembler::Label done);
-  void Go(BpfAssembler::Label to);
+  void CompareStrings(advice::Op op, const Operand& a, const Operand& b,
+                      bpf::BpfAssembler::Label holds, bpf::BpfAssembler::Label fails);
+  void LoadLength(bpf::BpfReg to, const Operand& text);
+  void LoadWord(bpf::BpfReg to, const Operand& text, size_t word);
+  void MayBeNull(Operand& slot, bpf::BpfAssembler::Label null, bpf::BpfAssembler::Label done);
+  void Go(bpf::BpfAssembler::Label to);
   // Stores what a truth jumped to, and goes on.
-  Operand Truth(size_t depth, BpfAssembler::Label holds, BpfAssembler::Label fails);
+  Operand Truth(size_t depth, bpf::BpfAssembler::Label holds, bpf::BpfAssembler::Label fails);
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   const int16_t slots_;
   const uint32_t string_bytes_;
-  const BpfAssembler::Label inexact_;
+  const bpf::BpfAssembler::Label inexact_;
 };
 
 }  // namespace wf::weaver

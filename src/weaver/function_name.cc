@@ -17,7 +17,9 @@ constexpr size_t kMaxSymbol = 8'000;
 
 constexpr std::string_view kUnnamed = "(anonymous namespace)::";
 
-bool IsNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool IsIdentifierPart(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
@@ -46,7 +48,8 @@ size_t ParametersBegin(std::string_view text, size_t& end) {
 }
 
 bool IsOperatorBefore(std::string_view text, size_t at) {
-  return at >= 8 && text.substr(at - 8, 8) == "operator" && (at == 8 || !IsNamePart(text[at - 9]));
+  return at >= 8 && text.substr(at - 8, 8) == "operator" &&
+         (at == 8 || !IsIdentifierPart(text[at - 9]));
 }
 
 // Where the name begins: behind the last blank outside brackets, which ends the return type of a template's instance.
@@ -65,7 +68,7 @@ size_t NameBegin(std::string_view text) {
     if (c == ' ' && depth <= 0 && !IsOperatorBefore(text, i)) {
       // "operator new", "operator unsigned long": the blank belongs to the name.
       const size_t op = text.rfind("operator ", i);
-      if (op == std::string_view::npos || (op > 0 && IsNamePart(text[op - 1]))) return i + 1;
+      if (op == std::string_view::npos || (op > 0 && IsIdentifierPart(text[op - 1]))) return i + 1;
       i = op + 8;
     }
   }
@@ -189,7 +192,7 @@ NamePattern::NamePattern(std::string_view pattern)
   ReplaceAll(text, "(anonymousnamespace)::", "::");
   const size_t until = std::min(text.find_first_of("<(["), text.size());
   for (size_t i = 0, begin = 0; i <= until; ++i) {
-    if (i < until && IsNamePart(text[i])) continue;
+    if (i < until && IsIdentifierPart(text[i])) continue;
     const std::string word = text.substr(begin, i - begin);
     if (word.size() > identifier_.size() && word != "lambda") identifier_ = word;
     begin = i + 1;
@@ -265,10 +268,10 @@ std::vector<std::string> Tokens(std::string_view text) {
       continue;
     }
     size_t end = i + 1;
-    if (IsNamePart(text[i])) {
-      while (end < text.size() && (IsNamePart(text[end]) ||
+    if (IsIdentifierPart(text[i])) {
+      while (end < text.size() && (IsIdentifierPart(text[end]) ||
                                    (text[end] == ':' && end + 2 < text.size() &&
-                                    text[end + 1] == ':' && IsNamePart(text[end + 2])) ||
+                                    text[end + 1] == ':' && IsIdentifierPart(text[end + 2])) ||
                                    (text[end] == ':' && text[end - 1] == ':')))
         ++end;
     }
@@ -404,7 +407,7 @@ std::string Unqualified(std::string_view type) {
       out += c;
       continue;
     }
-    while (!out.empty() && IsNamePart(out.back())) out.pop_back();
+    while (!out.empty() && IsIdentifierPart(out.back())) out.pop_back();
   }
   return out;
 }

@@ -36,7 +36,7 @@ Piece PieceOf(std::string_view clone) {
 }
 
 // By the debug information: for C, whose symbols have no parameters, and for names that typedefs gave.
-std::optional<bool> DwarfSignatureMatches(const ElfImage& image, uint64_t address,
+std::optional<bool> DwarfSignatureMatches(const elf::ElfImage& image, uint64_t address,
                                           std::string_view signature) {
   const auto function = FindDwarfFunction(image, address);
   if (!function) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<bool> DwarfSignatureMatches(const ElfImage& image, uint64_t addres
 
 class FunctionSearch {
  public:
-  FunctionSearch(const ElfImage& image, const Location& location)
+  FunctionSearch(const elf::ElfImage& image, const Location& location)
       : image_(image), location_(location), pattern_(location.function) {}
 
   Result<FoundFunctions> Run() {
@@ -88,7 +88,7 @@ class FunctionSearch {
 
  private:
   void MatchSymbols() {
-    for (const FunctionSymbol& symbol : image_.symbols()) {
+    for (const elf::FunctionSymbol& symbol : image_.symbols()) {
       if (!pattern_.MayMatch(symbol.name)) continue;
       const FunctionName name = ParseFunctionName(symbol.name);
       if (!pattern_.Matches(symbol.name, name) || IsStub(symbol.name, name)) continue;
@@ -96,7 +96,7 @@ class FunctionSearch {
     }
   }
 
-  void Take(const FunctionSymbol& symbol, const FunctionName& name) {
+  void Take(const elf::FunctionSymbol& symbol, const FunctionName& name) {
     if (location_.has_signature && !SignatureFits(symbol, name)) {
       other_overloads_.insert(name.demangled);
       return;
@@ -121,7 +121,7 @@ class FunctionSearch {
     out_.functions.push_back({symbol, name, piece == Piece::kCopy});
   }
 
-  bool SignatureFits(const FunctionSymbol& symbol, const FunctionName& name) {
+  bool SignatureFits(const elf::FunctionSymbol& symbol, const FunctionName& name) {
     if (name.has_parameters && SignatureMatches(location_.signature, name.parameters)) return true;
     const auto by_dwarf = DwarfSignatureMatches(image_, symbol.address, location_.signature);
     if (by_dwarf) return *by_dwarf;
@@ -144,7 +144,7 @@ class FunctionSearch {
     if (!overriders.complete)
       out_.notes.emplace_back("there are too many classes to look at; overriders may be missing");
     std::vector<std::string> added;
-    for (const FunctionSymbol& symbol : image_.symbols()) {
+    for (const elf::FunctionSymbol& symbol : image_.symbols()) {
       if (!std::binary_search(overriders.symbols.begin(), overriders.symbols.end(),
                               std::string(symbol.name)))
         continue;
@@ -216,7 +216,7 @@ class FunctionSearch {
     last = last.substr(last.rfind(':') + 1);
     std::set<std::string> names;
     if (last.size() >= 3 && !pattern_.glob()) {
-      for (const FunctionSymbol& symbol : image_.symbols()) {
+      for (const elf::FunctionSymbol& symbol : image_.symbols()) {
         if (symbol.name.find(last) == std::string_view::npos) continue;
         names.insert(ParseFunctionName(symbol.name).qualified);
         if (names.size() == 5) break;
@@ -227,7 +227,7 @@ class FunctionSearch {
                                      : "its symbols were stripped; install its debug symbols";
   }
 
-  const ElfImage& image_;
+  const elf::ElfImage& image_;
   const Location& location_;
   NamePattern pattern_;
   FoundFunctions out_;
@@ -239,7 +239,7 @@ class FunctionSearch {
 
 }  // namespace
 
-Result<FoundFunctions> FindFunctions(const ElfImage& image, const Location& location) {
+Result<FoundFunctions> FindFunctions(const elf::ElfImage& image, const Location& location) {
   return FunctionSearch(image, location).Run();
 }
 

@@ -12,7 +12,7 @@
 namespace wf::weaver {
 
 struct FoundFunction {
-  FunctionSymbol symbol;
+  elf::FunctionSymbol symbol;
   FunctionName name;
   bool altered_copy = false;  // the compiler may have changed its parameters
 };
@@ -23,6 +23,6 @@ struct FoundFunctions {
 };
 
 // NotFound if there is none; it says whether all its calls were inlined, or what similar names there are.
-Result<FoundFunctions> FindFunctions(const ElfImage& image, const Location& location);
+Result<FoundFunctions> FindFunctions(const elf::ElfImage& image, const Location& location);
 
 }  // namespace wf::weaver

@@ -52,7 +52,7 @@ bool IsSwitch(const Code& code, size_t index) {
 
 // At a jump that is a call the stack is as the caller left it: the return address is on top. None: the unwind table does
 // not say.
-std::optional<bool> StackIsEmptyAt(const ElfImage& image, uint64_t address) {
+std::optional<bool> StackIsEmptyAt(const elf::ElfImage& image, uint64_t address) {
   const auto frame = FrameAddress(image, address);
   if (!frame) return std::nullopt;
   const Recipe expected{{ReadOp::kRegister, Register::kRsp, 0, 0},
@@ -100,7 +100,7 @@ std::vector<EntryCandidate> EntryCandidates(const Code& code) {
   return out;
 }
 
-FunctionEnds FindEnds(const ElfImage& image, const Code& code,
+FunctionEnds FindEnds(const elf::ElfImage& image, const Code& code,
                       const std::vector<uint64_t>& tail_calls) {
   FunctionEnds out;
   size_t conditional = 0;
@@ -156,11 +156,13 @@ FunctionEnds FindEnds(const ElfImage& image, const Code& code,
   return out;
 }
 
-std::vector<AddressRange> FunctionRanges(const ElfImage& image, const FunctionSymbol& symbol,
-                                         std::vector<AddressRange> ranges) {
+std::vector<elf::AddressRange> FunctionRanges(const elf::ElfImage& image,
+                                              const elf::FunctionSymbol& symbol,
+                                              std::vector<elf::AddressRange> ranges) {
   // The entry's range first.
-  std::stable_partition(ranges.begin(), ranges.end(),
-                        [&](const AddressRange& range) { return range.begin == symbol.address; });
+  std::stable_partition(ranges.begin(), ranges.end(), [&](const elf::AddressRange& range) {
+    return range.begin == symbol.address;
+  });
   if (!ranges.empty() && ranges[0].begin == symbol.address) return ranges;
   ranges.clear();
   uint64_t end = symbol.address + symbol.size;
@@ -168,12 +170,12 @@ std::vector<AddressRange> FunctionRanges(const ElfImage& image, const FunctionSy
     // Up to the next function. Hand-written code often has no size.
     const auto next =
         std::upper_bound(image.symbols().begin(), image.symbols().end(), symbol.address,
-                         [](uint64_t a, const FunctionSymbol& s) { return a < s.address; });
+                         [](uint64_t a, const elf::FunctionSymbol& s) { return a < s.address; });
     end = next == image.symbols().end() ? symbol.address + 4096 : next->address;
   }
   ranges.push_back({symbol.address, end});
   const std::string base(symbol.name);
-  for (const FunctionSymbol& other : image.symbols()) {
+  for (const elf::FunctionSymbol& other : image.symbols()) {
     if (other.size != 0 && other.name.size() > base.size() && other.name.starts_with(base) &&
         (other.name.substr(base.size()) == ".cold" ||
          other.name.substr(base.size()).starts_with(".cold.")))

@@ -37,12 +37,13 @@ struct FunctionEnds {
   std::vector<std::string> notes;
 };
 // `tail_calls`: addresses of jumps that the debug information knows to be calls.
-FunctionEnds FindEnds(const ElfImage& image, const Code& code,
+FunctionEnds FindEnds(const elf::ElfImage& image, const Code& code,
                       const std::vector<uint64_t>& tail_calls);
 
 // The parts of the function that begins at a symbol: its own bytes, and those the compiler put elsewhere (".cold").
 // `ranges` of the debug information, if there is any, are taken instead.
-std::vector<AddressRange> FunctionRanges(const ElfImage& image, const FunctionSymbol& symbol,
-                                         std::vector<AddressRange> ranges);
+std::vector<elf::AddressRange> FunctionRanges(const elf::ElfImage& image,
+                                              const elf::FunctionSymbol& symbol,
+                                              std::vector<elf::AddressRange> ranges);
 
 }  // namespace wf::weaver

@@ -8,10 +8,10 @@ namespace wf::weaver {
 namespace {
 
 using advice::AggregateKind;
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 constexpr size_t kArgumentBytes = 16;
 // A value that changes under us so often while it is raised: others raise it, too.
@@ -92,7 +92,7 @@ void GroupCode::WriteKey(const advice::Grouping& grouping, const std::vector<Ope
 }
 
 // r0: this processor's value of the group.
-void GroupCode::FindValue(const BpfMap& map) {
+void GroupCode::FindValue(const bpf::BpfMap& map) {
   const auto lookup = [&] {
     a_.Map(R::r1, map.fd());
     if (maps_.shape.key_bytes == 0) {
@@ -120,7 +120,7 @@ void GroupCode::FindValue(const BpfMap& map) {
   a_.Bind(found);
 }
 
-void GroupCode::AddTo(const BpfMap& map, const std::vector<Operand>& arguments) {
+void GroupCode::AddTo(const bpf::BpfMap& map, const std::vector<Operand>& arguments) {
   FindValue(map);
   a_.Move(R::r9, R::r0);
   const auto& cells = maps_.shape.cells;

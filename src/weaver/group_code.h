@@ -14,8 +14,8 @@ class ProgramFrame;
 class GroupCode {
  public:
   // `memory`: BytesFor of it, in the record. `inexact`: nothing was added that matters, user space is to do it.
-  GroupCode(BpfAssembler& a, ProgramFrame& frame, ExpressionCode& code, const GroupMaps& maps,
-            int16_t memory, BpfAssembler::Label inexact)
+  GroupCode(bpf::BpfAssembler& a, ProgramFrame& frame, ExpressionCode& code, const GroupMaps& maps,
+            int16_t memory, bpf::BpfAssembler::Label inexact)
       : a_(a), frame_(frame), code_(code), maps_(maps), memory_(memory), inexact_(inexact) {}
 
   void Add(const advice::Grouping& grouping, const std::vector<Operand>& columns);
@@ -24,18 +24,18 @@ class GroupCode {
 
  private:
   void WriteKey(const advice::Grouping& grouping, const std::vector<Operand>& columns);
-  void AddTo(const BpfMap& map, const std::vector<Operand>& arguments);
-  void FindValue(const BpfMap& map);
+  void AddTo(const bpf::BpfMap& map, const std::vector<Operand>& arguments);
+  void FindValue(const bpf::BpfMap& map);
   void RaiseExtreme(const AggregateCells& cells, const Operand& argument);
   void AddToCells(const AggregateCells& cells, const Operand& argument);
   void AddToHistogram(const AggregateCells& cells);
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   ProgramFrame& frame_;
   ExpressionCode& code_;
   const GroupMaps& maps_;
   const int16_t memory_;
-  const BpfAssembler::Label inexact_;
+  const bpf::BpfAssembler::Label inexact_;
 };
 
 }  // namespace wf::weaver

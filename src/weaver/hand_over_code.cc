@@ -11,10 +11,10 @@
 namespace wf::weaver {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 using advice::HandedThread;
 
 static_assert(offsetof(RecordHeader, time) == advice::kHandedTimeAt);
@@ -31,7 +31,7 @@ constexpr int32_t kMostLevels = 32;  // MAX_PID_NS_LEVEL
 }  // namespace
 
 Result<TaskOffsets> FindTaskOffsets() {
-  WF_ASSIGN(KernelTypes types, KernelTypes::Load());
+  WF_ASSIGN(bpf::KernelTypes types, bpf::KernelTypes::Load());
   TaskOffsets offsets;
   WF_ASSIGN(offsets.number, types.OffsetOf("task_struct", "thread_pid"));
   WF_ASSIGN(offsets.level, types.OffsetOf("pid", "level"));
@@ -46,14 +46,14 @@ void HandOverCode::Address(R to, int16_t place) {
   a_.Add(to, place);
 }
 
-void HandOverCode::ReadKernel(int16_t to, int32_t bytes, BpfAssembler::Label otherwise) {
+void HandOverCode::ReadKernel(int16_t to, int32_t bytes, bpf::BpfAssembler::Label otherwise) {
   Address(R::r1, to);
   a_.Move(R::r2, bytes);
   a_.Call(BPF_FUNC_probe_read_kernel);
   a_.JumpIf(R::r0, C::kNotEqual, 0, otherwise);
 }
 
-void HandOverCode::FindMap(BpfAssembler::Label otherwise) {
+void HandOverCode::FindMap(bpf::BpfAssembler::Label otherwise) {
   a_.Map(R::r1, maps_.processes.fd());
   Address(R::r2, frame_.process);
   a_.Call(BPF_FUNC_map_lookup_elem);
@@ -62,7 +62,7 @@ void HandOverCode::FindMap(BpfAssembler::Label otherwise) {
 }
 
 // Its number in the innermost namespace: as it calls itself, wherever it runs.
-void HandOverCode::ReadThread(BpfAssembler::Label otherwise) {
+void HandOverCode::ReadThread(bpf::BpfAssembler::Label otherwise) {
   a_.Call(BPF_FUNC_get_current_task);
   a_.Move(R::r3, R::r0);
   a_.Add(R::r3, maps_.offsets.number);
@@ -81,7 +81,7 @@ void HandOverCode::ReadThread(BpfAssembler::Label otherwise) {
   ReadKernel(frame_.thread, 4, otherwise);
 }
 
-void HandOverCode::LookAt(uint32_t attempt, BpfAssembler::Label otherwise) {
+void HandOverCode::LookAt(uint32_t attempt, bpf::BpfAssembler::Label otherwise) {
   a_.Load(W::k8, R::r1, R::r10, frame_.thread);
   a_.Add(R::r1, static_cast<int32_t>(attempt));
   a_.Math(M::kAnd, R::r1, advice::kHandedThreads - 1);
@@ -94,7 +94,7 @@ void HandOverCode::LookAt(uint32_t attempt, BpfAssembler::Label otherwise) {
   a_.Load(W::k8, R::r1, R::r9, kOwner);
 }
 
-void HandOverCode::FindThread(Unknown unknown, BpfAssembler::Label otherwise) {
+void HandOverCode::FindThread(Unknown unknown, bpf::BpfAssembler::Label otherwise) {
   const auto found = a_.NewLabel();
   FindMap(otherwise);
   ReadThread(otherwise);

@@ -19,7 +19,7 @@ struct TaskOffsets {
 Result<TaskOffsets> FindTaskOffsets();
 
 struct LinkedMaps {
-  BpfMap processes;  // process (in our namespace) → its array of HandedThread
+  bpf::BpfMap processes;  // process (in our namespace) → its array of HandedThread
   TaskOffsets offsets;
   uint32_t record_bytes = 0;                                   // room of a record, a power of two
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
@@ -43,11 +43,11 @@ class HandOverCode {
     int16_t index;    // four bytes
     int16_t process;  // eight bytes
   };
-  HandOverCode(BpfAssembler& a, const LinkedMaps& maps, const Frame& frame)
+  HandOverCode(bpf::BpfAssembler& a, const LinkedMaps& maps, const Frame& frame)
       : a_(a), maps_(maps), frame_(frame) {}
 
   // `record` (r7) and r6 stay, all others are lost. Goes on behind it, whatever happens.
-  void Write(BpfReg record, uint32_t bytes, uint32_t place, WhenFull when_full);
+  void Write(bpf::BpfReg record, uint32_t bytes, uint32_t place, WhenFull when_full);
   // The thread ends: what it had becomes somebody else's.
   void Release();
 
@@ -55,16 +55,16 @@ class HandOverCode {
   enum class Unknown : uint8_t { kClaims, kIsNobody };
 
   // r9 becomes the HandedThread of this thread; r8 is lost.
-  void FindThread(Unknown unknown, BpfAssembler::Label otherwise);
-  void FindMap(BpfAssembler::Label otherwise);
-  void ReadThread(BpfAssembler::Label otherwise);
-  void ReadKernel(int16_t to, int32_t bytes, BpfAssembler::Label otherwise);  // from r3
-  void LookAt(uint32_t attempt, BpfAssembler::Label otherwise);
+  void FindThread(Unknown unknown, bpf::BpfAssembler::Label otherwise);
+  void FindMap(bpf::BpfAssembler::Label otherwise);
+  void ReadThread(bpf::BpfAssembler::Label otherwise);
+  void ReadKernel(int16_t to, int32_t bytes, bpf::BpfAssembler::Label otherwise);  // from r3
+  void LookAt(uint32_t attempt, bpf::BpfAssembler::Label otherwise);
   // r2 becomes where the record number r1 is.
   void RecordAddress();
-  void Address(BpfReg to, int16_t place);
+  void Address(bpf::BpfReg to, int16_t place);
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   const LinkedMaps& maps_;
   const Frame frame_;
 };

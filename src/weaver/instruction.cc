@@ -202,13 +202,13 @@ std::string Describe(std::string_view bytes, uint64_t address) {
 
 bool Code::Contains(uint64_t address) const {
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const AddressRange& range) { return range.Contains(address); });
+                     [&](const elf::AddressRange& range) { return range.Contains(address); });
 }
 
-Code DecodeRanges(const ElfImage& image, std::vector<AddressRange> ranges) {
+Code DecodeRanges(const elf::ElfImage& image, std::vector<elf::AddressRange> ranges) {
   Code out;
   out.ranges = std::move(ranges);
-  for (const AddressRange& range : out.ranges) {
+  for (const elf::AddressRange& range : out.ranges) {
     if (range.end <= range.begin) continue;
     const std::string_view text =
         image.Text(range.begin, std::min(range.end - range.begin, kMaxFunctionBytes));

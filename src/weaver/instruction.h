@@ -51,11 +51,11 @@ std::string Describe(std::string_view bytes, uint64_t address);
 // The instructions of the ranges, in order, by walking from the first to the last: compilers for x86-64 put no data
 // between them. Bytes that are none are passed over and counted.
 struct Code {
-  std::vector<AddressRange> ranges;  // the first is where the function begins
+  std::vector<elf::AddressRange> ranges;  // the first is where the function begins
   std::vector<Instruction> instructions;
   uint64_t undecoded_bytes = 0;
   bool Contains(uint64_t address) const;
 };
-Code DecodeRanges(const ElfImage& image, std::vector<AddressRange> ranges);
+Code DecodeRanges(const elf::ElfImage& image, std::vector<elf::AddressRange> ranges);
 
 }  // namespace wf::weaver

@@ -45,8 +45,8 @@ const char* FormName(SlotForm form) {
   return "null";
 }
 
-BpfMap::Shape MapShape() {
-  return {BpfMapType::kMappedArray, 4, advice::kHandedBytes, advice::kHandedThreads};
+bpf::BpfMap::Shape MapShape() {
+  return {bpf::BpfMapType::kMappedArray, 4, advice::kHandedBytes, advice::kHandedThreads};
 }
 
 // How many variables the advice that observes most of them does.
@@ -101,8 +101,8 @@ Result<LinkedMaps> MakeLinkedMaps(const advice::Program& program, uint32_t strin
   maps.record_bytes = 128;
   while (maps.record_bytes < needed && maps.record_bytes < advice::kHandedRingBytes)
     maps.record_bytes *= 2;
-  WF_ASSIGN(const BpfMap like, BpfMap::Create("wf_handed", MapShape()));
-  WF_ASSIGN(maps.processes, BpfMap::CreateOfMaps("wf_linked", 8, kMostProcesses, like));
+  WF_ASSIGN(const bpf::BpfMap like, bpf::BpfMap::Create("wf_handed", MapShape()));
+  WF_ASSIGN(maps.processes, bpf::BpfMap::CreateOfMaps("wf_linked", 8, kMostProcesses, like));
   maps.pid_namespace_device = pid_namespace_device;
   maps.pid_namespace_inode = pid_namespace_inode;
   return maps;
@@ -191,7 +191,7 @@ void LinkedProcesses::TakeIn(FileDescriptor connection) {
     ++strangers_;
     return;
   }
-  auto map = BpfMap::Create("wf_handed", MapShape());
+  auto map = bpf::BpfMap::Create("wf_handed", MapShape());
   if (!map.ok()) return;
   Process process{std::move(connection), std::move(*map)};
   if (!Greet(process)) return;

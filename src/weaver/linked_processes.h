@@ -51,7 +51,7 @@ class LinkedProcesses {
  private:
   struct Process {
     FileDescriptor connection;
-    BpfMap map;
+    bpf::BpfMap map;
   };
 
   LinkedProcesses(uint64_t query, LinkedMaps maps, Belongs belongs)

@@ -67,7 +67,7 @@ class Locating {
     return objects_.empty() || !objects_[0].executable ? kNone : objects_[0].seen_as;
   }
 
-  Result<const ElfImage*> Open(const LoadedObject& object) {
+  Result<const elf::ElfImage*> Open(const LoadedObject& object) {
     return images_.Open(object.file, debug_root_);
   }
 
@@ -234,12 +234,13 @@ class Locating {
 
 }  // namespace
 
-Result<const ElfImage*> OpenImages::Open(const std::string& file, const std::string& debug_root) {
+Result<const elf::ElfImage*> OpenImages::Open(const std::string& file,
+                                              const std::string& debug_root) {
   auto& image = images_[{file, debug_root}];
   if (!image) {
-    WF_ASSIGN(image, ElfImage::Open(file, debug_root));
+    WF_ASSIGN(image, elf::ElfImage::Open(file, debug_root));
   }
-  return static_cast<const ElfImage*>(image.get());
+  return static_cast<const elf::ElfImage*>(image.get());
 }
 
 Result<LocatedTracepoint> Locate(const TracepointDefinition& definition, const LocateTarget& target,

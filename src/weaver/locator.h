@@ -25,11 +25,11 @@ struct LocateTarget {
 class OpenImages {
  public:
   // Good as long as this is.
-  Result<const ElfImage*> Open(const std::string& file, const std::string& debug_root);
+  Result<const elf::ElfImage*> Open(const std::string& file, const std::string& debug_root);
   void Close() { images_.clear(); }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<ElfImage>> images_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<elf::ElfImage>> images_;
 };
 
 // NotFound if none of the locations is there; BadInput if an export cannot be read at one of them (a double in a

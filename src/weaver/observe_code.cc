@@ -9,10 +9,10 @@
 namespace wf::weaver {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 // Where pt_regs of x86-64 has them.
 int16_t InRegisters(Register reg) {
@@ -110,7 +110,7 @@ void ObserveCode::SetNull(size_t variable) {
   a_.Store(W::k8, kRecord, offsetof(RecordHeader, nulls), R::r1);
 }
 
-bool ObserveCode::Follow(const Recipe& recipe, BpfAssembler::Label otherwise) {
+bool ObserveCode::Follow(const Recipe& recipe, bpf::BpfAssembler::Label otherwise) {
   bool fails = false;
   for (const ReadStep& step : recipe) {
     switch (step.op) {

@@ -18,18 +18,18 @@ Operand VariableOperand(const RecordLayout& layout, std::string_view name);
 
 class ObserveCode {
  public:
-  ObserveCode(BpfAssembler& a, ProgramFrame& frame, const ProgramSpec& spec)
+  ObserveCode(bpf::BpfAssembler& a, ProgramFrame& frame, const ProgramSpec& spec)
       : a_(a), frame_(frame), spec_(spec) {}
 
   // What the site itself can read.
   void ReadValues();
   // What the call's entry kept: `call` (one of r6–r9) points to it.
-  void TakeFromEntry(BpfReg call);
+  void TakeFromEntry(bpf::BpfReg call);
   // The entry was not seen.
   void NothingFromEntry();
 
   // The recipe's value in r8. Returns whether it can fail, by a jump.
-  bool Follow(const Recipe& recipe, BpfAssembler::Label otherwise);
+  bool Follow(const Recipe& recipe, bpf::BpfAssembler::Label otherwise);
 
  private:
   void ReadNumber(size_t variable, const ValueRead& read);
@@ -38,7 +38,7 @@ class ObserveCode {
   void SetNull(size_t variable);
   bool FromEntry(size_t variable) const;
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   ProgramFrame& frame_;
   const ProgramSpec& spec_;
 };

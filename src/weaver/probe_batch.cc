@@ -10,29 +10,30 @@
 namespace wf::weaver {
 namespace {
 
-using R = BpfReg;
+using R = bpf::BpfReg;
 
 // Jumps have 16 bits, and the kernel looks at no more than a million instructions, some of them often.
 constexpr size_t kMostInstructions = 12'000, kMostPrograms = 64;
 
-Result<BpfProgram> Load(const std::vector<bpf_insn>& text, ProbeBatch::Links how) {
-  return BpfProgram::Load("wf_advice",
-                          how == ProbeBatch::Links::kMulti ? BpfProgramType::kReadingProbe
-                                                           : BpfProgramType::kReadingProbeOneByOne,
-                          text);
+Result<bpf::BpfProgram> Load(const std::vector<bpf_insn>& text, ProbeBatch::Links how) {
+  return bpf::BpfProgram::Load("wf_advice",
+                               how == ProbeBatch::Links::kMulti
+                                   ? bpf::BpfProgramType::kReadingProbe
+                                   : bpf::BpfProgramType::kReadingProbeOneByOne,
+                               text);
 }
 
 }  // namespace
 
 std::vector<bpf_insn> ByCookie(const std::vector<std::vector<bpf_insn>>& programs) {
-  BpfAssembler a;
-  std::vector<BpfAssembler::Label> labels;
+  bpf::BpfAssembler a;
+  std::vector<bpf::BpfAssembler::Label> labels;
   a.Move(R::r6, R::r1);
   a.Call(BPF_FUNC_get_attach_cookie);
   a.Move(R::r1, R::r6);
   for (size_t i = 0; i < programs.size(); ++i) {
     labels.push_back(a.NewLabel());
-    a.JumpIf(R::r0, BpfCondition::kEqual, static_cast<int32_t>(i), labels.back());
+    a.JumpIf(R::r0, bpf::BpfCondition::kEqual, static_cast<int32_t>(i), labels.back());
   }
   a.Return(0);
   for (size_t i = 0; i < programs.size(); ++i) {
@@ -50,11 +51,12 @@ void ProbeBatch::Add(std::vector<bpf_insn> text, std::string file, std::vector<u
 Status ProbeBatch::Attach(Links how, std::vector<FileDescriptor>& links) {
   const std::vector<Program> programs = std::exchange(waiting_, {});
   const auto attach_one = [&](const Program& program) -> Status {
-    WF_ASSIGN(const BpfProgram loaded, Load(program.text, how));
-    const UprobePlaces places{program.file, program.offsets, program.pid, {}};
-    WF_ASSIGN(Uprobe probe, how == Links::kMulti
-                                ? Uprobe::Attach(loaded, places, wf::ProbeSite::kEntry)
-                                : Uprobe::AttachOneByOne(loaded, places, wf::ProbeSite::kEntry));
+    WF_ASSIGN(const bpf::BpfProgram loaded, Load(program.text, how));
+    const bpf::UprobePlaces places{program.file, program.offsets, program.pid, {}};
+    WF_ASSIGN(bpf::Uprobe probe,
+              how == Links::kMulti
+                  ? bpf::Uprobe::Attach(loaded, places, wf::bpf::ProbeSite::kEntry)
+                  : bpf::Uprobe::AttachOneByOne(loaded, places, wf::bpf::ProbeSite::kEntry));
     for (FileDescriptor& link : std::move(probe).Release()) links.push_back(std::move(link));
     return {};
   };
@@ -78,7 +80,7 @@ Status ProbeBatch::Attach(Links how, std::vector<FileDescriptor>& links) {
       continue;
     }
     std::vector<std::vector<bpf_insn>> texts;
-    UprobePlaces places{programs[first].file, {}, programs[first].pid, {}};
+    bpf::UprobePlaces places{programs[first].file, {}, programs[first].pid, {}};
     for (const size_t i : together) {
       for (const uint64_t offset : programs[i].offsets) {
         places.offsets.push_back(offset);
@@ -92,7 +94,7 @@ Status ProbeBatch::Attach(Links how, std::vector<FileDescriptor>& links) {
       for (const size_t i : together) WF_TRY(attach_one(programs[i]));
       continue;
     }
-    WF_ASSIGN(Uprobe probe, Uprobe::Attach(*loaded, places, wf::ProbeSite::kEntry));
+    WF_ASSIGN(bpf::Uprobe probe, bpf::Uprobe::Attach(*loaded, places, wf::bpf::ProbeSite::kEntry));
     for (FileDescriptor& link : std::move(probe).Release()) links.push_back(std::move(link));
   }
   return {};

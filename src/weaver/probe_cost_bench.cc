@@ -35,10 +35,10 @@ WF_TARGET(ret, "", "ret", "")
 
 namespace {
 
-using wf::BpfAssembler;
+using wf::bpf::BpfAssembler;
 
 uint64_t OffsetOf(const std::string& name) {
-  auto image = wf::ElfImage::Open("/proc/self/exe");
+  auto image = wf::elf::ElfImage::Open("/proc/self/exe");
   if (!image.ok()) return 0;
   for (const auto& symbol : (*image)->symbols()) {
     if (symbol.name == name) return (*image)->OffsetOf(symbol.address).value_or(0);
@@ -47,13 +47,14 @@ uint64_t OffsetOf(const std::string& name) {
 }
 
 void Probed(benchmark::State& state, const char* name, void (*function)()) {
-  BpfAssembler assembler;
+  bpf::BpfAssembler assembler;
   assembler.Return(0);
-  auto program = wf::BpfProgram::Load("wf_cost", wf::BpfProgramType::kProbe, assembler.Finish());
+  auto program =
+      wf::bpf::BpfProgram::Load("wf_cost", wf::bpf::BpfProgramType::kProbe, assembler.Finish());
   if (!program.ok()) return state.SkipWithError(program.error().message.c_str());
-  auto probe = wf::Uprobe::Attach(
+  auto probe = wf::bpf::Uprobe::Attach(
       *program, {"/proc/self/exe", {OffsetOf(std::string("wf_place_") + name)}, getpid()},
-      wf::ProbeSite::kEntry);
+      wf::bpf::ProbeSite::kEntry);
   if (!probe.ok()) return state.SkipWithError(probe.error().message.c_str());
   for (auto _ : state) function();
 }

@@ -28,7 +28,7 @@ std::string ReadWhole(const std::string& path) {
   return text;
 }
 
-std::string BaseName(std::string_view path) {
+std::string FileName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
@@ -52,7 +52,7 @@ std::string NameOf(uint32_t process) {
   std::string name = ReadWhole(fmt::format("/proc/{}/comm", process));
   if (!name.empty() && name.back() == '\n') name.pop_back();
   if (name.size() != kCommBytes) return name;
-  const std::string executable = BaseName(ExecutableOf(static_cast<pid_t>(process)));
+  const std::string executable = FileName(ExecutableOf(static_cast<pid_t>(process)));
   return executable.rfind(name, 0) == 0 ? executable : name;
 }
 

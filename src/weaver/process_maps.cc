@@ -26,7 +26,7 @@ std::string_view NextWord(std::string_view line, size_t& at) {
 }
 
 template <int kBase>
-bool Number(std::string_view text, uint64_t& out) {
+bool ParseNumber(std::string_view text, uint64_t& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, kBase);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
@@ -64,8 +64,9 @@ std::vector<MappedFile> ParseMaps(std::string_view text) {
     file.device = std::string(NextWord(line, at));
     const std::string_view inode = NextWord(line, at);
     std::string_view path = line.substr(at);
-    if (!Number<10>(inode, file.inode) || !path.starts_with('/') || rights.size() != 4) continue;
-    if (!Number<16>(range.substr(0, range.find('-')), file.lowest)) continue;
+    if (!ParseNumber<10>(inode, file.inode) || !path.starts_with('/') || rights.size() != 4)
+      continue;
+    if (!ParseNumber<16>(range.substr(0, range.find('-')), file.lowest)) continue;
     file.executable = rights[2] == 'x';
     if (path.ends_with(kDeleted)) {
       file.deleted = true;

@@ -11,14 +11,14 @@
 namespace wf::weaver {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 }  // namespace
 
-ProgramFrame::ProgramFrame(BpfAssembler& a, const ProgramSpec& spec, size_t scratch_bytes)
+ProgramFrame::ProgramFrame(bpf::BpfAssembler& a, const ProgramSpec& spec, size_t scratch_bytes)
     : a_(a),
       spec_(spec),
       end_(a.NewLabel()),
@@ -111,7 +111,7 @@ void ProgramFrame::RememberName() {
   a_.Bind(known);
 }
 
-void ProgramFrame::JumpIfUnknownProcess(BpfAssembler::Label to) {
+void ProgramFrame::JumpIfUnknownProcess(bpf::BpfAssembler::Label to) {
   if (!spec_.filter) return;
   a_.Load(W::k8, R::r1, R::r10, kKindAt);
   a_.JumpIf(R::r1, C::kNotEqual, static_cast<int32_t>(RecordKind::kEvent), to);
@@ -182,11 +182,11 @@ void ProgramFrame::SendRecord(Counter counted_as) {
         .Write(kRecord, spec_.layout->bytes, spec_.place, spec_.when_full);
   }
   if (in_ring()) {
-    AppendRingSubmit(a_, spec_.maps->ring, kRecord);
+    bpf::AppendRingSubmit(a_, spec_.maps->ring, kRecord);
     a_.Jump(out_);
     return;
   }
-  AppendRingOutput(a_, spec_.maps->ring, kRecord, static_cast<int32_t>(spec_.layout->bytes));
+  bpf::AppendRingOutput(a_, spec_.maps->ring, kRecord, static_cast<int32_t>(spec_.layout->bytes));
   a_.JumpIf(R::r0, C::kEqual, 0, out_);
   Count(Counter::kLost);
   a_.Jump(out_);

@@ -31,12 +31,12 @@ inline constexpr size_t kFrameBytes = 512;
 
 class ProgramFrame {
  public:
-  ProgramFrame(BpfAssembler& a, const ProgramSpec& spec, size_t scratch_bytes);
+  ProgramFrame(bpf::BpfAssembler& a, const ProgramSpec& spec, size_t scratch_bytes);
 
   void Begin();
   // Of an event that is over: where the program goes on.
-  BpfAssembler::Label out() const { return out_; }
-  void set_out(BpfAssembler::Label out) { out_ = out; }
+  bpf::BpfAssembler::Label out() const { return out_; }
+  void set_out(bpf::BpfAssembler::Label out) { out_ = out; }
   void restore_out() { out_ = end_; }
   std::vector<bpf_insn> Finish();
 
@@ -47,9 +47,9 @@ class ProgramFrame {
   // In the record, behind everything that is sent.
   int16_t scratch() const { return scratch_; }
 
-  void JumpIfUnknownProcess(BpfAssembler::Label to);
+  void JumpIfUnknownProcess(bpf::BpfAssembler::Label to);
   void Count(Counter counter);
-  void Address(BpfReg to, int16_t place);
+  void Address(bpf::BpfReg to, int16_t place);
   int control_fd() const;
 
  private:
@@ -57,10 +57,10 @@ class ProgramFrame {
   bool anonymous() const;  // nobody asks who it is: the kernel need not find out
   void RememberName();
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   const ProgramSpec& spec_;
-  const BpfAssembler::Label end_;
-  BpfAssembler::Label out_;
+  const bpf::BpfAssembler::Label end_;
+  bpf::BpfAssembler::Label out_;
   int16_t scratch_;
   size_t bytes_;
   bool clock_read_ = false;

@@ -15,10 +15,10 @@ namespace wf::weaver {
 namespace {
 
 using namespace request_frame;
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 constexpr int32_t kSends[] = {SYS_write, SYS_sendto, SYS_sendmsg, SYS_writev};
 constexpr int32_t kReceives[] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_readv};
@@ -276,19 +276,19 @@ class Program {
   }
 
   void Address(R to, int16_t place) { socket_.Address(to, place); }
-  void Lookup(const BpfMap& map, int16_t key) {
+  void Lookup(const bpf::BpfMap& map, int16_t key) {
     a_.Map(R::r1, map.fd());
     Address(R::r2, key);
     a_.Call(BPF_FUNC_map_lookup_elem);
   }
-  void Update(const BpfMap& map, int16_t key, int16_t value) {
+  void Update(const bpf::BpfMap& map, int16_t key, int16_t value) {
     a_.Map(R::r1, map.fd());
     Address(R::r2, key);
     Address(R::r3, value);
     a_.Move(R::r4, BPF_ANY);
     a_.Call(BPF_FUNC_map_update_elem);
   }
-  void Delete(const BpfMap& map, int16_t key) {
+  void Delete(const bpf::BpfMap& map, int16_t key) {
     a_.Map(R::r1, map.fd());
     Address(R::r2, key);
     a_.Call(BPF_FUNC_map_delete_elem);
@@ -304,11 +304,11 @@ class Program {
     return a_.Finish();
   }
 
-  BpfAssembler a_;
+  bpf::BpfAssembler a_;
   const WovenMaps& maps_;
   const RequestMaps& requests_;
   const SocketOffsets& o_;
-  const BpfAssembler::Label out_;
+  const bpf::BpfAssembler::Label out_;
   SocketCode socket_;
 };
 
@@ -318,19 +318,20 @@ Result<RequestMaps> RequestMaps::Create() {
   RequestMaps maps;
   constexpr uint32_t kMostThreads = 1 << 15, kMostStreams = 1 << 15;
   WF_ASSIGN(maps.involved,
-            BpfMap::Create("wf_involved", {BpfMapType::kRecentHash, 8, 8, kMostThreads}));
-  WF_ASSIGN(maps.streams, BpfMap::Create("wf_streams", {BpfMapType::kRecentHash, sizeof(StreamKey),
-                                                        sizeof(StreamState), kMostStreams}));
-  WF_ASSIGN(maps.sending, BpfMap::Create("wf_sending", {BpfMapType::kRecentHash, 8, sizeof(Sending),
-                                                        kMostThreads}));
+            bpf::BpfMap::Create("wf_involved", {bpf::BpfMapType::kRecentHash, 8, 8, kMostThreads}));
+  WF_ASSIGN(maps.streams,
+            bpf::BpfMap::Create("wf_streams", {bpf::BpfMapType::kRecentHash, sizeof(StreamKey),
+                                               sizeof(StreamState), kMostStreams}));
+  WF_ASSIGN(maps.sending, bpf::BpfMap::Create("wf_sending", {bpf::BpfMapType::kRecentHash, 8,
+                                                             sizeof(Sending), kMostThreads}));
   return maps;
 }
 
-Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
-                                                  const RequestMaps& requests,
-                                                  const LinkedMaps* linked) {
+Result<std::vector<bpf::RawTracepoint>> FollowRequests(const WovenMaps& maps,
+                                                       const RequestMaps& requests,
+                                                       const LinkedMaps* linked) {
   WF_ASSIGN(const SocketOffsets offsets, FindSocketOffsets());
-  std::vector<RawTracepoint> attached;
+  std::vector<bpf::RawTracepoint> attached;
   // The end first: a send that is seen to begin is seen to end.
   const std::pair<const char*, std::vector<bpf_insn>> programs[] = {
       {"sched_process_exit", Program(maps, requests, offsets).ThreadEnd(linked)},
@@ -338,9 +339,9 @@ Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
       {"sys_enter", Program(maps, requests, offsets).Enter()},
   };
   for (const auto& [name, text] : programs) {
-    WF_ASSIGN(const BpfProgram program,
-              BpfProgram::Load("wf_requests", BpfProgramType::kTracepoint, text));
-    WF_ASSIGN(RawTracepoint tracepoint, RawTracepoint::Attach(program, name));
+    WF_ASSIGN(const bpf::BpfProgram program,
+              bpf::BpfProgram::Load("wf_requests", bpf::BpfProgramType::kTracepoint, text));
+    WF_ASSIGN(bpf::RawTracepoint tracepoint, bpf::RawTracepoint::Attach(program, name));
     attached.push_back(std::move(tracepoint));
   }
   return attached;

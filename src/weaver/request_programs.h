@@ -21,16 +21,16 @@
 namespace wf::weaver {
 
 struct RequestMaps {
-  BpfMap involved;  // thread → anything: it may be in a request
-  BpfMap streams;   // StreamKey → bytes sent and received; counted for Unix only
-  BpfMap sending;   // thread → the send it is in
+  bpf::BpfMap involved;  // thread → anything: it may be in a request
+  bpf::BpfMap streams;   // StreamKey → bytes sent and received; counted for Unix only
+  bpf::BpfMap sending;   // thread → the send it is in
 
   static Result<RequestMaps> Create();
 };
 
 // Loads and attaches; detached when they go. `linked`: whose threads have a place there, which ends with them; or null.
-Result<std::vector<RawTracepoint>> FollowRequests(const WovenMaps& maps,
-                                                  const RequestMaps& requests,
-                                                  const LinkedMaps* linked);
+Result<std::vector<bpf::RawTracepoint>> FollowRequests(const WovenMaps& maps,
+                                                       const RequestMaps& requests,
+                                                       const LinkedMaps* linked);
 
 }  // namespace wf::weaver

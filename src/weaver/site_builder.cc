@@ -26,7 +26,7 @@ ValueRead Unknown(std::string note) {
   return out;
 }
 
-ProbeSite MakeSite(const ElfImage& image, SiteKind kind, const Instruction& instruction) {
+ProbeSite MakeSite(const elf::ElfImage& image, SiteKind kind, const Instruction& instruction) {
   ProbeSite site;
   site.kind = kind;
   site.address = instruction.address;
@@ -61,7 +61,7 @@ Result<ValuesHere> ReadAll(const std::vector<Export>& exports, const ReadPlace& 
   return out;
 }
 
-Recipe EntryFrame(const ElfImage& image, const EntryCandidate& candidate) {
+Recipe EntryFrame(const elf::ElfImage& image, const EntryCandidate& candidate) {
   if (auto frame = FrameAddress(image, candidate.instruction->address)) return std::move(*frame);
   if (!candidate.pushed_known) return {};
   Recipe out{{ReadOp::kRegister, Register::kRsp, 0, 0}};
@@ -71,7 +71,7 @@ Recipe EntryFrame(const ElfImage& image, const EntryCandidate& candidate) {
 
 // Everything about one function that its sites are built from.
 struct Function {
-  const ElfImage& image;
+  const elf::ElfImage& image;
   const FoundFunction& found;
   std::optional<DwarfFunction> dwarf;
   Code code;
@@ -178,12 +178,13 @@ void NoteMissing(const std::vector<Export>& exports, const ProbeSite& site, Loca
 
 }  // namespace
 
-Result<LocatedFunction> BuildFunction(const ElfImage& image, const FoundFunction& found, At at,
+Result<LocatedFunction> BuildFunction(const elf::ElfImage& image, const FoundFunction& found, At at,
                                       const std::vector<Export>& exports) {
   Function function{image, found, FindDwarfFunction(image, found.symbol.address), {}};
   function.code = DecodeRanges(
-      image, FunctionRanges(image, found.symbol,
-                            function.dwarf ? function.dwarf->ranges : std::vector<AddressRange>()));
+      image,
+      FunctionRanges(image, found.symbol,
+                     function.dwarf ? function.dwarf->ranges : std::vector<elf::AddressRange>()));
   LocatedFunction out;
   out.name = found.name.demangled;
   if (!found.name.clone.empty()) out.name += " [" + found.name.clone + "]";
@@ -208,7 +209,7 @@ Result<LocatedFunction> BuildFunction(const ElfImage& image, const FoundFunction
   return out;
 }
 
-Result<LocatedFunction> BuildLine(const ElfImage& image, uint64_t address,
+Result<LocatedFunction> BuildLine(const elf::ElfImage& image, uint64_t address,
                                   const std::vector<Export>& exports) {
   const auto dwarf = DwarfFunctionAround(image, address);
   if (!dwarf) return NotFound(fmt::format("{:#x}: belongs to no function", address));
@@ -218,11 +219,11 @@ Result<LocatedFunction> BuildLine(const ElfImage& image, uint64_t address,
   out.dwarf = true;
   const bool at_entry =
       std::any_of(dwarf->ranges.begin(), dwarf->ranges.end(),
-                  [&](const AddressRange& range) { return range.begin == address; }) &&
+                  [&](const elf::AddressRange& range) { return range.begin == address; }) &&
       !image.SymbolsAt(address).empty();
   if (at_entry) {
     // The line where a function begins is its entry, with the same choice of instructions.
-    const FunctionSymbol& symbol = *image.SymbolsAt(address)[0];
+    const elf::FunctionSymbol& symbol = *image.SymbolsAt(address)[0];
     const FoundFunction found{symbol, ParseFunctionName(symbol.name), false};
     WF_ASSIGN(LocatedFunction entry, BuildFunction(image, found, At::kEntry, exports));
     for (ProbeSite& site : entry.sites) site.kind = SiteKind::kLine;

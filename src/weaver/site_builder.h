@@ -12,9 +12,9 @@
 namespace wf::weaver {
 
 // Sites, notes, name of one function. BadInput: an export can never be read in it.
-Result<LocatedFunction> BuildFunction(const ElfImage& image, const FoundFunction& found, At at,
+Result<LocatedFunction> BuildFunction(const elf::ElfImage& image, const FoundFunction& found, At at,
                                       const std::vector<Export>& exports);
-Result<LocatedFunction> BuildLine(const ElfImage& image, uint64_t address,
+Result<LocatedFunction> BuildLine(const elf::ElfImage& image, uint64_t address,
                                   const std::vector<Export>& exports);
 // What the exports are where an exception ends an activation.
 std::vector<ValueRead> ValuesOfUnwinding(const std::vector<Export>& exports);

@@ -10,17 +10,17 @@ namespace wf::weaver {
 namespace {
 
 using namespace request_frame;
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
-using M = BpfMath;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
+using M = bpf::BpfMath;
 
 constexpr int16_t Stream(size_t offset) { return Record(kStreamAt + offset); }
 
 }  // namespace
 
 Result<SocketOffsets> FindSocketOffsets() {
-  WF_ASSIGN(KernelTypes types, KernelTypes::Load());
+  WF_ASSIGN(bpf::KernelTypes types, bpf::KernelTypes::Load());
   SocketOffsets o{};
   const struct {
     int32_t* offset;
@@ -146,7 +146,7 @@ void SocketCode::ResolveInet(Direction direction) {
   Copy(sends ? o_.target4 : o_.source4, 4, Stream(offsetof(StreamKey, target)));
   ResolvePorts(direction);
 }
-void SocketCode::ResolveInet6(Direction direction, BpfAssembler::Label inet) {
+void SocketCode::ResolveInet6(Direction direction, bpf::BpfAssembler::Label inet) {
   const bool sends = direction == Direction::kSend;
   Copy(sends ? o_.source6 : o_.target6, 16, Stream(offsetof(StreamKey, source)));
   Copy(sends ? o_.target6 : o_.source6, 16, Stream(offsetof(StreamKey, target)));

@@ -38,7 +38,7 @@ enum class Direction : uint8_t { kSend, kReceive };
 class SocketCode {
  public:
   // `out`: where it goes if it is no stream that is followed, or cannot be read.
-  SocketCode(BpfAssembler& a, const SocketOffsets& offsets, BpfAssembler::Label out)
+  SocketCode(bpf::BpfAssembler& a, const SocketOffsets& offsets, bpf::BpfAssembler::Label out)
       : a_(a), o_(offsets), out_(out) {}
 
   // The record's stream and own socket, of the descriptor in kFd; the socket is in kSocket, too. r0 to r5, r8 and r9 are
@@ -46,18 +46,18 @@ class SocketCode {
   void Resolve(Direction direction);
   // r8 becomes what stands `offset` behind where it points to.
   void Follow(int32_t offset, int32_t bytes = 8);
-  void Address(BpfReg to, int16_t place);
+  void Address(bpf::BpfReg to, int16_t place);
 
  private:
   void Copy(int32_t offset, int32_t bytes, int16_t to);
   void ResolveUnix(Direction direction);
   void ResolveInet(Direction direction);
-  void ResolveInet6(Direction direction, BpfAssembler::Label inet);
+  void ResolveInet6(Direction direction, bpf::BpfAssembler::Label inet);
   void ResolvePorts(Direction direction);
 
-  BpfAssembler& a_;
+  bpf::BpfAssembler& a_;
   const SocketOffsets& o_;
-  const BpfAssembler::Label out_;
+  const bpf::BpfAssembler::Label out_;
 };
 
 }  // namespace wf::weaver

@@ -92,7 +92,7 @@ void SearchUnit(Dwarf_Die unit, Search& search) {
 
 }  // namespace
 
-Result<std::vector<uint64_t>> FindLine(const ElfImage& image, std::string_view file,
+Result<std::vector<uint64_t>> FindLine(const elf::ElfImage& image, std::string_view file,
                                        uint32_t line) {
   if (image.dwarf() == nullptr) {
     return NotFound(

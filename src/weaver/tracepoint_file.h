@@ -19,6 +19,12 @@ class JsonValue;
 class JsonWriter;
 }  // namespace wf
 
+namespace wf::weaver {}
+
+namespace wf::weaver {}
+
+namespace wf::weaver {}  // namespace wf::weaver
+
 namespace wf::weaver {
 
 constexpr int kTracepointFileVersion = 1;

@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, 5> kResumers{
 constexpr size_t kMaxSites = 100;
 constexpr uint64_t kMaxRow = 1 << 16;
 
-ProbeSite MakeSite(const ElfImage& image, const Instruction& instruction, int64_t above) {
+ProbeSite MakeUnwinderSite(const elf::ElfImage& image, const Instruction& instruction,
+                           int64_t above) {
   ProbeSite site;
   site.kind = SiteKind::kUnwinder;
   site.address = instruction.address;
@@ -30,9 +31,9 @@ ProbeSite MakeSite(const ElfImage& image, const Instruction& instruction, int64_
   return site;
 }
 
-void AddNamed(const ElfImage& image, std::vector<ProbeSite>& out) {
+void AddNamed(const elf::ElfImage& image, std::vector<ProbeSite>& out) {
   std::vector<uint64_t> seen;
-  for (const FunctionSymbol& symbol : image.symbols()) {
+  for (const elf::FunctionSymbol& symbol : image.symbols()) {
     if (std::find(kResumers.begin(), kResumers.end(),
                   symbol.name.substr(0, symbol.name.find('@'))) == kResumers.end())
       continue;
@@ -42,14 +43,14 @@ void AddNamed(const ElfImage& image, std::vector<ProbeSite>& out) {
     const Instruction* before = nullptr;
     for (const Instruction& instruction : code.instructions) {
       if (instruction.kind == InstructionKind::kReturn)
-        out.push_back(MakeSite(image, instruction, 8));
+        out.push_back(MakeUnwinderSite(image, instruction, 8));
       // The register was popped from the new stack just before: what is left is the frame's own stack pointer.
       const bool popped =
           instruction.kind == InstructionKind::kIndirectJump && instruction.through &&
           before != nullptr &&
           (before->writes & (uint32_t{1} << static_cast<int>(Register::kRsp))) != 0 &&
           (before->writes & (uint32_t{1} << static_cast<int>(*instruction.through))) != 0;
-      if (popped) out.push_back(MakeSite(image, instruction, 0));
+      if (popped) out.push_back(MakeUnwinderSite(image, instruction, 0));
       before = &instruction;
     }
   }
@@ -66,7 +67,7 @@ constexpr std::array<Epilogue, 2> kEpilogues{
 
 // Bytes may look like this in the middle of another instruction, and a probe there would break the program. The unwind
 // table's rows begin at instructions: from there on, step by step.
-bool IsInstruction(const ElfImage& image, uint64_t address) {
+bool IsInstruction(const elf::ElfImage& image, uint64_t address) {
   Dwarf_Frame* frame = nullptr;
   if (image.unwind_table() == nullptr ||
       dwarf_cfi_addrframe(image.unwind_table(), address, &frame) != 0)
@@ -83,8 +84,8 @@ bool IsInstruction(const ElfImage& image, uint64_t address) {
   return begin == address;
 }
 
-void AddByCode(const ElfImage& image, std::vector<ProbeSite>& out) {
-  for (const AddressRange& range : image.ExecutableRanges()) {
+void AddByCode(const elf::ElfImage& image, std::vector<ProbeSite>& out) {
+  for (const elf::AddressRange& range : image.ExecutableRanges()) {
     const std::string_view text = image.Text(range.begin, range.end - range.begin);
     for (const Epilogue& epilogue : kEpilogues) {
       for (size_t at = 0; (at = text.find(epilogue.bytes, at)) != std::string_view::npos; ++at) {
@@ -93,7 +94,7 @@ void AddByCode(const ElfImage& image, std::vector<ProbeSite>& out) {
         const bool known = std::any_of(
             out.begin(), out.end(), [&](const ProbeSite& site) { return site.address == address; });
         if (instruction && !known && out.size() < kMaxSites && IsInstruction(image, address))
-          out.push_back(MakeSite(image, *instruction, epilogue.above));
+          out.push_back(MakeUnwinderSite(image, *instruction, epilogue.above));
       }
     }
   }
@@ -107,7 +108,7 @@ bool MayHoldUnwinder(std::string_view path) {
          name.starts_with("libc++abi");
 }
 
-std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image) {
+std::vector<ProbeSite> FindUnwinderSites(const elf::ElfImage& image) {
   std::vector<ProbeSite> out;
   AddNamed(image, out);
   AddByCode(image, out);

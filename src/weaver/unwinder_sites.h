@@ -18,7 +18,7 @@
 namespace wf::weaver {
 
 // kUnwinder sites of one file, by address; none if it holds no unwinder.
-std::vector<ProbeSite> FindUnwinderSites(const ElfImage& image);
+std::vector<ProbeSite> FindUnwinderSites(const elf::ElfImage& image);
 // Whether a library of this path is likely to hold one.
 bool MayHoldUnwinder(std::string_view path);
 

@@ -11,13 +11,13 @@ namespace {
 
 constexpr char kOptimisedOut[] = "optimised out here";
 
-Recipe OfRegister(uint64_t number) {
+Recipe OfRegisterNumber(uint64_t number) {
   return {{ReadOp::kRegister, static_cast<Register>(number), 0, 0}};
 }
 Recipe OfConstant(uint64_t value) {
   return {{ReadOp::kConstant, Register::kRax, 0, static_cast<int64_t>(value)}};
 }
-std::optional<int64_t> ConstantOf(const Recipe& recipe) {
+std::optional<int64_t> ConstantOfRecipe(const Recipe& recipe) {
   if (recipe.size() != 1 || recipe[0].op != ReadOp::kConstant) return std::nullopt;
   return recipe[0].operand;
 }
@@ -26,7 +26,7 @@ int64_t Wrap(uint64_t value) { return static_cast<int64_t>(value); }
 // One location expression: a stack machine, of which we follow what stays a straight line. `ops` are borrowed.
 class Expression {
  public:
-  Expression(const ElfImage& image, const Dwarf_Die& function, uint64_t address,
+  Expression(const elf::ElfImage& image, const Dwarf_Die& function, uint64_t address,
              Dwarf_Attribute* attribute)
       : image_(image), function_(function), address_(address), attribute_(attribute) {}
 
@@ -57,7 +57,7 @@ class Expression {
   void Push(Recipe recipe) { stack_.push_back(std::move(recipe)); }
   bool PushRegister(uint64_t number, int64_t offset) {
     if (number > 15) return Fail(fmt::format("it depends on register {}", number));
-    Recipe recipe = OfRegister(number);
+    Recipe recipe = OfRegisterNumber(number);
     AppendAdd(recipe, offset);
     Push(std::move(recipe));
     return true;
@@ -66,7 +66,7 @@ class Expression {
     current_ = {};
     if (number <= 15) {
       current_.kind = ValuePiece::Kind::kValue;
-      current_.recipe = OfRegister(number);
+      current_.recipe = OfRegisterNumber(number);
       return true;
     }
     current_.why = number >= 17 && number <= 32
@@ -189,8 +189,9 @@ class Expression {
     Recipe right = std::move(stack_.back());
     stack_.pop_back();
     Recipe& left = stack_.back();
-    if (atom == DW_OP_plus && ConstantOf(left) && !ConstantOf(right)) std::swap(left, right);
-    const auto constant = ConstantOf(right);
+    if (atom == DW_OP_plus && ConstantOfRecipe(left) && !ConstantOfRecipe(right))
+      std::swap(left, right);
+    const auto constant = ConstantOfRecipe(right);
     if (!constant) return Fail("its location joins two values, which probes cannot follow");
     if (atom == DW_OP_plus) {
       AppendAdd(left, *constant);
@@ -282,7 +283,7 @@ class Expression {
     return true;
   }
 
-  const ElfImage& image_;
+  const elf::ElfImage& image_;
   const Dwarf_Die& function_;
   uint64_t address_;
   Dwarf_Attribute* attribute_;
@@ -393,7 +394,7 @@ Result<Recipe> ValuePlace::Read(uint64_t size) const {
   return out;
 }
 
-std::optional<Recipe> FrameAddress(const ElfImage& image, uint64_t address) {
+std::optional<Recipe> FrameAddress(const elf::ElfImage& image, uint64_t address) {
   Dwarf_Frame* frame = nullptr;
   if (image.unwind_table() == nullptr ||
       dwarf_cfi_addrframe(image.unwind_table(), address, &frame) != 0)
@@ -417,7 +418,7 @@ std::optional<Recipe> FrameAddress(const ElfImage& image, uint64_t address) {
   return out;
 }
 
-ValuePlace EvaluateLocation(const ElfImage& image, const Dwarf_Die& function,
+ValuePlace EvaluateLocation(const elf::ElfImage& image, const Dwarf_Die& function,
                             const Dwarf_Die& variable, uint64_t address) {
   Dwarf_Die copy = variable;
   Dwarf_Attribute attribute;

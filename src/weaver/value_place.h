@@ -42,11 +42,11 @@ bool UsesRegister(const Recipe& recipe, Register reg);
 
 // The canonical frame address at `address`, by the file's unwind table. None: it does not say, or says it in a way that
 // a probe cannot follow.
-std::optional<Recipe> FrameAddress(const ElfImage& image, uint64_t address);
+std::optional<Recipe> FrameAddress(const elf::ElfImage& image, uint64_t address);
 
 // What a location attribute says at `address` of `function` (for its frame base). Missing: optimised out here, or
 // nothing that a probe can follow; `why` says which.
-ValuePlace EvaluateLocation(const ElfImage& image, const Dwarf_Die& function,
+ValuePlace EvaluateLocation(const elf::ElfImage& image, const Dwarf_Die& function,
                             const Dwarf_Die& variable, uint64_t address);
 
 // Whether the variable's place is the same throughout and lies in the function's own frame, so that it holds nothing

@@ -36,8 +36,8 @@ constexpr uint32_t kWanted = 1, kUnwanted = 2;
 constexpr uint32_t kThreadNameBytes = 16;
 
 struct WovenMaps {
-  BpfMap counters, control, ring, verdicts;
-  BpfMap
+  bpf::BpfMap counters, control, ring, verdicts;
+  bpf::BpfMap
       names;  // process → what its thread was called that was seen first; for those that are gone when we look
 
   static Result<WovenMaps> Create(uint32_t ring_bytes);

@@ -44,7 +44,7 @@ class NoBaggage : public advice::Baggage {
   void Pack(const advice::Program&, uint32_t, int64_t, std::string_view, advice::Rows) override {}
 };
 
-bool Joins(const advice::Program& program) {
+bool UnpacksAnything(const advice::Program& program) {
   for (const advice::Advice& advice : program.advice) {
     for (const advice::Step& step : advice.steps)
       if (std::holds_alternative<advice::Unpack>(step)) return true;
@@ -123,7 +123,7 @@ class WovenQuery::Emission : public advice::Emitter {
 
 WovenQuery::WovenQuery(const advice::Program& program, const WeaveOptions& options)
     : program_(program),
-      joins_(Joins(program)),
+      joins_(UnpacksAnything(program)),
       names_(NamesProcesses(program)),
       options_(options),
       tracker_(program_, options.limits),
@@ -143,10 +143,11 @@ Result<std::unique_ptr<WovenQuery>> WovenQuery::Create(const advice::Program& pr
 
 Status WovenQuery::Start() {
   WF_ASSIGN(maps_, WovenMaps::Create(options_.ring_bytes));
-  WF_ASSIGN(BpfRingReader reader,
-            BpfRingReader::Open(maps_.ring, [this](std::string_view record) { Take(record); }));
+  WF_ASSIGN(
+      bpf::BpfRingReader reader,
+      bpf::BpfRingReader::Open(maps_.ring, [this](std::string_view record) { Take(record); }));
   reader_.emplace(std::move(reader));
-  multi_ = options_.link != LinkChoice::kPerf && HasUprobeMulti();
+  multi_ = options_.link != LinkChoice::kPerf && bpf::HasUprobeMulti();
   if (options_.link == LinkChoice::kMulti && !multi_) {
     return EnvironmentError("--link multi: this kernel has no multi-uprobe links (Linux 6.10)",
                             "--link perf, or auto");
@@ -437,7 +438,7 @@ void WovenQuery::Run(const RecordEvent& event, const Source& source) {
 void WovenQuery::ReadGroups(const Shared& shared, size_t which, advice::Results& results) {
   if (!shared.groups) return;
   const GroupMaps& groups = *shared.groups;
-  const BpfMap& map = groups.maps[which];
+  const bpf::BpfMap& map = groups.maps[which];
   const bool keyed = groups.shape.key_bytes != 0;
   std::vector<std::string> keys;
   std::string key(map.shape().key_bytes, '\0'), next = key;
@@ -508,7 +509,7 @@ Result<WeaveCounters> WovenQuery::Collect(advice::Results& results) {
   control_.active = 1 - which;
   SetControl();
   // Whoever read the old value is done: nobody writes to what is read now, and what was sent is in the ring.
-  WF_TRY(WaitForRunningPrograms());
+  WF_TRY(bpf::WaitForRunningPrograms());
   for (int i = 0; i < kMostRingfuls; ++i) {
     WF_ASSIGN(const int taken, reader_->Poll(0));
     if (taken == 0) break;

@@ -101,9 +101,9 @@ class WovenQuery {
   WovenMaps maps_;
   Control control_;
   std::optional<RequestMaps> requests_;
-  std::vector<RawTracepoint> following_;
+  std::vector<bpf::RawTracepoint> following_;
   RequestTracker tracker_;
-  std::optional<BpfRingReader> reader_;
+  std::optional<bpf::BpfRingReader> reader_;
   std::vector<std::unique_ptr<Shared>> shared_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::vector<std::string>> filters_;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "client/queries/thread_baggage.h"
 #include "client/transport/http_connection.h"
 #include "client/transport/test_receiver.h"
-#include "client/queries/thread_baggage.h"
 #include "wherefore/baggage.h"
 #include "wherefore/rpc.h"
 
@@ -76,8 +76,7 @@ struct Callee {
     {
       const std::lock_guard lock(mutex);
       seen.push_back(Seen());
-      tuples.push_back(
-          client::CurrentBaggage()->Unpack(kQuery, 0, OneColumn()).tuple_count());
+      tuples.push_back(client::CurrentBaggage()->Unpack(kQuery, 0, OneColumn()).tuple_count());
       users.push_back(caller->BaggageEntry("user").value_or("") + "/" +
                       caller->BaggageEntry("node").value_or(""));
     }
@@ -147,8 +146,7 @@ int main(int count, char** arguments) {
     RpcCall call(tracer, "call");
     const RpcHeaders headers = call.Send();
     bool two = false;
-    for (const auto& [name, value] : headers)
-      two = two || value.find(",wf2=") != std::string::npos;
+    for (const auto& [name, value] : headers) two = two || value.find(",wf2=") != std::string::npos;
     const auto response = Get(node + "/?to=" + callee.url() + "&times=1", headers);
     Check(two && response.status == 200 && callee.tuples.size() == 1 && callee.tuples[0] == 400,
           "two members of 4,000 bytes pass whole");

@@ -23,14 +23,14 @@ int Fail(const Error& error) {
   return 1;
 }
 
-int Publish(Bus& bus, uint64_t first, uint64_t count) {
+int Publish(bus::Bus& bus, uint64_t first, uint64_t count) {
   auto publisher = bus.Publisher();
   if (!publisher.ok()) return Fail(publisher.error());
   for (uint64_t span = 1; span <= 4; ++span) {
     for (uint64_t trace = first; trace < first + count; ++trace) {
       for (bool kept = false; !kept;) {
         std::promise<Status> done;
-        (*publisher)->Publish(BusBatch({{trace, span}}), [&](Status status) {
+        (*publisher)->Publish(bus::BusBatch({{trace, span}}), [&](Status status) {
           done.set_value(std::move(status));
         });
         kept = done.get_future().get().ok();
@@ -43,8 +43,8 @@ int Publish(Bus& bus, uint64_t first, uint64_t count) {
   return 0;
 }
 
-int Read(Bus& bus, const std::string& group) {
-  BusHandover handover;
+int Read(bus::Bus& bus, const std::string& group) {
+  bus::BusHandover handover;
   handover.gained = [](const auto& partitions) {
     std::printf("gained %zu\n", partitions.size());
     std::fflush(stdout);
@@ -59,7 +59,7 @@ int Read(Bus& bus, const std::string& group) {
     const auto pieces = (*reader)->Read(100 * kMilli);
     if (!pieces.ok()) return Fail(pieces.error());
     std::map<int32_t, int64_t> last;
-    for (const BusPiece& piece : *pieces) {
+    for (const bus::BusPiece& piece : *pieces) {
       last[piece.at.partition] = piece.at.offset;
       std::printf("piece %d %lld", piece.at.partition, static_cast<long long>(piece.at.offset));
       for (size_t row = 0; row < piece.events->size(); ++row)
@@ -68,7 +68,7 @@ int Read(Bus& bus, const std::string& group) {
       std::printf("\n");
     }
     std::fflush(stdout);  // told before it is committed: a kill between the two loses nothing
-    std::vector<BusPosition> done;
+    std::vector<bus::BusPosition> done;
     for (const auto& [partition, offset] : last) done.push_back({partition, offset});
     (void)(*reader)->Commit(done);
   }
@@ -79,13 +79,13 @@ int Read(Bus& bus, const std::string& group) {
 int main(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "";
   const auto number = [&](int i) { return argc > i ? std::strtoull(argv[i], nullptr, 10) : 0; };
-  KafkaBusOptions options;
+  bus::kafka::KafkaBusOptions options;
   options.confirm_patience = 5 * kSecond;
   if (what == "read" && argc > 4) options.session = static_cast<Nanos>(number(4)) * kMilli;
   if (what == "check" && argc > 3) options.config_file = argv[3];
   if (what == "publish" && argc > 5) options.config_file = argv[5];
   if (what.empty()) return 2;
-  auto bus = OpenKafkaBus(argv[2], options);
+  auto bus = bus::kafka::OpenKafkaBus(argv[2], options);
   if (!bus.ok()) return Fail(bus.error());
   if (what == "publish") return Publish(**bus, number(3), number(4));
   if (what == "read" && argc > 3) return Read(**bus, argv[3]);

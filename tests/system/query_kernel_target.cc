@@ -68,8 +68,7 @@ int Connected(long port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
-  if (connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-    std::exit(1);
+  if (connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::exit(1);
   return connection;
 }
 
@@ -152,8 +151,7 @@ int main(int argc, char** argv) {
     if (what == "many") {
       long threads = 0;
       words >> threads;
-      for (long i = 0; i < threads; ++i)
-        std::thread([&] { Requests(tracer, 1, 1, 0, 0); }).join();
+      for (long i = 0; i < threads; ++i) std::thread([&] { Requests(tracer, 1, 1, 0, 0); }).join();
     } else {
       long calls = 0, orders = 0, threads = 0, port = 0;
       words >> calls >> orders >> threads >> port;

@@ -7,7 +7,7 @@
 
 #include "analysis/compare/statistics.h"
 
-namespace wf {
+namespace wf::compare {
 namespace {
 
 // A text with more values than this is a name, not a category.
@@ -208,4 +208,4 @@ Comparison ComparePopulations(const DatasetTable& a, const DatasetTable& b,
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::compare

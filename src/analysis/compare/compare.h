@@ -18,7 +18,7 @@
 
 #include "model/dataset_table.h"
 
-namespace wf {
+namespace wf::compare {
 
 constexpr double kFalseDiscoveryRate = 0.05;
 
@@ -50,4 +50,4 @@ struct Comparison {
 Comparison ComparePopulations(const DatasetTable& a, const DatasetTable& b,
                               const CompareOptions& options);
 
-}  // namespace wf
+}  // namespace wf::compare

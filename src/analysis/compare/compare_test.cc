@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace wf {
+namespace wf::compare {
 namespace {
 
 // Rows of page pieces: latency, bytes, piece, browser.
@@ -98,4 +98,4 @@ TEST(Compare, TakesNullsAndEmptyPopulations) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::compare

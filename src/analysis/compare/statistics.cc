@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace wf {
+namespace wf::compare {
 namespace {
 
 // The regularized incomplete gamma function, upper part Q(a, x): by its series where that converges fast (x < a + 1), by
@@ -114,4 +114,4 @@ std::vector<double> BenjaminiHochberg(const std::vector<double>& p) {
   return q;
 }
 
-}  // namespace wf
+}  // namespace wf::compare

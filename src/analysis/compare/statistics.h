@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wf {
+namespace wf::compare {
 
 struct TestResult {
   double statistic = 0;
@@ -29,4 +29,4 @@ std::vector<double> BenjaminiHochberg(const std::vector<double>& p);
 double ChiSquaredTail(double x, double k);
 double NormalTail(double z);
 
-}  // namespace wf
+}  // namespace wf::compare

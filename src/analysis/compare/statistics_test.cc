@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::compare {
 namespace {
 
 std::vector<double> Series(int n, int step, int modulus, int offset) {
@@ -98,4 +98,4 @@ TEST(Statistics, BenjaminiHochbergAgreesWithSciPy) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::compare

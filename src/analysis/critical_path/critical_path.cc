@@ -19,7 +19,7 @@
 #include "analysis/critical_path/happened_before.h"
 #include "analysis/critical_path/path_graph.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 // What may have ended a wait: a blocking child cut to its parent's window, or an edge [send, receipt].
@@ -358,4 +358,4 @@ Result<CriticalPath> FindCriticalPath(const Trace& trace, const CriticalPathOpti
   return Walk(graph, options, from, std::move(reached)).To(to);
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

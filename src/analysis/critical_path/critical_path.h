@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::critical_path {
 
 enum class PathCategory : uint8_t {
   kSelf,
@@ -57,4 +57,4 @@ struct CriticalPathOptions {
 // kNotFound when `from` did not happen before `to`, or the trace is empty.
 Result<CriticalPath> FindCriticalPath(const Trace& trace, const CriticalPathOptions& options);
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -5,7 +5,7 @@
 #include "analysis/critical_path/path_cases.h"
 #include "analysis/critical_path/what_if.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 constexpr int kBlocks = 100'000;
@@ -63,4 +63,4 @@ void BM_Replay(benchmark::State& state) {
 BENCHMARK(BM_Replay)->Arg(kBush)->Arg(kChain)->Arg(kSuccession)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::critical_path

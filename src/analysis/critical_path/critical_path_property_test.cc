@@ -11,7 +11,7 @@
 #include "analysis/critical_path/path_cases.h"
 #include "analysis/critical_path/random_traces_test.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 // A thousand cases each, unless told otherwise; read when the first property is checked.
@@ -369,4 +369,4 @@ TEST(CriticalPathProperty, TheRootsPlacesAreTheDefault) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::critical_path

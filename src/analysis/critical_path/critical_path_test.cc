@@ -11,7 +11,7 @@
 #include "analysis/critical_path/path_cases.h"
 #include "test_places.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 using testing::EventLines;
@@ -148,4 +148,4 @@ TEST(CriticalPath, TimesAtTheEndsOfTheRange) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::critical_path

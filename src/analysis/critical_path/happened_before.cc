@@ -6,7 +6,7 @@
 #include <functional>
 #include <queue>
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 class Spread {
@@ -111,4 +111,4 @@ std::vector<Reached> HappenedBefore(const PathGraph& graph, PathPlace from,
   return Spread(graph, overlap).From(from);
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -8,7 +8,7 @@
 
 #include "analysis/critical_path/path_graph.h"
 
-namespace wf {
+namespace wf::critical_path {
 
 enum class ReachedVia : uint8_t {
   kNothing,
@@ -30,4 +30,4 @@ struct Reached {
 std::vector<Reached> HappenedBefore(const PathGraph& graph, PathPlace from,
                                     OverlapTolerance overlap);
 
-}  // namespace wf
+}  // namespace wf::critical_path

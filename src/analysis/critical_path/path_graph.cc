@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 // The edge ties begin to begin or end to end of a block and its parent: nesting says as much.
@@ -102,4 +102,4 @@ PathCategory TransitCategory(EdgeType type) {
   return PathCategory::kBlocked;
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -7,7 +7,7 @@
 
 #include "analysis/critical_path/critical_path.h"
 
-namespace wf {
+namespace wf::critical_path {
 
 struct PathGraph {
   explicit PathGraph(const Trace& trace);
@@ -47,4 +47,4 @@ inline bool Tolerable(Nanos overlap, Nanos one, Nanos other) {
   return overlap <= kMaxOverlap && kOverlapShare * overlap <= std::min(one, other);
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

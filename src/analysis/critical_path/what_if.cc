@@ -20,7 +20,7 @@
 
 #include "analysis/critical_path/path_graph.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 enum class Step : uint8_t { kBegin, kReceive, kChildEnd, kChildStart, kSend, kPlace, kCut, kEnd };
@@ -43,7 +43,7 @@ struct Instant {
   }
 };
 
-struct Cause {
+struct WhatIfCause {
   uint32_t from, to;  // instants
   Nanos lag;          // recorded: time of `to` less time of `from`
   double factor;
@@ -337,7 +337,7 @@ class Replayer {
   }
 
   // ---- 5. Each instant after all its causes.
-  static Nanos Scaled(const Cause& cause) {
+  static Nanos Scaled(const WhatIfCause& cause) {
     if (cause.factor == 1 || cause.lag <= 0) return cause.lag;
     // In doubles: 0.7 of 10 is 7. Durations below 2^53 ns (104 days) are exact.
     const double scaled = std::floor(static_cast<double>(cause.lag) * cause.factor);
@@ -347,7 +347,7 @@ class Replayer {
   void Settle() {
     const auto n = static_cast<uint32_t>(instants_.size());
     std::vector<uint32_t> out_begin(n + 1, 0), waiting(n, 0), out(causes_.size());
-    for (const Cause& cause : causes_) ++out_begin[cause.from + 1], ++waiting[cause.to];
+    for (const WhatIfCause& cause : causes_) ++out_begin[cause.from + 1], ++waiting[cause.to];
     for (uint32_t i = 0; i < n; ++i) out_begin[i + 1] += out_begin[i];
     std::vector<uint32_t> fill(out_begin.begin(), out_begin.end() - 1);
     for (uint32_t c = 0; c < causes_.size(); ++c) out[fill[causes_[c].from]++] = c;
@@ -367,7 +367,7 @@ class Replayer {
         settled[i] = true;
         if (then_[i] == INT64_MIN) then_[i] = instants_[i].time;  // nothing caused it: as recorded
         for (uint32_t k = out_begin[i]; k < out_begin[i + 1]; ++k) {
-          const Cause& cause = causes_[out[k]];
+          const WhatIfCause& cause = causes_[out[k]];
           then_[cause.to] = std::max(then_[cause.to], SaturatingAdd(then_[i], Scaled(cause)));
           if (--waiting[cause.to] == 0) ready.push_back(cause.to);
         }
@@ -412,7 +412,7 @@ class Replayer {
   std::vector<uint32_t> starter_;
   std::vector<Instant> instants_;                     // by block, then time
   std::vector<uint32_t> first_, begin_of_, done_of_;  // per block
-  std::vector<Cause> causes_;
+  std::vector<WhatIfCause> causes_;
   std::vector<Nanos> then_;  // per instant: its time in the changed request
 };
 
@@ -424,4 +424,4 @@ WhatIfAnswer Replay(const Trace& trace, const CriticalPathOptions& options,
   return Replayer(trace, options, changes).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -9,7 +9,7 @@
 
 #include "analysis/critical_path/critical_path.h"
 
-namespace wf {
+namespace wf::critical_path {
 
 struct WhatIf {
   enum class By : uint8_t { kService, kOperation, kType, kSpan };
@@ -31,4 +31,4 @@ struct WhatIfAnswer {
 WhatIfAnswer Replay(const Trace& trace, const CriticalPathOptions& options,
                     const std::vector<WhatIf>& changes);
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -3,7 +3,7 @@
 
 #include "analysis/critical_path/what_if.h"
 
-namespace wf {
+namespace wf::critical_path {
 
 Result<WhatIf> ParseWhatIf(std::string_view text) {
   const std::string shown(text.substr(0, 200));
@@ -46,4 +46,4 @@ Result<WhatIf> ParseWhatIf(std::string_view text) {
   return change;
 }
 
-}  // namespace wf
+}  // namespace wf::critical_path

@@ -6,7 +6,7 @@
 #include "analysis/critical_path/path_cases.h"
 #include "analysis/critical_path/random_traces_test.h"
 
-namespace wf {
+namespace wf::critical_path {
 namespace {
 
 using testing::EventLines;
@@ -154,4 +154,4 @@ TEST(WhatIfProperty, OfASinglePathItIsThatPathScaled) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::critical_path

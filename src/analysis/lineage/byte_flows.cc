@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 using recorder::Recording;
@@ -227,4 +227,4 @@ recorder::Slice ByteFlows::Of(const std::vector<ByteFlow>& flows, SubId sub) {
   return {static_cast<uint32_t>(begin - flows.begin()), static_cast<uint32_t>(end - flows.begin())};
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -13,7 +13,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct ByteFlow {
   recorder::SubId sub = 0;
@@ -51,4 +51,4 @@ class ByteFlows {
   std::vector<ReadBack> read_backs_;
 };
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

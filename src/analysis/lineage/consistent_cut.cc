@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::Recording;
 using recorder::SubId;
@@ -105,4 +105,4 @@ Recording Restricted(const Recording& recording, const Cut& cut) {
   return out;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

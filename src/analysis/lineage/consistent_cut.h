@@ -9,7 +9,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using Cut = std::vector<uint32_t>;  // of each thread, how many
 
@@ -26,4 +26,4 @@ Cut SnapshotCut(const recorder::Recording& recording, const recorder::Clocks& cl
 // The recording as if nothing else had been recorded. Threads beyond the entries of `cut` are left out.
 recorder::Recording Restricted(const recorder::Recording& recording, const Cut& cut);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::SubComputation;
 using recorder::SubId;
@@ -165,4 +165,4 @@ uint64_t CountDataEdges(const DataFlow& flow) {
   return count;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -10,7 +10,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 class DataFlow {
  public:
@@ -57,4 +57,4 @@ enum class EdgePages { kCount, kList };
 DataEdges ComputeDataEdges(const DataFlow& flow, EdgePages pages);
 uint64_t CountDataEdges(const DataFlow& flow);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

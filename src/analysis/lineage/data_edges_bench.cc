@@ -8,7 +8,7 @@
 
 #include "analysis/lineage/data_edges.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 recorder::Recording Synthetic(uint32_t threads, uint32_t subs, uint32_t touches) {
@@ -69,4 +69,4 @@ void BM_DataEdges(benchmark::State& state) {
 BENCHMARK(BM_DataEdges)->Arg(1)->Arg(10)->Arg(100)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace wf::cpg
+}  // namespace wf::lineage

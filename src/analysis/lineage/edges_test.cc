@@ -10,7 +10,7 @@
 #include "analysis/lineage/order_path.h"
 #include "analysis/lineage/races.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 using recorder::NaiveOrder;
@@ -262,4 +262,4 @@ TEST(PageIndex, PagesSideBySideThatAreAlikeAreOneSpan) {
 }
 
 }  // namespace
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -4,7 +4,7 @@
 
 #include "analysis/lineage/lineage_walk.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::SubId;
 
@@ -92,4 +92,4 @@ Lineage LineageFinder::FromInputs(const std::vector<uint32_t>& inputs, Steps ste
   return WalkForth(flow_, bytes_, roots, steps);
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

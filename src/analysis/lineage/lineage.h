@@ -16,7 +16,7 @@
 #include "analysis/lineage/data_edges.h"
 #include "analysis/lineage/range_set.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 enum class Steps : uint8_t { kOrderedOnly, kAlsoUnordered };
 
@@ -69,4 +69,4 @@ class LineageFinder {
   const ByteFlows& bytes_;
 };
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -12,7 +12,7 @@
 #include "analysis/lineage/lineage_test_support.h"
 #include "analysis/lineage/memory_layout.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 using recorder::NaiveOrder;
@@ -322,4 +322,4 @@ RC_GTEST_PROP(MemoryLayout, IsNeverWorse, (const std::vector<uint32_t>& choices)
 }
 
 }  // namespace
-}  // namespace wf::cpg
+}  // namespace wf::lineage

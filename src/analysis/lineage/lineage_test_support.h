@@ -14,7 +14,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/testing/random_run.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 class Lab {
  public:
@@ -80,4 +80,4 @@ class Lab {
   const LineageFinder finder;
 };
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

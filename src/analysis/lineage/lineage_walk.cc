@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::Recording;
 using recorder::Slice;
@@ -329,4 +329,4 @@ Lineage WalkForth(const DataFlow& flow, const ByteFlows& bytes,
   return ForthWalk(flow, bytes, ends).Run(roots, steps);
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

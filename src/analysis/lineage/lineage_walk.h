@@ -10,7 +10,7 @@
 
 #include "analysis/lineage/lineage.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 // The next place not yet taken; each is handed out once, however many ranges it lies in.
 class UntakenPlaces {
@@ -51,4 +51,4 @@ Lineage WalkBack(const DataFlow& flow, const ByteFlows& bytes,
 Lineage WalkForth(const DataFlow& flow, const ByteFlows& bytes,
                   const std::vector<LineageRoot>& roots, Steps steps);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

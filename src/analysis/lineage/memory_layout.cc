@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 // Looking for exchanges costs threads² × the rows they touch; it ends when none helps, or here.
@@ -180,4 +180,4 @@ MemoryLayout ProposeLayout(const std::vector<PageRow>& matrix, size_t threads,
   return out;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -14,7 +14,7 @@
 #include "analysis/lineage/page_matrix.h"
 #include "base/result.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct Distances {
   uint32_t nodes = 0;
@@ -47,4 +47,4 @@ MemoryLayout ProposeLayout(const std::vector<PageRow>& matrix, size_t threads,
 PlacementCost CostOf(const std::vector<PageRow>& matrix, const Placement& placement,
                      const Distances& distances);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

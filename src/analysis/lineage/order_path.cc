@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::SubId;
 
@@ -37,4 +37,4 @@ std::vector<SubId> PathBetween(const recorder::Recording& recording, const recor
   return path;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

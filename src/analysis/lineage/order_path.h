@@ -9,7 +9,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 enum class Relation : uint8_t { kSame, kBefore, kAfter, kConcurrent };
 
@@ -21,4 +21,4 @@ std::vector<recorder::SubId> PathBetween(const recorder::Recording& recording,
                                          const std::vector<SyncEdge>& edges, recorder::SubId from,
                                          recorder::SubId to);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 using recorder::PageRuns;
 using recorder::Slice;
@@ -91,4 +91,4 @@ uint32_t PageIndex::SpanOf(uint64_t page) const {
   return static_cast<uint32_t>(it - spans_.begin());
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct Access {
   recorder::SubId sub : 31;
@@ -43,4 +43,4 @@ class PageIndex {
   std::vector<recorder::SubId> writers_;
 };
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

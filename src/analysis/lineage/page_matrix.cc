@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 std::vector<PageRow> PageMatrix(const recorder::Recording& recording, const PageIndex& pages) {
   std::vector<PageRow> rows;
@@ -27,4 +27,4 @@ std::vector<PageRow> PageMatrix(const recorder::Recording& recording, const Page
   return rows;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

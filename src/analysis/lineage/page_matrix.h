@@ -7,7 +7,7 @@
 #include "analysis/lineage/page_index.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct PageUse {
   uint32_t thread = 0;
@@ -25,4 +25,4 @@ struct PageRow {
 // By page.
 std::vector<PageRow> PageMatrix(const recorder::Recording& recording, const PageIndex& pages);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

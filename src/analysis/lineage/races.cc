@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 using recorder::Recording;
@@ -108,4 +108,4 @@ Races FindRaces(const Recording& recording, const recorder::Clocks& clocks, cons
   return out;
 }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

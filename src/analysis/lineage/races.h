@@ -9,7 +9,7 @@
 #include "recorder/reader/clocks.h"
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct Race {
   uint64_t page = 0;
@@ -28,4 +28,4 @@ struct Races {
 Races FindRaces(const recorder::Recording& recording, const recorder::Clocks& clocks,
                 const PageIndex& pages, uint64_t most);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

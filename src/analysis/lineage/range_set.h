@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct ByteRange {
   uint64_t begin = 0, end = 0;
@@ -63,4 +63,4 @@ class RangeSet {
   std::map<uint64_t, uint64_t> ranges_;  // begin → end; neither overlap nor touch
 };
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

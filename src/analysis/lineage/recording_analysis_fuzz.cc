@@ -13,7 +13,7 @@
 namespace {
 
 using namespace wf;
-using namespace wf::cpg;
+using namespace wf::lineage;
 
 void Analyse(const std::string& bytes) {
   const auto read = recorder::ReadRecording(recorder::FromMemory(bytes), "fuzz.cpg");

@@ -8,7 +8,7 @@
 
 #include "recorder/reader/replay.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 namespace {
 
 using recorder::Action;
@@ -106,4 +106,4 @@ class EdgeFinder {
 
 std::vector<SyncEdge> SyncEdges(const Recording& recording) { return EdgeFinder(recording).Run(); }
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -11,7 +11,7 @@
 
 #include "recorder/reader/recording.h"
 
-namespace wf::cpg {
+namespace wf::lineage {
 
 struct SyncEdge {
   recorder::SubId from = 0, to = 0;
@@ -22,4 +22,4 @@ struct SyncEdge {
 // By from, to, object.
 std::vector<SyncEdge> SyncEdges(const recorder::Recording& recording);
 
-}  // namespace wf::cpg
+}  // namespace wf::lineage

@@ -10,7 +10,7 @@
 
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct Call {
   Place place;  // the first line that shows the request
@@ -38,4 +38,4 @@ struct Assignment {
   std::vector<Candidate> others;  // by falling p; filled only when asked for
 };
 
-}  // namespace wf
+}  // namespace wf::paths

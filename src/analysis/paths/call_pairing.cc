@@ -27,7 +27,7 @@
 
 #include "analysis/paths/open_calls.h"
 
-namespace wf {
+namespace wf::paths {
 
 using pairing::Entry;
 using pairing::Item;
@@ -738,4 +738,4 @@ Nanos CallPairing::horizon() const {
 }
 size_t CallPairing::waiting() const { return impl_->open.size(); }
 
-}  // namespace wf
+}  // namespace wf::paths

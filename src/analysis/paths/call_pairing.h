@@ -16,7 +16,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct PairingCounts {
   uint64_t messages = 0;  // sightings of one message counted once
@@ -57,4 +57,4 @@ class CallPairing {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

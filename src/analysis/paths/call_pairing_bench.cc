@@ -6,7 +6,7 @@
 
 #include "analysis/paths/call_pairing.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 enum class Ends { kPlain, kSenders, kBoth };
@@ -62,4 +62,4 @@ BENCHMARK_CAPTURE(BM_Pair, Senders, Ends::kSenders);
 BENCHMARK_CAPTURE(BM_Pair, Both, Ends::kBoth);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

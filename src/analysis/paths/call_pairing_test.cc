@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr NodeId kA = 1, kB = 2;
@@ -605,4 +605,4 @@ RC_GTEST_PROP(CallPairing, EverySightingIsAccountedFor, ()) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

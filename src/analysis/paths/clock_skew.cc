@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // Lags are looked for this far to either side. Clocks further apart than that are not kept by anything.
@@ -263,4 +263,4 @@ void RemoveSkew(const ClockSkew& skew, std::span<Call> calls) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

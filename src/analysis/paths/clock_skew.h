@@ -14,7 +14,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct ClockSkew {
   // By how much each clock is ahead of its component's reference, for nodes whose clock shows in the trace. The
@@ -29,4 +29,4 @@ ClockSkew EstimateSkew(std::span<const Call> calls);
 // Each time is moved by the offset of the clock that showed it.
 void RemoveSkew(const ClockSkew& skew, std::span<Call> calls);
 
-}  // namespace wf
+}  // namespace wf::paths

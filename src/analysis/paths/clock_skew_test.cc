@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr NodeId kClient = 0, kWeb = 1, kDb = 2;
@@ -93,4 +93,4 @@ TEST(ClockSkew, OneWrongTimeDoesNotDecide) {
 TEST(ClockSkew, NothingInNothingOut) { EXPECT_TRUE(EstimateSkew({}).offset_ns.empty()); }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

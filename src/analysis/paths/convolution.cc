@@ -5,11 +5,12 @@
 #include "analysis/paths/convolution_explorer.h"
 #include "analysis/paths/convolution_quantum.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr int64_t kFewestLags = 1024;  // mean and deviation need points that are not spikes
-constexpr int64_t kMostLags = int64_t{1} << 20;  // unless asked for; a correlation of 8 MB
+constexpr int64_t kMaxConvolutionLags = int64_t{1}
+                                        << 20;  // unless asked for; a correlation of 8 MB
 constexpr int64_t kMostLagsAsked = int64_t{1} << 26;
 // Delays of more than this part of the trace are seen too seldom in it to stand out.
 constexpr int64_t kPartOfTrace = 8;
@@ -78,7 +79,7 @@ Result<ConvolutionResult> Convolve(std::span<const Sighting> sightings, const St
         "convolution: the trace has over 10^12 quanta of " + FormatDuration(result.quantum_ns),
         "a coarser quantum: --quantum");
   }
-  int64_t lags = std::clamp(quanta / kPartOfTrace, kFewestLags, kMostLags);
+  int64_t lags = std::clamp(quanta / kPartOfTrace, kFewestLags, kMaxConvolutionLags);
   if (options.max_delay_ns > 0) {
     lags = std::max(kFewestLags, options.max_delay_ns / result.quantum_ns);
     if (lags > kMostLagsAsked) {
@@ -93,4 +94,4 @@ Result<ConvolutionResult> Convolve(std::span<const Sighting> sightings, const St
   return result;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

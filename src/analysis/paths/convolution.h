@@ -18,7 +18,7 @@
 #include "model/sighting.h"
 #include "model/string_table.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct ConvolutionOptions {
   double high = 4;           // N: a spike stands so many deviations above the mean
@@ -74,4 +74,4 @@ struct ConvolutionResult {
 Result<ConvolutionResult> Convolve(std::span<const Sighting> sightings, const StringTable& nodes,
                                    const ConvolutionOptions& options);
 
-}  // namespace wf
+}  // namespace wf::paths

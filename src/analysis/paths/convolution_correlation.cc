@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using Complex = std::complex<double>;
@@ -242,4 +242,4 @@ void Correlator::Forget(uint64_t id) {
 
 const CorrelationCounts& Correlator::counts() const { return impl_->counts; }
 
-}  // namespace wf
+}  // namespace wf::paths

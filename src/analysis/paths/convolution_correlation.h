@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace wf {
+namespace wf::paths {
 
 struct Pulse {
   int64_t quantum = 0;
@@ -59,4 +59,4 @@ class Correlator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

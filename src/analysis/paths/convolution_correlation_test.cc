@@ -9,7 +9,7 @@
 
 #include "analysis/paths/convolution_spikes.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using ::testing::ElementsAre;
@@ -164,4 +164,4 @@ TEST(ConvolutionSpikes, AWideSpikeHasItsLags) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -23,7 +23,7 @@
 
 #include "analysis/paths/convolution_spikes.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr int64_t kNegativeLags = 64;  // looked at to tell effects from what merely went before
@@ -446,4 +446,4 @@ VisitForest Explore(const EdgeTrace& trace, const std::vector<NodeId>& roots,
   return forest;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

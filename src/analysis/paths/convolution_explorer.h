@@ -4,11 +4,11 @@
 #include "analysis/paths/convolution_forest.h"
 #include "analysis/paths/convolution_trace.h"
 
-namespace wf {
+namespace wf::paths {
 
 // `result` has the quantum and the longest delay; its counts of what was suppressed are added to. `trace` outlives the
 // call.
 VisitForest Explore(const EdgeTrace& trace, const std::vector<NodeId>& roots,
                     const ConvolutionOptions& options, ConvolutionResult& result);
 
-}  // namespace wf
+}  // namespace wf::paths

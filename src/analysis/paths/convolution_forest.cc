@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr uint64_t kGoOn = 10;
@@ -154,4 +154,4 @@ void WriteForest(const VisitForest& forest, Nanos quantum, ConvolutionResult& re
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -7,7 +7,7 @@
 
 #include "analysis/paths/convolution.h"
 
-namespace wf {
+namespace wf::paths {
 
 constexpr uint32_t kNoVisit = UINT32_MAX;
 
@@ -44,4 +44,4 @@ uint64_t RemoveShortPaths(VisitForest& forest, uint64_t seldom);
 // Numbers the visits from the roots down, each before its children, busier children first.
 void WriteForest(const VisitForest& forest, Nanos quantum, ConvolutionResult& result);
 
-}  // namespace wf
+}  // namespace wf::paths

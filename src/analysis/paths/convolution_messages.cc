@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // A message sighted again by another observer comes within what clocks and mirror ports are apart. Later than this it
@@ -136,4 +136,4 @@ PathMessages CollectMessages(std::span<const Sighting> sightings) {
   return Collector().Collect(sightings);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -11,7 +11,7 @@
 
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct PathMessage {
   Nanos sent_ns = 0, received_ns = 0;
@@ -27,4 +27,4 @@ struct PathMessages {
 
 PathMessages CollectMessages(std::span<const Sighting> sightings);
 
-}  // namespace wf
+}  // namespace wf::paths

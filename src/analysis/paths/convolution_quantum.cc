@@ -6,7 +6,7 @@
 #include "analysis/paths/convolution_correlation.h"
 #include "analysis/paths/convolution_spikes.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr size_t kNodesAsked = 7, kEffectsTried = 4;
@@ -14,7 +14,7 @@ constexpr size_t kCausesUsed = 10'000;  // more do not sharpen a spike that show
 constexpr int64_t kLags = 2048;
 constexpr int64_t kFinestPart = 20;  // of a delay: more precision than this is not worth its cost
 constexpr double kAsGood = 0.9;
-constexpr int64_t kMostQuanta = 1'000'000'000;
+constexpr int64_t kMaxTriedQuanta = 1'000'000'000;
 constexpr int64_t kUsualQuanta = 50'000;  // the paper's multi-tier trace: 500 s by 10 ms
 
 // 1, 2, 5, 10, … ns, as far as needed.
@@ -79,7 +79,7 @@ class Chooser {
   QuantumChoice Choose() {
     const Nanos span = std::max<Nanos>(1, trace_.last_ns - trace_.first_ns);
     const Nanos resolution = Resolution(trace_);
-    const Nanos least = std::max(resolution, span / kMostQuanta);
+    const Nanos least = std::max(resolution, span / kMaxTriedQuanta);
     series_ = Series(least, std::max(least, span / 512));
     std::vector<Nanos> votes;
     for (const NodeId node : BusyNodes())
@@ -156,4 +156,4 @@ class Chooser {
 
 QuantumChoice ChooseQuantum(const EdgeTrace& trace) { return Chooser(trace).Choose(); }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -12,7 +12,7 @@
 
 #include "analysis/paths/convolution_trace.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct QuantumChoice {
   Nanos quantum_ns = 0;
@@ -21,4 +21,4 @@ struct QuantumChoice {
 
 QuantumChoice ChooseQuantum(const EdgeTrace& trace);
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <optional>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // How far around a spike its background is taken from, and how much of its height ends it: a tenth keeps 97% of
 // Gaussian delays, and each hop loses the rest.
 constexpr int64_t kNeighbourhood = 48;
-constexpr double kFoot = 0.1;
+constexpr double kSpikeFoot = 0.1;
 constexpr int64_t kWidest = 64;  // quanta each side: a spread beyond is for a coarser quantum
 // Where the background is noisy, a foot below its own fluctuation would let a spike run into its neighbours.
 constexpr double kNoisyFoot = 2.5;
@@ -143,8 +143,9 @@ class Finder {
     const Background background = Around(peak, kNeighbourhood + 2 * std::max<int64_t>(0, most));
     spike.level = background.level;
     const double height = c_[peak] - background.level;
-    const double foot = background.level +
-                        std::min(height, std::max(kFoot * height, kNoisyFoot * background.noise));
+    const double foot =
+        background.level +
+        std::min(height, std::max(kSpikeFoot * height, kNoisyFoot * background.noise));
     const auto belongs = [&](int64_t lag) {
       const int64_t i = lag - first_;
       if (lag < 0 || i < 0 || i >= static_cast<int64_t>(c_.size())) return false;
@@ -178,4 +179,4 @@ Spikes FindSpikes(std::span<const double> correlation, int64_t first_lag,
   return Finder(correlation, first_lag, options).Find();
 }
 
-}  // namespace wf
+}  // namespace wf::paths

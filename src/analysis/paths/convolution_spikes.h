@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace wf {
+namespace wf::paths {
 
 struct SpikeOptions {
   double high = 4;  // N
@@ -37,4 +37,4 @@ struct Spikes {
 Spikes FindSpikes(std::span<const double> correlation, int64_t first_lag,
                   const SpikeOptions& options);
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 
 #include "analysis/paths/multi_tier_test.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using ::testing::ElementsAre;
@@ -514,4 +514,4 @@ RC_GTEST_PROP(ConvolutionProperty, ResultsAreForestsOfRealMessages, ()) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace wf {
+namespace wf::paths {
 
 EdgeTrace SplitByEdge(std::vector<PathMessage> messages, size_t nodes) {
   EdgeTrace trace;
@@ -36,4 +36,4 @@ void SortByArrival(const EdgeTrace& trace, std::vector<uint32_t>& messages) {
   });
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -6,7 +6,7 @@
 
 #include "analysis/paths/convolution_messages.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct TraceEdge {
   NodeId sender = 0, receiver = 0;
@@ -30,4 +30,4 @@ EdgeTrace SplitByEdge(std::vector<PathMessage> messages, size_t nodes);
 // The message ids sorted by when they arrived.
 void SortByArrival(const EdgeTrace& trace, std::vector<uint32_t>& messages);
 
-}  // namespace wf
+}  // namespace wf::paths

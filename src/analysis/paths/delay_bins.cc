@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::paths {
 
 DelayBins::DelayBins() {
   for (int bin = 0; bin < kCount; ++bin)
@@ -29,4 +29,4 @@ Nanos DelayBins::Width(int bin) const {
   return bin + 1 < kCount ? from_[bin + 1] - from_[bin] : 2 * kHour - from_[bin];
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::paths {
 
 class DelayBins {
  public:
@@ -38,4 +38,4 @@ class DelayBins {
   std::array<uint16_t, 64 << kCellBits> bin_of_cell_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -1,6 +1,6 @@
 #include "analysis/paths/delay_histogram.h"
 
-namespace wf {
+namespace wf::paths {
 
 void DelayHistogram::Add(Nanos delay) {
   const int bin = DelayBins::Get().Of(delay);
@@ -27,4 +27,4 @@ std::vector<DelayHistogram::Bin> DelayHistogram::Bins() const {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -7,7 +7,7 @@
 
 #include "analysis/paths/delay_bins.h"
 
-namespace wf {
+namespace wf::paths {
 
 class DelayHistogram {
  public:
@@ -25,4 +25,4 @@ class DelayHistogram {
   std::vector<uint32_t> counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 TEST(DelayHistogram, EveryDelayIsInABinAroundIt) {
@@ -32,4 +32,4 @@ TEST(DelayHistogram, WhatIsTooShortOrBelowZeroIsInTheFirstBin) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // Fewer calls than this are no habit, however they lie.
@@ -61,4 +61,4 @@ bool LateCalls::Caused(NodeId b, NodeId c) const {
   return 2 * pair.with_candidates >= pair.alone && Gathered(pair);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -16,7 +16,7 @@
 #include "analysis/paths/delay_bins.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::paths {
 
 class LateCalls {
  public:
@@ -41,4 +41,4 @@ class LateCalls {
   std::unordered_map<uint64_t, Pair> pairs_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 const double kLogRatio = std::log(1.01);
-constexpr size_t kBins = 4400;  // 1.01^4389 = 2^63; the first is for what is not above zero
+constexpr size_t kLatencyBins = 4400;  // 1.01^4389 = 2^63; the first is for what is not above zero
 
 size_t BinOf(Nanos latency) {
   if (latency <= 0) return 0;
@@ -34,7 +34,7 @@ void LatencySample::AddToBin(Nanos latency, uint64_t times) { bins_[BinOf(latenc
 
 void LatencySample::GiveUpExactness() {
   if (!bins_.empty()) return;
-  bins_.assign(kBins, 0);
+  bins_.assign(kLatencyBins, 0);
   for (const Nanos value : values_) AddToBin(value, 1);
   values_.clear();
   values_.shrink_to_fit();
@@ -59,4 +59,4 @@ Nanos LatencySample::Quantile(double q) const {
   return MiddleOf(bins_.size() - 1);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -10,7 +10,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::paths {
 
 class LatencySample {
  public:
@@ -34,4 +34,4 @@ class LatencySample {
   std::vector<uint64_t> bins_;         // empty while values are kept
 };
 
-}  // namespace wf
+}  // namespace wf::paths

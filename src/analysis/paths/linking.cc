@@ -15,7 +15,7 @@
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_solver.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // A sample to learn from has so many children, fewer if each has many candidates. A trace not much longer is learnt from
@@ -30,17 +30,17 @@ constexpr size_t kWindow = 8000, kMostEdge = 2000;  // children
 constexpr int kShakes = 3;  // where the votes erred, the best moves alone do not get far
 constexpr uint64_t kSeed = 1;
 
-struct Node {
+struct LinkingNode {
   NodeId id = 0;
   std::vector<uint32_t> incoming, outgoing;  // calls, in line order
   uint32_t level = 0;                        // callers have lower ones, except around cycles
 };
 
 // Nodes by first appearance, so that how they are numbered changes nothing.
-std::vector<Node> NodesOf(std::span<const Call> calls) {
-  std::vector<Node> nodes;
+std::vector<LinkingNode> NodesOf(std::span<const Call> calls) {
+  std::vector<LinkingNode> nodes;
   std::unordered_map<NodeId, uint32_t> index;
-  const auto at = [&](NodeId id) -> Node& {
+  const auto at = [&](NodeId id) -> LinkingNode& {
     const auto [it, fresh] = index.try_emplace(id, static_cast<uint32_t>(nodes.size()));
     if (fresh) nodes.push_back({id, {}, {}, 0});
     return nodes[it->second];
@@ -197,14 +197,14 @@ void BreakRings(std::vector<Assignment>& assignments) {
 std::vector<Assignment> LinkCalls(std::span<const Call> calls, const LinkOptions& options,
                                   LinkCounts* counts) {
   std::vector<Assignment> assignments(calls.size());
-  std::vector<Node> nodes = NodesOf(calls);
+  std::vector<LinkingNode> nodes = NodesOf(calls);
   std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const Node& a, const Node& b) { return a.level < b.level; });
+                   [](const LinkingNode& a, const LinkingNode& b) { return a.level < b.level; });
   std::vector<uint32_t> request_of(calls.size());  // the call that began it all, as far as is known
   for (uint32_t i = 0; i < request_of.size(); ++i) request_of[i] = i;
 
   std::atomic<uint64_t> cut = 0;
-  const auto work = [&](const Node& node) {
+  const auto work = [&](const LinkingNode& node) {
     if (node.incoming.empty() || node.outgoing.empty()) return;
     NodeProblem problem = MakeNodeProblem(calls, node.incoming, node.outgoing, options.skew_window);
     cut += problem.cut;
@@ -235,4 +235,4 @@ std::vector<Assignment> LinkCalls(std::span<const Call> calls, const LinkOptions
   return assignments;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

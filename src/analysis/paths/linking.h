@@ -13,7 +13,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct LinkOptions {
   size_t candidates = 0;  // how many other parents to report per call
@@ -30,4 +30,4 @@ struct LinkCounts {
 std::vector<Assignment> LinkCalls(std::span<const Call> calls, const LinkOptions& options,
                                   LinkCounts* counts = nullptr);
 
-}  // namespace wf
+}  // namespace wf::paths

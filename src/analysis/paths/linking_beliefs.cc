@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr int kRounds = 24;
@@ -260,4 +260,4 @@ std::vector<Candidate> Beliefs::Weigh(uint32_t child, uint32_t chosen) const {
   return all;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

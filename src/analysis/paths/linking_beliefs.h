@@ -12,7 +12,7 @@
 #include "analysis/paths/linking_explanations.h"
 #include "analysis/paths/linking_state.h"
 
-namespace wf {
+namespace wf::paths {
 
 class Beliefs {
  public:
@@ -61,4 +61,4 @@ class Beliefs {
   double total_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

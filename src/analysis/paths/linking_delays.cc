@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // Below this, differences are the resolution of clocks and of what wrote the trace down, not the system's.
@@ -204,4 +204,4 @@ double DelayDensity::At(double delay) const {
   return unseen + density_[i - 1] + part * (density_[i] - density_[i - 1]);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

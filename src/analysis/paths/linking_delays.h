@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace wf {
+namespace wf::paths {
 
 struct WeightedDelay {
   double delay = 0;  // ns; negative ones occur where clocks differ
@@ -48,4 +48,4 @@ class DelayDensity {
   double unseen_ = 1;  // weight of what the samples do not show
 };
 
-}  // namespace wf
+}  // namespace wf::paths

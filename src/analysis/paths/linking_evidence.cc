@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr double kConnectionPrior = 5;  // observations that say nothing
@@ -76,4 +76,4 @@ double Evidence::Score(const LinkParent& parent, const LinkChild& child) const {
   return score;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

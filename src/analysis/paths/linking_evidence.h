@@ -8,7 +8,7 @@
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_state.h"
 
-namespace wf {
+namespace wf::paths {
 
 class Evidence {
  public:
@@ -29,4 +29,4 @@ class Evidence {
   double all_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr size_t kMostGrown = 160;  // sets of a size that go on
@@ -134,4 +134,4 @@ Explanations::Explanations(const NodeProblem& problem, const LinkModel& model, s
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

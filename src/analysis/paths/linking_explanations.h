@@ -11,7 +11,7 @@
 #include "analysis/paths/linking_model.h"
 #include "analysis/paths/linking_problem.h"
 
-namespace wf {
+namespace wf::paths {
 
 class Explanations {
  public:
@@ -38,4 +38,4 @@ class Explanations {
   std::vector<size_t> ends_{0};
 };
 
-}  // namespace wf
+}  // namespace wf::paths

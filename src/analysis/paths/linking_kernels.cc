@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
-constexpr int kRounds = 20;
+constexpr int kKernelRounds = 20;
 constexpr size_t kMostBefore = 512;  // returns before an event, and arrivals: the latest
 // Chance is told from the same events at other times: shifted by these parts of what a parent takes on the mean.
 constexpr double kShifts[] = {0.37, -0.41};
@@ -52,7 +52,7 @@ struct Target {
   void Learn() {
     for (Kernel& kernel : kernels) kernel.Sort();
     std::vector<double> sum(events);
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kKernelRounds; ++round) {
       std::fill(sum.begin(), sum.end(), 0);
       for (Kernel& kernel : kernels) {
         if (kernel.pairs.empty() || kernel.by_chance.empty()) continue;
@@ -75,9 +75,10 @@ struct Target {
 };
 
 // The pairs of all events with what may have caused them.
-class Collector {
+class KernelCollector {
  public:
-  explicit Collector(const NodeProblem& problem) : problem_(problem), mean_(MeanOpen(problem)) {
+  explicit KernelCollector(const NodeProblem& problem)
+      : problem_(problem), mean_(MeanOpen(problem)) {
     for (const LinkChild& child : problem.children) {
       if (child.returned) returns_.push_back({child.ended, child.sent, child.kind});
     }
@@ -157,7 +158,7 @@ class Collector {
 
 Kernels::Kernels(const NodeProblem& problem) {
   std::vector<Target> targets(problem.child_kinds + 1, Target(problem.child_kinds));
-  const Collector collector(problem);
+  const KernelCollector collector(problem);
   for (uint32_t child = 0; child < problem.children.size(); ++child) {
     collector.AddCall(child, targets[problem.children[child].kind]);
   }
@@ -174,4 +175,4 @@ Kernels::Kernels(const NodeProblem& problem) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -13,7 +13,7 @@
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_triggers.h"
 
-namespace wf {
+namespace wf::paths {
 
 class Kernels {
  public:
@@ -27,4 +27,4 @@ class Kernels {
   std::vector<std::vector<TriggerCause>> causes_;  // per child kind; the last: of replies
 };
 
-}  // namespace wf
+}  // namespace wf::paths

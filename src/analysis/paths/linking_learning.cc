@@ -6,7 +6,7 @@
 #include "analysis/paths/linking_beliefs.h"
 #include "analysis/paths/linking_solver.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // Turns until two ways to begin are compared, and then with the better one.
@@ -22,19 +22,19 @@ constexpr double kLeastGainPerBlock = 10;
 constexpr double kLeastGainPerKind = 20;
 constexpr size_t kLeastApart = 10;
 
-constexpr uint64_t kSeed = 1;  // the same draws in every run
+constexpr uint64_t kLearningSeed = 1;  // the same draws in every run
 
 // The model is learnt from a drawn assignment, not from the best one: that looks tidier than the true one, and a model
 // of it would be too sure of itself.
 Learnt Turns(const NodeProblem& problem, int turns, LinkState state) {
   for (int turn = 0; turn < turns; ++turn) {
     const LinkModel model(problem, state);
-    LinkSolver(problem, model, state, kSeed + static_cast<uint64_t>(turn)).Shake();
+    LinkSolver(problem, model, state, kLearningSeed + static_cast<uint64_t>(turn)).Shake();
   }
   Learnt learnt;
   learnt.state = std::move(state);
   learnt.model = std::make_unique<LinkModel>(problem, learnt.state);
-  LinkSolver solver(problem, *learnt.model, learnt.state, kSeed);
+  LinkSolver solver(problem, *learnt.model, learnt.state, kLearningSeed);
   solver.Improve();
   learnt.total = solver.Total();
   return learnt;
@@ -137,8 +137,8 @@ std::unique_ptr<LinkModel> Grow(const NodeProblem& problem, const Kernels& kerne
       const auto openness = round == kGrowRounds ? LinkModel::Openness::kToTimesAndSets
                                                  : LinkModel::Openness::kToTimes;
       model = std::make_unique<LinkModel>(
-          problem, beliefs.Draw(DrawsOf(problem), kSeed + static_cast<uint64_t>(round)), repeats,
-          LinkModel::Positions::kApart, openness);
+          problem, beliefs.Draw(DrawsOf(problem), kLearningSeed + static_cast<uint64_t>(round)),
+          repeats, LinkModel::Positions::kApart, openness);
     }
   }
   return model;
@@ -149,8 +149,8 @@ Believed BelieveRough(const NodeProblem& rough, const Votes& votes, LinkModel::R
   using Repeats = LinkModel::Repeats;
   Believed best;
   const auto attempt = [&](std::unique_ptr<LinkModel> model, Repeats trial) {
-    Believed other =
-        Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
+    Believed other = Believe(rough, std::move(model), trial, Beliefs::Sureness::kFull, kTrialRounds,
+                             kLearningSeed);
     if (best.model != nullptr && other.Promise() <= best.Promise()) return;
     best = std::move(other);
     repeats = trial;
@@ -171,7 +171,7 @@ Believed BelieveRough(const NodeProblem& rough, const Votes& votes, LinkModel::R
     attempt(Grow(rough, kernels, Repeats::kInOrder), Repeats::kInOrder);
   }
   return Believe(rough, std::move(best.model), repeats, Beliefs::Sureness::kFull, kRoughRounds,
-                 kSeed + kTrialRounds);
+                 kLearningSeed + kTrialRounds);
 }
 
 NodeProblem OfOneKind(NodeProblem problem) {
@@ -192,8 +192,8 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   if (alike) {
     auto model = std::make_unique<LinkModel>(*best.model);
     model->ForAllKinds(problem.parent_kinds);
-    Believed apart =
-        Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull, kTrialRounds, kSeed);
+    Believed apart = Believe(rough, std::move(model), repeats, Beliefs::Sureness::kFull,
+                             kTrialRounds, kLearningSeed);
     if (apart.Worth() > best.Worth()) {
       best = std::move(apart);
       together = false;
@@ -201,7 +201,7 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   }
   // Surer beliefs find the way from a bad beginning; delays spread as they should only under the others.
   best = Believe(together ? OfOneKind(problem) : problem, std::move(best.model), repeats,
-                 Beliefs::Sureness::kHalf, kFineRounds, kSeed);
+                 Beliefs::Sureness::kHalf, kFineRounds, kLearningSeed);
   if (together) best.model->ForAllKinds(problem.parent_kinds);
   Learnt learnt;
   learnt.model = std::move(best.model);
@@ -252,4 +252,4 @@ Learnt LearnNode(NodeProblem& problem, const Votes& votes) {
   return best;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_state.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct Learnt {
   LinkState state;  // the best assignment found for the problem that was learnt from
@@ -27,4 +27,4 @@ Learnt LearnNode(NodeProblem& problem, const Votes& votes);
 // Doubles the kinds: parents that have the standing get kinds of their own. Returns how many there are.
 size_t TellApart(NodeProblem& problem, uint8_t standing);
 
-}  // namespace wf
+}  // namespace wf::paths

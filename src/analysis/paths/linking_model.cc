@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr size_t kMostRows = 2000;   // samples per density: more no longer sharpen it
@@ -287,4 +287,4 @@ void LinkModel::AllowOrphans(double least) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

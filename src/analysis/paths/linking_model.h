@@ -21,7 +21,7 @@
 #include "analysis/paths/linking_state.h"
 #include "analysis/paths/linking_triggers.h"
 
-namespace wf {
+namespace wf::paths {
 
 class LinkModel {
  public:
@@ -116,4 +116,4 @@ class LinkModel {
   Evidence evidence_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

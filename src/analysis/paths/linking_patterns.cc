@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr uint32_t kMostCounted = 16;  // calls to one callee; more are like that many
@@ -209,4 +209,4 @@ double Patterns::Score(const NodeProblem& problem, std::span<const uint32_t> kid
                                : SumOver(problem, kids, numbers_, nothing_apart_));
 }
 
-}  // namespace wf
+}  // namespace wf::paths

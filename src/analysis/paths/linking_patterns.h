@@ -9,7 +9,7 @@
 
 #include "analysis/paths/linking_problem.h"
 
-namespace wf {
+namespace wf::paths {
 
 class Patterns {
  public:
@@ -53,4 +53,4 @@ class Patterns {
   double most_from_nothing_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

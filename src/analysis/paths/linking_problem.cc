@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // A child chooses among so many parents at most: the latest and the longest open. More are never told apart by delays,
@@ -262,4 +262,4 @@ NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretch
   return CutOf(problem, ranges);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

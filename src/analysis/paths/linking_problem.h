@@ -8,7 +8,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 // Where a call stands among those that one request makes to a node.
 enum Standing : uint8_t {
@@ -100,4 +100,4 @@ NodeProblem CutOf(const NodeProblem& problem, std::span<const ChildRange> ranges
 // numbers.
 NodeProblem SampleOf(const NodeProblem& problem, size_t children, size_t stretches);
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr double kLeastGain = 1e-6;
@@ -350,4 +350,4 @@ std::vector<Candidate> LinkSolver::Weigh(uint32_t child) {
   return all;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

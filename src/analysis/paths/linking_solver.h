@@ -15,7 +15,7 @@
 #include "analysis/paths/linking_problem.h"
 #include "analysis/paths/linking_state.h"
 
-namespace wf {
+namespace wf::paths {
 
 class LinkSolver {
  public:
@@ -62,4 +62,4 @@ class LinkSolver {
   Kids from_near_, to_near_, from_, to_, pool_, mine_, theirs_;  // scratch
 };
 
-}  // namespace wf
+}  // namespace wf::paths

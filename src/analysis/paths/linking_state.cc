@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace wf {
+namespace wf::paths {
 
 LinkDraws::LinkDraws(const NodeProblem& problem, const LinkState& state)
     : orphans(problem.child_kinds, 0), parent_of(state.parent_of) {
@@ -47,7 +47,7 @@ LinkState FirstComeFirstServed(const NodeProblem& problem) {
 
 namespace {
 
-constexpr int kRounds = 6;
+constexpr int kLearningRounds = 6;
 constexpr size_t kMostPairs = 60'000;  // to learn from
 // In place of the second density, per ns: where there is no reply to come before, and where a call ends after it.
 constexpr double kNoReply = 1e-9;
@@ -121,7 +121,7 @@ Votes::Votes(const NodeProblem& problem) {
                      [&](uint32_t a, uint32_t b) { return pairs[a].after < pairs[b].after; });
   }
   std::vector<WeightedDelay> samples;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kLearningRounds; ++round) {
     for (size_t k = 0; k < combinations; ++k) {
       samples.clear();
       share_[k] = 1e-3;
@@ -134,7 +134,7 @@ Votes::Votes(const NodeProblem& problem) {
       for (uint32_t i : by_after[k]) samples.push_back({pairs[i].after, pairs[i].weight});
       after_[k] = DelayDensity(samples, DelayDensity::Fit::kBins);
     }
-    if (round + 1 == kRounds) break;
+    if (round + 1 == kLearningRounds) break;
     each_child([&](size_t from, size_t to) {
       double sum = 0;
       for (size_t i = from; i < to; ++i) sum += pairs[i].weight = Weight(pairs[i]);
@@ -187,4 +187,4 @@ void Votes::Prune(NodeProblem& problem, size_t most) const {
   problem.candidates.resize(kept);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 #include "analysis/paths/linking_delays.h"
 #include "analysis/paths/linking_problem.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct LinkState {
   std::vector<uint32_t> parent_of;          // per child; kNoParent: none
@@ -71,4 +71,4 @@ class Votes {
   std::vector<double> share_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

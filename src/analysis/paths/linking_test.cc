@@ -13,7 +13,7 @@
 #include "analysis/paths/linking_patterns.h"
 #include "analysis/paths/linking_triggers.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr NodeId kClient = 0, kWeb = 1, kA = 2, kB = 3, kLog = 4;
@@ -543,4 +543,4 @@ TEST(DelayDensity, AFewDelaysOfAnotherCauseDoNotWidenTheCurve) {
 TEST(DelayDensity, OfNothingIsNowhereZero) { EXPECT_GT(DelayDensity().At(1e6), 0); }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

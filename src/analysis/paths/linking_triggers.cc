@@ -4,24 +4,24 @@
 #include <cmath>
 #include <limits>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
-constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
+constexpr Nanos kNeverTriggered = std::numeric_limits<Nanos>::min();
 constexpr size_t kLookBack = 12;  // earlier calls of the same parent that can set one off
-constexpr int kRounds = 8;
+constexpr int kTriggerRounds = 8;
 constexpr int kFreeRounds = 3;         // before components are dropped
 constexpr double kLeastWeight = 0.02;  // components that explain less are dropped
 constexpr double kPriorRows = 2;  // what both positions together say counts like so many of each
 constexpr double kImpossible = 1e-18;  // per ns: once in thirty years
 
 double DelaySince(Nanos at, Nanos time) {
-  return time == kNever ? kAbsent : static_cast<double>(at - time);
+  return time == kNeverTriggered ? kAbsent : static_cast<double>(at - time);
 }
 
 Nanos LatestOfSiblings(const NodeProblem& problem, Trigger trigger, const Moment& moment) {
-  Nanos latest = kNever;
+  Nanos latest = kNeverTriggered;
   for (uint32_t sibling : problem.SiblingsOf(moment.parent)) {
     if (sibling == moment.parent) continue;
     const LinkParent& s = problem.parents[sibling];
@@ -37,7 +37,7 @@ Nanos LatestOfKids(const NodeProblem& problem, Trigger trigger, uint32_t kind,
   const bool send = trigger == Trigger::kAnySend || trigger == Trigger::kSendOf;
   const bool any = trigger == Trigger::kAnySend || trigger == Trigger::kAnyReturn;
   const size_t first = moment.before > kLookBack ? moment.before - kLookBack : 0;
-  Nanos latest = kNever;
+  Nanos latest = kNeverTriggered;
   for (size_t i = moment.before; i-- > first;) {
     const LinkChild& kid = problem.children[moment.kids[i]];
     if (!any && kid.kind != kind) continue;
@@ -140,8 +140,9 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions, dou
     });
   }
   std::vector<WeightedDelay> samples;
-  for (int round = 0; round < kRounds; ++round) {
-    const auto fit = round + 1 == kRounds ? DelayDensity::Fit::kBest : DelayDensity::Fit::kBins;
+  for (int round = 0; round < kTriggerRounds; ++round) {
+    const auto fit =
+        round + 1 == kTriggerRounds ? DelayDensity::Fit::kBest : DelayDensity::Fit::kBins;
     for (size_t c = 0; c < width; ++c) {
       Component& component = components_[c];
       if (round > 0 && !component.Used()) continue;
@@ -164,7 +165,7 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions, dou
       }
       component.density = component.Used() ? DelayDensity(samples, fit) : DelayDensity();
     }
-    if (round + 1 == kRounds) break;
+    if (round + 1 == kTriggerRounds) break;
     for (size_t r = 0; r < n; ++r) {
       double sum = 0;
       for (size_t c = 0; c < width; ++c) {
@@ -279,4 +280,4 @@ double TriggerMixture::At(const NodeProblem& problem, const Moment& moment) cons
   return density;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 #include "analysis/paths/linking_delays.h"
 #include "analysis/paths/linking_problem.h"
 
-namespace wf {
+namespace wf::paths {
 
 enum class Trigger : uint8_t {
   kArrival,    // of the parent
@@ -103,4 +103,4 @@ class TriggerMixture {
   double cost_ = 0, fit_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

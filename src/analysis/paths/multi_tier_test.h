@@ -11,7 +11,7 @@
 
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct MultiTierOptions {
   uint64_t seed = 1;
@@ -101,4 +101,4 @@ class MultiTier {
   std::string path_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

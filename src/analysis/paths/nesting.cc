@@ -7,7 +7,7 @@
 #include "analysis/paths/late_calls.h"
 #include "analysis/paths/scoreboard.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
@@ -215,7 +215,7 @@ struct Nesting::Impl {
       to = &late_board;
     }
     const double share = 1.0 / static_cast<double>(candidates.size());
-    DelayHistogram* histogram = nullptr;
+    WeightedDelays* histogram = nullptr;
     NodeId caller = 0;
     for (const OpenCall* parent : candidates) {
       if (histogram == nullptr || parent->caller != caller) {
@@ -280,7 +280,7 @@ struct Nesting::Impl {
     scores.clear();
     double sum = 0, max_score = -1;
     size_t best = 0;
-    const DelayHistogram* histogram = nullptr;
+    const WeightedDelays* histogram = nullptr;
     NodeId caller = 0;
     for (size_t i = 0; i < candidates.size(); ++i) {
       OpenCall& candidate = *candidates[i];
@@ -428,4 +428,4 @@ std::vector<Assignment> NestCalls(std::span<const Call> calls, const NestingOpti
   return assignments;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -25,7 +25,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 enum class CandidateRule : uint8_t {
   kAny,
@@ -96,4 +96,4 @@ NestingCounts CountCandidates(std::span<const Call> calls, Nanos skew_window);
 std::vector<Assignment> NestCalls(std::span<const Call> calls, const NestingOptions& options,
                                   NestingCounts* counts = nullptr);
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::paths {
 
 NestingStream::NestingStream(const NestingOptions& options, size_t window, Sink sink)
     : options_(options),
@@ -92,4 +92,4 @@ void NestingStream::Keep(const std::vector<uint8_t>& leaving) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::paths

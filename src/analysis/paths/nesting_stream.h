@@ -13,7 +13,7 @@
 #include "analysis/paths/nesting.h"
 #include "analysis/paths/path_forest.h"
 
-namespace wf {
+namespace wf::paths {
 
 // Paths that are whole: the trees of `roots` in `forest`. Valid during the sink's call; the forest may be reordered.
 struct PathBatch {
@@ -54,4 +54,4 @@ class NestingStream {
   uint64_t cut_short_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -7,7 +7,7 @@
 
 #include "analysis/paths/testing_calls.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using testing_calls::Trace;
@@ -98,4 +98,4 @@ TEST(NestingStream, APathLongerThanTheWindowLeavesInPieces) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -12,7 +12,7 @@
 #include "analysis/paths/delay_bins.h"
 #include "analysis/paths/testing_calls.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using testing_calls::Trace;
@@ -344,4 +344,4 @@ TEST(Nesting, SmoothingKeepsThePeakAndSpreadsIt) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

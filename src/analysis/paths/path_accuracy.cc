@@ -5,17 +5,17 @@
 
 #include "analysis/paths/path_forest.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 constexpr uint32_t kTop = 25;
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoPath = UINT32_MAX;
 
 template <typename Row>
 uint32_t Find(const std::vector<Row>& rows, const Place& call) {
   const auto at = std::lower_bound(rows.begin(), rows.end(), call,
                                    [](const Row& row, const Place& p) { return row.call < p; });
-  return at != rows.end() && at->call == call ? static_cast<uint32_t>(at - rows.begin()) : kNone;
+  return at != rows.end() && at->call == call ? static_cast<uint32_t>(at - rows.begin()) : kNoPath;
 }
 
 // Rows as trees. A parent that has no row, or that is below its own child, is none.
@@ -27,21 +27,22 @@ struct Trees {
 Trees TreesOf(const std::vector<ParentRow>& rows) {
   Trees trees;
   const uint32_t size = static_cast<uint32_t>(rows.size());
-  trees.parent.assign(size, kNone);
+  trees.parent.assign(size, kNoPath);
   for (uint32_t i = 0; i < size; ++i)
     if (rows[i].parent.line != 0) trees.parent[i] = Find(rows, rows[i].parent);
-  std::vector<uint32_t> walk(size, kNone);
+  std::vector<uint32_t> walk(size, kNoPath);
   for (uint32_t start = 0; start < size; ++start) {
     uint32_t at = start;
-    while (at != kNone && walk[at] == kNone) {
+    while (at != kNoPath && walk[at] == kNoPath) {
       walk[at] = start;
       at = trees.parent[at];
     }
-    if (at != kNone && walk[at] == start) trees.parent[at] = kNone;  // a ring in a file of truth
+    if (at != kNoPath && walk[at] == start)
+      trees.parent[at] = kNoPath;  // a ring in a file of truth
   }
   std::vector<std::vector<uint32_t>> kids(size);
   for (uint32_t i = 0; i < size; ++i) {
-    if (trees.parent[i] == kNone)
+    if (trees.parent[i] == kNoPath)
       trees.order.push_back(i);
     else
       kids[trees.parent[i]].push_back(i);
@@ -49,7 +50,7 @@ Trees TreesOf(const std::vector<ParentRow>& rows) {
   trees.root.resize(size);
   for (size_t i = 0; i < trees.order.size(); ++i) {
     const uint32_t at = trees.order[i];
-    trees.root[at] = trees.parent[at] == kNone ? at : trees.root[trees.parent[at]];
+    trees.root[at] = trees.parent[at] == kNoPath ? at : trees.root[trees.parent[at]];
     trees.order.insert(trees.order.end(), kids[at].begin(), kids[at].end());
   }
   return trees;
@@ -65,7 +66,7 @@ PatternCounts CountPatterns(const std::vector<ParentRow>& rows, const Trees& tre
   for (size_t i = trees.order.size(); i-- > 0;) {
     const uint32_t at = trees.order[i];
     const uint32_t named = Find(names, rows[at].call);
-    const uint64_t callee = named == kNone ? 0 : name_of(names[named].callee);
+    const uint64_t callee = named == kNoPath ? 0 : name_of(names[named].callee);
     auto& kids = kid_hashes[at];
     std::sort(kids.begin(), kids.end());
     TreeHash hash(callee);
@@ -73,10 +74,10 @@ PatternCounts CountPatterns(const std::vector<ParentRow>& rows, const Trees& tre
     kids = {};
     if (rows[at].unpaired) continue;  // found paths are of calls with a return
     const uint32_t parent = trees.parent[at];
-    if (parent != kNone && !rows[parent].unpaired)
+    if (parent != kNoPath && !rows[parent].unpaired)
       kid_hashes[parent].push_back(hash.Finish());
     else
-      ++counts[PathHash(named == kNone ? 0 : name_of(names[named].caller), hash.Finish())];
+      ++counts[PathHash(named == kNoPath ? 0 : name_of(names[named].caller), hash.Finish())];
   }
   return counts;
 }
@@ -140,9 +141,9 @@ PathAccuracy MeasureAccuracy(std::vector<ParentRow> truth, std::vector<ParentRow
 
   std::vector<uint8_t> whole(truth.size(), 1);  // by root
   for (uint32_t i = 0; i < truth.size(); ++i) {
-    accuracy.unknown_rows += Find(names, truth[i].call) == kNone;
+    accuracy.unknown_rows += Find(names, truth[i].call) == kNoPath;
     const uint32_t at = Find(found, truth[i].call);
-    const bool right = at != kNone && found[at].parent == truth[i].parent;
+    const bool right = at != kNoPath && found[at].parent == truth[i].parent;
     if (truth[i].parent.line != 0) {
       ++accuracy.edges.of;
       accuracy.edges.part += right;
@@ -153,9 +154,9 @@ PathAccuracy MeasureAccuracy(std::vector<ParentRow> truth, std::vector<ParentRow
   for (const ParentRow& row : found) {
     if (row.parent.line == 0) continue;
     const uint32_t parent = Find(truth, row.parent);
-    if (parent == kNone) continue;
+    if (parent == kNoPath) continue;
     const uint32_t own = Find(truth, row.call);
-    if (own == kNone || true_trees.root[own] != true_trees.root[parent])
+    if (own == kNoPath || true_trees.root[own] != true_trees.root[parent])
       whole[true_trees.root[parent]] = 0;
   }
   for (uint32_t i = 0; i < truth.size(); ++i) {
@@ -188,4 +189,4 @@ std::vector<RequestNames> NamesOf(std::span<const Call> calls) {
   return names;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "model/string_table.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct ParentRow {
   Place call;
@@ -64,4 +64,4 @@ PathAccuracy MeasureAccuracy(std::vector<ParentRow> truth, std::vector<ParentRow
 std::vector<ParentRow> RowsOf(std::span<const Call> calls, std::span<const Assignment> assignments);
 std::vector<RequestNames> NamesOf(std::span<const Call> calls);
 
-}  // namespace wf
+}  // namespace wf::paths

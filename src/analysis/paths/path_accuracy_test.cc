@@ -4,7 +4,7 @@
 
 #include "analysis/paths/testing_calls.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using testing_calls::Trace;
@@ -137,4 +137,4 @@ TEST(PathAccuracy, ARingInTheTruthDoesNotHang) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

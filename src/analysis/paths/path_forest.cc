@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::paths {
 
 PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> parents,
                        uint32_t undecided) {
@@ -42,4 +42,4 @@ PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> pa
   return forest;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -8,7 +8,7 @@
 
 #include "analysis/paths/call.h"
 
-namespace wf {
+namespace wf::paths {
 
 struct PathForest {
   std::vector<uint32_t> first;  // of each call's children in `kids`; one more than calls
@@ -48,4 +48,4 @@ inline uint64_t PathHash(uint64_t client_name, uint64_t root) {
   return hash.Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::paths

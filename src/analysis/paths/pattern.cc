@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace wf {
+namespace wf::paths {
 
 Nanos HeldToNanos(WideSum sum) {
   return static_cast<Nanos>(std::clamp<WideSum>(sum, INT64_MIN, INT64_MAX));
@@ -246,4 +246,4 @@ size_t PatternTable::MemoryBytes() const {
   return bytes;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -23,7 +23,7 @@
 #include "analysis/paths/path_forest.h"
 #include "model/string_table.h"
 
-namespace wf {
+namespace wf::paths {
 
 __extension__ using WideSum = __int128;  // nanoseconds of a hundred million calls
 
@@ -134,4 +134,4 @@ class PatternTable {
   std::vector<uint32_t> walk_;
 };
 
-}  // namespace wf
+}  // namespace wf::paths

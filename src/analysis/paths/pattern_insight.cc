@@ -4,11 +4,11 @@
 #include <map>
 #include <utility>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
-constexpr uint64_t kRare = 100;  // one in so many
-constexpr uint64_t kFew = 20;    // fewer paths have no usual time
+constexpr uint64_t kRare = 100;        // one in so many
+constexpr uint64_t kFewRequests = 20;  // fewer paths have no usual time
 constexpr size_t kPhases = 8;
 constexpr uint64_t kPhaseCount = 10;  // fewer instances may well fall together by chance
 
@@ -51,7 +51,7 @@ std::vector<RareSlowPattern> FindRareSlow(const PatternTable& table) {
   std::vector<RareSlowPattern> found;
   for (const Pattern& pattern : table.patterns()) {
     const Entry& entry = entries[{pattern.client, pattern.root().node}];
-    if (entry.count < kFew || pattern.count * kRare > entry.count) continue;
+    if (entry.count < kFewRequests || pattern.count * kRare > entry.count) continue;
     if (entry.usual <= 0 || pattern.MeanLatency() < 2 * entry.usual) continue;
     found.push_back({&pattern, entry.usual, entry.count});
   }
@@ -162,4 +162,4 @@ MergedGraph MergePatterns(const PatternTable& table) {
   return graph;
 }
 
-}  // namespace wf
+}  // namespace wf::paths

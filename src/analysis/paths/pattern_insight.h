@@ -7,7 +7,7 @@
 
 #include "analysis/paths/pattern.h"
 
-namespace wf {
+namespace wf::paths {
 
 enum class PatternOrder : uint8_t { kTotalLatency, kCount };
 
@@ -65,4 +65,4 @@ MergedGraph MergePatterns(const PatternTable& table);
 uint32_t SlowestNode(const Pattern& pattern);
 WideSum OwnTime(const Pattern& pattern, uint32_t node);
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -10,7 +10,7 @@
 #include "analysis/paths/pattern_insight.h"
 #include "analysis/paths/testing_calls.h"
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 using testing_calls::Trace;
@@ -310,4 +310,4 @@ TEST(PatternInsight, TheNodeThatAddsMost) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wf {
+namespace wf::paths {
 
-void DelayHistogram::Add(int bin, double weight) {
+void WeightedDelays::Add(int bin, double weight) {
   if (weights_.empty()) first_ = bin;
   if (bin < first_) {
     weights_.insert(weights_.begin(), static_cast<size_t>(first_ - bin), 0.0);
@@ -16,7 +16,7 @@ void DelayHistogram::Add(int bin, double weight) {
   weights_[at] += weight;
 }
 
-void DelayHistogram::Smooth(double bins) {
+void WeightedDelays::Smooth(double bins) {
   // Three deviations hold 99.7% of the curve.
   const int reach = static_cast<int>(std::ceil(3 * bins));
   std::vector<double> curve(static_cast<size_t>(2 * reach + 1));
@@ -47,7 +47,7 @@ uint64_t Scoreboard::HashOf(NodeId a, NodeId b, NodeId c) {
   return MixBits((uint64_t{a} << 32 | b) * 0x9E3779B97F4A7C15ull + c);
 }
 
-DelayHistogram& Scoreboard::Of(NodeId a, NodeId b, NodeId c) {
+WeightedDelays& Scoreboard::Of(NodeId a, NodeId b, NodeId c) {
   for (size_t at = HashOf(a, b, c) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
     if (slots_[at] == 0) {
       rows_.push_back({a, b, c});
@@ -71,7 +71,7 @@ void Scoreboard::Grow() {
 }
 
 void Scoreboard::Smooth(double bins) {
-  for (DelayHistogram& histogram : histograms_) histogram.Smooth(bins);
+  for (WeightedDelays& histogram : histograms_) histogram.Smooth(bins);
 }
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -10,9 +10,9 @@
 #include "analysis/paths/delay_bins.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::paths {
 
-class DelayHistogram {
+class WeightedDelays {
  public:
   void Add(int bin, double weight);
   double At(int bin) const {
@@ -36,10 +36,10 @@ class Scoreboard {
  public:
   Scoreboard();
 
-  DelayHistogram& Of(NodeId a, NodeId b, NodeId c);
+  WeightedDelays& Of(NodeId a, NodeId b, NodeId c);
   void Smooth(double bins);
   size_t size() const { return rows_.size(); }
-  const std::vector<DelayHistogram>& histograms() const { return histograms_; }
+  const std::vector<WeightedDelays>& histograms() const { return histograms_; }
 
  private:
   struct Row {
@@ -49,8 +49,8 @@ class Scoreboard {
   void Grow();
 
   std::vector<Row> rows_;
-  std::vector<DelayHistogram> histograms_;  // beside rows_
+  std::vector<WeightedDelays> histograms_;  // beside rows_
   std::vector<uint32_t> slots_;             // open addressing, row + 1; at most half full
 };
 
-}  // namespace wf
+}  // namespace wf::paths

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::paths {
 namespace {
 
 // A skew window puts every delay below zero into the first bin. If smoothing left it standing, it would win over the peak
 // of the true delays, which is spread.
-TEST(DelayHistogram, TheFirstBinIsSpreadAsMuchAsAnyOther) {
-  DelayHistogram histogram;
+TEST(WeightedDelays, TheFirstBinIsSpreadAsMuchAsAnyOther) {
+  WeightedDelays histogram;
   histogram.Add(0, 1);
   histogram.Add(200, 1);
   histogram.Add(DelayBins::kCount - 1, 1);
@@ -20,4 +20,4 @@ TEST(DelayHistogram, TheFirstBinIsSpreadAsMuchAsAnyOther) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::paths

@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // (vertex, kind) → cause. Open addressing; entries of vertices that were merged away stay and are never asked for.
@@ -193,4 +193,4 @@ std::vector<uint32_t> MergeAlike(const Execution& execution, const AggregationIn
   return Merging(execution, input).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -6,7 +6,7 @@
 
 #include "analysis/provenance/execution.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // Sets of events, by event.
 struct AggregationInput {
@@ -18,4 +18,4 @@ struct AggregationInput {
 // By event that is shown: the first event of those it is one with, often itself. Of others: kNoEvent.
 std::vector<uint32_t> MergeAlike(const Execution& execution, const AggregationInput& input);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::provenance {
 
 Nanos JoinIntervals(std::vector<Interval>& intervals) {
   if (!std::is_sorted(intervals.begin(), intervals.end()))
@@ -248,4 +248,4 @@ Blame FindBlame(const Execution& execution, uint32_t from, uint32_t to) {
   return Walks(execution, from, to).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -8,7 +8,7 @@
 #include "analysis/provenance/execution.h"
 #include "analysis/provenance/explanation.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // The walks of the instants in (begin_ns, end_ns] go from one event to the one that made it wait.
 struct BlameStep {
@@ -37,4 +37,4 @@ Blame FindBlame(const Execution& execution, uint32_t from, uint32_t to);
 // Sorts, joins what touches or overlaps; returns the total.
 Nanos JoinIntervals(std::vector<Interval>& intervals);
 
-}  // namespace wf
+}  // namespace wf::provenance

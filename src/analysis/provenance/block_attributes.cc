@@ -3,7 +3,7 @@
 
 #include "analysis/provenance/trace_execution.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // Calls `take` for each value of `key` among packed attributes.
@@ -78,4 +78,4 @@ std::string_view ThreadOf(const Trace& trace, const Block& block) {
   return trace.str(block.thread != 0 ? block.thread : trace.units[block.unit].thread);
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

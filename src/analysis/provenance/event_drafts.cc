@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // For each draft its place in an order in which causes come first; a cycle is cut somewhere, always the same way.
@@ -117,4 +117,4 @@ int64_t FitHolds(std::vector<Draft>& drafts, const std::vector<uint32_t>& order,
   return static_cast<int64_t>(unfit.size());
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -8,7 +8,7 @@
 
 #include "model/provenance_event.h"
 
-namespace wf {
+namespace wf::provenance {
 
 enum class DraftRole : uint8_t { kSegment, kInput, kSend, kReceive, kReply, kAnswer };
 
@@ -43,4 +43,4 @@ SettledOrder SettleDrafts(std::vector<Draft>& drafts);
 int64_t FitHolds(std::vector<Draft>& drafts, const std::vector<uint32_t>& order,
                  const std::vector<int64_t>& servers);
 
-}  // namespace wf
+}  // namespace wf::provenance

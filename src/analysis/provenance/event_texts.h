@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::provenance {
 
 class EventTexts {
  public:
@@ -84,4 +84,4 @@ class EventTexts {
   size_t used_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -2,7 +2,7 @@
 
 #include "analysis/provenance/execution_rows.h"
 
-namespace wf {
+namespace wf::provenance {
 
 uint32_t Execution::Find(std::string_view text) const {
   const uint32_t code = strings.Find(text);
@@ -55,4 +55,4 @@ void ExecutionBuilder::RetainFrom(Nanos time) { impl_->rows.RetainFrom(time); }
 
 Result<Execution> ExecutionBuilder::Finish() { return impl_->rows.Finish(); }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "model/provenance_event.h"
 
-namespace wf {
+namespace wf::provenance {
 
 struct Hold {
   uint32_t resource = 0;  // index in Execution::resource_name
@@ -83,4 +83,4 @@ void MarkLostPredecessors(Execution& execution, Nanos retained_from);
 Result<Execution> ReadExecution(std::string_view text, std::string_view name,
                                 std::optional<Nanos> retain_from = {});
 
-}  // namespace wf
+}  // namespace wf::provenance

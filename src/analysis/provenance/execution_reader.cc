@@ -8,7 +8,7 @@
 #include "analysis/provenance/execution_rows.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // About; lines are rarely shorter, and memory is asked for by it, not used.
@@ -248,4 +248,4 @@ Result<Execution> ReadExecution(std::string_view text, std::string_view name,
   return execution;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -9,18 +9,20 @@
 
 namespace {
 
-void CheckExplained(const wf::Execution& x, uint32_t from, uint32_t to) {
+void CheckExplained(const wf::provenance::Execution& x, uint32_t from, uint32_t to) {
   for (const auto view :
-       {wf::ExplanationView::kRaw, wf::ExplanationView::kPruned, wf::ExplanationView::kMerged}) {
-    wf::ExplainOptions options;
+       {wf::provenance::ExplanationView::kRaw, wf::provenance::ExplanationView::kPruned,
+        wf::provenance::ExplanationView::kMerged}) {
+    wf::provenance::ExplainOptions options;
     options.from = from;
     options.to = to;
     options.view = view;
     options.what_if.push_back({"", "*", 0.5});
-    const auto explanation = wf::Explain(x, options);
+    const auto explanation = wf::provenance::Explain(x, options);
     if (!explanation.ok()) return;
     wf::Nanos self = 0;
-    for (const wf::ExplanationVertex& vertex : explanation->vertices) self += vertex.self_ns;
+    for (const wf::provenance::ExplanationVertex& vertex : explanation->vertices)
+      self += vertex.self_ns;
     WF_CHECK(self == explanation->delay_ns);  // lemma 12
   }
 }
@@ -34,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     retain_from = 10;
     text.remove_prefix(1);
   }
-  const auto x = wf::ReadExecution(text, "fuzz", retain_from);
+  const auto x = wf::provenance::ReadExecution(text, "fuzz", retain_from);
   if (!x.ok()) {
     WF_CHECK(!x.error().message.empty());
     return 0;
@@ -44,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckExplained(*x, 0, last);
   CheckExplained(*x, last, last);
   // What is extracted is accepted again, but for pools, whose servers may be taken otherwise by fewer events.
-  const std::string extract = wf::ExtractEvents(*x, last);
-  const auto again = wf::ReadExecution(extract, "extract", retain_from);
+  const std::string extract = wf::provenance::ExtractEvents(*x, last);
+  const auto again = wf::provenance::ReadExecution(extract, "extract", retain_from);
   bool pools = false;
   for (const uint32_t servers : x->servers) pools = pools || servers > 1;
   WF_CHECK(again.ok() || pools);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // What is behind the last row decides nothing but how much memory is asked for at once.
@@ -287,4 +287,4 @@ Result<Execution> ExecutionRows::Finish() {
   return std::move(out_);
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

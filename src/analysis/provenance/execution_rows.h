@@ -10,7 +10,7 @@
 
 #include "analysis/provenance/execution.h"
 
-namespace wf {
+namespace wf::provenance {
 
 constexpr Nanos kNotTold = std::numeric_limits<Nanos>::min();
 
@@ -69,4 +69,4 @@ class ExecutionRows {
 // Says which server each hold takes, and who holds each one after another. Refuses more occupants than servers.
 Status AssignServers(Execution& execution);
 
-}  // namespace wf
+}  // namespace wf::provenance

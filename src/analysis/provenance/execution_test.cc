@@ -5,7 +5,7 @@
 
 #include "analysis/provenance/event_lines_test.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 using testing::Build;
@@ -248,4 +248,4 @@ TEST(ProvenanceLine, RoundTrip) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::provenance

@@ -11,7 +11,7 @@
 #include "analysis/provenance/raw_graph.h"
 #include "analysis/provenance/replay.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // Everything known before a view is made of it.
@@ -261,4 +261,4 @@ std::string ExtractEvents(const Execution& x, uint32_t to, ExtractScope scope) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -11,7 +11,7 @@
 #include "analysis/provenance/random_executions_test.h"
 #include "analysis/provenance/speed_up_test.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // A thousand cases each, unless told otherwise; read when the first property is checked.
@@ -472,4 +472,4 @@ std::string AnyOrderMerges(const RandomCase& c, uint64_t seed) {
 WF_PROPERTY(AggregationIsCommutativeAndAssociative, AnyOrderMerges, AnyExecution, 20)
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::provenance

@@ -9,7 +9,7 @@
 #include "analysis/provenance/random_executions_test.h"
 #include "analysis/provenance/speed_up_test.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 using testing::Build;
@@ -594,4 +594,4 @@ TEST(RandomExecutions, HaveWhatIsDifficult) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::provenance

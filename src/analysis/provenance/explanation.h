@@ -12,7 +12,7 @@
 #include "analysis/provenance/execution.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::provenance {
 
 enum class ExplanationView : uint8_t {
   kRaw,     // everything that could have had a part, zero delays included
@@ -92,4 +92,4 @@ enum class ExtractScope : uint8_t {
 std::string ExtractEvents(const Execution& execution, uint32_t to,
                           ExtractScope scope = ExtractScope::kRawGraph);
 
-}  // namespace wf
+}  // namespace wf::provenance

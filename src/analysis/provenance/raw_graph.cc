@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 class Sweep {
@@ -165,4 +165,4 @@ std::vector<uint8_t> CausalAncestors(const Execution& execution, uint32_t to) {
   return in;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -8,7 +8,7 @@
 
 #include "analysis/provenance/execution.h"
 
-namespace wf {
+namespace wf::provenance {
 
 struct RawGraph {
   std::vector<uint8_t> in;  // by event, up to `to`
@@ -25,4 +25,4 @@ std::vector<uint8_t> CausalAncestors(const Execution& execution, uint32_t to);
 // Adds to a set of events all their causal ancestors.
 void CloseUnderCauses(const Execution& execution, std::vector<uint8_t>& in);
 
-}  // namespace wf
+}  // namespace wf::provenance

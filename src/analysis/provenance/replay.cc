@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // A factor as the decimal number it was written as: 0.29 × 100 is 29, not 28.999….
@@ -122,4 +122,4 @@ ExplainWhatIfAnswer ReplayScaled(const Execution& x, const ExplainOptions& optio
   return answer;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

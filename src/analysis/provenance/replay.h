@@ -6,8 +6,8 @@
 #include "analysis/provenance/execution.h"
 #include "analysis/provenance/explanation.h"
 
-namespace wf {
+namespace wf::provenance {
 
 ExplainWhatIfAnswer ReplayScaled(const Execution& execution, const ExplainOptions& options);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -6,7 +6,7 @@
 
 #include "analysis/provenance/execution.h"
 
-namespace wf {
+namespace wf::provenance {
 
 void MarkLostPredecessors(Execution& x, Nanos retained_from) {
   x.lost_predecessor.assign(x.size(), false);
@@ -32,4 +32,4 @@ void MarkLostPredecessors(Execution& x, Nanos retained_from) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -14,7 +14,7 @@
 
 #include "analysis/provenance/execution_rows.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 struct Departure {
@@ -140,4 +140,4 @@ Status AssignServers(Execution& x) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

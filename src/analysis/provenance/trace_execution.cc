@@ -10,7 +10,7 @@
 #include "analysis/provenance/trace_timeline.h"
 #include "analysis/provenance/watched_locks.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 std::string_view RoleSuffix(DraftRole role) {
@@ -178,4 +178,4 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -19,7 +19,7 @@
 #include "model/provenance_event.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::provenance {
 
 enum class SpanSide : uint8_t { kStart, kEnd };
 
@@ -144,4 +144,4 @@ std::vector<ThreadWork> FindThreadWork(const Trace& trace);
 // The id of the thread that ran a block; empty: unknown.
 std::string_view ThreadOf(const Trace& trace, const Block& block);
 
-}  // namespace wf
+}  // namespace wf::provenance

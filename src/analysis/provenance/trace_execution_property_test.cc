@@ -6,7 +6,7 @@
 
 #include "analysis/provenance/trace_cases_test.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 const bool kCasesSet = (setenv("RC_PARAMS", "max_success=1000", 0), true);
@@ -186,4 +186,4 @@ TEST(TraceExecutionProperty, EventsAreAnExecutionAndRequestsAreExplained) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::provenance

@@ -2,7 +2,7 @@
 
 #include "analysis/provenance/trace_cases_test.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 using testing::Explained;
@@ -501,4 +501,4 @@ TEST(TraceExecution, WaitsAreFoundBeforeOthersAreKnown) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::provenance

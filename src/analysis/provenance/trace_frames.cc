@@ -4,7 +4,7 @@
 #include <charconv>
 #include <tuple>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 bool IsWork(const Block& block) {
@@ -347,4 +347,4 @@ void EstimateArrivals(TraceFrames& frames, const OneWayTimes& least, TraceAssump
   }
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -11,7 +11,7 @@
 #include "analysis/provenance/trace_execution.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::provenance {
 
 enum class FrameKind : uint8_t {
   kNone,      // no work of its own: a wait, or the holding of a lock
@@ -71,4 +71,4 @@ void CollectOneWayTimes(const TraceFrames& frames, OneWayTimes& least);
 // Fills `arrived` of frames whose arrival is not told; counts what was done.
 void EstimateArrivals(TraceFrames& frames, const OneWayTimes& least, TraceAssumptions& assumed);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -6,7 +6,7 @@
 
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // The blocks of a trace that are work, by id; made when first asked for.
@@ -79,4 +79,4 @@ void TraceLinks::Join(std::vector<Draft>& drafts) const {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

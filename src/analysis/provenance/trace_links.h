@@ -9,7 +9,7 @@
 #include "analysis/provenance/trace_frames.h"
 #include "analysis/provenance/trace_timeline.h"
 
-namespace wf {
+namespace wf::provenance {
 
 class TraceLinks {
  public:
@@ -34,4 +34,4 @@ class TraceLinks {
   int64_t dropped_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::provenance

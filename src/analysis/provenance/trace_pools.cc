@@ -5,7 +5,7 @@
 
 #include "analysis/provenance/worker_kind.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 struct Call {
@@ -66,4 +66,4 @@ void PlaceSendsOfPools(std::vector<TraceFrames>& frames, const OneWayTimes& leas
   for (auto& [name, calls] : pools) PlaceSends(calls);
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -9,7 +9,7 @@
 
 #include "analysis/provenance/trace_frames.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // "pool to-storage of compute/1"; nothing if the block names none.
 std::optional<std::string> PoolOf(const Trace& trace, const Block& block);
@@ -17,4 +17,4 @@ std::optional<std::string> PoolOf(const Trace& trace, const Block& block);
 // Moves `sent` of calls that waited for a connection to when they got it.
 void PlaceSendsOfPools(std::vector<TraceFrames>& frames, const OneWayTimes& least);
 
-}  // namespace wf
+}  // namespace wf::provenance

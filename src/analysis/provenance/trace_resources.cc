@@ -8,7 +8,7 @@
 #include "analysis/provenance/trace_pools.h"
 #include "analysis/provenance/worker_kind.h"
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 // The work of one thread for one request, from its head's start to its end.
@@ -306,4 +306,4 @@ HeldResources HoldResources(const std::vector<TraceFrames>& frames,
   return Holder(frames, options, drafts, assumed).Hold();
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

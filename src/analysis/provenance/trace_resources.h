@@ -8,7 +8,7 @@
 #include "analysis/provenance/event_drafts.h"
 #include "analysis/provenance/trace_frames.h"
 
-namespace wf {
+namespace wf::provenance {
 
 struct HeldResources {
   std::vector<std::string> names;  // DraftHold::resource is an index in it
@@ -21,4 +21,4 @@ HeldResources HoldResources(const std::vector<TraceFrames>& frames,
                             const TraceExecutionOptions& options, std::vector<Draft>& drafts,
                             TraceAssumptions& assumed);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 constexpr uint32_t kTap = 1u << 31;  // a cause that is known only when its sender was walked
@@ -388,4 +388,4 @@ void AppendTimeline(const TraceFrames& frames, uint32_t trace_index, TimelineNot
   Timeline(frames, trace_index, notes, drafts).Append();
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

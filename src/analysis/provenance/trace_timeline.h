@@ -7,7 +7,7 @@
 #include "analysis/provenance/event_drafts.h"
 #include "analysis/provenance/trace_frames.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // Where an event must begin or end: answered by the index of its draft.
 struct TimelinePlace {
@@ -32,4 +32,4 @@ struct TimelineNotes {
 void AppendTimeline(const TraceFrames& frames, uint32_t trace_index, TimelineNotes& notes,
                     std::vector<Draft>& drafts);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -4,7 +4,7 @@
 #include "analysis/provenance/trace_frames.h"
 #include "analysis/provenance/trace_pools.h"
 
-namespace wf {
+namespace wf::provenance {
 
 bool AddOneWayTimes(const Trace& trace, OneWayTimes& least) {
   const TraceFrames frames = MakeFrames(trace);
@@ -42,4 +42,4 @@ std::vector<TraceWait> FindWaits(const Trace& trace) {
   return waits;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 bool IsWatch(const Trace& trace) {
@@ -107,4 +107,4 @@ std::vector<LockWait> FindLockWaits(const std::vector<const Trace*>& traces) {
   return waits;
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

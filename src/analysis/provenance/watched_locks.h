@@ -6,7 +6,7 @@
 
 #include "analysis/provenance/trace_frames.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // Moves each holding to the innermost span of its thread at that time. Those of threads without any stay where they are:
 // the thread itself is named then.
@@ -15,4 +15,4 @@ void JoinWatchedLocks(std::vector<TraceFrames>& frames);
 // "vm:4711 12": who ran a block, where its process and thread are known; else empty.
 std::string ThreadKey(const Trace& trace, const Block& block);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace wf {
+namespace wf::provenance {
 namespace {
 
 using Intervals = std::vector<std::pair<Nanos, Nanos>>;
@@ -122,4 +122,4 @@ std::string_view ToldByName(ToldBy by) {
   return kNames[static_cast<size_t>(by)];
 }
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -8,7 +8,7 @@
 
 #include "analysis/provenance/trace_execution.h"
 
-namespace wf {
+namespace wf::provenance {
 
 // One request's work in one thread of a process.
 struct WorkerUse {
@@ -29,4 +29,4 @@ WorkerJudgement JudgeWorkers(const std::vector<WorkerUse>& uses, const WorkerRul
 // How many of the intervals (start, end] hold at once, at most; 0 without any.
 int64_t MostAtOnce(std::vector<std::pair<Nanos, Nanos>> intervals);
 
-}  // namespace wf
+}  // namespace wf::provenance

@@ -8,7 +8,7 @@
 #include "answer/trace/traces_answer.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Traces are read a few at a time: memory stays bounded whatever the limit.
@@ -25,11 +25,11 @@ Result<PathQuestion> ParsePathQuestion(const Params& params) {
       return BadInput("--overlap-tolerance: \"" + *text + "\" is neither 0 nor 1ms",
                       "0 turns it off; 1ms, the default, takes small overlaps for succession");
     }
-    if (*tolerance == 0) question.overlap = OverlapTolerance::kOff;
+    if (*tolerance == 0) question.overlap = critical_path::OverlapTolerance::kOff;
   }
   for (const std::string& text : params.All("what_if")) {
     if (text.empty()) continue;
-    WF_ASSIGN(WhatIf change, ParseWhatIf(text));
+    WF_ASSIGN(critical_path::WhatIf change, critical_path::ParseWhatIf(text));
     question.what_if.push_back(std::move(change));
   }
   return question;
@@ -38,10 +38,11 @@ Result<PathQuestion> ParsePathQuestion(const Params& params) {
 enum class Side { kStart, kEnd };
 
 // SPAN[:start|:end].
-Result<std::optional<PathPlace>> ParsePlace(const Params& params, std::string_view flag, Side side,
-                                            const Trace& trace) {
+Result<std::optional<critical_path::PathPlace>> ParsePlace(const Params& params,
+                                                           std::string_view flag, Side side,
+                                                           const Trace& trace) {
   const auto text = params.Get(flag);
-  if (!text || text->empty()) return std::optional<PathPlace>();
+  if (!text || text->empty()) return std::optional<critical_path::PathPlace>();
   const size_t colon = text->find(':');
   const std::string which = colon == std::string::npos ? "" : text->substr(colon + 1);
   if (colon != std::string::npos && which != "start" && which != "end") {
@@ -58,16 +59,18 @@ Result<std::optional<PathPlace>> ParsePlace(const Params& params, std::string_vi
   for (uint32_t b = 0; b < trace.blocks.size(); ++b) {
     const Block& block = trace.blocks[b];
     if (block.id == id->value)
-      return std::optional<PathPlace>({b, side == Side::kStart ? block.start_ns : block.end_ns});
+      return std::optional<critical_path::PathPlace>(
+          {b, side == Side::kStart ? block.start_ns : block.end_ns});
   }
   return NotFound("trace " + ToHex(trace.id) + ": no span " + ToHex(*id),
                   "wherefore trace " + ToHex(trace.id) + " --format json lists its spans");
 }
 
-std::optional<WhatIfAnswer> AskWhatIf(const Trace& trace, const CriticalPathOptions& options,
-                                      const PathQuestion& asked) {
+std::optional<critical_path::WhatIfAnswer> AskWhatIf(
+    const Trace& trace, const critical_path::CriticalPathOptions& options,
+    const PathQuestion& asked) {
   if (asked.what_if.empty()) return std::nullopt;
-  return Replay(trace, options, asked.what_if);
+  return critical_path::Replay(trace, options, asked.what_if);
 }
 
 Result<Answer> OneTrace(const AnswerContext& context, const Question& question) {
@@ -80,17 +83,18 @@ Result<Answer> OneTrace(const AnswerContext& context, const Question& question) 
     return NotFound("trace " + ToHex(id) + ": not in this store",
                     "wherefore traces lists what is there");
   }
-  WF_ASSIGN(const HostClocks clocks, ClocksFor(context.store, context.tenant, events));
+  WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(context.store, context.tenant, events));
   BuildOptions build;
   build.clock = asked.clock;
   build.now_ns = context.now;
   build.clocks = &clocks;
   const Trace trace = BuildTrace(events, build);
-  CriticalPathOptions options;
+  critical_path::CriticalPathOptions options;
   options.overlap = asked.overlap;
   WF_ASSIGN(options.from, ParsePlace(params, "from", Side::kStart, trace));
   WF_ASSIGN(options.to, ParsePlace(params, "to", Side::kEnd, trace));
-  WF_ASSIGN(const CriticalPath path, FindCriticalPath(trace, options));
+  WF_ASSIGN(const critical_path::CriticalPath path,
+            critical_path::FindCriticalPath(trace, options));
   const auto what_if = AskWhatIf(trace, options, asked);
   if (WantsText(question)) return TextAnswer(CriticalPathText(trace, path, what_if));
   return JsonAnswer(CriticalPathJson(trace, path, what_if));
@@ -106,7 +110,7 @@ std::map<TraceId, std::vector<uint32_t>> RowsByTrace(const EventBatch& events) {
 Status AddTraces(const AnswerContext& context, const PathQuestion& asked,
                  const std::vector<TraceId>& ids, PathPopulation& population) {
   WF_ASSIGN(const EventBatch events, context.store.ReadTraces(context.tenant, ids));
-  WF_ASSIGN(const HostClocks clocks, ClocksFor(context.store, context.tenant, events));
+  WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(context.store, context.tenant, events));
   BuildOptions build;
   build.clock = asked.clock;
   build.now_ns = context.now;
@@ -116,9 +120,9 @@ Status AddTraces(const AnswerContext& context, const PathQuestion& asked,
     const auto at = rows.find(id);
     if (at == rows.end()) continue;  // retired in between
     const Trace trace = BuildTrace(events, std::move(at->second), build);
-    CriticalPathOptions options;
+    critical_path::CriticalPathOptions options;
     options.overlap = asked.overlap;
-    const auto path = FindCriticalPath(trace, options);
+    const auto path = critical_path::FindCriticalPath(trace, options);
     if (!path.ok() || !trace.usable())
       population.Skip();
     else
@@ -138,9 +142,9 @@ Result<Answer> Population(const AnswerContext& context, const Question& question
       search.Add(name, value);
   }
   WF_ASSIGN(const PathQuestion asked, ParsePathQuestion(question.params));
-  WF_ASSIGN(TraceQuery query, ParseTraceQuery(search, context.now));
+  WF_ASSIGN(store::TraceQuery query, ParseTraceQuery(search, context.now));
   if (!search.Get("limit")) query.limit = kDefaultPopulation;
-  WF_ASSIGN(const SearchPage page, context.store.Search(context.tenant, query));
+  WF_ASSIGN(const store::SearchPage page, context.store.Search(context.tenant, query));
   PathPopulation population;
   for (size_t begin = 0; begin < page.traces.size(); begin += kTracesAtOnce) {
     std::vector<TraceId> ids;
@@ -154,9 +158,9 @@ Result<Answer> Population(const AnswerContext& context, const Question& question
 
 }  // namespace
 
-std::vector<ShownSegment> ShownSegments(const CriticalPath& path) {
+std::vector<ShownSegment> ShownSegments(const critical_path::CriticalPath& path) {
   std::vector<ShownSegment> shown;
-  for (const PathSegment& segment : path.segments) {
+  for (const critical_path::PathSegment& segment : path.segments) {
     if (shown.empty() || shown.back().block != segment.block ||
         shown.back().category != segment.category) {
       shown.push_back({segment.block, segment.category, segment.start_ns, segment.end_ns, {}});
@@ -177,4 +181,4 @@ Result<Answer> AnswerCriticalPath(const AnswerContext& context, const Question& 
   return question.argument.empty() ? Population(context, question) : OneTrace(context, question);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,10 +4,10 @@
 #include "answer/trace/traces_answer.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
-void WriteWhatIf(const std::optional<WhatIfAnswer>& answer, JsonWriter& json) {
+void WriteWhatIf(const std::optional<critical_path::WhatIfAnswer>& answer, JsonWriter& json) {
   if (!answer) return;
   json.Key("what_if")
       .BeginObject()
@@ -24,8 +24,8 @@ Nanos Percentile(const std::vector<Nanos>& sorted, size_t percent) {
 
 }  // namespace
 
-std::string CriticalPathJson(const Trace& trace, const CriticalPath& path,
-                             const std::optional<WhatIfAnswer>& what_if) {
+std::string CriticalPathJson(const Trace& trace, const critical_path::CriticalPath& path,
+                             const std::optional<critical_path::WhatIfAnswer>& what_if) {
   JsonWriter json;
   const auto id = [&](uint32_t b) { return ToHex64(trace.blocks[b].id); };
   json.BeginObject().Field("trace_id", ToHex(trace.id));
@@ -39,7 +39,7 @@ std::string CriticalPathJson(const Trace& trace, const CriticalPath& path,
     const Block& block = trace.blocks[segment.block];
     json.BeginObject().Field("span_id", id(segment.block)).Field("service", trace.service(block));
     json.Field("name", trace.str(block.name));
-    json.Field("category", PathCategoryName(segment.category));
+    json.Field("category", critical_path::PathCategoryName(segment.category));
     json.Field("start_ns", segment.start_ns).Field("end_ns", segment.end_ns);
     if (!segment.alternatives.empty()) {
       json.Key("alternatives").BeginArray();
@@ -54,7 +54,7 @@ std::string CriticalPathJson(const Trace& trace, const CriticalPath& path,
   return json.Take();
 }
 
-std::string PathPopulation::Json(const std::optional<SearchCursor>& next) const {
+std::string PathPopulation::Json(const std::optional<store::SearchCursor>& next) const {
   JsonWriter json;
   json.BeginObject().Field("traces", static_cast<int64_t>(requests_.size()));
   json.Field("duration_ns", duration_).Field("skipped", skipped_);
@@ -64,7 +64,7 @@ std::string PathPopulation::Json(const std::optional<SearchCursor>& next) const 
     std::vector<Nanos> times = component.part->times;
     std::sort(times.begin(), times.end());
     json.BeginObject().Field("service", service).Field("name", name);
-    json.Field("category", PathCategoryName(category));
+    json.Field("category", critical_path::PathCategoryName(category));
     json.Field("traces", static_cast<int64_t>(times.size()));
     json.Field("total_ns", component.part->total).Key("share").Double(Share(component.part->total));
     json.Field("p50_ns", Percentile(times, 50)).Field("p95_ns", Percentile(times, 95));
@@ -90,4 +90,4 @@ std::string PathPopulation::Json(const std::optional<SearchCursor>& next) const 
   return json.Take();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -3,10 +3,10 @@
 
 #include "answer/critical_path/critical_path_answer.h"
 
-namespace wf {
+namespace wf::answer {
 
-void PathPopulation::Add(const Trace& trace, const CriticalPath& path,
-                         const std::optional<WhatIfAnswer>& what_if) {
+void PathPopulation::Add(const Trace& trace, const critical_path::CriticalPath& path,
+                         const std::optional<critical_path::WhatIfAnswer>& what_if) {
   const Block& root = trace.blocks[path.root];
   const Nanos duration = SaturatingSub(path.end_ns, path.start_ns);
   requests_.push_back({trace.id, std::string(trace.service(root)),
@@ -14,7 +14,7 @@ void PathPopulation::Add(const Trace& trace, const CriticalPath& path,
                        what_if});
   duration_ = SaturatingAdd(duration_, duration);
   std::map<Key, Nanos> times;
-  for (const PathSegment& segment : path.segments) {
+  for (const critical_path::PathSegment& segment : path.segments) {
     const Block& block = trace.blocks[segment.block];
     times[{std::string(trace.service(block)), std::string(trace.str(block.name)),
            segment.category}] += segment.duration();
@@ -43,8 +43,8 @@ double PathPopulation::Share(Nanos part) const {
   return duration_ == 0 ? 0 : static_cast<double>(part) / static_cast<double>(duration_);
 }
 
-std::optional<WhatIfAnswer> PathPopulation::Total() const {
-  std::optional<WhatIfAnswer> total;
+std::optional<critical_path::WhatIfAnswer> PathPopulation::Total() const {
+  std::optional<critical_path::WhatIfAnswer> total;
   for (const Request& request : requests_) {
     if (!request.what_if) continue;
     if (!total) total.emplace();
@@ -54,4 +54,4 @@ std::optional<WhatIfAnswer> PathPopulation::Total() const {
   return total;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

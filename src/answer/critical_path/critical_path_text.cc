@@ -9,7 +9,7 @@
 #include "answer/trace/trace_answer.h"
 #include "answer/trace/traces_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kWidth = 100;
@@ -21,7 +21,9 @@ std::string Percent(Nanos part, Nanos whole) {
   return fmt::format("{:.0f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string CategoryWord(PathCategory category) { return std::string(PathCategoryName(category)); }
+std::string CategoryWord(critical_path::PathCategory category) {
+  return std::string(critical_path::PathCategoryName(category));
+}
 
 // Rows to show, in order; what is left out between them is told.
 std::vector<bool> Longest(const std::vector<Nanos>& times, size_t most) {
@@ -36,12 +38,12 @@ std::vector<bool> Longest(const std::vector<Nanos>& times, size_t most) {
 
 class PathTextWriter {
  public:
-  PathTextWriter(const Trace& trace, const CriticalPath& path)
+  PathTextWriter(const Trace& trace, const critical_path::CriticalPath& path)
       : t_(trace), path_(path), segments_(ShownSegments(path)) {
     total_ = SaturatingSub(path.end_ns, path.start_ns);
   }
 
-  std::string Write(const std::optional<WhatIfAnswer>& what_if) {
+  std::string Write(const std::optional<critical_path::WhatIfAnswer>& what_if) {
     Headline();
     if (what_if) out_ += WhatIfSentence(*what_if, total_) + "\n";
     out_ += fmt::format("trace {} · {}\n", ToHex(t_.id), CompletenessSentence(t_));
@@ -61,7 +63,7 @@ class PathTextWriter {
 
   // The span with the most time of one category.
   void Headline() {
-    std::map<std::pair<uint32_t, PathCategory>, Nanos> times;
+    std::map<std::pair<uint32_t, critical_path::PathCategory>, Nanos> times;
     for (const ShownSegment& s : segments_) times[{s.block, s.category}] += s.end_ns - s.start_ns;
     out_ = CutToWidth(Name(path_.root), kMaxName) + ": " + FormatDuration(total_);
     const size_t room = kWidth - DisplayWidth(out_);
@@ -70,8 +72,9 @@ class PathTextWriter {
     if (most != times.end()) {
       const auto& [what, time] = *most;
       const std::string share = fmt::format(", {} of it in ", Percent(time, total_));
-      const std::string kind =
-          what.second == PathCategory::kSelf ? "" : " (" + CategoryWord(what.second) + ")";
+      const std::string kind = what.second == critical_path::PathCategory::kSelf
+                                   ? ""
+                                   : " (" + CategoryWord(what.second) + ")";
       out_ += share + CutToWidth(Name(what.first), room - share.size() - kind.size()) + kind;
     }
     out_ = CutToWidth(out_, kWidth) + "\n";
@@ -112,7 +115,7 @@ class PathTextWriter {
   }
 
   const Trace& t_;
-  const CriticalPath& path_;
+  const critical_path::CriticalPath& path_;
   std::vector<ShownSegment> segments_;
   Nanos total_ = 0;
   std::string out_;
@@ -124,7 +127,7 @@ std::string StepName(std::string_view service, std::string_view name) {
   return Printable(service) + " " + Printable(name);
 }
 
-std::string WhatIfSentence(const WhatIfAnswer& answer, Nanos recorded) {
+std::string WhatIfSentence(const critical_path::WhatIfAnswer& answer, Nanos recorded) {
   if (answer.matched == 0) return "what if: nothing matches, so nothing changes";
   const Nanos less = SaturatingSub(recorded, answer.duration_ns);
   std::string change = "no change";
@@ -136,12 +139,12 @@ std::string WhatIfSentence(const WhatIfAnswer& answer, Nanos recorded) {
                      answer.matched == 1 ? "" : "s");
 }
 
-std::string CriticalPathText(const Trace& trace, const CriticalPath& path,
-                             const std::optional<WhatIfAnswer>& what_if) {
+std::string CriticalPathText(const Trace& trace, const critical_path::CriticalPath& path,
+                             const std::optional<critical_path::WhatIfAnswer>& what_if) {
   return PathTextWriter(trace, path).Write(what_if);
 }
 
-std::string PathPopulation::Text(const std::optional<SearchCursor>& next) const {
+std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next) const {
   if (requests_.empty()) return "no trace matches; wherefore status tells what the store holds\n";
   const std::vector<Component> ranked = Ranked();
   std::string out = fmt::format("{} trace{}, {} in all", requests_.size(),
@@ -176,4 +179,4 @@ std::string PathPopulation::Text(const std::optional<SearchCursor>& next) const 
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

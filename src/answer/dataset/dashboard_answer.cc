@@ -10,7 +10,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr char kKind[] = "dashboard";
@@ -51,7 +51,7 @@ Result<std::string> Text(const JsonValue& object, std::string_view key, const st
   return std::string(value.String());
 }
 
-Result<Dashboard> Parse(std::string_view json, const std::string& place) {
+Result<Dashboard> ParseDashboard(std::string_view json, const std::string& place) {
   JsonParser parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(json));
   Dashboard out;
@@ -74,7 +74,7 @@ Result<Dashboard> Parse(std::string_view json, const std::string& place) {
   return out;
 }
 
-void Write(const Dashboard& dashboard, JsonWriter& json) {
+void WriteDashboard(const Dashboard& dashboard, JsonWriter& json) {
   json.Field("title", dashboard.title).Key("charts").BeginArray();
   for (const Chart& chart : dashboard.charts) {
     json.BeginObject()
@@ -87,10 +87,10 @@ void Write(const Dashboard& dashboard, JsonWriter& json) {
   json.EndArray();
 }
 
-Answer DashboardJson(const Document& document, const Dashboard& dashboard) {
+Answer DashboardJson(const store::Document& document, const Dashboard& dashboard) {
   JsonWriter json;
   json.BeginObject().Field("name", document.name);
-  Write(dashboard, json);
+  WriteDashboard(dashboard, json);
   json.Field("changed_ns", document.written_ns)
       .Field("revision", RevisionOf(document.text))
       .EndObject();
@@ -102,7 +102,7 @@ Error NoDashboard(const std::string& name) {
                   "it may have been deleted; GET /api/v1/dashboards names those there are");
 }
 
-Result<Document> Find(const AnswerContext& context, const std::string& name) {
+Result<store::Document> Find(const AnswerContext& context, const std::string& name) {
   WF_ASSIGN(const auto document, FindDocument(context, {kKind, name}));
   if (!document) return NoDashboard(name);
   return *document;
@@ -114,8 +114,9 @@ Result<Answer> AnswerDashboards(const AnswerContext& context) {
   WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kKind));
   JsonWriter json;
   json.BeginObject().Key("dashboards").BeginArray();
-  for (const Document& document : documents) {
-    WF_ASSIGN(const Dashboard dashboard, Parse(document.text, "dashboard " + document.name));
+  for (const store::Document& document : documents) {
+    WF_ASSIGN(const Dashboard dashboard,
+              ParseDashboard(document.text, "dashboard " + document.name));
     json.BeginObject()
         .Field("name", document.name)
         .Field("title", dashboard.title)
@@ -128,18 +129,18 @@ Result<Answer> AnswerDashboards(const AnswerContext& context) {
 }
 
 Result<Answer> AnswerDashboard(const AnswerContext& context, const std::string& name) {
-  WF_ASSIGN(const Document document, Find(context, name));
-  WF_ASSIGN(const Dashboard dashboard, Parse(document.text, "dashboard " + name));
+  WF_ASSIGN(const store::Document document, Find(context, name));
+  WF_ASSIGN(const Dashboard dashboard, ParseDashboard(document.text, "dashboard " + name));
   return DashboardJson(document, dashboard);
 }
 
 Result<SaveOutcome> SaveDashboard(const AnswerContext& context, const std::string& name,
                                   std::string_view json) {
   WF_TRY(CheckName(name));
-  WF_ASSIGN(const Dashboard dashboard, Parse(json, "dashboard " + name));
+  WF_ASSIGN(const Dashboard dashboard, ParseDashboard(json, "dashboard " + name));
   JsonWriter kept;
   kept.BeginObject();
-  Write(dashboard, kept);
+  WriteDashboard(dashboard, kept);
   kept.EndObject();
   WF_ASSIGN(const bool saved,
             PutIfUnchanged(context, {kKind, name}, kept.Take(), dashboard.expected));
@@ -159,4 +160,4 @@ Result<Answer> DeleteDashboard(const AnswerContext& context, const std::string& 
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "answer/frame/saved_document.h"
 
-namespace wf {
+namespace wf::answer {
 
 Result<Answer> AnswerDashboards(const AnswerContext& context);
 Result<Answer> AnswerDashboard(const AnswerContext& context, const std::string& name);
@@ -16,4 +16,4 @@ Result<SaveOutcome> SaveDashboard(const AnswerContext& context, const std::strin
                                   std::string_view json);
 Result<Answer> DeleteDashboard(const AnswerContext& context, const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -11,7 +11,7 @@
 #include "json/json_writer.h"
 #include "pipeline/dataset_catalog.h"
 
-namespace wf {
+namespace wf::answer {
 
 const std::vector<DatasetAction>& DatasetActions() {
   static const std::vector<DatasetAction> actions = {
@@ -44,8 +44,8 @@ Result<Answer> AnswerDataset(const AnswerContext& context, const Question& quest
                   "list, columns, query, compare, sql, apply, backfill or delete");
 }
 
-Result<TimeRange> ParseTimeRange(const Params& params, Nanos now) {
-  TimeRange time;
+Result<store::TimeRange> ParseTimeRange(const Params& params, Nanos now) {
+  store::TimeRange time;
   WF_ASSIGN(const auto since, params.Instant("since", now));
   WF_ASSIGN(const auto until, params.Instant("until", now));
   if (since) time.from = *since;
@@ -59,8 +59,8 @@ namespace {
 
 // A dataset as listed: what was defined, and what is stored of it; each may be there without the other.
 struct Listed {
-  const DatasetDefinition* definition = nullptr;
-  const DatasetStatus* status = nullptr;
+  const pipeline::DatasetDefinition* definition = nullptr;
+  const store::DatasetStatus* status = nullptr;
   const Error* fault = nullptr;
   std::optional<Nanos> cost_ns;
 };
@@ -84,8 +84,8 @@ std::string ListText(const std::map<std::string, Listed>& datasets) {
 }
 
 void ListJson(const std::string& name, const Listed& one, JsonWriter& json) {
-  const DatasetStatus none;
-  const DatasetStatus& status = one.status != nullptr ? *one.status : none;
+  const store::DatasetStatus none;
+  const store::DatasetStatus& status = one.status != nullptr ? *one.status : none;
   json.BeginObject().Field("dataset", name);
   json.Field("owner", one.definition != nullptr ? one.definition->owner : "");
   json.Field("standing", one.definition != nullptr && one.definition->standing);
@@ -105,12 +105,14 @@ void ListJson(const std::string& name, const Listed& one, JsonWriter& json) {
 Result<Answer> AnswerDatasetList(const AnswerContext& context, const Question& question,
                                  const std::string&) {
   WF_TRY(question.params.Check({"format"}));
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+            pipeline::DatasetCatalog::Load(context.store, context.tenant));
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
   std::map<std::string, Listed> datasets;
-  for (const DatasetDefinition& one : catalog.definitions()) datasets[one.name].definition = &one;
+  for (const pipeline::DatasetDefinition& one : catalog.definitions())
+    datasets[one.name].definition = &one;
   for (const auto& [name, error] : catalog.faults()) datasets[name].fault = &error;
-  for (const DatasetStatus& one : stored) datasets[one.name].status = &one;
+  for (const store::DatasetStatus& one : stored) datasets[one.name].status = &one;
   WF_ASSIGN(const auto costs, ReadDatasetCosts(context));
   for (const auto& [name, cost] : costs) {
     if (const auto found = datasets.find(name); found != datasets.end())
@@ -128,32 +130,34 @@ Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question
                                     const std::string& dataset) {
   WF_TRY(question.params.Check({"format"}));
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
-  std::vector<StoredColumn> columns;
+  std::vector<store::StoredColumn> columns;
   const auto found = std::find_if(stored.begin(), stored.end(),
-                                  [&](const DatasetStatus& s) { return s.name == dataset; });
+                                  [&](const store::DatasetStatus& s) { return s.name == dataset; });
   if (found != stored.end()) columns = found->columns;
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+            pipeline::DatasetCatalog::Load(context.store, context.tenant));
   // Columns that are defined but have no rows yet.
   const auto definition = catalog.Get(dataset);
   if (definition.ok()) {
-    WF_ASSIGN(const DatasetPlan plan, catalog.Compile(*definition, dataset));
+    WF_ASSIGN(const feature::DatasetPlan plan, catalog.Compile(*definition, dataset));
     std::vector<ColumnDefinition> defined = FixedDatasetColumns();
     defined.insert(defined.end(), plan.columns().begin(), plan.columns().end());
     for (const ColumnDefinition& column : defined) {
-      const bool there = std::any_of(columns.begin(), columns.end(), [&](const StoredColumn& c) {
-        return c.definition.name == column.name;
-      });
+      const bool there = std::any_of(
+          columns.begin(), columns.end(),
+          [&](const store::StoredColumn& c) { return c.definition.name == column.name; });
       if (!there) columns.push_back({column, 0});
     }
   } else if (found == stored.end()) {
     return definition.error();
   }
-  std::stable_sort(
-      columns.begin(), columns.end(),
-      [](const StoredColumn& a, const StoredColumn& b) { return a.queries > b.queries; });
+  std::stable_sort(columns.begin(), columns.end(),
+                   [](const store::StoredColumn& a, const store::StoredColumn& b) {
+                     return a.queries > b.queries;
+                   });
   if (WantsText(question)) {
     TextTable table({"column", "type", "queries"}, {2});
-    for (const StoredColumn& column : columns)
+    for (const store::StoredColumn& column : columns)
       table.Row({Printable(column.definition.name),
                  std::string(ColumnTypeName(column.definition.type)),
                  std::to_string(column.queries)});
@@ -161,7 +165,7 @@ Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question
   }
   JsonWriter json;
   json.BeginObject().Field("dataset", dataset).Key("columns").BeginArray();
-  for (const StoredColumn& column : columns) {
+  for (const store::StoredColumn& column : columns) {
     json.BeginObject()
         .Field("name", column.definition.name)
         .Field("type", ColumnTypeName(column.definition.type))
@@ -172,4 +176,4 @@ Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -13,7 +13,7 @@
 #include "answer/frame/answer.h"
 #include "pipeline/dataset_backfill.h"
 
-namespace wf {
+namespace wf::answer {
 
 enum class ActionUse : uint8_t { kRead, kChange };
 
@@ -51,11 +51,12 @@ struct DatasetCost {
 Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext& context);
 
 // Backfill with progress, and its report.
-Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
-                               TimeRange time, const BackfillProgress& progress);
-std::string BackfillReportJson(const std::string& dataset, const ExtractCounts& counts);
-std::string BackfillReportText(const std::string& dataset, const ExtractCounts& counts);
-Result<ExtractCounts> ParseBackfillReport(std::string_view json);
-Result<TimeRange> ParseTimeRange(const Params& params, Nanos now);  // since, until
+Result<pipeline::ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
+                                         store::TimeRange time,
+                                         const pipeline::BackfillProgress& progress);
+std::string BackfillReportJson(const std::string& dataset, const pipeline::ExtractCounts& counts);
+std::string BackfillReportText(const std::string& dataset, const pipeline::ExtractCounts& counts);
+Result<pipeline::ExtractCounts> ParseBackfillReport(std::string_view json);
+Result<store::TimeRange> ParseTimeRange(const Params& params, Nanos now);  // since, until
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -9,13 +9,13 @@
 #include "answer/testing/fake_store.h"
 #include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 class DatasetAnswerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    RowsBuilder b({{"country", ColumnType::kText}, {"latency_ns", ColumnType::kInt}});
+    store::RowsBuilder b({{"country", ColumnType::kText}, {"latency_ns", ColumnType::kInt}});
     b.Row({1, 1}, 100, "", {"de", int64_t{10}});
     b.Row({1, 2}, 200, "", {"a,\"b\"\n", int64_t{30}});
     b.Row({1, 3}, 300, "", {"de", {}});
@@ -25,7 +25,7 @@ class DatasetAnswerTest : public ::testing::Test {
                   std::vector<std::pair<std::string, std::string>> flags, std::string body = {}) {
     const AnswerContext context{store_, "default", "/nowhere", 1000, {}, {}};
     auto answer =
-        wf::Ask(context, {"dataset", argument, Params(std::move(flags)), std::move(body)});
+        wf::answer::Ask(context, {"dataset", argument, Params(std::move(flags)), std::move(body)});
     return answer.ok() ? answer->body : answer.error().message + " | " + answer.error().hint;
   }
   FakeStore store_;
@@ -57,10 +57,10 @@ TEST_F(DatasetAnswerTest, CsvQuotesWhatItMust) {
 }
 
 TEST_F(DatasetAnswerTest, ATerminalShowsDatesAndUnits) {
-  RowsBuilder b({{"latency_ns", ColumnType::kInt},
-                 {"css_bytes", ColumnType::kInt},
-                 {"share", ColumnType::kDouble},
-                 {"hits", ColumnType::kInt}});
+  store::RowsBuilder b({{"latency_ns", ColumnType::kInt},
+                        {"css_bytes", ColumnType::kInt},
+                        {"share", ColumnType::kDouble},
+                        {"hits", ColumnType::kInt}});
   const Nanos start = 1'770'000'000 * kSecond;
   b.Row({1, 1}, start, "", {1'240'000'000, 10'240, 0.5, 7});
   b.Row({1, 2}, start + 123'456'789, "", {310'000, 12, 2.0, 1'770'000'000'000});
@@ -126,4 +126,4 @@ TEST_F(DatasetAnswerTest, ASavedDefinitionIsListedUntilItIsDeleted) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

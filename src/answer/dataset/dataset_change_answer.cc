@@ -10,7 +10,7 @@
 #include "pipeline/dataset_catalog.h"
 #include "pipeline/pipeline.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // What a trial measured, kept beside the definition so that an owner's datasets can be added up.
@@ -31,7 +31,7 @@ Status DeleteIfThere(const AnswerContext& context, const char* kind, const std::
 }
 
 struct Trial {
-  ExtractCounts counts;
+  pipeline::ExtractCounts counts;
   Nanos cost_ns = 0;        // a trace that matches
   Nanos owner_cost_ns = 0;  // with the owner's other datasets
   double rows_per_trace() const {
@@ -41,7 +41,8 @@ struct Trial {
   }
 };
 
-std::string ApplyText(const DatasetDefinition& definition, const Trial& trial, bool saved) {
+std::string ApplyText(const pipeline::DatasetDefinition& definition, const Trial& trial,
+                      bool saved) {
   std::string out = fmt::format(
       "dataset {}: of the newest {} traces {} match; {} rows, {:.1f} a trace, {} of CPU a trace\n",
       definition.name, trial.counts.traces, trial.counts.matched, trial.counts.rows,
@@ -59,8 +60,8 @@ std::string ApplyText(const DatasetDefinition& definition, const Trial& trial, b
   return out;
 }
 
-std::string ApplyJson(const DatasetDefinition& definition, const DatasetPlan& plan,
-                      const Trial& trial, bool saved) {
+std::string ApplyJson(const pipeline::DatasetDefinition& definition,
+                      const feature::DatasetPlan& plan, const Trial& trial, bool saved) {
   JsonWriter json;
   json.BeginObject().Field("dataset", definition.name).Field("owner", definition.owner);
   json.Field("saved", saved).Key("columns").BeginArray();
@@ -91,7 +92,7 @@ Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext&
   std::map<std::string, DatasetCost> out;
   WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, kCostKind));
   JsonParser parser;
-  for (const Document& document : documents) {
+  for (const store::Document& document : documents) {
     const auto json = parser.Parse(document.text);
     if (!json.ok()) continue;
     out[document.name] = {std::string(json->Get("owner").String()),
@@ -108,12 +109,14 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
   WF_ASSIGN(const auto trial_only, params.Choice("trial", {"true", "false"}));
   WF_ASSIGN(const auto share, params.Duration("share"));
   const std::string file = params.Get("name").value_or("dataset");
-  WF_ASSIGN(const DatasetDefinition definition, ParseDataset(question.body, file));
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
-  WF_ASSIGN(const DatasetPlan plan, catalog.Compile(definition, file));
+  WF_ASSIGN(const pipeline::DatasetDefinition definition,
+            pipeline::ParseDataset(question.body, file));
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+            pipeline::DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const feature::DatasetPlan plan, catalog.Compile(definition, file));
 
-  DatasetExtractor extractor(definition, plan);
-  WF_TRY(TryDataset(context.store, context.tenant, extractor));
+  pipeline::DatasetExtractor extractor(definition, plan);
+  WF_TRY(pipeline::TryDataset(context.store, context.tenant, extractor));
   Trial trial;
   trial.counts = extractor.counts();
   trial.cost_ns = trial.counts.traces == 0 ? 0 : trial.counts.cpu_ns / trial.counts.traces;
@@ -137,7 +140,7 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
         "make it cheaper, or apply it with --force");
   }
   if (!trial_run) {
-    WF_TRY(context.store.PutDocument(context.tenant, kDatasetKind, definition.name,
+    WF_TRY(context.store.PutDocument(context.tenant, pipeline::kDatasetKind, definition.name,
                                      definition.source));
     WF_TRY(WriteCost(context, definition.name, {definition.owner, trial.cost_ns}));
   }
@@ -145,22 +148,24 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
   return JsonAnswer(ApplyJson(definition, plan, trial, !trial_run));
 }
 
-Result<ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
-                               TimeRange time, const BackfillProgress& progress) {
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
-  WF_ASSIGN(const DatasetDefinition definition, catalog.Get(dataset));
-  WF_ASSIGN(const DatasetPlan plan, catalog.Compile(definition, dataset));
-  DatasetExtractor extractor(definition, plan);
+Result<pipeline::ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
+                                         store::TimeRange time,
+                                         const pipeline::BackfillProgress& progress) {
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+            pipeline::DatasetCatalog::Load(context.store, context.tenant));
+  WF_ASSIGN(const pipeline::DatasetDefinition definition, catalog.Get(dataset));
+  WF_ASSIGN(const feature::DatasetPlan plan, catalog.Compile(definition, dataset));
+  pipeline::DatasetExtractor extractor(definition, plan);
   // Traces that arrive meanwhile may get rows from both sides.
   const auto expected = context.tailer != nullptr ? context.tailer->ExpectEarlierRows() : nullptr;
-  WF_TRY(BackfillDataset(context.store, context.tenant, time, extractor, progress));
+  WF_TRY(pipeline::BackfillDataset(context.store, context.tenant, time, extractor, progress));
   const std::string& files = context.files_path.empty() ? context.store_path : context.files_path;
   WF_TRY(
       extractor.WriteParquet(context.store, context.tenant, files + "/parquet/" + context.tenant));
   return extractor.counts();
 }
 
-std::string BackfillReportJson(const std::string& dataset, const ExtractCounts& counts) {
+std::string BackfillReportJson(const std::string& dataset, const pipeline::ExtractCounts& counts) {
   JsonWriter json;
   json.BeginObject()
       .Field("dataset", dataset)
@@ -174,7 +179,7 @@ std::string BackfillReportJson(const std::string& dataset, const ExtractCounts& 
   return json.Take() + "\n";
 }
 
-std::string BackfillReportText(const std::string& dataset, const ExtractCounts& counts) {
+std::string BackfillReportText(const std::string& dataset, const pipeline::ExtractCounts& counts) {
   std::string out = fmt::format("dataset {}: {} rows of {} traces, {} looked at\n", dataset,
                                 counts.rows, counts.matched, counts.traces);
   if (counts.unusable != 0)
@@ -187,11 +192,11 @@ std::string BackfillReportText(const std::string& dataset, const ExtractCounts& 
   return out;
 }
 
-Result<ExtractCounts> ParseBackfillReport(std::string_view text) {
+Result<pipeline::ExtractCounts> ParseBackfillReport(std::string_view text) {
   JsonParser parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(text));
   const auto number = [&](std::string_view key) { return root.Get(key).Int().value_or(0); };
-  ExtractCounts out;
+  pipeline::ExtractCounts out;
   out.traces = number("traces");
   out.matched = number("matched");
   out.rows = number("rows");
@@ -204,8 +209,8 @@ Result<ExtractCounts> ParseBackfillReport(std::string_view text) {
 Result<Answer> AnswerDatasetBackfill(const AnswerContext& context, const Question& question,
                                      const std::string& dataset) {
   WF_TRY(question.params.Check({"since", "until", "format"}));
-  WF_ASSIGN(const TimeRange time, ParseTimeRange(question.params, context.now));
-  WF_ASSIGN(const ExtractCounts counts,
+  WF_ASSIGN(const store::TimeRange time, ParseTimeRange(question.params, context.now));
+  WF_ASSIGN(const pipeline::ExtractCounts counts,
             Backfill(context, dataset, time, [](int64_t) { return true; }));
   if (WantsText(question)) return TextAnswer(BackfillReportText(dataset, counts));
   return Answer{"application/json", BackfillReportJson(dataset, counts)};
@@ -215,19 +220,23 @@ Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question&
                                    const std::string& dataset) {
   WF_TRY(question.params.Check({"format"}));
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
-  const bool has_rows = std::any_of(stored.begin(), stored.end(),
-                                    [&](const DatasetStatus& s) { return s.name == dataset; });
-  WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
-  const DatasetDefinition* definition = catalog.Find(dataset);
+  const bool has_rows =
+      std::any_of(stored.begin(), stored.end(),
+                  [&](const store::DatasetStatus& s) { return s.name == dataset; });
+  WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+            pipeline::DatasetCatalog::Load(context.store, context.tenant));
+  const pipeline::DatasetDefinition* definition = catalog.Find(dataset);
   if (const auto found = catalog.Get(dataset);
       !found.ok() && found.error().code == ErrorCode::kNotFound && !has_rows)
     return found.error();
-  const bool stands = std::any_of(StandingDatasets().begin(), StandingDatasets().end(),
-                                  [&](const auto& one) { return one.first == dataset; });
+  const bool stands =
+      std::any_of(pipeline::StandingDatasets().begin(), pipeline::StandingDatasets().end(),
+                  [&](const auto& one) { return one.first == dataset; });
   if (stands && definition != nullptr) {
-    WF_TRY(context.store.PutDocument(context.tenant, kDatasetKind, dataset, ""));  // hides it
+    WF_TRY(context.store.PutDocument(context.tenant, pipeline::kDatasetKind, dataset,
+                                     ""));  // hides it
   } else if (!stands) {
-    WF_TRY(DeleteIfThere(context, kDatasetKind, dataset));
+    WF_TRY(DeleteIfThere(context, pipeline::kDatasetKind, dataset));
   }
   WF_TRY(DeleteIfThere(context, kCostKind, dataset));
   WF_TRY(context.store.DropDataset(context.tenant, dataset));
@@ -237,4 +246,4 @@ Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question&
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

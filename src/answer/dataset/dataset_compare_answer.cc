@@ -10,7 +10,7 @@
 #include "lang/common/condition.h"
 #include "store/row_query.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Rows of a population that are compared: enough that the smallest effect worth a look is significant. Of more, the
@@ -41,8 +41,9 @@ DatasetTable RowsWithout(const DatasetTable& table, const std::vector<ColumnCond
   DatasetTable out;
   for (const TableColumn& column : table.columns) out.columns.push_back({column.definition});
   for (size_t row = 0; row < table.rows(); ++row) {
-    if (RowMatches(without, table, row)) continue;
-    for (size_t i = 0; i < out.columns.size(); ++i) CopyCell(table.columns[i], row, out.columns[i]);
+    if (store::RowMatches(without, table, row)) continue;
+    for (size_t i = 0; i < out.columns.size(); ++i)
+      store::CopyCell(table.columns[i], row, out.columns[i]);
   }
   return out;
 }
@@ -74,19 +75,19 @@ Status Read(const AnswerContext& context, const std::string& dataset,
   return {};
 }
 
-void WriteDifference(const ColumnDifference& one, JsonWriter& json) {
+void WriteDifference(const compare::ColumnDifference& one, JsonWriter& json) {
   json.BeginObject().Field("column", one.column).Key("value");
-  one.question == CompareQuestion::kShift ? json.Null() : json.String(one.value);
+  one.question == compare::CompareQuestion::kShift ? json.Null() : json.String(one.value);
   json.Key("effect").Double(one.effect);
   json.Key("p").Double(one.p);
   json.Key("q").Double(one.q);
-  json.Field("question", CompareQuestionName(one.question));
+  json.Field("question", compare::CompareQuestionName(one.question));
   json.Key("a").Double(one.a);
   json.Key("b").Double(one.b);
   json.EndObject();
 }
 
-std::string CompareText(const Population& a, const Population& b, const Comparison& found,
+std::string CompareText(const Population& a, const Population& b, const compare::Comparison& found,
                         const std::string& metric, size_t shown) {
   std::string out = fmt::format("{} rows in a, {} in b\n", a.rows, b.rows);
   if (!metric.empty())
@@ -95,11 +96,11 @@ std::string CompareText(const Population& a, const Population& b, const Comparis
   if (shown == 0) return out + "no significant difference\n";
   TextTable table({"column", "value", "what", "a", "b", "effect", "q"}, {3, 4, 5, 6});
   for (size_t i = 0; i < shown; ++i) {
-    const ColumnDifference& one = found.differences[i];
+    const compare::ColumnDifference& one = found.differences[i];
     table.Row({Printable(one.column), Printable(one.value),
-               std::string(CompareQuestionName(one.question)), fmt::format("{:.6g}", one.a),
-               fmt::format("{:.6g}", one.b), fmt::format("{:+.3f}", one.effect),
-               fmt::format("{:.2g}", one.q)});
+               std::string(compare::CompareQuestionName(one.question)),
+               fmt::format("{:.6g}", one.a), fmt::format("{:.6g}", one.b),
+               fmt::format("{:+.3f}", one.effect), fmt::format("{:.2g}", one.q)});
   }
   return out + table.Print(100, 1);
 }
@@ -119,21 +120,21 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
   if (*text_a == kRest && *text_b == kRest)
     return BadInput("dataset compare: a and b are both the rest", "give one of them a condition");
   if (*text_a != kRest) {
-    WF_ASSIGN(a.where, ParseConditions(*text_a, "--a"));
+    WF_ASSIGN(a.where, lang::ParseConditions(*text_a, "--a"));
   }
   if (*text_b != kRest) {
-    WF_ASSIGN(b.where, ParseConditions(*text_b, "--b"));
+    WF_ASSIGN(b.where, lang::ParseConditions(*text_b, "--b"));
   }
-  CompareOptions options;
+  compare::CompareOptions options;
   for (const auto* where : {&a.where, &b.where}) {
     for (const ColumnCondition& condition : *where) options.excluded.push_back(condition.column);
   }
   std::vector<ColumnCondition> common;
-  WF_ASSIGN(const TimeRange time, ParseTimeRange(params, context.now));
+  WF_ASSIGN(const store::TimeRange time, ParseTimeRange(params, context.now));
   if (time.from != INT64_MIN) common.push_back({"time_ns", CompareOp::kGe, false, {time.from}});
   if (time.until != INT64_MAX) common.push_back({"time_ns", CompareOp::kLt, false, {time.until}});
   for (const std::string& text : params.All("where")) {
-    WF_ASSIGN(const auto conditions, ParseConditions(text, "--where"));
+    WF_ASSIGN(const auto conditions, lang::ParseConditions(text, "--where"));
     common.insert(common.end(), conditions.begin(), conditions.end());
   }
   if (*text_a == kRest) a.without = b.where;
@@ -146,16 +147,16 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
 
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
   std::vector<ColumnDefinition> columns;
-  for (const DatasetStatus& one : stored) {
+  for (const store::DatasetStatus& one : stored) {
     if (one.name != dataset) continue;
-    for (const StoredColumn& column : one.columns) columns.push_back(column.definition);
+    for (const store::StoredColumn& column : one.columns) columns.push_back(column.definition);
   }
   if (const auto metric = params.Get("metric")) {
-    WF_ASSIGN(const auto keys, ParseKeys(*metric, "--metric"));
+    WF_ASSIGN(const auto keys, lang::ParseKeys(*metric, "--metric"));
     if (keys.size() != 1) return BadInput("--metric: one column is compared", "give one");
     options.metric = keys[0];
     if (!columns.empty()) {
-      WF_ASSIGN(const ColumnDefinition column, FindColumn(columns, options.metric));
+      WF_ASSIGN(const ColumnDefinition column, store::FindColumn(columns, options.metric));
       if (column.type != ColumnType::kInt && column.type != ColumnType::kDouble)
         return BadInput(fmt::format("--metric: \"{}\" is {}, not a number", column.name,
                                     ColumnTypeName(column.type)),
@@ -171,7 +172,7 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
   }
   WF_TRY(Read(context, dataset, names, a));
   WF_TRY(Read(context, dataset, names, b));
-  const Comparison found = ComparePopulations(a.table, b.table, options);
+  const compare::Comparison found = compare::ComparePopulations(a.table, b.table, options);
   const size_t shown = show == "all" ? found.differences.size() : found.significant;
   if (WantsText(question)) return TextAnswer(CompareText(a, b, found, options.metric, shown));
   JsonWriter json;
@@ -187,4 +188,4 @@ Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,7 +6,7 @@
 #include "lang/common/condition.h"
 #include "pipeline/dataset_catalog.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr int64_t kMaxRows = 1'000'000;
@@ -14,29 +14,29 @@ constexpr int64_t kMaxRows = 1'000'000;
 // The flags' words as a query.
 Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
   DatasetQuery query;
-  WF_ASSIGN(const TimeRange time, ParseTimeRange(params, now));
+  WF_ASSIGN(const store::TimeRange time, ParseTimeRange(params, now));
   if (time.from != INT64_MIN)
     query.where.push_back({"time_ns", CompareOp::kGe, false, {time.from}});
   if (time.until != INT64_MAX)
     query.where.push_back({"time_ns", CompareOp::kLt, false, {time.until}});
   for (const std::string& text : params.All("where")) {
-    WF_ASSIGN(const auto conditions, ParseConditions(text, "--where"));
+    WF_ASSIGN(const auto conditions, lang::ParseConditions(text, "--where"));
     query.where.insert(query.where.end(), conditions.begin(), conditions.end());
   }
   for (const std::string& text : params.All("group_by")) {
-    WF_ASSIGN(const auto keys, ParseKeys(text, "--group-by"));
+    WF_ASSIGN(const auto keys, lang::ParseKeys(text, "--group-by"));
     query.group_by.insert(query.group_by.end(), keys.begin(), keys.end());
   }
   for (const std::string& text : params.All("columns")) {
-    WF_ASSIGN(const auto keys, ParseKeys(text, "--columns"));
+    WF_ASSIGN(const auto keys, lang::ParseKeys(text, "--columns"));
     query.columns.insert(query.columns.end(), keys.begin(), keys.end());
   }
   for (const std::string& text : params.All("agg")) {
-    WF_ASSIGN(const auto aggregates, ParseAggregates(text, "--agg"));
+    WF_ASSIGN(const auto aggregates, lang::ParseAggregates(text, "--agg"));
     query.aggregates.insert(query.aggregates.end(), aggregates.begin(), aggregates.end());
   }
   for (const std::string& text : params.All("order")) {
-    WF_ASSIGN(const RowOrder order, ParseOrder(text, "--order"));
+    WF_ASSIGN(const RowOrder order, lang::ParseOrder(text, "--order"));
     query.order.push_back(order);
   }
   WF_ASSIGN(query.bucket_ns, params.Duration("bucket"));
@@ -63,7 +63,8 @@ Result<Answer> AnswerDatasetQuery(const AnswerContext& context, const Question& 
   auto rows = context.store.QueryRows(context.tenant, dataset, query);
   if (!rows.ok() && rows.error().code == ErrorCode::kNotFound) {
     // Defined but not filled yet, or not there at all: each has its own next step.
-    WF_ASSIGN(const DatasetCatalog catalog, DatasetCatalog::Load(context.store, context.tenant));
+    WF_ASSIGN(const pipeline::DatasetCatalog catalog,
+              pipeline::DatasetCatalog::Load(context.store, context.tenant));
     WF_TRY(catalog.Get(dataset));
     return NotFound(
         fmt::format("dataset {}: it has no rows yet", dataset),
@@ -79,8 +80,8 @@ Result<Answer> AnswerDatasetSql(const AnswerContext& context, const Question& qu
   const std::string sql =
       question.body.empty() ? question.params.Get("sql").value_or("") : question.body;
   if (sql.empty()) return BadInput("dataset sql: there is no statement", "give one SELECT");
-  WF_ASSIGN(const SqlRows answer, context.store.RunSql(context.tenant, sql));
+  WF_ASSIGN(const store::SqlRows answer, context.store.RunSql(context.tenant, sql));
   return RowsAnswer(question, answer.rows, answer.dialect);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

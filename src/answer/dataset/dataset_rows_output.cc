@@ -11,7 +11,7 @@
 #include "store/directory.h"
 #include "store/duckdb/parquet_rows.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string CsvField(const std::string& text) {
@@ -67,9 +67,9 @@ Result<std::string> RowsParquet(const DatasetTable& table) {
   if (mkdtemp(folder.data()) == nullptr)
     return EnvironmentError(folder + ": cannot be made", "is the temporary folder writable?");
   const std::string path = folder + "/rows.parquet";
-  const Status written = WriteParquetRows(table, path);
+  const Status written = store::duckdb::WriteParquetRows(table, path);
   Result<std::string> bytes =
-      written.ok() ? ReadWholeFile(path) : Result<std::string>(written.error());
+      written.ok() ? store::ReadWholeFile(path) : Result<std::string>(written.error());
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return bytes;
@@ -124,4 +124,4 @@ Result<Answer> RowsAnswer(const Question& question, const DatasetRows& rows,
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

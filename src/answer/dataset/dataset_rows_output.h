@@ -7,7 +7,7 @@
 #include "json/json_writer.h"
 #include "model/dataset_query.h"
 
-namespace wf {
+namespace wf::answer {
 
 // "columns":[{"name","type"}],"rows":[{}] into an open object, from column `first` on.
 void WriteRowsJson(const DatasetTable& table, JsonWriter& json, size_t first = 0);
@@ -20,4 +20,4 @@ std::string RowsText(const DatasetRows& rows);
 Result<Answer> RowsAnswer(const Question& question, const DatasetRows& rows,
                           const std::string& dialect);
 
-}  // namespace wf
+}  // namespace wf::answer

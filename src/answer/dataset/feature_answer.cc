@@ -1,11 +1,11 @@
 // `feature check` and `feature run`: is a program of the feature language right, and what does it give for one trace?
 #include <map>
 
-#include "answer/frame/answer.h"
-#include "answer/trace/clock_answer.h"
 #include "answer/dataset/dataset_rows_output.h"
+#include "answer/frame/answer.h"
 #include "answer/frame/table_cell.h"
 #include "answer/frame/text_table.h"
+#include "answer/trace/clock_answer.h"
 #include "base/utf8.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
@@ -14,7 +14,7 @@
 #include "model/trace_builder.h"
 #include "pipeline/dataset_catalog.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // What was asked about: a program, and the texts it may use by name.
@@ -55,28 +55,29 @@ Result<ProgramText> ReadProgram(const Question& question) {
 }
 
 // A text that came with the program goes before a dataset of that name.
-DatasetPlan::Compiled CompileProgram(const AnswerContext& context, const ProgramText& text,
-                                     const std::string& row) {
-  const FeatureLibrary library = [&](std::string_view name) -> std::optional<std::string> {
+feature::DatasetPlan::Compiled CompileProgram(const AnswerContext& context, const ProgramText& text,
+                                              const std::string& row) {
+  const feature::FeatureLibrary library = [&](std::string_view name) -> std::optional<std::string> {
     if (const auto at = text.library.find(name); at != text.library.end()) return at->second;
-    const auto catalog = DatasetCatalog::Load(context.store, context.tenant);
-    const DatasetDefinition* dataset = catalog.ok() ? catalog->Find(std::string(name)) : nullptr;
+    const auto catalog = pipeline::DatasetCatalog::Load(context.store, context.tenant);
+    const pipeline::DatasetDefinition* dataset =
+        catalog.ok() ? catalog->Find(std::string(name)) : nullptr;
     return dataset == nullptr ? std::nullopt : std::optional<std::string>(dataset->columns);
   };
-  return DatasetPlan::Compile({"", row, text.program, {}}, library);
+  return feature::DatasetPlan::Compile({"", row, text.program, {}}, library);
 }
 
 Answer CheckAnswer(const Question& question, const ProgramText& text,
-                   const std::vector<DatasetDiagnostic>& diagnostics) {
+                   const std::vector<feature::DatasetDiagnostic>& diagnostics) {
   Answer answer;
   if (WantsText(question)) {
     std::string out;
-    for (const DatasetDiagnostic& d : diagnostics) {
+    for (const feature::DatasetDiagnostic& d : diagnostics) {
       const auto used = text.library.find(d.part);
       if (used != text.library.end()) out += "in \"" + d.part + "\":\n";
       // Line by line, because what was written may hold anything and goes to a terminal.
-      const std::string shown =
-          RenderDiagnostic(used != text.library.end() ? used->second : text.program, d.diagnostic);
+      const std::string shown = lang::RenderDiagnostic(
+          used != text.library.end() ? used->second : text.program, d.diagnostic);
       for (size_t begin = 0; begin < shown.size();) {
         const size_t end = std::min(shown.find('\n', begin), shown.size());
         out += Printable(std::string_view(shown).substr(begin, end - begin)) + "\n";
@@ -107,7 +108,7 @@ Answer CheckAnswer(const Question& question, const ProgramText& text,
   return answer;
 }
 
-Error FaultyProgram(const std::vector<DatasetDiagnostic>& diagnostics) {
+Error FaultyProgram(const std::vector<feature::DatasetDiagnostic>& diagnostics) {
   const auto& [part, first] = diagnostics[0];
   std::string message = part == "columns" ? "the program"
                         : part == "row"   ? "--row"
@@ -159,7 +160,7 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
     return BadInput("feature run: --trace is missing", "wherefore traces lists what is there");
   }
   WF_ASSIGN(const TraceId id, ParseTraceId(*id_text));
-  const DatasetPlan::Compiled compiled =
+  const feature::DatasetPlan::Compiled compiled =
       CompileProgram(context, text, question.params.Get("row").value_or(""));
   if (!compiled.plan) return FaultyProgram(compiled.diagnostics);
   WF_ASSIGN(const EventBatch events, context.store.ReadTrace(context.tenant, id));
@@ -169,7 +170,7 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
   }
   BuildOptions build;
   build.now_ns = context.now;
-  WF_ASSIGN(const HostClocks clocks, ClocksFor(context.store, context.tenant, events));
+  WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(context.store, context.tenant, events));
   build.clocks = &clocks;
   const Trace trace = BuildTrace(events, build);
   if (!trace.usable()) {
@@ -179,15 +180,15 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
                     "wherefore trace " + ToHex(id) + " shows it");
   }
   DatasetTable table = compiled.plan->NewTable();
-  const ExtractOutcome outcome = compiled.plan->Extract(trace, table);
-  if (outcome.kind == ExtractOutcome::Kind::kOverBudget) {
+  const feature::ExtractOutcome outcome = compiled.plan->Extract(trace, table);
+  if (outcome.kind == feature::ExtractOutcome::Kind::kOverBudget) {
     return BadInput("trace " + ToHex(id) + ": the program needs more work than a trace may take",
                     "filter before Map and Where, so that they go over fewer items");
   }
   if (outcome.rows_dropped > 0) {
     return BadInput("trace " + ToHex(id) + ": the program gives " +
                         std::to_string(outcome.rows + outcome.rows_dropped) + " rows, more than " +
-                        std::to_string(kMaxRowsPerTrace),
+                        std::to_string(feature::kMaxRowsPerTrace),
                     "filter the rows");
   }
   const size_t fixed = FixedDatasetColumns().size();
@@ -217,4 +218,4 @@ Result<Answer> AnswerFeature(const AnswerContext& context, const Question& quest
   return CheckAnswer(question, text, CompileProgram(context, text, "").diagnostics);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,7 +5,7 @@
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 const DocumentPlace kPlace{"property_groups", "shared"};
@@ -91,4 +91,4 @@ Result<SaveOutcome> SavePropertyGroups(const AnswerContext& context, std::string
   return SaveOutcome{GroupsJson(groups, RevisionOf(text))};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

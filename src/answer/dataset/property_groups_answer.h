@@ -6,11 +6,11 @@
 
 #include "answer/frame/saved_document.h"
 
-namespace wf {
+namespace wf::answer {
 
 // {"groups":[{"name","keys"}],"revision"}; none saved: no groups, revision "".
 Result<Answer> AnswerPropertyGroups(const AnswerContext& context);
 // All of them at once, in the order in which they are shown.
 Result<SaveOutcome> SavePropertyGroups(const AnswerContext& context, std::string_view json);
 
-}  // namespace wf
+}  // namespace wf::answer

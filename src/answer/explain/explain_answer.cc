@@ -18,7 +18,7 @@
 #include "answer/trace/traces_answer.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr int64_t kDefaultSlowest = 20, kMostSlowest = 200;
@@ -42,13 +42,13 @@ Result<ExplainQuestion> ParseQuestion(const Question& question) {
   WF_ASSIGN(const bool pruned, Switch(params, "no_aggregate"));
   if (raw && pruned)
     return BadInput("--raw and --no-aggregate exclude each other", "leave one out");
-  if (raw) asked.view = ExplanationView::kRaw;
-  if (pruned) asked.view = ExplanationView::kPruned;
+  if (raw) asked.view = provenance::ExplanationView::kRaw;
+  if (pruned) asked.view = provenance::ExplanationView::kPruned;
   WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
   if (clock == "raw") asked.clock = ClockMode::kRaw;
   for (const std::string& text : params.All("what_if")) {
     if (text.empty()) continue;
-    WF_ASSIGN(ExplainWhatIf change, ParseExplainWhatIf(text));
+    WF_ASSIGN(provenance::ExplainWhatIf change, provenance::ParseExplainWhatIf(text));
     asked.what_if.push_back(std::move(change));
   }
   WF_ASSIGN(asked.retain_from, params.Integer("retain_from_ns", INT64_MIN, INT64_MAX));
@@ -63,7 +63,8 @@ Result<ExplainQuestion> ParseQuestion(const Question& question) {
 }
 
 // SPAN[:start|:end].
-Result<ExplainPlace> ParsePlace(const Params& params, std::string_view flag, SpanSide side) {
+Result<ExplainPlace> ParsePlace(const Params& params, std::string_view flag,
+                                provenance::SpanSide side) {
   ExplainPlace place{{}, side};
   const auto text = params.Get(flag);
   if (!text || text->empty()) return place;
@@ -75,7 +76,7 @@ Result<ExplainPlace> ParsePlace(const Params& params, std::string_view flag, Spa
                           "\" is neither start nor end",
                       "as in --" + std::string(flag) + " 00f067aa0ba902b7:end");
     }
-    place.side = which == "start" ? SpanSide::kStart : SpanSide::kEnd;
+    place.side = which == "start" ? provenance::SpanSide::kStart : provenance::SpanSide::kEnd;
   }
   auto id = ParseSpanId(std::string_view(*text).substr(0, colon));
   if (!id.ok())
@@ -92,22 +93,22 @@ struct Shown {
   enum class Form : uint8_t { kOne, kSlowest } form = Form::kOne;
   bool stats = false;
 
-  const Explanation& explanation() const { return shown.explanation; }
+  const provenance::Explanation& explanation() const { return shown.explanation; }
 };
 
-void WriteAssumed(const TraceAssumptions& assumed, JsonWriter& json) {
+void WriteAssumed(const provenance::TraceAssumptions& assumed, JsonWriter& json) {
   json.Key("assumed").BeginObject().Key("arrivals").BeginObject();
   json.Field("recorded", assumed.arrivals_recorded)
       .Field("least_one_way", assumed.arrivals_estimated)
       .Field("span_start", assumed.arrivals_unknown)
       .EndObject();
   json.Key("resources").BeginArray();
-  for (const AssumedResource& resource : assumed.resources) {
+  for (const provenance::AssumedResource& resource : assumed.resources) {
     json.BeginObject().Field("resource", resource.resource).Field("servers", resource.servers);
-    json.Field("servers_by", ToldByName(resource.servers_by));
+    json.Field("servers_by", provenance::ToldByName(resource.servers_by));
     if (resource.kind) {
-      json.Field("kind", ServerKindName(*resource.kind));
-      json.Field("kind_by", ToldByName(resource.kind_by));
+      json.Field("kind", provenance::ServerKindName(*resource.kind));
+      json.Field("kind_by", provenance::ToldByName(resource.kind_by));
     }
     json.EndObject();
   }
@@ -143,7 +144,7 @@ void WriteSkipped(const std::vector<SkippedRequest>& skipped, JsonWriter& json) 
 }
 
 // Whose work a vertex is: each trace and each span once, in the order of its members.
-void WriteSources(const ExplainedRequests& found, const ExplanationVertex& vertex,
+void WriteSources(const ExplainedRequests& found, const provenance::ExplanationVertex& vertex,
                   JsonWriter& json) {
   json.Key("trace_ids").BeginArray();
   std::set<TraceId> traces;
@@ -160,7 +161,7 @@ void WriteSources(const ExplainedRequests& found, const ExplanationVertex& verte
   json.EndArray();
 }
 
-std::string ShownJson(const Shown& shown, ExplanationView view) {
+std::string ShownJson(const Shown& shown, provenance::ExplanationView view) {
   const auto& keys = shown.shown.keys;
   ExplanationJsonExtras extras;
   using Sizes = ExplanationJsonExtras::Sizes;
@@ -208,7 +209,7 @@ std::string SkippedNote(const std::vector<SkippedRequest>& skipped) {
 // What a reader must know to trust the answer, in words.
 std::vector<std::string> NotesOf(const Shown& shown) {
   std::vector<std::string> notes;
-  const TraceAssumptions& assumed = shown.found.assumed;
+  const provenance::TraceAssumptions& assumed = shown.found.assumed;
   const ExplainLoadCounts& loaded = shown.found.loaded;
   if (shown.form == Shown::Form::kSlowest)
     notes.push_back(fmt::format("the slowest {} requests together", shown.found.targets.size()));
@@ -220,8 +221,8 @@ std::vector<std::string> NotesOf(const Shown& shown) {
         assumed.arrivals_estimated, assumed.arrivals_estimated + assumed.arrivals_recorded));
   }
   int64_t guessed = 0;
-  for (const AssumedResource& resource : assumed.resources)
-    guessed += resource.kind && resource.servers_by == ToldBy::kConcurrency;
+  for (const provenance::AssumedResource& resource : assumed.resources)
+    guessed += resource.kind && resource.servers_by == provenance::ToldBy::kConcurrency;
   if (guessed > 0) {
     notes.push_back(fmt::format("workers of {} process{} inferred from concurrency: no thread ids",
                                 guessed, guessed == 1 ? "" : "es"));
@@ -240,7 +241,7 @@ std::vector<std::string> NotesOf(const Shown& shown) {
   }
   const auto& vertices = shown.explanation().vertices;
   if (std::any_of(vertices.begin(), vertices.end(),
-                  [](const ExplanationVertex& v) { return v.expired; }))
+                  [](const provenance::ExplanationVertex& v) { return v.expired; }))
     notes.push_back(
         fmt::format("what ended before {} is not looked at; --retain 2h looks further back",
                     FormatInstant(shown.found.retained_from)));
@@ -259,14 +260,15 @@ ExplainGraph GraphOf(const Shown& shown) {
   return graph;
 }
 
-Answer Show(const Question& question, const Shown& shown, ExplanationView view) {
+Answer Show(const Question& question, const Shown& shown, provenance::ExplanationView view) {
   const auto format = question.params.Get("format");
   if (format == "text") return TextAnswer(ExplainText(GraphOf(shown)));
   if (format == "dot") return {"text/vnd.graphviz", ExplainDot(GraphOf(shown))};
   if (format == "svg") return {"image/svg+xml", ExplainSvg(GraphOf(shown))};
   if (format == "events") {
-    return {"application/x-ndjson", ExtractEvents(shown.found.execution, shown.explanation().root,
-                                                  ExtractScope::kServersAlike)};
+    return {"application/x-ndjson",
+            provenance::ExtractEvents(shown.found.execution, shown.explanation().root,
+                                      provenance::ExtractScope::kServersAlike)};
   }
   return JsonAnswer(ShownJson(shown, view));
 }
@@ -278,8 +280,8 @@ Result<Answer> OneRequest(const AnswerContext& context, const Question& question
                       {"what_if"}));
   ExplainTarget target;
   WF_ASSIGN(target.trace, ParseTraceId(question.argument));
-  WF_ASSIGN(target.from, ParsePlace(params, "from", SpanSide::kStart));
-  WF_ASSIGN(target.to, ParsePlace(params, "to", SpanSide::kEnd));
+  WF_ASSIGN(target.from, ParsePlace(params, "from", provenance::SpanSide::kStart));
+  WF_ASSIGN(target.to, ParsePlace(params, "to", provenance::SpanSide::kEnd));
   WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
   WF_ASSIGN(const bool baseline, Switch(params, "baseline"));
   Shown shown;
@@ -297,23 +299,24 @@ Result<Answer> OneRequest(const AnswerContext& context, const Question& question
 
 // The slowest spans of a service and operation, slowest first.
 Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
-                                                  const TraceQuery& query, size_t slowest,
+                                                  const store::TraceQuery& query, size_t slowest,
                                                   ClockMode clock) {
   // Hundreds of thousands of spans, perhaps, that nobody needs once it is known which they are.
   OneWaySamples unused;
   ExplainTraces traces(context, clock, unused);
-  std::vector<TraceSummary> found;
-  TraceQuery next = query;
+  std::vector<store::TraceSummary> found;
+  store::TraceQuery next = query;
   next.limit = 1000;
   while (found.size() < kSearchedForSlowest) {
-    WF_ASSIGN(SearchPage page, context.store.Search(context.tenant, next));
+    WF_ASSIGN(store::SearchPage page, context.store.Search(context.tenant, next));
     found.insert(found.end(), page.traces.begin(), page.traces.end());
     if (!page.next) break;
     next.cursor = page.next;
   }
-  std::stable_sort(found.begin(), found.end(), [](const TraceSummary& a, const TraceSummary& b) {
-    return a.duration_ns > b.duration_ns;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const store::TraceSummary& a, const store::TraceSummary& b) {
+                     return a.duration_ns > b.duration_ns;
+                   });
   struct Candidate {
     Nanos duration;
     ExplainTarget target;
@@ -341,7 +344,8 @@ Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
       if (longest == nullptr) continue;
       const SpanId span{longest->id};
       candidates.push_back(
-          {longest->duration(), {id, {span, SpanSide::kStart}, {span, SpanSide::kEnd}}});
+          {longest->duration(),
+           {id, {span, provenance::SpanSide::kStart}, {span, provenance::SpanSide::kEnd}}});
       durations.push_back(longest->duration());
     }
   }
@@ -368,7 +372,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
       {"from", "to", "service", "operation", "since", "until", "slowest", "raw", "no_aggregate",
        "stats", "baseline", "retain", "retain_from_ns", "clock", "format", "width"},
       {"what_if"}));
-  TraceQuery query;
+  store::TraceQuery query;
   query.service = params.Get("service");
   query.operation = params.Get("operation");
   if (query.service.value_or("").empty() || query.operation.value_or("").empty()) {
@@ -381,7 +385,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   if (until) query.time.until = *until;
   WF_ASSIGN(const auto slowest, params.Integer("slowest", 1, kMostSlowest));
   WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
-  if (asked.view != ExplanationView::kMerged) {
+  if (asked.view != provenance::ExplanationView::kMerged) {
     return BadInput("--raw, --no-aggregate: the explanations of many requests are one by merging",
                     "give the id of one trace: wherefore explain ID --no-aggregate");
   }
@@ -424,4 +428,4 @@ Result<Answer> AnswerExplain(const AnswerContext& context, const Question& quest
                                    : OneRequest(context, question);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

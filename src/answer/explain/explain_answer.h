@@ -11,35 +11,35 @@
 
 #include "analysis/provenance/explanation.h"
 #include "analysis/provenance/trace_execution.h"
-#include "answer/frame/answer.h"
 #include "answer/explain/explain_load.h"
 #include "answer/explain/explain_merge.h"
+#include "answer/frame/answer.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Zeno §7.5: this much was enough for 11 of the paper's 12 incidents.
 constexpr Nanos kDefaultRetention = 30 * kMinute;
 
 // What is asked of each request.
 struct ExplainQuestion {
-  ExplanationView view = ExplanationView::kMerged;
+  provenance::ExplanationView view = provenance::ExplanationView::kMerged;
   ClockMode clock = ClockMode::kAligned;
-  std::vector<ExplainWhatIf> what_if;
+  std::vector<provenance::ExplainWhatIf> what_if;
   // Of what ended before, nothing is known: so long before the earliest of the places asked from, or this time.
   Nanos retention = kDefaultRetention;
   std::optional<Nanos> retain_from;
-  TraceExecutionOptions config;  // resources and workers
+  provenance::TraceExecutionOptions config;  // resources and workers
 };
 
 // A place in a request; nothing told: the main root's start, or its end.
 struct ExplainPlace {
   std::optional<SpanId> span;
-  SpanSide side = SpanSide::kStart;
+  provenance::SpanSide side = provenance::SpanSide::kStart;
 };
 
 struct ExplainTarget {
   TraceId trace;
-  ExplainPlace from{{}, SpanSide::kStart}, to{{}, SpanSide::kEnd};
+  ExplainPlace from{{}, provenance::SpanSide::kStart}, to{{}, provenance::SpanSide::kEnd};
 };
 
 enum class SkipReason : uint8_t {
@@ -59,12 +59,12 @@ struct SkippedRequest {
 
 // Explanations of requests, one each, over one execution.
 struct ExplainedRequests {
-  Execution execution;
-  std::vector<Explanation> each;
+  provenance::Execution execution;
+  std::vector<provenance::Explanation> each;
   std::vector<ExplainTarget> targets;  // of each
   std::vector<SkippedRequest> skipped;
   std::vector<std::pair<TraceId, uint64_t>> sources;  // of each event: its trace and span
-  TraceAssumptions assumed;
+  provenance::TraceAssumptions assumed;
   ExplainLoadCounts loaded;
   Nanos retained_from = 0;
   int64_t events_gone = 0;     // ended before it
@@ -99,4 +99,4 @@ Result<ExplainBaseline> FindBaseline(const AnswerContext& context, const Explain
 
 Result<Answer> AnswerExplain(const AnswerContext&, const Question&);
 
-}  // namespace wf
+}  // namespace wf::answer

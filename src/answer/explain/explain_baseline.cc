@@ -4,7 +4,7 @@
 
 #include "answer/explain/explain_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kBaselineRequests = 200;
@@ -26,7 +26,7 @@ Nanos Median(std::vector<Nanos> values) {
 struct NamedPlace {
   std::string service, name;
   size_t which = 0;
-  SpanSide side = SpanSide::kStart;
+  provenance::SpanSide side = provenance::SpanSide::kStart;
   auto Key() const { return std::tie(service, name, which, side); }
 };
 
@@ -90,7 +90,7 @@ class BaselineFinder {
   BaselineFinder(const AnswerContext& context, const ExplainQuestion& asked,
                  const std::vector<ExplainTarget>& targets, OneWaySamples& one_way)
       : context_(context), question_(asked), targets_(targets), one_way_(one_way) {
-    question_.view = ExplanationView::kMerged;
+    question_.view = provenance::ExplanationView::kMerged;
     question_.what_if.clear();
     question_.retain_from.reset();  // what is normal may be older
   }
@@ -116,16 +116,16 @@ class BaselineFinder {
  private:
   // Those of the root operation that took no longer than half of them did.
   Result<std::vector<TraceId>> NormalOnes(const Kind& kind, const Members& members) {
-    TraceQuery query;
+    store::TraceQuery query;
     query.service = kind.service;
     query.operation = kind.operation;
     query.time = {SaturatingSub(members.first, kBaselineAround),
                   SaturatingAdd(members.last, kBaselineAround)};
     query.limit = kBaselineCandidates;
-    WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
-    std::vector<TraceSummary> alike;
+    WF_ASSIGN(const store::SearchPage page, context_.store.Search(context_.tenant, query));
+    std::vector<store::TraceSummary> alike;
     std::vector<Nanos> latencies;
-    for (const TraceSummary& trace : page.traces) {
+    for (const store::TraceSummary& trace : page.traces) {
       if (trace.service != kind.service || trace.name != kind.operation) continue;
       alike.push_back(trace);
       latencies.push_back(trace.duration_ns);
@@ -133,7 +133,7 @@ class BaselineFinder {
     latencies_.insert(latencies_.end(), latencies.begin(), latencies.end());
     const Nanos median = Median(std::move(latencies));
     std::vector<TraceId> normal;
-    for (const TraceSummary& trace : alike) {
+    for (const store::TraceSummary& trace : alike) {
       const bool target =
           std::any_of(targets_.begin(), targets_.end(),
                       [&](const ExplainTarget& t) { return t.trace == trace.trace_id; });
@@ -177,7 +177,7 @@ class BaselineFinder {
     WF_ASSIGN(const ExplainedRequests found,
               ExplainRequests(traces, question_, some, BadTargets::kSkip));
     explained += found.each.size();
-    for (const Explanation& one : found.each) {
+    for (const provenance::Explanation& one : found.each) {
       const auto keys = KeysOf(found.execution, one);
       std::map<ExplanationKey, Nanos> sums;
       for (size_t v = 0; v < keys.size(); ++v) sums[keys[v]] += one.vertices[v].delay_ns;
@@ -204,4 +204,4 @@ Result<ExplainBaseline> FindBaseline(const AnswerContext& context, const Explain
   return BaselineFinder(context, asked, targets, one_way).Find(traces);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,7 +4,7 @@
 #include "answer/testing/fake_store.h"
 #include "model/event_lines.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using testing::EventLines;
@@ -40,7 +40,7 @@ class ExplainBaselineTest : public ::testing::Test {
   }
   static ExplainTarget Step(TraceId id, const std::string& word) {
     const SpanId span{Words().Id(word)};
-    return {id, {span, SpanSide::kStart}, {span, SpanSide::kEnd}};
+    return {id, {span, provenance::SpanSide::kStart}, {span, provenance::SpanSide::kEnd}};
   }
   // Of all that a request's own path is made of, by the name of its work: most of it.
   static Nanos Most(const ExplainBaseline& baseline, const std::string& name) {
@@ -59,7 +59,8 @@ class ExplainBaselineTest : public ::testing::Test {
 TEST_F(ExplainBaselineTest, IsOfTheSamePlaces) {
   for (uint64_t i = 1; i <= 9; ++i) PutPage(i, "buy", 100, static_cast<Nanos>(300 + i));
   const TraceId slow = PutPage(10, "buy", 1000, 2000);
-  const ExplainBaseline whole = Baseline({{slow, {{}, SpanSide::kStart}, {{}, SpanSide::kEnd}}});
+  const ExplainBaseline whole =
+      Baseline({{slow, {{}, provenance::SpanSide::kStart}, {{}, provenance::SpanSide::kEnd}}});
   EXPECT_EQ(whole.requests, 5);  // 301 to 305: the median of ten is the fifth
   EXPECT_EQ(whole.median_ns, 100 + 305 + 20);
   EXPECT_EQ(Most(whole, "buy"), 100 + 303 + 20);
@@ -91,4 +92,4 @@ TEST_F(ExplainBaselineTest, WhoHasNoSuchSpanIsCounted) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

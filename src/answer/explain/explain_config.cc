@@ -6,7 +6,7 @@
 
 #include "lang/common/yaml_reader.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Every rule is held against every span of a window.
@@ -16,24 +16,24 @@ class ConfigReader {
  public:
   explicit ConfigReader(const std::string& name) : name_(name) {}
 
-  Result<TraceExecutionOptions> Read(const YamlNode& root) {
-    TraceExecutionOptions options;
+  Result<provenance::TraceExecutionOptions> Read(const lang::YamlNode& root) {
+    provenance::TraceExecutionOptions options;
     if (root.IsNull()) return options;
     if (!root.IsMap()) return Bad(root, "is not a map of resources and workers");
-    for (const YamlMember& member : root.members) {
+    for (const lang::YamlMember& member : root.members) {
       if (member.name != "resources" && member.name != "workers")
         return Bad(member.value, "\"" + member.name + "\" is neither resources nor workers");
       if (!member.value.IsList() && !member.value.IsNull())
         return Bad(member.value, member.name + " is not a list");
       if (member.value.items.size() > kMostRules)
         return Bad(member.value, fmt::format("more than {} {}", kMostRules, member.name));
-      for (const YamlNode& item : member.value.items) {
+      for (const lang::YamlNode& item : member.value.items) {
         if (!item.IsMap()) return Bad(item, "an entry of " + member.name + " is not a map");
         if (member.name == "resources") {
-          WF_ASSIGN(ResourceRule rule, Resource(item));
+          WF_ASSIGN(provenance::ResourceRule rule, Resource(item));
           options.resources.push_back(std::move(rule));
         } else {
-          WF_ASSIGN(WorkerRule rule, Workers(item));
+          WF_ASSIGN(provenance::WorkerRule rule, Workers(item));
           options.workers.push_back(std::move(rule));
         }
       }
@@ -42,14 +42,14 @@ class ConfigReader {
   }
 
  private:
-  Error Bad(const YamlNode& node, const std::string& why) const {
+  Error Bad(const lang::YamlNode& node, const std::string& why) const {
     return BadInput(name_ + ": line " + std::to_string(node.line) + ": " + why,
                     "docs/EXPLAIN_TRACES.md shows a file of resources");
   }
 
-  Result<ResourceRule> Resource(const YamlNode& item) const {
-    ResourceRule rule;
-    for (const YamlMember& member : item.members) {
+  Result<provenance::ResourceRule> Resource(const lang::YamlNode& item) const {
+    provenance::ResourceRule rule;
+    for (const lang::YamlMember& member : item.members) {
       if (!member.value.IsScalar()) return Bad(member.value, member.name + " is not a text");
       if (member.name == "name") {
         rule.name = member.value.text;
@@ -69,17 +69,18 @@ class ConfigReader {
     return rule;
   }
 
-  Result<WorkerRule> Workers(const YamlNode& item) const {
-    WorkerRule rule;
-    for (const YamlMember& member : item.members) {
+  Result<provenance::WorkerRule> Workers(const lang::YamlNode& item) const {
+    provenance::WorkerRule rule;
+    for (const lang::YamlMember& member : item.members) {
       if (!member.value.IsScalar()) return Bad(member.value, member.name + " is not a text");
       if (member.name == "service") {
         rule.service = member.value.text;
       } else if (member.name == "workers") {
         WF_ASSIGN(rule.workers, Count(member));
       } else if (member.name == "kind") {
-        for (const ServerKind kind : {ServerKind::kSynchronous, ServerKind::kAsynchronous}) {
-          if (member.value.text == ServerKindName(kind)) rule.kind = kind;
+        for (const provenance::ServerKind kind :
+             {provenance::ServerKind::kSynchronous, provenance::ServerKind::kAsynchronous}) {
+          if (member.value.text == provenance::ServerKindName(kind)) rule.kind = kind;
         }
         if (!rule.kind)
           return Bad(member.value,
@@ -92,7 +93,7 @@ class ConfigReader {
     return rule;
   }
 
-  Result<std::optional<int64_t>> Count(const YamlMember& member) const {
+  Result<std::optional<int64_t>> Count(const lang::YamlMember& member) const {
     const std::string& text = member.value.text;
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -107,9 +108,10 @@ class ConfigReader {
 
 }  // namespace
 
-Result<TraceExecutionOptions> ReadExplainConfig(std::string_view text, const std::string& name) {
-  WF_ASSIGN(const YamlNode root, ReadYaml(text, name));
+Result<provenance::TraceExecutionOptions> ReadExplainConfig(std::string_view text,
+                                                            const std::string& name) {
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(text, name));
   return ConfigReader(name).Read(root);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

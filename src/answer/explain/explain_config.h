@@ -18,9 +18,10 @@
 #include "analysis/provenance/trace_execution.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::answer {
 
 // `name` stands in errors.
-Result<TraceExecutionOptions> ReadExplainConfig(std::string_view text, const std::string& name);
+Result<provenance::TraceExecutionOptions> ReadExplainConfig(std::string_view text,
+                                                            const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::answer

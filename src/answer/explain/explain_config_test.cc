@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ TEST(ExplainConfig, ReadsResourcesAndWorkers) {
   ASSERT_EQ(read->workers.size(), 1u);
   EXPECT_EQ(read->workers[0].service, "compute");
   EXPECT_EQ(read->workers[0].workers, 64);
-  EXPECT_EQ(read->workers[0].kind, ServerKind::kAsynchronous);
+  EXPECT_EQ(read->workers[0].kind, provenance::ServerKind::kAsynchronous);
   EXPECT_TRUE(ReadExplainConfig("", "rules").ok());
 }
 
@@ -63,4 +63,4 @@ TEST(ExplainConfig, AMistakeIsNamedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

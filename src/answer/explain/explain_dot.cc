@@ -5,7 +5,7 @@
 #include "answer/explain/explain_sentence.h"
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Inside double quotes; dot knows \n, \l, \N and more there, so every backslash is doubled.
@@ -56,7 +56,7 @@ std::string ExplainDot(const ExplainGraph& graph) {
   }
   for (size_t l = 0; l < graph.links.size(); ++l) {
     const ExplainLink& link = graph.links[l];
-    const bool sequencing = link.kind == ExplanationEdgeKind::kSequencing;
+    const bool sequencing = link.kind == provenance::ExplanationEdgeKind::kSequencing;
     std::string label = link.delay_ns > 0 ? FormatDuration(link.delay_ns) : "";
     if (sequencing) label = "behind on " + WaitedOn(graph, link) + "  " + label;
     out += fmt::format("  v{} -> v{} [penwidth={:.1f}, label={}{}{}];\n", link.from, link.to,
@@ -66,4 +66,4 @@ std::string ExplainDot(const ExplainGraph& graph) {
   return out + "}\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,8 +6,8 @@
 
 #include "answer/explain/explain_graph.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string ExplainDot(const ExplainGraph& graph);
 
-}  // namespace wf
+}  // namespace wf::answer

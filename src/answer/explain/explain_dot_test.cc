@@ -5,7 +5,7 @@
 
 #include "answer/testing/explain_graphs.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,4 +34,4 @@ TEST(ExplainDot, QuotesBackslashesAndControlCharactersStayInTheirLabel) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -9,22 +9,22 @@
 
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // The first cause of an event along the causes that set it off: of several, the one that ended last did.
 class FirstCauses {
  public:
-  explicit FirstCauses(const Execution& execution)
-      : x_(execution), first_(execution.size(), kNoEvent) {}
+  explicit FirstCauses(const provenance::Execution& execution)
+      : x_(execution), first_(execution.size(), provenance::kNoEvent) {}
 
   uint32_t Of(uint32_t event) {
     std::vector<uint32_t> way;
     uint32_t at = event;
-    while (first_[at] == kNoEvent) {
+    while (first_[at] == provenance::kNoEvent) {
       way.push_back(at);
       const uint32_t cause = Trigger(at);
-      if (cause == kNoEvent) {
+      if (cause == provenance::kNoEvent) {
         first_[at] = at;
         break;
       }
@@ -36,17 +36,17 @@ class FirstCauses {
 
  private:
   uint32_t Trigger(uint32_t event) const {
-    uint32_t best = kNoEvent;
+    uint32_t best = provenance::kNoEvent;
     for (uint32_t i = x_.causes_begin[event]; i < x_.causes_begin[event + 1]; ++i) {
       const uint32_t cause = x_.causes[i];
-      if (best == kNoEvent || x_.end_ns[cause] > x_.end_ns[best] ||
+      if (best == provenance::kNoEvent || x_.end_ns[cause] > x_.end_ns[best] ||
           (x_.end_ns[cause] == x_.end_ns[best] && cause > best))
         best = cause;
     }
     return best;
   }
 
-  const Execution& x_;
+  const provenance::Execution& x_;
   std::vector<uint32_t> first_;
 };
 
@@ -55,7 +55,7 @@ using Server = std::pair<uint32_t, uint32_t>;  // resource, which of its servers
 // How many of a vertex's members took each server: made once a vertex, however many edges it has.
 class ServersTaken {
  public:
-  ServersTaken(const Execution& execution, const Explanation& explanation)
+  ServersTaken(const provenance::Execution& execution, const provenance::Explanation& explanation)
       : x_(execution), explanation_(explanation), counts_(explanation.vertices.size()) {}
 
   // The server that most of the predecessors and a waiter both took, as its resource is called.
@@ -94,12 +94,12 @@ class ServersTaken {
     return *counts;
   }
 
-  const Execution& x_;
-  const Explanation& explanation_;
+  const provenance::Execution& x_;
+  const provenance::Explanation& explanation_;
   std::vector<std::optional<Counts>> counts_;
 };
 
-Nanos BeforeStart(const ExplanationVertex& vertex) {
+Nanos BeforeStart(const provenance::ExplanationVertex& vertex) {
   Nanos sum = 0;
   for (const auto& [begin, end] : vertex.self_intervals)
     sum += std::max<Nanos>(0, std::min(end, vertex.start_ns) - begin);
@@ -108,13 +108,14 @@ Nanos BeforeStart(const ExplanationVertex& vertex) {
 
 }  // namespace
 
-ExplainGraph NamedExplanation(const Execution& x, const Explanation& explanation) {
+ExplainGraph NamedExplanation(const provenance::Execution& x,
+                              const provenance::Explanation& explanation) {
   ExplainGraph out;
   out.delay_ns = explanation.delay_ns;
   out.sizes = explanation.sizes;
   out.what_if = explanation.what_if;
   FirstCauses first_causes(x);
-  for (const ExplanationVertex& vertex : explanation.vertices) {
+  for (const provenance::ExplanationVertex& vertex : explanation.vertices) {
     const auto at = static_cast<uint32_t>(out.nodes.size());
     const uint32_t first = vertex.members.front();
     ExplainNode& node = out.nodes.emplace_back();
@@ -137,11 +138,11 @@ ExplainGraph NamedExplanation(const Execution& x, const Explanation& explanation
     node.requests = static_cast<int64_t>(work.size());
   }
   ServersTaken taken(x, explanation);
-  for (const ExplanationEdge& edge : explanation.edges) {
+  for (const provenance::ExplanationEdge& edge : explanation.edges) {
     ExplainLink& link = out.links.emplace_back();
     link.from = edge.from, link.to = edge.to, link.kind = edge.kind;
     link.delay_ns = edge.delay_ns;
-    if (edge.kind == ExplanationEdgeKind::kSequencing)
+    if (edge.kind == provenance::ExplanationEdgeKind::kSequencing)
       link.resource = taken.Shared(edge.from, edge.to);
   }
   return out;
@@ -187,4 +188,4 @@ std::vector<Nanos> LinkTimes(const ExplainGraph& graph) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -10,7 +10,7 @@
 
 #include "analysis/provenance/explanation.h"
 
-namespace wf {
+namespace wf::answer {
 
 constexpr uint32_t kNoNode = UINT32_MAX;
 
@@ -31,7 +31,7 @@ struct ExplainNode {
 
 struct ExplainLink {
   uint32_t from = 0, to = 0;  // nodes: cause or predecessor, effect or waiter
-  ExplanationEdgeKind kind = ExplanationEdgeKind::kCausal;
+  provenance::ExplanationEdgeKind kind = provenance::ExplanationEdgeKind::kCausal;
   Nanos delay_ns = 0;
   std::string resource;  // of a sequencing one: what both took; empty: not known
 };
@@ -41,12 +41,13 @@ struct ExplainGraph {
   uint32_t from = kNoNode, root = kNoNode;  // nodes
   std::vector<ExplainNode> nodes;
   std::vector<ExplainLink> links;
-  std::optional<ExplanationSizes> sizes;
-  std::optional<ExplainWhatIfAnswer> what_if;
+  std::optional<provenance::ExplanationSizes> sizes;
+  std::optional<provenance::ExplainWhatIfAnswer> what_if;
   std::vector<std::string> notes;  // sentences: what was assumed, what is missing
 };
 
-ExplainGraph NamedExplanation(const Execution& execution, const Explanation& explanation);
+ExplainGraph NamedExplanation(const provenance::Execution& execution,
+                              const provenance::Explanation& explanation);
 
 // Before "(", without the sign of a message: "+ping(@a,1)" is ping.
 std::string_view TupleName(std::string_view tuple);
@@ -64,4 +65,4 @@ std::string NodeLabel(const ExplainNode& node);
 // How much time goes along each link. The raw view tells none: there, what goes through its cause.
 std::vector<Nanos> LinkTimes(const ExplainGraph& graph);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Two requests of maintenance hold storage and its lock while ours waits; columns as the builder would make them.
@@ -32,16 +32,16 @@ struct Example {
     x.causes_begin.push_back(static_cast<uint32_t>(x.causes.size()));
     x.causes.insert(x.causes.end(), causes.begin(), causes.end());
   }
-  Execution x;
+  provenance::Execution x;
 };
 
 TEST(ExplainGraph, NamesCountsRequestsAndResources) {
   const Example example;
-  Explanation e;
+  provenance::Explanation e;
   e.from = 4, e.root = 4, e.delay_ns = 10;
   e.vertices.push_back({{2, 3}, 2, 9, 7, 7, false, false, {}, {}});
   e.vertices.push_back({{4}, 9, 10, 10, 3, true, true, {{0, 10}}, {{0, 2}, {9, 10}}});
-  e.edges.push_back({0, 1, ExplanationEdgeKind::kSequencing, 7});
+  e.edges.push_back({0, 1, provenance::ExplanationEdgeKind::kSequencing, 7});
   const ExplainGraph graph = NamedExplanation(example.x, e);
   ASSERT_EQ(graph.nodes.size(), 2u);
   EXPECT_EQ(graph.nodes[0].tuple, "write");
@@ -61,7 +61,7 @@ TEST(ExplainGraph, RequestsAreWhatWasSetOff) {
   Example example;
   const uint32_t same = example.x.tuple[2];
   example.x.tuple[3] = same;
-  Explanation e;
+  provenance::Explanation e;
   e.from = 4, e.root = 4, e.delay_ns = 10;
   e.vertices.push_back({{2, 3}, 2, 9, 7, 7, false, false, {}, {}});
   EXPECT_EQ(NamedExplanation(example.x, e).nodes[0].requests, 2);
@@ -81,18 +81,18 @@ TEST(ExplainGraph, ManyMembersWithManyEdgesCostNoSquare) {
                     R"("resource":"pool"}})"
                     "\n",
                     i, i, i + 1);
-  const auto x = ReadExecution(lines, "f");
+  const auto x = provenance::ReadExecution(lines, "f");
   ASSERT_TRUE(x.ok()) << x.error().message;
-  Explanation e;
+  provenance::Explanation e;
   e.from = e.root = 0;
-  ExplanationVertex waiters;
+  provenance::ExplanationVertex waiters;
   for (uint32_t i = 0; i < kWaiters; ++i) waiters.members.push_back(i);
   e.vertices.push_back(waiters);
   for (uint32_t i = 0; i < kOthers; ++i) {
-    ExplanationVertex other;
+    provenance::ExplanationVertex other;
     other.members = {kWaiters + i};
     e.vertices.push_back(other);
-    e.edges.push_back({i + 1, 0, ExplanationEdgeKind::kSequencing, 1});
+    e.edges.push_back({i + 1, 0, provenance::ExplanationEdgeKind::kSequencing, 1});
   }
   const ExplainGraph graph = NamedExplanation(*x, e);
   ASSERT_EQ(graph.links.size(), static_cast<size_t>(kOthers));
@@ -114,4 +114,4 @@ TEST(ExplainGraph, SpanIdsAreForMachines) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

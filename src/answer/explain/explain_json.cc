@@ -2,23 +2,24 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
-void WriteIntervals(const char* key, const std::vector<Interval>& intervals, JsonWriter& json) {
+void WriteIntervals(const char* key, const std::vector<provenance::Interval>& intervals,
+                    JsonWriter& json) {
   json.Key(key).BeginArray();
   for (const auto& [begin, end] : intervals) json.BeginArray().Int(begin).Int(end).EndArray();
   json.EndArray();
 }
 
 // Two vertices of one answer never have the same id.
-std::string VertexId(const Execution& x, const ExplanationVertex& vertex) {
+std::string VertexId(const provenance::Execution& x, const provenance::ExplanationVertex& vertex) {
   return std::string(x.str(x.id[vertex.members[0]])) + (vertex.twin ? "~" : "");
 }
 
-void WriteVertex(const Execution& x, const Explanation& explanation, size_t v,
-                 const ExplanationJsonExtras& extras, JsonWriter& json) {
-  const ExplanationVertex& vertex = explanation.vertices[v];
+void WriteVertex(const provenance::Execution& x, const provenance::Explanation& explanation,
+                 size_t v, const ExplanationJsonExtras& extras, JsonWriter& json) {
+  const provenance::ExplanationVertex& vertex = explanation.vertices[v];
   const uint32_t first = vertex.members[0];
   const bool merged = vertex.members.size() > 1;
   json.BeginObject().Field("id", VertexId(x, vertex));
@@ -44,8 +45,9 @@ void WriteVertex(const Execution& x, const Explanation& explanation, size_t v,
 
 }  // namespace
 
-std::string ExplanationJson(const Execution& x, const Explanation& explanation,
-                            ExplanationView view, const ExplanationJsonExtras& extras) {
+std::string ExplanationJson(const provenance::Execution& x,
+                            const provenance::Explanation& explanation,
+                            provenance::ExplanationView view, const ExplanationJsonExtras& extras) {
   JsonWriter json;
   json.BeginObject().Field("delay_ns", explanation.delay_ns);
   json.Field("from", x.str(x.id[explanation.from])).Field("root", x.str(x.id[explanation.root]));
@@ -54,15 +56,16 @@ std::string ExplanationJson(const Execution& x, const Explanation& explanation,
     WriteVertex(x, explanation, v, extras, json);
   json.EndArray().Key("edges").BeginArray();
   const auto id = [&](uint32_t vertex) { return VertexId(x, explanation.vertices[vertex]); };
-  for (const ExplanationEdge& edge : explanation.edges) {
+  for (const provenance::ExplanationEdge& edge : explanation.edges) {
     json.BeginObject().Field("from", id(edge.from)).Field("to", id(edge.to));
-    json.Field("kind", edge.kind == ExplanationEdgeKind::kCausal ? "causal" : "sequencing");
-    if (view != ExplanationView::kRaw) json.Field("delay_ns", edge.delay_ns);
+    json.Field("kind",
+               edge.kind == provenance::ExplanationEdgeKind::kCausal ? "causal" : "sequencing");
+    if (view != provenance::ExplanationView::kRaw) json.Field("delay_ns", edge.delay_ns);
     json.EndObject();
   }
   json.EndArray();
   if (extras.sizes == ExplanationJsonExtras::Sizes::kShown) {
-    const ExplanationSizes& sizes = explanation.sizes;
+    const provenance::ExplanationSizes& sizes = explanation.sizes;
     json.Key("sizes").BeginObject();
     json.Field("raw", sizes.raw).Field("nonzero", sizes.nonzero);
     json.Field("pruned", sizes.pruned).Field("aggregated", sizes.aggregated).EndObject();
@@ -76,4 +79,4 @@ std::string ExplanationJson(const Execution& x, const Explanation& explanation,
   return json.Take();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,8 +8,14 @@
 #include "analysis/provenance/explanation.h"
 
 namespace wf {
-
 class JsonWriter;
+}
+
+namespace wf::answer {}
+
+namespace wf::answer {}
+
+namespace wf::answer {
 
 // What an answer about stored traces says besides.
 struct ExplanationJsonExtras {
@@ -20,7 +26,9 @@ struct ExplanationJsonExtras {
 };
 
 // `view` is the one the explanation was made for: edges of the raw graph carry no delay.
-std::string ExplanationJson(const Execution& execution, const Explanation& explanation,
-                            ExplanationView view, const ExplanationJsonExtras& extras = {});
+std::string ExplanationJson(const provenance::Execution& execution,
+                            const provenance::Explanation& explanation,
+                            provenance::ExplanationView view,
+                            const ExplanationJsonExtras& extras = {});
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,7 +6,7 @@
 #include "answer/trace/clock_answer.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Stretches of one place closer than this are asked for at once: a query costs a millisecond or two, whatever it finds.
@@ -37,7 +37,7 @@ Status ExplainTraces::Read(const std::vector<TraceId>& ids) {
   WF_ASSIGN(EventBatch read, context_.store.ReadTraces(context_.tenant, unread));
   if (read.empty()) return {};
   const EventBatch& events = batches_.emplace_back(std::move(read));
-  WF_ASSIGN(const HostClocks clocks, ClocksFor(context_.store, context_.tenant, events));
+  WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(context_.store, context_.tenant, events));
   BuildOptions build;
   build.clock = clock_;
   build.now_ns = context_.now;
@@ -73,22 +73,22 @@ void ExplainTraces::AddPlace(const std::string& name, Place place, Stretch stret
 }
 
 // Of the block's process; none where it tells neither of an instance nor of a host.
-std::vector<std::pair<ResourceKey, std::string>> ExplainTraces::ProcessKeys(const Trace& trace,
-                                                                            const Block& block) {
-  std::vector<std::pair<ResourceKey, std::string>> keys;
-  if (const auto instance = BlockAttribute(trace, block, "service.instance.id")) {
-    keys.emplace_back(ResourceKey::kInstance, *instance);
+std::vector<std::pair<store::ResourceKey, std::string>> ExplainTraces::ProcessKeys(
+    const Trace& trace, const Block& block) {
+  std::vector<std::pair<store::ResourceKey, std::string>> keys;
+  if (const auto instance = provenance::BlockAttribute(trace, block, "service.instance.id")) {
+    keys.emplace_back(store::ResourceKey::kInstance, *instance);
   } else if (const std::string_view host = ProcessHost(trace, block); !host.empty()) {
-    keys.emplace_back(ResourceKey::kHost, host);
-    if (const auto pid = BlockAttribute(trace, block, "process.pid"))
-      keys.emplace_back(ResourceKey::kPid, *pid);
+    keys.emplace_back(store::ResourceKey::kHost, host);
+    if (const auto pid = provenance::BlockAttribute(trace, block, "process.pid"))
+      keys.emplace_back(store::ResourceKey::kPid, *pid);
   }
   return keys;
 }
 
 // Locks that were watched from outside are in traces of their own: what its threads did meanwhile.
 void ExplainTraces::WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants) {
-  for (const ThreadWork& work : FindThreadWork(trace)) {
+  for (const provenance::ThreadWork& work : provenance::FindThreadWork(trace)) {
     const Block& block = trace.blocks[work.block];
     const Nanos from = std::max(work.start_ns, within.first);
     const Nanos until = std::min(work.end_ns, within.second);
@@ -96,15 +96,16 @@ void ExplainTraces::WantWatchedLocks(const Trace& trace, Stretch within, Wants& 
     Place place;
     place.keys = ProcessKeys(trace, block);
     if (place.keys.empty()) continue;
-    const std::string thread(ThreadOf(trace, block));
-    place.keys.emplace_back(ResourceKey::kThread, thread);
+    const std::string thread(provenance::ThreadOf(trace, block));
+    place.keys.emplace_back(store::ResourceKey::kThread, thread);
     const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
-    AddPlace(ProcessName(trace, block) + " thread " + thread, std::move(place),
+    AddPlace(provenance::ProcessName(trace, block) + " thread " + thread, std::move(place),
              {SaturatingAdd(from, offset), SaturatingAdd(until, offset)}, offset, wants);
   }
 }
 
-void ExplainTraces::Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants) {
+void ExplainTraces::Want(const Trace& trace, const provenance::TraceWait& wait, Stretch within,
+                         Wants& wants) {
   const Block& block = trace.blocks[wait.block];
   if (block.stand_in()) return;
   const Nanos from = std::max(wait.from_ns, within.first);
@@ -120,13 +121,17 @@ void ExplainTraces::Want(const Trace& trace, const TraceWait& wait, Stretch with
   Place process;
   process.keys = ProcessKeys(trace, block);
   process.service = trace.service(block);
-  const auto attribute = [&](std::string_view key) { return BlockAttribute(trace, block, key); };
-  AddPlace(ProcessName(trace, block), std::move(process), stretch, offset, wants);
+  const auto attribute = [&](std::string_view key) {
+    return provenance::BlockAttribute(trace, block, key);
+  };
+  AddPlace(provenance::ProcessName(trace, block), std::move(process), stretch, offset, wants);
   if (const auto partition = attribute("messaging.destination.partition.id"))
-    AddPlace("partition " + *partition, {{{ResourceKey::kPartition, *partition}}, ""}, stretch,
-             offset, wants);
-  for (const std::string& name : BlockAttributeValues(trace, block, "wherefore.resource"))
-    AddPlace("resource " + name, {{{ResourceKey::kResource, name}}, ""}, stretch, offset, wants);
+    AddPlace("partition " + *partition, {{{store::ResourceKey::kPartition, *partition}}, ""},
+             stretch, offset, wants);
+  for (const std::string& name :
+       provenance::BlockAttributeValues(trace, block, "wherefore.resource"))
+    AddPlace("resource " + name, {{{store::ResourceKey::kResource, name}}, ""}, stretch, offset,
+             wants);
 }
 
 std::vector<ExplainTraces::Stretch> ExplainTraces::NotYetAsked(const std::string& place,
@@ -167,11 +172,11 @@ void ExplainTraces::Extend(Relevant& found, TraceId id, Stretch stretch) {
 }
 
 Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found) {
-  ResourceQuery query;
+  store::ResourceQuery query;
   query.keys = place.keys;
   query.time = {stretch.first, stretch.second};
   query.limit = limits_.rows_a_query;
-  WF_ASSIGN(const ResourcePage page, context_.store.OnResource(context_.tenant, query));
+  WF_ASSIGN(const store::ResourcePage page, context_.store.OnResource(context_.tenant, query));
   ++counts_.queries;
   if (page.next) ++counts_.stretches_cut;
   const EventBatch& rows = page.rows;
@@ -204,13 +209,13 @@ Status ExplainTraces::SearchService(const std::string& service,
       return k.from <= group.from && group.until <= k.until;
     });
     if (searched || counts_.queries >= limits_.queries) continue;
-    TraceQuery query;
+    store::TraceQuery query;
     query.service = service;
     query.time = {group.from, group.until};
     query.limit = std::min(limits_.traces, limits_.rows_a_query);
     bool more = true;
     while (more && counts_.queries < limits_.queries) {
-      WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
+      WF_ASSIGN(const store::SearchPage page, context_.store.Search(context_.tenant, query));
       ++counts_.queries;
       group.traces.insert(group.traces.end(), page.traces.begin(), page.traces.end());
       query.cursor = page.next;
@@ -236,7 +241,7 @@ void ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offs
     return;
   }
   if (at->known_from > from) ++counts_.stretches_cut;
-  for (const TraceSummary& trace : at->traces) {
+  for (const store::TraceSummary& trace : at->traces) {
     if (trace.start_ns < from || trace.start_ns >= stretch.second ||
         SaturatingAdd(trace.start_ns, trace.duration_ns) < stretch.first)
       continue;
@@ -251,10 +256,10 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
   Nanos first = INT64_MAX, last = INT64_MIN;
   for (const ExplainWindow& window : windows) {
     const Trace* trace = Find(window.trace);
-    if (trace == nullptr || !AddOneWayTimes(*trace, one_way_.least)) continue;
+    if (trace == nullptr || !provenance::AddOneWayTimes(*trace, one_way_.least)) continue;
     first = std::min(first, window.from_ns);
     last = std::max(last, window.until_ns);
-    for (const TraceWait& wait : FindWaits(*trace)) {
+    for (const provenance::TraceWait& wait : provenance::FindWaits(*trace)) {
       const Block& block = trace->blocks[wait.block];
       if (!block.stand_in()) services.insert(std::string(trace->service(block)));
     }
@@ -264,16 +269,16 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
     if (one_way_.sampled.count(service) != 0) continue;
     if (asked++ == kOneWayServices) break;
     one_way_.sampled.insert(service);
-    TraceQuery query;
+    store::TraceQuery query;
     query.service = service;
     query.time = {SaturatingSub(first, kOneWayAround), SaturatingAdd(last, kOneWayAround)};
     query.limit = kOneWaySample;
-    WF_ASSIGN(const SearchPage page, context_.store.Search(context_.tenant, query));
+    WF_ASSIGN(const store::SearchPage page, context_.store.Search(context_.tenant, query));
     std::vector<TraceId> ids;
-    for (const TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
+    for (const store::TraceSummary& trace : page.traces) ids.push_back(trace.trace_id);
     ExplainTraces sample(context_, clock_, one_way_);
     WF_TRY(sample.Read(ids));
-    for (const Trace* trace : sample.traces()) AddOneWayTimes(*trace, one_way_.least);
+    for (const Trace* trace : sample.traces()) provenance::AddOneWayTimes(*trace, one_way_.least);
   }
   return {};
 }
@@ -314,7 +319,7 @@ std::vector<TraceId> ExplainTraces::LinkedTo(const Relevant& traces) const {
   for (const auto& [id, within] : traces) {
     const Trace* trace = Find(id);
     if (trace == nullptr) continue;
-    for (const SpanLink& link : FindLinks(*trace)) {
+    for (const provenance::SpanLink& link : provenance::FindLinks(*trace)) {
       if (by_id_.count(link.trace) == 0) named.insert(link.trace);
     }
   }
@@ -341,11 +346,12 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
     for (const auto& [id, within] : fresh) {
       const Trace* trace = Find(id);
       if (trace == nullptr) continue;
-      for (const TraceWait& wait : FindWaits(*trace)) Want(*trace, wait, within, wants);
+      for (const provenance::TraceWait& wait : provenance::FindWaits(*trace))
+        Want(*trace, wait, within, wants);
       if (locks_stored_) WantWatchedLocks(*trace, within, wants);
     }
     if (locks_stored_) {
-      for (const LockWait& lock : FindLockWaits(traces())) {
+      for (const provenance::LockWait& lock : provenance::FindLockWaits(traces())) {
         const auto within = looked_at_.find(lock.trace->id);
         if (within != looked_at_.end()) Want(*lock.trace, lock.wait, within->second, wants);
       }
@@ -377,4 +383,4 @@ Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) 
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

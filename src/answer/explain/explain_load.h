@@ -15,7 +15,7 @@
 #include "answer/frame/answer.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct ExplainLimits {
   size_t traces = 5'000;   // about 40 MB
@@ -38,7 +38,7 @@ struct ExplainLoadCounts {
 // The least one-way times between services, found once for a question: the requests it is about, and those that are
 // normal beside them, are of the same services. Thread safety: none.
 struct OneWaySamples {
-  OneWayTimes least;
+  provenance::OneWayTimes least;
   std::set<std::string> sampled;  // services whose calls of other times were looked at
 };
 
@@ -65,13 +65,13 @@ class ExplainTraces {
   std::vector<const Trace*> traces() const;
   const ExplainLoadCounts& counts() const { return counts_; }
   bool full() const { return counts_.spans >= static_cast<int64_t>(limits_.spans); }
-  const OneWayTimes& least_one_way() const { return one_way_.least; }
+  const provenance::OneWayTimes& least_one_way() const { return one_way_.least; }
 
  private:
   using Stretch = std::pair<Nanos, Nanos>;
   // Whom to ask the store for: a process, a partition, a named resource.
   struct Place {
-    std::vector<std::pair<ResourceKey, std::string>> keys;
+    std::vector<std::pair<store::ResourceKey, std::string>> keys;
     std::string service;  // rows of others are passed over; empty: of any
   };
   struct Wanted {
@@ -84,11 +84,11 @@ class ExplainTraces {
   struct ServiceTraces {
     Nanos from = 0, until = 0;
     Nanos known_from = 0;  // earlier ones are beyond the limit
-    std::vector<TraceSummary> traces;
+    std::vector<store::TraceSummary> traces;
   };
   using Relevant = std::map<TraceId, Stretch>;
 
-  void Want(const Trace& trace, const TraceWait& wait, Stretch within, Wants& wants);
+  void Want(const Trace& trace, const provenance::TraceWait& wait, Stretch within, Wants& wants);
   void AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset, Wants& wants);
   std::vector<Stretch> NotYetAsked(const std::string& place, std::vector<Stretch> stretches);
   Status AskFor(Wants& wants, Relevant& found);
@@ -101,8 +101,8 @@ class ExplainTraces {
   // each other are searched for at once.
   Status SearchService(const std::string& service, const std::vector<Stretch>& stretches);
   void AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
-  static std::vector<std::pair<ResourceKey, std::string>> ProcessKeys(const Trace& trace,
-                                                                      const Block& block);
+  static std::vector<std::pair<store::ResourceKey, std::string>> ProcessKeys(const Trace& trace,
+                                                                             const Block& block);
   void WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants);
   Status ReadOneWayTimes(const std::vector<ExplainWindow>& windows);
   void Extend(Relevant& found, TraceId id, Stretch stretch);
@@ -122,4 +122,4 @@ class ExplainTraces {
   ExplainLoadCounts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::answer

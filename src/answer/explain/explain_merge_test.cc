@@ -6,7 +6,7 @@
 
 #include "answer/explain/explain_json.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Two requests wait behind the same scan, then read twice.
@@ -20,34 +20,36 @@ constexpr char kEvents[] = R"events(
 {"id":"b2","type":"DRV","node":"s","tuple":"read(2)","start_ns":140,"end_ns":160,"causes":["b1"],"origin":"web"}
 )events";
 
-Explanation ExplainTo(const Execution& x, const char* from, const char* to) {
-  ExplainOptions options;
+provenance::Explanation ExplainTo(const provenance::Execution& x, const char* from,
+                                  const char* to) {
+  provenance::ExplainOptions options;
   options.from = x.Find(from);
   options.to = x.Find(to);
-  auto found = Explain(x, options);
+  auto found = provenance::Explain(x, options);
   EXPECT_TRUE(found.ok()) << found.error().message;
   return std::move(*found);
 }
 
-const ExplanationVertex* Named(const Execution& x, const Explanation& e, std::string_view id) {
-  for (const ExplanationVertex& v : e.vertices) {
+const provenance::ExplanationVertex* Named(const provenance::Execution& x,
+                                           const provenance::Explanation& e, std::string_view id) {
+  for (const provenance::ExplanationVertex& v : e.vertices) {
     if (!v.twin && x.str(x.id[v.members[0]]) == id) return &v;
   }
   return nullptr;
 }
 
 TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
-  const auto x = ReadExecution(kEvents, "events");
+  const auto x = provenance::ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok()) << x.error().message;
-  const Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
-  const Explanation merged = MergeExplanations(*x, {one, other}).explanation;
+  const provenance::Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
+  const provenance::Explanation merged = MergeExplanations(*x, {one, other}).explanation;
   EXPECT_EQ(merged.delay_ns, 130 + 150);
   Nanos self = 0;
-  for (const ExplanationVertex& v : merged.vertices) self += v.self_ns;
+  for (const provenance::ExplanationVertex& v : merged.vertices) self += v.self_ns;
   EXPECT_EQ(self, merged.delay_ns);
   // On the path, the first reads and the second reads are told apart.
-  const ExplanationVertex* first = Named(*x, merged, "a1");
-  const ExplanationVertex* second = Named(*x, merged, "a2");
+  const provenance::ExplanationVertex* first = Named(*x, merged, "a1");
+  const provenance::ExplanationVertex* second = Named(*x, merged, "a2");
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(first->members, (std::vector<uint32_t>{x->Find("a1"), x->Find("b1")}));
@@ -55,19 +57,19 @@ TEST(ExplainMerge, WhatIsCommonStandsOnceWithTheTimeOfAll) {
   EXPECT_EQ(second->delay_ns, 130 + 150);
   EXPECT_EQ(second->end_ns, 160);
   // The scan delayed both: once a member, twice the time.
-  const ExplanationVertex* scan = Named(*x, merged, "x");
+  const provenance::ExplanationVertex* scan = Named(*x, merged, "x");
   ASSERT_NE(scan, nullptr);
   EXPECT_EQ(scan->members.size(), 1u);
   EXPECT_EQ(scan->delay_ns, 100 + 90);
-  EXPECT_EQ(scan->intervals, (std::vector<Interval>{{0, 100}}));
+  EXPECT_EQ(scan->intervals, (std::vector<provenance::Interval>{{0, 100}}));
   EXPECT_EQ(merged.root, x->Find("a2"));
   EXPECT_EQ(merged.from, x->Find("a"));
-  for (const ExplanationEdge& edge : merged.edges) EXPECT_NE(edge.from, edge.to);
+  for (const provenance::ExplanationEdge& edge : merged.edges) EXPECT_NE(edge.from, edge.to);
 }
 
 TEST(ExplainMerge, KeysAreThoseOfTheRequests) {
-  const auto x = ReadExecution(kEvents, "events");
-  const Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
+  const auto x = provenance::ReadExecution(kEvents, "events");
+  const provenance::Explanation one = ExplainTo(*x, "a", "a2"), other = ExplainTo(*x, "b", "b2");
   const auto merged = MergeExplanations(*x, {one, other});
   ASSERT_EQ(merged.keys.size(), merged.explanation.vertices.size());
   const auto keys = KeysOf(*x, one);
@@ -82,16 +84,16 @@ TEST(ExplainMerge, KeysAreThoseOfTheRequests) {
     EXPECT_TRUE(found);
   }
   EXPECT_TRUE(std::is_sorted(merged.explanation.vertices.begin(), merged.explanation.vertices.end(),
-                             ComesBefore));
+                             provenance::ComesBefore));
 }
 
 TEST(ExplainMerge, OnesOwnWorkThatAnotherWaitsForHasTwoIds) {
-  const auto x = ReadExecution(kEvents, "events");
+  const auto x = provenance::ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok());
-  const Explanation merged =
+  const provenance::Explanation merged =
       MergeExplanations(*x, {ExplainTo(*x, "a", "a2"), ExplainTo(*x, "b", "b2")}).explanation;
   // b waited behind the reads of a.
-  const std::string json = ExplanationJson(*x, merged, ExplanationView::kMerged);
+  const std::string json = ExplanationJson(*x, merged, provenance::ExplanationView::kMerged);
   const auto times = [&](const std::string& text) {
     int count = 0;
     for (size_t at = json.find(text); at != std::string::npos; at = json.find(text, at + 1))
@@ -104,14 +106,14 @@ TEST(ExplainMerge, OnesOwnWorkThatAnotherWaitsForHasTwoIds) {
 }
 
 TEST(ExplainMerge, OneStaysAsItIs) {
-  const auto x = ReadExecution(kEvents, "events");
+  const auto x = provenance::ReadExecution(kEvents, "events");
   ASSERT_TRUE(x.ok());
-  const Explanation one = ExplainTo(*x, "a", "a2");
-  const Explanation merged = MergeExplanations(*x, {one}).explanation;
+  const provenance::Explanation one = ExplainTo(*x, "a", "a2");
+  const provenance::Explanation merged = MergeExplanations(*x, {one}).explanation;
   EXPECT_EQ(merged.delay_ns, one.delay_ns);
   EXPECT_EQ(merged.vertices.size(), one.vertices.size());
   EXPECT_EQ(merged.edges.size(), one.edges.size());
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,13 +5,14 @@
 
 #include "answer/explain/explain_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
-Result<SpanPlace> PlaceIn(const Trace& trace, const ExplainPlace& place, PlaceUse use) {
+Result<provenance::SpanPlace> PlaceIn(const Trace& trace, const ExplainPlace& place,
+                                      provenance::PlaceUse use) {
   const uint32_t root = trace.main_root();
   if (root == kNone) return NotFound("trace " + ToHex(trace.id) + ": holds no work to explain");
-  SpanPlace found{trace.id, trace.blocks[root].id, place.side, use};
+  provenance::SpanPlace found{trace.id, trace.blocks[root].id, place.side, use};
   if (!place.span) return found;
   for (const Block& block : trace.blocks) {
     if (block.id != place.span->value) continue;
@@ -22,10 +23,10 @@ Result<SpanPlace> PlaceIn(const Trace& trace, const ExplainPlace& place, PlaceUs
                   "wherefore trace " + ToHex(trace.id) + " --format json lists its spans");
 }
 
-Nanos TimeOf(const Trace& trace, const SpanPlace& place) {
+Nanos TimeOf(const Trace& trace, const provenance::SpanPlace& place) {
   for (const Block& block : trace.blocks) {
     if (block.id == place.span)
-      return place.side == SpanSide::kStart ? block.start_ns : block.end_ns;
+      return place.side == provenance::SpanSide::kStart ? block.start_ns : block.end_ns;
   }
   return trace.start_ns;
 }
@@ -64,9 +65,9 @@ class Requests {
                   NotFound("trace " + ToHex(target.trace) + ": not in this store",
                            "wherefore traces lists what is there"));
     }
-    const auto from = PlaceIn(*trace, target.from, PlaceUse::kFrom);
+    const auto from = PlaceIn(*trace, target.from, provenance::PlaceUse::kFrom);
     if (!from.ok()) return Skip(target.trace, SkipReason::kNoSpan, from.error());
-    const auto to = PlaceIn(*trace, target.to, PlaceUse::kTo);
+    const auto to = PlaceIn(*trace, target.to, provenance::PlaceUse::kTo);
     if (!to.ok()) return Skip(target.trace, SkipReason::kNoSpan, to.error());
     windows_.push_back({trace->id, TimeOf(*trace, *from), TimeOf(*trace, *to)});
     options_.places.push_back(*from);
@@ -80,7 +81,7 @@ class Requests {
     while (true) {
       made_ = MakeTraceExecution(all_, options_);
       out_.retained_from = RetainedFrom();
-      ExecutionBuilder builder;
+      provenance::ExecutionBuilder builder;
       builder.RetainFrom(out_.retained_from);
       for (const ResourceServers& servers : made_.servers) WF_TRY(builder.Add(servers));
       std::map<uint32_t, Error> refused;  // by trace: the first of its events
@@ -132,7 +133,7 @@ class Requests {
     out_.sources.resize(out_.execution.size());
     for (size_t i = 0; i < made_.events.size(); ++i) {
       const uint32_t event = out_.execution.Find(made_.events[i].id);
-      if (event == kNoEvent) continue;
+      if (event == provenance::kNoEvent) continue;
       const Trace& trace = *all_[made_.sources[i].trace];
       out_.sources[event] = {trace.id, trace.blocks[made_.sources[i].block].id};
     }
@@ -142,9 +143,9 @@ class Requests {
   Result<uint32_t> EventAt(size_t place) {
     const uint32_t index = made_.places[place];
     const uint32_t event =
-        index == UINT32_MAX ? kNoEvent : out_.execution.Find(made_.events[index].id);
-    if (event != kNoEvent) return event;
-    const SpanPlace& asked = options_.places[place];
+        index == UINT32_MAX ? provenance::kNoEvent : out_.execution.Find(made_.events[index].id);
+    if (event != provenance::kNoEvent) return event;
+    const provenance::SpanPlace& asked = options_.places[place];
     const std::string what = "trace " + ToHex(asked.trace) + ": span " + ToHex64(asked.span);
     if (index != UINT32_MAX) {
       WF_TRY(
@@ -155,21 +156,21 @@ class Requests {
                   NotFound(what + " does no work that could be explained",
                            "name a span that is neither the wait for a lock nor its holding")));
     }
-    return kNoEvent;
+    return provenance::kNoEvent;
   }
 
   Status ExplainOne(size_t t) {
     const TraceId id = targets_[t].trace;
     if (const auto refused = refused_.find(id); refused != refused_.end())
       return Skip(id, SkipReason::kRefused, refused->second);
-    ExplainOptions explain;
+    provenance::ExplainOptions explain;
     explain.view = asked_.view;
     explain.what_if = asked_.what_if;
     WF_ASSIGN(explain.from, EventAt(2 * t));
-    if (explain.from == kNoEvent) return {};
+    if (explain.from == provenance::kNoEvent) return {};
     WF_ASSIGN(explain.to, EventAt(2 * t + 1));
-    if (explain.to == kNoEvent) return {};
-    auto explanation = wf::Explain(out_.execution, explain);
+    if (explain.to == provenance::kNoEvent) return {};
+    auto explanation = wf::provenance::Explain(out_.execution, explain);
     if (!explanation.ok()) {
       const bool unrelated = explanation.error().code == ErrorCode::kNotFound;
       return Skip(id, unrelated ? SkipReason::kUnrelated : SkipReason::kRefused,
@@ -183,11 +184,11 @@ class Requests {
   ExplainTraces& traces_;
   const ExplainQuestion& asked_;
   const BadTargets bad_;
-  TraceExecutionOptions options_;
+  provenance::TraceExecutionOptions options_;
   std::vector<ExplainTarget> targets_;  // that have their places: two each, in options_
   std::vector<ExplainWindow> windows_;
   std::vector<const Trace*> all_;
-  TraceExecution made_;
+  provenance::TraceExecution made_;
   std::map<TraceId, Error> refused_;  // targets
   ExplainedRequests out_;
 };
@@ -206,4 +207,4 @@ Result<ExplainedRequests> ExplainRequests(ExplainTraces& traces, const ExplainQu
   return Requests(traces, asked, bad).Explain(targets);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,7 +5,7 @@
 #include "answer/testing/fake_store.h"
 #include "model/event_lines.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::ElementsAre;
@@ -15,7 +15,8 @@ using testing::Words;
 
 class CountingStore : public FakeStore {
  public:
-  Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override {
+  Result<store::SearchPage> Search(const std::string& tenant,
+                                   const store::TraceQuery& query) override {
     ++searches;
     return FakeStore::Search(tenant, query);
   }
@@ -34,7 +35,7 @@ class ExplainRequestsTest : public ::testing::Test {
   }
   static SpanId Span(const std::string& word) { return {Words().Id(word)}; }
   static ExplainTarget Whole(TraceId id) {
-    return {id, {{}, SpanSide::kStart}, {{}, SpanSide::kEnd}};
+    return {id, {{}, provenance::SpanSide::kStart}, {{}, provenance::SpanSide::kEnd}};
   }
   Result<ExplainedRequests> ExplainAll(const std::vector<ExplainTarget>& targets, BadTargets bad,
                                        const ExplainLimits& limits = {}) {
@@ -81,8 +82,8 @@ TEST_F(ExplainRequestsTest, ABadOneIsSkippedByName) {
   const TraceId good = Put(1, Page()), gone{0, 99}, other = Put(2, Page()), third = Put(3, Page());
   ExplainTarget no_span = Whole(other), unrelated = Whole(third);
   no_span.from.span = SpanId{77};
-  unrelated.from = {Span("page"), SpanSide::kEnd};
-  unrelated.to = {Span("get"), SpanSide::kStart};
+  unrelated.from = {Span("page"), provenance::SpanSide::kEnd};
+  unrelated.to = {Span("get"), provenance::SpanSide::kStart};
   const auto found = ExplainAll({Whole(gone), Whole(good), no_span, unrelated}, BadTargets::kSkip);
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found->each.size(), 1u);
@@ -128,14 +129,15 @@ TEST_F(ExplainRequestsTest, RetentionIsHalfAnHourBeforeTheFirstPlaceAskedFrom) {
   EXPECT_EQ(found->retained_from, 4 * hour - 30 * kMinute);
   EXPECT_EQ(found->events_gone, 3);  // the input, the job's first stretch, the early step
   bool expired = false;
-  for (const ExplanationVertex& v : found->each[0].vertices) expired = expired || v.expired;
+  for (const provenance::ExplanationVertex& v : found->each[0].vertices)
+    expired = expired || v.expired;
   EXPECT_TRUE(expired);
   asked_.retention = 24 * hour;
   const auto whole = ExplainAll({target}, BadTargets::kFail);
   EXPECT_EQ(whole->events_gone, 0);
   const auto figures = [](const ExplainedRequests& of) {
     std::string out;
-    for (const ExplanationVertex& v : of.each[0].vertices) {
+    for (const provenance::ExplanationVertex& v : of.each[0].vertices) {
       if (v.delay_ns > 0)
         out += fmt::format("{} {} {}\n", of.execution.str(of.execution.id[v.members[0]]),
                            v.delay_ns, v.self_ns);
@@ -192,11 +194,11 @@ TEST_F(ExplainRequestsTest, WhomASpanLinksToIsRead) {
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found->loaded.traces, 3);
   std::map<std::string, Nanos> self;
-  for (const ExplanationVertex& v : found->each[0].vertices)
+  for (const provenance::ExplanationVertex& v : found->each[0].vertices)
     self[std::string(found->execution.str(found->execution.node[v.members[0]]))] += v.self_ns;
   EXPECT_EQ(self["farm"], 400 + 10);  // and what was between the seed and it
   EXPECT_EQ(self["field"], 40 + 50);  // and until it came
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

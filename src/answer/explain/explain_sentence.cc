@@ -13,7 +13,7 @@
 
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Clauses after the first are for what is comparable with it: at least half as much.
@@ -90,7 +90,7 @@ class Partition {
       const uint32_t link = strongest_[at];
       if (link == kNoNode) break;
       const uint32_t next = g_.links[link].to;
-      if (g_.links[link].kind == ExplanationEdgeKind::kSequencing) {
+      if (g_.links[link].kind == provenance::ExplanationEdgeKind::kSequencing) {
         entry = link;
         const bool same = !g_.nodes[next].functional && g_.nodes[next].origin == g_.nodes[v].origin;
         if (last == kNoNode && !same) last = link;
@@ -228,4 +228,4 @@ std::string ExplainWhatIfSentence(const ExplainGraph& graph) {
                      FormatDuration(graph.delay_ns), change, matched, matched == 1 ? "" : "s");
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 
 #include "answer/explain/explain_graph.h"
 
-namespace wf {
+namespace wf::answer {
 
 enum class ExplainPartKind : uint8_t {
   kBehind,   // waiting for others' work: off the request's own path
@@ -35,4 +35,4 @@ std::string ExplainSentence(const ExplainGraph& graph);
 // "what if: 6.50 s instead of 12.0 s, 46% less (58 events matched)".
 std::string ExplainWhatIfSentence(const ExplainGraph& graph);
 
-}  // namespace wf
+}  // namespace wf::answer

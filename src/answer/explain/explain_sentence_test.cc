@@ -5,7 +5,7 @@
 
 #include "answer/testing/explain_graphs.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -268,4 +268,4 @@ TEST(ExplainSentence, WhatIf) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

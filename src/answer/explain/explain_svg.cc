@@ -11,7 +11,7 @@
 #include "answer/frame/text_table.h"
 #include "graph/layered_layout.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kMaxNodes = 300;  // more cannot be read, and layout grows with edges × layers
@@ -38,7 +38,7 @@ class Picture {
   explicit Picture(const ExplainGraph& graph) : g_(graph), times_(LinkTimes(graph)) { Choose(); }
 
   std::string Draw() {
-    std::vector<LayoutEdge> edges;
+    std::vector<graph::LayoutEdge> edges;
     for (const uint32_t l : links_)
       edges.push_back({place_[g_.links[l].to], place_[g_.links[l].from], Share(times_[l])});
     layout_ = LayOutLayers(shown_.size(), edges, {.node = kBoxWidth, .bend = kThickest, .gap = 28});
@@ -159,7 +159,7 @@ class Picture {
 
   std::string Link(size_t i) const {
     const ExplainLink& link = g_.links[links_[i]];
-    const bool behind = link.kind == ExplanationEdgeKind::kSequencing;
+    const bool behind = link.kind == provenance::ExplanationEdgeKind::kSequencing;
     const std::string way = Way(i);
     const double thick = kThinnest + (kThickest - kThinnest) * Share(times_[links_[i]]);
     std::string title =
@@ -236,7 +236,7 @@ class Picture {
   const std::vector<Nanos> times_;
   std::vector<uint32_t> shown_, links_;  // of the graph
   std::vector<uint32_t> place_;          // of each node in shown_
-  LayeredLayout layout_;
+  graph::LayeredLayout layout_;
   std::vector<double> layer_top_, layer_height_;
   double left_ = 0, top_ = 0, bottom_ = 0;
 };
@@ -245,4 +245,4 @@ class Picture {
 
 std::string ExplainSvg(const ExplainGraph& graph) { return Picture(graph).Draw(); }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,7 +5,7 @@
 
 #include "answer/testing/explain_graphs.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(ExplainSvg, OneVertexAndNoTime) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -11,7 +11,7 @@
 #include "answer/explain/explain_sentence.h"
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kWidth = 100;
@@ -84,20 +84,21 @@ class TreeWriter {
   // How a link introduces its cause: by a word, not by the line's form alone.
   std::string Behind(uint32_t link) const {
     const ExplainLink& l = g_.links[link];
-    if (l.kind == ExplanationEdgeKind::kCausal) return "";
+    if (l.kind == provenance::ExplanationEdgeKind::kCausal) return "";
     const std::string place = WaitedOn(g_, l);
     return place == Printable(g_.nodes[l.from].node) ? "behind " : "behind, on " + place + ": ";
   }
 
-  static std::string_view Mark(ExplanationEdgeKind kind) {
-    return kind == ExplanationEdgeKind::kCausal ? "│ " : "╎ ";
+  static std::string_view Mark(provenance::ExplanationEdgeKind kind) {
+    return kind == provenance::ExplanationEdgeKind::kCausal ? "│ " : "╎ ";
   }
 
   // Worth a row: time of its own, a choice of ways, or a wait for others.
   bool Plain(uint32_t v) const {
     const ExplainNode& node = g_.nodes[v];
     return node.self_ns <= small_ && node.functional && !node.expired && v != g_.from &&
-           causes_[v].size() == 1 && g_.links[causes_[v][0]].kind == ExplanationEdgeKind::kCausal;
+           causes_[v].size() == 1 &&
+           g_.links[causes_[v][0]].kind == provenance::ExplanationEdgeKind::kCausal;
   }
 
   // The main line from v on; its side branches before it goes on.
@@ -117,7 +118,7 @@ class TreeWriter {
           next = l;
         } else if (rows_ < kMaxRows) {
           const bool deep = DisplayWidth(indent) >= kMaxIndent;
-          const bool causal = g_.links[l].kind == ExplanationEdgeKind::kCausal;
+          const bool causal = g_.links[l].kind == provenance::ExplanationEdgeKind::kCausal;
           Line(cause, deep ? indent : indent + "│  ", (causal ? "├─ " : "├╌ ") + Behind(l));
         }
       }
@@ -179,4 +180,4 @@ std::string ExplainText(const ExplainGraph& graph) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,8 +5,8 @@
 
 #include "answer/explain/explain_graph.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string ExplainText(const ExplainGraph& graph);
 
-}  // namespace wf
+}  // namespace wf::answer

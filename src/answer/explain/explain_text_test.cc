@@ -5,10 +5,10 @@
 
 #include <sstream>
 
-#include "answer/testing/explain_graphs.h"
 #include "answer/frame/text_table.h"
+#include "answer/testing/explain_graphs.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -150,4 +150,4 @@ TEST(ExplainText, CyclesEnd) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,7 +5,7 @@
 #include "answer/paths/paths_output.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 
 const std::vector<QuestionKind>& QuestionKinds() {
   static const std::vector<QuestionKind> kinds = {
@@ -95,4 +95,4 @@ std::string ErrorJson(const Error& error) {
   return json.Take() + "\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -17,10 +17,13 @@
 #include "pipeline/tailer_status.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::pipeline {
+class pipeline::Tailer;
+}
+
+namespace wf::answer {
 
 class KeptPaths;
-class Tailer;
 
 // What a running server knows about itself; empty when the command line reads a store directly.
 struct ServerFacts {
@@ -30,17 +33,17 @@ struct ServerFacts {
   std::map<std::string, int64_t> counters;
   std::optional<Nanos> retention_age_ns;
   std::optional<int64_t> retention_bytes;
-  TailerStatus tailer;
+  pipeline::TailerStatus tailer;
 };
 
 struct AnswerContext {
-  Store& store;
+  store::Store& store;
   std::string tenant = "default";
   std::string store_path;
   Nanos now = 0;
   std::function<ServerFacts()> facts;  // may be empty
-  DecodeOptions decode;                // attribute rules, for what is uploaded
-  Tailer* tailer = nullptr;            // null: rows of datasets are not kept up here
+  decode::DecodeOptions decode;        // attribute rules, for what is uploaded
+  pipeline::Tailer* tailer = nullptr;  // null: rows of datasets are not kept up here
   std::string files_path = {};         // where files of datasets lie; empty: in store_path
   KeptPaths* kept_paths = nullptr;     // null: paths are inferred at each question
 };
@@ -99,4 +102,4 @@ Result<Answer> AnswerPolicies(const AnswerContext&, const Question&);
 Result<Answer> AnswerStoredRecording(const AnswerContext&, const Question&);
 Result<Answer> AnswerQuery(const AnswerContext&, const Question&);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string Base64(std::string_view bytes) {
@@ -153,4 +153,4 @@ void WriteViolations(const Trace& trace, JsonWriter& json) {
   json.EndArray();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

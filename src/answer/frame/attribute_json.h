@@ -6,7 +6,7 @@
 #include "json/json_writer.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Packed attributes as an object of typed values; bytes are {"bytes":"base64"}; of a key that stands twice the last
 // value counts.
@@ -20,4 +20,4 @@ void WriteMissing(const Trace& trace, JsonWriter& json);
 void WriteClocks(const Trace& trace, JsonWriter& json);
 void WriteViolations(const Trace& trace, JsonWriter& json);
 
-}  // namespace wf
+}  // namespace wf::answer

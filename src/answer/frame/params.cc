@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string Flag(std::string_view name) {
@@ -100,4 +100,4 @@ Status Params::Check(std::initializer_list<std::string_view> known,
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

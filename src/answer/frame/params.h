@@ -13,7 +13,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::answer {
 
 class Params {
  public:
@@ -47,4 +47,4 @@ class Params {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-}  // namespace wf
+}  // namespace wf::answer

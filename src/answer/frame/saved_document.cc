@@ -6,17 +6,17 @@
 #include "base/ids.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string RevisionOf(std::string_view text) { return ToHex64(HashBytes(text)); }
 
-Result<std::optional<Document>> FindDocument(const AnswerContext& context,
-                                             const DocumentPlace& place) {
+Result<std::optional<store::Document>> FindDocument(const AnswerContext& context,
+                                                    const DocumentPlace& place) {
   WF_ASSIGN(const auto documents, context.store.ReadDocuments(context.tenant, place.kind));
-  for (const Document& document : documents) {
-    if (document.name == place.name) return std::optional<Document>(document);
+  for (const store::Document& document : documents) {
+    if (document.name == place.name) return std::optional<store::Document>(document);
   }
-  return std::optional<Document>();
+  return std::optional<store::Document>();
 }
 
 Result<bool> PutIfUnchanged(const AnswerContext& context, const DocumentPlace& place,
@@ -44,4 +44,4 @@ SaveOutcome ConflictOn(const std::string& what) {
   return {JsonAnswer(json.Take()), SaveOutcome::Kind::kConflict};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

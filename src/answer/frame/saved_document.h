@@ -9,7 +9,7 @@
 
 #include "answer/frame/answer.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct DocumentPlace {
   std::string kind, name;
@@ -19,8 +19,8 @@ struct DocumentPlace {
 std::string RevisionOf(std::string_view text);
 
 // Nothing when there is none.
-Result<std::optional<Document>> FindDocument(const AnswerContext& context,
-                                             const DocumentPlace& place);
+Result<std::optional<store::Document>> FindDocument(const AnswerContext& context,
+                                                    const DocumentPlace& place);
 
 // What a save came to: the answer to it, or that somebody else's save came first.
 struct SaveOutcome {
@@ -35,4 +35,4 @@ Result<bool> PutIfUnchanged(const AnswerContext& context, const DocumentPlace& p
 // {"error":{"code":"conflict",…}} for `what`, as in "dashboard shop".
 SaveOutcome ConflictOn(const std::string& what);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 #include "base/nanos.h"
 #include "lang/feature/element_keys.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // p95(latency_ns)_high → latency_ns
@@ -101,4 +101,4 @@ std::string CellForReaders(const TableColumn& column, size_t row) {
   return unit == CellUnit::kInstant ? InstantText(time) : FormatDuration(time);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

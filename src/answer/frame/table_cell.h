@@ -7,7 +7,7 @@
 #include "json/json_writer.h"
 #include "model/dataset_table.h"
 
-namespace wf {
+namespace wf::answer {
 
 // A counter of whole numbers is written as such: 10240, not 1.024e4. A null, and what JSON has no number for, is null.
 void WriteCellJson(const TableColumn& column, size_t row, JsonWriter& json);
@@ -21,4 +21,4 @@ CellUnit UnitOfColumn(std::string_view name);
 // For a terminal: 2026-02-03T04:05:06.789Z, 1.24 s, 10.2 kB.
 std::string CellForReaders(const TableColumn& column, size_t row);
 
-}  // namespace wf
+}  // namespace wf::answer

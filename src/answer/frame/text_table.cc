@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string Printable(std::string_view text) {
   std::string out = IsUtf8(text) ? std::string(text) : RepairUtf8(text);
@@ -118,4 +118,4 @@ std::string TextTable::Print(size_t width, size_t elastic) const {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::answer {
 
 // Names come from outside: no control character may reach the terminal.
 std::string Printable(std::string_view text);
@@ -31,4 +31,4 @@ class TextTable {
   std::vector<bool> right_;
 };
 
-}  // namespace wf
+}  // namespace wf::answer

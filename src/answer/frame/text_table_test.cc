@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 TEST(TextTable, NumbersAreRightAligned) {
@@ -28,4 +28,4 @@ TEST(TextTable, WidthCountsCharactersNotBytes) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

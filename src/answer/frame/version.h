@@ -1,7 +1,7 @@
 #pragma once
 
-namespace wf {
+namespace wf::answer {
 
 constexpr char kVersion[] = "0.1.0";
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,15 +8,15 @@
 #include "answer/jaeger/jaeger_trace_json.h"
 #include "pipeline/dataset_catalog.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Pairs of services that one answer has. A graph of so many edges is nothing to look at.
 constexpr size_t kMaxPairs = 100'000;
 
 // Nothing when the dataset has no rows in the window, or was redefined without the columns that tell.
-Result<std::optional<Dependencies>> CountCalls(Store& store, const std::string& tenant,
-                                               TimeRange time) {
+Result<std::optional<Dependencies>> CountCalls(store::Store& store, const std::string& tenant,
+                                               store::TimeRange time) {
   DatasetQuery query;
   query.where = {{"time_ns", CompareOp::kGe, false, {time.from}},
                  {"time_ns", CompareOp::kLt, false, {time.until}}};
@@ -25,7 +25,7 @@ Result<std::optional<Dependencies>> CountCalls(Store& store, const std::string& 
   query.order = {{"caller"}, {"service"}};
   query.limit = kMaxPairs;
   query.counting = DatasetQuery::Counting::kDoNotCount;
-  const auto rows = store.QueryRows(tenant, kCallsDataset, query);
+  const auto rows = store.QueryRows(tenant, pipeline::kCallsDataset, query);
   if (!rows.ok()) {
     const ErrorCode code = rows.error().code;
     if (code == ErrorCode::kNotFound || code == ErrorCode::kBadInput)
@@ -79,12 +79,12 @@ void CountTrace(const EventBatch& batch, const TraceRows& trace, Counts& counts)
   }
 }
 
-Result<Dependencies> CountSpans(Store& store, const std::string& tenant, TimeRange time,
-                                uint64_t max_spans) {
+Result<Dependencies> CountSpans(store::Store& store, const std::string& tenant,
+                                store::TimeRange time, uint64_t max_spans) {
   Counts counts;
   Dependencies out;
   out.limit = max_spans;
-  ScanOptions options;
+  store::ScanOptions options;
   options.time = time;
   const Status status = store.Scan(tenant, options, [&](EventBatch batch) {
     batch = BlocksAsSpans(std::move(batch));
@@ -102,11 +102,11 @@ Result<Dependencies> CountSpans(Store& store, const std::string& tenant, TimeRan
 
 }  // namespace
 
-Result<Dependencies> CountDependencies(Store& store, const std::string& tenant, TimeRange time,
-                                       uint64_t max_spans) {
+Result<Dependencies> CountDependencies(store::Store& store, const std::string& tenant,
+                                       store::TimeRange time, uint64_t max_spans) {
   WF_ASSIGN(std::optional<Dependencies> calls, CountCalls(store, tenant, time));
   if (calls) return std::move(*calls);
   return CountSpans(store, tenant, time, max_spans);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct DependencyLink {
   std::string parent, child;  // services
@@ -27,7 +27,7 @@ struct Dependencies {
 // all there were. Only a window without any row (nobody keeps the dataset up, or nothing is processed yet) is counted
 // from its spans, at most `max_spans` of them: there a call is a span whose parent, in the same trace, belongs to
 // another service.
-Result<Dependencies> CountDependencies(Store& store, const std::string& tenant, TimeRange time,
-                                       uint64_t max_spans);
+Result<Dependencies> CountDependencies(store::Store& store, const std::string& tenant,
+                                       store::TimeRange time, uint64_t max_spans);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "import/decode/base64.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string UnsignedText(Nanos time) { return std::to_string(time < 0 ? 0 : time); }
@@ -37,7 +37,7 @@ void WriteAnyValue(const Value& value, JsonWriter& out, int depth = 0) {
       out.Key("doubleValue").Double(value.number);
       break;
     case ValueType::kBytes:
-      out.Field("bytesValue", Base64Encode(value.text));
+      out.Field("bytesValue", decode::Base64Encode(value.text));
       break;
     case ValueType::kArray: {
       out.Key("arrayValue").BeginObject().Key("values").BeginArray();
@@ -108,7 +108,7 @@ void WriteLinks(const EventBatch& batch, std::string_view packed, JsonWriter& ou
   out.EndArray();
 }
 
-void WriteSpan(const EventBatch& batch, size_t row, JsonWriter& out) {
+void WriteOtlpSpan(const EventBatch& batch, size_t row, JsonWriter& out) {
   out.BeginObject()
       .Field("traceId", ToHex(batch.trace_id(row)))
       .Field("spanId", ToHex64(batch.id1[row]));
@@ -152,7 +152,7 @@ void WriteScopeSpans(const EventBatch& batch, const std::vector<size_t>& rows, J
   if (scope.version != 0) out.Field("version", batch.str(scope.version));
   WriteAttributes(batch, batch.scope_attrs(first), out);
   out.EndObject().Key("spans").BeginArray();
-  for (const size_t row : rows) WriteSpan(batch, row, out);
+  for (const size_t row : rows) WriteOtlpSpan(batch, row, out);
   out.EndArray().EndObject();
 }
 
@@ -197,4 +197,4 @@ void WriteResourceSpans(const EventBatch& batch, const std::vector<TraceRows>& t
   out.EndArray();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

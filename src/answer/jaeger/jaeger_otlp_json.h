@@ -10,10 +10,10 @@
 #include "json/json_writer.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Writes the array.
 void WriteResourceSpans(const EventBatch& batch, const std::vector<TraceRows>& traces,
                         JsonWriter& out);
 
-}  // namespace wf
+}  // namespace wf::answer

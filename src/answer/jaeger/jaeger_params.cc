@@ -7,7 +7,7 @@
 
 #include "json/flat_object.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr Nanos kDefaultLookback = 2 * kDay;        // Jaeger's, for searches without a start
@@ -256,7 +256,7 @@ Result<JaegerSearch> ParseJaegerV3Search(const QueryParams& params) {
   return search;
 }
 
-Result<TimeRange> ParseJaegerDependencies(const QueryParams& params, Nanos now) {
+Result<store::TimeRange> ParseJaegerDependencies(const QueryParams& params, Nanos now) {
   WF_ASSIGN(const std::optional<Nanos> end, TimeParam(params, "endTs", kMilli));
   Nanos lookback = kDefaultDependencyLookback;
   if (const std::string* text = FindParam(params, "lookback")) {
@@ -266,7 +266,7 @@ Result<TimeRange> ParseJaegerDependencies(const QueryParams& params, Nanos now) 
     lookback = Scaled(*count, kMilli);
   }
   const Nanos last = end.value_or(now);
-  return TimeRange{SaturatingSub(last, lookback), SaturatingAdd(last, kMilli)};
+  return store::TimeRange{SaturatingSub(last, lookback), SaturatingAdd(last, kMilli)};
 }
 
 Status CheckJaegerTimeHints(const QueryParams& params) {
@@ -281,4 +281,4 @@ Status CheckJaegerV3TimeHints(const QueryParams& params) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

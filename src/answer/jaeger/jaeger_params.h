@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Decoded names and values in the order they stand in the query string; names may repeat.
 using QueryParams = std::vector<std::pair<std::string, std::string>>;
@@ -26,7 +26,7 @@ using QueryParams = std::vector<std::pair<std::string, std::string>>;
 using DerivedTags = std::vector<std::pair<std::string, std::string>>;
 
 struct JaegerSearch {
-  TraceQuery query;          // without cursor; limit as asked for
+  store::TraceQuery query;   // without cursor; limit as asked for
   DerivedTags derived;       // checked by us on the rows of what the store found
   std::vector<TraceId> ids;  // not empty: these traces, whatever the query says
 };
@@ -44,12 +44,12 @@ Error BadJaegerParam(std::string_view name, const Error& why);
 
 Result<JaegerSearch> ParseJaegerSearch(const QueryParams& params, Nanos now);  // /api/traces
 Result<JaegerSearch> ParseJaegerV3Search(const QueryParams& params);           // /api/v3/traces
-Result<TimeRange> ParseJaegerDependencies(const QueryParams& params,
-                                          Nanos now);  // /api/dependencies
+Result<store::TimeRange> ParseJaegerDependencies(const QueryParams& params,
+                                                 Nanos now);  // /api/dependencies
 
 // The time hints of a lookup by id are checked, then not used: an id finds its trace without them,
 // and Grafana sends them in ms where Jaeger reads µs.
 Status CheckJaegerTimeHints(const QueryParams& params);
 Status CheckJaegerV3TimeHints(const QueryParams& params);
 
-}  // namespace wf
+}  // namespace wf::answer

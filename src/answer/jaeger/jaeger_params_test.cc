@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using testing::ElementsAre;
@@ -44,7 +44,7 @@ TEST(JaegerParams, SearchAsGrafanaSendsIt) {
                                          {"lookback", "custom"}},
                                         0);
   ASSERT_TRUE(search.ok()) << search.error().message;
-  const TraceQuery& query = search->query;
+  const store::TraceQuery& query = search->query;
   EXPECT_EQ(query.service, "shop");
   EXPECT_EQ(query.operation, "GET /cart");
   EXPECT_THAT(query.attributes, ElementsAre(Pair("http.status_code", "500")));
@@ -140,4 +140,4 @@ TEST(JaegerParams, V3SearchInBothSpellings) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "answer/jaeger/jaeger_v3.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Reading this many spans takes a few seconds; a day's window of a busy system holds more.
@@ -105,7 +105,7 @@ int JaegerStatus(ErrorCode code) {
   return 500;
 }
 
-JaegerAnswer JaegerServices(Store& store, const std::string& tenant) {
+JaegerAnswer JaegerServices(store::Store& store, const std::string& tenant) {
   const auto services = store.Services(tenant);
   if (!services.ok()) return Failed(services.error());
   return Wrap({services->size()}, [&](JsonWriter& out) {
@@ -115,12 +115,12 @@ JaegerAnswer JaegerServices(Store& store, const std::string& tenant) {
   });
 }
 
-JaegerAnswer JaegerOperationNames(Store& store, const std::string& tenant,
+JaegerAnswer JaegerOperationNames(store::Store& store, const std::string& tenant,
                                   const std::string& service) {
   const auto operations = store.Operations(tenant, service);
   if (!operations.ok()) return Failed(operations.error());
   std::set<std::string> names;
-  for (const Store::Operation& operation : *operations) names.insert(operation.name);
+  for (const store::Store::Operation& operation : *operations) names.insert(operation.name);
   return Wrap({names.size()}, [&](JsonWriter& out) {
     out.BeginArray();
     for (const std::string& name : names) out.String(name);
@@ -128,19 +128,20 @@ JaegerAnswer JaegerOperationNames(Store& store, const std::string& tenant,
   });
 }
 
-JaegerAnswer JaegerOperations(Store& store, const std::string& tenant, const QueryParams& params) {
+JaegerAnswer JaegerOperations(store::Store& store, const std::string& tenant,
+                              const QueryParams& params) {
   const std::string* service = FindParam(params, "service");
   if (service == nullptr) return Failed(BadInput("parameter 'service' is required"));
   const std::string* kind = FindParam(params, "spanKind");
   const auto operations = store.Operations(tenant, *service);
   if (!operations.ok()) return Failed(operations.error());
-  std::vector<Store::Operation> wanted;
-  for (const Store::Operation& operation : *operations) {
+  std::vector<store::Store::Operation> wanted;
+  for (const store::Store::Operation& operation : *operations) {
     if (kind == nullptr || JaegerSpanKind(operation.kind) == *kind) wanted.push_back(operation);
   }
   return Wrap({wanted.size()}, [&](JsonWriter& out) {
     out.BeginArray();
-    for (const Store::Operation& operation : wanted) {
+    for (const store::Store::Operation& operation : wanted) {
       out.BeginObject()
           .Field("name", operation.name)
           .Field("spanKind", JaegerSpanKind(operation.kind))
@@ -150,7 +151,7 @@ JaegerAnswer JaegerOperations(Store& store, const std::string& tenant, const Que
   });
 }
 
-JaegerAnswer JaegerTrace(Store& store, const std::string& tenant, std::string_view id,
+JaegerAnswer JaegerTrace(store::Store& store, const std::string& tenant, std::string_view id,
                          const QueryParams& params) {
   const auto trace_id = ParseTraceId(id);
   if (!trace_id.ok()) return Failed(trace_id.error());
@@ -164,7 +165,7 @@ JaegerAnswer JaegerTrace(Store& store, const std::string& tenant, std::string_vi
   return WriteFound(*found);
 }
 
-JaegerAnswer JaegerTraces(Store& store, const std::string& tenant, const QueryParams& params,
+JaegerAnswer JaegerTraces(store::Store& store, const std::string& tenant, const QueryParams& params,
                           Nanos now) {
   const auto search = ParseJaegerSearch(params, now);
   if (!search.ok()) return Failed(search.error());
@@ -173,8 +174,8 @@ JaegerAnswer JaegerTraces(Store& store, const std::string& tenant, const QueryPa
   return WriteFound(*found);
 }
 
-JaegerAnswer JaegerDependencies(Store& store, const std::string& tenant, const QueryParams& params,
-                                Nanos now) {
+JaegerAnswer JaegerDependencies(store::Store& store, const std::string& tenant,
+                                const QueryParams& params, Nanos now) {
   const auto time = ParseJaegerDependencies(params, now);
   if (!time.ok()) return Failed(time.error());
   const std::string* service = FindParam(params, "service");
@@ -196,7 +197,7 @@ JaegerAnswer JaegerDependencies(Store& store, const std::string& tenant, const Q
   });
 }
 
-std::optional<JaegerAnswer> AnswerJaegerQuery(Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerQuery(store::Store& store, const std::string& tenant,
                                               std::string_view method, std::string_view path,
                                               const QueryParams& params, Nanos now) {
   if (method != "GET" && method != "HEAD") return std::nullopt;
@@ -222,4 +223,4 @@ std::optional<JaegerAnswer> AnswerJaegerQuery(Store& store, const std::string& t
   return std::nullopt;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -21,7 +21,7 @@
 #include "base/nanos.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct JaegerAnswer {
   int status = 200;
@@ -30,23 +30,24 @@ struct JaegerAnswer {
 
 // Answers one request, or nothing when the method and path are not Jaeger's. `path` is percent-decoded; a service's
 // name may hold a slash. `now` is the end of a search that names none.
-std::optional<JaegerAnswer> AnswerJaegerQuery(Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerQuery(store::Store& store, const std::string& tenant,
                                               std::string_view method, std::string_view path,
                                               const QueryParams& params, Nanos now = Now());
 
 // The same, one question each.
-JaegerAnswer JaegerServices(Store& store, const std::string& tenant);
-JaegerAnswer JaegerOperationNames(Store& store, const std::string& tenant,
+JaegerAnswer JaegerServices(store::Store& store, const std::string& tenant);
+JaegerAnswer JaegerOperationNames(store::Store& store, const std::string& tenant,
                                   const std::string& service);
-JaegerAnswer JaegerOperations(Store& store, const std::string& tenant, const QueryParams& params);
-JaegerAnswer JaegerTrace(Store& store, const std::string& tenant, std::string_view id,
+JaegerAnswer JaegerOperations(store::Store& store, const std::string& tenant,
+                              const QueryParams& params);
+JaegerAnswer JaegerTrace(store::Store& store, const std::string& tenant, std::string_view id,
                          const QueryParams& params);
-JaegerAnswer JaegerTraces(Store& store, const std::string& tenant, const QueryParams& params,
+JaegerAnswer JaegerTraces(store::Store& store, const std::string& tenant, const QueryParams& params,
                           Nanos now);
-JaegerAnswer JaegerDependencies(Store& store, const std::string& tenant, const QueryParams& params,
-                                Nanos now);
+JaegerAnswer JaegerDependencies(store::Store& store, const std::string& tenant,
+                                const QueryParams& params, Nanos now);
 
 // The HTTP status of an error.
 int JaegerStatus(ErrorCode code);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "answer/testing/fake_store.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using testing::HasSubstr;
@@ -387,4 +387,4 @@ TEST_F(JaegerQuery, AFailingStoreIsAnErrorInJaegersForm) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -10,7 +10,7 @@
 
 #include "answer/jaeger/jaeger_spans.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr int kMaxPages = 20;
@@ -36,7 +36,7 @@ bool HasAttribute(std::string_view packed, uint32_t wanted, const std::string& t
 
 // The whole query on one span: derived tags only count on the span that has everything else too.
 bool Matches(const EventBatch& batch, size_t row, const JaegerSearch& search) {
-  const TraceQuery& query = search.query;
+  const store::TraceQuery& query = search.query;
   if (query.service && batch.str(batch.processes[batch.process[row]].service) != *query.service)
     return false;
   if (query.operation && batch.str(batch.name[row]) != *query.operation) return false;
@@ -61,11 +61,11 @@ bool Matches(const EventBatch& batch, size_t row, const JaegerSearch& search) {
   return true;
 }
 
-Result<std::unordered_set<TraceId>> WithDerivedTags(Store& store, const std::string& tenant,
+Result<std::unordered_set<TraceId>> WithDerivedTags(store::Store& store, const std::string& tenant,
                                                     const JaegerSearch& search,
-                                                    const std::vector<TraceSummary>& page) {
+                                                    const std::vector<store::TraceSummary>& page) {
   std::vector<TraceId> ids;
-  for (const TraceSummary& trace : page) ids.push_back(trace.trace_id);
+  for (const store::TraceSummary& trace : page) ids.push_back(trace.trace_id);
   WF_ASSIGN(EventBatch events, store.ReadTraces(tenant, ids));
   const EventBatch batch = BlocksAsSpans(std::move(events));
   std::unordered_set<TraceId> matching;
@@ -78,11 +78,11 @@ Result<std::unordered_set<TraceId>> WithDerivedTags(Store& store, const std::str
 }
 
 // Ids of matching traces, newest first, at most `limit`.
-Result<std::vector<TraceSummary>> Search(Store& store, const std::string& tenant,
-                                         const JaegerSearch& search, size_t limit,
-                                         std::vector<std::string>& notes) {
-  std::vector<TraceSummary> found;
-  TraceQuery query = search.query;
+Result<std::vector<store::TraceSummary>> Search(store::Store& store, const std::string& tenant,
+                                                const JaegerSearch& search, size_t limit,
+                                                std::vector<std::string>& notes) {
+  std::vector<store::TraceSummary> found;
+  store::TraceQuery query = search.query;
   for (int pages = 0; found.size() < limit; ++pages) {
     if (pages == kMaxPages && !search.derived.empty()) {
       notes.push_back("the newest " + std::to_string(kMaxPages * kPageTraces) +
@@ -91,12 +91,12 @@ Result<std::vector<TraceSummary>> Search(Store& store, const std::string& tenant
       break;
     }
     query.limit = search.derived.empty() ? limit - found.size() : kPageTraces;
-    WF_ASSIGN(SearchPage page, store.Search(tenant, query));
+    WF_ASSIGN(store::SearchPage page, store.Search(tenant, query));
     if (search.derived.empty()) {
       found.insert(found.end(), page.traces.begin(), page.traces.end());
     } else if (!page.traces.empty()) {
       WF_ASSIGN(const auto matching, WithDerivedTags(store, tenant, search, page.traces));
-      for (const TraceSummary& trace : page.traces) {
+      for (const store::TraceSummary& trace : page.traces) {
         if (found.size() < limit && matching.count(trace.trace_id) != 0) found.push_back(trace);
       }
     }
@@ -106,7 +106,7 @@ Result<std::vector<TraceSummary>> Search(Store& store, const std::string& tenant
   return found;
 }
 
-Status ReadInOrder(Store& store, const std::string& tenant, const std::vector<TraceId>& ids,
+Status ReadInOrder(store::Store& store, const std::string& tenant, const std::vector<TraceId>& ids,
                    JaegerFound& found) {
   if (ids.empty()) return {};
   WF_ASSIGN(EventBatch events, store.ReadTraces(tenant, ids));
@@ -127,7 +127,7 @@ Status ReadInOrder(Store& store, const std::string& tenant, const std::vector<Tr
 
 }  // namespace
 
-Result<JaegerFound> FindJaegerTraces(Store& store, const std::string& tenant,
+Result<JaegerFound> FindJaegerTraces(store::Store& store, const std::string& tenant,
                                      const JaegerSearch& search) {
   JaegerFound found;
   if (!search.ids.empty()) {
@@ -144,7 +144,7 @@ Result<JaegerFound> FindJaegerTraces(Store& store, const std::string& tenant,
   WF_ASSIGN(const auto summaries, Search(store, tenant, search, limit, found.notes));
   std::vector<TraceId> ids;
   int64_t spans = 0;
-  for (const TraceSummary& trace : summaries) {
+  for (const store::TraceSummary& trace : summaries) {
     spans += trace.spans;
     if (!ids.empty() && spans > kJaegerMaxSpans) {
       found.notes.push_back("the answer holds the newest " + std::to_string(ids.size()) + " of " +
@@ -165,4 +165,4 @@ Result<JaegerFound> FindJaegerTraces(Store& store, const std::string& tenant,
   return found;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

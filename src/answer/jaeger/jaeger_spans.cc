@@ -6,7 +6,7 @@
 
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Jaeger has no kinds for waiting and holding; the name tells them apart.
@@ -82,4 +82,4 @@ EventBatch BlocksAsSpans(EventBatch batch) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

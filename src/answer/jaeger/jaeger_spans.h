@@ -4,11 +4,11 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::answer {
 
 // The batch with spans only. Rows of a trace that holds nothing else are taken as they are; of other traces, spans stay
 // as they were received and blocks take the id, times, parent, kind and name that the model gives them. Stand-ins, which
 // nobody recorded, are left out.
 EventBatch BlocksAsSpans(EventBatch batch);
 
-}  // namespace wf
+}  // namespace wf::answer

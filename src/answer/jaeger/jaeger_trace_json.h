@@ -14,7 +14,7 @@
 #include "json/json_writer.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::answer {
 
 // `rows`: the rows of one trace in the order in which its spans are written; rows that are not
 // spans are left out.
@@ -30,4 +30,4 @@ struct TraceRows {
 // The batch's spans by trace, in the order in which the traces appear.
 std::vector<TraceRows> SpansByTrace(const EventBatch& batch);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "answer/jaeger/jaeger_otlp_json.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(JaegerTraceJson, EqualProcessesAreOne) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,7 +4,7 @@
 #include "answer/jaeger/jaeger_search.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 JaegerAnswer FailedV3(int status, const std::string& message) {
@@ -18,7 +18,7 @@ JaegerAnswer FailedV3(const Error& error) {
   return FailedV3(JaegerStatus(error.code), error.message);
 }
 
-JaegerAnswer ServicesV3(Store& store, const std::string& tenant) {
+JaegerAnswer ServicesV3(store::Store& store, const std::string& tenant) {
   const auto services = store.Services(tenant);
   if (!services.ok()) return FailedV3(services.error());
   JsonWriter out;
@@ -28,7 +28,8 @@ JaegerAnswer ServicesV3(Store& store, const std::string& tenant) {
   return {200, out.Take()};
 }
 
-JaegerAnswer OperationsV3(Store& store, const std::string& tenant, const QueryParams& params) {
+JaegerAnswer OperationsV3(store::Store& store, const std::string& tenant,
+                          const QueryParams& params) {
   const std::string* service = FindParam(params, "service");
   if (service == nullptr) return FailedV3(400, "parameter 'service' is required");
   const std::string* kind = FindParam(params, "span_kind");
@@ -37,7 +38,7 @@ JaegerAnswer OperationsV3(Store& store, const std::string& tenant, const QueryPa
   if (!operations.ok()) return FailedV3(operations.error());
   JsonWriter out;
   out.BeginObject().Key("operations").BeginArray();
-  for (const Store::Operation& operation : *operations) {
+  for (const store::Store::Operation& operation : *operations) {
     // As Jaeger does: an unspecified kind counts as internal.
     std::string_view text = JaegerSpanKind(operation.kind);
     if (text.empty()) text = "internal";
@@ -48,7 +49,7 @@ JaegerAnswer OperationsV3(Store& store, const std::string& tenant, const QueryPa
   return {200, out.Take()};
 }
 
-JaegerAnswer TracesV3(Store& store, const std::string& tenant, const JaegerSearch& search) {
+JaegerAnswer TracesV3(store::Store& store, const std::string& tenant, const JaegerSearch& search) {
   const auto found = FindJaegerTraces(store, tenant, search);
   if (!found.ok()) return FailedV3(found.error());
   if (found->traces.empty()) return FailedV3(404, "No traces found");
@@ -71,7 +72,7 @@ JaegerAnswer TracesV3(Store& store, const std::string& tenant, const JaegerSearc
 
 }  // namespace
 
-std::optional<JaegerAnswer> AnswerJaegerV3(Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerV3(store::Store& store, const std::string& tenant,
                                            std::string_view path, const QueryParams& params) {
   if (path == "/api/v3/services") return ServicesV3(store, tenant);
   if (path == "/api/v3/operations") return OperationsV3(store, tenant, params);
@@ -93,4 +94,4 @@ std::optional<JaegerAnswer> AnswerJaegerV3(Store& store, const std::string& tena
   return std::nullopt;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

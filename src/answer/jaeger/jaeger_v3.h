@@ -8,9 +8,9 @@
 
 #include "answer/jaeger/jaeger_query.h"
 
-namespace wf {
+namespace wf::answer {
 
-std::optional<JaegerAnswer> AnswerJaegerV3(Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerV3(store::Store& store, const std::string& tenant,
                                            std::string_view path, const QueryParams& params);
 
-}  // namespace wf
+}  // namespace wf::answer

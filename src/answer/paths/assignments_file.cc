@@ -11,7 +11,7 @@
 
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 void AppendPlace(const Place& place, PlaceForm form, std::string& to) {
@@ -88,8 +88,8 @@ Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool w
                           "is the disk full?");
 }
 
-Result<std::vector<ParentRow>> ParseTruth(std::string_view text, const std::string& name) {
-  std::vector<ParentRow> rows;
+Result<std::vector<paths::ParentRow>> ParseTruth(std::string_view text, const std::string& name) {
+  std::vector<paths::ParentRow> rows;
   JsonParser parser;
   uint64_t number = 0;
   while (!text.empty()) {
@@ -105,7 +105,7 @@ Result<std::vector<ParentRow>> ParseTruth(std::string_view text, const std::stri
     };
     const Result<JsonValue> row = parser.Parse(line);
     if (!row.ok()) return refuse(row.error().message);
-    ParentRow parsed;
+    paths::ParentRow parsed;
     if (!ReadPlace((*row).Get("call"), parsed.call)) return refuse("no \"call\" that names a line");
     const JsonValue parent = (*row).Get("parent");
     if (!parent.IsNull() && !ReadPlace(parent, parsed.parent))
@@ -121,4 +121,4 @@ Result<std::vector<ParentRow>> ParseTruth(std::string_view text, const std::stri
   return rows;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

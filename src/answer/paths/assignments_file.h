@@ -11,7 +11,7 @@
 #include "analysis/paths/path_accuracy.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct AssignmentRow {
   Place call, parent;  // parent's line 0: none
@@ -31,6 +31,6 @@ Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool w
                         const std::string& path);
 
 // `name` is for errors.
-Result<std::vector<ParentRow>> ParseTruth(std::string_view text, const std::string& name);
+Result<std::vector<paths::ParentRow>> ParseTruth(std::string_view text, const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string Written(std::vector<AssignmentRow> rows, PlaceForm form, bool with_others) {
@@ -52,7 +52,7 @@ TEST(AssignmentsFile, TruthIsReadBack) {
       "{\"call\":\"2:4\",\"parent\":\"1:3\"}\n",
       "truth");
   ASSERT_TRUE(rows.ok());
-  const std::vector<ParentRow>& read = rows.value();
+  const std::vector<paths::ParentRow>& read = rows.value();
   ASSERT_EQ(read.size(), 3u);
   EXPECT_EQ(read[0].call, (Place{1, 1}));
   EXPECT_EQ(read[0].parent.line, 0u);
@@ -69,9 +69,8 @@ TEST(AssignmentsFile, BadTruthIsRefusedWithItsPlace) {
     EXPECT_EQ(rows.error().code, ErrorCode::kBadInput);
     EXPECT_EQ(rows.error().message.rfind("truth:2: ", 0), 0u) << rows.error().message;
   }
-  EXPECT_FALSE(
-      ParseTruth("{\"call\":1,\"parent\":null}\n{\"call\":1,\"parent\":2}", "t").ok());
+  EXPECT_FALSE(ParseTruth("{\"call\":1,\"parent\":null}\n{\"call\":1,\"parent\":2}", "t").ok());
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -2,9 +2,9 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 
-std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& nodes,
+std::string ConvolutionJson(const paths::ConvolutionResult& result, const StringTable& nodes,
                             std::string_view why) {
   JsonWriter json;
   json.BeginObject().Field("algorithm", "convolution").Field("why", why);
@@ -14,11 +14,11 @@ std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& 
     json.Field("node", nodes.At(result.vertices[v])).EndObject();
   }
   json.EndArray().Key("edges").BeginArray();
-  for (const ConvolutionEdge& edge : result.edges) {
+  for (const paths::ConvolutionEdge& edge : result.edges) {
     json.BeginObject().Field("from", static_cast<int64_t>(edge.from));
     json.Field("to", static_cast<int64_t>(edge.to)).Field("count", edge.count);
     json.Key("delays_ns").BeginArray();
-    for (const ConvolutionDelay& delay : edge.delays) {
+    for (const paths::ConvolutionDelay& delay : edge.delays) {
       json.BeginObject().Field("delay", delay.delay_ns).Field("count", delay.count).EndObject();
     }
     json.EndArray().EndObject();
@@ -26,7 +26,7 @@ std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& 
   json.EndArray().Field("quantum_why", result.quantum_why);
   json.Field("max_delay_ns", result.max_delay_ns).Field("messages", result.messages);
   json.Field("duplicates", result.duplicates).Field("retransmissions", result.retransmissions);
-  const ConvolutionSuppressed& not_shown = result.suppressed;
+  const paths::ConvolutionSuppressed& not_shown = result.suppressed;
   json.Key("suppressed").BeginObject().Field("noise", not_shown.noise);
   json.Field("negative", not_shown.negative).Field("cycles", not_shown.cycles);
   json.Field("derived", not_shown.derived).Field("unsupported", not_shown.unsupported);
@@ -35,4 +35,4 @@ std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& 
   return json.Take() + "\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

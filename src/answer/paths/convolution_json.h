@@ -6,10 +6,10 @@
 
 #include "analysis/paths/convolution.h"
 
-namespace wf {
+namespace wf::answer {
 
 // `why`: how convolution came to be chosen.
-std::string ConvolutionJson(const ConvolutionResult& result, const StringTable& nodes,
+std::string ConvolutionJson(const paths::ConvolutionResult& result, const StringTable& nodes,
                             std::string_view why);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 #include "answer/paths/paths_dot.h"
 #include "answer/paths/paths_svg.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::HasSubstr;
@@ -24,7 +24,7 @@ struct Found {
     result.edges = {{0, 1, 500, {}}, {1, 2, 400, {{0, 300}, {10 * kSecond, 100}}}};
   }
   StringTable nodes;
-  ConvolutionResult result;
+  paths::ConvolutionResult result;
 };
 
 TEST(ConvolutionJson, HasTheKeysOfTheContractInTheirOrder) {
@@ -66,11 +66,11 @@ TEST(PathsSvg, NeedsNothingElseAndEscapes) {
 
 TEST(PathsSvg, DrawsAnEmptyResult) {
   const StringTable nodes;
-  ConvolutionResult result;
+  paths::ConvolutionResult result;
   result.quantum_ns = 1;
   EXPECT_THAT(PathsSvg(DrawConvolution(result, nodes)), HasSubstr("</svg>"));
   EXPECT_THAT(PathsDot(DrawConvolution(result, nodes)), HasSubstr("}\n"));
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

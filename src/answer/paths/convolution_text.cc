@@ -4,7 +4,7 @@
 
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kWidth = 100, kDelayColumns = 40, kDeepestBranch = 28;
@@ -16,9 +16,10 @@ std::string Count(uint64_t count, const char* one, const char* many) {
 // The lines to the left of a vertex: what hangs above it goes on or ends here.
 class Tree {
  public:
-  Tree(const ConvolutionResult& result, const StringTable& nodes) : result_(result), nodes_(nodes) {
+  Tree(const paths::ConvolutionResult& result, const StringTable& nodes)
+      : result_(result), nodes_(nodes) {
     children_.resize(result.vertices.size());
-    for (const ConvolutionEdge& edge : result.edges) children_[edge.from].push_back(&edge);
+    for (const paths::ConvolutionEdge& edge : result.edges) children_[edge.from].push_back(&edge);
   }
 
   void Print(uint32_t vertex, TextTable& table) {
@@ -29,7 +30,7 @@ class Tree {
  private:
   void Below(uint32_t vertex, const std::string& lines, TextTable& table) {
     for (size_t i = 0; i < children_[vertex].size(); ++i) {
-      const ConvolutionEdge& edge = *children_[vertex][i];
+      const paths::ConvolutionEdge& edge = *children_[vertex][i];
       const bool last = i + 1 == children_[vertex].size();
       const std::string name = Printable(nodes_.At(result_.vertices[edge.to]));
       table.Row({lines + (last ? "└ " : "├ ") + name, std::to_string(edge.count),
@@ -40,12 +41,12 @@ class Tree {
     }
   }
 
-  const ConvolutionResult& result_;
+  const paths::ConvolutionResult& result_;
   const StringTable& nodes_;
-  std::vector<std::vector<const ConvolutionEdge*>> children_;
+  std::vector<std::vector<const paths::ConvolutionEdge*>> children_;
 };
 
-std::string Suppressed(const ConvolutionSuppressed& s) {
+std::string Suppressed(const paths::ConvolutionSuppressed& s) {
   std::string out;
   const auto add = [&](uint64_t count, const char* what) {
     if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
@@ -63,17 +64,17 @@ std::string Suppressed(const ConvolutionSuppressed& s) {
 
 }  // namespace
 
-std::string DelaysText(const ConvolutionEdge& edge) {
+std::string DelaysText(const paths::ConvolutionEdge& edge) {
   if (edge.delays.size() == 1) return FormatDuration(edge.delays.front().delay_ns);
   std::string out;
-  for (const ConvolutionDelay& delay : edge.delays) {
+  for (const paths::ConvolutionDelay& delay : edge.delays) {
     out += fmt::format("{}{} ×{}", out.empty() ? "" : ", ", FormatDuration(delay.delay_ns),
                        delay.count);
   }
   return out;
 }
 
-std::string ConvolutionText(const ConvolutionResult& result, const StringTable& nodes,
+std::string ConvolutionText(const paths::ConvolutionResult& result, const StringTable& nodes,
                             std::string_view why) {
   std::string out = fmt::format("convolution: {}\n", Printable(why));
   out += fmt::format(
@@ -92,4 +93,4 @@ std::string ConvolutionText(const ConvolutionResult& result, const StringTable& 
   return out + "\n" + table.Print(kWidth, 0);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,12 +6,12 @@
 
 #include "analysis/paths/convolution.h"
 
-namespace wf {
+namespace wf::answer {
 
-std::string ConvolutionText(const ConvolutionResult& result, const StringTable& nodes,
+std::string ConvolutionText(const paths::ConvolutionResult& result, const StringTable& nodes,
                             std::string_view why);
 
 // "50 ms" or, of several, "0 ns ×9100, 10.0 s ×512": by falling count.
-std::string DelaysText(const ConvolutionEdge& edge);
+std::string DelaysText(const paths::ConvolutionEdge& edge);
 
-}  // namespace wf
+}  // namespace wf::answer

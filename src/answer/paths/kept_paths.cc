@@ -4,7 +4,7 @@
 
 #include "import/messages/message_text.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Messages of the store as sightings, in order of time.
@@ -24,7 +24,7 @@ class StoredSightings : public SightingSource {
     s.receiver = nodes_.Intern(m.receiver);
     ReadOp(m.kind, s);
     s.id = m.id == "-" ? 0 : KeyOf(m.id);
-    ReadMessageKeys(m.keys, s);
+    messages::ReadMessageKeys(m.keys, s);
     return true;
   }
 
@@ -33,7 +33,7 @@ class StoredSightings : public SightingSource {
     for (const MessageKind kind :
          {MessageKind::kCall, MessageKind::kReturn, MessageKind::kMessage}) {
       for (const SightedBy by : {SightedBy::kCommon, SightedBy::kSender, SightedBy::kReceiver}) {
-        if (OpName(kind, by) == op) s.kind = kind, s.by = by;
+        if (messages::OpName(kind, by) == op) s.kind = kind, s.by = by;
       }
     }
   }
@@ -45,15 +45,16 @@ class StoredSightings : public SightingSource {
 size_t MemoryOf(const InferredPaths& paths) {
   size_t bytes = sizeof paths + paths.names.MemoryBytes() + paths.findings.patterns->MemoryBytes();
   if (paths.findings.convolution) {
-    const ConvolutionResult& result = *paths.findings.convolution;
+    const paths::ConvolutionResult& result = *paths.findings.convolution;
     bytes += result.vertices.capacity() * sizeof(NodeId);
-    for (const ConvolutionEdge& edge : result.edges)
-      bytes += sizeof edge + edge.delays.capacity() * sizeof(ConvolutionDelay);
+    for (const paths::ConvolutionEdge& edge : result.edges)
+      bytes += sizeof edge + edge.delays.capacity() * sizeof(paths::ConvolutionDelay);
   }
   return bytes;
 }
 
-Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context, TimeRange time,
+Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context,
+                                                   store::TimeRange time,
                                                    const PathsRequest& request) {
   WF_ASSIGN(std::vector<Message> messages, context.store.ReadMessages(context.tenant, time));
   if (messages.empty())
@@ -69,22 +70,23 @@ Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context,
 }  // namespace
 
 Result<std::shared_ptr<const InferredPaths>> InferStoredPaths(const AnswerContext& context,
-                                                              TimeRange time,
+                                                              store::TimeRange time,
                                                               const PathsRequest& request) {
   if (context.kept_paths == nullptr) return Infer(context, time, request);
   // The time asked for is no part of the key: what lies in it is.
-  WF_ASSIGN(const MessagesDigest digest, context.store.DigestMessages(context.tenant, time));
+  WF_ASSIGN(const store::MessagesDigest digest, context.store.DigestMessages(context.tenant, time));
   const std::string key = fmt::format("{} {} {} {:016x}{:016x} {}", NameOf(request.algorithm),
                                       static_cast<int>(request.distributions), digest.count,
                                       digest.hash.hi, digest.hash.lo, context.tenant);
   return context.kept_paths->Get(key, [&]() -> Result<KeptPaths::Made> {
     WF_ASSIGN(auto paths, Infer(context, time, request));
     // Messages that came or went meanwhile may be in it.
-    WF_ASSIGN(const MessagesDigest after, context.store.DigestMessages(context.tenant, time));
+    WF_ASSIGN(const store::MessagesDigest after,
+              context.store.DigestMessages(context.tenant, time));
     const size_t bytes = MemoryOf(*paths);
     return KeptPaths::Made{std::move(paths), bytes,
                            after == digest ? KeptPaths::Keep::kYes : KeptPaths::Keep::kNo};
   });
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -10,7 +10,7 @@
 #include "base/kept_results.h"
 #include "model/string_table.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct InferredPaths {
   StringTable names;
@@ -28,7 +28,7 @@ class KeptPaths : public KeptResults<InferredPaths> {
 // Of the tenant's messages of that time; kNotFound when there are none. `request` is all that the findings depend on
 // besides: it may have what questions about stored messages can ask for, the algorithm and distributions.
 Result<std::shared_ptr<const InferredPaths>> InferStoredPaths(const AnswerContext& context,
-                                                              TimeRange time,
+                                                              store::TimeRange time,
                                                               const PathsRequest& request);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,18 +5,20 @@
 #include "answer/paths/paths_output.h"
 #include "answer/testing/fake_store.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // A store in which something happens while messages are read.
 class BusyStore : public FakeStore {
  public:
-  Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override {
+  Result<std::vector<Message>> ReadMessages(const std::string& tenant,
+                                            store::TimeRange time) override {
     auto messages = FakeStore::ReadMessages(tenant, time);
     if (meanwhile) std::exchange(meanwhile, nullptr)();
     return messages;
   }
-  Result<MessagesDigest> DigestMessages(const std::string& tenant, TimeRange time) override {
+  Result<store::MessagesDigest> DigestMessages(const std::string& tenant,
+                                               store::TimeRange time) override {
     const auto later = std::exchange(meanwhile, nullptr);
     auto digest = FakeStore::DigestMessages(tenant, time);
     meanwhile = later;
@@ -110,4 +112,4 @@ TEST_F(KeptPathsTest, WhatChangedWhileItWasReadIsNotKept) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,11 +7,11 @@
 
 #include "analysis/paths/path_forest.h"
 
-namespace wf {
+namespace wf::answer {
 
 ShownPatterns Shown(const PathsAnswer& answer) {
   ShownPatterns shown;
-  shown.patterns = InOrder(*answer.table, answer.order);
+  shown.patterns = paths::InOrder(*answer.table, answer.order);
   shown.omitted_patterns = answer.table->forgotten_patterns();
   shown.omitted_count = answer.table->forgotten_paths();
   if (answer.top == 0) return shown;
@@ -23,38 +23,39 @@ ShownPatterns Shown(const PathsAnswer& answer) {
   return shown;
 }
 
-std::vector<uint32_t> ChildrenInOrder(const Pattern& pattern, uint32_t node,
+std::vector<uint32_t> ChildrenInOrder(const paths::Pattern& pattern, uint32_t node,
                                       const StringTable& names) {
-  const PatternNode& at = pattern.nodes[node];
+  const paths::PatternNode& at = pattern.nodes[node];
   std::vector<uint32_t> children(at.children);
   std::iota(children.begin(), children.end(), at.first_child);
   std::stable_sort(children.begin(), children.end(), [&](uint32_t a, uint32_t b) {
-    const Nanos a_delay = MeanOf(pattern.nodes[a].call_delay, pattern.count);
-    const Nanos b_delay = MeanOf(pattern.nodes[b].call_delay, pattern.count);
+    const Nanos a_delay = paths::MeanOf(pattern.nodes[a].call_delay, pattern.count);
+    const Nanos b_delay = paths::MeanOf(pattern.nodes[b].call_delay, pattern.count);
     return a_delay != b_delay ? a_delay < b_delay
                               : names.At(pattern.nodes[a].node) < names.At(pattern.nodes[b].node);
   });
   return children;
 }
 
-bool IsAfterReply(const Pattern& pattern, uint32_t node) {
+bool IsAfterReply(const paths::Pattern& pattern, uint32_t node) {
   return 2 * pattern.nodes[node].after_reply > pattern.count;
 }
 
-Nanos LinkThatMatters(const Pattern& pattern, uint32_t node) {
-  const WideSum link = pattern.nodes[node].link;
-  const WideSum whole = pattern.total_latency + std::max<WideSum>(pattern.nodes[0].link, 0);
-  return link > 0 && link * 20 >= whole ? MeanOf(link, pattern.count) : 0;
+Nanos LinkThatMatters(const paths::Pattern& pattern, uint32_t node) {
+  const paths::WideSum link = pattern.nodes[node].link;
+  const paths::WideSum whole =
+      pattern.total_latency + std::max<paths::WideSum>(pattern.nodes[0].link, 0);
+  return link > 0 && link * 20 >= whole ? paths::MeanOf(link, pattern.count) : 0;
 }
 
 std::string PatternIdText(uint64_t id) { return fmt::format("{:016x}", id); }
 
-uint64_t ShapeOf(const Pattern& pattern) {
+uint64_t ShapeOf(const paths::Pattern& pattern) {
   std::vector<std::vector<uint64_t>> kids(pattern.nodes.size());
   uint64_t shape = 0;
   for (size_t n = pattern.nodes.size(); n-- > 0;) {
     std::sort(kids[n].begin(), kids[n].end());
-    TreeHash hash(0);
+    paths::TreeHash hash(0);
     for (const uint64_t kid : kids[n]) hash.AddChild(kid);
     shape = hash.Finish();
     if (n > 0) kids[pattern.nodes[n].parent].push_back(shape);
@@ -62,4 +63,4 @@ uint64_t ShapeOf(const Pattern& pattern) {
   return shape;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "analysis/paths/nesting.h"
+#include "answer/frame/text_table.h"
 #include "answer/paths/paths_inference.h"
 #include "answer/paths/paths_json.h"
 #include "answer/paths/paths_text.h"
-#include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Calls by one clock, as sightings.
@@ -53,7 +53,7 @@ class Calls : public SightingSource {
 };
 
 PathsFindings Infer(Calls& calls, PathAlgorithm algorithm,
-                    KeepDistributions distributions = KeepDistributions::kNo) {
+                    paths::KeepDistributions distributions = paths::KeepDistributions::kNo) {
   PathsRequest request;
   request.distributions = distributions;
   request.algorithm = algorithm;
@@ -101,9 +101,10 @@ TEST(PathsAnswer, DistributionsAreWrittenWhereTheyWereAskedForOnly) {
   const PathsFindings without = Infer(calls, PathAlgorithm::kNesting);
   EXPECT_EQ(PathsJson(AnswerOf(without, calls)).find("histogram"), std::string::npos);
   calls.Rewind();
-  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting, KeepDistributions::kYes);
+  const PathsFindings findings =
+      Infer(calls, PathAlgorithm::kNesting, paths::KeepDistributions::kYes);
   PathsAnswer answer = AnswerOf(findings, calls);
-  answer.distributions = KeepDistributions::kYes;
+  answer.distributions = paths::KeepDistributions::kYes;
   const std::string json = PathsJson(answer);
   // Both instances of the root in one bin; nobody called it, so there is no delay of that.
   const size_t root = json.find(R"("histogram":{"latency_ns":[[)");
@@ -121,7 +122,7 @@ TEST(PathsAnswer, ChildrenStandByDelayThenName) {
   calls.Add("B", "Y", 10, 20);
   calls.Add("B", "C", 30, 40);
   const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting);
-  const Pattern& pattern = findings.patterns->patterns().front();
+  const paths::Pattern& pattern = findings.patterns->patterns().front();
   std::string order;
   for (const uint32_t child : ChildrenInOrder(pattern, 0, calls.names))
     order += calls.names.At(pattern.nodes[child].node);
@@ -144,7 +145,7 @@ TEST(PathsAnswer, ShapesForgetNames) {
 
 TEST(PathsAnswer, TheChoiceIsStated) {
   std::string why;
-  PairingCounts counts;
+  paths::PairingCounts counts;
   counts.messages = 200, counts.calls = 95, counts.msgs = 10;
   EXPECT_EQ(ChooseAlgorithm(counts, why), PathAlgorithm::kLinking);  // 5%, not over
   counts.msgs = 11;
@@ -176,4 +177,4 @@ TEST(PathsAnswer, TextKeepsToItsWidthAndMarksTheSlowest) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

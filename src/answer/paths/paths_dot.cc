@@ -4,7 +4,7 @@
 
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Inside double quotes; dot knows \n, \l, \N and more there, so every backslash is doubled.
@@ -40,4 +40,4 @@ std::string PathsDot(const PathsDrawing& drawing) {
   return out + "}\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,8 +5,8 @@
 
 #include "answer/paths/paths_drawing.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string PathsDot(const PathsDrawing& drawing);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::answer {
 
-PathsDrawing DrawConvolution(const ConvolutionResult& result, const StringTable& nodes) {
+PathsDrawing DrawConvolution(const paths::ConvolutionResult& result, const StringTable& nodes) {
   PathsDrawing drawing;
   drawing.title = fmt::format("Paths of {} messages by convolution, quantum {}", result.messages,
                               FormatDuration(result.quantum_ns));
@@ -18,13 +18,13 @@ PathsDrawing DrawConvolution(const ConvolutionResult& result, const StringTable&
     drawing.nodes.back().name = std::string(nodes.At(node));
   }
   uint64_t most = 1;
-  for (const ConvolutionEdge& edge : result.edges) most = std::max(most, edge.count);
-  for (const ConvolutionEdge& edge : result.edges) {
+  for (const paths::ConvolutionEdge& edge : result.edges) most = std::max(most, edge.count);
+  for (const paths::ConvolutionEdge& edge : result.edges) {
     DrawnArrow arrow;
     arrow.from = edge.from;
     arrow.to = edge.to;
     std::string delays;
-    for (const ConvolutionDelay& delay : edge.delays)
+    for (const paths::ConvolutionDelay& delay : edge.delays)
       delays += (delays.empty() ? "" : ", ") + FormatDuration(delay.delay_ns);
     if (!delays.empty()) arrow.labels.push_back(std::move(delays));
     arrow.labels.push_back(fmt::format("{}×", edge.count));
@@ -34,4 +34,4 @@ PathsDrawing DrawConvolution(const ConvolutionResult& result, const StringTable&
   return drawing;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "analysis/paths/convolution.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct DrawnNode {
   std::string name;
@@ -29,6 +29,6 @@ struct PathsDrawing {
 };
 
 // Figure 9 of Aguilera et al.: on each arrow the delays at the node it leaves, by falling frequency, and the count.
-PathsDrawing DrawConvolution(const ConvolutionResult& result, const StringTable& nodes);
+PathsDrawing DrawConvolution(const paths::ConvolutionResult& result, const StringTable& nodes);
 
-}  // namespace wf
+}  // namespace wf::answer

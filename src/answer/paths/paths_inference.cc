@@ -7,7 +7,7 @@
 #include "analysis/paths/clock_skew.h"
 #include "analysis/paths/nesting_stream.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // With --algorithm auto both calls and sightings are kept until all are read and the choice can be made. Beyond so
@@ -21,7 +21,7 @@ class Inference {
  public:
   Inference(const StringTable& nodes, const PathsRequest& request)
       : nodes_(nodes), request_(request) {
-    findings_.patterns = std::make_unique<PatternTable>(nodes, request.distributions);
+    findings_.patterns = std::make_unique<paths::PatternTable>(nodes, request.distributions);
   }
 
   Result<PathsFindings> Run(SightingSource& source) {
@@ -60,7 +60,7 @@ class Inference {
 
   // Everything there is; `calls_` in line order behind it.
   Status Read(SightingSource& source, Keep keep) {
-    CallPairing pairing({}, [&](const Call& call) {
+    paths::CallPairing pairing({}, [&](const paths::Call& call) {
       if (keep != Keep::kSightings) calls_.push_back(call);
     });
     SightingLine line;
@@ -77,16 +77,16 @@ class Inference {
     pairing.Finish();
     findings_.pairing = pairing.counts();
     std::sort(calls_.begin(), calls_.end(),
-              [](const Call& a, const Call& b) { return a.place < b.place; });
+              [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
     return {};
   }
 
-  Keep ChooseEarly(const PairingCounts& counts) {
+  Keep ChooseEarly(const paths::PairingCounts& counts) {
     // What is open yet is not unpaired: only what was given up is.
     findings_.algorithm = ChooseAlgorithm(counts, findings_.why);
     findings_.why += fmt::format(", of the first {} sightings", kMaxUndecided);
     if (findings_.algorithm == PathAlgorithm::kConvolution) {
-      calls_ = std::vector<Call>();  // `= {}` would keep the room, here and below
+      calls_ = std::vector<paths::Call>();  // `= {}` would keep the room, here and below
       return Keep::kSightings;
     }
     sightings_ = std::vector<Sighting>();
@@ -98,8 +98,8 @@ class Inference {
   }
 
   Status RunNesting(SightingSource& source) {
-    NestingStream stream = MakeStream();
-    CallPairing pairing({}, [&](const Call& call) {
+    paths::NestingStream stream = MakeStream();
+    paths::CallPairing pairing({}, [&](const paths::Call& call) {
       TakeCall(call, stream);
       if (request_.truth_source == TruthSource::kPathKeys) calls_.push_back(call);
     });
@@ -121,26 +121,27 @@ class Inference {
   Status RunNestingDeskewed(SightingSource& source) {
     WF_TRY(Read(source, Keep::kCalls));
     RemoveClockSkew();
-    NestingStream stream = MakeStream();
-    for (const Call& call : calls_) TakeCall(call, stream);
+    paths::NestingStream stream = MakeStream();
+    for (const paths::Call& call : calls_) TakeCall(call, stream);
     FinishNesting(stream);
     return {};
   }
 
-  NestingStream MakeStream() {
-    NestingOptions options = request_.nesting;
+  paths::NestingStream MakeStream() {
+    paths::NestingOptions options = request_.nesting;
     options.candidates = request_.candidates;
-    return NestingStream(
-        options, request_.nesting_window == 0 ? NestingStream::kWindow : request_.nesting_window,
-        [this](PathBatch& batch) { TakePaths(batch); });
+    return paths::NestingStream(
+        options,
+        request_.nesting_window == 0 ? paths::NestingStream::kWindow : request_.nesting_window,
+        [this](paths::PathBatch& batch) { TakePaths(batch); });
   }
 
-  void TakeCall(const Call& call, NestingStream& stream) {
+  void TakeCall(const paths::Call& call, paths::NestingStream& stream) {
     stream.Add(call);
     if (NeedsParents()) TakeNames(call);
   }
 
-  void FinishNesting(NestingStream& stream) {
+  void FinishNesting(paths::NestingStream& stream) {
     stream.Finish();
     findings_.parallelism = stream.counts().Parallelism();
     NoteNesting(stream.counts(), stream.cut_short());
@@ -149,14 +150,14 @@ class Inference {
 
   // The window that times taken over from another clock still need.
   Nanos RemoveClockSkew() {
-    const ClockSkew skew = EstimateSkew(calls_);
+    const paths::ClockSkew skew = EstimateSkew(calls_);
     RemoveSkew(skew, calls_);
     for (const auto& [node, offset] : skew.offset_ns)
       findings_.skew_ns[std::string(nodes_.At(node))] = offset;
     return skew.window_ns;
   }
 
-  void NoteNesting(const NestingCounts& counts, uint64_t cut_short) {
+  void NoteNesting(const paths::NestingCounts& counts, uint64_t cut_short) {
     if (counts.after_reply > 0)
       findings_.notes.push_back(
           fmt::format("{} calls were issued after the reply to their cause", counts.after_reply));
@@ -169,7 +170,7 @@ class Inference {
           cut_short));
   }
 
-  void TakeNames(const Call& call) {
+  void TakeNames(const paths::Call& call) {
     names_.push_back({call.place, call.caller, call.callee});
     if (call.returned) return;
     AssignmentRow row;
@@ -178,12 +179,12 @@ class Inference {
     findings_.rows.push_back(std::move(row));
   }
 
-  void TakePaths(PathBatch& batch) {
+  void TakePaths(paths::PathBatch& batch) {
     if (NeedsParents()) {
       std::vector<uint32_t> walk(batch.roots.begin(), batch.roots.end());
       for (size_t i = 0; i < walk.size(); ++i) {
         const uint32_t at = walk[i];
-        const std::vector<Candidate>* others =
+        const std::vector<paths::Candidate>* others =
             batch.decisions.others.empty() ? nullptr : &batch.decisions.others[at];
         AddRow(batch.calls, at, batch.decisions.parent[at], batch.decisions.p[at], others);
         const auto kids = batch.forest.KidsOf(at);
@@ -193,15 +194,15 @@ class Inference {
     findings_.patterns->Add(batch.calls, batch.forest, batch.roots);
   }
 
-  void AddRow(std::span<const Call> calls, uint32_t call, uint32_t parent, float p,
-              const std::vector<Candidate>* others) {
+  void AddRow(std::span<const paths::Call> calls, uint32_t call, uint32_t parent, float p,
+              const std::vector<paths::Candidate>* others) {
     AssignmentRow row;
     row.call = calls[call].place;
     if (parent < calls.size()) row.parent = calls[parent].place;
     row.p = p;
     row.unpaired = !calls[call].returned;
     if (others != nullptr)
-      for (const Candidate& other : *others)
+      for (const paths::Candidate& other : *others)
         row.others.push_back(
             {other.parent < calls.size() ? calls[other.parent].place : Place{}, other.p});
     findings_.rows.push_back(std::move(row));
@@ -209,13 +210,13 @@ class Inference {
 
   Status RunLinking() {
     sightings_ = std::vector<Sighting>();
-    LinkOptions options = request_.linking;
+    paths::LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
     if (request_.deskew != Deskew::kNever) {
       const Nanos window = RemoveClockSkew();
       if (!request_.linking_window_given) options.skew_window = window;
     }
-    const std::vector<Assignment> assignments = LinkCalls(calls_, options);
+    const std::vector<paths::Assignment> assignments = LinkCalls(calls_, options);
     if (request_.on_assigned) WF_TRY(request_.on_assigned(calls_, assignments));
     findings_.parallelism = CountCandidates(calls_, request_.nesting.skew_window).Parallelism();
     std::vector<uint32_t> parents(calls_.size());
@@ -225,7 +226,7 @@ class Inference {
       names_.push_back({calls_[i].place, calls_[i].caller, calls_[i].callee});
       AddRow(calls_, i, parents[i], static_cast<float>(assignments[i].p), &assignments[i].others);
     }
-    PathForest forest = BuildForest(calls_, parents, Decisions::kUndecided);
+    paths::PathForest forest = BuildForest(calls_, parents, paths::Decisions::kUndecided);
     const std::vector<uint32_t> roots = forest.roots;
     findings_.patterns->Add(calls_, forest, roots);
     Judge();
@@ -237,22 +238,22 @@ class Inference {
       return BadInput("convolution finds delays of many messages, not the parent of each call (" +
                           findings_.why + ")",
                       "--algorithm linking or nesting gives assignments and their accuracy");
-    WF_ASSIGN(findings_.convolution, Convolve(sightings_, nodes_, request_.convolution));
+    WF_ASSIGN(findings_.convolution, paths::Convolve(sightings_, nodes_, request_.convolution));
     return {};
   }
 
   // Against the truth, where there is one.
   void Judge() {
     if (request_.truth_source == TruthSource::kNone) return;
-    std::vector<ParentRow> truth = request_.truth;
+    std::vector<paths::ParentRow> truth = request_.truth;
     if (request_.truth_source == TruthSource::kPathKeys) {
-      NestingOptions options = request_.nesting;
-      options.rule = CandidateRule::kSamePath;
+      paths::NestingOptions options = request_.nesting;
+      options.rule = paths::CandidateRule::kSamePath;
       std::sort(calls_.begin(), calls_.end(),
-                [](const Call& a, const Call& b) { return a.place < b.place; });
-      truth = RowsOf(calls_, NestCalls(calls_, options));
+                [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
+      truth = RowsOf(calls_, paths::NestCalls(calls_, options));
     }
-    std::vector<ParentRow> found;
+    std::vector<paths::ParentRow> found;
     for (const AssignmentRow& row : findings_.rows)
       found.push_back({row.call, row.parent, row.unpaired});
     findings_.accuracy = MeasureAccuracy(std::move(truth), std::move(found), names_, nodes_);
@@ -261,9 +262,9 @@ class Inference {
   const StringTable& nodes_;
   const PathsRequest& request_;
   PathsFindings findings_;
-  std::vector<Call> calls_;
+  std::vector<paths::Call> calls_;
   std::vector<Sighting> sightings_;
-  std::vector<RequestNames> names_;
+  std::vector<paths::RequestNames> names_;
 };
 
 std::string Percent(uint64_t part, uint64_t of) {
@@ -287,7 +288,7 @@ const char* NameOf(PathAlgorithm algorithm) {
   return "auto";
 }
 
-PathAlgorithm ChooseAlgorithm(const PairingCounts& counts, std::string& why) {
+PathAlgorithm ChooseAlgorithm(const paths::PairingCounts& counts, std::string& why) {
   const uint64_t paired = counts.calls - counts.unpaired_calls;
   if (counts.msgs * 20 > counts.messages) {
     why = fmt::format("{} of the messages are one-way, which is over 5%",
@@ -313,4 +314,4 @@ Result<PathsFindings> InferPaths(SightingSource& source, const StringTable& node
   return Inference(nodes, request).Run(source);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

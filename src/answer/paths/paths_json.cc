@@ -2,7 +2,7 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kMaxRows = 100;  // of the lists beside the patterns
@@ -11,14 +11,15 @@ class PatternsWriter {
  public:
   PatternsWriter(const PathsAnswer& answer, JsonWriter& json) : answer_(answer), json_(json) {}
 
-  void WritePattern(const Pattern& pattern) {
+  void WritePattern(const paths::Pattern& pattern) {
     json_.BeginObject();
     Summary(pattern);
     const uint32_t slowest = SlowestNode(pattern);
     json_.Field("shape", PatternIdText(ShapeOf(pattern)));
     json_.Key("adds_most").BeginObject();
     json_.Field("node", NameOf(pattern.nodes[slowest].node));
-    json_.Field("own_ns", MeanOf(OwnTime(pattern, slowest), pattern.count)).EndObject();
+    json_.Field("own_ns", paths::MeanOf(paths::OwnTime(pattern, slowest), pattern.count))
+        .EndObject();
     if (Distributions()) {
       json_.Field("first_ns", pattern.first_ns).Field("last_ns", pattern.last_ns);
       json_.Key("timeline").BeginArray();
@@ -34,12 +35,13 @@ class PatternsWriter {
   // All paths by when they began, which the patterns' timelines are parts of.
   void WriteTimeline() {
     if (!Distributions()) return;
-    const PatternTable& table = *answer_.table;
+    const paths::PatternTable& table = *answer_.table;
     json_.Key("timeline").BeginObject().Field("start_ns", table.timeline_start());
     json_.Field("span_ns", table.timeline_span()).Key("spans").BeginArray();
-    for (const PatternTable::TimeSpan& span : table.timeline()) {
+    for (const paths::PatternTable::TimeSpan& span : table.timeline()) {
       json_.BeginObject().Field("count", span.count);
-      json_.Field("latency_ns", span.count == 0 ? 0 : MeanOf(span.latency, span.count)).EndObject();
+      json_.Field("latency_ns", span.count == 0 ? 0 : paths::MeanOf(span.latency, span.count))
+          .EndObject();
     }
     json_.EndArray().EndObject();
   }
@@ -47,7 +49,7 @@ class PatternsWriter {
   void WriteRareSlow() {
     json_.Key("rare_slow").BeginArray();
     size_t rows = 0;
-    for (const RareSlowPattern& one : FindRareSlow(*answer_.table)) {
+    for (const paths::RareSlowPattern& one : paths::FindRareSlow(*answer_.table)) {
       if (++rows > kMaxRows) break;
       json_.BeginObject();
       Summary(*one.pattern);
@@ -62,9 +64,10 @@ class PatternsWriter {
 
   void WritePhases() {
     json_.Key("phases").BeginArray();
-    const PatternPhases phases(*answer_.table);
+    const paths::PatternPhases phases(*answer_.table);
     size_t rows = 0;
-    for (const Pattern* pattern : InOrder(*answer_.table, PatternOrder::kCount)) {
+    for (const paths::Pattern* pattern :
+         paths::InOrder(*answer_.table, paths::PatternOrder::kCount)) {
       const auto phase = phases.Of(*pattern);
       if (!phase || ++rows > kMaxRows) continue;
       json_.BeginObject().Field("id", PatternIdText(pattern->id));
@@ -77,29 +80,29 @@ class PatternsWriter {
   }
 
   void WriteGraph() {
-    const MergedGraph graph = MergePatterns(*answer_.table);
+    const paths::MergedGraph graph = MergePatterns(*answer_.table);
     json_.Key("graph").BeginObject().Key("nodes").BeginArray();
-    for (const MergedNode& node : graph.nodes) {
+    for (const paths::MergedNode& node : graph.nodes) {
       json_.BeginObject().Field("node", NameOf(node.node)).Field("visits", node.visits);
-      json_.Field("latency_ns", MeanOf(node.latency, node.visits));
-      json_.Field("own_ns", MeanOf(node.own, node.visits)).EndObject();
+      json_.Field("latency_ns", paths::MeanOf(node.latency, node.visits));
+      json_.Field("own_ns", paths::MeanOf(node.own, node.visits)).EndObject();
     }
     json_.EndArray().Key("edges").BeginArray();
-    for (const MergedEdge& edge : graph.edges) {
+    for (const paths::MergedEdge& edge : graph.edges) {
       json_.BeginObject().Field("from", NameOf(edge.from)).Field("to", NameOf(edge.to));
       json_.Field("starts_path", edge.starts_path).Field("calls", edge.calls);
       json_.Key("probability").Double(edge.probability);
-      json_.Field("call_delay_ns", MeanOf(edge.call_delay, edge.calls)).EndObject();
+      json_.Field("call_delay_ns", paths::MeanOf(edge.call_delay, edge.calls)).EndObject();
     }
     json_.EndArray().EndObject();
   }
 
  private:
-  bool Distributions() const { return answer_.distributions == KeepDistributions::kYes; }
+  bool Distributions() const { return answer_.distributions == paths::KeepDistributions::kYes; }
 
-  void Bins(const char* key, const DelayHistogram& histogram) {
+  void Bins(const char* key, const paths::DelayHistogram& histogram) {
     json_.Key(key).BeginArray();
-    for (const DelayHistogram::Bin& bin : histogram.Bins()) {
+    for (const paths::DelayHistogram::Bin& bin : histogram.Bins()) {
       json_.BeginArray().Int(bin.from_ns).Int(bin.until_ns).Int(bin.count).EndArray();
     }
     json_.EndArray();
@@ -107,27 +110,27 @@ class PatternsWriter {
 
   std::string_view NameOf(NodeId node) const { return answer_.names->At(node); }
 
-  void Summary(const Pattern& pattern) {
+  void Summary(const paths::Pattern& pattern) {
     json_.Field("id", PatternIdText(pattern.id)).Field("count", pattern.count);
-    json_.Field("total_latency_ns", HeldToNanos(pattern.total_latency));
+    json_.Field("total_latency_ns", paths::HeldToNanos(pattern.total_latency));
     json_.Key("latency_ns").BeginObject().Field("mean", pattern.MeanLatency());
     json_.Field("p50", pattern.latency.Quantile(0.5));
     json_.Field("p99", pattern.latency.Quantile(0.99)).EndObject();
   }
 
-  void OpenNode(const Pattern& pattern, uint32_t n) {
-    const PatternNode& node = pattern.nodes[n];
+  void OpenNode(const paths::Pattern& pattern, uint32_t n) {
+    const paths::PatternNode& node = pattern.nodes[n];
     json_.BeginObject().Field("node", NameOf(node.node));
-    json_.Field("latency_ns", MeanOf(node.latency, pattern.count));
-    json_.Field("call_delay_ns", MeanOf(node.call_delay, pattern.count));
+    json_.Field("latency_ns", paths::MeanOf(node.latency, pattern.count));
+    json_.Field("call_delay_ns", paths::MeanOf(node.call_delay, pattern.count));
     json_.Key("steps_ns").BeginArray();
     for (uint32_t s = 0; s <= node.children; ++s)
-      json_.Int(MeanOf(pattern.steps[node.first_step + s], pattern.count));
+      json_.Int(paths::MeanOf(pattern.steps[node.first_step + s], pattern.count));
     json_.EndArray();
-    if (node.link > 0) json_.Field("link_ns", MeanOf(node.link, pattern.count));
+    if (node.link > 0) json_.Field("link_ns", paths::MeanOf(node.link, pattern.count));
     if (IsAfterReply(pattern, n)) json_.Field("after_reply", true);
     if (Distributions()) {
-      const NodeDistribution& spread = pattern.distributions[n];
+      const paths::NodeDistribution& spread = pattern.distributions[n];
       json_.Key("histogram").BeginObject();
       Bins("latency_ns", spread.latency);
       Bins("call_delay_ns", spread.call_delay);
@@ -138,7 +141,7 @@ class PatternsWriter {
   }
 
   // Without recursion: a path may be as deep as its trace is long.
-  void WriteTree(const Pattern& pattern) {
+  void WriteTree(const paths::Pattern& pattern) {
     struct Level {
       std::vector<uint32_t> nodes;
       size_t next = 0;
@@ -163,8 +166,8 @@ class PatternsWriter {
 
 }  // namespace
 
-void WriteAccuracy(const PathAccuracy& a, JsonWriter& json) {
-  const auto fraction = [&](const char* key, const char* part, const Fraction& value) {
+void WriteAccuracy(const paths::PathAccuracy& a, JsonWriter& json) {
+  const auto fraction = [&](const char* key, const char* part, const paths::Fraction& value) {
     json.Key(key).BeginObject().Field(part, value.part).Field("of", value.of);
     json.Key("share").Double(value.Share()).EndObject();
   };
@@ -179,12 +182,12 @@ void WriteAccuracy(const PathAccuracy& a, JsonWriter& json) {
   json.Key("instances").BeginObject().Field("true", a.true_instances);
   json.Field("found", a.found_instances).Field("false_positive", a.instance_fp);
   json.Field("false_negative", a.instance_fn);
-  json.Key("false_positive_rate").Double(Fraction{a.instance_fp, a.found_instances}.Share());
-  json.Key("false_negative_rate").Double(Fraction{a.instance_fn, a.true_instances}.Share());
+  json.Key("false_positive_rate").Double(paths::Fraction{a.instance_fp, a.found_instances}.Share());
+  json.Key("false_negative_rate").Double(paths::Fraction{a.instance_fn, a.true_instances}.Share());
   json.EndObject();
   fraction("messages", "wrong", a.messages);
   json.Key("top").BeginArray();
-  for (const TopAccuracy& top : a.top) {
+  for (const paths::TopAccuracy& top : a.top) {
     json.BeginObject().Field("n", uint64_t{top.n}).Key("false_negative_rate").Double(top.missing);
     json.Key("within_2_percent").Double(top.within_2);
     json.Key("within_6_percent").Double(top.within_6).EndObject();
@@ -208,7 +211,7 @@ std::string PathsJson(const PathsAnswer& answer) {
   json.EndObject().Key("patterns").BeginArray();
   const ShownPatterns shown = Shown(answer);
   PatternsWriter writer(answer, json);
-  for (const Pattern* pattern : shown.patterns) writer.WritePattern(*pattern);
+  for (const paths::Pattern* pattern : shown.patterns) writer.WritePattern(*pattern);
   json.EndArray().Key("omitted").BeginObject().Field("patterns", shown.omitted_patterns);
   json.Field("count", shown.omitted_count).EndObject();
   writer.WriteTimeline();
@@ -222,4 +225,4 @@ std::string PathsJson(const PathsAnswer& answer) {
   return json.Take() + "\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

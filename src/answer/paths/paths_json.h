@@ -6,11 +6,17 @@
 #include "answer/paths/paths_answer.h"
 
 namespace wf {
-
 class JsonWriter;
+}
+
+namespace wf::answer {}
+
+namespace wf::answer {}
+
+namespace wf::answer {
 
 std::string PathsJson(const PathsAnswer& answer);
 // The member "accuracy".
-void WriteAccuracy(const PathAccuracy& accuracy, JsonWriter& json);
+void WriteAccuracy(const paths::PathAccuracy& accuracy, JsonWriter& json);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "answer/dataset/dataset_answer.h"
 #include "answer/paths/convolution_json.h"
 #include "answer/paths/convolution_text.h"
-#include "answer/dataset/dataset_answer.h"
 #include "answer/paths/kept_paths.h"
 #include "answer/paths/paths_dot.h"
 #include "answer/paths/paths_drawing.h"
@@ -13,7 +13,7 @@
 #include "answer/paths/paths_text.h"
 #include "answer/paths/pattern_drawing.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 Answer Drawn(const PathsDrawing& drawing, const std::string& format) {
@@ -27,7 +27,7 @@ Answer WritePaths(const PathsFindings& findings, const StringTable& names,
                   const PathsOutput& output) {
   const bool draws = output.format == "dot" || output.format == "svg";
   if (findings.convolution) {
-    const ConvolutionResult& result = *findings.convolution;
+    const paths::ConvolutionResult& result = *findings.convolution;
     if (draws) return Drawn(DrawConvolution(result, names), output.format);
     return output.format == "text"
                ? TextAnswer(ConvolutionText(result, names, findings.why))
@@ -56,7 +56,7 @@ Answer WritePaths(const PathsFindings& findings, const StringTable& names,
 Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
   WF_TRY(params.Check({"since", "until", "algorithm", "top", "sort", "histogram", "format"}));
-  WF_ASSIGN(const TimeRange time, ParseTimeRange(params, context.now));
+  WF_ASSIGN(const store::TimeRange time, ParseTimeRange(params, context.now));
   WF_ASSIGN(const auto algorithm,
             params.Choice("algorithm", {"auto", "nesting", "convolution", "linking"}));
   WF_ASSIGN(const auto sort, params.Choice("sort", {"total", "count"}));
@@ -66,16 +66,16 @@ Result<Answer> AnswerPaths(const AnswerContext& context, const Question& questio
   for (const PathAlgorithm one :
        {PathAlgorithm::kNesting, PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
     if (algorithm == NameOf(one)) request.algorithm = one;
-  if (histogram == "true") request.distributions = KeepDistributions::kYes;
+  if (histogram == "true") request.distributions = paths::KeepDistributions::kYes;
   WF_ASSIGN(const std::shared_ptr<const InferredPaths> paths,
             InferStoredPaths(context, time, request));
   PathsOutput output;
   output.format = params.Get("format").value_or("json");
-  output.order = sort == "count" ? PatternOrder::kCount : PatternOrder::kTotalLatency;
+  output.order = sort == "count" ? paths::PatternOrder::kCount : paths::PatternOrder::kTotalLatency;
   output.distributions = request.distributions;
   if (top) output.top = static_cast<size_t>(*top);
   const std::lock_guard lock(paths->writing);
   return WritePaths(paths->findings, paths->names, output);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

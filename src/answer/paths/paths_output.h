@@ -8,15 +8,16 @@
 #include "answer/paths/paths_answer.h"
 #include "answer/paths/paths_inference.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct PathsOutput {
   std::string format = "json";  // text, json, dot or svg
-  PatternOrder order = PatternOrder::kTotalLatency;
-  size_t top = 20;                                           // 0: all
-  KeepDistributions distributions = KeepDistributions::kNo;  // as they were asked of InferPaths
-  uint64_t duplicates = 0;         // sightings of one message in several inputs
-  std::vector<std::string> notes;  // of the input
+  paths::PatternOrder order = paths::PatternOrder::kTotalLatency;
+  size_t top = 20;  // 0: all
+  paths::KeepDistributions distributions =
+      paths::KeepDistributions::kNo;  // as they were asked of InferPaths
+  uint64_t duplicates = 0;            // sightings of one message in several inputs
+  std::vector<std::string> notes;     // of the input
 };
 
 // `names` is the table that the findings were made with. Not of the same findings on two threads: quantiles move what
@@ -27,4 +28,4 @@ Answer WritePaths(const PathsFindings& findings, const StringTable& names,
 // `GET /api/v1/paths`: of the messages that `import` kept.
 Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question);
 
-}  // namespace wf
+}  // namespace wf::answer

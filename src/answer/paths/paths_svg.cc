@@ -9,7 +9,7 @@
 #include "answer/frame/text_table.h"
 #include "graph/layered_layout.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kMaxNodes = 400;
@@ -37,7 +37,7 @@ class Picture {
   }
 
   std::string Draw() {
-    std::vector<LayoutEdge> edges;
+    std::vector<graph::LayoutEdge> edges;
     for (const DrawnArrow* arrow : arrows_)
       edges.push_back({arrow->from, arrow->to, std::max(0.0, arrow->weight)});
     layout_ = LayOutLayers(shown_, edges, {.node = kBoxWidth, .bend = kThickest, .gap = 26});
@@ -130,7 +130,7 @@ class Picture {
   const PathsDrawing& d_;
   size_t shown_ = 0;
   std::vector<const DrawnArrow*> arrows_;
-  LayeredLayout layout_;
+  graph::LayeredLayout layout_;
   double left_ = 0;
 };
 
@@ -138,4 +138,4 @@ class Picture {
 
 std::string PathsSvg(const PathsDrawing& drawing) { return Picture(drawing).Draw(); }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,8 +6,8 @@
 
 #include "answer/paths/paths_drawing.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string PathsSvg(const PathsDrawing& drawing);
 
-}  // namespace wf
+}  // namespace wf::answer

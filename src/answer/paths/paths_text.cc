@@ -6,14 +6,14 @@
 
 #include "answer/frame/text_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
-constexpr size_t kWidth = 100;
-constexpr size_t kMaxIndent = 32;  // columns; deeper nodes stay there
-constexpr size_t kMaxName = 16;    // at the deepest; what stands behind it must be seen
-constexpr size_t kMaxNodes = 60;   // of one tree; json has the rest
-constexpr size_t kMaxListed = 10;  // rows of the lists behind the trees
+constexpr size_t kPathsWidth = 100;
+constexpr size_t kMaxIndent = 32;     // columns; deeper nodes stay there
+constexpr size_t kMaxName = 16;       // at the deepest; what stands behind it must be seen
+constexpr size_t kMaxTextNodes = 60;  // of one tree; json has the rest
+constexpr size_t kMaxListed = 10;     // rows of the lists behind the trees
 constexpr const char* kMark = " ◀ adds most";
 
 std::string Grouped(uint64_t number) {
@@ -26,10 +26,10 @@ std::string Percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 
 class TreePrinter {
  public:
-  TreePrinter(const Pattern& pattern, const StringTable& names)
+  TreePrinter(const paths::Pattern& pattern, const StringTable& names)
       : pattern_(pattern),
         names_(names),
-        slowest_(SlowestNode(pattern)),
+        slowest_(paths::SlowestNode(pattern)),
         table_({"after", "latency", "own", "node"}, {0, 1, 2}) {}
 
   std::string Print() {
@@ -38,7 +38,7 @@ class TreePrinter {
       size_t next = 0;
     };
     std::vector<Level> levels = {{{0}}};
-    while (!levels.empty() && rows_ < kMaxNodes) {
+    while (!levels.empty() && rows_ < kMaxTextNodes) {
       Level& level = levels.back();
       if (level.next == level.nodes.size()) {
         levels.pop_back();
@@ -52,13 +52,15 @@ class TreePrinter {
       table_.Row(
           {"", "", "",
            fmt::format("⋮ {} more: --format json tells them all", pattern_.nodes.size() - rows_)});
-    return table_.Print(kWidth, 3);
+    return table_.Print(kPathsWidth, 3);
   }
 
  private:
   void Row(uint32_t n, size_t depth) {
-    const PatternNode& node = pattern_.nodes[n];
-    const auto mean = [&](WideSum sum) { return FormatDuration(MeanOf(sum, pattern_.count)); };
+    const paths::PatternNode& node = pattern_.nodes[n];
+    const auto mean = [&](paths::WideSum sum) {
+      return FormatDuration(paths::MeanOf(sum, pattern_.count));
+    };
     std::string name(std::min(2 * depth, kMaxIndent), ' ');
     name = CutToWidth(name + Printable(names_.At(node.node)), kMaxIndent + kMaxName);
     if (const Nanos link = LinkThatMatters(pattern_, n); link > 0)
@@ -71,11 +73,11 @@ class TreePrinter {
         name += (s == 0 ? " " : " · ") + mean(pattern_.steps[node.first_step + s]);
     }
     table_.Row({n == 0 ? "" : "+" + mean(node.call_delay), mean(node.latency),
-                mean(OwnTime(pattern_, n)), name});
+                mean(paths::OwnTime(pattern_, n)), name});
     ++rows_;
   }
 
-  const Pattern& pattern_;
+  const paths::Pattern& pattern_;
   const StringTable& names_;
   uint32_t slowest_;
   TextTable table_;
@@ -83,7 +85,7 @@ class TreePrinter {
 };
 
 std::string Head(const PathsAnswer& answer) {
-  const PairingCounts& pairing = answer.pairing;
+  const paths::PairingCounts& pairing = answer.pairing;
   std::string text = Wrapped(fmt::format("Paths by {}: {}.", answer.algorithm, answer.why));
   text += Wrapped(
       fmt::format("{} messages, {} calls, {} paths of {} patterns; parallelism {:.2f}.",
@@ -116,16 +118,16 @@ std::string Head(const PathsAnswer& answer) {
 std::string Trees(const PathsAnswer& answer) {
   std::string text;
   const ShownPatterns shown = Shown(answer);
-  const PatternPhases phases(*answer.table);
+  const paths::PatternPhases phases(*answer.table);
   size_t rank = 0;
-  for (const Pattern* pattern : shown.patterns) {
+  for (const paths::Pattern* pattern : shown.patterns) {
     text += "\n" +
             Wrapped(fmt::format("{}. {} × {} from {}; median {}, 99% {}; in all {}  [{}]", ++rank,
                                 Grouped(pattern->count), FormatDuration(pattern->MeanLatency()),
                                 Printable(answer.names->At(pattern->client)),
                                 FormatDuration(pattern->latency.Quantile(0.5)),
                                 FormatDuration(pattern->latency.Quantile(0.99)),
-                                FormatDuration(HeldToNanos(pattern->total_latency)),
+                                FormatDuration(paths::HeldToNanos(pattern->total_latency)),
                                 PatternIdText(pattern->id)));
     if (const auto phase = phases.Of(*pattern))
       text += Wrapped(fmt::format("only between {} and {}: {} of the {} paths of that time",
@@ -141,24 +143,24 @@ std::string Trees(const PathsAnswer& answer) {
 }
 
 std::string RareSlow(const PathsAnswer& answer) {
-  const auto rare = FindRareSlow(*answer.table);
+  const auto rare = paths::FindRareSlow(*answer.table);
   if (rare.empty()) return "";
   TextTable table({"paths", "among", "mean", "usual", "adds most", "pattern"}, {0, 1, 2, 3});
   for (size_t i = 0; i < std::min(rare.size(), kMaxListed); ++i) {
-    const Pattern& pattern = *rare[i].pattern;
+    const paths::Pattern& pattern = *rare[i].pattern;
     table.Row({Grouped(pattern.count), Grouped(rare[i].among),
                FormatDuration(pattern.MeanLatency()), FormatDuration(rare[i].usual_ns),
-               Printable(answer.names->At(pattern.nodes[SlowestNode(pattern)].node)),
+               Printable(answer.names->At(pattern.nodes[paths::SlowestNode(pattern)].node)),
                PatternIdText(pattern.id)});
   }
-  return "\nRare and slow:\n" + table.Print(kWidth, 4);
+  return "\nRare and slow:\n" + table.Print(kPathsWidth, 4);
 }
 
 }  // namespace
 
-std::string AccuracyText(const PathAccuracy& a) {
+std::string AccuracyText(const paths::PathAccuracy& a) {
   TextTable table({"accuracy", "share", "counts"}, {1});
-  const auto right = [&](const char* what, const Fraction& value) {
+  const auto right = [&](const char* what, const paths::Fraction& value) {
     table.Row({what, Percent(value.Share()),
                fmt::format("{} of {}", Grouped(value.part), Grouped(value.of))});
   };
@@ -166,20 +168,20 @@ std::string AccuracyText(const PathAccuracy& a) {
   right("traces that came out whole", a.traces);
   right("messages in a wrong path", a.messages);
   table.Row({"patterns found but not true",
-             Percent(Fraction{a.pattern_fp, a.found_patterns}.Share()),
+             Percent(paths::Fraction{a.pattern_fp, a.found_patterns}.Share()),
              fmt::format("{} of {}", Grouped(a.pattern_fp), Grouped(a.found_patterns))});
   table.Row({"patterns true but not found",
-             Percent(Fraction{a.pattern_fn, a.true_patterns}.Share()),
+             Percent(paths::Fraction{a.pattern_fn, a.true_patterns}.Share()),
              fmt::format("{} of {}", Grouped(a.pattern_fn), Grouped(a.true_patterns))});
   right("instances found but not true", {a.instance_fp, a.found_instances});
   right("instances true but not found", {a.instance_fn, a.true_instances});
-  for (const TopAccuracy& top : a.top) {
+  for (const paths::TopAccuracy& top : a.top) {
     if (top.n != 1 && top.n != 5 && top.n != 10 && top.n != 25) continue;
     table.Row(
         {fmt::format("top {} not among the found {}", top.n, top.n), Percent(top.missing),
          fmt::format("{} within 2%, {} within 6%", Percent(top.within_2), Percent(top.within_6))});
   }
-  std::string text = "\n" + table.Print(kWidth, 0);
+  std::string text = "\n" + table.Print(kPathsWidth, 0);
   if (a.unknown_rows > 0)
     text += Wrapped(fmt::format("{} rows of the truth name a request that the input does not show.",
                                 Grouped(a.unknown_rows)));
@@ -192,4 +194,4 @@ std::string PathsText(const PathsAnswer& answer) {
   return text;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

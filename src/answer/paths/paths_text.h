@@ -5,9 +5,9 @@
 
 #include "answer/paths/paths_answer.h"
 
-namespace wf {
+namespace wf::answer {
 
 std::string PathsText(const PathsAnswer& answer);
-std::string AccuracyText(const PathAccuracy& accuracy);
+std::string AccuracyText(const paths::PathAccuracy& accuracy);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 class PatternDrawer {
@@ -12,19 +12,21 @@ class PatternDrawer {
   PatternDrawer(const PathsAnswer& answer, PathsDrawing& drawing)
       : answer_(answer), drawing_(drawing) {}
 
-  void Draw(const Pattern& pattern, double weight) {
+  void Draw(const paths::Pattern& pattern, double weight) {
     weight_ = weight;
     slowest_ = SlowestNode(pattern);
     const uint32_t client = AddBox(NameOf(pattern.client), "", false);
-    const uint32_t root = AddNode(pattern, 0, client,
-                                  {fmt::format("{} paths", pattern.count),
-                                   FormatDuration(HeldToNanos(pattern.total_latency)) + " in all"});
+    const uint32_t root =
+        AddNode(pattern, 0, client,
+                {fmt::format("{} paths", pattern.count),
+                 FormatDuration(paths::HeldToNanos(pattern.total_latency)) + " in all"});
     // Breadth first, so that what a picture has no room for is the deepest.
     std::vector<std::pair<uint32_t, uint32_t>> queue = {{0, root}};  // node, box
     for (size_t i = 0; i < queue.size(); ++i) {
       const auto [node, box] = queue[i];
       for (const uint32_t child : ChildrenInOrder(pattern, node, *answer_.names)) {
-        std::string delay = FormatDuration(MeanOf(pattern.nodes[child].call_delay, pattern.count));
+        std::string delay =
+            FormatDuration(paths::MeanOf(pattern.nodes[child].call_delay, pattern.count));
         if (IsAfterReply(pattern, child)) delay += ", after the reply";
         queue.emplace_back(child, AddNode(pattern, child, box, {std::move(delay)}));
       }
@@ -44,7 +46,7 @@ class PatternDrawer {
   }
 
   // The box of a node, with the arrow to it; between them, if it matters, the link.
-  uint32_t AddNode(const Pattern& pattern, uint32_t node, uint32_t from,
+  uint32_t AddNode(const paths::Pattern& pattern, uint32_t node, uint32_t from,
                    std::vector<std::string> labels) {
     const Nanos link = LinkThatMatters(pattern, node);
     if (link > 0) {
@@ -53,9 +55,10 @@ class PatternDrawer {
       labels.clear();
       from = delay;
     }
-    const uint32_t box = AddBox(NameOf(pattern.nodes[node].node),
-                                FormatDuration(MeanOf(pattern.nodes[node].latency, pattern.count)),
-                                node == slowest_);
+    const uint32_t box =
+        AddBox(NameOf(pattern.nodes[node].node),
+               FormatDuration(paths::MeanOf(pattern.nodes[node].latency, pattern.count)),
+               node == slowest_);
     AddArrow(from, box, std::move(labels));
     return box;
   }
@@ -77,11 +80,11 @@ PathsDrawing DrawPatterns(const PathsAnswer& answer) {
       "call; on the first the paths and their latency in all. Width by paths.";
   const ShownPatterns shown = Shown(answer);
   uint64_t most = 1;
-  for (const Pattern* pattern : shown.patterns) most = std::max(most, pattern->count);
+  for (const paths::Pattern* pattern : shown.patterns) most = std::max(most, pattern->count);
   PatternDrawer drawer(answer, drawing);
-  for (const Pattern* pattern : shown.patterns)
+  for (const paths::Pattern* pattern : shown.patterns)
     drawer.Draw(*pattern, static_cast<double>(pattern->count) / static_cast<double>(most));
   return drawing;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

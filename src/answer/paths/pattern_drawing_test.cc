@@ -5,19 +5,19 @@
 #include "analysis/paths/path_forest.h"
 #include "analysis/paths/testing_calls.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 TEST(PatternDrawing, AsFigure8WithALinkThatMatters) {
   testing_calls::Trace trace;
   trace.Add("A", "B", 0, 100);
   trace.Add("B", "C", 10, 20);
-  Call& far = trace.Add("B", "D", 30, 90);
+  paths::Call& far = trace.Add("B", "D", 30, 90);
   far.received_ns = 50, far.replied_ns = 70;
-  const std::vector<uint32_t> parents = {kNoParent, 0, 0};
-  PathForest forest = BuildForest(trace.calls, parents, kNoParent - 1);
+  const std::vector<uint32_t> parents = {paths::kNoParent, 0, 0};
+  paths::PathForest forest = paths::BuildForest(trace.calls, parents, paths::kNoParent - 1);
   const std::vector<uint32_t> roots = forest.roots;
-  PatternTable table(trace.names);
+  paths::PatternTable table(trace.names);
   table.Add(trace.calls, forest, roots);
   PathsAnswer answer;
   answer.algorithm = "nesting";
@@ -37,4 +37,4 @@ TEST(PatternDrawing, AsFigure8WithALinkThatMatters) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

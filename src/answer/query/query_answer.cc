@@ -1,13 +1,13 @@
 // `query --stored` and GET /api/v1/query: a query over stored traces, or (explain=true) what it would do anywhere.
 #include "answer/query/query_answer.h"
 
-#include "answer/frame/answer.h"
 #include "answer/dataset/dataset_answer.h"
+#include "answer/frame/answer.h"
 #include "answer/query/stored_query.h"
 #include "lang/query/explain.h"
 #include "lang/query/parser.h"
 
-namespace wf {
+namespace wf::answer {
 
 Result<Answer> AnswerQuery(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
@@ -23,9 +23,9 @@ Result<Answer> AnswerQuery(const AnswerContext& context, const Question& questio
     return WantsText(question) ? TextAnswer(query::ExplanationText(explanation))
                                : JsonAnswer(query::ExplanationJson(explanation));
   }
-  WF_ASSIGN(const TimeRange from, ParseTimeRange(params, context.now));
+  WF_ASSIGN(const store::TimeRange from, ParseTimeRange(params, context.now));
   WF_ASSIGN(const QueryRows rows, RunStoredQuery(context.store, context.tenant, *query, from));
   return WantsText(question) ? TextAnswer(QueryRowsText(rows)) : JsonAnswer(QueryRowsJson(rows));
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -9,7 +9,7 @@
 #include "advice/expression.h"
 #include "lang/query/rows_json.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct QueryRows {
   std::vector<std::string> columns;
@@ -26,4 +26,4 @@ std::string QueryRowsJson(const QueryRows& answer);
 // A table for a terminal.
 std::string QueryRowsText(const QueryRows& answer);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "answer/query/query_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/query/query_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string Cell(const advice::Value& value) {
@@ -66,4 +66,4 @@ std::string QueryRowsText(const QueryRows& answer) {
                                                     answer.events);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

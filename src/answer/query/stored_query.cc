@@ -8,14 +8,14 @@
 #include <unordered_set>
 
 #include "advice/program.h"
-#include "answer/trace/clock_answer.h"
 #include "answer/query/stored_variables.h"
 #include "answer/query/trace_execution.h"
+#include "answer/trace/clock_answer.h"
 #include "lang/query/local_query.h"
 #include "lang/query/reference.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kTracesAtOnce = 200;
@@ -47,7 +47,7 @@ std::vector<std::string> VariablesOf(const std::vector<const query::Alias*>& sou
   return names;
 }
 
-bool Within(TimeRange time, Nanos t) { return time.from <= t && t < time.until; }
+bool Within(store::TimeRange time, Nanos t) { return time.from <= t && t < time.until; }
 
 // Of what the model makes more than is in the row.
 bool IsOdd(const EventBatch& batch, size_t row) {
@@ -139,7 +139,8 @@ class RowEvents {
 
 class StoredQuery {
  public:
-  StoredQuery(Store& store, const std::string& tenant, const query::Query& query, TimeRange from)
+  StoredQuery(store::Store& store, const std::string& tenant, const query::Query& query,
+              store::TimeRange from)
       : store_(store), tenant_(tenant), query_(query), from_(from), rows_(query) {
     AddSources(query, sources_);
     for (const std::string& name : query::Tracepoints(query)) tracepoints_.insert(name);
@@ -173,9 +174,9 @@ class StoredQuery {
 
   // Calls `visit` with every batch of rows that may hold an event of these tracepoints; stops when it fails.
   Status Scan(const RowEvents& events, const std::vector<std::string>& attributes,
-              TimeRange overlaps, const std::function<Status(const EventBatch&)>& visit) {
-    ScanOptions options;
-    options.select = EventSelection{events.ScanNames(), attributes, overlaps};
+              store::TimeRange overlaps, const std::function<Status(const EventBatch&)>& visit) {
+    store::ScanOptions options;
+    options.select = store::EventSelection{events.ScanNames(), attributes, overlaps};
     Status failed;
     WF_TRY(store_.Scan(tenant_, options, [&](const EventBatch& batch) {
       failed = visit(batch);
@@ -243,7 +244,7 @@ class StoredQuery {
     }));
     const std::vector<std::string> all(tracepoints_.begin(), tracepoints_.end());
     RowEvents events(all);
-    WF_TRY(Scan(events, {}, TimeRange(), [&](const EventBatch& batch) -> Status {
+    WF_TRY(Scan(events, {}, store::TimeRange(), [&](const EventBatch& batch) -> Status {
       events.SetBatch(batch);
       for (size_t row = 0; row < batch.size(); ++row) {
         const auto trace = found.find(batch.trace_id(row));
@@ -274,7 +275,7 @@ class StoredQuery {
           traces.begin() + static_cast<ptrdiff_t>(at),
           traces.begin() + static_cast<ptrdiff_t>(std::min(traces.size(), at + kTracesAtOnce)));
       WF_ASSIGN(const EventBatch batch, store_.ReadTraces(tenant_, ids));
-      WF_ASSIGN(const HostClocks clocks, ClocksFor(store_, tenant_, batch));
+      WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(store_, tenant_, batch));
       BuildOptions build;
       build.clocks = &clocks;
       for (size_t begin = 0, end = 0; begin < batch.size(); begin = end) {
@@ -299,10 +300,10 @@ class StoredQuery {
         [&](const query::Event& event) { return Within(from_, event.time_ns); }, rows_);
   }
 
-  Store& store_;
+  store::Store& store_;
   const std::string& tenant_;
   const query::Query& query_;
-  const TimeRange from_;
+  const store::TimeRange from_;
   std::vector<const query::Alias*> sources_;
   std::unordered_set<std::string> tracepoints_;
   query::RowBuilder rows_;
@@ -311,9 +312,9 @@ class StoredQuery {
 
 }  // namespace
 
-Result<QueryRows> RunStoredQuery(Store& store, const std::string& tenant, const query::Query& query,
-                                 TimeRange from) {
+Result<QueryRows> RunStoredQuery(store::Store& store, const std::string& tenant,
+                                 const query::Query& query, store::TimeRange from) {
   return StoredQuery(store, tenant, query, from).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

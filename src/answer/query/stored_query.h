@@ -12,10 +12,10 @@
 #include "lang/query/ast.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
 // `from`: when the From events happened, by the recorded clock; joined ones may be older.
-Result<QueryRows> RunStoredQuery(Store& store, const std::string& tenant, const query::Query& query,
-                                 TimeRange from);
+Result<QueryRows> RunStoredQuery(store::Store& store, const std::string& tenant,
+                                 const query::Query& query, store::TimeRange from);
 
-}  // namespace wf
+}  // namespace wf::answer

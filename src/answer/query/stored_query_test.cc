@@ -10,7 +10,7 @@
 #include "lang/query/parser.h"
 #include "store/batch_builder.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr TraceId kFirst{0, 1}, kSecond_{0, 2}, kThird{0, 3};
@@ -19,7 +19,7 @@ class StoredQueryTest : public ::testing::Test {
  protected:
   // A shop asks a cart; the cart's span has a point. A second request never reaches the cart.
   void SetUp() override {
-    BatchBuilder b;
+    store::BatchBuilder b;
     b.Process("shop", "", {{"host.name", "h1"}, {"region", "eu"}});
     b.Span(kFirst, 1, 0, 100, 50, "buy").Text("user", "ann").Int("items", 3).Int("time", 7);
     b.Span(kSecond_, 1, 0, 300, 10, "buy").Text("user", "bob").Int("items", 1);
@@ -29,8 +29,8 @@ class StoredQueryTest : public ::testing::Test {
     Append(b);
   }
 
-  static void Point(BatchBuilder& b, Nanos time, const std::string& name, const std::string& key,
-                    const std::string& value) {
+  static void Point(store::BatchBuilder& b, Nanos time, const std::string& name,
+                    const std::string& key, const std::string& value) {
     EventBatch& batch = b.batch();
     PackedPoint point;
     point.time_ns = time;
@@ -43,16 +43,16 @@ class StoredQueryTest : public ::testing::Test {
     batch.EndPoints();
   }
 
-  void Append(BatchBuilder& b) {
+  void Append(store::BatchBuilder& b) {
     store_.Append(b.Take(), [](Status status) { ASSERT_TRUE(status.ok()); });
   }
 
-  Result<QueryRows> Run(const std::string& text, TimeRange from = {}) {
+  Result<QueryRows> Run(const std::string& text, store::TimeRange from = {}) {
     auto query = query::ParseQuery(text);
     EXPECT_TRUE(query.ok()) << query.error().message;
     return RunStoredQuery(store_, "default", **query, from);
   }
-  std::string Rows(const std::string& text, TimeRange from = {}) {
+  std::string Rows(const std::string& text, store::TimeRange from = {}) {
     const auto answer = Run(text, from);
     if (!answer.ok()) return answer.error().message;
     JsonWriter json;
@@ -130,7 +130,7 @@ TEST_F(StoredQueryTest, BeginHappensBeforeChildrenAndTheseBeforeEnd) {
 }
 
 TEST_F(StoredQueryTest, SiblingsAreUnorderedAndNobodyWaitsForAnAsynchronousChild) {
-  BatchBuilder b;
+  store::BatchBuilder b;
   b.Process("p");
   b.Span(kThird, 1, 0, 1000, 100, "root");
   b.Span(kThird, 2, 1, 1010, 10, "one");
@@ -158,7 +158,7 @@ TEST_F(StoredQueryTest, SinceSelectsFromEventsOnly) {
 }
 
 TEST_F(StoredQueryTest, ASpanWithoutEndEndsAsTheModelSays) {
-  BatchBuilder b;
+  store::BatchBuilder b;
   b.Process("p");
   b.Span(kThird, 1, 0, 1000, 0, "open");
   b.batch().marks.back() = kHasStart;
@@ -201,4 +201,4 @@ TEST_F(StoredQueryTest, TheQuestionIsCheckedBeforeTheStoreIsRead) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Texts, numbers, booleans and lists of these; what a query has no value for becomes the text a person would type.
@@ -143,4 +143,4 @@ advice::Tuple VariableReader::ReadAll(const StoredEvent& event) const {
   return values;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

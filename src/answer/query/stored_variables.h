@@ -12,7 +12,7 @@
 #include "model/event_batch.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 // One event of stored data. Texts and packed attributes are borrowed from its batch.
 struct StoredEvent {
@@ -71,4 +71,4 @@ class VariableReader {
   std::vector<ProcessFacts> processes_;
 };
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string_view StatusName(SpanStatus status) {
@@ -193,4 +193,4 @@ TraceExecution ExecutionOf(const Trace& trace, const std::unordered_set<std::str
   return Maker(trace, tracepoints, variables).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

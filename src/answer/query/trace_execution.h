@@ -10,7 +10,7 @@
 #include "lang/query/execution.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct TraceExecution {
   query::Execution execution;
@@ -22,4 +22,4 @@ struct TraceExecution {
 TraceExecution ExecutionOf(const Trace& trace, const std::unordered_set<std::string>& tracepoints,
                            VariableReader& variables);
 
-}  // namespace wf
+}  // namespace wf::answer

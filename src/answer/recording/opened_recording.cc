@@ -11,7 +11,7 @@
 
 #include "recorder/reader/op_names.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Whether the recorded process is still there: not only another one with its number, which would have begun later.
@@ -56,8 +56,8 @@ const recorder::Clocks& OpenedRecording::clocks() {
   return *clocks_;
 }
 
-const std::vector<cpg::SyncEdge>& OpenedRecording::sync_edges() {
-  if (!sync_edges_) sync_edges_ = cpg::SyncEdges(recording_);
+const std::vector<lineage::SyncEdge>& OpenedRecording::sync_edges() {
+  if (!sync_edges_) sync_edges_ = lineage::SyncEdges(recording_);
   return *sync_edges_;
 }
 
@@ -66,18 +66,18 @@ recorder::Symbols& OpenedRecording::symbols() {
   return *symbols_;
 }
 
-Result<const cpg::DataFlow*> OpenedRecording::data_flow() {
+Result<const lineage::DataFlow*> OpenedRecording::data_flow() {
   if (!data_flow_) {
-    WF_ASSIGN(pages_, cpg::PageIndex::Build(recording_));
-    data_flow_ = std::make_unique<cpg::DataFlow>(recording_, clocks(), *pages_);
+    WF_ASSIGN(pages_, lineage::PageIndex::Build(recording_));
+    data_flow_ = std::make_unique<lineage::DataFlow>(recording_, clocks(), *pages_);
   }
   return data_flow_.get();
 }
 
-Result<const cpg::ByteFlows*> OpenedRecording::byte_flows() {
+Result<const lineage::ByteFlows*> OpenedRecording::byte_flows() {
   if (!byte_flows_) {
     WF_TRY(data_flow());
-    byte_flows_ = cpg::ByteFlows::Find(recording_, clocks(), *pages_);
+    byte_flows_ = lineage::ByteFlows::Find(recording_, clocks(), *pages_);
   }
   return &*byte_flows_;
 }
@@ -174,4 +174,4 @@ std::string SiteText(const recorder::SitePlace& site) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

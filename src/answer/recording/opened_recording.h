@@ -20,7 +20,7 @@
 #include "recorder/reader/recording.h"
 #include "recorder/reader/symbols.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Takes the pieces of an answer, in order: a graph may be larger than one wants in memory twice.
 using PieceSink = std::function<Status(std::string_view)>;
@@ -31,11 +31,11 @@ class OpenedRecording {
 
   const recorder::Recording& recording() const { return recording_; }
   const recorder::Clocks& clocks();
-  const std::vector<cpg::SyncEdge>& sync_edges();
+  const std::vector<lineage::SyncEdge>& sync_edges();
   recorder::Symbols& symbols();
   // Of recordings at data depth only; others have no pages. BadInput if they are too many.
-  Result<const cpg::DataFlow*> data_flow();
-  Result<const cpg::ByteFlows*> byte_flows();
+  Result<const lineage::DataFlow*> data_flow();
+  Result<const lineage::ByteFlows*> byte_flows();
 
   // BadInput, and how to record what is asked for.
   Status Require(recorder::Depth depth) const;
@@ -55,11 +55,11 @@ class OpenedRecording {
   recorder::Recording recording_;
   bool running_ = false;  // its process is still there
   std::optional<recorder::Clocks> clocks_;
-  std::optional<std::vector<cpg::SyncEdge>> sync_edges_;
+  std::optional<std::vector<lineage::SyncEdge>> sync_edges_;
   std::unique_ptr<recorder::Symbols> symbols_;
-  std::optional<cpg::PageIndex> pages_;
-  std::unique_ptr<cpg::DataFlow> data_flow_;
-  std::optional<cpg::ByteFlows> byte_flows_;
+  std::optional<lineage::PageIndex> pages_;
+  std::unique_ptr<lineage::DataFlow> data_flow_;
+  std::optional<lineage::ByteFlows> byte_flows_;
 };
 
 std::string HexAddress(uint64_t address);  // "0x7f…"
@@ -72,4 +72,4 @@ void WriteSite(JsonWriter& json, const recorder::SitePlace& site);
 std::string SiteText(const recorder::SitePlace& site);
 void WriteText(JsonWriter& json, std::string_view key, const std::optional<std::string>& text);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "answer/recording/opened_recording.h"
 
-namespace wf {
+namespace wf::answer {
 
 enum class RecordingFormat : uint8_t { kText, kJson, kCsv, kSvg };
 
@@ -18,7 +18,7 @@ struct LineageQuestion {
   std::optional<std::string> from;     // INPUT[:a-b]
   bool crash = false;
   std::string at;  // of an address: at the end of this sub-computation; empty: of the run
-  cpg::Steps steps = cpg::Steps::kAlsoUnordered;
+  lineage::Steps steps = lineage::Steps::kAlsoUnordered;
 };
 
 Result<std::string> AnswerLineage(OpenedRecording& opened, const LineageQuestion& question,
@@ -39,4 +39,4 @@ Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat for
 // The recording up to its snapshot of this number. NotFound.
 Result<recorder::Recording> RestrictedToSnapshot(OpenedRecording& opened, uint32_t number);
 
-}  // namespace wf
+}  // namespace wf::answer

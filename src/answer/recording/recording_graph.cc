@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using recorder::SubId;
@@ -75,16 +75,17 @@ Result<SelectedGraph> SelectGraph(OpenedRecording& opened, const GraphSelection&
     if (r.subs[s].thread == r.subs[s - 1].thread && both(s - 1, s))
       out.edges.push_back({s - 1, s, GraphEdgeKind::kControl, recorder::kNone, 0});
   }
-  for (const cpg::SyncEdge& edge : opened.sync_edges()) {
+  for (const lineage::SyncEdge& edge : opened.sync_edges()) {
     if (both(edge.from, edge.to))
       out.edges.push_back({edge.from, edge.to, GraphEdgeKind::kSync, edge.object, 0});
   }
   if (r.has(recorder::kData)) {
-    WF_ASSIGN(const cpg::DataFlow* flow, opened.data_flow());
-    out.data = cpg::ComputeDataEdges(
-        *flow, pages == GraphPages::kLists ? cpg::EdgePages::kList : cpg::EdgePages::kCount);
+    WF_ASSIGN(const lineage::DataFlow* flow, opened.data_flow());
+    out.data =
+        lineage::ComputeDataEdges(*flow, pages == GraphPages::kLists ? lineage::EdgePages::kList
+                                                                     : lineage::EdgePages::kCount);
     for (uint32_t i = 0; i < out.data.edges.size(); ++i) {
-      const cpg::DataEdge& edge = out.data.edges[i];
+      const lineage::DataEdge& edge = out.data.edges[i];
       if (both(edge.from, edge.to))
         out.edges.push_back({edge.from, edge.to, GraphEdgeKind::kData, recorder::kNone, i});
     }
@@ -108,4 +109,4 @@ Result<SelectedGraph> SelectGraph(OpenedRecording& opened, const GraphSelection&
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -9,7 +9,7 @@
 
 #include "answer/recording/opened_recording.h"
 
-namespace wf {
+namespace wf::answer {
 
 struct GraphSelection {
   std::vector<uint32_t> threads;                      // none: all
@@ -32,7 +32,7 @@ struct GraphEdge {
 struct SelectedGraph {
   std::vector<recorder::SubId> subs;
   std::vector<GraphEdge> edges;  // both ends selected; by from, to, kind, object
-  cpg::DataEdges data;
+  lineage::DataEdges data;
 };
 
 // More vertices than this nobody can look at.
@@ -51,4 +51,4 @@ Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& sel
 // "data", "sync" or "control".
 std::string_view NameOf(GraphEdgeKind kind);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "answer/recording/recording_graph.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_graph.h"
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using recorder::SubId;
@@ -231,4 +231,4 @@ Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& sel
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

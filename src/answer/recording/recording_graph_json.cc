@@ -6,7 +6,7 @@
 #include "answer/recording/recording_graph.h"
 #include "recorder/reader/op_names.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using recorder::SubId;
@@ -207,13 +207,13 @@ class GraphWriter {
     return out_.Text("]");
   }
 
-  Status DataPages(JsonWriter& json, const cpg::DataEdge& edge) {
+  Status DataPages(JsonWriter& json, const lineage::DataEdge& edge) {
     json.Field("pages", edge.pages);
     if (pages_ == GraphPages::kLists) {
-      WF_ASSIGN(const cpg::DataFlow* flow, o_.data_flow());
+      WF_ASSIGN(const lineage::DataFlow* flow, o_.data_flow());
       json.Key("page_list").BeginArray();
       for (uint32_t i = edge.spans.begin; i < edge.spans.end; ++i) {
-        const cpg::Span& span = flow->pages().spans()[graph_.data.spans[i]];
+        const lineage::Span& span = flow->pages().spans()[graph_.data.spans[i]];
         PageList(json, span.first, span.count);
       }
       json.EndArray();
@@ -223,13 +223,13 @@ class GraphWriter {
   }
 
   Status Flows() {
-    WF_ASSIGN(const cpg::ByteFlows* bytes, o_.byte_flows());
+    WF_ASSIGN(const lineage::ByteFlows* bytes, o_.byte_flows());
     WF_TRY(FlowList("inputs", bytes->inputs()));
     return FlowList("outputs", WithDenied(bytes->outputs()));
   }
 
   // What the policy denied went nowhere, so it is no flow; that it was tried is told.
-  std::vector<cpg::ByteFlow> WithDenied(std::vector<cpg::ByteFlow> outputs) const {
+  std::vector<lineage::ByteFlow> WithDenied(std::vector<lineage::ByteFlow> outputs) const {
     const size_t passed = outputs.size();
     for (uint32_t t = 0; t < r_.transfers.size(); ++t) {
       const recorder::TransferFacts& one = r_.transfers[t];
@@ -238,15 +238,15 @@ class GraphWriter {
     }
     if (outputs.size() > passed)
       std::stable_sort(outputs.begin(), outputs.end(),
-                       [](const cpg::ByteFlow& a, const cpg::ByteFlow& b) {
+                       [](const lineage::ByteFlow& a, const lineage::ByteFlow& b) {
                          return std::tie(a.sub, a.order) < std::tie(b.sub, b.order);
                        });
     return outputs;
   }
 
-  Status FlowList(std::string_view key, const std::vector<cpg::ByteFlow>& flows) {
+  Status FlowList(std::string_view key, const std::vector<lineage::ByteFlow>& flows) {
     WF_TRY(out_.BeginArray(key));
-    for (const cpg::ByteFlow& flow : flows) {
+    for (const lineage::ByteFlow& flow : flows) {
       if (!std::binary_search(graph_.subs.begin(), graph_.subs.end(), flow.sub)) continue;
       const recorder::TransferFacts& transfer = r_.transfers[flow.transfer];
       JsonWriter json;
@@ -277,4 +277,4 @@ Status WriteGraphJson(OpenedRecording& opened, const GraphSelection& selection, 
   return GraphWriter(opened, graph, pages, sink).Write();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <charconv>
 
-#include "answer/recording/recording_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_answer.h"
 #include "recorder/reader/op_names.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using recorder::SubId;
 
 struct NamedRange {
   std::string name;
-  cpg::RangeSet ranges;  // empty: all
+  lineage::RangeSet ranges;  // empty: all
 };
 
-std::optional<cpg::ByteRange> ParseRange(std::string_view text) {
-  cpg::ByteRange range;
+std::optional<lineage::ByteRange> ParseRange(std::string_view text) {
+  lineage::ByteRange range;
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, range.begin);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
@@ -37,7 +37,7 @@ Result<std::vector<uint32_t>> FindFlows(const std::string& text, const char* wha
   const size_t colon = text.rfind(':');
   if (colon != std::string::npos) {
     if (const auto range = ParseRange(std::string_view(text).substr(colon + 1)))
-      tries.push_back({text.substr(0, colon), cpg::RangeSet(*range)});
+      tries.push_back({text.substr(0, colon), lineage::RangeSet(*range)});
   }
   // A path is recorded whole; it may be given as the shell has it.
   for (size_t i = 0, count = tries.size(); i < count; ++i) {
@@ -59,9 +59,9 @@ Result<std::vector<uint32_t>> FindFlows(const std::string& text, const char* wha
 }
 
 std::vector<std::string> NamesOf(const recorder::Recording& r,
-                                 const std::vector<cpg::ByteFlow>& flows) {
+                                 const std::vector<lineage::ByteFlow>& flows) {
   std::vector<std::string> names;
-  for (const cpg::ByteFlow& flow : flows) names.push_back(r.NameOf(r.transfers[flow.transfer]));
+  for (const lineage::ByteFlow& flow : flows) names.push_back(r.NameOf(r.transfers[flow.transfer]));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -103,21 +103,21 @@ class LineageAnswer {
                       "--from INPUT[:a-b], --crash");
     if (!q_.at.empty() && !q_.address)
       return BadInput("--at: belongs to --address", "it says when the memory is meant");
-    WF_ASSIGN(const cpg::DataFlow* flow, o_.data_flow());
-    WF_ASSIGN(const cpg::ByteFlows* bytes, o_.byte_flows());
-    const cpg::LineageFinder finder(*flow, *bytes);
+    WF_ASSIGN(const lineage::DataFlow* flow, o_.data_flow());
+    WF_ASSIGN(const lineage::ByteFlows* bytes, o_.byte_flows());
+    const lineage::LineageFinder finder(*flow, *bytes);
     const recorder::Recording& r = o_.recording();
     if (q_.of) {
       WF_ASSIGN(const auto found,
                 FindFlows(*q_.of, "output", NamesOf(r, bytes->outputs()),
-                          [&](const std::string& name, const cpg::RangeSet& ranges) {
+                          [&](const std::string& name, const lineage::RangeSet& ranges) {
                             return finder.FindOutputs(name, ranges);
                           }));
       lineage_ = finder.OfOutputs(found, q_.steps);
     } else if (q_.from) {
       WF_ASSIGN(const auto found,
                 FindFlows(*q_.from, "input", NamesOf(r, bytes->inputs()),
-                          [&](const std::string& name, const cpg::RangeSet& ranges) {
+                          [&](const std::string& name, const lineage::RangeSet& ranges) {
                             return finder.FindInputs(name, ranges);
                           }));
       lineage_ = finder.FromInputs(found, q_.steps);
@@ -135,15 +135,15 @@ class LineageAnswer {
   std::string Json() {
     JsonWriter json;
     json.BeginObject().Key(q_.from ? "sinks" : "sources").BeginArray();
-    for (const cpg::LineageEnd& end : lineage_.ends) {
+    for (const lineage::LineageEnd& end : lineage_.ends) {
       json.BeginObject().Field("kind", recorder::NameOf(end.kind)).Field("name", end.name);
       json.Key("ranges").BeginArray();
-      for (const cpg::ByteRange& range : end.ranges)
+      for (const lineage::ByteRange& range : end.ranges)
         json.BeginArray().Uint(range.begin).Uint(range.end).EndArray();
       json.EndArray().Field("unordered", end.unordered).EndObject();
     }
     json.EndArray().Key("sub_computations").BeginArray();
-    for (const cpg::LineageSub& sub : lineage_.subs) {
+    for (const lineage::LineageSub& sub : lineage_.subs) {
       json.BeginObject().Field("id", o_.SubNameOf(sub.sub));
       json.Field("unordered", sub.unordered).EndObject();
     }
@@ -181,9 +181,9 @@ class LineageAnswer {
     std::string out = Subject() + "\n";
     out += lineage_.ends.empty() ? (q_.from ? "reaches no output\n" : "comes from no input\n")
                                  : (q_.from ? "\nreaches\n" : "\ncomes from\n");
-    for (const cpg::LineageEnd& end : lineage_.ends) {
+    for (const lineage::LineageEnd& end : lineage_.ends) {
       std::string bytes;
-      for (const cpg::ByteRange& range : end.ranges)
+      for (const lineage::ByteRange& range : end.ranges)
         bytes += fmt::format("{}{}-{}", bytes.empty() ? "" : ", ", range.begin, range.end);
       out += Line(fmt::format("  {}{}{}{}", end.name, bytes.empty() ? "" : ", bytes ", bytes,
                               end.unordered ? ", unordered" : ""));
@@ -203,7 +203,7 @@ class LineageAnswer {
   }
 
  private:
-  Status FindAddress(const cpg::LineageFinder& finder, const cpg::DataFlow& flow) {
+  Status FindAddress(const lineage::LineageFinder& finder, const lineage::DataFlow& flow) {
     WF_ASSIGN(address_, ParseAddress(o_, *q_.address));
     if (!q_.at.empty()) {
       WF_ASSIGN(at_, o_.FindSub(q_.at));
@@ -247,7 +247,7 @@ class LineageAnswer {
 
   OpenedRecording& o_;
   const LineageQuestion& q_;
-  cpg::Lineage lineage_;
+  lineage::Lineage lineage_;
   uint64_t address_ = 0;
   SubId at_ = recorder::kNone;
 };
@@ -261,4 +261,4 @@ Result<std::string> AnswerLineage(OpenedRecording& opened, const LineageQuestion
   return format == RecordingFormat::kJson ? answer.Json() : answer.Text();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

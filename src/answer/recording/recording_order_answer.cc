@@ -3,33 +3,33 @@
 
 #include "analysis/lineage/order_path.h"
 #include "analysis/lineage/races.h"
-#include "answer/recording/recording_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr uint64_t kMostRaces = 1'000'000;
 
-std::string_view NameOf(cpg::Relation relation) {
+std::string_view NameOf(lineage::Relation relation) {
   switch (relation) {
-    case cpg::Relation::kSame:
+    case lineage::Relation::kSame:
       return "same";
-    case cpg::Relation::kBefore:
+    case lineage::Relation::kBefore:
       return "before";
-    case cpg::Relation::kAfter:
+    case lineage::Relation::kAfter:
       return "after";
-    case cpg::Relation::kConcurrent:
+    case lineage::Relation::kConcurrent:
       return "concurrent";
   }
   return "";
 }
 
 std::string OrderText(OpenedRecording& opened, recorder::SubId a, recorder::SubId b,
-                      cpg::Relation relation, const std::vector<recorder::SubId>& path) {
+                      lineage::Relation relation, const std::vector<recorder::SubId>& path) {
   const std::string x = opened.SubNameOf(a), y = opened.SubNameOf(b);
-  if (relation == cpg::Relation::kSame) return x + " is " + y + "\n";
-  if (relation == cpg::Relation::kConcurrent)
+  if (relation == lineage::Relation::kSame) return x + " is " + y + "\n";
+  if (relation == lineage::Relation::kConcurrent)
     return fmt::format("{} and {} are concurrent: nothing that was recorded orders them\n", x, y);
   std::string out = fmt::format("{} happens {} {}\n\n", x, NameOf(relation), y);
   constexpr size_t kMostLines = 60;
@@ -58,13 +58,13 @@ Result<std::string> AnswerOrder(OpenedRecording& opened, const std::string& a, c
                                 RecordingFormat format) {
   WF_ASSIGN(const recorder::SubId x, opened.FindSub(a));
   WF_ASSIGN(const recorder::SubId y, opened.FindSub(b));
-  const cpg::Relation relation = cpg::RelationOf(opened.clocks(), x, y);
+  const lineage::Relation relation = lineage::RelationOf(opened.clocks(), x, y);
   std::vector<recorder::SubId> path;
-  if (relation == cpg::Relation::kSame) path = {x};
-  if (relation == cpg::Relation::kBefore || relation == cpg::Relation::kAfter) {
-    const bool before = relation == cpg::Relation::kBefore;
-    path = cpg::PathBetween(opened.recording(), opened.clocks(), opened.sync_edges(),
-                            before ? x : y, before ? y : x);
+  if (relation == lineage::Relation::kSame) path = {x};
+  if (relation == lineage::Relation::kBefore || relation == lineage::Relation::kAfter) {
+    const bool before = relation == lineage::Relation::kBefore;
+    path = lineage::PathBetween(opened.recording(), opened.clocks(), opened.sync_edges(),
+                                before ? x : y, before ? y : x);
   }
   if (format != RecordingFormat::kJson) return OrderText(opened, x, y, relation, path);
   JsonWriter json;
@@ -77,13 +77,13 @@ Result<std::string> AnswerOrder(OpenedRecording& opened, const std::string& a, c
 
 Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format) {
   WF_TRY(opened.Require(recorder::kData));
-  WF_ASSIGN(const cpg::DataFlow* flow, opened.data_flow());
-  const cpg::Races found =
-      cpg::FindRaces(opened.recording(), opened.clocks(), flow->pages(), kMostRaces);
+  WF_ASSIGN(const lineage::DataFlow* flow, opened.data_flow());
+  const lineage::Races found =
+      lineage::FindRaces(opened.recording(), opened.clocks(), flow->pages(), kMostRaces);
   const auto access = [](bool writes) { return writes ? "write" : "read"; };
   if (format == RecordingFormat::kJson) {
     std::string out = "{\"races\":[";
-    for (const cpg::Race& race : found.races) {
+    for (const lineage::Race& race : found.races) {
       JsonWriter json;
       json.BeginObject().Field("page", PageAddress(race.page));
       WriteText(json, "symbol", opened.symbols().VariableOn(race.page));
@@ -102,7 +102,7 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
   constexpr size_t kMostLines = 100;
   TextTable table({"page", "a", "does", "b", "does", "pairs", "variable"}, {5});
   for (size_t i = 0; i < found.races.size() && i < kMostLines; ++i) {
-    const cpg::Race& race = found.races[i];
+    const lineage::Race& race = found.races[i];
     table.Row({PageAddress(race.page), opened.SubNameOf(race.a), access(race.a_writes),
                opened.SubNameOf(race.b), access(race.b_writes), std::to_string(race.pairs),
                opened.symbols().VariableOn(race.page).value_or("")});
@@ -118,4 +118,4 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

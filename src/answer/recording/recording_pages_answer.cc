@@ -6,20 +6,20 @@
 
 #include "analysis/lineage/memory_layout.h"
 #include "analysis/lineage/page_matrix.h"
-#include "answer/recording/recording_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_answer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr uint64_t kMostPages = 10'000'000;
 
-Result<std::vector<cpg::PageRow>> MatrixOf(OpenedRecording& opened) {
+Result<std::vector<lineage::PageRow>> MatrixOf(OpenedRecording& opened) {
   WF_TRY(opened.Require(recorder::kData));
-  WF_ASSIGN(const cpg::DataFlow* flow, opened.data_flow());
-  std::vector<cpg::PageRow> rows = cpg::PageMatrix(opened.recording(), flow->pages());
+  WF_ASSIGN(const lineage::DataFlow* flow, opened.data_flow());
+  std::vector<lineage::PageRow> rows = lineage::PageMatrix(opened.recording(), flow->pages());
   uint64_t pages = 0;
-  for (const cpg::PageRow& row : rows) pages += std::min(row.count, kMostPages + 1);
+  for (const lineage::PageRow& row : rows) pages += std::min(row.count, kMostPages + 1);
   if (pages > kMostPages)
     return BadInput(fmt::format("{}: more than {} pages would have to be listed",
                                 opened.recording().file, kMostPages),
@@ -34,28 +34,28 @@ std::string CsvField(const std::string& text) {
   return out + "\"";
 }
 
-std::string PagesCsv(OpenedRecording& opened, const std::vector<cpg::PageRow>& rows) {
+std::string PagesCsv(OpenedRecording& opened, const std::vector<lineage::PageRow>& rows) {
   std::string out = "page,symbol,thread,reading,writing\n";
-  for (const cpg::PageRow& row : rows) {
+  for (const lineage::PageRow& row : rows) {
     for (uint64_t page = row.first; page < row.first + row.count; ++page) {
       const std::string head = fmt::format(
           "{},{}", PageAddress(page), CsvField(opened.symbols().VariableOn(page).value_or("")));
-      for (const cpg::PageUse& use : row.uses)
+      for (const lineage::PageUse& use : row.uses)
         out += fmt::format("{},{},{},{}\n", head, use.thread, use.reading, use.writing);
     }
   }
   return out;
 }
 
-std::string PagesJson(OpenedRecording& opened, const std::vector<cpg::PageRow>& rows) {
+std::string PagesJson(OpenedRecording& opened, const std::vector<lineage::PageRow>& rows) {
   JsonWriter json;
   json.BeginObject().Key("pages").BeginArray();
-  for (const cpg::PageRow& row : rows) {
+  for (const lineage::PageRow& row : rows) {
     for (uint64_t page = row.first; page < row.first + row.count; ++page) {
       json.BeginObject().Field("page", PageAddress(page));
       WriteText(json, "symbol", opened.symbols().VariableOn(page));
       json.Key("threads").BeginArray();
-      for (const cpg::PageUse& use : row.uses) {
+      for (const lineage::PageUse& use : row.uses) {
         json.BeginObject().Field("thread", uint64_t{use.thread});
         json.Field("reading", uint64_t{use.reading}).Field("writing", uint64_t{use.writing});
         json.EndObject();
@@ -67,16 +67,16 @@ std::string PagesJson(OpenedRecording& opened, const std::vector<cpg::PageRow>& 
   return json.Take() + "\n";
 }
 
-std::string PagesText(OpenedRecording& opened, const std::vector<cpg::PageRow>& rows) {
+std::string PagesText(OpenedRecording& opened, const std::vector<lineage::PageRow>& rows) {
   constexpr size_t kMostLines = 200;
   TextTable table({"pages from", "count", "threads reading (writing)", "variable"}, {1});
   uint64_t pages = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const cpg::PageRow& row = rows[i];
+    const lineage::PageRow& row = rows[i];
     pages += row.count;
     if (i >= kMostLines) continue;
     std::string uses;
-    for (const cpg::PageUse& use : row.uses) {
+    for (const lineage::PageUse& use : row.uses) {
       uses += fmt::format("{}{}: {}", uses.empty() ? "" : ", ", use.thread, use.reading);
       if (use.writing > 0) uses += fmt::format(" ({})", use.writing);
     }
@@ -90,7 +90,7 @@ std::string PagesText(OpenedRecording& opened, const std::vector<cpg::PageRow>& 
   return out;
 }
 
-constexpr std::string_view kStyle = R"(<style>
+constexpr std::string_view kPagesStyle = R"(<style>
 svg{--bg:#fff;--text:#181d25;--muted:#566171;--read:#0f7b6c;--write:#b3541e;--none:#eef1f5;background:var(--bg)}
 @media (prefers-color-scheme:dark){svg{--bg:#151920;--text:#e6eaf0;--muted:#9aa6b6;--read:#4fc3b0;--write:#f08c55;--none:#232a34}}
 text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;fill:var(--text)}
@@ -101,16 +101,16 @@ text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;
 
 // Threads from left to right, pages downwards; the more often, the stronger. Pages side by side that are used alike are
 // one line; if there are more lines than can be seen, neighbours are added up.
-std::string PagesSvg(OpenedRecording& opened, const std::vector<cpg::PageRow>& rows) {
+std::string PagesSvg(OpenedRecording& opened, const std::vector<lineage::PageRow>& rows) {
   constexpr size_t kMostLines = 400;
   constexpr double kCell = 18, kLeft = 330, kTop = 84, kMargin = 24;
   const size_t threads = opened.recording().threads.size();
   const size_t together = std::max<size_t>(1, (rows.size() + kMostLines - 1) / kMostLines);
   const size_t lines = (rows.size() + together - 1) / together;
   uint64_t most = 1, pages = 0;
-  for (const cpg::PageRow& row : rows) {
+  for (const lineage::PageRow& row : rows) {
     pages += row.count;
-    for (const cpg::PageUse& use : row.uses) most = std::max<uint64_t>(most, use.reading);
+    for (const lineage::PageUse& use : row.uses) most = std::max<uint64_t>(most, use.reading);
   }
   const double height = together > 1 ? 4 : kCell;
   const double width = kLeft + static_cast<double>(threads) * kCell + kMargin;
@@ -121,8 +121,8 @@ std::string PagesSvg(OpenedRecording& opened, const std::vector<cpg::PageRow>& r
       "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n<text class=\"say\" x=\"{4}\" "
       "y=\"32\">{2}</text>\n<text class=\"muted\" x=\"{4}\" y=\"52\">one column a thread; orange: "
       "written, green: only read; stronger: by more sub-computations</text>\n",
-      std::max(width, 640.0), kTop + static_cast<double>(lines) * height + kMargin, title, kStyle,
-      kMargin);
+      std::max(width, 640.0), kTop + static_cast<double>(lines) * height + kMargin, title,
+      kPagesStyle, kMargin);
   for (size_t t = 0; t < threads; ++t) {
     if (threads > 40 && t % 10 != 0) continue;
     out += fmt::format("<text class=\"muted head\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
@@ -130,12 +130,12 @@ std::string PagesSvg(OpenedRecording& opened, const std::vector<cpg::PageRow>& r
   }
   for (size_t line = 0; line < lines; ++line) {
     const double y = kTop + static_cast<double>(line) * height;
-    const cpg::PageRow& first = rows[line * together];
-    std::vector<cpg::PageUse> sums(threads);
+    const lineage::PageRow& first = rows[line * together];
+    std::vector<lineage::PageUse> sums(threads);
     uint64_t count = 0;
     for (size_t i = line * together; i < std::min(rows.size(), (line + 1) * together); ++i) {
       count += rows[i].count;
-      for (const cpg::PageUse& use : rows[i].uses) {
+      for (const lineage::PageUse& use : rows[i].uses) {
         sums[use.thread].reading = std::max(sums[use.thread].reading, use.reading);
         sums[use.thread].writing += use.writing;
       }
@@ -170,7 +170,7 @@ void WriteCosts(JsonWriter& json, const char* key, double first_touch, double in
 }  // namespace
 
 Result<std::string> AnswerPages(OpenedRecording& opened, RecordingFormat format) {
-  WF_ASSIGN(const std::vector<cpg::PageRow> rows, MatrixOf(opened));
+  WF_ASSIGN(const std::vector<lineage::PageRow> rows, MatrixOf(opened));
   switch (format) {
     case RecordingFormat::kCsv:
       return PagesCsv(opened, rows);
@@ -187,15 +187,15 @@ Result<std::string> AnswerPages(OpenedRecording& opened, RecordingFormat format)
 Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
                                  const std::optional<std::string>& distances,
                                  const std::string& name, RecordingFormat format) {
-  WF_ASSIGN(const std::vector<cpg::PageRow> rows, MatrixOf(opened));
-  cpg::Distances between = cpg::Distances::Uniform(nodes);
+  WF_ASSIGN(const std::vector<lineage::PageRow> rows, MatrixOf(opened));
+  lineage::Distances between = lineage::Distances::Uniform(nodes);
   if (distances) {
-    WF_ASSIGN(between, cpg::Distances::Parse(*distances, nodes, name));
+    WF_ASSIGN(between, lineage::Distances::Parse(*distances, nodes, name));
   }
   const size_t threads = opened.recording().threads.size();
-  const cpg::MemoryLayout layout = cpg::ProposeLayout(rows, threads, between);
-  const cpg::PlacementCost &first = layout.first_touch, &mixed = layout.interleaved,
-                           &own = layout.proposed_cost;
+  const lineage::MemoryLayout layout = lineage::ProposeLayout(rows, threads, between);
+  const lineage::PlacementCost &first = layout.first_touch, &mixed = layout.interleaved,
+                               &own = layout.proposed_cost;
   if (format == RecordingFormat::kJson) {
     JsonWriter json;
     json.BeginObject().Field("nodes", uint64_t{nodes});
@@ -218,7 +218,7 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
   }
   std::string out =
       fmt::format("{} threads on {} nodes; of all uses of pages, remote:\n", threads, nodes);
-  const auto line = [&](const char* what, const cpg::PlacementCost& cost) {
+  const auto line = [&](const char* what, const lineage::PlacementCost& cost) {
     out += fmt::format("  {:<12} {:5.1f}%   mean distance {:.1f}\n", what, cost.remote_share * 100,
                        cost.mean_distance);
   };
@@ -239,4 +239,4 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
   return out + "\n--format json has the node of every page\n";
 }
 
-}  // namespace wf
+}  // namespace wf::answer

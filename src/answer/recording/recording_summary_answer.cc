@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "analysis/lineage/consistent_cut.h"
-#include "answer/recording/recording_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_answer.h"
 #include "base/nanos.h"
 #include "recorder/control/branch_count.h"
 #include "recorder/reader/slot_table.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 struct Totals {
@@ -32,9 +32,9 @@ Result<Totals> TotalsOf(OpenedRecording& opened) {
   }
   out.sync = opened.sync_edges().size();
   if (r.has(recorder::kData)) {
-    WF_ASSIGN(const cpg::DataFlow* flow, opened.data_flow());
-    out.data = cpg::CountDataEdges(*flow);
-    for (const cpg::Span& span : flow->pages().spans())
+    WF_ASSIGN(const lineage::DataFlow* flow, opened.data_flow());
+    out.data = lineage::CountDataEdges(*flow);
+    for (const lineage::Span& span : flow->pages().spans())
       out.pages += span.accesses.empty() ? 0 : span.count;
   }
   if (r.has(recorder::kControl)) {
@@ -117,7 +117,7 @@ Result<recorder::Recording> RestrictedToSnapshot(OpenedRecording& opened, uint32
   const recorder::Recording& r = opened.recording();
   for (const recorder::SnapshotFacts& snapshot : r.snapshots) {
     if (snapshot.number != number) continue;
-    return cpg::Restricted(r, cpg::SnapshotCut(r, opened.clocks(), snapshot));
+    return lineage::Restricted(r, lineage::SnapshotCut(r, opened.clocks(), snapshot));
   }
   return NotFound(fmt::format("{}: no snapshot {}", r.file, number),
                   "wherefore cpg F snapshots lists them");
@@ -146,7 +146,7 @@ Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat for
     OpenedRecording opened(std::move(*recording));
     const recorder::Recording& r = opened.recording();
     for (const recorder::SnapshotFacts& snapshot : r.snapshots) {
-      const cpg::Cut cut = cpg::SnapshotCut(r, opened.clocks(), snapshot);
+      const lineage::Cut cut = lineage::SnapshotCut(r, opened.clocks(), snapshot);
       json.BeginObject().Field("n", uint64_t{snapshot.number}).Key("cut").BeginArray();
       uint64_t count = 0;
       for (const uint32_t k : cut) {
@@ -172,4 +172,4 @@ Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat for
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -3,12 +3,12 @@
 
 #include <unordered_map>
 
-#include "answer/recording/recording_answer.h"
 #include "answer/frame/text_table.h"
+#include "answer/recording/recording_answer.h"
 #include "recorder/control/recording_thunks.h"
 #include "recorder/control/thunk_reader.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
@@ -137,4 +137,4 @@ Status AnswerThunks(OpenedRecording& opened, const std::string& id, RecordingFor
                                           : WriteText(opened, sub, id, sink);
 }
 
-}  // namespace wf
+}  // namespace wf::answer

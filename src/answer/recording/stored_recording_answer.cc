@@ -7,13 +7,13 @@
 #include "answer/recording/recording_graph.h"
 #include "base/ids.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 Result<recorder::Recording> ReadStored(const AnswerContext& context, const std::string& id) {
   WF_ASSIGN(const TraceId trace, ParseTraceId(id));
   WF_ASSIGN(const auto attachments, context.store.ReadAttachments(context.tenant, trace));
-  for (const Attachment& attachment : attachments) {
+  for (const store::Attachment& attachment : attachments) {
     if (attachment.kind != "recording") continue;
     std::string bytes;
     for (const std::string& chunk : attachment.chunks) bytes += chunk;
@@ -75,7 +75,7 @@ LineageQuestion LineageOf(const Params& params) {
   question.from = given("from");
   question.crash = params.Get("crash") == "true";
   question.at = given("at").value_or("");
-  if (params.Get("ordered") == "true") question.steps = cpg::Steps::kOrderedOnly;
+  if (params.Get("ordered") == "true") question.steps = lineage::Steps::kOrderedOnly;
   return question;
 }
 
@@ -122,4 +122,4 @@ Result<Answer> AnswerStoredRecording(const AnswerContext& context, const Questio
                 std::move(body)};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,7 +6,7 @@
 
 #include "answer/explain/explain_graph.h"
 
-namespace wf {
+namespace wf::answer {
 
 constexpr Nanos kMs = kMilli;
 
@@ -35,12 +35,12 @@ class GraphMaker {
     return v;
   }
   void Causal(uint32_t cause, uint32_t effect, Nanos delay) {
-    g.links.push_back({cause, effect, ExplanationEdgeKind::kCausal, delay, ""});
+    g.links.push_back({cause, effect, provenance::ExplanationEdgeKind::kCausal, delay, ""});
   }
   void Behind(uint32_t predecessor, uint32_t waiter, Nanos delay, std::string resource = "") {
     if (resource.empty()) resource = g.nodes[waiter].node;
-    g.links.push_back(
-        {predecessor, waiter, ExplanationEdgeKind::kSequencing, delay, std::move(resource)});
+    g.links.push_back({predecessor, waiter, provenance::ExplanationEdgeKind::kSequencing, delay,
+                       std::move(resource)});
   }
 
   ExplainGraph g;
@@ -66,4 +66,4 @@ inline GraphMaker PaperExample() {
   return m;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -15,9 +15,9 @@
 #include "store/row_query.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
-class FakeStore : public Store {
+class FakeStore : public store::Store {
  public:
   // Every call fails with this when set.
   std::optional<Error> failure;
@@ -56,13 +56,14 @@ class FakeStore : public Store {
     return out;
   }
 
-  Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override {
+  Result<store::SearchPage> Search(const std::string& tenant,
+                                   const store::TraceQuery& query) override {
     if (failure) return *failure;
     const EventBatch& rows = Rows(tenant);
-    std::vector<TraceSummary> found;
+    std::vector<store::TraceSummary> found;
     for (const TraceId& id : Ids(rows)) {
       const std::vector<size_t> trace = RowsOf(rows, id);
-      const TraceSummary summary = Summary(rows, id, trace);
+      const store::TraceSummary summary = Summary(rows, id, trace);
       const bool after_cursor =
           !query.cursor || summary.start_ns < query.cursor->start_ns ||
           (summary.start_ns == query.cursor->start_ns && id < query.cursor->trace_id);
@@ -74,24 +75,27 @@ class FakeStore : public Store {
         found.push_back(summary);
       }
     }
-    std::sort(found.begin(), found.end(), [](const TraceSummary& a, const TraceSummary& b) {
-      return a.start_ns != b.start_ns ? a.start_ns > b.start_ns : b.trace_id < a.trace_id;
-    });
-    SearchPage page;
+    std::sort(found.begin(), found.end(),
+              [](const store::TraceSummary& a, const store::TraceSummary& b) {
+                return a.start_ns != b.start_ns ? a.start_ns > b.start_ns : b.trace_id < a.trace_id;
+              });
+    store::SearchPage page;
     if (found.size() > query.limit) {
       found.resize(query.limit);
-      if (!found.empty()) page.next = SearchCursor{found.back().start_ns, found.back().trace_id};
+      if (!found.empty())
+        page.next = store::SearchCursor{found.back().start_ns, found.back().trace_id};
     }
     page.traces = std::move(found);
     return page;
   }
 
   // Keys are not columns here: no answer that uses this fake asks for resources yet.
-  Result<ResourcePage> OnResource(const std::string&, const ResourceQuery&) override {
+  Result<store::ResourcePage> OnResource(const std::string&, const store::ResourceQuery&) override {
     return EnvironmentError("FakeStore: OnResource is not there");
   }
 
-  Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override {
+  Status Scan(const std::string& tenant, const store::ScanOptions& options,
+              const Take& take) override {
     if (failure) return *failure;
     const EventBatch& rows = Rows(tenant);
     EventBatch out;
@@ -166,7 +170,8 @@ class FakeStore : public Store {
     return {};
   }
 
-  Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override {
+  Result<std::vector<Message>> ReadMessages(const std::string& tenant,
+                                            store::TimeRange time) override {
     if (failure) return *failure;
     std::vector<Message> out;
     for (const Message& message : tenants_[tenant].messages) {
@@ -175,16 +180,17 @@ class FakeStore : public Store {
     return out;
   }
 
-  Status PutAttachment(const std::string& tenant, const Attachment& attachment) override {
+  Status PutAttachment(const std::string& tenant, const store::Attachment& attachment) override {
     if (failure) return *failure;
     tenants_[tenant].attachments.push_back(attachment);
     return {};
   }
 
-  Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override {
+  Result<std::vector<store::Attachment>> ReadAttachments(const std::string& tenant,
+                                                         TraceId id) override {
     if (failure) return *failure;
-    std::vector<Attachment> out;
-    for (const Attachment& attachment : tenants_[tenant].attachments) {
+    std::vector<store::Attachment> out;
+    for (const store::Attachment& attachment : tenants_[tenant].attachments) {
       if (attachment.trace_id == id) out.push_back(attachment);
     }
     return out;
@@ -197,7 +203,8 @@ class FakeStore : public Store {
     return {};
   }
 
-  Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override {
+  Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant,
+                                              store::TimeRange time) override {
     if (failure) return *failure;
     std::vector<ClockOffset> out;
     for (const auto& [key, clock] : tenants_[tenant].clocks) {
@@ -214,7 +221,7 @@ class FakeStore : public Store {
   }
 
   Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
-                                                   TimeRange time) override {
+                                                   store::TimeRange time) override {
     if (failure) return *failure;
     const EventBatch& rows = Rows(tenant);
     std::vector<uint32_t> by_trace;
@@ -230,10 +237,10 @@ class FakeStore : public Store {
     return out;
   }
 
-  Result<StoreStatus> ReadStatus(const std::string& tenant) override {
+  Result<store::StoreStatus> ReadStatus(const std::string& tenant) override {
     if (failure) return *failure;
     const EventBatch& rows = Rows(tenant);
-    StoreStatus status;
+    store::StoreStatus status;
     status.events = static_cast<int64_t>(rows.size());
     status.spans = std::count(rows.type.begin(), rows.type.end(), EventType::kSpan);
     status.traces = static_cast<int64_t>(Ids(rows).size());
@@ -247,10 +254,10 @@ class FakeStore : public Store {
     return {};
   }
 
-  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
-                                              const std::string& kind) override {
+  Result<std::vector<store::Document>> ReadDocuments(const std::string& tenant,
+                                                     const std::string& kind) override {
     if (failure) return *failure;
-    std::vector<Document> out;
+    std::vector<store::Document> out;
     for (const auto& [name, document] : tenants_[tenant].documents[kind]) out.push_back(document);
     return out;
   }
@@ -265,7 +272,7 @@ class FakeStore : public Store {
 
   // Columns are those of the first table written: no answer that uses this fake changes them.
   Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-                   const RowReplacement& replace) override {
+                   const store::RowReplacement& replace) override {
     if (failure) return *failure;
     std::set<std::string> gone;
     for (const TraceId& id : replace.traces) gone.insert(ToHex(id));
@@ -295,17 +302,17 @@ class FakeStore : public Store {
     const DatasetTable& table = found->second;
     std::vector<ColumnDefinition> columns;
     for (const TableColumn& column : table.columns) columns.push_back(column.definition);
-    WF_TRY(CheckQuery(columns, query));
+    WF_TRY(store::CheckQuery(columns, query));
     DatasetTable matching;
     for (const ColumnDefinition& column : columns)
       matching.columns.emplace_back().definition = column;
     for (size_t row = 0; row < table.rows(); ++row) {
-      if (!RowMatches(query.where, table, row)) continue;
+      if (!store::RowMatches(query.where, table, row)) continue;
       for (size_t c = 0; c < columns.size(); ++c)
         CopyCell(table.columns[c], row, matching.columns[c]);
     }
     if (query.grouped()) {
-      RowAggregator aggregator(columns, query, Bounds::kNone);
+      store::RowAggregator aggregator(columns, query, store::Bounds::kNone);
       aggregator.Add(matching, {});
       return aggregator.Finish();
     }
@@ -315,16 +322,16 @@ class FakeStore : public Store {
     OrderAndLimit(ordered, all);
     DatasetRows out;
     out.more = all.more;
-    for (const ColumnDefinition& column : ResultColumns(columns, query))
+    for (const ColumnDefinition& column : store::ResultColumns(columns, query))
       out.table.columns.push_back(*ColumnNamed(all.table, column.name));
     return out;
   }
 
-  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override {
+  Result<std::vector<store::DatasetStatus>> ReadDatasets(const std::string& tenant) override {
     if (failure) return *failure;
-    std::vector<DatasetStatus> out;
+    std::vector<store::DatasetStatus> out;
     for (const auto& [name, table] : tenants_[tenant].datasets) {
-      DatasetStatus& status = out.emplace_back();
+      store::DatasetStatus& status = out.emplace_back();
       status.name = name;
       status.rows = static_cast<int64_t>(table.rows());
       for (const TableColumn& column : table.columns)
@@ -339,31 +346,31 @@ class FakeStore : public Store {
     return {};
   }
 
-  Status RetainRows(const std::string&, const std::string&, const RowRetention&) override {
+  Status RetainRows(const std::string&, const std::string&, const store::RowRetention&) override {
     return {};
   }
 
-  Result<SqlRows> RunSql(const std::string&, const std::string&) override {
+  Result<store::SqlRows> RunSql(const std::string&, const std::string&) override {
     return EnvironmentError("FakeStore: RunSql is not there");
   }
 
   Status Flush() override { return {}; }
-  Status Retain(const RetentionPolicy&) override { return {}; }
+  Status Retain(const store::RetentionPolicy&) override { return {}; }
 
  private:
   struct Tenant {
     EventBatch rows;
     std::set<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, uint64_t>> seen;
     std::vector<Message> messages;
-    std::vector<Attachment> attachments;
+    std::vector<store::Attachment> attachments;
     std::map<std::pair<std::string, Nanos>, ClockOffset> clocks;
-    std::map<std::string, std::map<std::string, Document>> documents;  // by kind, then name
+    std::map<std::string, std::map<std::string, store::Document>> documents;  // by kind, then name
     std::map<std::string, DatasetTable> datasets;
   };
 
   const EventBatch& Rows(const std::string& tenant) { return tenants_[tenant].rows; }
 
-  static bool Within(TimeRange range, Nanos time) {
+  static bool Within(store::TimeRange range, Nanos time) {
     return range.from <= time && time < range.until;
   }
 
@@ -393,9 +400,9 @@ class FakeStore : public Store {
     return std::max<Nanos>(0, SaturatingSub(rows.end_ns[row], rows.start_ns[row]));
   }
 
-  static TraceSummary Summary(const EventBatch& rows, TraceId id,
-                              const std::vector<size_t>& trace) {
-    TraceSummary summary;
+  static store::TraceSummary Summary(const EventBatch& rows, TraceId id,
+                                     const std::vector<size_t>& trace) {
+    store::TraceSummary summary;
     summary.trace_id = id;
     Nanos first = INT64_MAX, last = INT64_MIN;
     std::set<uint64_t> ids;
@@ -431,7 +438,7 @@ class FakeStore : public Store {
     return false;
   }
 
-  static bool Matches(const EventBatch& rows, size_t row, const TraceQuery& query) {
+  static bool Matches(const EventBatch& rows, size_t row, const store::TraceQuery& query) {
     if (query.service && Service(rows, row) != *query.service) return false;
     if (query.operation && rows.str(rows.name[row]) != *query.operation) return false;
     if (query.status && rows.status[row] != *query.status) return false;
@@ -471,4 +478,4 @@ class FakeStore : public Store {
   std::map<std::string, Tenant> tenants_;
 };
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,29 +5,29 @@
 #include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 struct KeyName {
   std::string_view param;
-  ResourceKey key;
+  store::ResourceKey key;
 };
 constexpr KeyName kKeyNames[] = {
-    {"host", ResourceKey::kHost},
-    {"instance", ResourceKey::kInstance},
-    {"pid", ResourceKey::kPid},
-    {"thread", ResourceKey::kThread},
-    {"partition", ResourceKey::kPartition},
-    {"pool", ResourceKey::kPool},
-    {"resource", ResourceKey::kResource},
+    {"host", store::ResourceKey::kHost},
+    {"instance", store::ResourceKey::kInstance},
+    {"pid", store::ResourceKey::kPid},
+    {"thread", store::ResourceKey::kThread},
+    {"partition", store::ResourceKey::kPartition},
+    {"pool", store::ResourceKey::kPool},
+    {"resource", store::ResourceKey::kResource},
 };
 
-std::string FormatCursor(const ResourceCursor& c) {
+std::string FormatResourceCursor(const store::ResourceCursor& c) {
   return ToHex64(static_cast<uint64_t>(c.start_ns)) + ToHex(c.trace_id) + ToHex64(c.id1) +
          ToHex64(c.content.hi) + ToHex64(c.content.lo);
 }
 
-Result<ResourceCursor> ParseResourceCursor(std::string_view text) {
+Result<store::ResourceCursor> ParseResourceCursor(std::string_view text) {
   const Error bad =
       BadInput("--cursor: \"" + std::string(text.substr(0, 128)) + "\" is not a cursor",
                "pass \"next\" of the previous answer unchanged");
@@ -38,7 +38,7 @@ Result<ResourceCursor> ParseResourceCursor(std::string_view text) {
     if (!word.ok()) return bad;
     words[i] = word->value;
   }
-  return ResourceCursor{
+  return store::ResourceCursor{
       static_cast<Nanos>(words[0]), {words[1], words[2]}, words[3], {words[4], words[5]}};
 }
 
@@ -48,7 +48,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   const Params& params = question.params;
   WF_TRY(params.Check({"host", "instance", "pid", "thread", "partition", "pool", "resource",
                        "since", "until", "limit", "cursor", "format"}));
-  ResourceQuery query;
+  store::ResourceQuery query;
   for (const KeyName& name : kKeyNames) {
     if (const auto value = params.Get(name.param)) query.keys.emplace_back(name.key, *value);
   }
@@ -66,7 +66,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   if (const auto cursor = params.Get("cursor")) {
     WF_ASSIGN(query.cursor, ParseResourceCursor(*cursor));
   }
-  WF_ASSIGN(const ResourcePage page, context.store.OnResource(context.tenant, query));
+  WF_ASSIGN(const store::ResourcePage page, context.store.OnResource(context.tenant, query));
   const EventBatch& rows = page.rows;
   if (WantsText(question)) {
     if (rows.empty()) return TextAnswer("nothing ran there in that time\n");
@@ -79,7 +79,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
                  ToHex(rows.trace_id(i))});
     }
     std::string text = table.Print(100, 2);
-    if (page.next) text += "more: --cursor " + FormatCursor(*page.next) + "\n";
+    if (page.next) text += "more: --cursor " + FormatResourceCursor(*page.next) + "\n";
     return TextAnswer(std::move(text));
   }
   JsonWriter json;
@@ -96,7 +96,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   }
   json.EndArray().Key("next");
   if (page.next) {
-    json.String(FormatCursor(*page.next));
+    json.String(FormatResourceCursor(*page.next));
   } else {
     json.Null();
   }
@@ -104,4 +104,4 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

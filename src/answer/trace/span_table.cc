@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr std::string_view kKinds[] = {"unspecified", "internal", "server",
@@ -112,4 +112,4 @@ SpanTable MakeSpanTable(const EventBatch& b) {
   return table;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::answer {
 
 enum class SpanColumnType { kText, kInt64 };
 struct SpanColumn {
@@ -25,4 +25,4 @@ struct SpanTable {
 };
 SpanTable MakeSpanTable(const EventBatch& batch);
 
-}  // namespace wf
+}  // namespace wf::answer

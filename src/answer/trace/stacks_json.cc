@@ -6,7 +6,7 @@
 
 #include "answer/trace/waterfall_json.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // The block a sample belongs to, or kNone where the annotation is no stack, or on neither point nor block.
@@ -128,4 +128,4 @@ void WriteStacks(const Trace& trace, JsonWriter& json) {
   json.EndObject().EndObject();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "json/json_writer.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 void WriteStacks(const Trace& trace, JsonWriter& json);
 
@@ -18,4 +18,4 @@ bool IsStackSample(const Trace& trace, uint32_t point);
 // How many samples each unit has.
 std::vector<uint32_t> StackSamplesByUnit(const Trace& trace);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "answer/trace/waterfall_json.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 std::string_view StatusName(SpanStatus status) {
@@ -274,4 +274,4 @@ Result<std::string> TraceJson(const Trace& trace, const TraceJsonOptions& option
   return json.Take();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 enum class TraceView { kFull, kWaterfall, kStacks };
 
@@ -32,4 +32,4 @@ std::string TraceText(const Trace& trace, const TraceTextOptions& options = {});
 // "complete", or what is missing and whether it may still come, in words.
 std::string CompletenessSentence(const Trace& trace);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -5,11 +5,11 @@
 
 #include <ctime>
 
-#include "answer/trace/clock_answer.h"
 #include "answer/testing/fake_store.h"
+#include "answer/trace/clock_answer.h"
 #include "model/event_lines.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -266,7 +266,7 @@ TEST(ClockAnswer, EveryTraceSeesTheSameClockAsSoonAsItIsStored) {
   ASSERT_TRUE(store.AppendAndWait(std::move(lines.batch)).ok());
   const auto events = store.ReadTrace("default", {0, 1});
   ASSERT_TRUE(events.ok());
-  const auto clocks = ClocksFor(store, "default", *events);
+  const auto clocks = pipeline::ClocksFor(store, "default", *events);
   ASSERT_TRUE(clocks.ok());
   ASSERT_NE(clocks->Find("h2"), nullptr);
   EXPECT_EQ(clocks->Find("h2")->Align(3600050000000), 3600110000000);
@@ -291,10 +291,10 @@ TEST(ClockAnswer, RefreshingAgainChangesNothing) {
       "span a 3600100000000..3600140000000 process=x@h1 kind=client\n"
       "span b parent=a 3600050000000..3600070000000 process=y@h2 kind=server\n");
   ASSERT_TRUE(store.AppendAndWait(std::move(lines.batch)).ok());
-  const TimeRange time{3600000000000, 3700000000000};
-  ASSERT_TRUE(RefreshClocks(store, "default", time).ok());
+  const store::TimeRange time{3600000000000, 3700000000000};
+  ASSERT_TRUE(pipeline::RefreshClocks(store, "default", time).ok());
   const auto first = store.ReadClocks("default", {});
-  ASSERT_TRUE(RefreshClocks(store, "default", time).ok());
+  ASSERT_TRUE(pipeline::RefreshClocks(store, "default", time).ok());
   const auto second = store.ReadClocks("default", {});
   ASSERT_EQ(first->size(), second->size());
   for (size_t i = 0; i < first->size(); ++i)
@@ -342,4 +342,4 @@ TEST(TraceJson, AHundredThousandSpansInASecond) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

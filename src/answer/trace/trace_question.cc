@@ -5,7 +5,7 @@
 #include "answer/trace/trace_answer.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::answer {
 
 Result<Answer> AnswerTrace(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
@@ -33,7 +33,7 @@ Result<Answer> AnswerTrace(const AnswerContext& context, const Question& questio
   BuildOptions build;
   build.clock = clock == "raw" ? ClockMode::kRaw : ClockMode::kAligned;
   build.now_ns = context.now;
-  WF_ASSIGN(const HostClocks clocks, ClocksFor(context.store, context.tenant, events));
+  WF_ASSIGN(const HostClocks clocks, pipeline::ClocksFor(context.store, context.tenant, events));
   build.clocks = &clocks;
   const Trace trace = BuildTrace(events, build);
   if (WantsText(question)) {
@@ -45,4 +45,4 @@ Result<Answer> AnswerTrace(const AnswerContext& context, const Question& questio
   return JsonAnswer(std::move(body));
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -8,7 +8,7 @@
 #include "answer/trace/trace_answer.h"
 #include "answer/trace/waterfall_json.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr int kMaxIndent = 24;  // deeper nesting would leave no room for names
@@ -170,4 +170,4 @@ std::string TraceText(const Trace& trace, const TraceTextOptions& options) {
   return TextWriter(trace, options).Write();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,14 +7,14 @@
 #include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::answer {
 
 // A cursor is the last row's start and id; hex keeps it short and free of characters a URL would escape.
-std::string FormatCursor(const SearchCursor& cursor) {
+std::string FormatCursor(const store::SearchCursor& cursor) {
   return ToHex64(static_cast<uint64_t>(cursor.start_ns)) + ToHex(cursor.trace_id);
 }
 
-Result<SearchCursor> ParseCursor(std::string_view text) {
+Result<store::SearchCursor> ParseCursor(std::string_view text) {
   const Error bad =
       BadInput("--cursor: \"" + std::string(text.substr(0, 64)) + "\" is not a cursor",
                "pass \"next\" of the previous answer unchanged");
@@ -22,14 +22,14 @@ Result<SearchCursor> ParseCursor(std::string_view text) {
   auto start = ParseSpanId(text.substr(0, 16));
   auto id = ParseTraceId(text.substr(16));
   if (!start.ok() || !id.ok()) return bad;
-  return SearchCursor{static_cast<Nanos>(start->value), *id};
+  return store::SearchCursor{static_cast<Nanos>(start->value), *id};
 }
 
-Result<TraceQuery> ParseTraceQuery(const Params& params, Nanos now) {
+Result<store::TraceQuery> ParseTraceQuery(const Params& params, Nanos now) {
   WF_TRY(params.Check({"service", "operation", "min_duration", "max_duration", "status", "since",
                        "until", "limit", "cursor", "format"},
                       {"attr"}));
-  TraceQuery query;
+  store::TraceQuery query;
   query.service = params.Get("service");
   query.operation = params.Get("operation");
   for (const std::string& text : params.All("attr")) {
@@ -71,10 +71,10 @@ std::string StartText(Nanos start) {
   return text;
 }
 
-std::string TracesText(const SearchPage& page) {
+std::string TracesText(const store::SearchPage& page) {
   if (page.traces.empty()) return "no trace matches; wherefore status tells what the store holds\n";
   TextTable table({"started", "duration", "spans", "errors", "request", "trace"}, {1, 2, 3});
-  for (const TraceSummary& t : page.traces) {
+  for (const store::TraceSummary& t : page.traces) {
     table.Row({StartText(t.start_ns), FormatDuration(t.duration_ns), std::to_string(t.spans),
                t.errors != 0 ? std::to_string(t.errors) : "",
                t.service + " " + t.name + (t.complete ? "" : " (incomplete)"), ToHex(t.trace_id)});
@@ -87,12 +87,12 @@ std::string TracesText(const SearchPage& page) {
 }  // namespace
 
 Result<Answer> AnswerTraces(const AnswerContext& context, const Question& question) {
-  WF_ASSIGN(const TraceQuery query, ParseTraceQuery(question.params, context.now));
-  WF_ASSIGN(const SearchPage page, context.store.Search(context.tenant, query));
+  WF_ASSIGN(const store::TraceQuery query, ParseTraceQuery(question.params, context.now));
+  WF_ASSIGN(const store::SearchPage page, context.store.Search(context.tenant, query));
   if (WantsText(question)) return TextAnswer(TracesText(page));
   JsonWriter json;
   json.BeginObject().Key("traces").BeginArray();
-  for (const TraceSummary& t : page.traces) {
+  for (const store::TraceSummary& t : page.traces) {
     json.BeginObject()
         .Field("trace_id", ToHex(t.trace_id))
         .Field("service", t.service)
@@ -114,4 +114,4 @@ Result<Answer> AnswerTraces(const AnswerContext& context, const Question& questi
   return JsonAnswer(json.Take());
 }
 
-}  // namespace wf
+}  // namespace wf::answer

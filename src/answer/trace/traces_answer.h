@@ -4,10 +4,10 @@
 #include "answer/frame/params.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::answer {
 
-Result<TraceQuery> ParseTraceQuery(const Params& params, Nanos now);
-std::string FormatCursor(const SearchCursor& cursor);
-Result<SearchCursor> ParseCursor(std::string_view text);
+Result<store::TraceQuery> ParseTraceQuery(const Params& params, Nanos now);
+std::string FormatCursor(const store::SearchCursor& cursor);
+Result<store::SearchCursor> ParseCursor(std::string_view text);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -6,7 +6,7 @@
 #include "answer/frame/attribute_json.h"
 #include "answer/trace/stacks_json.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Bits of blocks.flags.
@@ -31,7 +31,7 @@ struct UnitColumns {
 };
 
 template <typename Range, typename ValueOf>
-void Column(JsonWriter& json, std::string_view key, const Range& range, ValueOf value) {
+void NumberColumn(JsonWriter& json, std::string_view key, const Range& range, ValueOf value) {
   json.Key(key).BeginArray();
   for (const auto& item : range) json.Int(static_cast<int64_t>(value(item)));
   json.EndArray();
@@ -140,63 +140,64 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   json.Key("span_id").BeginArray();
   for (const uint32_t b : order.blocks) json.String(ToHex64(block(b).id));
   json.EndArray();
-  Column(json, "parent", order.blocks, [&](uint32_t b) -> int64_t {
+  NumberColumn(json, "parent", order.blocks, [&](uint32_t b) -> int64_t {
     return block(b).parent == kNone ? -1 : static_cast<int64_t>(position[block(b).parent]);
   });
   const auto same = [](uint32_t code) { return code; };
-  Column(json, "service", service, same);
-  Column(json, "name", name, same);
-  Column(json, "kind", kind, same);
-  Column(json, "status", order.blocks,
-         [&](uint32_t b) { return static_cast<int>(block(b).status); });
-  Column(json, "start", order.blocks, [&](uint32_t b) { return since_start(block(b).start_ns); });
-  Column(json, "duration", order.blocks, [&](uint32_t b) { return block(b).duration(); });
-  Column(json, "raw_start", order.blocks,
-         [&](uint32_t b) { return since_start(block(b).raw_start_ns); });
-  Column(json, "raw_duration", order.blocks, [&](uint32_t b) {
+  NumberColumn(json, "service", service, same);
+  NumberColumn(json, "name", name, same);
+  NumberColumn(json, "kind", kind, same);
+  NumberColumn(json, "status", order.blocks,
+               [&](uint32_t b) { return static_cast<int>(block(b).status); });
+  NumberColumn(json, "start", order.blocks,
+               [&](uint32_t b) { return since_start(block(b).start_ns); });
+  NumberColumn(json, "duration", order.blocks, [&](uint32_t b) { return block(b).duration(); });
+  NumberColumn(json, "raw_start", order.blocks,
+               [&](uint32_t b) { return since_start(block(b).raw_start_ns); });
+  NumberColumn(json, "raw_duration", order.blocks, [&](uint32_t b) {
     return std::max<Nanos>(0, SaturatingSub(block(b).raw_end_ns, block(b).raw_start_ns));
   });
-  Column(json, "flags", order.blocks, [&](uint32_t b) {
+  NumberColumn(json, "flags", order.blocks, [&](uint32_t b) {
     return ((block(b).marks & kBlockRepaired) ? kRepaired : 0) |
            (block(b).stand_in() ? kStandIn : 0) | (block(b).async() ? kAsync : 0) |
            (b == largest_own ? kLargestOwn : 0) |
            (block(b).source == Source::kInferred ? kInferred : 0);
   });
-  Column(json, "own", order.blocks, [&](uint32_t b) { return own[b]; });
-  Column(json, "unit", order.blocks, [&](uint32_t b) { return block(b).unit; });
+  NumberColumn(json, "own", order.blocks, [&](uint32_t b) { return own[b]; });
+  NumberColumn(json, "unit", order.blocks, [&](uint32_t b) { return block(b).unit; });
   json.EndObject();
 
   json.Key("units").BeginObject().Key("id").BeginArray();
   for (const Unit& unit : trace.units) json.String(ToHex64(unit.id));
   json.EndArray();
-  Column(json, "name", units.name, same);
-  Column(json, "service", units.service, same);
-  Column(json, "thread", units.thread, same);
-  Column(json, "host", units.host, same);
-  Column(json, "samples", samples, same);
+  NumberColumn(json, "name", units.name, same);
+  NumberColumn(json, "service", units.service, same);
+  NumberColumn(json, "thread", units.thread, same);
+  NumberColumn(json, "host", units.host, same);
+  NumberColumn(json, "samples", samples, same);
   json.EndObject();
 
   const auto point_block = [&](uint32_t p) { return position[trace.points[p].block]; };
   json.Key("points").BeginObject();
-  Column(json, "block", points, [&](const Shown& s) { return point_block(s.index); });
-  Column(json, "time", points,
-         [&](const Shown& s) { return since_start(trace.points[s.index].time_ns); });
-  Column(json, "name", points, [](const Shown& s) { return s.name; });
-  Column(json, "marker", points, [](const Shown& s) { return s.marker; });
+  NumberColumn(json, "block", points, [&](const Shown& s) { return point_block(s.index); });
+  NumberColumn(json, "time", points,
+               [&](const Shown& s) { return since_start(trace.points[s.index].time_ns); });
+  NumberColumn(json, "name", points, [](const Shown& s) { return s.name; });
+  NumberColumn(json, "marker", points, [](const Shown& s) { return s.marker; });
   json.EndObject();
 
   const auto from = [&](const Shown& s) { return trace.edges[s.index].from; };
   const auto to = [&](const Shown& s) { return trace.edges[s.index].to; };
   json.Key("edges").BeginObject();
-  Column(json, "from_block", edges, [&](const Shown& s) { return point_block(from(s)); });
-  Column(json, "from", edges,
-         [&](const Shown& s) { return since_start(trace.points[from(s)].time_ns); });
-  Column(json, "to_block", edges, [&](const Shown& s) { return point_block(to(s)); });
-  Column(json, "to", edges,
-         [&](const Shown& s) { return since_start(trace.points[to(s)].time_ns); });
-  Column(json, "type", edges, [](const Shown& s) { return s.name; });
-  Column(json, "blocking", edges,
-         [&](const Shown& s) { return trace.edges[s.index].blocking ? 1 : 0; });
+  NumberColumn(json, "from_block", edges, [&](const Shown& s) { return point_block(from(s)); });
+  NumberColumn(json, "from", edges,
+               [&](const Shown& s) { return since_start(trace.points[from(s)].time_ns); });
+  NumberColumn(json, "to_block", edges, [&](const Shown& s) { return point_block(to(s)); });
+  NumberColumn(json, "to", edges,
+               [&](const Shown& s) { return since_start(trace.points[to(s)].time_ns); });
+  NumberColumn(json, "type", edges, [](const Shown& s) { return s.name; });
+  NumberColumn(json, "blocking", edges,
+               [&](const Shown& s) { return trace.edges[s.index].blocking ? 1 : 0; });
   json.EndObject();
 
   json.Key("repairs").BeginObject();
@@ -211,4 +212,4 @@ void WriteWaterfall(const Trace& trace, JsonWriter& json) {
   json.EndObject();
 }
 
-}  // namespace wf
+}  // namespace wf::answer

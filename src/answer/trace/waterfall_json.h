@@ -7,7 +7,7 @@
 #include "json/json_writer.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::answer {
 
 void WriteWaterfall(const Trace& trace, JsonWriter& json);
 
@@ -17,4 +17,4 @@ struct WaterfallOrder {
 };
 WaterfallOrder DepthFirst(const Trace& trace);
 
-}  // namespace wf
+}  // namespace wf::answer

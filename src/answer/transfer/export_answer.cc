@@ -3,7 +3,7 @@
 #include "import/otlp/otlp_encoder.h"
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 // Frames of the `batches` form: varint length, bytes; a last frame of length 0 says that the window was complete.
@@ -32,7 +32,7 @@ void AppendOtlpLines(const EventBatch& batch, std::string& out) {
     for (; end < batch.size() && batch.trace_id(end) == batch.trace_id(begin); ++end) {
       rows.push_back(static_cast<uint32_t>(end));
     }
-    out += EncodeOtlpJson(batch, rows);
+    out += otlp::EncodeOtlpJson(batch, rows);
     out.push_back('\n');
     begin = end;
   }
@@ -42,8 +42,9 @@ Result<Answer> AnswerExport(const AnswerContext& context, const Question& questi
   const Params& params = question.params;
   WF_TRY(params.Check({"to", "since", "until", "received_since", "received_until", "max_rows"}));
   WF_ASSIGN(const auto to, params.Choice("to", {"otlp-json", "batches"}));
-  ScanOptions scan;
-  const auto range = [&](const char* since_name, const char* until_name, TimeRange& out) -> Status {
+  store::ScanOptions scan;
+  const auto range = [&](const char* since_name, const char* until_name,
+                         store::TimeRange& out) -> Status {
     WF_ASSIGN(const auto since, params.Instant(since_name, context.now));
     WF_ASSIGN(const auto until, params.Instant(until_name, context.now));
     if (since) out.from = *since;
@@ -96,4 +97,4 @@ Result<ExportedBatches> ParseExportedBatches(std::string_view body) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -7,7 +7,7 @@
 
 #include "answer/frame/answer.h"
 
-namespace wf {
+namespace wf::answer {
 
 constexpr int64_t kExportRows = 100'000;  // about 50 MB of OTLP JSON
 
@@ -24,4 +24,4 @@ Result<ExportedBatches> ParseExportedBatches(std::string_view body);
 // One line of OTLP JSON per trace.
 void AppendOtlpLines(const EventBatch& batch, std::string& out);
 
-}  // namespace wf
+}  // namespace wf::answer

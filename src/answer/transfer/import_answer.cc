@@ -7,12 +7,13 @@
 #include "answer/transfer/message_import.h"
 #include "pipeline/pipeline.h"
 
-namespace wf {
+namespace wf::answer {
 
-Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
-                                  Tailer* tailer) {
-  WF_ASSIGN(const ImportReport report, job.Finish());
-  if (report.time.from < report.time.until) WF_TRY(RefreshClocks(store, tenant, report.time));
+Result<pipeline::ImportReport> FinishImport(pipeline::ImportJob& job, store::Store& store,
+                                            const std::string& tenant, pipeline::Tailer* tailer) {
+  WF_ASSIGN(const pipeline::ImportReport report, job.Finish());
+  if (report.time.from < report.time.until)
+    WF_TRY(pipeline::RefreshClocks(store, tenant, report.time));
   if (tailer != nullptr)
     WF_TRY(tailer->ProcessNow(tenant, {job.traces().begin(), job.traces().end()}));
   return report;
@@ -31,8 +32,8 @@ Result<std::vector<TraceId>> ParseIdLines(std::string_view text) {
   return ids;
 }
 
-Result<FileContinuation> ParseContinuation(std::string_view text) {
-  FileContinuation out;
+Result<detect::FileContinuation> ParseContinuation(std::string_view text) {
+  detect::FileContinuation out;
   const size_t second = text.rfind(':');
   const size_t first = second == 0 || second == std::string_view::npos
                            ? std::string_view::npos
@@ -41,8 +42,9 @@ Result<FileContinuation> ParseContinuation(std::string_view text) {
     const auto end = digits.data() + digits.size();
     return !digits.empty() && std::from_chars(digits.data(), end, value).ptr == end;
   };
-  const auto format =
-      first == std::string_view::npos ? std::nullopt : ImportFormatOfKey(text.substr(0, first));
+  const auto format = first == std::string_view::npos
+                          ? std::nullopt
+                          : detect::ImportFormatOfKey(text.substr(0, first));
   if (!format || !number(text.substr(first + 1, second - first - 1), out.byte) ||
       !number(text.substr(second + 1), out.line)) {
     return BadInput("continues: \"" + std::string(text.substr(0, 64)) + "\" is no place in a file",
@@ -54,8 +56,8 @@ Result<FileContinuation> ParseContinuation(std::string_view text) {
 
 }  // namespace
 
-std::string FormatContinuation(const FileContinuation& c) {
-  return std::string(ImportFormatKey(c.format)) + ":" + std::to_string(c.byte) + ":" +
+std::string FormatContinuation(const detect::FileContinuation& c) {
+  return std::string(detect::ImportFormatKey(c.format)) + ":" + std::to_string(c.byte) + ":" +
          std::to_string(c.line);
 }
 
@@ -64,13 +66,14 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
   WF_TRY(params.Check({"name", "model", "continues"}));
   WF_ASSIGN(const std::optional<std::string> model,
             params.Choice("model", {"now", "later", "only"}));
-  ImportJob job(context.store, context.tenant, context.decode,
-                context.tailer == nullptr ? TraceLimits{} : context.tailer->Limits());
+  pipeline::ImportJob job(
+      context.store, context.tenant, context.decode,
+      context.tailer == nullptr ? pipeline::TraceLimits{} : context.tailer->Limits());
   if (model == "only") {
     WF_ASSIGN(const auto ids, ParseIdLines(content));
     job.AddTraces(ids);
   } else {
-    std::optional<FileContinuation> continues;
+    std::optional<detect::FileContinuation> continues;
     if (const auto text = params.Get("continues")) {
       WF_ASSIGN(continues, ParseContinuation(*text));
     }
@@ -82,12 +85,13 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
   }
   if (model == "later") {
     // Clocks, too: once for all files, by the request that models their traces.
-    WF_ASSIGN(const ImportReport report, job.Finish(ImportJob::Modeling::kLater));
-    return Answer{"application/json", ImportReportJson(report)};
+    WF_ASSIGN(const pipeline::ImportReport report,
+              job.Finish(pipeline::ImportJob::Modeling::kLater));
+    return Answer{"application/json", pipeline::ImportReportJson(report)};
   }
-  WF_ASSIGN(const ImportReport report,
+  WF_ASSIGN(const pipeline::ImportReport report,
             FinishImport(job, context.store, context.tenant, context.tailer));
-  return Answer{"application/json", ImportReportJson(report)};
+  return Answer{"application/json", pipeline::ImportReportJson(report)};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

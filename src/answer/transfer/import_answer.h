@@ -4,19 +4,19 @@
 #include "answer/frame/answer.h"
 #include "pipeline/import_job.h"
 
-namespace wf {
+namespace wf::answer {
 
 // Ends an import: models what came in, solves the hosts' clocks anew for its time, and extracts the datasets' rows (when
 // there is a tailer): when it returns, the next question sees them.
-Result<ImportReport> FinishImport(ImportJob& job, Store& store, const std::string& tenant,
-                                  Tailer* tailer);
+Result<pipeline::ImportReport> FinishImport(pipeline::ImportJob& job, store::Store& store,
+                                            const std::string& tenant, pipeline::Tailer* tailer);
 
 // The parameter `continues` of a file sent in pieces (import/detect/file_splitter.h): FORMAT:BYTE:LINE.
-std::string FormatContinuation(const FileContinuation& continuation);
+std::string FormatContinuation(const detect::FileContinuation& continuation);
 
 // `model`: now (the default); later: keep only, report every trace id; only: the content is trace ids, one a line, of
 // files uploaded before, to be modeled together.
 Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
                             std::string_view content);
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -4,7 +4,7 @@
 
 #include "answer/testing/fake_store.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr char kSpan[] =
@@ -28,7 +28,7 @@ class BusyStore : public FakeStore {
   ErrorCode code_;
 };
 
-Result<Answer> Import(Store& store) {
+Result<Answer> Import(store::Store& store) {
   return AnswerImport({store, "default", "", 0, {}, {}}, Params(), kSpan);
 }
 
@@ -37,7 +37,7 @@ TEST(ImportAnswer, AnOverloadedStoreIsTriedAgain) {
   const auto answer = Import(store);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(store.appends, 4);
-  const auto report = ParseImportReport(answer->body);
+  const auto report = pipeline::ParseImportReport(answer->body);
   EXPECT_EQ(report->spans, 1);
   EXPECT_EQ(report->duplicates, 0);
   EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 1u);
@@ -57,18 +57,18 @@ std::string Spans(int first, int last) {
 
 TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
   FakeStore store;
-  const auto blacklist = Blacklist::Open("");
-  const TraceLimits limits{blacklist->get(), 5};
+  const auto blacklist = pipeline::Blacklist::Open("");
+  const pipeline::TraceLimits limits{blacklist->get(), 5};
   const auto run = [&](const std::string& content) {
-    ImportJob job(store, "default", {}, limits);
+    pipeline::ImportJob job(store, "default", {}, limits);
     EXPECT_TRUE(job.AddContent("upload", content).ok());
     return job.Finish().value();
   };
-  const ImportReport whole = run(Spans(1, 5));
+  const pipeline::ImportReport whole = run(Spans(1, 5));
   EXPECT_EQ(whole.rejected, 0);
   EXPECT_EQ((*blacklist)->size(), 0u);
   // The sixth is one too many, and the last that is stored: from then on the trace is refused.
-  const ImportReport beyond = run(Spans(1, 9));
+  const pipeline::ImportReport beyond = run(Spans(1, 9));
   EXPECT_EQ(beyond.spans, 1);
   EXPECT_EQ(beyond.duplicates, 5);
   EXPECT_EQ(beyond.rejected, 3);
@@ -80,9 +80,9 @@ TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
 
 TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
   FakeStore store;
-  const auto blacklist = Blacklist::Open("");
+  const auto blacklist = pipeline::Blacklist::Open("");
   ASSERT_TRUE((*blacklist)->Add({"default", {0, 1}}).ok());
-  ImportJob job(store, "default", {}, {blacklist->get(), 1000});
+  pipeline::ImportJob job(store, "default", {}, {blacklist->get(), 1000});
   ASSERT_TRUE(job.AddContent("upload", Spans(1, 2)).ok());
   EXPECT_EQ(job.Finish()->rejected, 2);
   EXPECT_TRUE(store.ReadTrace("default", {0, 1})->empty());
@@ -91,7 +91,7 @@ TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
 // One look-up and one append for all of them: a database takes a few inserts a second.
 TEST(ImportAnswer, SmallFilesAreKeptTogether) {
   BusyStore store(0);
-  ImportJob job(store, "default", {});
+  pipeline::ImportJob job(store, "default", {});
   for (int file = 1; file <= 80; ++file)
     ASSERT_TRUE(job.AddContent("file", Spans(file, file + 1)).ok());
   const auto report = job.Finish();
@@ -105,7 +105,7 @@ TEST(ImportAnswer, SmallFilesAreKeptTogether) {
 
 TEST(ImportAnswer, WhatCameBeforeAFileThatFailsIsKept) {
   BusyStore store(0);
-  ImportJob job(store, "default", {});
+  pipeline::ImportJob job(store, "default", {});
   ASSERT_TRUE(job.AddContent("good", Spans(1, 3)).ok());
   EXPECT_FALSE(job.AddContent("bad", "this is no trace").ok());
   EXPECT_EQ(store.ReadTrace("default", {0, 1})->size(), 3u);
@@ -118,4 +118,4 @@ TEST(ImportAnswer, OtherFailuresAreNot) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::answer

@@ -12,7 +12,7 @@
 #include "import/messages/message_text.h"
 #include "pipeline/inferred_traces.h"
 
-namespace wf {
+namespace wf::answer {
 namespace {
 
 constexpr size_t kMessagesAtOnce = 50'000;  // one insertion: 10 MB
@@ -23,7 +23,7 @@ constexpr size_t kBeginning = size_t{1} << 20;  // of a file, to see what it is
 class KeepingSource : public SightingSource {
  public:
   KeepingSource(SightingSource& source, const StringTable& nodes, const std::string& tenant,
-                Store& store)
+                store::Store& store)
       : source_(source), nodes_(nodes), tenant_(tenant), store_(store) {}
 
   Result<bool> Next(SightingLine& line) override {
@@ -33,7 +33,7 @@ class KeepingSource : public SightingSource {
       return false;
     }
     const Sighting& s = line.sighting;
-    messages_.push_back({s.time_ns, std::string(OpName(s.kind, s.by)),
+    messages_.push_back({s.time_ns, std::string(messages::OpName(s.kind, s.by)),
                          std::string(nodes_.At(s.sender)), std::string(nodes_.At(s.receiver)),
                          line.id, line.keys});
     ++count_;
@@ -51,7 +51,7 @@ class KeepingSource : public SightingSource {
   SightingSource& source_;
   const StringTable& nodes_;
   const std::string& tenant_;
-  Store& store_;
+  store::Store& store_;
   std::vector<Message> messages_;
   int64_t count_ = 0;
 };
@@ -98,16 +98,17 @@ Error Named(Error error, const std::string& copy, std::string_view name) {
 }  // namespace
 
 Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& nodes,
-                                     const std::string& tenant, Store& store, ImportJob& job) {
+                                     const std::string& tenant, store::Store& store,
+                                     pipeline::ImportJob& job) {
   MessageImport import;
   KeepingSource keeping(source, nodes, tenant, store);
   PathsRequest request;
-  request.on_assigned = [&](std::span<const Call> calls,
-                            const std::vector<Assignment>& assignments) -> Status {
-    WF_ASSIGN(const InferredTraceCounts counts,
-              WriteInferredTraces(calls, assignments, nodes, kRowsAtOnce, [&](EventBatch&& batch) {
-                return job.AddBatch(std::move(batch));
-              }));
+  request.on_assigned = [&](std::span<const paths::Call> calls,
+                            const std::vector<paths::Assignment>& assignments) -> Status {
+    WF_ASSIGN(const pipeline::InferredTraceCounts counts,
+              pipeline::WriteInferredTraces(
+                  calls, assignments, nodes, kRowsAtOnce,
+                  [&](EventBatch&& batch) { return job.AddBatch(std::move(batch)); }));
     import.traces = counts.traces;
     import.spans = counts.spans;
     return {};
@@ -123,15 +124,16 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
 }
 
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          Store& store, ImportJob& job, const ImportJob::Progress& progress) {
-  SightingOptions options;
-  options.texts = SightingTexts::kKeep;
+                          store::Store& store, pipeline::ImportJob& job,
+                          const pipeline::ImportJob::Progress& progress) {
+  detect::SightingOptions options;
+  options.texts = detect::SightingTexts::kKeep;
   StringTable nodes;
-  WF_ASSIGN(const auto input, SightingInput::Open(paths, options, nodes));
+  WF_ASSIGN(const auto input, detect::SightingInput::Open(paths, options, nodes));
   // Progress and Ctrl-C, a look at a time.
   class Watched : public SightingSource {
    public:
-    Watched(SightingInput& input, const ImportJob::Progress& progress)
+    Watched(detect::SightingInput& input, const pipeline::ImportJob::Progress& progress)
         : input_(input), progress_(progress) {}
     Result<bool> Next(SightingLine& line) override {
       if (++count_ % 10'000 == 0 && !progress_(input_.bytes_read()))
@@ -141,8 +143,8 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
     }
 
    private:
-    SightingInput& input_;
-    const ImportJob::Progress& progress_;
+    detect::SightingInput& input_;
+    const pipeline::ImportJob::Progress& progress_;
     uint64_t count_ = 0;
   } watched(*input, progress);
   WF_ASSIGN(const MessageImport import, ImportMessages(watched, nodes, tenant, store, job));
@@ -163,11 +165,12 @@ Result<bool> HoldsMessages(std::string_view content) {
   const size_t at = content.find_first_not_of(" \t\r\n");
   if (at == std::string_view::npos || content[at] == '{' || content[at] == '[') return false;
   WF_ASSIGN(const auto file, TemporaryFile::Hold(content.substr(0, kBeginning)));
-  return SightingFile::Open(file->path()).ok();
+  return detect::SightingFile::Open(file->path()).ok();
 }
 
 Status ImportMessageContent(std::string_view name, std::string_view content,
-                            const std::string& tenant, Store& store, ImportJob& job) {
+                            const std::string& tenant, store::Store& store,
+                            pipeline::ImportJob& job) {
   WF_ASSIGN(const auto file, TemporaryFile::Hold(content));
   const Status status =
       ImportMessageFiles({file->path()}, tenant, store, job, [](size_t) { return true; });
@@ -175,4 +178,4 @@ Status ImportMessageContent(std::string_view name, std::string_view content,
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::answer

@@ -14,7 +14,7 @@
 
 #include "test_places.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 class TestBroker {
  public:
@@ -73,4 +73,4 @@ class TestBroker {
   std::string address_;
 };
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -12,7 +12,7 @@
 #include "bus/kafka/kafka_topics.h"
 #include "log/log.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 constexpr Nanos kCheckPatience = 2 * kSecond;
@@ -133,4 +133,4 @@ Result<std::unique_ptr<Bus>> OpenKafkaBus(const std::string& url, KafkaBusOption
   return KafkaBus::Open(std::move(parsed), std::move(options));
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

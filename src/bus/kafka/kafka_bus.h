@@ -14,7 +14,7 @@
 #include "bus/bus.h"
 #include "bus/pieces.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 struct KafkaBusOptions {
   std::string config_file;  // empty: none
@@ -37,4 +37,4 @@ Result<std::unique_ptr<Bus>> OpenKafkaBus(const std::string& url, KafkaBusOption
 // The URL for people: without properties, which may be secret.
 std::string ShownKafkaUrl(std::string_view url);
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -15,7 +15,7 @@
 #include "bus/kafka/kafka_sender.h"
 #include "bus/kafka/kafka_url.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 using ::testing::HasSubstr;
@@ -325,4 +325,4 @@ TEST(KafkaOpen, TopicsAreMadeOnceWithAsManyPartitionsAsAsked) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bus::kafka

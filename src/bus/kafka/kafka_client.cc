@@ -7,7 +7,7 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 constexpr Nanos kCommitPatience = 5 * kSecond;
@@ -136,4 +136,4 @@ Error KafkaError(const KafkaShared& shared, rd_kafka_resp_err_t error) {
   return EnvironmentError(KafkaText(shared, error), "is the broker running, and may we use it?");
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -17,7 +17,7 @@
 #include "bus/kafka/kafka_bus.h"
 #include "bus/kafka/kafka_url.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 struct ConfDeleter {
   void operator()(rd_kafka_conf_t* conf) const { rd_kafka_conf_destroy(conf); }
@@ -123,4 +123,4 @@ inline int Milliseconds(Nanos time) {
   return static_cast<int>(std::min<Nanos>(std::max<Nanos>(time, 0) / kMilli, INT32_MAX));
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

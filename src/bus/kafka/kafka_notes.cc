@@ -5,7 +5,7 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 constexpr Nanos kAskPatience = 5 * kSecond;
@@ -122,4 +122,4 @@ int64_t KafkaNotes::waiting() const {
   return waiting;
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

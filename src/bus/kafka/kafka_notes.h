@@ -10,7 +10,7 @@
 
 #include "bus/kafka/kafka_sender.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 class KafkaNotes : public BusNotes {
  public:
@@ -42,4 +42,4 @@ class KafkaNotes : public BusNotes {
   std::map<int32_t, Held> held_;
 };
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

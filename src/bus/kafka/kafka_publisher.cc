@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace wf {
+namespace wf::bus::kafka {
 
 // A batch whose pieces are under way. The first error is the batch's.
 struct KafkaPublisher::Parts {
@@ -83,4 +83,4 @@ Status KafkaPublisher::Drain(Nanos patience) {
       "is the broker running? Their senders were not told that they are kept");
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -7,7 +7,7 @@
 
 #include "bus/kafka/kafka_sender.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 class KafkaPublisher : public BusPublisher {
  public:
@@ -31,4 +31,4 @@ class KafkaPublisher : public BusPublisher {
   size_t batches_ = 0, bytes_ = 0;  // under way
 };
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -7,10 +7,10 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
-constexpr Nanos kAskPatience = 2 * kSecond;
+constexpr Nanos kReaderPatience = 2 * kSecond;
 constexpr Nanos kLagPatience = kSecond;
 
 PartitionsPtr EmptyList(size_t size) {
@@ -93,12 +93,13 @@ void KafkaReader::Gain(rd_kafka_topic_partition_list_t* list) {
   // Where a partition ends is asked before its first piece is read: what comes behind, nobody has read before.
   std::map<int32_t, Held> held;
   const PartitionsPtr committed(rd_kafka_topic_partition_list_copy(list));
-  const bool known = rd_kafka_committed(client_.get(), committed.get(),
-                                        Milliseconds(kAskPatience)) == RD_KAFKA_RESP_ERR_NO_ERROR;
+  const bool known =
+      rd_kafka_committed(client_.get(), committed.get(), Milliseconds(kReaderPatience)) ==
+      RD_KAFKA_RESP_ERR_NO_ERROR;
   const auto begins = AskOffsets(client_.get(), *shared_, shared_->topic(), gained,
-                                 PartitionPlace::kBegin, kAskPatience);
+                                 PartitionPlace::kBegin, kReaderPatience);
   const auto ends = AskOffsets(client_.get(), *shared_, shared_->topic(), gained,
-                               PartitionPlace::kEnd, kAskPatience);
+                               PartitionPlace::kEnd, kReaderPatience);
   for (const int32_t partition : gained) {
     Held one;
     one.published_before = ends.ok() ? ends->at(partition) : INT64_MAX;
@@ -207,7 +208,7 @@ bool KafkaReader::Take(const rd_kafka_message_t& message, std::vector<BusPiece>&
   piece.at = {message.partition, message.offset};
   auto decoded = DecodePiece(payload);
   if (!decoded.ok()) {
-    const Status kept = PutAside(payload, piece.at, decoded.error().message, kAskPatience);
+    const Status kept = PutAside(payload, piece.at, decoded.error().message, kReaderPatience);
     if (!kept.ok()) {
       log::Warn("{}; a piece that cannot be decoded is kept aside later", kept.error().message);
       skipped_ = !ReadAgain(piece.at);
@@ -245,7 +246,7 @@ bool KafkaReader::ReadAgain(BusPosition at) {
   rd_kafka_topic_partition_list_add(list.get(), shared_->topic().c_str(), at.partition)->offset =
       at.offset;
   rd_kafka_error_t* error =
-      rd_kafka_seek_partitions(client_.get(), list.get(), Milliseconds(kAskPatience));
+      rd_kafka_seek_partitions(client_.get(), list.get(), Milliseconds(kReaderPatience));
   const bool sought = error == nullptr && list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
   if (error != nullptr) rd_kafka_error_destroy(error);
   return sought;
@@ -306,4 +307,4 @@ int64_t KafkaReader::Lag() {
   return lag;
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

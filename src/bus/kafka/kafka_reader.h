@@ -18,7 +18,7 @@
 
 #include "bus/kafka/kafka_sender.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 class KafkaReader : public BusReader {
  public:
@@ -71,4 +71,4 @@ class KafkaReader : public BusReader {
   Nanos asked_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -5,7 +5,7 @@
 
 #include "log/log.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 constexpr int kPollMs = 100;
@@ -132,4 +132,4 @@ Status KafkaSender::SendAndWait(std::vector<Message> messages, Nanos patience) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

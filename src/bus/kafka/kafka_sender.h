@@ -17,7 +17,7 @@
 
 #include "bus/kafka/kafka_client.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 class KafkaSender {
  public:
@@ -48,4 +48,4 @@ class KafkaSender {
   std::thread thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -6,10 +6,10 @@
 #include <array>
 #include <thread>
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
-constexpr Nanos kAskPatience = kSecond;
+constexpr Nanos kTopicsPatience = kSecond;
 
 struct TopicDeleter {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
@@ -70,15 +70,15 @@ Result<int32_t> Ensure(rd_kafka_t* client, KafkaShared& shared, const std::strin
   bool made = false;
   for (;;) {
     const Nanos left = std::max<Nanos>(deadline - MonotonicNow(), kMilli);
-    const auto found = CountPartitions(client, shared, topic, std::min(left, kAskPatience));
+    const auto found = CountPartitions(client, shared, topic, std::min(left, kTopicsPatience));
     if (found.ok()) return found;
     rd_kafka_poll(client, 0);  // lets it say why
     {
       const std::lock_guard lock(shared.refused_mutex);
       if (!shared.refused_because.empty())
         return Denied(fmt::format("bus {} at {}: {}", shared.topic(), shared.url.brokers,
-                                            shared.refused_because),
-                                "check the properties of --bus-config");
+                                  shared.refused_because),
+                      "check the properties of --bus-config");
     }
     if (found.error().code == ErrorCode::kNotFound && !made) {
       WF_TRY(Create(client, shared, topic, partitions, left));
@@ -128,4 +128,4 @@ Result<int32_t> EnsureTopics(rd_kafka_t* client, KafkaShared& shared) {
   return partitions;
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

@@ -3,7 +3,7 @@
 
 #include "bus/kafka/kafka_client.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 // How many partitions the topic has; kNotFound when there is no such topic.
 Result<int32_t> CountPartitions(rd_kafka_t* client, const KafkaShared& shared,
@@ -13,4 +13,4 @@ Result<int32_t> CountPartitions(rd_kafka_t* client, const KafkaShared& shared,
 // cannot be used. Returns the number of partitions of the first.
 Result<int32_t> EnsureTopics(rd_kafka_t* client, KafkaShared& shared);
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

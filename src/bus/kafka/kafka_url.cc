@@ -8,7 +8,7 @@
 
 #include "bus/kafka/kafka_bus.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 namespace {
 
 constexpr std::string_view kScheme = "kafka://";
@@ -141,4 +141,4 @@ std::string ShownKafkaUrl(std::string_view url) {
   return std::string(url.substr(0, std::min(url.find('?'), url.size())));
 }
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

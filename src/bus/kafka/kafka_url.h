@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::bus::kafka {
 
 struct KafkaUrl {
   std::string brokers;  // host:port,host:port
@@ -26,4 +26,4 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseKafkaProperties(
 // Whether a property's value must not be shown.
 bool IsSecretProperty(std::string_view name);
 
-}  // namespace wf
+}  // namespace wf::bus::kafka

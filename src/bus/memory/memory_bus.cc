@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-namespace wf {
+namespace wf::bus::memory {
 namespace {
 
 // A log of texts with offsets, cut at its beginning.
@@ -389,4 +389,4 @@ int64_t MemoryBus::Committed(const std::string& group, int32_t partition) const 
   return state_->GroupOf(group).committed[static_cast<size_t>(partition)];
 }
 
-}  // namespace wf
+}  // namespace wf::bus::memory

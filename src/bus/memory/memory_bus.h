@@ -12,7 +12,7 @@
 #include "bus/bus.h"
 #include "bus/pieces.h"
 
-namespace wf {
+namespace wf::bus::memory {
 
 struct MemoryBusOptions {
   int32_t partitions = 4;
@@ -48,4 +48,4 @@ class MemoryBus : public Bus {
   const std::shared_ptr<State> state_;
 };
 
-}  // namespace wf
+}  // namespace wf::bus::memory

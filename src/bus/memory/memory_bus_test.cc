@@ -5,7 +5,7 @@
 
 #include "bus/conformance.h"
 
-namespace wf {
+namespace wf::bus::memory {
 namespace {
 
 class MemoryFactory : public BusFactory {
@@ -172,4 +172,4 @@ RC_GTEST_PROP(MemoryBusProperty, NothingIsLostOrOutOfOrderBeforeItsCommit, ()) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::bus::memory

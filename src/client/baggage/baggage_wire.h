@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "advice/program.h"
-#include "client/runtime/byte_buffer.h"
 #include "client/baggage/interval_tree_clock.h"
+#include "client/runtime/byte_buffer.h"
 
 namespace wherefore::client {
 

@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "client/transport/batch_exporter.h"
 #include "client/events/event_record.h"
 #include "client/events/events_encoder.h"
 #include "client/runtime/tick_clock.h"
+#include "client/transport/batch_exporter.h"
 
 namespace wherefore::client {
 

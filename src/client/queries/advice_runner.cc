@@ -11,15 +11,15 @@
 #include <utility>
 
 #include "advice/interpreter.h"
-#include "client/runtime/block_id.h"
 #include "client/queries/causal_past.h"
 #include "client/queries/hit_event.h"
-#include "client/runtime/hot_flags.h"
 #include "client/queries/kernel_tuples.h"
 #include "client/queries/quick_advice.h"
 #include "client/queries/thread_baggage.h"
-#include "client/runtime/tick_clock.h"
 #include "client/queries/tracepoint_registry.h"
+#include "client/runtime/block_id.h"
+#include "client/runtime/hot_flags.h"
+#include "client/runtime/tick_clock.h"
 #include "wherefore/context.h"
 
 namespace wherefore::client {
@@ -91,7 +91,8 @@ struct Shard {
   // to touch the intervals of other queries.
   struct Key {
     const LiveQuery* query;
-    int64_t surely_until;  // ticks: up to then no clock need be read to know that it is still this one
+    int64_t
+        surely_until;  // ticks: up to then no clock need be read to know that it is still this one
     int64_t start_ns, end_ns;
   };
   std::vector<Key> keys;
@@ -477,9 +478,7 @@ void AwaitRunningAdvice() {
   for (const auto& shard : ShardList()) const std::lock_guard lock(shard->mutex);
 }
 
-bool MayRunAdvice() {
-  return !running_advice && AllowedHere();
-}
+bool MayRunAdvice() { return !running_advice && AllowedHere(); }
 
 void RunHandedEvents(const std::shared_ptr<const LiveQuery>& query, HandedEvents& events,
                      uint64_t lost) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "advice/interpreter.h"
-#include "client/runtime/json_text.h"
 #include "client/queries/live_query.h"
+#include "client/runtime/json_text.h"
 
 namespace wherefore::client {
 

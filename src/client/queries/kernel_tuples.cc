@@ -17,10 +17,10 @@
 
 #include "advice/handed_events.h"
 #include "client/queries/advice_runner.h"
-#include "client/runtime/block_id.h"
 #include "client/queries/handed_event.h"
 #include "client/queries/query_report.h"
 #include "client/queries/thread_baggage.h"
+#include "client/runtime/block_id.h"
 
 namespace wherefore::client {
 

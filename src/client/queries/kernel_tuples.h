@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "client/runtime/hot_flags.h"
 #include "client/queries/live_query.h"
+#include "client/runtime/hot_flags.h"
 
 namespace wherefore::client {
 

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include "client/queries/advice_runner.h"
-#include "client/runtime/background_thread.h"
 #include "client/baggage/baggage_counts.h"
 #include "client/baggage/baggage_wire.h"
+#include "client/queries/advice_runner.h"
 #include "client/queries/query_report.h"
-#include "client/runtime/tick_clock.h"
 #include "client/queries/tracepoint_registry.h"
+#include "client/runtime/background_thread.h"
+#include "client/runtime/tick_clock.h"
 
 namespace wherefore::client {
 namespace {

@@ -23,10 +23,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/transport/http_connection.h"
-#include "client/runtime/json_text.h"
 #include "client/queries/kernel_tuples.h"
 #include "client/queries/live_query.h"
+#include "client/runtime/json_text.h"
+#include "client/transport/http_connection.h"
 
 namespace wherefore::client {
 

@@ -13,8 +13,8 @@
 
 #include "advice/program.h"
 #include "advice/results.h"
-#include "client/runtime/json_text.h"
 #include "client/queries/query_report.h"
+#include "client/runtime/json_text.h"
 #include "client/transport/test_receiver.h"
 
 namespace wherefore::client {

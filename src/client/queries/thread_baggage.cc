@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "client/queries/advice_runner.h"
-#include "client/runtime/hot_flags.h"
 #include "client/queries/kernel_tuples.h"
+#include "client/runtime/hot_flags.h"
 
 namespace wherefore::client {
 namespace {

@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "client/baggage/baggage_counts.h"
-#include "client/tracer/baggage_header.h"
 #include "client/queries/thread_baggage.h"
+#include "client/tracer/baggage_header.h"
 
 namespace wherefore {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/tracer/baggage_header.h"
 #include "client/baggage/baggage_line.h"
 #include "client/queries/thread_baggage.h"
+#include "client/tracer/baggage_header.h"
 #include "wherefore/context.h"
 
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/events/otlp_encoder.h"
 #include "client/runtime/block_id.h"
 #include "client/runtime/counter_registry.h"
-#include "client/events/otlp_encoder.h"
 #include "client/tracer/recorder_link.h"
 #include "client/tracer/span_draft.h"
 #include "client/tracer/tracer_core.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "client/transport/http_connection.h"
-#include "client/transport/http_message.h"
 #include "client/events/otlp_encoder.h"
 #include "client/sampling/sampling.h"
+#include "client/transport/http_connection.h"
+#include "client/transport/http_message.h"
 #include "wherefore/context.h"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "client/queries/thread_baggage.h"
 #include "client/tracer/baggage_header.h"
 #include "client/tracer/recorder_link.h"
-#include "client/queries/thread_baggage.h"
 
 namespace wherefore {
 namespace {

@@ -14,9 +14,9 @@
 #include <string>
 #include <thread>
 
+#include "client/queries/query_agent.h"
 #include "client/runtime/deadline.h"
 #include "client/transport/http_connection.h"
-#include "client/queries/query_agent.h"
 
 namespace wherefore::client {
 

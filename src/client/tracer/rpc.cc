@@ -1,8 +1,8 @@
 #include "wherefore/rpc.h"
 
-#include "client/tracer/baggage_header.h"
-#include "client/runtime/block_id.h"
 #include "client/queries/thread_baggage.h"
+#include "client/runtime/block_id.h"
+#include "client/tracer/baggage_header.h"
 #include "client/tracer/tracer_core.h"
 #include "wherefore/baggage.h"
 

@@ -20,13 +20,13 @@
 #include <thread>
 #include <vector>
 
-#include "client/transport/batch_exporter.h"
-#include "client/runtime/block_id.h"
-#include "client/tracer/control_client.h"
 #include "client/events/event_collector.h"
 #include "client/events/event_ring.h"
 #include "client/queries/query_agent.h"
+#include "client/runtime/block_id.h"
 #include "client/sampling/sampling.h"
+#include "client/tracer/control_client.h"
+#include "client/transport/batch_exporter.h"
 #include "wherefore/tracer.h"
 
 namespace wherefore::client {

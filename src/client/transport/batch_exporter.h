@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "client/events/otlp_encoder.h"
 #include "client/runtime/deadline.h"
 #include "client/transport/http_connection.h"
-#include "client/events/otlp_encoder.h"
 #include "wherefore/tracer.h"
 
 namespace wherefore::client {

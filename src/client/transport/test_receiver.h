@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "client/transport/http_message.h"
 #include "client/runtime/protobuf_reader.h"
+#include "client/transport/http_message.h"
 
 namespace wherefore::client {
 

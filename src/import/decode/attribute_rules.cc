@@ -4,7 +4,7 @@
 
 #include "base/ids.h"
 
-namespace wf {
+namespace wf::decode {
 
 bool GlobMatches(std::string_view glob, std::string_view text) {
   // Backtracks to the last star only: linear in practice, at worst |glob|·|text|, never exponential.
@@ -75,4 +75,4 @@ std::string KeyedHashHex(std::string_view text, HashKey key) {
   return ToHex64(s.v0 ^ s.v1 ^ s.v2 ^ s.v3);
 }
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::decode {
 
 // Where an attribute stands. Rules may name one place or any.
 enum class AttributePlace : uint8_t { kSpan = 0, kProcess, kScope, kPoint, kLink };
@@ -40,4 +40,4 @@ AttributeAction ActionFor(const std::vector<AttributeRule>& rules, AttributePlac
 // SipHash-2-4 of the text as 16 hex digits: keyed, so equal values stay comparable but cannot be looked up.
 std::string KeyedHashHex(std::string_view text, HashKey key);
 
-}  // namespace wf
+}  // namespace wf::decode

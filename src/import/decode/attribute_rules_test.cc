@@ -4,7 +4,7 @@
 
 #include "import/decode/attribute_writer.h"
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 TEST(AttributeRules, Globs) {
@@ -51,4 +51,4 @@ TEST(AttributeRules, IsAsciiSeesEveryByte) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::decode

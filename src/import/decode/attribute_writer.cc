@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 // Positions beyond this are not predicted: a span of 10,000 attributes must not grow the slots for good.
@@ -147,4 +147,4 @@ void BatchMark::RollBack(EventBatch& batch) const {
   batch.scopes.resize(scopes);
 }
 
-}  // namespace wf
+}  // namespace wf::decode

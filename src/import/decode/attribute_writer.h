@@ -18,7 +18,7 @@
 #include "import/decode/decode_report.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::decode {
 
 // Keys under this prefix carry what OTLP has no field for (see otlp_encoder.h); only the OTLP decoder gives them
 // meaning.
@@ -166,4 +166,4 @@ struct BatchMark {
   size_t rows, bytes, processes, scopes;
 };
 
-}  // namespace wf
+}  // namespace wf::decode

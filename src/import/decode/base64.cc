@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,4 +54,4 @@ std::optional<std::string> Base64Decode(std::string_view text) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace wf {
+namespace wf::decode {
 
 std::string Base64Encode(std::string_view bytes);
 std::optional<std::string> Base64Decode(std::string_view text);
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 TEST(Base64, VectorsOfRfc4648) {
@@ -25,4 +25,4 @@ TEST(Base64, VectorsOfRfc4648) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::decode

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 constexpr const char* kKinds[] = {"unspecified", "internal", "server",
@@ -114,4 +114,4 @@ std::string DumpReport(const DecodeReport& report) {
                      report.rejected, list(report.reasons), list(report.repairs));
 }
 
-}  // namespace wf
+}  // namespace wf::decode

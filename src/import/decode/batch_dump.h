@@ -6,10 +6,10 @@
 #include "import/decode/decode_report.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::decode {
 
 std::string DumpBatch(const EventBatch& batch);
 std::string DumpReport(
     const DecodeReport& report);  // "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}"
 
-}  // namespace wf
+}  // namespace wf::decode

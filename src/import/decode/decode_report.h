@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace wf {
+namespace wf::decode {
 
 struct DecodeReport {
   int64_t accepted = 0;  // rows appended
@@ -62,4 +62,4 @@ struct DecodeReport {
   }
 };
 
-}  // namespace wf
+}  // namespace wf::decode

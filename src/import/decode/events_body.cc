@@ -2,7 +2,7 @@
 
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::decode {
 namespace {
 
 constexpr uint8_t kHasId2 = 1, kHasSequence = 2, kHasName = 4;  // flags of an event
@@ -59,4 +59,4 @@ void EventsBody::PutFixed64(uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) body_.push_back(static_cast<char>(value >> shift));
 }
 
-}  // namespace wf
+}  // namespace wf::decode

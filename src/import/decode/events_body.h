@@ -13,7 +13,7 @@
 #include "base/nanos.h"
 #include "wherefore/event.h"
 
-namespace wf {
+namespace wf::decode {
 
 class EventsBody {
  public:
@@ -43,4 +43,4 @@ class EventsBody {
   int64_t events_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::decode

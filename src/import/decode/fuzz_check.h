@@ -5,7 +5,7 @@
 #include "import/decode/decode_report.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::decode {
 
 inline void CheckDecoded(const EventBatch& batch, const DecodeReport& report, bool decoded) {
   // Rows and counters agree, and a refused input leaves nothing.
@@ -21,4 +21,4 @@ inline void CheckDecoded(const EventBatch& batch, const DecodeReport& report, bo
   }
 }
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -1,6 +1,6 @@
 #include "import/decode/json_value_packer.h"
 
-namespace wf {
+namespace wf::decode {
 
 void PackJsonValue(JsonValue value, AttributeWriter& writer, int depth) {
   std::string& bytes = writer.batch().bytes;
@@ -35,4 +35,4 @@ void PackJsonValue(JsonValue value, AttributeWriter& writer, int depth) {
   writer.CloseNested(begin);
 }
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -4,7 +4,7 @@
 #include "import/decode/attribute_writer.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::decode {
 
 // Integers beyond int64 are kept as their decimal text. Nesting beyond options.max_value_depth becomes null, counted.
 void PackJsonValue(JsonValue value, AttributeWriter& writer, int depth = 0);
@@ -15,4 +15,4 @@ inline void PackJsonAttribute(std::string_view key, JsonValue value, AttributeWr
   writer.End();
 }
 
-}  // namespace wf
+}  // namespace wf::decode

@@ -6,7 +6,7 @@
 #include "import/decode/decode_report.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::decode {
 
 // value · factor, held at the ends of the 64-bit range (counted).
 inline Nanos ScaleTime(int64_t value, int64_t factor, DecodeReport& report) {
@@ -26,4 +26,4 @@ inline void SetTimes(EventBatch& batch, std::optional<Nanos> start, std::optiona
       static_cast<uint8_t>(batch.marks.back() | (start ? kHasStart : 0) | (end ? kHasEnd : 0));
 }
 
-}  // namespace wf
+}  // namespace wf::decode

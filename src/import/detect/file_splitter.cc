@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "import/detect/json_space.h"
 #include "json/json_splitter.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 20;
@@ -50,13 +51,6 @@ size_t FrameEnd(std::string_view text, size_t at) {
   char prefix[8] = {0, 0, 0, 0, text[at], text[at + 1], text[at + 2], text[at + 3]};
   const uint64_t length = LoadBigEndian64(prefix);
   return length <= text.size() - at - 4 ? at + 4 + length : kNone;
-}
-
-size_t SkipSpace(std::string_view text, size_t at) {
-  while (at < text.size() &&
-         (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
-    ++at;
-  return at;
 }
 
 }  // namespace
@@ -223,4 +217,4 @@ Result<std::optional<FilePiece>> FileSplitter::Next() {
   return std::optional<FilePiece>(FilePiece{std::move(text_), std::nullopt});
 }
 
-}  // namespace wf
+}  // namespace wf::detect

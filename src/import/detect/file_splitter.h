@@ -16,7 +16,7 @@
 #include "import/detect/importer.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::detect {
 
 struct FilePiece {
   std::string content;
@@ -63,4 +63,4 @@ class FileSplitter {
   std::string prefix_, suffix_;  // of a piece of an array
 };
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -12,14 +12,14 @@
 #include "import/otlp/otlp_encoder.h"
 #include "net/compression.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 constexpr FileSplitterOptions kSmall{1000, 2000, 6000};
 
 struct Imported {
   std::multiset<std::pair<uint64_t, uint64_t>> spans;  // trace, id
-  DecodeReport report;
+  decode::DecodeReport report;
   std::string first_fault;
 };
 
@@ -64,7 +64,7 @@ size_t SameInPieces(const std::string& content) {
   }
   EXPECT_GT(whole.spans.size(), 0u);
   EXPECT_EQ(pieces.spans, whole.spans);
-  EXPECT_EQ(DumpReport(pieces.report), DumpReport(whole.report));
+  EXPECT_EQ(decode::DumpReport(pieces.report), decode::DumpReport(whole.report));
   EXPECT_EQ(pieces.first_fault, whole.first_fault);
   return n;
 }
@@ -128,11 +128,12 @@ TEST(FileSplitter, Protobuf) {
   std::string plain, framed;
   for (int n = 0; n < 100; ++n) {
     EventBatch batch;
-    DecodeReport report;
+    decode::DecodeReport report;
     ASSERT_TRUE(
-        DecodeOtlpJson("{\"resourceSpans\":[" + OtlpResource(n) + "]}", {}, batch, report).ok());
+        otlp::DecodeOtlpJson("{\"resourceSpans\":[" + OtlpResource(n) + "]}", {}, batch, report)
+            .ok());
     std::string one;
-    EncodeOtlpProtobuf(batch, {0}, one);
+    otlp::EncodeOtlpProtobuf(batch, {0}, one);
     plain += one;
     char length[8];
     StoreBigEndian64(one.size(), length);
@@ -172,4 +173,4 @@ TEST(FileSplitter, WhatCannotBeSplitIsAnErrorThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::detect

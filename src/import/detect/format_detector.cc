@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "import/decode/attribute_writer.h"
+#include "import/detect/json_space.h"
 #include "import/recording/recording_events.h"
 #include "json/json_splitter.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 constexpr size_t kWindow = 64 * 1024;
@@ -19,13 +20,6 @@ struct Member {
   std::string_view key;
   std::string_view value;  // as it stands in the text, perhaps cut at the window's end
 };
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-size_t SkipSpace(std::string_view text, size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
 
 // The members of the object at text[open] == '{', as far as the window shows them. False when it is no object.
 bool ReadMembers(std::string_view text, size_t open, std::vector<Member>& members) {
@@ -234,7 +228,7 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
     return Refused(name, "a packet capture: its messages are imported whole, not in pieces",
                    fmt::format("wherefore import {}, or wherefore paths {}", name, name));
   }
-  if (IsRecording(content)) return ImportFormat::kRecording;
+  if (recording::IsRecording(content)) return ImportFormat::kRecording;
   if (content.substr(0, 4) == "WFEV") return ImportFormat::kEventsBinary;
   const std::string_view window = content.substr(0, kWindow);
   size_t at = SkipSpace(window, 0);
@@ -280,4 +274,4 @@ size_t FindArrayMember(std::string_view object, std::string_view key) {
   return std::string_view::npos;
 }
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::detect {
 
 enum class ImportFormat {
   kOtlpJson,      // requests: one, or many as JSON lines or concatenated
@@ -33,4 +33,4 @@ Result<ImportFormat> DetectFormat(std::string_view content, std::string_view nam
 // text's first '{'; npos when it is not among the members.
 size_t FindArrayMember(std::string_view object, std::string_view key);
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -16,23 +16,23 @@
 #include "import/zipkin/zipkin_decoder.h"
 #include "json/json_splitter.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 // A batch is handed on before its arena grows past this, however few its rows.
 constexpr size_t kMaxArena = size_t{32} << 20;
-constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kImportReadBytes = size_t{1} << 20;
 
 // The batch being filled, and its way to the sink.
 class BatchFeeder {
  public:
-  BatchFeeder(const ImportOptions& options, const BatchSink& sink, DecodeReport& report)
+  BatchFeeder(const ImportOptions& options, const BatchSink& sink, decode::DecodeReport& report)
       : options_(options), sink_(sink), report_(report) {
     Renew();
   }
 
   EventBatch& batch() { return batch_; }
-  AttributeWriter& writer() { return *writer_; }
+  decode::AttributeWriter& writer() { return *writer_; }
 
   // Hands the batch on when it is full.
   Status Offer() {
@@ -69,9 +69,9 @@ class BatchFeeder {
 
   const ImportOptions& options_;
   const BatchSink& sink_;
-  DecodeReport& report_;
+  decode::DecodeReport& report_;
   EventBatch batch_;
-  std::optional<AttributeWriter> writer_;  // remembers codes of batch_: renewed with it
+  std::optional<decode::AttributeWriter> writer_;  // remembers codes of batch_: renewed with it
 };
 
 class Import {
@@ -101,10 +101,10 @@ class Import {
     } else if (result_.format == ImportFormat::kRecording) {
       WF_ASSIGN(const recorder::Recording recording,
                 recorder::ReadRecording(recorder::FromMemory(content), std::string(name_)));
-      WF_TRY(
-          RecordingToEvents(recording, [this](const std::string& body) { return Events(body); }));
+      WF_TRY(recording::RecordingToEvents(
+          recording, [this](const std::string& body) { return Events(body); }));
       if (options_.keep_recording)
-        WF_TRY(options_.keep_recording(RecordingTraceId(recording), content));
+        WF_TRY(options_.keep_recording(recording::RecordingTraceId(recording), content));
     } else {
       WF_ASSIGN([[maybe_unused]] const size_t consumed, Values(content, Tail::kEnd));
     }
@@ -160,16 +160,16 @@ class Import {
 Status Import::Element(JsonValue element) {
   switch (result_.format) {
     case ImportFormat::kZipkinJson:
-      DecodeZipkinSpan(element, feeder_.writer());
+      zipkin::DecodeZipkinSpan(element, feeder_.writer());
       break;
     case ImportFormat::kJaegerJson:
-      DecodeJaegerTrace(element, feeder_.writer());
+      jaeger::DecodeJaegerTrace(element, feeder_.writer());
       break;
     case ImportFormat::kHTraceJson:
-      DecodeHTraceSpan(element, feeder_.writer());
+      htrace::DecodeHTraceSpan(element, feeder_.writer());
       break;
     default:
-      DecodeEvent(element, feeder_.writer());
+      events::DecodeEvent(element, feeder_.writer());
   }
   const Status status = feeder_.Offer();
   sink_failed_ = sink_failed_ || !status.ok();
@@ -189,16 +189,16 @@ Status Import::ParsedValue(JsonValue value) {
 Status Import::OtlpValue(std::string_view value) {
   // A file of the Collector may hold logs and metrics beside traces.
   if (FindArrayMember(value, "resourceLogs") != std::string_view::npos) {
-    WF_ASSIGN(const int64_t records, CountOtlpLogsJson(value));
+    WF_ASSIGN(const int64_t records, otlp::CountOtlpLogsJson(value));
     if (records > 0) result_.report.Reject("otlp_log_record", records);
     return {};
   }
   if (FindArrayMember(value, "resourceMetrics") != std::string_view::npos) {
-    WF_ASSIGN(const int64_t points, CountOtlpMetricsJson(value));
+    WF_ASSIGN(const int64_t points, otlp::CountOtlpMetricsJson(value));
     if (points > 0) result_.report.Reject("otlp_metric_point", points);
     return {};
   }
-  WF_TRY(DecodeOtlpJson(value, options_.decode, feeder_.batch(), result_.report));
+  WF_TRY(otlp::DecodeOtlpJson(value, options_.decode, feeder_.batch(), result_.report));
   const Status status = feeder_.Offer();
   sink_failed_ = !status.ok();
   return status;
@@ -272,7 +272,7 @@ Status Import::Protobuf(std::string_view request, size_t offset) {
   // Each ResourceSpans of a large request is a request of its own, so memory stays bounded by the largest of them.
   const auto decode = [&](std::string_view part, size_t at) -> Status {
     const Status status =
-        DecodeOtlpProtobuf(part, options_.decode, feeder_.batch(), result_.report);
+        otlp::DecodeOtlpProtobuf(part, options_.decode, feeder_.batch(), result_.report);
     if (!status.ok()) {
       return BadInput(fmt::format("{}: byte {}: {}", name_, consumed_bytes_ + offset + at,
                                   status.error().message),
@@ -320,7 +320,8 @@ Status Import::FramedProtobuf(std::string_view content) {
 }
 
 Status Import::Events(std::string_view body) {
-  const Status status = DecodeEventsBinary(body, options_.decode, feeder_.batch(), result_.report);
+  const Status status =
+      events::DecodeEventsBinary(body, options_.decode, feeder_.batch(), result_.report);
   if (!status.ok())
     return BadInput(fmt::format("{}: {}", name_, status.error().message), status.error().hint);
   return feeder_.Offer();
@@ -363,8 +364,8 @@ Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name
       kWholeDocument;  // gather that much before reading values, so that usual files are checked whole
   while (true) {
     const size_t had = pending.size();
-    pending.resize(had + kReadBytes);
-    const auto got = reader.Read(pending.data() + had, kReadBytes);
+    pending.resize(had + kImportReadBytes);
+    const auto got = reader.Read(pending.data() + had, kImportReadBytes);
     if (!got.ok()) return Named(name, got.error());
     pending.resize(had + *got);
     if (*got == 0) break;
@@ -384,4 +385,4 @@ Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name
   return import.Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -22,7 +22,7 @@
 #include "model/event_batch.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::detect {
 
 // For content that is not a file's beginning (file_splitter.h): what was found out there, and where this begins.
 struct FileContinuation {
@@ -31,7 +31,7 @@ struct FileContinuation {
 };
 
 struct ImportOptions {
-  DecodeOptions decode;
+  decode::DecodeOptions decode;
   std::string tenant = "default";
   Nanos received_ns = 0;   // receipt of every row; retention counts from it
   size_t max_rows = 4096;  // of a batch given to the sink
@@ -43,7 +43,7 @@ struct ImportOptions {
 
 struct ImportResult {
   ImportFormat format = ImportFormat::kOtlpJson;
-  DecodeReport report;
+  decode::DecodeReport report;
   std::string
       first_fault;  // "FILE: value at byte N (line L): reason"; empty when every value was read
 };
@@ -63,4 +63,4 @@ Result<ImportResult> ImportBytes(std::string_view content, std::string_view name
 Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name,
                                   const ImportOptions& options, const BatchSink& sink);
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -9,7 +9,7 @@
 #include "import/otlp/otlp_encoder.h"
 #include "net/compression.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 struct Imported {
@@ -46,7 +46,8 @@ Imported ImportText(std::string_view content, size_t max_rows = 4096) {
 // Spans 1..n of one trace.
 EventBatch SomeSpans(uint64_t n) {
   EventBatch batch;
-  const uint32_t process = FinishProcess(batch, 0), scope = FinishScope(batch, 0, 0, 0);
+  const uint32_t process = decode::FinishProcess(batch, 0),
+                 scope = decode::FinishScope(batch, 0, 0, 0);
   for (uint64_t i = 1; i <= n; ++i) {
     batch.AddRow();
     batch.process.back() = process;
@@ -59,12 +60,12 @@ EventBatch SomeSpans(uint64_t n) {
 }
 std::string OtlpJson(uint64_t n) {
   const EventBatch batch = SomeSpans(n);
-  return EncodeOtlpJson(batch, AllRows(batch));
+  return otlp::EncodeOtlpJson(batch, otlp::AllRows(batch));
 }
 std::string OtlpProtobuf(uint64_t n) {
   const EventBatch batch = SomeSpans(n);
   std::string out;
-  EncodeOtlpProtobuf(batch, AllRows(batch), out);
+  otlp::EncodeOtlpProtobuf(batch, otlp::AllRows(batch), out);
   return out;
 }
 std::string Framed(const std::string& request) {
@@ -226,4 +227,4 @@ TEST(Import, StreamsLongFilesOfLines) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::detect

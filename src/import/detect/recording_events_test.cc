@@ -5,7 +5,7 @@
 #include "import/events/events_binary_decoder.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 using recorder::Action;
@@ -46,9 +46,9 @@ class RecordedProgram {
 
   EventBatch Events() const {
     EventBatch batch;
-    DecodeReport report;
-    const Status status = RecordingToEvents(recording_, [&](const std::string& body) {
-      return DecodeEventsBinary(body, {}, batch, report);
+    decode::DecodeReport report;
+    const Status status = recording::RecordingToEvents(recording_, [&](const std::string& body) {
+      return events::DecodeEventsBinary(body, {}, batch, report);
     });
     EXPECT_TRUE(status.ok());
     EXPECT_TRUE(report.first_fault.empty()) << report.first_fault;
@@ -169,4 +169,4 @@ TEST(RecordingEvents, ALockTakenTwiceByItsHolderIsHeldOnce) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::detect

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ Result<std::vector<std::string>> ListSightingFiles(const std::string& input) {
   return files;
 }
 
-}  // namespace wf
+}  // namespace wf::detect

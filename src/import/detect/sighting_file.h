@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::detect {
 
 enum class SightingFileKind { kText, kCapture, kMail };
 
@@ -52,4 +52,4 @@ class SightingFile {
 // kBadInput: nothing in it.
 Result<std::vector<std::string>> ListSightingFiles(const std::string& input);
 
-}  // namespace wf
+}  // namespace wf::detect

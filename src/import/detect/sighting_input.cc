@@ -17,15 +17,15 @@
 #include "import/pcap/capture_sightings.h"
 #include "import/pcap/node_names.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 // What all files of one run share.
 struct Run {
   SightingOptions options;
   StringTable& nodes;
-  NodeChanges changes;
-  NodeNames node_names;  // of captures
+  messages::NodeChanges changes;
+  pcap::NodeNames node_names;  // of captures
 };
 
 // A mailbox is in no order of time at all: the first hop of a mail may be days before the last of the one in front. The
@@ -84,16 +84,17 @@ class FileSightings : public SightingSource {
       : file_(std::move(file)),
         run_(run),
         sorter_(WindowOf(*file_, run.options), run.changes.least_shift(),
-                run.options.texts == SightingTexts::kKeep ? SightingSorter::Texts::kKeep
-                                                          : SightingSorter::Texts::kDrop) {}
+                run.options.texts == SightingTexts::kKeep
+                    ? messages::SightingSorter::Texts::kKeep
+                    : messages::SightingSorter::Texts::kDrop) {}
 
   std::unique_ptr<SightingFile> file_;
   Run& run_;
   std::unique_ptr<SightingSource> source_;
-  MessageTextReader* text_ = nullptr;  // source_, if it is one
-  MailReader* mail_ = nullptr;         // the same
-  CaptureSightings* capture_ = nullptr;
-  SightingSorter sorter_;
+  messages::MessageTextReader* text_ = nullptr;  // source_, if it is one
+  mail::MailReader* mail_ = nullptr;             // the same
+  pcap::CaptureSightings* capture_ = nullptr;
+  messages::SightingSorter sorter_;
   SightingLine read_;
   bool ended_ = false;
 };
@@ -104,33 +105,34 @@ Result<std::unique_ptr<FileSightings>> FileSightings::Open(const std::string& pa
   std::unique_ptr<FileSightings> out(new FileSightings(std::move(file), run));
   switch (out->file_->kind()) {
     case SightingFileKind::kText: {
-      MessageTextOptions options;
-      options.on_malformed = run.options.lenient ? OnMalformed::kSkip : OnMalformed::kFail;
-      options.texts =
-          run.options.texts == SightingTexts::kKeep ? LineTexts::kKeep : LineTexts::kDrop;
+      messages::MessageTextOptions options;
+      options.on_malformed =
+          run.options.lenient ? messages::OnMalformed::kSkip : messages::OnMalformed::kFail;
+      options.texts = run.options.texts == SightingTexts::kKeep ? messages::LineTexts::kKeep
+                                                                : messages::LineTexts::kDrop;
       options.input = input;
-      auto reader = std::make_unique<MessageTextReader>(out->file_->Bytes(), out->file_->name(),
-                                                        options, run.nodes);
+      auto reader = std::make_unique<messages::MessageTextReader>(
+          out->file_->Bytes(), out->file_->name(), options, run.nodes);
       out->text_ = reader.get();
       out->source_ = std::move(reader);
       break;
     }
     case SightingFileKind::kCapture: {
-      CaptureSightingOptions options;
+      pcap::CaptureSightingOptions options;
       options.names = run.node_names;
-      options.dns_names = run.options.dns_names ? CaptureSightingOptions::DnsNames::kUse
-                                                : CaptureSightingOptions::DnsNames::kIgnore;
+      options.dns_names = run.options.dns_names ? pcap::CaptureSightingOptions::DnsNames::kUse
+                                                : pcap::CaptureSightingOptions::DnsNames::kIgnore;
       options.input = input;
       WF_ASSIGN(const std::string capture, out->file_->Path());
-      auto reader = CaptureSightings::Open(capture, options, run.nodes);
+      auto reader = pcap::CaptureSightings::Open(capture, options, run.nodes);
       if (!reader.ok()) return Renamed(reader.error(), capture, out->file_->name());
       out->capture_ = reader->get();
       out->source_ = std::move(*reader);
       break;
     }
     case SightingFileKind::kMail: {
-      auto reader =
-          std::make_unique<MailReader>(out->file_->Bytes(), out->file_->name(), input, run.nodes);
+      auto reader = std::make_unique<mail::MailReader>(out->file_->Bytes(), out->file_->name(),
+                                                       input, run.nodes);
       out->mail_ = reader.get();
       out->source_ = std::move(reader);
       break;
@@ -170,7 +172,7 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
   }
   if (mail_ != nullptr) {
     ++counts.mailboxes;
-    const MailCounts& mail = mail_->counts();
+    const mail::MailCounts& mail = mail_->counts();
     counts.malformed += mail.no_hosts + mail.generic_host + mail.no_time + mail.overlong;
     Note(mail.no_hosts, " Received headers without `from` or `by` left out", file_->name(), notes);
     Note(mail.generic_host, " Received headers of localhost or unknown hosts left out",
@@ -181,7 +183,7 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
   }
   if (capture_ != nullptr) {
     ++counts.captures;
-    for (const CaptureCount& count : capture_->Counts()) {
+    for (const pcap::CaptureCount& count : capture_->Counts()) {
       if (notes == nullptr || count.value == 0 || !IsLoss(count.name)) continue;
       notes->push_back(file_->name() + ": " + std::to_string(count.value) + " " +
                        std::string(count.meaning));
@@ -223,8 +225,8 @@ class InputSightings : public SightingSource {
 
   std::vector<std::unique_ptr<FileSightings>> files_;
   Numbers numbers_;
-  DuplicateFilter filter_;
-  MergedSightings merge_;
+  messages::DuplicateFilter filter_;
+  messages::MergedSightings merge_;
   uint64_t given_ = 0;
 };
 
@@ -233,9 +235,9 @@ class InputSightings : public SightingSource {
 struct SightingInput::Impl {
   Run run;
   std::vector<std::unique_ptr<InputSightings>> inputs;
-  std::unique_ptr<MergedSightings> merge;
-  DuplicateFilter filter;
-  std::optional<Sniffer> sniffer;
+  std::unique_ptr<messages::MergedSightings> merge;
+  messages::DuplicateFilter filter;
+  std::optional<messages::Sniffer> sniffer;
   uint64_t given = 0, dropped = 0;
   mutable SightingCounts counts;
 };
@@ -250,21 +252,22 @@ Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std
     return BadInput("no input given", "name files or folders, or - for standard input");
   std::unordered_map<std::string, std::string> renames;
   if (!options.rename_file.empty()) {
-    WF_ASSIGN(renames, ReadRenames(options.rename_file));
+    WF_ASSIGN(renames, messages::ReadRenames(options.rename_file));
   }
-  NodeNames node_names;
+  pcap::NodeNames node_names;
   if (!options.nodes_file.empty()) {
-    WF_ASSIGN(node_names, NodeNames::Load(options.nodes_file));
+    WF_ASSIGN(node_names, pcap::NodeNames::Load(options.nodes_file));
   }
-  auto impl = std::unique_ptr<Impl>(new Impl{
-      {options, nodes, NodeChanges(std::move(renames), options.skew, nodes), std::move(node_names)},
-      {},
-      nullptr,
-      DuplicateFilter(options.reorder),
-      {},
-      0,
-      0,
-      {}});
+  auto impl = std::unique_ptr<Impl>(
+      new Impl{{options, nodes, messages::NodeChanges(std::move(renames), options.skew, nodes),
+                std::move(node_names)},
+               {},
+               nullptr,
+               messages::DuplicateFilter(options.reorder),
+               {},
+               0,
+               0,
+               {}});
   if (options.drop) impl->sniffer.emplace(options.drop->per_second, options.drop->queue);
   bool standard_input = false;
   std::vector<SightingSource*> sources;
@@ -285,7 +288,7 @@ Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std
         options.reorder));
     sources.push_back(impl->inputs.back().get());
   }
-  impl->merge = std::make_unique<MergedSightings>(std::move(sources));
+  impl->merge = std::make_unique<messages::MergedSightings>(std::move(sources));
   return std::unique_ptr<SightingInput>(new SightingInput(std::move(impl)));
 }
 
@@ -375,4 +378,4 @@ Result<DropModel> ParseDropModel(const std::string& text) {
                   "messages a second and how many may wait, as in --drop 500:64");
 }
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -26,7 +26,7 @@
 #include "model/sighting.h"
 #include "model/string_table.h"
 
-namespace wf {
+namespace wf::detect {
 
 // A sniffer that can take `per_second` messages and has room for `queue` of them waiting (Aguilera et al. §7).
 struct DropModel {
@@ -87,4 +87,4 @@ class SightingInput : public SightingSource {
 // "1000:64" → rate and queue.
 Result<DropModel> ParseDropModel(const std::string& text);
 
-}  // namespace wf
+}  // namespace wf::detect

@@ -9,7 +9,7 @@
 
 #include "net/compression.h"
 
-namespace wf {
+namespace wf::detect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ TEST(DropModel, RateAndQueue) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::detect

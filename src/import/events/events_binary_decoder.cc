@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-namespace wf {
+namespace wf::events {
 namespace {
 
 constexpr std::string_view kMagic = "WFEV";
@@ -78,7 +78,7 @@ class Reader {
 
 class Decoder {
  public:
-  Decoder(std::string_view body, AttributeWriter& writer)
+  Decoder(std::string_view body, decode::AttributeWriter& writer)
       : in_(body), writer_(writer), batch_(writer.batch()) {}
 
   Status Run() {
@@ -104,13 +104,13 @@ class Decoder {
  private:
   void ReadProcess() {
     const uint32_t begin = batch_.ArenaSize();
-    writer_.StartList(AttributePlace::kProcess);
+    writer_.StartList(decode::AttributePlace::kProcess);
     for (uint64_t left = in_.Varint(); left > 0 && in_.ok(); --left) {
       const std::string_view key = in_.Text();
       ReadAttribute(key);
     }
-    process_ = FinishProcess(batch_, begin);
-    scope_ = FinishScope(batch_, 0, 0, batch_.ArenaSize());
+    process_ = decode::FinishProcess(batch_, begin);
+    scope_ = decode::FinishScope(batch_, 0, 0, batch_.ArenaSize());
   }
 
   void ReadAttribute(std::string_view key) {
@@ -170,7 +170,7 @@ class Decoder {
 
   void ReadEvent() {
     ++number_;
-    DecodeReport& report = writer_.report();
+    decode::DecodeReport& report = writer_.report();
     const uint8_t type_number = in_.Byte();
     const uint8_t flags = in_.Byte();
     if ((flags & ~kKnownRecordFlags) != 0) return in_.Fail("an unknown flag");
@@ -212,7 +212,7 @@ class Decoder {
       batch_.status.back() = static_cast<SpanStatus>(status);
       batch_.status_message.back() = writer_.Intern(in_.Text());
     }
-    writer_.StartList(AttributePlace::kSpan);
+    writer_.StartList(decode::AttributePlace::kSpan);
     for (uint64_t left = in_.Varint(); left > 0 && in_.ok(); --left) {
       const std::string_view key = TextRef();
       ReadAttribute(key);
@@ -238,7 +238,7 @@ class Decoder {
   }
 
   Reader in_;
-  AttributeWriter& writer_;
+  decode::AttributeWriter& writer_;
   EventBatch& batch_;
   uint32_t process_ = 0, scope_ = 0;
   uint64_t number_ = 0;
@@ -249,11 +249,11 @@ class Decoder {
 
 }  // namespace
 
-Status DecodeEventsBinary(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report) {
-  const BatchMark mark(out);
-  DecodeReport own;
-  AttributeWriter writer(out, options, own);
+Status DecodeEventsBinary(std::string_view body, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report) {
+  const decode::BatchMark mark(out);
+  decode::DecodeReport own;
+  decode::AttributeWriter writer(out, options, own);
   if (const Status status = Decoder(body, writer).Run(); !status.ok()) {
     mark.RollBack(out);
     return status;
@@ -262,4 +262,4 @@ Status DecodeEventsBinary(std::string_view body, const DecodeOptions& options, E
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::events

@@ -9,12 +9,12 @@
 #include "base/result.h"
 #include "import/decode/attribute_writer.h"
 
-namespace wf {
+namespace wf::events {
 
 constexpr std::string_view kEventsBinaryContentType = "application/vnd.wherefore.events";
 
 // On an error nothing is appended.
-Status DecodeEventsBinary(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report);
+Status DecodeEventsBinary(std::string_view body, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report);
 
-}  // namespace wf
+}  // namespace wf::events

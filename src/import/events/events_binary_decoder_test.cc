@@ -5,7 +5,7 @@
 #include "import/decode/batch_dump.h"
 #include "import/events/events_decoder.h"
 
-namespace wf {
+namespace wf::events {
 namespace {
 
 // Bodies are written by hand here, after docs/EVENTS.md; that libwherefore writes the same is a system test's matter.
@@ -31,10 +31,11 @@ class Body {
 
 std::string Decoded(std::string_view body) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeEventsBinary(body, {}, batch, report);
   EXPECT_TRUE(status.ok() || batch.empty()) << "a refused body leaves nothing";
-  return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+  return status.ok() ? decode::DumpBatch(batch) + decode::DumpReport(report) + "\n"
+                     : status.error().message + "\n";
 }
 
 TEST(EventsBinary, AllThatAnEventMayCarry) {
@@ -140,14 +141,14 @@ TEST(EventsBinary, HostileBodies) {
 
 TEST(EventLines, BadLinesAreToldByNumber) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   std::vector<LineFault> faults;
   DecodeEventLines(
       "{\"trace_id\":\"ab\",\"type\":\"point\",\"id1\":\"1\",\"time_ns\":5}\r\n\n{oops\n"
       "{\"trace_id\":\"12g4\",\"type\":\"point\"}\n{\"trace_id\":\"ab\",\"type\":\"point\"}",
       {}, batch, report, faults);
   EXPECT_EQ(
-      DumpReport(report),
+      decode::DumpReport(report),
       "accepted 1, rejected 3 {id1_missing:1 malformed_line:1 trace_id_malformed:1}, repairs {}");
   ASSERT_EQ(faults.size(), 3u);
   EXPECT_EQ(faults[0].line, 3);
@@ -159,4 +160,4 @@ TEST(EventLines, BadLinesAreToldByNumber) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::events

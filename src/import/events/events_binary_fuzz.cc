@@ -9,15 +9,15 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   wf::EventBatch batch;
-  wf::DecodeReport report;
-  const wf::Status status = wf::DecodeEventsBinary(input, {}, batch, report);
-  wf::CheckDecoded(batch, report, status.ok());
+  wf::decode::DecodeReport report;
+  const wf::Status status = wf::events::DecodeEventsBinary(input, {}, batch, report);
+  wf::decode::CheckDecoded(batch, report, status.ok());
 
   // Lines never fail as a whole.
   wf::EventBatch lines;
-  wf::DecodeReport lines_report;
-  std::vector<wf::LineFault> faults;
-  wf::DecodeEventLines(input, {}, lines, lines_report, faults);
-  wf::CheckDecoded(lines, lines_report, true);
+  wf::decode::DecodeReport lines_report;
+  std::vector<wf::events::LineFault> faults;
+  wf::events::DecodeEventLines(input, {}, lines, lines_report, faults);
+  wf::decode::CheckDecoded(lines, lines_report, true);
   return 0;
 }

@@ -8,7 +8,7 @@
 #include "import/decode/json_value_packer.h"
 #include "json/json_splitter.h"
 
-namespace wf {
+namespace wf::events {
 namespace {
 
 struct EventId {
@@ -33,14 +33,14 @@ EventId ReadId(JsonValue json) {
   return id;
 }
 
-uint32_t PutProcess(JsonValue annotations, AttributeWriter& writer) {
+uint32_t PutProcess(JsonValue annotations, decode::AttributeWriter& writer) {
   const uint32_t begin = writer.batch().ArenaSize();
-  writer.StartList(AttributePlace::kProcess);
+  writer.StartList(decode::AttributePlace::kProcess);
   const std::string_view service = annotations.Get("label:service").String();
   const std::string_view host = annotations.Get("label:host").String();
   if (!service.empty()) writer.Text("service.name", service);
   if (!host.empty()) writer.Text("host.name", host);
-  return FinishProcess(writer.batch(), begin);
+  return decode::FinishProcess(writer.batch(), begin);
 }
 
 // What OTLP calls a span's kind; a block that says it is a client's is one whose own time is the network's.
@@ -55,9 +55,9 @@ SpanKind ReadKind(std::string_view name) {
 
 }  // namespace
 
-void DecodeEvent(JsonValue event, AttributeWriter& writer) {
+void DecodeEvent(JsonValue event, decode::AttributeWriter& writer) {
   EventBatch& batch = writer.batch();
-  DecodeReport& report = writer.report();
+  decode::DecodeReport& report = writer.report();
   if (!event.IsObject()) return report.Reject("not_an_object");
   const auto trace = ParseTraceId(event.Get("trace_id").String());
   if (!trace.ok())
@@ -70,7 +70,7 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
 
   const JsonValue annotations = event.Get("annotations");
   const uint32_t process = PutProcess(annotations, writer);
-  const uint32_t scope = FinishScope(batch, 0, 0, batch.ArenaSize());
+  const uint32_t scope = decode::FinishScope(batch, 0, 0, batch.ArenaSize());
   batch.AddRow();
   batch.process.back() = process;
   batch.scope.back() = scope;
@@ -95,8 +95,9 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   }
   if (const auto sequence = event.Get("seq").IntOrText()) batch.SetSequence(*sequence);
 
-  writer.StartList(AttributePlace::kSpan);
-  for (const auto& [key, value] : annotations.Members()) PackJsonAttribute(key, value, writer);
+  writer.StartList(decode::AttributePlace::kSpan);
+  for (const auto& [key, value] : annotations.Members())
+    decode::PackJsonAttribute(key, value, writer);
   if (!id1.original.empty()) writer.Text("wherefore.id1", id1.original);
   if (!id2.original.empty()) writer.Text("wherefore.id2", id2.original);
   if (type == EventType::kUnknown) {
@@ -109,11 +110,11 @@ void DecodeEvent(JsonValue event, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report) {
-  const BatchMark mark(out);
-  DecodeReport own;
-  AttributeWriter writer(out, options, own);
+Status DecodeEventsJson(std::string_view lines, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report) {
+  const decode::BatchMark mark(out);
+  decode::DecodeReport own;
+  decode::AttributeWriter writer(out, options, own);
   JsonParser parser;
   JsonLimits limits;
   limits.repair_utf8 = true;
@@ -134,10 +135,10 @@ Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, Ev
   return {};
 }
 
-void DecodeEventLines(std::string_view lines, const DecodeOptions& options, EventBatch& out,
-                      DecodeReport& report, std::vector<LineFault>& faults) {
-  DecodeReport of_line;
-  AttributeWriter writer(out, options, of_line);
+void DecodeEventLines(std::string_view lines, const decode::DecodeOptions& options, EventBatch& out,
+                      decode::DecodeReport& report, std::vector<LineFault>& faults) {
+  decode::DecodeReport of_line;
+  decode::AttributeWriter writer(out, options, of_line);
   JsonParser parser;
   JsonLimits limits;
   limits.repair_utf8 = true;
@@ -146,7 +147,7 @@ void DecodeEventLines(std::string_view lines, const DecodeOptions& options, Even
     const std::string_view line = lines.substr(0, end);
     lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    of_line = DecodeReport();
+    of_line = decode::DecodeReport();
     if (const auto event = parser.Parse(line, limits); event.ok()) {
       if (parser.repaired_utf8()) of_line.Repair("bad_utf8");
       DecodeEvent(*event, writer);
@@ -163,4 +164,4 @@ void DecodeEventLines(std::string_view lines, const DecodeOptions& options, Even
   }
 }
 
-}  // namespace wf
+}  // namespace wf::events

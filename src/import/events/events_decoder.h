@@ -17,11 +17,11 @@
 #include "import/decode/attribute_writer.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::events {
 
 // JSON lines. On an error nothing is appended.
-Status DecodeEventsJson(std::string_view lines, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report);
+Status DecodeEventsJson(std::string_view lines, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report);
 
 // What a sender of lines is told about those that were not taken.
 struct LineFault {
@@ -32,9 +32,9 @@ struct LineFault {
 // As a receiver reads them: one event a line, and a line that is bad does not spoil the others. It is rejected,
 // counted, and told by its number; at most `kMaxLineFaults` are told.
 constexpr size_t kMaxLineFaults = 100;
-void DecodeEventLines(std::string_view lines, const DecodeOptions& options, EventBatch& out,
-                      DecodeReport& report, std::vector<LineFault>& faults);
+void DecodeEventLines(std::string_view lines, const decode::DecodeOptions& options, EventBatch& out,
+                      decode::DecodeReport& report, std::vector<LineFault>& faults);
 
-void DecodeEvent(JsonValue event, AttributeWriter& writer);
+void DecodeEvent(JsonValue event, decode::AttributeWriter& writer);
 
-}  // namespace wf
+}  // namespace wf::events

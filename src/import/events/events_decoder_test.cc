@@ -5,14 +5,15 @@
 #include "base/hash.h"
 #include "import/decode/batch_dump.h"
 
-namespace wf {
+namespace wf::events {
 namespace {
 
 std::string Decoded(std::string_view json) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeEventsJson(json, {}, batch, report);
-  return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+  return status.ok() ? decode::DumpBatch(batch) + decode::DumpReport(report) + "\n"
+                     : status.error().message + "\n";
 }
 
 TEST(Events, EveryTypeOfTheContract) {
@@ -84,4 +85,4 @@ TEST(Events, HostileInput) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::events

@@ -6,7 +6,7 @@
 #include "import/decode/span_times.h"
 #include "json/json_splitter.h"
 
-namespace wf {
+namespace wf::htrace {
 namespace {
 
 struct HTraceId {
@@ -21,7 +21,7 @@ std::optional<HTraceId> SplitId(std::string_view text) {
   return HTraceId{{0, id->hi}, {id->lo}};
 }
 
-const char* ReadIds(JsonValue span, HTraceId& out, DecodeReport& report) {
+const char* ReadIds(JsonValue span, HTraceId& out, decode::DecodeReport& report) {
   const JsonValue joined = span.Get("a");
   if (!joined.missing()) {
     const auto id = SplitId(joined.String());
@@ -43,19 +43,19 @@ const char* ReadIds(JsonValue span, HTraceId& out, DecodeReport& report) {
   return nullptr;
 }
 
-std::optional<Nanos> Millis(JsonValue value, DecodeReport& report) {
+std::optional<Nanos> Millis(JsonValue value, decode::DecodeReport& report) {
   if (value.missing() || value.IsNull()) return std::nullopt;
   const auto millis = value.IntOrText();
   if (!millis) {
     report.Repair("bad_field");
     return std::nullopt;
   }
-  return ScaleTime(*millis, kMilli, report);
+  return decode::ScaleTime(*millis, kMilli, report);
 }
 
-uint32_t PutProcess(std::string_view tracer, AttributeWriter& writer) {
+uint32_t PutProcess(std::string_view tracer, decode::AttributeWriter& writer) {
   const uint32_t begin = writer.batch().ArenaSize();
-  writer.StartList(AttributePlace::kProcess);
+  writer.StartList(decode::AttributePlace::kProcess);
   if (!tracer.empty()) {
     const size_t slash = tracer.rfind('/');
     const bool has_host = slash != std::string_view::npos && slash > 0 && slash + 1 < tracer.size();
@@ -63,11 +63,11 @@ uint32_t PutProcess(std::string_view tracer, AttributeWriter& writer) {
     if (has_host) writer.Text("ip", tracer.substr(slash + 1));
     writer.Text("htrace.tracer_id", tracer);
   }
-  return FinishProcess(writer.batch(), begin);
+  return decode::FinishProcess(writer.batch(), begin);
 }
 
 // Sets the parent of the last row and collects the others.
-void Parents(JsonValue span, const HTraceId& own, EventBatch& batch, DecodeReport& report,
+void Parents(JsonValue span, const HTraceId& own, EventBatch& batch, decode::DecodeReport& report,
              std::vector<HTraceId>& others) {
   const bool joined = !span.Get("a").missing();
   for (const JsonValue parent : span.Get("p").Elements()) {
@@ -90,14 +90,14 @@ void Parents(JsonValue span, const HTraceId& own, EventBatch& batch, DecodeRepor
 
 }  // namespace
 
-void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
+void DecodeHTraceSpan(JsonValue span, decode::AttributeWriter& writer) {
   EventBatch& batch = writer.batch();
-  DecodeReport& report = writer.report();
+  decode::DecodeReport& report = writer.report();
   HTraceId id;
   if (!span.IsObject()) return report.Reject("not_an_object");
   if (const char* reason = ReadIds(span, id, report)) return report.Reject(reason);
   const uint32_t process = PutProcess(span.Get("r").String(), writer);
-  const uint32_t scope = FinishScope(batch, 0, 0, batch.ArenaSize());
+  const uint32_t scope = decode::FinishScope(batch, 0, 0, batch.ArenaSize());
   batch.AddRow();
   batch.process.back() = process;
   batch.scope.back() = scope;
@@ -108,12 +108,13 @@ void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
   const std::optional<Nanos> begin = Millis(span.Get("b"), report);
   std::optional<Nanos> end = Millis(span.Get("e"), report);
   if (end == 0 && begin.value_or(0) != 0) end.reset();
-  SetTimes(batch, begin, end);
+  decode::SetTimes(batch, begin, end);
   std::vector<HTraceId> others;
   Parents(span, id, batch, report, others);
 
-  writer.StartList(AttributePlace::kSpan);
-  for (const auto& [key, value] : span.Get("n").Members()) PackJsonAttribute(key, value, writer);
+  writer.StartList(decode::AttributePlace::kSpan);
+  for (const auto& [key, value] : span.Get("n").Members())
+    decode::PackJsonAttribute(key, value, writer);
   batch.EndAttributes();
   for (const JsonValue note : span.Get("t").Elements()) {
     PutPoint({Millis(note.Get("t"), report).value_or(0), writer.Intern(note.Get("m").String()), {}},
@@ -131,11 +132,11 @@ void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report) {
-  const BatchMark mark(out);
-  DecodeReport own;
-  AttributeWriter writer(out, options, own);
+Status DecodeHTraceJson(std::string_view text, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report) {
+  const decode::BatchMark mark(out);
+  decode::DecodeReport own;
+  decode::AttributeWriter writer(out, options, own);
   JsonParser parser;
   JsonLimits limits;
   limits.repair_utf8 = true;
@@ -160,4 +161,4 @@ Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, Eve
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::htrace

@@ -16,12 +16,12 @@
 #include "import/decode/attribute_writer.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::htrace {
 
 // Spans one after another (JSON lines) or in an array. On an error nothing is appended.
-Status DecodeHTraceJson(std::string_view text, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report);
+Status DecodeHTraceJson(std::string_view text, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report);
 
-void DecodeHTraceSpan(JsonValue span, AttributeWriter& writer);
+void DecodeHTraceSpan(JsonValue span, decode::AttributeWriter& writer);
 
-}  // namespace wf
+}  // namespace wf::htrace

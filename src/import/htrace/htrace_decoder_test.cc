@@ -4,14 +4,15 @@
 
 #include "import/decode/batch_dump.h"
 
-namespace wf {
+namespace wf::htrace {
 namespace {
 
 std::string Decoded(std::string_view json) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeHTraceJson(json, {}, batch, report);
-  return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+  return status.ok() ? decode::DumpBatch(batch) + decode::DumpReport(report) + "\n"
+                     : status.error().message + "\n";
 }
 
 TEST(HTrace, Version4) {
@@ -64,4 +65,4 @@ TEST(HTrace, HostileInput) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::htrace

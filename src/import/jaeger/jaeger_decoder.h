@@ -16,17 +16,17 @@
 #include "import/decode/attribute_writer.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::jaeger {
 
 // One Batch in the Thrift binary protocol, as POSTed to /api/traces. On an error nothing is appended.
-Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report);
+Status DecodeJaegerThrift(std::string_view batch, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report);
 
 // {"data":[trace, …]}, one trace or an array of traces. On an error nothing is appended.
-Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report);
+Status DecodeJaegerJson(std::string_view body, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report);
 
 // One trace: {"traceID","spans":[…],"processes":{…}}.
-void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer);
+void DecodeJaegerTrace(JsonValue trace, decode::AttributeWriter& writer);
 
-}  // namespace wf
+}  // namespace wf::jaeger

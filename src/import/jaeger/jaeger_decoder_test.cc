@@ -7,23 +7,25 @@
 #include "import/decode/batch_dump.h"
 #include "import/jaeger/thrift_reader.h"
 
-namespace wf {
+namespace wf::jaeger {
 namespace {
 
 using jaeger::ThriftType;
 
-std::string Text(const EventBatch& batch, const DecodeReport& report, const Status& status) {
-  return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+std::string Text(const EventBatch& batch, const decode::DecodeReport& report,
+                 const Status& status) {
+  return status.ok() ? decode::DumpBatch(batch) + decode::DumpReport(report) + "\n"
+                     : status.error().message + "\n";
 }
 std::string DecodedJson(std::string_view json) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeJaegerJson(json, {}, batch, report);
   return Text(batch, report, status);
 }
 std::string DecodedThrift(std::string_view bytes) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeJaegerThrift(bytes, {}, batch, report);
   return Text(batch, report, status);
 }
@@ -257,4 +259,4 @@ TEST(JaegerThrift, HostileInput) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::jaeger

@@ -6,14 +6,14 @@
 #include "import/jaeger/jaeger_decoder.h"
 #include "import/jaeger/jaeger_row.h"
 
-namespace wf {
+namespace wf::jaeger {
 namespace {
 
 using namespace jaeger;
 
 class TraceDecoder {
  public:
-  TraceDecoder(JsonValue trace, AttributeWriter& writer)
+  TraceDecoder(JsonValue trace, decode::AttributeWriter& writer)
       : trace_(trace), writer_(writer), batch_(writer.batch()), report_(writer.report()) {}
 
   void Run() {
@@ -36,16 +36,16 @@ class TraceDecoder {
 
   uint32_t PutProcess(JsonValue process) {
     const uint32_t begin = batch_.ArenaSize();
-    writer_.StartList(AttributePlace::kProcess);
+    writer_.StartList(decode::AttributePlace::kProcess);
     const std::string_view service = process.Get("serviceName").String();
     if (!service.empty()) writer_.Text("service.name", service);
     Tags(process.Get("tags"), [](std::string_view, const Value&) {});
-    return FinishProcess(batch_, begin);
+    return decode::FinishProcess(batch_, begin);
   }
 
   void Span(JsonValue span) {
     const uint32_t process = ProcessOf(span);
-    const uint32_t scope = FinishScope(batch_, 0, 0, batch_.ArenaSize());
+    const uint32_t scope = decode::FinishScope(batch_, 0, 0, batch_.ArenaSize());
     batch_.AddRow();
     batch_.process.back() = process;
     batch_.scope.back() = scope;
@@ -57,12 +57,13 @@ class TraceDecoder {
     batch_.flags.back() = static_cast<uint32_t>(span.Get("flags").UintOrText().value_or(0));
     const std::optional<Nanos> start = Micros(span.Get("startTime"));
     const std::optional<Nanos> duration = Micros(span.Get("duration"));
-    SetTimes(batch_, start,
-             start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+    decode::SetTimes(
+        batch_, start,
+        start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
     References(span);
     const size_t parent = ChooseParent(batch_, references_);
 
-    writer_.StartList(AttributePlace::kSpan);
+    writer_.StartList(decode::AttributePlace::kSpan);
     Tags(span.Get("tags"),
          [&](std::string_view key, const Value& value) { ApplyTag(key, value, writer_); });
     if (!start && duration) writer_.Int("jaeger.duration_us", *duration / kMicro);
@@ -134,7 +135,7 @@ class TraceDecoder {
     PutFixed64(static_cast<uint64_t>(time), batch_.bytes);
     PutVarint(writer_.Intern(name.text), batch_.bytes);
     const size_t begin = writer_.OpenLength();
-    writer_.StartList(AttributePlace::kPoint);
+    writer_.StartList(decode::AttributePlace::kPoint);
     Tags(log.Get("fields"), [](std::string_view, const Value&) {});
     writer_.CloseNested(begin);
   }
@@ -173,7 +174,7 @@ class TraceDecoder {
       return json.IsBool() || json.String() == "true" || json.String() == "false";
     }
     if (type == "binary") {
-      auto bytes = Base64Decode(json.String());
+      auto bytes = decode::Base64Decode(json.String());
       if (!bytes || !json.IsString()) return false;
       scratch_ = std::move(*bytes);
       value.type = ValueType::kBytes;
@@ -196,9 +197,9 @@ class TraceDecoder {
   }
 
   JsonValue trace_;
-  AttributeWriter& writer_;
+  decode::AttributeWriter& writer_;
   EventBatch& batch_;
-  DecodeReport& report_;
+  decode::DecodeReport& report_;
   std::unordered_map<std::string_view, uint32_t>
       processes_;  // processID → index; keys live in the document
   std::vector<Reference> references_;
@@ -207,12 +208,12 @@ class TraceDecoder {
 
 }  // namespace
 
-void DecodeJaegerTrace(JsonValue trace, AttributeWriter& writer) {
+void DecodeJaegerTrace(JsonValue trace, decode::AttributeWriter& writer) {
   TraceDecoder(trace, writer).Run();
 }
 
-Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report) {
+Status DecodeJaegerJson(std::string_view body, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report) {
   // A thread keeps its parser's buffers for the next body, but not those of an unusually large one.
   static thread_local JsonParser kept;
   JsonParser own_parser;
@@ -226,7 +227,7 @@ Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, Eve
                     "give the JSON of Jaeger's /api/traces or of its UI's download");
   }
   if (parser.repaired_utf8()) report.Repair("bad_utf8");
-  AttributeWriter writer(out, options, report);
+  decode::AttributeWriter writer(out, options, report);
   if (traces.IsArray()) {
     for (const JsonValue trace : traces.Elements()) DecodeJaegerTrace(trace, writer);
   } else {
@@ -235,4 +236,4 @@ Status DecodeJaegerJson(std::string_view body, const DecodeOptions& options, Eve
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::jaeger

@@ -39,7 +39,7 @@ void PutLinks(EventBatch& batch, const std::vector<Reference>& references, size_
   }
 }
 
-void PutTag(std::string_view key, const Value& value, AttributeWriter& writer) {
+void PutTag(std::string_view key, const Value& value, decode::AttributeWriter& writer) {
   writer.Begin(key);
   if (value.type == ValueType::kString || value.type == ValueType::kBytes) {
     writer.PutText(value.text, value.type);
@@ -49,7 +49,7 @@ void PutTag(std::string_view key, const Value& value, AttributeWriter& writer) {
   writer.End();
 }
 
-void ApplyTag(std::string_view key, const Value& value, AttributeWriter& writer) {
+void ApplyTag(std::string_view key, const Value& value, decode::AttributeWriter& writer) {
   EventBatch& batch = writer.batch();
   if (key == "span.kind") {
     static constexpr std::string_view kNames[] = {"unspecified", "internal", "server",

@@ -19,9 +19,9 @@ size_t ChooseParent(EventBatch& batch, const std::vector<Reference>& references)
 void PutLinks(EventBatch& batch, const std::vector<Reference>& references, size_t parent);
 
 // Packs one tag. A text value is checked for UTF-8.
-void PutTag(std::string_view key, const Value& value, AttributeWriter& writer);
+void PutTag(std::string_view key, const Value& value, decode::AttributeWriter& writer);
 // Sets kind and status of the last row when the tag says so.
-void ApplyTag(std::string_view key, const Value& value, AttributeWriter& writer);
+void ApplyTag(std::string_view key, const Value& value, decode::AttributeWriter& writer);
 
 // The name of a log's point from one of its fields: keeps the better of what it has and this one.
 struct LogName {

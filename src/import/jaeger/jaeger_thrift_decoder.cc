@@ -7,15 +7,15 @@
 #include "import/jaeger/jaeger_row.h"
 #include "import/jaeger/thrift_reader.h"
 
-namespace wf {
+namespace wf::jaeger {
 namespace {
 
 using namespace jaeger;
 
 class BatchDecoder {
  public:
-  BatchDecoder(std::string_view bytes, const DecodeOptions& options, EventBatch& out,
-               DecodeReport& report)
+  BatchDecoder(std::string_view bytes, const decode::DecodeOptions& options, EventBatch& out,
+               decode::DecodeReport& report)
       : in_(bytes), batch_(out), report_(report), writer_(out, options, report) {}
 
   const ThriftReader& reader() const { return in_; }
@@ -60,7 +60,7 @@ class BatchDecoder {
 
   uint32_t ReadProcess() {
     const uint32_t begin = batch_.ArenaSize();
-    writer_.StartList(AttributePlace::kProcess);
+    writer_.StartList(decode::AttributePlace::kProcess);
     ThriftType type;
     int16_t id;
     while (in_.Field(type, id)) {
@@ -73,11 +73,11 @@ class BatchDecoder {
         Unknown(type);
       }
     }
-    return FinishProcess(batch_, begin);
+    return decode::FinishProcess(batch_, begin);
   }
 
   void Spans(uint32_t process) {
-    const uint32_t scope = FinishScope(batch_, 0, 0, batch_.ArenaSize());
+    const uint32_t scope = decode::FinishScope(batch_, 0, 0, batch_.ArenaSize());
     ForEachStruct([&] { Span(process, scope); });
   }
 
@@ -104,7 +104,7 @@ class BatchDecoder {
     uint64_t parent_id = 0;
     std::optional<Nanos> start, duration;
     size_t logs_at = 0;
-    writer_.StartList(AttributePlace::kSpan);
+    writer_.StartList(decode::AttributePlace::kSpan);
     ThriftType type;
     int16_t id;
     while (in_.Field(type, id)) {
@@ -168,8 +168,9 @@ class BatchDecoder {
       report_.Reject(reason);
       return batch_.DropLastRow();
     }
-    SetTimes(batch_, start,
-             start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+    decode::SetTimes(
+        batch_, start,
+        start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
     // parentSpanId repeats one of the references, or is the only one.
     bool repeated = parent_id == 0;
     for (const Reference& r : references_)
@@ -233,7 +234,7 @@ class BatchDecoder {
     PutFixed64(static_cast<uint64_t>(time), batch_.bytes);
     PutVarint(writer_.Intern(name.text), batch_.bytes);
     const size_t begin = writer_.OpenLength();
-    writer_.StartList(AttributePlace::kPoint);
+    writer_.StartList(decode::AttributePlace::kPoint);
     if (fields_at != 0) {
       in_.Seek(fields_at);
       Tags([](std::string_view, const Value&) {});
@@ -296,23 +297,23 @@ class BatchDecoder {
 
   ThriftReader in_;
   EventBatch& batch_;
-  DecodeReport& report_;
-  AttributeWriter writer_;
+  decode::DecodeReport& report_;
+  decode::AttributeWriter writer_;
   std::vector<Reference> references_;
 };
 
 }  // namespace
 
-Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report) {
+Status DecodeJaegerThrift(std::string_view batch, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report) {
   constexpr size_t kMaxBytes = size_t{512} << 20;  // offsets inside a batch are 32 bits
   if (batch.size() > kMaxBytes || out.bytes.size() > kMaxBytes) {
     return BadInput(
         fmt::format("Jaeger Thrift: a batch of {} bytes is larger than 512 MiB", batch.size()),
         "send smaller batches");
   }
-  const BatchMark mark(out);
-  DecodeReport own;
+  const decode::BatchMark mark(out);
+  decode::DecodeReport own;
   BatchDecoder decoder(batch, options, out, own);
   decoder.Run();
   if (!decoder.reader().ok()) {
@@ -325,4 +326,4 @@ Status DecodeJaegerThrift(std::string_view batch, const DecodeOptions& options, 
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::jaeger

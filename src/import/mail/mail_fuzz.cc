@@ -10,14 +10,14 @@ namespace {
 
 struct Box {
   uint64_t given = 0, sum = 0;
-  wf::MailCounts counts;
+  wf::mail::MailCounts counts;
 };
 
 Box Read(std::string_view input, size_t piece) {
   Box out;
   wf::StringTable nodes;
   size_t at = 0;
-  wf::MailReader reader(
+  wf::mail::MailReader reader(
       [&](char* buffer, size_t size) -> wf::Result<size_t> {
         const size_t n = std::min({size, piece, input.size() - at});
         std::memcpy(buffer, input.data() + at, n);
@@ -34,7 +34,7 @@ Box Read(std::string_view input, size_t piece) {
     WF_CHECK(line.id.find_first_of(" \t\r\n") == std::string::npos && !line.id.empty());
   }
   out.counts = reader.counts();
-  const wf::MailCounts& c = out.counts;
+  const wf::mail::MailCounts& c = out.counts;
   WF_CHECK(out.given + c.no_hosts + c.generic_host + c.no_time == c.headers);
   return out;
 }

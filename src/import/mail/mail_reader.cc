@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace wf {
+namespace wf::mail {
 namespace {
 
 constexpr size_t kPiece = 256 * 1024;
@@ -164,4 +164,4 @@ Result<bool> MailReader::Next(SightingLine& line) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::mail

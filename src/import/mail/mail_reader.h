@@ -15,7 +15,7 @@
 #include "model/sighting.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::mail {
 
 struct MailCounts {
   uint64_t mails = 0, headers = 0;  // of `Received:`
@@ -54,4 +54,4 @@ class MailReader : public SightingSource {
   MailCounts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::mail

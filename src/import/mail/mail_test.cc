@@ -5,7 +5,7 @@
 #include "import/mail/mail_reader.h"
 #include "import/mail/received_header.h"
 
-namespace wf {
+namespace wf::mail {
 namespace {
 
 std::string DateOf(std::string_view text) {
@@ -160,4 +160,4 @@ TEST(MailReader, EndlessLinesAreCut) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::mail

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace wf {
+namespace wf::mail {
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -253,4 +253,4 @@ ReceivedFault ParseReceived(std::string_view value, ReceivedHop& hop) {
   return ReceivedFault::kNone;
 }
 
-}  // namespace wf
+}  // namespace wf::mail

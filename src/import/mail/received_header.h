@@ -8,7 +8,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::mail {
 
 struct ReceivedHop {
   std::string from, by;  // host names in lower case
@@ -28,4 +28,4 @@ ReceivedFault ParseReceived(std::string_view value, ReceivedHop& hop);
 // "Tue, 15 Nov 2026 10:58:10 +0100 (CET)" and older forms; without a zone it is UTC.
 bool ParseMailDate(std::string_view text, Nanos& time_ns);
 
-}  // namespace wf
+}  // namespace wf::mail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 constexpr Nanos kLongestCall = 2 * kHour;  // as pairing has it: what is open longer is forgotten
@@ -103,4 +103,4 @@ bool DuplicateFilter::IsDuplicate(const Sighting& s, uint32_t file) {
   return is;
 }
 
-}  // namespace wf
+}  // namespace wf::messages

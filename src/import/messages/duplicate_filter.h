@@ -16,7 +16,7 @@
 #include "base/nanos.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::messages {
 
 class DuplicateFilter {
  public:
@@ -50,4 +50,4 @@ class DuplicateFilter {
   uint64_t duplicates_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::messages

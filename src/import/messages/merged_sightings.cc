@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wf {
+namespace wf::messages {
 
 MergedSightings::MergedSightings(std::vector<SightingSource*> sources)
     : sources_(std::move(sources)), heads_(sources_.size()) {
@@ -42,4 +42,4 @@ Result<bool> MergedSightings::Next(SightingLine& line, size_t& source) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -8,7 +8,7 @@
 
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::messages {
 
 class MergedSightings {
  public:
@@ -31,4 +31,4 @@ class MergedSightings {
   bool started_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::messages

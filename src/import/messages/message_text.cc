@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -241,4 +241,4 @@ void AppendMessageLine(const SightingLine& line, std::string_view sender, std::s
   out += '\n';
 }
 
-}  // namespace wf
+}  // namespace wf::messages

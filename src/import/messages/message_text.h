@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::messages {
 
 // The fields of a line, as they stand in it.
 struct MessageFields {
@@ -40,4 +40,4 @@ std::string_view OpName(MessageKind kind, SightedBy by);
 void AppendMessageLine(const SightingLine& line, std::string_view sender, std::string_view receiver,
                        std::string& out);
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -6,7 +6,7 @@
 #include "import/messages/message_text_reader.h"
 #include "import/messages/sighting_sorter.h"
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 std::string MakeText(const char* keys) {
@@ -65,4 +65,4 @@ void BM_ReadAndSort(benchmark::State& state) {
 BENCHMARK(BM_ReadAndSort);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::messages

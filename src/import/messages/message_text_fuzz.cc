@@ -18,9 +18,9 @@ Text Read(std::string_view input, size_t piece) {
   Text out;
   wf::StringTable nodes;
   size_t at = 0;
-  wf::MessageTextOptions options;
-  options.on_malformed = wf::OnMalformed::kSkip;
-  wf::MessageTextReader reader(
+  wf::messages::MessageTextOptions options;
+  options.on_malformed = wf::messages::OnMalformed::kSkip;
+  wf::messages::MessageTextReader reader(
       [&](char* buffer, size_t size) -> wf::Result<size_t> {
         const size_t n = std::min({size, piece, input.size() - at});
         std::memcpy(buffer, input.data() + at, n);
@@ -32,8 +32,8 @@ Text Read(std::string_view input, size_t piece) {
   while (*reader.Next(line)) {
     WF_CHECK(line.sighting.place.line > 0 && line.sighting.place.line <= reader.lines());
     ++out.sightings;
-    wf::AppendMessageLine(line, nodes.At(line.sighting.sender), nodes.At(line.sighting.receiver),
-                          out.printed);
+    wf::messages::AppendMessageLine(line, nodes.At(line.sighting.sender),
+                                    nodes.At(line.sighting.receiver), out.printed);
   }
   out.malformed = reader.malformed();
   WF_CHECK(out.sightings + out.malformed <= reader.lines());

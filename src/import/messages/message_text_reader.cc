@@ -4,7 +4,7 @@
 
 #include "import/messages/message_text.h"
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 constexpr size_t kFirstBuffer = 256 * 1024;
@@ -117,4 +117,4 @@ Result<bool> MessageTextReader::Next(SightingLine& out) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -12,7 +12,7 @@
 #include "model/sighting.h"
 #include "net/decoding_reader.h"
 
-namespace wf {
+namespace wf::messages {
 
 enum class OnMalformed { kFail, kSkip };
 enum class LineTexts { kKeep, kDrop };  // SightingLine's id and keys
@@ -52,4 +52,4 @@ class MessageTextReader : public SightingSource {
   std::array<NodeId, 256> recent_{};  // names are few, and compared faster than they are hashed
 };
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -7,7 +7,7 @@
 
 #include "import/messages/message_text_reader.h"
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 Nanos Seconds(std::string_view text) {
@@ -239,4 +239,4 @@ TEST(MessageText, NamesThatTextCannotHold) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::messages

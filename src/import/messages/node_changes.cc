@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace wf {
+namespace wf::messages {
 
 Result<std::unordered_map<std::string, std::string>> ReadRenames(const std::string& path) {
   std::ifstream file(path);
@@ -79,4 +79,4 @@ std::vector<std::string> NodeChanges::Unmoved() const {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::messages

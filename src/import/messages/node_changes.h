@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::messages {
 
 // Lines `old new`; `#` and empty lines are skipped. Errors name file and line.
 Result<std::unordered_map<std::string, std::string>> ReadRenames(const std::string& path);
@@ -47,4 +47,4 @@ class NodeChanges {
   Nanos least_shift_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::messages

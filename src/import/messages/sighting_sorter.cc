@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 constexpr size_t kMostRuns = 16;  // looked through for each line that is taken
@@ -113,4 +113,4 @@ void SightingSorter::Pop(SightingLine& line) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -18,7 +18,7 @@
 
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::messages {
 
 class SightingSorter {
  public:
@@ -103,4 +103,4 @@ class SightingSorter {
   Slab<LineText> kept_texts_;
 };
 
-}  // namespace wf
+}  // namespace wf::messages

@@ -11,7 +11,7 @@
 #include "import/messages/sighting_sorter.h"
 #include "import/messages/sniffer.h"
 
-namespace wf {
+namespace wf::messages {
 namespace {
 
 SightingLine Line(Nanos time, uint64_t number) {
@@ -271,4 +271,4 @@ RC_GTEST_PROP(MergedSightings, OrderOfTimeThenOfSource, (std::vector<std::vector
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::messages

@@ -9,7 +9,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::messages {
 
 class Sniffer {
  public:
@@ -35,4 +35,4 @@ class Sniffer {
   bool any_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::messages

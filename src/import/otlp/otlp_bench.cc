@@ -8,31 +8,31 @@
 #include "import/otlp/otlp_decoder.h"
 #include "import/otlp/otlp_encoder.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 constexpr int kSpans = 512;
 
 EventBatch MakeBatch(uint64_t seed) {
   EventBatch batch;
-  DecodeOptions options;
-  DecodeReport report;
-  AttributeWriter writer(batch, options, report);
+  decode::DecodeOptions options;
+  decode::DecodeReport report;
+  decode::AttributeWriter writer(batch, options, report);
   uint64_t state = seed;
   const auto random = [&](uint64_t below) {
     return MixBits(state += 0x9E3779B97F4A7C15ull) % below;
   };
 
-  writer.StartList(AttributePlace::kProcess);
+  writer.StartList(decode::AttributePlace::kProcess);
   writer.Text("service.name", fmt::format("service-{}", random(10)));
   writer.Text("service.instance.id", fmt::format("instance-{}", random(3)));
   writer.Text("host.name", fmt::format("host-{}", random(30)));
   writer.Int("process.pid", static_cast<int64_t>(random(30000)));
   writer.Text("telemetry.sdk.language", "cpp");
   writer.Text("deployment.environment", "production");
-  const uint32_t process = FinishProcess(batch, 0);
-  const uint32_t scope = FinishScope(batch, batch.strings.Intern("shop"),
-                                     batch.strings.Intern("1.0"), batch.ArenaSize());
+  const uint32_t process = decode::FinishProcess(batch, 0);
+  const uint32_t scope = decode::FinishScope(batch, batch.strings.Intern("shop"),
+                                             batch.strings.Intern("1.0"), batch.ArenaSize());
   TraceId trace;
   for (int i = 0; i < kSpans; ++i) {
     if (i % 8 == 0) trace = {MixBits(state), random(UINT64_MAX)};
@@ -49,7 +49,7 @@ EventBatch MakeBatch(uint64_t seed) {
     batch.parent_ref.back() = batch.id2.back() != 0 ? ParentRef::kChildOf : ParentRef::kNone;
     batch.kind.back() = SpanKind::kServer;
     batch.name.back() = batch.strings.Intern(fmt::format("GET /op/{}", random(40)));
-    writer.StartList(AttributePlace::kSpan);
+    writer.StartList(decode::AttributePlace::kSpan);
     writer.Text("http.request.method", random(4) == 0 ? "POST" : "GET");
     writer.Text("url.path", fmt::format("/products/{}/details", random(5000)));
     writer.Int("http.response.status_code", random(20) == 0 ? 500 : 200);
@@ -63,14 +63,14 @@ EventBatch MakeBatch(uint64_t seed) {
   return batch;
 }
 
-void Decode(benchmark::State& state, const DecodeOptions& options) {
+void Decode(benchmark::State& state, const decode::DecodeOptions& options) {
   const EventBatch source = MakeBatch(7);
   std::string request;
   EncodeOtlpProtobuf(source, AllRows(source), request);
   int64_t spans = 0;
   for (auto _ : state) {
     EventBatch batch;
-    DecodeReport report;
+    decode::DecodeReport report;
     const Status status = DecodeOtlpProtobuf(request, options, batch, report);
     if (!status.ok() || report.accepted != kSpans) state.SkipWithError("not decoded");
     benchmark::DoNotOptimize(batch.bytes.data());
@@ -85,9 +85,9 @@ void BM_DecodeOtlpProtobuf(benchmark::State& state) { Decode(state, {}); }
 BENCHMARK(BM_DecodeOtlpProtobuf);
 
 void BM_DecodeOtlpProtobufWithRules(benchmark::State& state) {
-  DecodeOptions options;
-  options.rules = {{true, {}, "user.*", AttributeAction::kHash},
-                   {true, {}, "secret.*", AttributeAction::kDrop}};
+  decode::DecodeOptions options;
+  options.rules = {{true, {}, "user.*", decode::AttributeAction::kHash},
+                   {true, {}, "secret.*", decode::AttributeAction::kDrop}};
   Decode(state, options);
 }
 BENCHMARK(BM_DecodeOtlpProtobufWithRules);
@@ -98,7 +98,7 @@ void BM_DecodeOtlpJson(benchmark::State& state) {
   int64_t spans = 0;
   for (auto _ : state) {
     EventBatch batch;
-    DecodeReport report;
+    decode::DecodeReport report;
     const Status status = DecodeOtlpJson(request, {}, batch, report);
     if (!status.ok() || report.accepted != kSpans) state.SkipWithError("not decoded");
     spans += report.accepted;
@@ -110,4 +110,4 @@ void BM_DecodeOtlpJson(benchmark::State& state) {
 BENCHMARK(BM_DecodeOtlpJson);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::otlp

@@ -5,7 +5,7 @@
 
 #include "import/otlp/otlp_decoder.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using protozero::pbf_reader;
@@ -70,4 +70,4 @@ Result<int64_t> CountOtlpMetrics(std::string_view request) {
   return points;
 }
 
-}  // namespace wf
+}  // namespace wf::otlp

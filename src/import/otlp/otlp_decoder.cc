@@ -11,7 +11,7 @@
 #include "import/otlp/otlp_fields.h"
 #include "import/otlp/otlp_row.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using protozero::pbf_reader;
@@ -57,8 +57,8 @@ pbf_reader Message(std::string_view view) { return pbf_reader{view.data(), view.
 
 class ProtobufDecoder {
  public:
-  ProtobufDecoder(std::string_view request, const DecodeOptions& options, EventBatch& out,
-                  DecodeReport& report)
+  ProtobufDecoder(std::string_view request, const decode::DecodeOptions& options, EventBatch& out,
+                  decode::DecodeReport& report)
       : batch_(out),
         report_(report),
         writer_(out, options, report),
@@ -94,7 +94,7 @@ class ProtobufDecoder {
     const uint32_t attrs_begin = batch_.ArenaSize();
     std::string_view schema_url;
     int64_t dropped = 0;
-    writer_.StartList(AttributePlace::kProcess);
+    writer_.StartList(decode::AttributePlace::kProcess);
     pbf_reader reader = Message(view);
     while (Next(reader)) {
       switch (Tag(reader)) {
@@ -115,7 +115,7 @@ class ProtobufDecoder {
     }
     PutDropped(kDroppedAttributes, dropped);
     if (!schema_url.empty()) writer_.Text(kSchemaUrl, schema_url);
-    const uint32_t process = FinishProcess(batch_, attrs_begin);
+    const uint32_t process = decode::FinishProcess(batch_, attrs_begin);
 
     reader = Message(view);
     while (Next(reader)) {
@@ -132,7 +132,7 @@ class ProtobufDecoder {
     const uint32_t attrs_begin = batch_.ArenaSize();
     std::string_view schema_url, name, version;
     int64_t dropped = 0;
-    writer_.StartList(AttributePlace::kScope);
+    writer_.StartList(decode::AttributePlace::kScope);
     pbf_reader reader = Message(view);
     while (Next(reader)) {
       switch (Tag(reader)) {
@@ -152,7 +152,7 @@ class ProtobufDecoder {
     PutDropped(kDroppedAttributes, dropped);
     if (!schema_url.empty()) writer_.Text(kSchemaUrl, schema_url);
     const uint32_t scope =
-        FinishScope(batch_, writer_.Intern(name), writer_.Intern(version), attrs_begin);
+        decode::FinishScope(batch_, writer_.Intern(name), writer_.Intern(version), attrs_begin);
 
     reader = Message(view);
     while (Next(reader)) {
@@ -196,7 +196,7 @@ class ProtobufDecoder {
     events_.clear();
     links_.clear();
     uint32_t dropped_attributes = 0, dropped_events = 0, dropped_links = 0;
-    writer_.StartList(AttributePlace::kSpan);
+    writer_.StartList(decode::AttributePlace::kSpan);
     pbf_reader reader = Message(view);
     while (Next(reader)) {
       switch (Tag(reader)) {
@@ -233,7 +233,8 @@ class ProtobufDecoder {
           break;
         case Bytes(kSpanAttributes):
           Attribute(View(reader));
-          if (writer_.is_row_key()) RestoreRowAttribute(writer_, AttributePlace::kSpan, state);
+          if (writer_.is_row_key())
+            RestoreRowAttribute(writer_, decode::AttributePlace::kSpan, state);
           break;
         case Number(kSpanDroppedAttributes):
           dropped_attributes = reader.get_uint32();
@@ -316,7 +317,7 @@ class ProtobufDecoder {
     PutFixed64(static_cast<uint64_t>(time), batch_.bytes);
     PutVarint(writer_.Intern(name), batch_.bytes);
     const size_t begin = writer_.OpenLength();
-    writer_.StartList(AttributePlace::kPoint);
+    writer_.StartList(decode::AttributePlace::kPoint);
     for (const std::string_view attribute : attributes_) Attribute(attribute);
     PutDropped(kDroppedAttributes, dropped);
     writer_.CloseNested(begin);
@@ -355,10 +356,10 @@ class ProtobufDecoder {
     PutLink(link, batch_.bytes);  // with no attributes: ends in a length of 0, opened again
     const size_t begin = batch_.bytes.size();
     state.link_ref = 0;
-    writer_.StartList(AttributePlace::kLink);
+    writer_.StartList(decode::AttributePlace::kLink);
     for (const std::string_view attribute : attributes_) {
       Attribute(attribute);
-      if (writer_.is_row_key()) RestoreRowAttribute(writer_, AttributePlace::kLink, state);
+      if (writer_.is_row_key()) RestoreRowAttribute(writer_, decode::AttributePlace::kLink, state);
     }
     PutDropped(kDroppedAttributes, dropped);
     batch_.bytes[header + kPackedLinkRefOffset] = static_cast<char>(state.link_ref);
@@ -484,8 +485,8 @@ class ProtobufDecoder {
   }
 
   EventBatch& batch_;
-  DecodeReport& report_;
-  AttributeWriter writer_;
+  decode::DecodeReport& report_;
+  decode::AttributeWriter writer_;
   const int max_depth_;
   const char* at_;
   std::vector<std::string_view> events_, links_,
@@ -502,16 +503,16 @@ void ReserveFor(std::string_view request, EventBatch& out) {
 
 }  // namespace
 
-Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report) {
+Status DecodeOtlpProtobuf(std::string_view request, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report) {
   if (request.size() > kMaxRequestBytes || out.bytes.size() > kMaxRequestBytes) {
     return BadInput(fmt::format("OTLP request of {} bytes: larger than {} MiB", request.size(),
                                 kMaxRequestBytes >> 20),
                     "send smaller batches");
   }
   ReserveFor(request, out);
-  const BatchMark mark(out);
-  DecodeReport own;
+  const decode::BatchMark mark(out);
+  decode::DecodeReport own;
   ProtobufDecoder decoder(request, options, out, own);
   try {
     decoder.Request(request);
@@ -525,4 +526,4 @@ Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::otlp

@@ -19,17 +19,17 @@
 #include "import/decode/decode_report.h"
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::otlp {
 
 // One ExportTraceServiceRequest (also TracesData: the same bytes). Requests concatenated are one request, as protobuf
 // defines it.
-Status DecodeOtlpProtobuf(std::string_view request, const DecodeOptions& options, EventBatch& out,
-                          DecodeReport& report);
+Status DecodeOtlpProtobuf(std::string_view request, const decode::DecodeOptions& options,
+                          EventBatch& out, decode::DecodeReport& report);
 
 // One request as JSON: ids in hex, names in camelCase or snake_case, 64-bit integers as numbers or strings, enums as
 // numbers or names, bytes in base64.
-Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out,
-                      DecodeReport& report);
+Status DecodeOtlpJson(std::string_view request, const decode::DecodeOptions& options,
+                      EventBatch& out, decode::DecodeReport& report);
 
 // Log records of an ExportLogsServiceRequest and data points of an ExportMetricsServiceRequest (protobuf): we keep
 // neither, and answer how many were rejected.
@@ -38,4 +38,4 @@ Result<int64_t> CountOtlpMetrics(std::string_view request);
 Result<int64_t> CountOtlpLogsJson(std::string_view request);
 Result<int64_t> CountOtlpMetricsJson(std::string_view request);
 
-}  // namespace wf
+}  // namespace wf::otlp

@@ -8,7 +8,7 @@
 #include "import/decode/batch_dump.h"
 #include "import/otlp/otlp_fields.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using namespace otlp;
@@ -67,14 +67,14 @@ std::string SpanOf() {
 
 struct Decoded {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   Status status;
   std::string text() const {
-    return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n"
+    return status.ok() ? decode::DumpBatch(batch) + DumpReport(report) + "\n"
                        : status.error().message + "\n";
   }
 };
-Decoded Decode(const std::string& request, const DecodeOptions& options = {}) {
+Decoded Decode(const std::string& request, const decode::DecodeOptions& options = {}) {
   Decoded out;
   out.status = DecodeOtlpProtobuf(request, options, out.batch, out.report);
   return out;
@@ -321,10 +321,10 @@ TEST(OtlpProtobuf, UnknownFieldsKindAndStatusAreCounted) {
 }
 
 TEST(OtlpProtobuf, RulesDropAndHashBeforeAnythingIsStored) {
-  DecodeOptions options;
+  decode::DecodeOptions options;
   options.hash_key = {1, 2};
-  options.rules = {{false, AttributePlace::kSpan, "user.*", AttributeAction::kHash},
-                   {true, {}, "*secret*", AttributeAction::kDrop}};
+  options.rules = {{false, decode::AttributePlace::kSpan, "user.*", decode::AttributeAction::kHash},
+                   {true, {}, "*secret*", decode::AttributeAction::kDrop}};
   const auto span = SpanOf([](pbf_writer& w) {
     w.add_message(kSpanAttributes, TextAttribute("user.id", "42"));
     w.add_message(kSpanAttributes, TextAttribute("my.secret.key", "hunter2"));
@@ -335,7 +335,8 @@ TEST(OtlpProtobuf, RulesDropAndHashBeforeAnythingIsStored) {
                   }));
   });
   const Decoded d = Decode(RequestOf({span, span}), options);
-  const std::string row = std::string(kHead) + "  attrs user.id=\"" + KeyedHashHex("42", {1, 2}) +
+  const std::string row = std::string(kHead) + "  attrs user.id=\"" +
+                          decode::KeyedHashHex("42", {1, 2}) +
                           "\" plain=\"x\"\n  point 0 \"\" user.id=\"42\"\n";
   EXPECT_EQ(
       d.text(),
@@ -360,4 +361,4 @@ TEST(OtlpCounts, LogsAndMetricsInProtobuf) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::otlp

@@ -6,7 +6,7 @@
 #include "import/otlp/otlp_fields.h"
 #include "import/otlp/otlp_row.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using protozero::pbf_writer;
@@ -173,4 +173,4 @@ void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& ro
   }
 }
 
-}  // namespace wf
+}  // namespace wf::otlp

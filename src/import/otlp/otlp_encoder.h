@@ -10,7 +10,7 @@
 
 #include "model/event_batch.h"
 
-namespace wf {
+namespace wf::otlp {
 
 // Rows are grouped by process and scope; within a group they keep their order. `rows` empty means none.
 void EncodeOtlpProtobuf(const EventBatch& batch, const std::vector<uint32_t>& rows,
@@ -20,4 +20,4 @@ std::string EncodeOtlpJson(const EventBatch& batch, const std::vector<uint32_t>&
 // Every row of the batch, for the functions above.
 std::vector<uint32_t> AllRows(const EventBatch& batch);
 
-}  // namespace wf
+}  // namespace wf::otlp

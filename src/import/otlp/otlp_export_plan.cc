@@ -5,7 +5,7 @@
 #include "import/otlp/otlp_encoder.h"
 #include "import/otlp/otlp_row.h"
 
-namespace wf {
+namespace wf::otlp {
 
 std::vector<uint32_t> AllRows(const EventBatch& batch) {
   std::vector<uint32_t> rows(batch.size());
@@ -126,4 +126,4 @@ std::vector<KeyedValue> MissingProcessAttributes(const EventBatch& batch, uint32
 }
 
 }  // namespace otlp
-}  // namespace wf
+}  // namespace wf::otlp

@@ -8,7 +8,7 @@
 #include "import/otlp/otlp_row.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using namespace otlp;
@@ -24,7 +24,7 @@ constexpr std::string_view kStatusNames[] = {"STATUS_CODE_UNSET", "STATUS_CODE_O
 
 class JsonDecoder {
  public:
-  JsonDecoder(const DecodeOptions& options, EventBatch& out, DecodeReport& report)
+  JsonDecoder(const decode::DecodeOptions& options, EventBatch& out, decode::DecodeReport& report)
       : batch_(out),
         report_(report),
         writer_(out, options, report),
@@ -52,12 +52,12 @@ class JsonDecoder {
 
   void ResourceSpans(JsonValue rs) {
     const uint32_t attrs_begin = batch_.ArenaSize();
-    writer_.StartList(AttributePlace::kProcess);
+    writer_.StartList(decode::AttributePlace::kProcess);
     const JsonValue resource = rs.Get("resource");
-    Attributes(resource.Get("attributes"), AttributePlace::kProcess, nullptr);
+    Attributes(resource.Get("attributes"), decode::AttributePlace::kProcess, nullptr);
     Dropped(kDroppedAttributes, resource.Get("droppedAttributesCount", "dropped_attributes_count"));
     SchemaUrl(rs.Get("schemaUrl", "schema_url"));
-    const uint32_t process = FinishProcess(batch_, attrs_begin);
+    const uint32_t process = decode::FinishProcess(batch_, attrs_begin);
     for (const auto& [key, value] : rs.Members()) {
       if (Is(key, "scopeSpans", "scope_spans") ||
           Is(key, "instrumentationLibrarySpans", "instrumentation_library_spans")) {
@@ -70,14 +70,15 @@ class JsonDecoder {
 
   void ScopeSpans(JsonValue ss, uint32_t process) {
     const uint32_t attrs_begin = batch_.ArenaSize();
-    writer_.StartList(AttributePlace::kScope);
+    writer_.StartList(decode::AttributePlace::kScope);
     JsonValue scope = ss.Get("scope", "instrumentationLibrary");
     if (scope.missing()) scope = ss.Get("instrumentation_library");
-    Attributes(scope.Get("attributes"), AttributePlace::kScope, nullptr);
+    Attributes(scope.Get("attributes"), decode::AttributePlace::kScope, nullptr);
     Dropped(kDroppedAttributes, scope.Get("droppedAttributesCount", "dropped_attributes_count"));
     SchemaUrl(ss.Get("schemaUrl", "schema_url"));
-    const uint32_t index = FinishScope(batch_, writer_.Intern(scope.Get("name").String()),
-                                       writer_.Intern(scope.Get("version").String()), attrs_begin);
+    const uint32_t index =
+        decode::FinishScope(batch_, writer_.Intern(scope.Get("name").String()),
+                            writer_.Intern(scope.Get("version").String()), attrs_begin);
     for (const JsonValue span : ss.Get("spans").Elements()) Span(span, process, index);
   }
 
@@ -125,8 +126,8 @@ class JsonDecoder {
         UnknownField();
       }
     }
-    writer_.StartList(AttributePlace::kSpan);
-    Attributes(attributes, AttributePlace::kSpan, &state);
+    writer_.StartList(decode::AttributePlace::kSpan);
+    Attributes(attributes, decode::AttributePlace::kSpan, &state);
     Dropped(kDroppedAttributes, dropped_attributes);
     Dropped(kDroppedEvents, dropped_events);
     Dropped(kDroppedLinks, dropped_links);
@@ -155,8 +156,8 @@ class JsonDecoder {
                batch_.bytes);
     PutVarint(TextField(event.Get("name")), batch_.bytes);
     const size_t begin = writer_.OpenLength();
-    writer_.StartList(AttributePlace::kPoint);
-    Attributes(event.Get("attributes"), AttributePlace::kPoint, nullptr);
+    writer_.StartList(decode::AttributePlace::kPoint);
+    Attributes(event.Get("attributes"), decode::AttributePlace::kPoint, nullptr);
     Dropped(kDroppedAttributes, event.Get("droppedAttributesCount", "dropped_attributes_count"));
     writer_.CloseNested(begin);
   }
@@ -181,14 +182,14 @@ class JsonDecoder {
     PutLink(link, batch_.bytes);
     const size_t begin = batch_.bytes.size();
     state.link_ref = 0;
-    writer_.StartList(AttributePlace::kLink);
-    Attributes(value.Get("attributes"), AttributePlace::kLink, &state);
+    writer_.StartList(decode::AttributePlace::kLink);
+    Attributes(value.Get("attributes"), decode::AttributePlace::kLink, &state);
     Dropped(kDroppedAttributes, value.Get("droppedAttributesCount", "dropped_attributes_count"));
     batch_.bytes[header + kPackedLinkRefOffset] = static_cast<char>(state.link_ref);
     writer_.CloseNested(begin);
   }
 
-  void Attributes(JsonValue list, AttributePlace place, SpanState* state) {
+  void Attributes(JsonValue list, decode::AttributePlace place, SpanState* state) {
     if (!list.missing() && !list.IsArray() && !list.IsNull()) BadField();
     for (const JsonValue pair : list.Elements()) {
       writer_.Begin(pair.Get("key").String());
@@ -214,7 +215,7 @@ class JsonDecoder {
       } else if (Is(key, "doubleValue", "double_value")) {
         Either(value.NumberOrText(), [&](double number) { PutDouble(number, batch_.bytes); });
       } else if (Is(key, "bytesValue", "bytes_value")) {
-        Either(Base64Decode(value.String()),
+        Either(decode::Base64Decode(value.String()),
                [&](const std::string& bytes) { writer_.PutText(bytes, ValueType::kBytes); });
       } else if (Is(key, "arrayValue", "array_value")) {
         Nested(value, ValueType::kArray, depth + 1);
@@ -314,8 +315,8 @@ class JsonDecoder {
   }
 
   EventBatch& batch_;
-  DecodeReport& report_;
-  AttributeWriter writer_;
+  decode::DecodeReport& report_;
+  decode::AttributeWriter writer_;
   const int max_depth_;
 };
 
@@ -329,14 +330,14 @@ JsonLimits OtlpLimits() {
 
 }  // namespace
 
-Status DecodeOtlpJson(std::string_view request, const DecodeOptions& options, EventBatch& out,
-                      DecodeReport& report) {
+Status DecodeOtlpJson(std::string_view request, const decode::DecodeOptions& options,
+                      EventBatch& out, decode::DecodeReport& report) {
   // A thread keeps its parser's buffers for the next body, but not those of an unusually large one.
   static thread_local JsonParser kept;
   JsonParser own_parser;
   JsonParser& parser = request.size() <= kKeptParserBytes ? kept : own_parser;
   WF_ASSIGN(const JsonValue root, parser.Parse(request, OtlpLimits()));
-  DecodeReport own;
+  decode::DecodeReport own;
   if (parser.repaired_utf8()) own.Repair("bad_utf8");
   WF_TRY(JsonDecoder(options, out, own).Request(root));
   report.Add(own);
@@ -375,4 +376,4 @@ Result<int64_t> CountOtlpMetricsJson(std::string_view request) {
   return points;
 }
 
-}  // namespace wf
+}  // namespace wf::otlp

@@ -6,7 +6,7 @@
 #include "import/otlp/otlp_row.h"
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 using namespace otlp;
@@ -29,7 +29,7 @@ void AnyValue(JsonWriter& json, const Value& value) {
       json.Key("doubleValue").Double(value.number);
       break;
     case ValueType::kBytes:
-      json.Field("bytesValue", Base64Encode(value.text));
+      json.Field("bytesValue", decode::Base64Encode(value.text));
       break;
     case ValueType::kArray: {
       json.Key("arrayValue").BeginObject().Key("values").BeginArray();
@@ -171,4 +171,4 @@ std::string EncodeOtlpJson(const EventBatch& batch, const std::vector<uint32_t>&
   return json.Take();
 }
 
-}  // namespace wf
+}  // namespace wf::otlp

@@ -4,18 +4,18 @@
 #include "import/otlp/otlp_decoder.h"
 #include "import/otlp/otlp_encoder.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
-std::string Decoded(std::string_view json, const DecodeOptions& options = {}) {
+std::string Decoded(std::string_view json, const decode::DecodeOptions& options = {}) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeOtlpJson(json, options, batch, report);
   if (!status.ok()) {
     EXPECT_EQ(batch.size(), 0u);
     return status.error().message + "\n";
   }
-  return DumpBatch(batch) + DumpReport(report) + "\n";
+  return decode::DumpBatch(batch) + decode::DumpReport(report) + "\n";
 }
 
 std::string OneSpan(const std::string& fields) {
@@ -143,4 +143,4 @@ TEST(OtlpCounts, LogsAndMetricsInJson) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::otlp

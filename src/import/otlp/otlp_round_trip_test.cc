@@ -9,7 +9,7 @@
 #include "import/otlp/otlp_decoder.h"
 #include "import/otlp/otlp_encoder.h"
 
-namespace wf {
+namespace wf::otlp {
 namespace {
 
 // Keys that mean something to encoder or decoder appear among the others, in any position and with any value.
@@ -40,7 +40,7 @@ std::string AnyText() {
   return *rc::gen::elementOf(kTexts);
 }
 
-void PutAnyValue(AttributeWriter& writer, int depth) {
+void PutAnyValue(decode::AttributeWriter& writer, int depth) {
   std::string& bytes = writer.batch().bytes;
   switch (*rc::gen::inRange(0, depth > 3 ? 6 : 8)) {
     case 0:
@@ -72,7 +72,7 @@ void PutAnyValue(AttributeWriter& writer, int depth) {
   }
 }
 
-void PutAnyAttributes(AttributeWriter& writer, AttributePlace place) {
+void PutAnyAttributes(decode::AttributeWriter& writer, decode::AttributePlace place) {
   writer.StartList(place);
   for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
     writer.Begin(AnyKey());
@@ -83,18 +83,18 @@ void PutAnyAttributes(AttributeWriter& writer, AttributePlace place) {
 
 EventBatch AnyBatch() {
   EventBatch batch;
-  const DecodeOptions options;
-  DecodeReport report;
-  AttributeWriter writer(batch, options, report);
+  const decode::DecodeOptions options;
+  decode::DecodeReport report;
+  decode::AttributeWriter writer(batch, options, report);
   const int processes = *rc::gen::inRange(1, 4);
   for (int p = 0; p < processes; ++p) {
     const uint32_t attrs = batch.ArenaSize();
-    PutAnyAttributes(writer, AttributePlace::kProcess);
-    const uint32_t process = FinishProcess(batch, attrs);
+    PutAnyAttributes(writer, decode::AttributePlace::kProcess);
+    const uint32_t process = decode::FinishProcess(batch, attrs);
     const uint32_t scope_attrs = batch.ArenaSize();
-    PutAnyAttributes(writer, AttributePlace::kScope);
+    PutAnyAttributes(writer, decode::AttributePlace::kScope);
     const uint32_t scope =
-        FinishScope(batch, writer.Intern(AnyText()), writer.Intern(AnyText()), scope_attrs);
+        decode::FinishScope(batch, writer.Intern(AnyText()), writer.Intern(AnyText()), scope_attrs);
     for (int i = *rc::gen::inRange(0, 6); i > 0; --i) {
       batch.AddRow();
       batch.process.back() = process;
@@ -118,13 +118,13 @@ EventBatch AnyBatch() {
       if (*rc::gen::arbitrary<bool>()) batch.SetSequence(*rc::gen::arbitrary<int64_t>());
       if (*rc::gen::arbitrary<bool>())
         batch.SetSource(static_cast<Source>(*rc::gen::inRange(0, 3)), 0.25f);
-      PutAnyAttributes(writer, AttributePlace::kSpan);
+      PutAnyAttributes(writer, decode::AttributePlace::kSpan);
       batch.EndAttributes();
       for (int k = *rc::gen::inRange(0, 3); k > 0; --k) {
         PutFixed64(*rc::gen::arbitrary<uint64_t>(), batch.bytes);
         PutVarint(writer.Intern(AnyText()), batch.bytes);
         const size_t begin = writer.OpenLength();
-        PutAnyAttributes(writer, AttributePlace::kPoint);
+        PutAnyAttributes(writer, decode::AttributePlace::kPoint);
         writer.CloseNested(begin);
       }
       batch.EndPoints();
@@ -137,7 +137,7 @@ EventBatch AnyBatch() {
                  {}},
                 batch.bytes);
         const size_t begin = batch.bytes.size();
-        PutAnyAttributes(writer, AttributePlace::kLink);
+        PutAnyAttributes(writer, decode::AttributePlace::kLink);
         writer.CloseNested(begin);
       }
       batch.EndLinks();
@@ -158,7 +158,7 @@ std::vector<Key> Content(const EventBatch& batch) {
 
 void SameAfter(const EventBatch& batch, const EventBatch& again) {
   if (Content(batch) == Content(again)) return;
-  RC_FAIL("before:\n" + DumpBatch(batch) + "after:\n" + DumpBatch(again));
+  RC_FAIL("before:\n" + decode::DumpBatch(batch) + "after:\n" + decode::DumpBatch(again));
 }
 
 TEST(OtlpRoundTrip, Protobuf) {
@@ -167,7 +167,7 @@ TEST(OtlpRoundTrip, Protobuf) {
     std::string bytes;
     EncodeOtlpProtobuf(batch, AllRows(batch), bytes);
     EventBatch again;
-    DecodeReport report;
+    decode::DecodeReport report;
     const Status status = DecodeOtlpProtobuf(bytes, {}, again, report);
     RC_ASSERT(status.ok());
     RC_ASSERT(report.rejected == 0);
@@ -179,7 +179,7 @@ TEST(OtlpRoundTrip, Json) {
   EXPECT_TRUE(rc::check([] {
     const EventBatch batch = AnyBatch();
     EventBatch again;
-    DecodeReport report;
+    decode::DecodeReport report;
     const Status status = DecodeOtlpJson(EncodeOtlpJson(batch, AllRows(batch)), {}, again, report);
     RC_ASSERT(status.ok());
     RC_ASSERT(report.rejected == 0);
@@ -195,7 +195,7 @@ TEST(OtlpRoundTrip, SomeRowsOnly) {
     std::string bytes;
     EncodeOtlpProtobuf(batch, rows, bytes);
     EventBatch again;
-    DecodeReport report;
+    decode::DecodeReport report;
     RC_ASSERT(DecodeOtlpProtobuf(bytes, {}, again, report).ok());
     RC_ASSERT(again.size() == 1u);
     RC_ASSERT(ContentHash(again, 0) == ContentHash(batch, rows[0]));
@@ -203,4 +203,4 @@ TEST(OtlpRoundTrip, SomeRowsOnly) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::otlp

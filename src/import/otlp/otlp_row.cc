@@ -7,15 +7,15 @@ bool InRange(const Value& value, int64_t most) {
   return value.type == ValueType::kInt && value.integer >= 0 && value.integer <= most;
 }
 
-bool Restore(EventBatch& batch, AttributePlace place, std::string_view key, const Value& value,
-             SpanState& state) {
-  if (place == AttributePlace::kLink) {
+bool Restore(EventBatch& batch, decode::AttributePlace place, std::string_view key,
+             const Value& value, SpanState& state) {
+  if (place == decode::AttributePlace::kLink) {
     if (key != kRowLinkRef || !InRange(value, static_cast<int>(ParentRef::kFollowsFrom)))
       return false;
     state.link_ref = static_cast<uint8_t>(value.integer);
     return true;
   }
-  if (place != AttributePlace::kSpan) return false;
+  if (place != decode::AttributePlace::kSpan) return false;
   if (key == kRowType) {
     if (value.type != ValueType::kString) return false;
     const EventType type = wherefore::ParseEventType(value.text);
@@ -53,7 +53,8 @@ bool Restore(EventBatch& batch, AttributePlace place, std::string_view key, cons
 
 }  // namespace
 
-void RestoreRowAttribute(AttributeWriter& writer, AttributePlace place, SpanState& state) {
+void RestoreRowAttribute(decode::AttributeWriter& writer, decode::AttributePlace place,
+                         SpanState& state) {
   EventBatch& batch = writer.batch();
   if (batch.bytes.size() == writer.mark()) return;  // a rule dropped it
   AttributeReader reader(std::string_view(batch.bytes).substr(writer.mark()));
@@ -64,7 +65,7 @@ void RestoreRowAttribute(AttributeWriter& writer, AttributePlace place, SpanStat
   }
 }
 
-void SetKind(EventBatch& batch, int64_t number, DecodeReport& report) {
+void SetKind(EventBatch& batch, int64_t number, decode::DecodeReport& report) {
   if (number < 0 || number > static_cast<int>(SpanKind::kConsumer)) {
     report.Repair("unknown_kind");
     number = 0;
@@ -72,7 +73,7 @@ void SetKind(EventBatch& batch, int64_t number, DecodeReport& report) {
   batch.kind.back() = static_cast<SpanKind>(number);
 }
 
-void SetStatus(EventBatch& batch, int64_t number, DecodeReport& report) {
+void SetStatus(EventBatch& batch, int64_t number, decode::DecodeReport& report) {
   if (number < 0 || number > static_cast<int>(SpanStatus::kError)) {
     report.Repair("unknown_status");
     number = 0;
@@ -80,7 +81,7 @@ void SetStatus(EventBatch& batch, int64_t number, DecodeReport& report) {
   batch.status.back() = static_cast<SpanStatus>(number);
 }
 
-void FinishSpan(EventBatch& batch, const SpanState& state, DecodeReport& report) {
+void FinishSpan(EventBatch& batch, const SpanState& state, decode::DecodeReport& report) {
   const char* reason = state.rejected;
   if (reason == nullptr) {
     if (!state.trace_id_ok || (batch.trace_hi.back() == 0 && batch.trace_lo.back() == 0)) {

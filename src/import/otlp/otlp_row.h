@@ -41,13 +41,14 @@ inline uint8_t OtlpMarks(int64_t start, int64_t end) {
 
 // The attribute just written to the last row (or link) has a "wherefore.row." key: when it is one of ours and its
 // value is in range, restores what it stands for and removes it; else it stays an attribute like any other.
-void RestoreRowAttribute(AttributeWriter& writer, AttributePlace place, SpanState& state);
+void RestoreRowAttribute(decode::AttributeWriter& writer, decode::AttributePlace place,
+                         SpanState& state);
 
 // Sets kind and status from the wire's numbers, counting unknown ones.
-void SetKind(EventBatch& batch, int64_t number, DecodeReport& report);
-void SetStatus(EventBatch& batch, int64_t number, DecodeReport& report);
+void SetKind(EventBatch& batch, int64_t number, decode::DecodeReport& report);
+void SetStatus(EventBatch& batch, int64_t number, decode::DecodeReport& report);
 
 // Settles marks and parent reference; drops and counts the last row when an id is missing, zero or malformed.
-void FinishSpan(EventBatch& batch, const SpanState& state, DecodeReport& report);
+void FinishSpan(EventBatch& batch, const SpanState& state, decode::DecodeReport& report);
 
 }  // namespace wf::otlp

@@ -7,7 +7,7 @@
 #include "import/pcap/capture_reader.h"
 #include "import/pcap/packet_decoder.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 // Link, IP and TCP headers with options: what a snapshot length holds besides payload.
@@ -28,19 +28,19 @@ struct PairReading {
 
 Status ReadSide(const std::string& path, Side side, PairReading& reading, PacketPassages& out,
                 std::vector<SightedPacket>& sightings) {
-  WF_ASSIGN(const auto reader, CaptureReader::Open(path));
+  WF_ASSIGN(const auto reader, pcap::CaptureReader::Open(path));
   PacketSighter sighter(out, reading.payload_limit);
-  const PacketDirection other =
-      side == Side::kBefore ? PacketDirection::kOutgoing : PacketDirection::kIncoming;
+  const pcap::PacketDirection other =
+      side == Side::kBefore ? pcap::PacketDirection::kOutgoing : pcap::PacketDirection::kIncoming;
   while (const auto packet = reader->Next()) {
     reading.bytes += packet->bytes.size() + kCaptureRecordHeader;
     if (reading.progress && !reading.progress(reading.bytes)) return CaptureStopped();
     out.Count("packets");
     out.Count("bytes", static_cast<int64_t>(packet->bytes.size() + kCaptureRecordHeader));
-    PacketHeaders headers;
-    const PacketFault fault = DecodePacket(packet->link, packet->bytes, headers);
-    if (fault != PacketFault::kNone) {
-      out.Count(PacketFaultName(fault));
+    pcap::PacketHeaders headers;
+    const pcap::PacketFault fault = pcap::DecodePacket(packet->link, packet->bytes, headers);
+    if (fault != pcap::PacketFault::kNone) {
+      out.Count(pcap::PacketFaultName(fault));
       continue;
     }
     if (headers.direction == other) {
@@ -58,7 +58,7 @@ Status ReadSide(const std::string& path, Side side, PairReading& reading, Packet
 Result<size_t> PayloadLimit(const std::vector<CapturePair>& pairs) {
   size_t limit = SIZE_MAX;
   const auto consider = [&](const std::string& path) -> Status {
-    WF_ASSIGN(const auto reader, CaptureReader::Open(path));
+    WF_ASSIGN(const auto reader, pcap::CaptureReader::Open(path));
     const size_t length = reader->snapshot_length();
     if (length < 65535) limit = std::min(limit, length - std::min(length, kMostHeaders));
     return {};
@@ -72,11 +72,11 @@ Result<size_t> PayloadLimit(const std::vector<CapturePair>& pairs) {
 
 }  // namespace
 
-SightedPacket PacketSighter::Sight(Nanos time_ns, const PacketHeaders& headers) {
-  PacketHeaders whole = headers;
+SightedPacket PacketSighter::Sight(Nanos time_ns, const pcap::PacketHeaders& headers) {
+  pcap::PacketHeaders whole = headers;
   if (headers.fragment) {
     out_.Count("fragments");
-    PacketHeaders datagram;  // of all fragments of one datagram
+    pcap::PacketHeaders datagram;  // of all fragments of one datagram
     datagram.flow = headers.flow;
     datagram.flow.source_port = datagram.flow.destination_port = 0;
     datagram.ip_id = headers.ip_id;
@@ -148,4 +148,4 @@ Status AddCapturePairs(const std::vector<CapturePair>& pairs, PacketPassages& ou
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::packets

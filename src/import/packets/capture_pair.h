@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "import/packets/queue_passage.h"
 
-namespace wf {
+namespace wf::packets {
 
 struct CapturePair {
   QueueName queue;
@@ -41,12 +41,12 @@ class PacketSighter {
   // Payloads are compared up to `payload_limit` bytes: captures may be cut at different lengths.
   PacketSighter(PacketPassages& out, size_t payload_limit)
       : out_(out), payload_limit_(payload_limit) {}
-  SightedPacket Sight(Nanos time_ns, const PacketHeaders& headers);
+  SightedPacket Sight(Nanos time_ns, const pcap::PacketHeaders& headers);
 
  private:
   PacketPassages& out_;
   size_t payload_limit_;
-  std::map<std::pair<Hash128, uint32_t>, FiveTuple> first_fragments_;
+  std::map<std::pair<Hash128, uint32_t>, pcap::FiveTuple> first_fragments_;
 };
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -9,7 +9,7 @@
 #include "import/packets/packet_events.h"
 #include "import/pcap/capture_writer.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 class CapturePairTest : public ::testing::Test {
@@ -24,9 +24,10 @@ class CapturePairTest : public ::testing::Test {
     std::string bytes;
   };
   std::string Write(const std::string& name, const std::vector<Seen>& packets,
-                    LinkType link = LinkType::kRawIp, uint32_t snapshot = kWholePackets) {
+                    pcap::LinkType link = pcap::LinkType::kRawIp,
+                    uint32_t snapshot = pcap::kWholePackets) {
     const std::string path = folder_ + "/" + name;
-    auto writer = CaptureWriter::Create(path, link, snapshot);
+    auto writer = pcap::CaptureWriter::Create(path, link, snapshot);
     EXPECT_TRUE(writer.ok());
     for (const Seen& packet : packets) (*writer)->Write(packet.time, packet.bytes);
     EXPECT_TRUE((*writer)->Close().ok());
@@ -39,7 +40,7 @@ class CapturePairTest : public ::testing::Test {
 };
 
 std::string Udp(int from, uint16_t id, const std::string& payload) {
-  return EncodeUdpPacket(FlowBetween(from, 2), id, payload);
+  return pcap::EncodeUdpPacket(FlowBetween(from, 2), id, payload);
 }
 
 // The next router has taken one from the hop limit and changed the header's checksum.
@@ -83,14 +84,14 @@ TEST_F(CapturePairTest, SeveralWaysInAreOne) {
 }
 
 TEST_F(CapturePairTest, OneCookedCaptureServesBothSides) {
-  const auto cooked = [](PacketDirection direction, const std::string& packet) {
-    return CookedHeader2(3, direction, 4) + packet;
+  const auto cooked = [](pcap::PacketDirection direction, const std::string& packet) {
+    return pcap::CookedHeader2(3, direction, 4) + packet;
   };
   const std::string both =
       Write("any.pcap",
-            {{100, cooked(PacketDirection::kIncoming, Udp(1, 1, "a"))},
-             {140, cooked(PacketDirection::kOutgoing, Routed(Udp(1, 1, "a")))}},
-            LinkType::kLinuxCooked2);
+            {{100, cooked(pcap::PacketDirection::kIncoming, Udp(1, 1, "a"))},
+             {140, cooked(pcap::PacketDirection::kOutgoing, Routed(Udp(1, 1, "a")))}},
+            pcap::LinkType::kLinuxCooked2);
   ASSERT_TRUE(AddCapturePairs({{queue_, {both}, both}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 1);
   EXPECT_EQ(passages_.counts["other_direction"], 2);
@@ -102,7 +103,8 @@ TEST_F(CapturePairTest, OneCookedCaptureServesBothSides) {
 TEST_F(CapturePairTest, CapturesOfDifferentLengthMatch) {
   const std::string payload(900, 'x');
   const std::string before = Write("in.pcap", {{100, Udp(1, 1, payload)}});
-  const std::string after = Write("out.pcap", {{150, Udp(1, 1, payload)}}, LinkType::kRawIp, 200);
+  const std::string after =
+      Write("out.pcap", {{150, Udp(1, 1, payload)}}, pcap::LinkType::kRawIp, 200);
   ASSERT_TRUE(AddCapturePairs({{queue_, {before}, after}}, passages_).ok());
   EXPECT_EQ(passages_.counts["matched"], 1);
 }
@@ -113,7 +115,7 @@ TEST_F(CapturePairTest, CapturesOfDifferentLengthChainFromQueueToQueue) {
   const auto pair = [&](const std::string& name, Nanos in, Nanos out, uint32_t snapshot) {
     return CapturePair{
         {name, "eth1", "0"},
-        {Write(name + "-in.pcap", {{in, Udp(1, 1, payload)}}, LinkType::kRawIp, snapshot)},
+        {Write(name + "-in.pcap", {{in, Udp(1, 1, payload)}}, pcap::LinkType::kRawIp, snapshot)},
         Write(name + "-out.pcap", {{out, Udp(1, 1, payload)}})};
   };
   ASSERT_TRUE(
@@ -152,4 +154,4 @@ TEST_F(CapturePairTest, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::packets

@@ -6,7 +6,7 @@
 #include "import/pcap/capture_reader.h"
 #include "import/pcap/packet_decoder.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 struct HopTimes {
@@ -75,7 +75,7 @@ IntPassages::Packet IntPassages::PacketOf(const IntGroup& group, const IntReport
     return {hasher.Finish(), out_.UnknownFlow()};
   }
   // Of a packet cut short the payload cannot be compared; TCP's and UDP's checksum stands for it.
-  const PacketHeaders& headers = *report.headers;
+  const pcap::PacketHeaders& headers = *report.headers;
   Hasher128 place;
   place.Add(group.node_id);
   place.Add(report.metadata.egress_port.value_or(0));
@@ -146,17 +146,17 @@ void IntPassages::AddReport(const IntGroup& group, const IntReport& report) {
 
 Status IntPassages::AddCapture(const std::string& path, uint16_t port,
                                const CaptureProgress& progress) {
-  WF_ASSIGN(const auto reader, CaptureReader::Open(path));
+  WF_ASSIGN(const auto reader, pcap::CaptureReader::Open(path));
   size_t bytes = 0;
   while (const auto packet = reader->Next()) {
     bytes += packet->bytes.size() + kCaptureRecordHeader;
     if (progress && !progress(bytes)) return CaptureStopped();
     out_.Count("packets");
     out_.Count("bytes", static_cast<int64_t>(packet->bytes.size() + kCaptureRecordHeader));
-    PacketHeaders headers;
-    const PacketFault fault = DecodePacket(packet->link, packet->bytes, headers);
-    if (fault != PacketFault::kNone) {
-      out_.Count(PacketFaultName(fault));
+    pcap::PacketHeaders headers;
+    const pcap::PacketFault fault = pcap::DecodePacket(packet->link, packet->bytes, headers);
+    if (fault != pcap::PacketFault::kNone) {
+      out_.Count(pcap::PacketFaultName(fault));
       continue;
     }
     // A report in fragments is not put together again: the specification keeps reports small.
@@ -164,13 +164,13 @@ Status IntPassages::AddCapture(const std::string& path, uint16_t port,
       out_.Count("fragments");
       continue;
     }
-    const bool wanted = headers.flow.protocol == kProtocolUdp &&
+    const bool wanted = headers.flow.protocol == pcap::kProtocolUdp &&
                         (port == 0 || headers.flow.destination_port == port);
     if (!wanted || (port == 0 && !LooksLikeIntReports(headers.payload))) {
       out_.Count("other_packets");
       continue;
     }
-    AddDatagram(ToString(headers.flow.source), headers.payload);
+    AddDatagram(pcap::ToString(headers.flow.source), headers.payload);
   }
   // A signal in the middle of reading looks like the file's end.
   if (progress && !progress(bytes)) return CaptureStopped();
@@ -178,4 +178,4 @@ Status IntPassages::AddCapture(const std::string& path, uint16_t port,
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::packets

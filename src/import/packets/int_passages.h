@@ -14,7 +14,7 @@
 #include "import/packets/int_report.h"
 #include "import/packets/queue_passage.h"
 
-namespace wf {
+namespace wf::packets {
 
 // Gaps in the sequence numbers of one sender.
 class IntSequence {
@@ -54,4 +54,4 @@ class IntPassages {
   uint64_t unnamed_ = 0;  // packets whose report does not show them
 };
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -5,7 +5,7 @@
 #include "import/packets/packet_builders_test.h"
 #include "import/packets/packet_events.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 constexpr Nanos kStart = 1'794'643'200'000'000'000;
@@ -32,7 +32,7 @@ TEST(IntSequence, GapsWrapsAndLateOnes) {
 }
 
 TEST(IntPassages, ReportsOfEachHopJoinToOneWay) {
-  const std::string packet = EncodeUdpPacket(FlowBetween(1, 2), 7, "request").substr(0, 28);
+  const std::string packet = pcap::EncodeUdpPacket(FlowBetween(1, 2), 7, "request").substr(0, 28);
   PacketPassages passages;
   IntPassages reports(passages);
   reports.AddDatagram(
@@ -51,9 +51,9 @@ TEST(IntPassages, ReportsOfEachHopJoinToOneWay) {
 
 // The same packets, once as a stack that the sink reports and once hop by hop, make the same events.
 TEST(IntPassages, AStackSaysWhatItsHopsWouldSay) {
-  const std::string packet = EncodeUdpPacket(FlowBetween(1, 2), 7, "request");
-  PacketHeaders headers;
-  ASSERT_EQ(DecodePacket(LinkType::kRawIp, packet, headers), PacketFault::kNone);
+  const std::string packet = pcap::EncodeUdpPacket(FlowBetween(1, 2), 7, "request");
+  pcap::PacketHeaders headers;
+  ASSERT_EQ(pcap::DecodePacket(pcap::LinkType::kRawIp, packet, headers), pcap::PacketFault::kNone);
   IntStack stack;
   IntMetadata hops[] = {HopMetadata(2, 5, 1, kStart + 60, kStart + 90),
                         HopMetadata(1, 4, 0, kStart, kStart + 50)};
@@ -84,7 +84,7 @@ TEST(IntPassages, AStackSaysWhatItsHopsWouldSay) {
 }
 
 TEST(IntPassages, WhatIsMissingIsCounted) {
-  const std::string packet = EncodeUdpPacket(FlowBetween(1, 2), 7, "request").substr(0, 28);
+  const std::string packet = pcap::EncodeUdpPacket(FlowBetween(1, 2), 7, "request").substr(0, 28);
   PacketPassages passages;
   IntPassages reports(passages);
   // The latency stands in for one of the times.
@@ -140,7 +140,7 @@ TEST(IntPassages, WhatIsMissingIsCounted) {
 
 // Two packets that nobody can tell apart, both at both switches.
 TEST(IntPassages, EqualPacketsAreMatchedInOrder) {
-  const std::string packet = EncodeUdpPacket(FlowBetween(1, 2), 0, "same").substr(0, 28);
+  const std::string packet = pcap::EncodeUdpPacket(FlowBetween(1, 2), 0, "same").substr(0, 28);
   PacketPassages passages;
   IntPassages reports(passages);
   uint32_t sequence = 0;
@@ -157,4 +157,4 @@ TEST(IntPassages, EqualPacketsAreMatchedInOrder) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::packets

@@ -14,7 +14,7 @@
 
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::packets {
 
 // Bit 0 is the most significant of the 16 (TR 3.3.1, INT "INT-MD Metadata Header Format").
 constexpr uint16_t IntBit(int number) { return static_cast<uint16_t>(0x8000u >> number); }
@@ -92,9 +92,9 @@ struct IntReport {
   std::string_view extension;  // domain specific extension data
   // The truncated packet, of inner type Ethernet, IPv4 or IPv6, or of a TLV; empty: none.
   std::string_view packet;
-  LinkType packet_link = LinkType::kRawIp;
+  pcap::LinkType packet_link = pcap::LinkType::kRawIp;
   // Its headers with INT's taken out: the flow as the hosts know it. Set if they could be read.
-  std::optional<PacketHeaders> headers;
+  std::optional<pcap::PacketHeaders> headers;
   std::optional<IntStack> stack;
 };
 
@@ -109,4 +109,4 @@ struct IntGroup {
 constexpr uint8_t kIntVersion = 2;
 constexpr uint32_t kIntSequences = 1u << 22;
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -8,7 +8,7 @@
 #include "import/pcap/byte_order.h"
 #include "import/pcap/packet_decoder.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 constexpr size_t kGroupHeader = 8, kReportHeader = 4, kMainFixed = 8;
@@ -28,9 +28,9 @@ bool DecodeTlvs(std::string_view bytes, std::vector<IntTlv>& out) {
   while (!bytes.empty()) {
     if (bytes.size() < 4) return false;
     IntTlv tlv;
-    tlv.type = Read8(bytes, 0) >> 4;
-    const size_t size = static_cast<size_t>(Read8(bytes, 1)) * 4;
-    tlv.data_template = Read16(bytes, 2);
+    tlv.type = pcap::Read8(bytes, 0) >> 4;
+    const size_t size = static_cast<size_t>(pcap::Read8(bytes, 1)) * 4;
+    tlv.data_template = pcap::Read16(bytes, 2);
     if (bytes.size() < 4 + size) return false;
     tlv.data = bytes.substr(4, size);
     out.push_back(tlv);
@@ -45,23 +45,23 @@ bool BeginsLikeInner(uint8_t inner_type, std::string_view bytes) {
     case IntInnerType::kTlv:
       return !bytes.empty() && DecodeTlvs(bytes, tlvs);
     case IntInnerType::kIpv4:
-      return bytes.size() >= 20 && Read8(bytes, 0) >> 4 == 4;
+      return bytes.size() >= 20 && pcap::Read8(bytes, 0) >> 4 == 4;
     case IntInnerType::kIpv6:
-      return bytes.size() >= 40 && Read8(bytes, 0) >> 4 == 6;
+      return bytes.size() >= 40 && pcap::Read8(bytes, 0) >> 4 == 6;
     default:
       return false;
   }
 }
 
-void TakePacket(std::string_view bytes, LinkType link, IntReport& report) {
+void TakePacket(std::string_view bytes, pcap::LinkType link, IntReport& report) {
   if (bytes.empty() || !report.packet.empty()) return;
   report.packet = bytes;
   report.packet_link = link;
-  PacketHeaders headers;
-  const PacketFault fault = DecodePacket(link, bytes, headers);
+  pcap::PacketHeaders headers;
+  const pcap::PacketFault fault = pcap::DecodePacket(link, bytes, headers);
   // Cut within TCP's or UDP's header it still has its addresses.
-  if (fault == PacketFault::kNone ||
-      (fault == PacketFault::kTruncated && headers.flow.source.version != 0)) {
+  if (fault == pcap::PacketFault::kNone ||
+      (fault == pcap::PacketFault::kTruncated && headers.flow.source.version != 0)) {
     report.headers = headers;
   }
   // Without the flag there is no embedded metadata, so none is looked for (TR 3.4).
@@ -76,19 +76,19 @@ Status DecodeInner(std::string_view bytes, size_t at, size_t number, IntReport& 
         return Malformed(at, number, "its TLVs do not end where it ends");
       for (const IntTlv& tlv : report.tlvs) {
         if (tlv.type == 0) report.extension = tlv.data;
-        if (tlv.type == 1) TakePacket(tlv.data, LinkType::kEthernet, report);
-        if (tlv.type == 2 || tlv.type == 3) TakePacket(tlv.data, LinkType::kRawIp, report);
+        if (tlv.type == 1) TakePacket(tlv.data, pcap::LinkType::kEthernet, report);
+        if (tlv.type == 2 || tlv.type == 3) TakePacket(tlv.data, pcap::LinkType::kRawIp, report);
       }
       break;
     case IntInnerType::kDomainExtension:
       report.extension = bytes;
       break;
     case IntInnerType::kEthernet:
-      TakePacket(bytes, LinkType::kEthernet, report);
+      TakePacket(bytes, pcap::LinkType::kEthernet, report);
       break;
     case IntInnerType::kIpv4:
     case IntInnerType::kIpv6:
-      TakePacket(bytes, LinkType::kRawIp, report);
+      TakePacket(bytes, pcap::LinkType::kRawIp, report);
       break;
     default:
       break;  // none, or a type of the future: the report's own metadata can be used all the same
@@ -104,10 +104,10 @@ Status DecodeIndividual(std::string_view bytes, size_t metadata_words, size_t at
   // IOAM's contents are not defined by version 2.0, so nothing behind them can be found.
   if (report.type != static_cast<uint8_t>(IntReportType::kInt)) return {};
   if (bytes.size() < kMainFixed) return Malformed(at, number, "too short for INT's main contents");
-  report.metadata.bits = Read16(bytes, 0);
-  report.domain_id = Read16(bytes, 2);
-  report.domain_bits = Read16(bytes, 4);
-  report.domain_status = Read16(bytes, 6);
+  report.metadata.bits = pcap::Read16(bytes, 0);
+  report.domain_id = pcap::Read16(bytes, 2);
+  report.domain_bits = pcap::Read16(bytes, 4);
+  report.domain_status = pcap::Read16(bytes, 6);
   bytes = bytes.substr(kMainFixed);
   const size_t baseline = static_cast<size_t>(IntWords(report.metadata.bits));
   if (metadata_words < baseline) {
@@ -152,7 +152,7 @@ IntMetadata DecodeIntMetadata(IntPlace place, uint16_t bits, std::string_view by
       ++out.invalid;
       return std::nullopt;
     }
-    return size == 8 ? Read64(value, 0) : Read32(value, 0);
+    return size == 8 ? pcap::Read64(value, 0) : pcap::Read32(value, 0);
   };
   const auto first = field(kIntNodeId);
   if (first && place == IntPlace::kStack) out.node_id = static_cast<uint32_t>(*first);
@@ -198,7 +198,8 @@ IntMetadata DecodeIntMetadata(IntPlace place, uint16_t bits, std::string_view by
 }
 
 bool LooksLikeIntReports(std::string_view datagram) {
-  return datagram.size() >= kGroupHeader + kReportHeader && Read8(datagram, 0) >> 4 == kIntVersion;
+  return datagram.size() >= kGroupHeader + kReportHeader &&
+         pcap::Read8(datagram, 0) >> 4 == kIntVersion;
 }
 
 Status DecodeIntReports(std::string_view datagram, IntGroup& out) {
@@ -207,19 +208,19 @@ Status DecodeIntReports(std::string_view datagram, IntGroup& out) {
     return BadInput("not a telemetry report of version 2.0",
                     "it has the version in its first four bits, and at least 12 bytes");
   }
-  const uint32_t first = Read32(datagram, 0);
+  const uint32_t first = pcap::Read32(datagram, 0);
   out.hardware_id = static_cast<uint8_t>(first >> 22 & 0x3f);
   out.sequence = first & (kIntSequences - 1);
-  out.node_id = Read32(datagram, 4);
+  out.node_id = pcap::Read32(datagram, 4);
   for (size_t at = kGroupHeader, number = 1; at < datagram.size(); ++number) {
     if (datagram.size() - at < kReportHeader)
       return Malformed(at, number, "only part of its header is there");
     IntReport report;
-    report.type = Read8(datagram, at) >> 4;
-    report.inner_type = Read8(datagram, at) & 0x0f;
-    const size_t size = static_cast<size_t>(Read8(datagram, at + 1)) * 4;
-    const size_t metadata_words = Read8(datagram, at + 2);
-    const uint8_t flags = Read8(datagram, at + 3);
+    report.type = pcap::Read8(datagram, at) >> 4;
+    report.inner_type = pcap::Read8(datagram, at) & 0x0f;
+    const size_t size = static_cast<size_t>(pcap::Read8(datagram, at + 1)) * 4;
+    const size_t metadata_words = pcap::Read8(datagram, at + 2);
+    const uint8_t flags = pcap::Read8(datagram, at + 3);
     report.dropped = (flags & 0x80) != 0;
     report.congested = (flags & 0x40) != 0;
     report.tracked = (flags & 0x20) != 0;
@@ -237,4 +238,4 @@ Status DecodeIntReports(std::string_view datagram, IntGroup& out) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "import/packets/int_report.h"
 
-namespace wf {
+namespace wf::packets {
 
 // A report begins with version 2 and is long enough to be one. Ports are for users to choose, so this is all that tells
 // reports from other datagrams.
@@ -20,4 +20,4 @@ Status DecodeIntReports(std::string_view datagram, IntGroup& out);
 // complement stands behind these. `bytes` holds all of them.
 IntMetadata DecodeIntMetadata(IntPlace place, uint16_t bits, std::string_view bytes);
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -4,7 +4,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 void Pad(std::string& out) {
@@ -16,9 +16,9 @@ std::string EncodeInner(const IntReport& report) {
   switch (static_cast<IntInnerType>(report.inner_type)) {
     case IntInnerType::kTlv:
       for (const IntTlv& tlv : report.tlvs) {
-        Put8(tlv.type << 4, out);
-        Put8((tlv.data.size() + 3) / 4, out);
-        Put16(tlv.data_template, out);
+        pcap::Put8(tlv.type << 4, out);
+        pcap::Put8((tlv.data.size() + 3) / 4, out);
+        pcap::Put16(tlv.data_template, out);
         out += tlv.data;
         Pad(out);
       }
@@ -42,10 +42,10 @@ std::string EncodeInner(const IntReport& report) {
 
 void EncodeIntMetadata(const IntMetadata& metadata, IntPlace place, std::string& out) {
   const auto one = [&](uint16_t bit, std::optional<uint32_t> value) {
-    if ((metadata.bits & bit) != 0) Put32(value.value_or(UINT32_MAX), out);
+    if ((metadata.bits & bit) != 0) pcap::Put32(value.value_or(UINT32_MAX), out);
   };
   const auto two = [&](uint16_t bit, std::optional<uint64_t> value) {
-    if ((metadata.bits & bit) != 0) Put64(value.value_or(UINT64_MAX), out);
+    if ((metadata.bits & bit) != 0) pcap::Put64(value.value_or(UINT64_MAX), out);
   };
   // Both halves or neither: all ones is the whole field's.
   const auto joined = [](const auto& high, const auto& low, int shift) -> std::optional<uint64_t> {
@@ -79,18 +79,18 @@ void EncodeIntMetadata(const IntMetadata& metadata, IntPlace place, std::string&
 
 Result<std::string> EncodeIntReports(const IntGroup& group) {
   std::string out;
-  Put32(static_cast<uint64_t>(kIntVersion) << 28 |
-            static_cast<uint64_t>(group.hardware_id & 0x3f) << 22 |
-            (group.sequence & (kIntSequences - 1)),
-        out);
-  Put32(group.node_id, out);
+  pcap::Put32(static_cast<uint64_t>(kIntVersion) << 28 |
+                  static_cast<uint64_t>(group.hardware_id & 0x3f) << 22 |
+                  (group.sequence & (kIntSequences - 1)),
+              out);
+  pcap::Put32(group.node_id, out);
   for (const IntReport& report : group.reports) {
     std::string main, metadata;
     if (report.type == static_cast<uint8_t>(IntReportType::kInt)) {
-      Put16(report.metadata.bits, main);
-      Put16(report.domain_id, main);
-      Put16(report.domain_bits, main);
-      Put16(report.domain_status, main);
+      pcap::Put16(report.metadata.bits, main);
+      pcap::Put16(report.domain_id, main);
+      pcap::Put16(report.domain_bits, main);
+      pcap::Put16(report.domain_status, main);
       EncodeIntMetadata(report.metadata, IntPlace::kReport, metadata);
     }
     const std::string inner = EncodeInner(report);
@@ -99,50 +99,51 @@ Result<std::string> EncodeIntReports(const IntGroup& group) {
       return BadInput(fmt::format("a telemetry report of {} words", words),
                       "255 are the most: cut the packet within it");
     }
-    Put8(report.type << 4 | (report.inner_type & 0x0f), out);
-    Put8(words, out);
-    Put8(metadata.size() / 4, out);
-    Put8((report.dropped ? 0x80 : 0) | (report.congested ? 0x40 : 0) | (report.tracked ? 0x20 : 0) |
-             (report.intermediate ? 0x10 : 0),
-         out);
+    pcap::Put8(report.type << 4 | (report.inner_type & 0x0f), out);
+    pcap::Put8(words, out);
+    pcap::Put8(metadata.size() / 4, out);
+    pcap::Put8((report.dropped ? 0x80 : 0) | (report.congested ? 0x40 : 0) |
+                   (report.tracked ? 0x20 : 0) | (report.intermediate ? 0x10 : 0),
+               out);
     out += main + metadata + inner;
   }
   return out;
 }
 
-std::string EncodeIntOverUdp(const PacketHeaders& headers, const IntStack& stack, uint16_t port) {
+std::string EncodeIntOverUdp(const pcap::PacketHeaders& headers, const IntStack& stack,
+                             uint16_t port) {
   std::string body;
-  Put8(kIntVersion << 4 | (stack.discard ? 8 : 0) | (stack.hops_exceeded ? 4 : 0) |
-           (stack.mtu_exceeded ? 2 : 0),
-       body);
-  Put8(0, body);
-  Put8(stack.hop_words & 0x1f, body);
-  Put8(stack.remaining_hops, body);
-  Put16(stack.instructions, body);
-  Put16(stack.domain_id, body);
-  Put16(stack.domain_instructions, body);
-  Put16(stack.domain_flags, body);
+  pcap::Put8(kIntVersion << 4 | (stack.discard ? 8 : 0) | (stack.hops_exceeded ? 4 : 0) |
+                 (stack.mtu_exceeded ? 2 : 0),
+             body);
+  pcap::Put8(0, body);
+  pcap::Put8(stack.hop_words & 0x1f, body);
+  pcap::Put8(stack.remaining_hops, body);
+  pcap::Put16(stack.instructions, body);
+  pcap::Put16(stack.domain_id, body);
+  pcap::Put16(stack.domain_instructions, body);
+  pcap::Put16(stack.domain_flags, body);
   for (const IntMetadata& hop : stack.hops) EncodeIntMetadata(hop, IntPlace::kStack, body);
 
   std::string udp;
-  Put16(headers.flow.source_port, udp);
-  Put16(port, udp);
-  Put16(8 + 4 + body.size() + headers.transport.size(), udp);
-  Put16(0, udp);  // none, as the specification recommends
-  Put8(0x10 | 2 << 2, udp);
-  Put8(body.size() / 4, udp);
-  Put16(headers.flow.protocol, udp);
+  pcap::Put16(headers.flow.source_port, udp);
+  pcap::Put16(port, udp);
+  pcap::Put16(8 + 4 + body.size() + headers.transport.size(), udp);
+  pcap::Put16(0, udp);  // none, as the specification recommends
+  pcap::Put8(0x10 | 2 << 2, udp);
+  pcap::Put8(body.size() / 4, udp);
+  pcap::Put16(headers.flow.protocol, udp);
   udp += body;
 
   std::string ip(headers.network.substr(0, headers.network.size() - headers.transport.size()));
   const bool six = headers.flow.source.version == 6;
   const size_t added = udp.size();
   const size_t at = six ? 4 : 2;
-  const size_t length = Read16(ip, at) + added;
+  const size_t length = pcap::Read16(ip, at) + added;
   ip[at] = static_cast<char>(length >> 8);
   ip[at + 1] = static_cast<char>(length);
-  ip[six ? 6 : 9] = static_cast<char>(kProtocolUdp);
+  ip[six ? 6 : 9] = static_cast<char>(pcap::kProtocolUdp);
   return ip + udp + std::string(headers.transport);
 }
 
-}  // namespace wf
+}  // namespace wf::packets

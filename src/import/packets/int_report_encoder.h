@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "import/packets/int_report.h"
 
-namespace wf {
+namespace wf::packets {
 
 // The payload of a UDP datagram. A value that is absent though its bit is set is written as all ones. Of each report
 // the inner contents are written as inner_type says: tlvs, extension or packet; padded to whole words.
@@ -16,8 +16,9 @@ Result<std::string> EncodeIntReports(const IntGroup& group);
 
 // A packet with an INT-MD stack put in as a UDP datagram of its own before `transport` (next protocol type 2): what
 // a sink reports. `ip` is the packet's IP header, made longer and of protocol UDP; `port` marks INT in this network.
-std::string EncodeIntOverUdp(const PacketHeaders& headers, const IntStack& stack, uint16_t port);
+std::string EncodeIntOverUdp(const pcap::PacketHeaders& headers, const IntStack& stack,
+                             uint16_t port);
 
 void EncodeIntMetadata(const IntMetadata& metadata, IntPlace place, std::string& out);
 
-}  // namespace wf
+}  // namespace wf::packets

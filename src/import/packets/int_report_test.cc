@@ -5,7 +5,7 @@
 #include "import/packets/int_report_decoder.h"
 #include "import/packets/packet_builders_test.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 const char* const kIpv4Tcp =
@@ -37,7 +37,7 @@ TEST(IntReport, BaselineMetadataAndTruncatedIpv4) {
   EXPECT_EQ(report.metadata.queue_occupancy, 0x102u);
   EXPECT_FALSE(report.metadata.ingress_time);
   ASSERT_TRUE(report.headers);
-  EXPECT_EQ(FlowName(report.headers->flow), "tcp:10.0.0.1:3000-10.0.0.2:6000");
+  EXPECT_EQ(pcap::FlowName(report.headers->flow), "tcp:10.0.0.1:3000-10.0.0.2:6000");
   EXPECT_EQ(report.headers->ip_id, 0x1111u);
   EXPECT_FALSE(report.stack);
 }
@@ -97,7 +97,7 @@ TEST(IntReport, EmbeddedStackInTcp) {
   EXPECT_EQ(report.stack->hops[1].node_id, 1u);
   EXPECT_FALSE(report.stack->cut);
   ASSERT_TRUE(report.headers);
-  EXPECT_EQ(FlowName(report.headers->flow), "tcp:10.0.0.1:3000-10.0.0.2:6000");
+  EXPECT_EQ(pcap::FlowName(report.headers->flow), "tcp:10.0.0.1:3000-10.0.0.2:6000");
   EXPECT_EQ(report.headers->tcp_sequence, 100u);
   EXPECT_EQ(report.headers->checksum, 0xabcd);
 }
@@ -131,7 +131,7 @@ TEST(IntReport, EmbeddedStackBeforeVxlan) {
   ASSERT_EQ(report.stack->hops.size(), 3u);
   EXPECT_EQ(report.stack->hops[2].node_id, 1u);
   EXPECT_EQ(report.stack->hops[2].egress_port, 6);
-  EXPECT_EQ(FlowName(report.headers->flow), "udp:192.168.1.1:56789-192.168.2.2:4789");
+  EXPECT_EQ(pcap::FlowName(report.headers->flow), "udp:192.168.1.1:56789-192.168.2.2:4789");
 }
 
 // INT specification, "INT over TCP": behind TCP's header, marked by DSCP (NPT 0).
@@ -362,10 +362,11 @@ TEST(IntReport, WhatIsEncodedIsDecoded) {
     group.hardware_id = *rc::gen::inRange<uint8_t>(0, 64);
     group.sequence = *rc::gen::inRange<uint32_t>(0, kIntSequences);
     group.node_id = *rc::gen::arbitrary<uint32_t>();
-    const FiveTuple flow = FlowBetween(1, 2);
-    const std::string original = EncodeUdpPacket(flow, 77, "payload");
-    PacketHeaders headers;
-    RC_ASSERT(DecodePacket(LinkType::kRawIp, original, headers) == PacketFault::kNone);
+    const pcap::FiveTuple flow = FlowBetween(1, 2);
+    const std::string original = pcap::EncodeUdpPacket(flow, 77, "payload");
+    pcap::PacketHeaders headers;
+    RC_ASSERT(pcap::DecodePacket(pcap::LinkType::kRawIp, original, headers) ==
+              pcap::PacketFault::kNone);
     std::vector<IntStack> stacks(*rc::gen::inRange<size_t>(1, 4));
     std::vector<std::string> packets(stacks.size());
     for (size_t i = 0; i < stacks.size(); ++i) {
@@ -412,4 +413,4 @@ TEST(IntReport, WhatIsEncodedIsDecoded) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::packets

@@ -5,7 +5,7 @@
 #include "import/packets/int_report_decoder.h"
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 constexpr size_t kShim = 4, kFixed = 12, kProbeMarker = 8;
@@ -26,12 +26,12 @@ struct Shim {
 // INT's fixed header agrees with itself and with the shim's length. `body` may be cut behind the fixed header.
 bool Plausible(const Shim& shim) {
   if (shim.body.size() < kFixed || shim.bytes < kFixed) return false;
-  if (Read8(shim.body, 0) >> 4 != kIntVersion) return false;
+  if (pcap::Read8(shim.body, 0) >> 4 != kIntVersion) return false;
   if (shim.type == kTypeMx || shim.type == kTypeDestination) return shim.bytes == kFixed;
   if (shim.type != kTypeMd) return false;
-  const size_t hop_words = Read8(shim.body, 2) & 0x1f;
-  const uint16_t instructions = Read16(shim.body, 4);
-  const uint16_t domain_instructions = Read16(shim.body, 8);
+  const size_t hop_words = pcap::Read8(shim.body, 2) & 0x1f;
+  const uint16_t instructions = pcap::Read16(shim.body, 4);
+  const uint16_t domain_instructions = pcap::Read16(shim.body, 8);
   const size_t asked = static_cast<size_t>(IntWords(instructions));
   if (hop_words == 0 || hop_words < asked) return false;
   if (hop_words > asked && domain_instructions == 0) return false;
@@ -42,10 +42,10 @@ bool Plausible(const Shim& shim) {
 std::optional<Shim> ShimAt(std::string_view bytes, size_t at) {
   if (bytes.size() < at + kShim + kFixed) return std::nullopt;
   Shim shim;
-  shim.type = Read8(bytes, at) >> 4;
-  shim.next_type = Read8(bytes, at) >> 2 & 3;
-  shim.bytes = static_cast<size_t>(Read8(bytes, at + 1)) * 4;
-  shim.original = Read16(bytes, at + 2);
+  shim.type = pcap::Read8(bytes, at) >> 4;
+  shim.next_type = pcap::Read8(bytes, at) >> 2 & 3;
+  shim.bytes = static_cast<size_t>(pcap::Read8(bytes, at + 1)) * 4;
+  shim.original = pcap::Read16(bytes, at + 2);
   shim.body = bytes.substr(at + kShim, shim.bytes);
   if (!Plausible(shim)) return std::nullopt;
   return shim;
@@ -54,16 +54,16 @@ std::optional<Shim> ShimAt(std::string_view bytes, size_t at) {
 // INT "INT-MD Metadata Header Format": |Ver|D|E|M|Reserved|Hop ML|RemainingHopCnt|, bitmap, domain, instruction, flags.
 IntStack DecodeStack(std::string_view body, size_t whole) {
   IntStack stack;
-  const uint8_t flags = Read8(body, 0);
+  const uint8_t flags = pcap::Read8(body, 0);
   stack.discard = (flags & 8) != 0;
   stack.hops_exceeded = (flags & 4) != 0;
   stack.mtu_exceeded = (flags & 2) != 0;
-  stack.hop_words = Read8(body, 2) & 0x1f;
-  stack.remaining_hops = Read8(body, 3);
-  stack.instructions = Read16(body, 4);
-  stack.domain_id = Read16(body, 6);
-  stack.domain_instructions = Read16(body, 8);
-  stack.domain_flags = Read16(body, 10);
+  stack.hop_words = pcap::Read8(body, 2) & 0x1f;
+  stack.remaining_hops = pcap::Read8(body, 3);
+  stack.instructions = pcap::Read16(body, 4);
+  stack.domain_id = pcap::Read16(body, 6);
+  stack.domain_instructions = pcap::Read16(body, 8);
+  stack.domain_flags = pcap::Read16(body, 10);
   const size_t hop = static_cast<size_t>(stack.hop_words) * 4;
   const size_t hops = (whole - kFixed) / hop;
   const std::string_view data = body.substr(kFixed);
@@ -80,24 +80,24 @@ IntStack DecodeStack(std::string_view body, size_t whole) {
 }
 
 // Headers of TCP or UDP at `transport`.
-void ReadPorts(std::string_view transport, PacketHeaders& headers) {
+void ReadPorts(std::string_view transport, pcap::PacketHeaders& headers) {
   headers.flow.source_port = headers.flow.destination_port = 0;
   headers.checksum = 0;
   headers.tcp_sequence = headers.tcp_acknowledgement = 0;
   headers.transport = transport;
   headers.payload = transport;
-  const bool tcp = headers.flow.protocol == kProtocolTcp;
-  if ((!tcp && headers.flow.protocol != kProtocolUdp) || transport.size() < 8) return;
-  headers.flow.source_port = Read16(transport, 0);
-  headers.flow.destination_port = Read16(transport, 2);
+  const bool tcp = headers.flow.protocol == pcap::kProtocolTcp;
+  if ((!tcp && headers.flow.protocol != pcap::kProtocolUdp) || transport.size() < 8) return;
+  headers.flow.source_port = pcap::Read16(transport, 0);
+  headers.flow.destination_port = pcap::Read16(transport, 2);
   headers.payload = transport.substr(std::min<size_t>(transport.size(), tcp ? 20 : 8));
-  if (tcp) headers.tcp_sequence = Read32(transport, 4);
-  if (!tcp) headers.checksum = Read16(transport, 6);
-  if (tcp && transport.size() >= 18) headers.checksum = Read16(transport, 16);
+  if (tcp) headers.tcp_sequence = pcap::Read32(transport, 4);
+  if (!tcp) headers.checksum = pcap::Read16(transport, 6);
+  if (tcp && transport.size() >= 18) headers.checksum = pcap::Read16(transport, 16);
 }
 
 // Behind TCP or UDP: `at` is where the shim stands in the transport's bytes.
-std::optional<IntStack> TakeOut(const Shim& shim, size_t at, PacketHeaders& headers) {
+std::optional<IntStack> TakeOut(const Shim& shim, size_t at, pcap::PacketHeaders& headers) {
   const std::string_view transport = headers.transport;
   const std::string_view rest =
       transport.substr(std::min(transport.size(), at + kShim + shim.bytes));
@@ -114,9 +114,9 @@ std::optional<IntStack> TakeOut(const Shim& shim, size_t at, PacketHeaders& head
   return DecodeStack(shim.body, shim.bytes);
 }
 
-std::optional<IntStack> BehindTransport(PacketHeaders& headers) {
+std::optional<IntStack> BehindTransport(pcap::PacketHeaders& headers) {
   const std::string_view transport = headers.transport;
-  const bool tcp = headers.flow.protocol == kProtocolTcp;
+  const bool tcp = headers.flow.protocol == pcap::kProtocolTcp;
   if (transport.size() < (tcp ? 20u : 8u)) return std::nullopt;
   const size_t whole = transport.size() - headers.payload.size();
   // Behind the header; with a probe marker before it; or before TCP's options.
@@ -128,10 +128,11 @@ std::optional<IntStack> BehindTransport(PacketHeaders& headers) {
 }
 
 // INT "INT over VXLAN GPE": 8 bytes of VXLAN, the shim, INT, then the tenant's frame. The flow is the tunnel's.
-std::optional<IntStack> BehindVxlanGpe(PacketHeaders& headers) {
+std::optional<IntStack> BehindVxlanGpe(pcap::PacketHeaders& headers) {
   const std::string_view payload = headers.payload;
   if (headers.flow.destination_port != kVxlanGpePort || payload.size() < 8) return std::nullopt;
-  if ((Read8(payload, 0) & 4) == 0 || Read8(payload, 3) != kVxlanNextInt) return std::nullopt;
+  if ((pcap::Read8(payload, 0) & 4) == 0 || pcap::Read8(payload, 3) != kVxlanNextInt)
+    return std::nullopt;
   const auto shim = ShimAt(payload, 8);
   if (!shim) return std::nullopt;
   headers.payload = payload.substr(std::min(payload.size(), 8 + kShim + shim->bytes));
@@ -141,15 +142,15 @@ std::optional<IntStack> BehindVxlanGpe(PacketHeaders& headers) {
 }
 
 // INT "INT over Geneve": an option whose data is INT's header; class and type are for the network to choose.
-std::optional<IntStack> BehindGeneve(PacketHeaders& headers) {
+std::optional<IntStack> BehindGeneve(pcap::PacketHeaders& headers) {
   const std::string_view payload = headers.payload;
   if (headers.flow.destination_port != kGenevePort || payload.size() < 8) return std::nullopt;
-  const size_t options = static_cast<size_t>(Read8(payload, 0) & 0x3f) * 4;
+  const size_t options = static_cast<size_t>(pcap::Read8(payload, 0) & 0x3f) * 4;
   const std::string_view list = payload.substr(8, options);
   for (size_t at = 0; at + 4 <= list.size();) {
     Shim shim;
     shim.type = kTypeMd;
-    shim.bytes = static_cast<size_t>(Read8(list, at + 3) & 0x1f) * 4;
+    shim.bytes = static_cast<size_t>(pcap::Read8(list, at + 3) & 0x1f) * 4;
     shim.body = list.substr(at + 4, shim.bytes);
     if (Plausible(shim)) {
       headers.payload = payload.substr(std::min(payload.size(), 8 + options));
@@ -162,10 +163,10 @@ std::optional<IntStack> BehindGeneve(PacketHeaders& headers) {
 }
 
 // INT "INT over IPv4/GRE": |Type|G|Rsvd|Length|Next Protocol| behind the GRE header with its optional words.
-std::optional<IntStack> BehindGre(PacketHeaders& headers) {
+std::optional<IntStack> BehindGre(pcap::PacketHeaders& headers) {
   const std::string_view gre = headers.transport;
   if (gre.size() < 4) return std::nullopt;
-  const uint8_t flags = Read8(gre, 0);
+  const uint8_t flags = pcap::Read8(gre, 0);
   size_t at = 4;
   if ((flags & 0xc0) != 0) at += 4;  // checksum and offset
   if ((flags & 0x20) != 0) at += 4;  // key
@@ -179,20 +180,20 @@ std::optional<IntStack> BehindGre(PacketHeaders& headers) {
 
 }  // namespace
 
-std::optional<IntStack> DecodeIntStack(PacketHeaders& headers) {
+std::optional<IntStack> DecodeIntStack(pcap::PacketHeaders& headers) {
   if (headers.fragment_offset != 0) return std::nullopt;
   switch (headers.flow.protocol) {
-    case kProtocolGre:
+    case pcap::kProtocolGre:
       return BehindGre(headers);
-    case kProtocolUdp:
+    case pcap::kProtocolUdp:
       if (auto stack = BehindVxlanGpe(headers)) return stack;
       if (auto stack = BehindGeneve(headers)) return stack;
       return BehindTransport(headers);
-    case kProtocolTcp:
+    case pcap::kProtocolTcp:
       return BehindTransport(headers);
     default:
       return std::nullopt;
   }
 }
 
-}  // namespace wf
+}  // namespace wf::packets

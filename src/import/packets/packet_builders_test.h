@@ -9,7 +9,7 @@
 #include "import/pcap/packet_decoder.h"
 #include "import/pcap/packet_encoder.h"
 
-namespace wf {
+namespace wf::packets {
 
 // "0a 0b": digits in pairs; blanks and line ends are nothing.
 inline std::string Hex(std::string_view text) {
@@ -25,13 +25,13 @@ inline std::string Hex(std::string_view text) {
 }
 
 // Host 10.0.0.`from` to host 10.0.1.`to`.
-inline FiveTuple FlowBetween(int from, int to) {
-  FiveTuple flow;
-  flow.source = Ipv4Address(10, 0, 0, static_cast<uint8_t>(from));
-  flow.destination = Ipv4Address(10, 0, 1, static_cast<uint8_t>(to));
+inline pcap::FiveTuple FlowBetween(int from, int to) {
+  pcap::FiveTuple flow;
+  flow.source = pcap::Ipv4Address(10, 0, 0, static_cast<uint8_t>(from));
+  flow.destination = pcap::Ipv4Address(10, 0, 1, static_cast<uint8_t>(to));
   flow.source_port = static_cast<uint16_t>(5000 + from);
   flow.destination_port = static_cast<uint16_t>(6000 + to);
-  flow.protocol = kProtocolUdp;
+  flow.protocol = pcap::kProtocolUdp;
   return flow;
 }
 
@@ -65,4 +65,4 @@ inline IntGroup HopReport(uint32_t node, uint32_t sequence, const IntMetadata& h
   return group;
 }
 
-}  // namespace wf
+}  // namespace wf::packets

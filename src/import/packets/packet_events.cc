@@ -8,7 +8,7 @@
 
 #include "import/packets/switch_clocks.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 // Of one packet together, in the order of its way.
@@ -173,4 +173,4 @@ PacketEvents MakePacketEvents(PacketPassages& all) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -14,7 +14,7 @@
 #include "import/packets/queue_passage.h"
 #include "model/provenance_event.h"
 
-namespace wf {
+namespace wf::packets {
 
 // Where a packet's events are among the others.
 struct PacketTrail {
@@ -32,4 +32,4 @@ struct PacketEvents {
 // were overtaken in their queue), chain_breaks (a hop that cannot have followed the one before it: it begins anew).
 PacketEvents MakePacketEvents(PacketPassages& passages);
 
-}  // namespace wf
+}  // namespace wf::packets

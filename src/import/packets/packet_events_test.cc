@@ -10,7 +10,7 @@
 #include "import/packets/packet_builders_test.h"
 #include "import/packets/switch_clocks.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 Hash128 Packet(uint64_t number) { return {number, number}; }
@@ -212,4 +212,4 @@ TEST(PacketEvents, WhateverTheTimesTheContractHolds) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::packets

@@ -9,7 +9,7 @@
 
 #include "json/json_writer.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 struct CloseFile {
@@ -139,4 +139,4 @@ std::string PacketCountsText(const PacketPassages& passages) {
   return text;
 }
 
-}  // namespace wf
+}  // namespace wf::packets

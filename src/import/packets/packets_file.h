@@ -11,7 +11,7 @@
 #include "import/packets/packet_events.h"
 #include "import/packets/queue_passage.h"
 
-namespace wf {
+namespace wf::packets {
 
 // Told how many events were written so far; false: stop.
 using WriteProgress = std::function<bool(int64_t events)>;
@@ -31,4 +31,4 @@ std::string PacketCountsJson(const PacketPassages& passages);
 // For people: what is not zero.
 std::string PacketCountsText(const PacketPassages& passages);
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -1,9 +1,9 @@
 #include "import/packets/queue_passage.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
-std::string_view AddressBytes(const IpAddress& address) {
+std::string_view AddressBytes(const pcap::IpAddress& address) {
   return {reinterpret_cast<const char*>(address.bytes.data()), address.bytes.size()};
 }
 
@@ -15,10 +15,10 @@ uint32_t PacketPassages::QueueIndex(const QueueName& name) {
   return at->second;
 }
 
-uint32_t PacketPassages::FlowIndex(const FiveTuple& flow) {
-  std::string name = FlowName(flow);
+uint32_t PacketPassages::FlowIndex(const pcap::FiveTuple& flow) {
+  std::string name = pcap::FlowName(flow);
   const auto [at, added] = flow_index_.emplace(name, static_cast<uint32_t>(flows.size()));
-  if (added) flows.push_back({std::move(name), ToString(flow.source)});
+  if (added) flows.push_back({std::move(name), pcap::ToString(flow.source)});
   return at->second;
 }
 
@@ -41,7 +41,7 @@ Error CaptureStopped() {
   return EnvironmentError("packets: stopped; nothing was written", "run it again");
 }
 
-Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash) {
+Hash128 PacketContent(const pcap::PacketHeaders& headers, uint64_t payload_hash) {
   Hasher128 hasher;
   hasher.Add(AddressBytes(headers.flow.source));
   hasher.Add(AddressBytes(headers.flow.destination));
@@ -53,4 +53,4 @@ Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash) {
   return hasher.Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::packets {
 
 struct QueueName {
   std::string node, port, queue;  // switch, outgoing port, queue of the port
@@ -47,7 +47,7 @@ struct PacketPassages {
   std::map<std::string, int64_t> counts;
 
   uint32_t QueueIndex(const QueueName& name);
-  uint32_t FlowIndex(const FiveTuple& flow);
+  uint32_t FlowIndex(const pcap::FiveTuple& flow);
   uint32_t UnknownFlow();
   // Packets that cannot be told apart (equal in all that is compared) are told apart by being the first, second, … at
   // this place: in a queue that keeps the order the n-th to enter is the n-th to leave. `place` names the observer.
@@ -68,6 +68,6 @@ using CaptureProgress = std::function<bool(size_t bytes)>;
 Error CaptureStopped();
 
 // A packet by its 5-tuple, IP id and TCP's sequence number, and what else is given (a hash of its payload).
-Hash128 PacketContent(const PacketHeaders& headers, uint64_t payload_hash);
+Hash128 PacketContent(const pcap::PacketHeaders& headers, uint64_t payload_hash);
 
-}  // namespace wf
+}  // namespace wf::packets

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 // Switches by number, and of each queue its switch.
@@ -113,4 +113,4 @@ std::map<std::string, Nanos> AlignSwitchClocks(PacketPassages& passages, int64_t
   return moved;
 }
 
-}  // namespace wf
+}  // namespace wf::packets

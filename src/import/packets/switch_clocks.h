@@ -15,7 +15,7 @@
 
 #include "import/packets/queue_passage.h"
 
-namespace wf {
+namespace wf::packets {
 
 // A second or less. 2,000 switches of 16 neighbours each are settled however badly their clocks go.
 constexpr int64_t kMostClockSteps = 64'000'000;
@@ -25,4 +25,4 @@ constexpr int64_t kMostClockSteps = 64'000'000;
 std::map<std::string, Nanos> AlignSwitchClocks(PacketPassages& passages,
                                                int64_t most_steps = kMostClockSteps);
 
-}  // namespace wf
+}  // namespace wf::packets

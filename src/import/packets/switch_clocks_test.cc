@@ -11,7 +11,7 @@
 #include "import/packets/packet_events.h"
 #include "import/pcap/capture_writer.h"
 
-namespace wf {
+namespace wf::packets {
 namespace {
 
 constexpr Nanos kStart = 1'794'643'200'000'000'000;
@@ -73,15 +73,16 @@ TEST(SwitchClocks, AForgedCaptureIsNotComputedForEver) {
   const std::string path =
       testing::TempDir() + "forged_clocks_" + std::to_string(getpid()) + ".pcap";
   {
-    auto file = CaptureWriter::Create(path, LinkType::kRawIp);
+    auto file = pcap::CaptureWriter::Create(path, pcap::LinkType::kRawIp);
     ASSERT_TRUE(file.ok()) << file.error().message;
-    FiveTuple collector = FlowBetween(9, 9);
+    pcap::FiveTuple collector = FlowBetween(9, 9);
     for (uint32_t i = 0; i < kReports; ++i) {
       const uint32_t from = kReports - i, to = from + 1;
       const std::string packet =
-          EncodeUdpPacket(FlowBetween(1, 2), static_cast<uint16_t>(i), std::to_string(i));
-      PacketHeaders headers;
-      ASSERT_EQ(DecodePacket(LinkType::kRawIp, packet, headers), PacketFault::kNone);
+          pcap::EncodeUdpPacket(FlowBetween(1, 2), static_cast<uint16_t>(i), std::to_string(i));
+      pcap::PacketHeaders headers;
+      ASSERT_EQ(pcap::DecodePacket(pcap::LinkType::kRawIp, packet, headers),
+                pcap::PacketFault::kNone);
       IntStack stack;
       stack.hops.push_back(HopMetadata(from, 1, 0, kStart + 10, kStart + 20));
       stack.hops[0].bits |= kIntNodeId;
@@ -91,7 +92,7 @@ TEST(SwitchClocks, AForgedCaptureIsNotComputedForEver) {
       const auto report = EncodeIntReports(
           HopReport(to, i, HopMetadata(to, 1, 0, kStart + 15, kStart + 25), carried));
       ASSERT_TRUE(report.ok());
-      (*file)->Write(kStart, EncodeUdpPacket(collector, 0, *report));
+      (*file)->Write(kStart, pcap::EncodeUdpPacket(collector, 0, *report));
     }
     ASSERT_TRUE((*file)->Close().ok());
   }
@@ -109,4 +110,4 @@ TEST(SwitchClocks, AForgedCaptureIsNotComputedForEver) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::packets

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // Large enough that system calls do not count, small enough for the second-level cache.
@@ -43,4 +43,4 @@ bool BlockReader::Fill(size_t size) {
   return true;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::pcap {
 
 class BlockReader {
  public:
@@ -43,4 +43,4 @@ class BlockReader {
   const char* end_ = nullptr;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace wf {
+namespace wf::pcap {
 
 inline uint8_t Read8(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
 inline uint16_t Read16(std::string_view bytes, size_t at) {
@@ -33,4 +33,4 @@ inline void Put64(uint64_t value, std::string& out) {
   Put32(value, out);
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -16,7 +16,7 @@
 #include "import/pcap/capture_writer.h"
 #include "import/pcap/packet_encoder.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr int kConnections = 64;
@@ -157,4 +157,4 @@ BENCHMARK(BM_CaptureAgainstBareLoop)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

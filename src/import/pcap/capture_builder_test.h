@@ -11,7 +11,7 @@
 #include "import/pcap/capture_sightings.h"
 #include "import/pcap/packet_encoder.h"
 
-namespace wf {
+namespace wf::pcap {
 
 constexpr Nanos kTestStart = 1'794'643'200 * kSecond;
 
@@ -190,4 +190,4 @@ inline std::string FromHex(std::string_view text) {
   return bytes;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

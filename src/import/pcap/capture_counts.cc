@@ -1,6 +1,6 @@
 #include "import/pcap/capture_counts.h"
 
-namespace wf {
+namespace wf::pcap {
 
 std::vector<CaptureCount> NamedCounts(const CaptureCounts& c) {
   return {
@@ -56,4 +56,4 @@ std::vector<CaptureCount> NamedCounts(const CaptureCounts& c) {
   };
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::pcap {
 
 struct CaptureCounts {
   // The file.
@@ -33,4 +33,4 @@ struct CaptureCount {
 // All of them, in a fixed order, zeros too.
 std::vector<CaptureCount> NamedCounts(const CaptureCounts& counts);
 
-}  // namespace wf
+}  // namespace wf::pcap

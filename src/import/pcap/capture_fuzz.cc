@@ -10,10 +10,10 @@ namespace {
 
 uint64_t ReadAll(std::string_view bytes) {
   wf::StringTable nodes;
-  wf::CaptureSightingOptions options;
+  wf::pcap::CaptureSightingOptions options;
   options.most_connections = 16;
-  options.dns_names = wf::CaptureSightingOptions::DnsNames::kUse;
-  auto source = wf::CaptureSightings::OpenBytes(bytes, "fuzz", options, nodes);
+  options.dns_names = wf::pcap::CaptureSightingOptions::DnsNames::kUse;
+  auto source = wf::pcap::CaptureSightings::OpenBytes(bytes, "fuzz", options, nodes);
   if (!source.ok()) return 0;
   wf::SightingLine line;
   uint64_t sum = 1, lines = 0;
@@ -26,7 +26,7 @@ uint64_t ReadAll(std::string_view bytes) {
     WF_CHECK(line.id.find(' ') == std::string::npos);
     sum = sum * 31 + line.sighting.id + static_cast<uint64_t>(line.sighting.time_ns);
   }
-  const wf::CaptureCounts counts = (*source)->counts();
+  const wf::pcap::CaptureCounts counts = (*source)->counts();
   WF_CHECK(static_cast<uint64_t>(counts.calls + counts.returns + counts.messages) == lines);
   return sum;
 }

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 std::optional<LinkType> LinkTypeOf(int dlt) {
@@ -116,4 +116,4 @@ uint32_t CaptureReader::snapshot_length() const {
 }
 bool CaptureReader::truncated() const { return impl_->truncated; }
 
-}  // namespace wf
+}  // namespace wf::pcap

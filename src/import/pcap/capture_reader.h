@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 class CaptureReader {
  public:
@@ -39,4 +39,4 @@ class CaptureReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

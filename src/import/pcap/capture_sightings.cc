@@ -13,7 +13,7 @@
 #include "import/pcap/packet_decoder.h"
 #include "import/pcap/protocol_detector.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint16_t kDnsPort = 53;
@@ -138,8 +138,9 @@ class CaptureSightings::Impl {
   void ReceiveTcp(Nanos time_ns);
   void ReceiveUdp(Nanos time_ns);
   bool ReceiveDns(Nanos time_ns);
-  uint32_t NewConnection(const ConnectionKey& key, uint64_t hash, wf::End from, Nanos time_ns);
-  void Prepare(uint32_t slot, wf::End from);
+  uint32_t NewConnection(const ConnectionKey& key, uint64_t hash, wf::pcap::End from,
+                         Nanos time_ns);
+  void Prepare(uint32_t slot, wf::pcap::End from);
   void LetSleep();
   // Removes it as soon as its messages have been told.
   void Retire(uint32_t slot) {
@@ -208,7 +209,7 @@ void CaptureSightings::Impl::Receive(const CapturedPacket& packet) {
 }
 
 uint32_t CaptureSightings::Impl::NewConnection(const ConnectionKey& key, uint64_t hash,
-                                               wf::End from, Nanos time_ns) {
+                                               wf::pcap::End from, Nanos time_ns) {
   if (connections_.size() >= most_connections_) {
     const uint32_t oldest = connections_.OldestAsleep() != ConnectionTable::kNone
                                 ? connections_.OldestAsleep()
@@ -224,7 +225,7 @@ uint32_t CaptureSightings::Impl::NewConnection(const ConnectionKey& key, uint64_
 }
 
 // `from` is the end that sent the packet at hand.
-void CaptureSightings::Impl::Prepare(uint32_t slot, wf::End from) {
+void CaptureSightings::Impl::Prepare(uint32_t slot, wf::pcap::End from) {
   Connection& connection = connections_.At(slot);
   ++counts_.connections;
   const FiveTuple& flow = headers_.flow;
@@ -239,7 +240,7 @@ void CaptureSightings::Impl::Prepare(uint32_t slot, wf::End from) {
   for (int end = 0; end < 2; ++end)
     connection.nodes[end] =
         nodes_.Intern(names_.NameOf(connection.addresses[end], context.ports[end]));
-  const wf::End server = ServerByPorts(context.ports[0], context.ports[1]);
+  const wf::pcap::End server = ServerByPorts(context.ports[0], context.ports[1]);
   if (server != kNoEnd) {
     context.client = OtherEnd(server);
     context.client_guessed = true;
@@ -260,7 +261,7 @@ void CaptureSightings::Impl::ReceiveTcp(Nanos time_ns) {
   if (segment.payload.size() < segment.length) ++counts_.cut_packets;
 
   ConnectionKey key;
-  const wf::End from = KeyOfFlow(headers_.flow, key);
+  const wf::pcap::End from = KeyOfFlow(headers_.flow, key);
   const uint64_t hash = ConnectionTable::HashOf(key);
   uint32_t slot = connections_.Find(key, hash);
   const bool syn = (segment.flags & kTcpSyn) != 0;
@@ -301,7 +302,7 @@ void CaptureSightings::Impl::ReceiveUdp(Nanos time_ns) {
   if (ReceiveDns(time_ns)) return;
   const FiveTuple& flow = headers_.flow;
   ConnectionKey key;
-  const wf::End from = KeyOfFlow(flow, key);
+  const wf::pcap::End from = KeyOfFlow(flow, key);
   if (IsGroupAddress(flow.destination) || ServerByPorts(key.low_port, key.high_port) == kNoEnd) {
     ++counts_.other_protocols;
     return;
@@ -388,7 +389,8 @@ void CaptureSightings::Impl::MakeTexts(Connection& connection, Protocol protocol
   const DialogueContext& context = connection.context;
   connection.text_client = context.client;
   connection.text_protocol = protocol;
-  const wf::End client = context.client == kNoEnd ? 0 : context.client, server = OtherEnd(client);
+  const wf::pcap::End client = context.client == kNoEnd ? 0 : context.client,
+                      server = OtherEnd(client);
   FiveTuple flow;
   flow.protocol = connection.key.protocol;
   flow.source = connection.addresses[client];
@@ -474,4 +476,4 @@ Result<std::unique_ptr<CaptureSightings>> CaptureSightings::OpenBytes(
 Result<bool> CaptureSightings::Next(SightingLine& line) { return impl_->Next(line); }
 CaptureCounts CaptureSightings::counts() const { return impl_->counts(); }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -21,7 +21,7 @@
 #include "import/pcap/node_names.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::pcap {
 
 struct CaptureSightingOptions {
   NodeNames names;
@@ -57,4 +57,4 @@ class CaptureSightings : public SightingSource {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

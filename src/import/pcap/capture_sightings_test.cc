@@ -11,7 +11,7 @@
 
 #include "import/pcap/talks_test.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -617,4 +617,4 @@ TEST(CaptureSightings, TheSameTwice) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

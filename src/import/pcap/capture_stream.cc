@@ -10,7 +10,7 @@
 #include "import/pcap/classic_capture.h"
 #include "import/pcap/pcapng_capture.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // Whatever else libpcap reads.
@@ -79,4 +79,4 @@ Result<std::unique_ptr<CaptureStream>> CaptureStream::OpenBytes(std::string_view
   return ByLibpcap(CaptureReader::OpenBytes(bytes, name));
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 struct CaptureStreamCounts {
   int64_t packets = 0;
@@ -51,4 +51,4 @@ class CaptureStream {
   CaptureStreamCounts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

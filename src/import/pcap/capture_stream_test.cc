@@ -9,7 +9,7 @@
 #include "import/pcap/capture_builder_test.h"
 #include "import/pcap/capture_writer.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // Blocks of pcapng in this machine's byte order, or the other.
@@ -250,4 +250,4 @@ TEST(CaptureStream, AnyDamageIsSurvived) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

@@ -9,7 +9,7 @@
 #include "import/pcap/capture_reader.h"
 #include "import/pcap/capture_writer.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 std::string TempFile(const std::string& name) {
@@ -109,4 +109,4 @@ TEST(Capture, WhatIsNoneIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

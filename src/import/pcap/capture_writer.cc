@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 int DltOf(LinkType link) {
@@ -92,4 +92,4 @@ Status CaptureWriter::Close() {
 
 int64_t CaptureWriter::size() const { return impl_->size; }
 
-}  // namespace wf
+}  // namespace wf::pcap

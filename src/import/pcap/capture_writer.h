@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 constexpr uint32_t kWholePackets = 262144;  // libpcap's largest snapshot length
 
@@ -35,4 +35,4 @@ class CaptureWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

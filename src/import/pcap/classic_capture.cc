@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr size_t kFileHead = 24, kPacketHead = 16;
@@ -151,4 +151,4 @@ Result<std::unique_ptr<CaptureStream>> OpenClassicCapture(std::unique_ptr<BlockR
       new ClassicCapture(std::move(bytes), swapped, nanos, *link));
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -9,7 +9,7 @@
 #include "import/pcap/block_reader.h"
 #include "import/pcap/capture_stream.h"
 
-namespace wf {
+namespace wf::pcap {
 
 bool IsClassicCapture(std::string_view magic);
 // `bytes` begin with such a magic number.
@@ -19,4 +19,4 @@ Result<std::unique_ptr<CaptureStream>> OpenClassicCapture(std::unique_ptr<BlockR
 // Of a file's LINKTYPE_ number.
 std::optional<LinkType> LinkTypeOfFile(uint32_t number);
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::pcap {
 
 ConnectionTable::ConnectionTable() : entries_(1024), mask_(entries_.size() - 1) {}
 
@@ -121,4 +121,4 @@ std::vector<uint32_t> ConnectionTable::All() const {
   return all;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

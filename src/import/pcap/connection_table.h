@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "import/pcap/tcp_connection.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // Both directions of a flow have the same key: the smaller end first.
 struct ConnectionKey {
@@ -100,4 +100,4 @@ class ConnectionTable {
   List lists_[2];  // awake, asleep
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -10,7 +10,7 @@
 #include "import/pcap/redis_dialogue.h"
 #include "import/pcap/turn_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // What is tried of a connection without a beginning, until it is read by direction changes.
@@ -197,4 +197,4 @@ void Conversation::Finish() {
   if (dialogue_ != nullptr) dialogue_->Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -13,7 +13,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 class Conversation {
  public:
@@ -68,4 +68,4 @@ class Conversation {
   uint32_t gap_[2] = {0, 0};
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // A unit's beginning that grows beyond this is none: HTTP servers refuse headers of a quarter of it.
@@ -162,4 +162,4 @@ void Dialogue::Gap(End from, uint32_t bytes) {
   LoseWay(from);
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -22,7 +22,7 @@
 #include "import/pcap/capture_counts.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::pcap {
 
 using End = uint8_t;  // of a connection: 0 or 1. Bytes are said to be of the end that sent them.
 constexpr End kNoEnd = 2;
@@ -190,4 +190,4 @@ class Dialogue {
 // Of any protocol but kUndecided.
 std::unique_ptr<Dialogue> MakeDialogue(Protocol protocol, DialogueContext& context);
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -12,22 +12,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto choice = static_cast<uint8_t>(input[0]);
   input.remove_prefix(1);
-  std::vector<wf::WireMessage> out;
-  wf::CaptureCounts counts;
-  wf::DialogueContext context;
+  std::vector<wf::pcap::WireMessage> out;
+  wf::pcap::CaptureCounts counts;
+  wf::pcap::DialogueContext context;
   context.out = &out;
   context.counts = &counts;
-  context.client = choice >> 4 & 3 ? static_cast<wf::End>((choice >> 4 & 3) - 1) : wf::kNoEnd;
+  context.client =
+      choice >> 4 & 3 ? static_cast<wf::pcap::End>((choice >> 4 & 3) - 1) : wf::pcap::kNoEnd;
   context.from_start[0] = (choice & 0x40) != 0;
   context.from_start[1] = (choice & 0x80) != 0;
-  const auto protocol = static_cast<wf::Protocol>(1 + (choice & 0xf) % 9);
-  auto dialogue = wf::MakeDialogue(protocol, context);
+  const auto protocol = static_cast<wf::pcap::Protocol>(1 + (choice & 0xf) % 9);
+  auto dialogue = wf::pcap::MakeDialogue(protocol, context);
   wf::Nanos time = 0;
   uint32_t sequence[2] = {100, 200};
   while (!input.empty() && !dialogue->over()) {
     const auto head = static_cast<uint8_t>(input[0]);
     input.remove_prefix(1);
-    const wf::End from = head & 1;
+    const wf::pcap::End from = head & 1;
     time += 1000;
     if ((head & 0xfe) == 0xfe) {
       dialogue->Gap(from, 7);
@@ -50,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   dialogue->Closed(0);
   dialogue->Closed(1);
   dialogue->Finish();
-  for (const wf::WireMessage& message : out) {
+  for (const wf::pcap::WireMessage& message : out) {
     WF_CHECK(message.from < 2);
     WF_CHECK(message.bytes >= -1);
     WF_CHECK(message.time_ns <= time);

@@ -3,16 +3,16 @@
 #include "import/pcap/byte_order.h"
 #include "import/pcap/dns_message.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
-constexpr size_t kHead = 2 + 12;
+constexpr size_t kDnsLengthBytes = 2 + 12;
 
 }  // namespace
 
 bool LooksLikeDnsStream(std::string_view bytes) {
   DnsHeader header;
-  return bytes.size() >= kHead && Read16(bytes, 0) >= 12 &&
+  return bytes.size() >= kDnsLengthBytes && Read16(bytes, 0) >= 12 &&
          ReadDnsHeader(bytes.substr(2), DnsPort::kWellKnown, header);
 }
 
@@ -26,7 +26,7 @@ bool DnsDialogue::StartsHere(End from, std::string_view bytes) {
 }
 
 size_t DnsDialogue::Parse(End from, std::string_view bytes) {
-  if (bytes.size() < kHead) return 0;
+  if (bytes.size() < kDnsLengthBytes) return 0;
   DnsHeader header;
   if (!LooksLikeDnsStream(bytes) || !ReadDnsHeader(bytes.substr(2), DnsPort::kWellKnown, header)) {
     LoseWay(from);
@@ -46,7 +46,7 @@ size_t DnsDialogue::Parse(End from, std::string_view bytes) {
   } else {
     Skip(from, length - 12);
   }
-  return kHead;
+  return kDnsLengthBytes;
 }
 
 void DnsDialogue::Skipped(End from) { UnitEnds(from); }
@@ -75,4 +75,4 @@ void DnsDialogue::UnitEnds(End from) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 bool LooksLikeDnsStream(std::string_view bytes);
 
@@ -34,4 +34,4 @@ class DnsDialogue : public Dialogue {
   std::unordered_map<uint16_t, uint32_t> ids_;  // of open queries
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

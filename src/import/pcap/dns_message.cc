@@ -4,10 +4,10 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
-constexpr size_t kHead = 12;
+constexpr size_t kDnsHead = 12;
 constexpr uint16_t kTypeA = 1, kTypeAaaa = 28, kClassIn = 1;
 constexpr uint16_t kMostRecords = 512;
 constexpr int kMostJumps = 32;  // compression pointers followed; loops are made to be hostile
@@ -48,7 +48,7 @@ bool ReadName(std::string_view message, size_t& at, std::string& name) {
 }  // namespace
 
 bool ReadDnsHeader(std::string_view message, DnsPort port, DnsHeader& header) {
-  if (message.size() < kHead) return false;
+  if (message.size() < kDnsHead) return false;
   header.id = Read16(message, 0);
   const uint16_t flags = Read16(message, 2);
   header.response = (flags & 0x8000) != 0;
@@ -61,7 +61,7 @@ bool ReadDnsHeader(std::string_view message, DnsPort port, DnsHeader& header) {
   if (questions > 8 || (questions == 0 && !header.response)) return false;
   if (port == DnsPort::kWellKnown) return true;
   if (questions != 1 || opcode != 0 || (!header.response && Read16(message, 6) != 0)) return false;
-  size_t at = kHead;
+  size_t at = kDnsHead;
   std::string name;
   if (!ReadName(message, at, name) || at + 4 > message.size()) return false;
   return Read16(message, at + 2) == kClassIn && Read16(message, at) <= 258;
@@ -72,7 +72,7 @@ std::vector<DnsAddress> ReadDnsAddresses(std::string_view message) {
   DnsHeader header;
   if (!ReadDnsHeader(message, DnsPort::kWellKnown, header) || !header.response) return addresses;
   if (Read16(message, 4) != 1) return addresses;
-  size_t at = kHead;
+  size_t at = kDnsHead;
   std::string asked, owner;
   if (!ReadName(message, at, asked) || asked.empty()) return addresses;
   at += 4;
@@ -94,4 +94,4 @@ std::vector<DnsAddress> ReadDnsAddresses(std::string_view message) {
   return addresses;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

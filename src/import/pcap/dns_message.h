@@ -9,7 +9,7 @@
 
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 struct DnsHeader {
   uint16_t id = 0;
@@ -28,4 +28,4 @@ struct DnsAddress {
 // The addresses in a response, each with the name of the question: what follows aliases is what was meant.
 std::vector<DnsAddress> ReadDnsAddresses(std::string_view message);
 
-}  // namespace wf
+}  // namespace wf::pcap

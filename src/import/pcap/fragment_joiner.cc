@@ -4,11 +4,11 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint32_t kMostLength = 65535;  // of an IP packet
-constexpr Nanos kDoubleWithin =
+constexpr Nanos kFragmentDuplicateWithin =
     100 * kMilli;                  // a capture of two interfaces shows each fragment twice
 constexpr size_t kOverhead = 256;  // of a packet that is held, besides its bytes
 
@@ -68,7 +68,7 @@ bool FragmentJoiner::Join(PacketHeaders& headers, Nanos time_ns, PacketFault& fa
                 headers.flow.protocol};
   auto at = packets_.find(key);
   if (at != packets_.end() && at->second.done_ns != 0) {
-    if (time_ns - at->second.done_ns <= kDoubleWithin) {
+    if (time_ns - at->second.done_ns <= kFragmentDuplicateWithin) {
       ++counts_.doubles;
       return false;
     }
@@ -131,4 +131,4 @@ FragmentJoiner::Counts FragmentJoiner::counts() const {
   return counts;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -15,7 +15,7 @@
 
 #include "import/pcap/packet_decoder.h"
 
-namespace wf {
+namespace wf::pcap {
 
 class FragmentJoiner {
  public:
@@ -83,4 +83,4 @@ class FragmentJoiner {
   Counts counts_;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

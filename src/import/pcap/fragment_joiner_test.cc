@@ -8,7 +8,7 @@
 
 #include "import/pcap/capture_builder_test.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 void Put16(std::string& bytes, size_t at, size_t value) {
@@ -181,4 +181,4 @@ TEST(FragmentJoiner, MessagesAreTheSame) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr size_t kLongestMethod = 32;
@@ -293,4 +293,4 @@ void Http1Dialogue::Closed(End from) {
   reading_[from] = Reading::kHead;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

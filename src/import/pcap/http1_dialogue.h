@@ -4,7 +4,7 @@
 
 #include "import/pcap/ordered_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // Do these bytes begin a request or a response? A request's method is followed by a target and, if the line is there
 // as a whole, by the version.
@@ -48,4 +48,4 @@ class Http1Dialogue : public OrderedDialogue {
   size_t searched_[2] = {0, 0};  // bytes of the head without its end
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

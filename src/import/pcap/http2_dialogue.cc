@@ -4,10 +4,10 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
-constexpr size_t kHead = 9;
+constexpr size_t kHttp2Head = 9;
 constexpr uint32_t kLongestFrame = 1 << 20;  // allowed: 16 MB; seen: 16 KiB, gRPC up to 1 MB
 constexpr uint32_t kUsualFrame = 16384;      // unless settings allow more
 constexpr size_t kMostStreams = 4096;
@@ -73,13 +73,13 @@ std::string_view HeaderBlock(uint8_t type, uint8_t flags, std::string_view paylo
 bool LooksLikeHttp2Frames(std::string_view bytes) {
   int frames = 0;
   // At a beginning stands neither a block that goes on, nor what hardly anybody sends.
-  if (bytes.size() >= kHead &&
+  if (bytes.size() >= kHttp2Head &&
       (Read8(bytes, 3) >= kContinuation || Read32(bytes, 0) >> 8 > kUsualFrame))
     return false;
-  while (bytes.size() >= kHead) {
+  while (bytes.size() >= kHttp2Head) {
     if (!PlausibleFrame(bytes)) return false;
     ++frames;
-    const size_t size = kHead + (Read32(bytes, 0) >> 8);
+    const size_t size = kHttp2Head + (Read32(bytes, 0) >> 8);
     if (bytes.size() < size) return true;
     bytes.remove_prefix(size);
   }
@@ -124,7 +124,7 @@ size_t Http2Dialogue::Parse(End from, std::string_view bytes) {
     preface_ = false;
     LoseHeaders();
   }
-  if (bytes.size() < kHead) return 0;
+  if (bytes.size() < kHttp2Head) return 0;
   if (!PlausibleFrame(bytes)) {
     LoseWay(from);
     return bytes.size();
@@ -133,25 +133,25 @@ size_t Http2Dialogue::Parse(End from, std::string_view bytes) {
   const size_t length = Read32(bytes, 0) >> 8;
   const uint8_t type = Read8(bytes, 3);
   const bool wanted = HoldsHeaders(type) && length <= kLongestBlock;
-  if (wanted && bytes.size() < kHead + length) return 0;
+  if (wanted && bytes.size() < kHttp2Head + length) return 0;
   frame.type = type;
   frame.flags = Read8(bytes, 4);
   frame.stream = Read32(bytes, 5);
   frame.sequence = FirstSequence(from);
   frame.start = FirstTime(from);
-  frame.size = kHead + length;
+  frame.size = kHttp2Head + length;
   FrameBegins(from);
   if (HoldsHeaders(type)) {
     if (!wanted) LoseHeaders();
     if (wanted && frame.block.size() <= kLongestBlock)
-      frame.block += HeaderBlock(type, frame.flags, bytes.substr(kHead, length));
+      frame.block += HeaderBlock(type, frame.flags, bytes.substr(kHttp2Head, length));
   }
   if (wanted || length == 0) {
     FrameEnds(from);
-    return kHead + (wanted ? length : 0);
+    return kHttp2Head + (wanted ? length : 0);
   }
   Skip(from, length);
-  return kHead;
+  return kHttp2Head;
 }
 
 void Http2Dialogue::Skipped(End from) { FrameEnds(from); }
@@ -309,4 +309,4 @@ void Http2Dialogue::Quiet() {
 
 void Http2Dialogue::Closed(End) {}
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -9,7 +9,7 @@
 #include "import/pcap/dialogue.h"
 #include "net/hpack_decoder.h"
 
-namespace wf {
+namespace wf::pcap {
 
 constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -66,4 +66,4 @@ class Http2Dialogue : public Dialogue {
   std::unique_ptr<net::HpackDecoder> hpack_;  // of the client's headers
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

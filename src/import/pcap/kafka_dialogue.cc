@@ -4,21 +4,22 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint32_t kLongest = 100 << 20;  // socket.request.max.bytes
 constexpr uint16_t kMostKeys = 128, kMostVersions = 32;
 constexpr uint16_t kProduce = 0;
 constexpr uint16_t kFlexibleProduce = 9;  // from this version on, fields are compact and tagged
-constexpr size_t kHead = 14;  // size, key, version, correlation id, length of the client's name
+constexpr size_t kKafkaHead =
+    14;  // size, key, version, correlation id, length of the client's name
 constexpr size_t kLongestName = 1024;
 constexpr size_t kMostOpen = 4096;
 
 }  // namespace
 
 bool LooksLikeKafkaRequest(std::string_view bytes) {
-  if (bytes.size() < kHead) return false;
+  if (bytes.size() < kKafkaHead) return false;
   const uint32_t size = Read32(bytes, 0);
   if (size < 10 || size > kLongest || Read16(bytes, 4) > kMostKeys ||
       Read16(bytes, 6) > kMostVersions)
@@ -27,7 +28,7 @@ bool LooksLikeKafkaRequest(std::string_view bytes) {
   if (name < -1 || static_cast<size_t>(name + 1) > kLongestName ||
       size < 10u + std::max<int>(name, 0))
     return false;
-  const std::string_view text = bytes.substr(kHead, std::max<int>(name, 0));
+  const std::string_view text = bytes.substr(kKafkaHead, std::max<int>(name, 0));
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
@@ -79,7 +80,7 @@ size_t KafkaDialogue::ParseRequest(std::string_view bytes) {
   const End client = context().client;
   if (bytes.size() < 4) return 0;
   const size_t size = Read32(bytes, 0);
-  if (bytes.size() < kHead) {
+  if (bytes.size() < kKafkaHead) {
     if (size < 10 || size > kLongest) LoseWay(client);
     return 0;
   }
@@ -88,7 +89,7 @@ size_t KafkaDialogue::ParseRequest(std::string_view bytes) {
     return bytes.size();
   }
   const uint16_t key = Read16(bytes, 4), version = Read16(bytes, 6);
-  size_t used = kHead + std::max<int>(static_cast<int16_t>(Read16(bytes, 12)), 0);
+  size_t used = kKafkaHead + std::max<int>(static_cast<int16_t>(Read16(bytes, 12)), 0);
   if (bytes.size() < used) return 0;
   bool one_way = false;
   if (key == kProduce) {
@@ -185,4 +186,4 @@ void KafkaDialogue::Skipped(End from) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

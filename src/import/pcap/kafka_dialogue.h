@@ -6,7 +6,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 bool LooksLikeKafkaRequest(std::string_view bytes);
 // Nothing but requests of a client with a name: lengths that fit exactly are hard to mistake, on whatever port and in
@@ -41,4 +41,4 @@ class KafkaDialogue : public Dialogue {
   std::unordered_map<uint32_t, uint32_t> ids_;  // of open calls, by correlation id
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

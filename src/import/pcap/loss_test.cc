@@ -7,7 +7,7 @@
 
 #include "import/pcap/talks_test.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 struct Exchanges {
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(All, Loss, ::testing::ValuesIn(AllExchanges()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

@@ -4,12 +4,12 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
-constexpr size_t kHead = 4;
-constexpr size_t kLongestPacket = 0xffffff;  // longer payloads go on in the next packet
-constexpr size_t kLooked = 32;               // of a packet's payload: enough for what decides
+constexpr size_t kMysqlHead = 4;
+constexpr size_t kLongestMysqlPacket = 0xffffff;  // longer payloads go on in the next packet
+constexpr size_t kLooked = 32;                    // of a packet's payload: enough for what decides
 constexpr uint8_t kOk = 0x00, kLocalFile = 0xfb, kEof = 0xfe, kError = 0xff;
 constexpr uint8_t kQuit = 0x01, kFieldList = 0x04, kStatistics = 0x09, kChangeUser = 0x11,
                   kBinlogDump = 0x12, kTableDump = 0x13, kPrepare = 0x16, kSendLongData = 0x18,
@@ -64,10 +64,10 @@ bool LooksLikeMysqlGreeting(std::string_view bytes) {
 }
 
 bool LooksLikeMysqlCommand(std::string_view bytes) {
-  return bytes.size() > kHead && Read8(bytes, 3) == 0 && Read8(bytes, 4) < kMostCommands &&
+  return bytes.size() > kMysqlHead && Read8(bytes, 3) == 0 && Read8(bytes, 4) < kMostCommands &&
          LengthAt(bytes) > 0 &&
-         (LengthAt(bytes) + kHead == bytes.size() ||
-          (LengthAt(bytes) + kHead > bytes.size() && bytes.size() > 500));
+         (LengthAt(bytes) + kMysqlHead == bytes.size() ||
+          (LengthAt(bytes) + kMysqlHead > bytes.size() && bytes.size() > 500));
 }
 
 MysqlDialogue::MysqlDialogue(DialogueContext& context)
@@ -80,13 +80,13 @@ bool MysqlDialogue::StartsHere(End from, std::string_view bytes) {
   if (!RoleKnown()) return false;
   // Commands are numbered 0, what belongs to an exchange under way is not.
   if (IsClient(from))
-    return bytes.size() > kHead && Read8(bytes, 3) == 0 && Read8(bytes, 4) < kMostCommands &&
-           LengthAt(bytes) > 0 && LengthAt(bytes) + kHead >= bytes.size();
+    return bytes.size() > kMysqlHead && Read8(bytes, 3) == 0 && Read8(bytes, 4) < kMostCommands &&
+           LengthAt(bytes) > 0 && LengthAt(bytes) + kMysqlHead >= bytes.size();
   // A reply's first packet follows the command's; it is short, and the next one follows it.
-  if (!Waiting() || reply_.open || bytes.size() <= kHead || Read8(bytes, 3) != 1) return false;
-  const size_t size = LengthAt(bytes) + kHead;
-  return size > kHead && size <= bytes.size() &&
-         (bytes.size() < size + kHead || Read8(bytes, size + 3) == 2);
+  if (!Waiting() || reply_.open || bytes.size() <= kMysqlHead || Read8(bytes, 3) != 1) return false;
+  const size_t size = LengthAt(bytes) + kMysqlHead;
+  return size > kMysqlHead && size <= bytes.size() &&
+         (bytes.size() < size + kMysqlHead || Read8(bytes, size + 3) == 2);
 }
 
 void MysqlDialogue::Lost(End from) {
@@ -110,31 +110,31 @@ size_t MysqlDialogue::Parse(End from, std::string_view bytes) {
       return bytes.size();
     }
   }
-  if (bytes.size() < kHead) return 0;
+  if (bytes.size() < kMysqlHead) return 0;
   const size_t length = LengthAt(bytes);
-  const size_t looked = kHead + std::min(length, kLooked);
+  const size_t looked = kMysqlHead + std::min(length, kLooked);
   if (bytes.size() < looked) return 0;
   const bool goes_on = continues_[from];
-  continues_[from] = length == kLongestPacket;
+  continues_[from] = length == kLongestMysqlPacket;
   const std::string_view packet = bytes.substr(0, looked);
   if (IsClient(from)) {
     if (goes_on) {
-      request_.bytes += static_cast<int64_t>(length + kHead);
+      request_.bytes += static_cast<int64_t>(length + kMysqlHead);
       request_through_ = !continues_[from];
     } else if (ParseClient(packet, length, !continues_[from]) == 0) {
       LoseWay(from);
       return bytes.size();
     }
   } else if (goes_on) {
-    if (reply_.open) reply_.bytes += static_cast<int64_t>(length + kHead);
+    if (reply_.open) reply_.bytes += static_cast<int64_t>(length + kMysqlHead);
   } else if (ParseServer(packet, length) == 0) {
     LoseWay(from);
     return bytes.size();
   }
-  if (kHead + length == looked) {
+  if (kMysqlHead + length == looked) {
     Skipped(from);
   } else {
-    Skip(from, kHead + length - looked);
+    Skip(from, kMysqlHead + length - looked);
   }
   return looked;
 }
@@ -150,20 +150,20 @@ void MysqlDialogue::Skipped(End from) {
 }
 
 size_t MysqlDialogue::ParseClient(std::string_view packet, size_t length, bool whole) {
-  const auto size = static_cast<int64_t>(length + kHead);
+  const auto size = static_cast<int64_t>(length + kMysqlHead);
   const uint8_t number = Read8(packet, 3);
   request_through_ = false;
   if (awaiting_ == Awaiting::kGreeting || (awaiting_ == Awaiting::kLogin && !Waiting())) {
     // The answer to the greeting; of 32 bytes with this flag: "let us encrypt".
     if (number == 0 || length < 32) return 0;
-    const uint32_t capabilities = Little16(packet, kHead);
+    const uint32_t capabilities = Little16(packet, kMysqlHead);
     if (length == 32 && (capabilities & kCapabilitySsl) != 0) {
       ++counts().control;
       to_tls_ = true;
       return 1;
     }
     agreed_ = true;
-    with_eof_ = (Little16(packet, kHead + 2) & kCapabilityNoEof) == 0;
+    with_eof_ = (Little16(packet, kMysqlHead + 2) & kCapabilityNoEof) == 0;
     RequestBegins();
     request_.bytes = size;
     request_through_ = whole;
@@ -173,7 +173,7 @@ size_t MysqlDialogue::ParseClient(std::string_view packet, size_t length, bool w
   if (number != 0)
     return 1;  // more authentication, or a file's contents: of the exchange under way
   if (length == 0) return 0;
-  const uint8_t command = Read8(packet, kHead);
+  const uint8_t command = Read8(packet, kMysqlHead);
   if (command >= kMostCommands) return 0;
   if (command == kQuit || command == kCloseStatement || command == kSendLongData) {
     ++counts().control;  // nobody answers these
@@ -212,7 +212,7 @@ void MysqlDialogue::Command(uint8_t command) {
 }
 
 size_t MysqlDialogue::ParseServer(std::string_view packet, size_t length) {
-  const std::string_view body = packet.substr(kHead);
+  const std::string_view body = packet.substr(kMysqlHead);
   if (awaiting_ == Awaiting::kGreeting || awaiting_ == Awaiting::kNothing) {
     // Behind a command that was not captured, all is stray.
     if (awaiting_ == Awaiting::kNothing && !LooksLikeMysqlGreeting(packet)) {
@@ -233,7 +233,7 @@ size_t MysqlDialogue::ParseServer(std::string_view packet, size_t length) {
     if (awaiting_ != Awaiting::kLogin) Command(static_cast<uint8_t>(oldest->note));
     ReplyBegins();
   }
-  reply_.bytes += static_cast<int64_t>(length + kHead);
+  reply_.bytes += static_cast<int64_t>(length + kMysqlHead);
   const uint8_t first = body.empty() ? kOk : Read8(body, 0);
   switch (awaiting_) {
     case Awaiting::kLogin:
@@ -329,7 +329,7 @@ void MysqlDialogue::EndOfRows(std::string_view body, size_t length) {
     reply_through_ = true;
     return;
   }
-  if (first != kEof || length == kLongestPacket) return;
+  if (first != kEof || length == kLongestMysqlPacket) return;
   const uint16_t status = length == 5 ? Little16(body, 3) : StatusOfOk(body);
   if ((status & kMoreResults) != 0) {
     awaiting_ = Awaiting::kFirst;
@@ -338,4 +338,4 @@ void MysqlDialogue::EndOfRows(std::string_view body, size_t length) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

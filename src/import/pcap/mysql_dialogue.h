@@ -8,7 +8,7 @@
 
 #include "import/pcap/ordered_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 bool LooksLikeMysqlGreeting(std::string_view bytes);
 // One packet, whole, with a command. Too weak to go by without the port.
@@ -58,4 +58,4 @@ class MysqlDialogue : public OrderedDialogue {
       false, false};  // the next packet goes on with this one: it was of the greatest length
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

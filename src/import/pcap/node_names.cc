@@ -10,7 +10,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 std::string KeyOfNode(const IpAddress& address, uint16_t port) {
@@ -104,4 +104,4 @@ void NodeNames::Add(const IpAddress& address, uint16_t port, std::string_view na
   names_.emplace(KeyOfNode(address, port), name);
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

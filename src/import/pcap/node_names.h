@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // "10.0.0.1", "fd00::1", "[fd00::1]". False: neither.
 bool ParseIpAddress(std::string_view text, IpAddress& address);
@@ -32,4 +32,4 @@ class NodeNames {
   std::unordered_map<std::string, std::string> names_;  // by the address's bytes and the port's
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -1,6 +1,6 @@
 #include "import/pcap/ordered_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // More open requests than any client pipelines: the replies are not being captured.
@@ -116,4 +116,4 @@ void OrderedDialogue::Quiet() {
   if (reply_.open && reply_.until_turn) ReplyEnds();
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

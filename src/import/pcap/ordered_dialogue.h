@@ -12,7 +12,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 class OrderedDialogue : public Dialogue {
  public:
@@ -70,4 +70,4 @@ class OrderedDialogue : public Dialogue {
   bool replies_lost_ = false, requests_lost_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

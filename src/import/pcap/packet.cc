@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-namespace wf {
+namespace wf::pcap {
 
 std::string ToString(const IpAddress& address) {
   char text[INET6_ADDRSTRLEN] = "?";
@@ -48,4 +48,4 @@ std::string FlowName(const FiveTuple& flow) {
          end(flow.destination, flow.destination_port);
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -9,7 +9,7 @@
 
 #include "base/nanos.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // How a captured packet's bytes begin.
 enum class LinkType : uint8_t {
@@ -75,4 +75,4 @@ struct PacketHeaders {
   std::string_view payload;       // behind TCP's or UDP's header, as far as captured
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -5,7 +5,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint16_t kEtherIpv4 = 0x0800, kEtherIpv6 = 0x86dd;
@@ -211,4 +211,4 @@ PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& o
   return fault == PacketFault::kNone ? DecodeTransport(out) : fault;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 enum class PacketFault : uint8_t {
   kNone,
@@ -23,4 +23,4 @@ PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& o
 // The part behind the IP headers: from `transport` and `transport_length`.
 PacketFault DecodeTransport(PacketHeaders& out);
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 #include "import/pcap/byte_order.h"
 #include "import/pcap/packet_encoder.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 std::string Hex(std::string_view text) {
@@ -218,4 +218,4 @@ TEST(PacketDecoder, ReadsWhatTheTcpEncoderWrites) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

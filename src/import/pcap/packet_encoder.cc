@@ -2,7 +2,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint8_t kHopLimit = 64;
@@ -103,4 +103,4 @@ std::string CookedHeader2(uint32_t interface, PacketDirection direction, uint8_t
   return header;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -7,7 +7,7 @@
 
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // IPv4 or IPv6 as the addresses are, header and checksums included; as LinkType::kRawIp.
 std::string EncodeUdpPacket(const FiveTuple& flow, uint16_t ip_id, std::string_view payload);
@@ -19,4 +19,4 @@ std::string EncodeTcpPacket(const FiveTuple& flow, uint32_t sequence, uint32_t a
 // The header of a Linux cooked capture, version 2, before an IP packet.
 std::string CookedHeader2(uint32_t interface, PacketDirection direction, uint8_t ip_version);
 
-}  // namespace wf
+}  // namespace wf::pcap

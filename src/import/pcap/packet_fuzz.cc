@@ -13,25 +13,25 @@ void CheckWithin(std::string_view part, std::string_view whole) {
   WF_CHECK(part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-void Decode(wf::LinkType link, std::string_view bytes) {
-  wf::PacketHeaders headers;
-  static_cast<void>(wf::DecodePacket(link, bytes, headers));
+void Decode(wf::pcap::LinkType link, std::string_view bytes) {
+  wf::pcap::PacketHeaders headers;
+  static_cast<void>(wf::pcap::DecodePacket(link, bytes, headers));
   CheckWithin(headers.network, bytes);
   CheckWithin(headers.transport, bytes);
   CheckWithin(headers.payload, bytes);
-  static_cast<void>(wf::FlowName(headers.flow));
+  static_cast<void>(wf::pcap::FlowName(headers.flow));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  for (const wf::LinkType link :
-       {wf::LinkType::kEthernet, wf::LinkType::kRawIp, wf::LinkType::kLinuxCooked,
-        wf::LinkType::kLinuxCooked2, wf::LinkType::kLoopback}) {
+  for (const wf::pcap::LinkType link :
+       {wf::pcap::LinkType::kEthernet, wf::pcap::LinkType::kRawIp, wf::pcap::LinkType::kLinuxCooked,
+        wf::pcap::LinkType::kLinuxCooked2, wf::pcap::LinkType::kLoopback}) {
     Decode(link, input);
   }
-  const auto reader = wf::CaptureReader::OpenBytes(input, "fuzz");
+  const auto reader = wf::pcap::CaptureReader::OpenBytes(input, "fuzz");
   if (!reader.ok()) return 0;
   while (const auto packet = (*reader)->Next()) Decode(packet->link, packet->bytes);
   return 0;

@@ -7,18 +7,18 @@
 
 #include "import/pcap/classic_capture.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kOldPacket = 2, kSimplePacket = 3,
-                   kNames = 4, kStatistics = 5, kPacket = 6;
+                   kNames = 4, kStatisticsBlock = 5, kPacket = 6;
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
-constexpr uint32_t kLongestBlock = 16 << 20;
+constexpr uint32_t kLongestPcapngBlock = 16 << 20;
 constexpr uint32_t kShortestBlock = 12;
 // Writers with several interfaces write one's batch after the other's; batches are shorter than these.
 constexpr size_t kMostReordered = 4096;
 constexpr Nanos kReorderWindow = kSecond;
-constexpr size_t kMostSearched = 64 << 20;
+constexpr size_t kPcapngMaxSearched = 64 << 20;
 constexpr size_t kMostInterfaces = 65536;
 
 struct Interface {
@@ -116,7 +116,7 @@ class PcapngCapture : public CaptureStream {
       if (Native(at) == kSection) FindByteOrder(at);
       type = Get32(at);
       const uint32_t length = Get32(at + 4);
-      if (length >= kShortestBlock && length % 4 == 0 && length <= kLongestBlock) {
+      if (length >= kShortestBlock && length % 4 == 0 && length <= kLongestPcapngBlock) {
         at = bytes_->Look(length);
         if (at == nullptr) {
           counts_.truncated = true;
@@ -142,7 +142,7 @@ class PcapngCapture : public CaptureStream {
   }
 
   bool Resynchronise() {
-    for (size_t passed = 0; passed < kMostSearched; ++passed) {
+    for (size_t passed = 0; passed < kPcapngMaxSearched; ++passed) {
       const char* at = bytes_->Look(1 + kShortestBlock);
       if (at == nullptr) break;
       bytes_->Pass(1);
@@ -150,7 +150,8 @@ class PcapngCapture : public CaptureStream {
       ++counts_.corrupt_bytes;
       const uint32_t type = Get32(at), length = Get32(at + 4);
       const bool known = (type >= kInterface && type <= kPacket) || Native(at) == kSection;
-      if (!known || length < kShortestBlock || length % 4 != 0 || length > kLongestBlock) continue;
+      if (!known || length < kShortestBlock || length % 4 != 0 || length > kLongestPcapngBlock)
+        continue;
       at = bytes_->Look(length);
       if (at != nullptr && Get32(at + length - 4) == length) return true;
     }
@@ -170,7 +171,7 @@ class PcapngCapture : public CaptureStream {
         case kInterface:
           ReadInterface(body);
           break;
-        case kStatistics:
+        case kStatisticsBlock:
           ReadStatistics(body);
           break;
         case kPacket:
@@ -302,4 +303,4 @@ Result<std::unique_ptr<CaptureStream>> OpenPcapng(std::unique_ptr<BlockReader> b
   return std::unique_ptr<CaptureStream>(new PcapngCapture(std::move(bytes)));
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -8,9 +8,9 @@
 #include "import/pcap/block_reader.h"
 #include "import/pcap/capture_stream.h"
 
-namespace wf {
+namespace wf::pcap {
 
 bool IsPcapng(std::string_view magic);
 Result<std::unique_ptr<CaptureStream>> OpenPcapng(std::unique_ptr<BlockReader> bytes);
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -2,7 +2,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint32_t kSslRequest = 80877103, kGssRequest = 80877104, kCancelRequest = 80877102;
@@ -11,7 +11,7 @@ constexpr uint32_t kLongestStartup = 10000;       // MAX_STARTUP_PACKET_LENGTH
 constexpr uint32_t kLongestMessage = 0x40000000;  // PQ_LARGE_MESSAGE_LIMIT
 constexpr std::string_view kClientTypes = "QPBEDCSHXFdcfp";
 constexpr std::string_view kServerTypes = "RSKZTDC123ntIENAGHWsVvdc";
-constexpr size_t kHead = 5;
+constexpr size_t kPostgresHead = 5;
 
 bool KnownType(std::string_view types, char type) {
   return type != 0 && types.find(type) != std::string_view::npos;
@@ -20,7 +20,7 @@ bool KnownType(std::string_view types, char type) {
 // Do typed messages follow each other from here to the end of what is there? `last`: type of the last one seen whole.
 bool Chains(std::string_view bytes, std::string_view types, char& last) {
   bool any = false;
-  while (bytes.size() >= kHead) {
+  while (bytes.size() >= kPostgresHead) {
     if (!KnownType(types, bytes[0])) return false;
     const uint32_t length = Read32(bytes, 1);
     if (length < 4 || length > kLongestMessage) return false;
@@ -116,7 +116,7 @@ size_t PostgresDialogue::ParseStartup(std::string_view bytes) {
 
 size_t PostgresDialogue::ParseClient(std::string_view bytes) {
   const End client = context().client;
-  if (bytes.size() < kHead) return 0;
+  if (bytes.size() < kPostgresHead) return 0;
   const char type = bytes[0];
   const uint32_t length = Read32(bytes, 1);
   if (!KnownType(kClientTypes, type) || length < 4 || length > kLongestMessage) {
@@ -133,7 +133,7 @@ size_t PostgresDialogue::ParseClient(std::string_view bytes) {
   } else {
     Skip(client, length - 4);
   }
-  return kHead;
+  return kPostgresHead;
 }
 
 void PostgresDialogue::ClientMessageEnds() {
@@ -164,7 +164,7 @@ size_t PostgresDialogue::ParseServer(std::string_view bytes) {
     if (bytes[0] == 'G') Become(Protocol::kBlind);
     return 1;
   }
-  if (bytes.size() < kHead) return 0;
+  if (bytes.size() < kPostgresHead) return 0;
   const uint32_t length = Read32(bytes, 1);
   if (!KnownType(kServerTypes, bytes[0]) || length < 4 || length > kLongestMessage) {
     LoseWay(server);
@@ -186,7 +186,7 @@ size_t PostgresDialogue::ParseServer(std::string_view bytes) {
   } else {
     Skip(server, length - 4);
   }
-  return kHead;
+  return kPostgresHead;
 }
 
 void PostgresDialogue::ServerMessageEnds() {
@@ -208,4 +208,4 @@ void PostgresDialogue::Skipped(End from) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 
 #include "import/pcap/ordered_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // What a client says first.
 bool LooksLikePostgresStartup(std::string_view bytes);
@@ -40,4 +40,4 @@ class PostgresDialogue : public OrderedDialogue {
   uint32_t sequence_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

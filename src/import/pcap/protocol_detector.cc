@@ -12,7 +12,7 @@
 #include "import/pcap/redis_dialogue.h"
 #include "import/pcap/turn_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // Longer first lines are refused by servers.
@@ -190,4 +190,4 @@ End ServerByPorts(uint16_t port0, uint16_t port1) {
   return rank(port0) < rank(port1) ? 0 : 1;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 enum class DetectionEffort : uint8_t {
   kMayWait,  // more bytes of this end will come: kUndecided asks for them
@@ -21,4 +21,4 @@ Protocol DetectProtocol(End from, std::string_view bytes, DetectionEffort effort
 // Which of two ports is a server's: kNoEnd when they do not tell.
 End ServerByPorts(uint16_t port0, uint16_t port1);
 
-}  // namespace wf
+}  // namespace wf::pcap

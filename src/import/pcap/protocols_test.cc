@@ -7,7 +7,7 @@
 
 #include "import/pcap/talks_test.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 TalkBuilder Told(const Talk& talk) {
@@ -130,4 +130,4 @@ INSTANTIATE_TEST_SUITE_P(All, Protocols, ::testing::ValuesIn(AllTalks()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::pcap

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
@@ -257,4 +257,4 @@ void RedisDialogue::ReplyValueEnds(const Value& value) {
   ReplyEnds();
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -3,7 +3,7 @@
 
 #include "import/pcap/ordered_dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 // Does a command, or a reply, begin here? A command of redis-cli's kind: an array of bulk strings.
 bool LooksLikeRedisCommand(std::string_view bytes);
@@ -48,4 +48,4 @@ class RedisDialogue : public OrderedDialogue {
   bool monitoring_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

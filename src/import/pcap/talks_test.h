@@ -7,7 +7,7 @@
 #include "import/pcap/byte_order.h"
 #include "import/pcap/capture_builder_test.h"
 
-namespace wf {
+namespace wf::pcap {
 
 struct Saying {
   int end;  // 0: the client
@@ -239,4 +239,4 @@ inline std::vector<Talk> AllTalks() {
   };
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 // Reordering in a network or between a capture's queues is over within these; what is still missing then was lost.
@@ -11,7 +11,7 @@ constexpr size_t kMostHeldBytes = 1 << 20;
 constexpr Nanos kLongestHold = kSecond;
 // A packet sent again comes after the retransmission timeout, at least 200 ms on every common system, unless three later
 // ones were acknowledged before; a mirror port shows it again within less. Where the IP header has an id, that tells.
-constexpr Nanos kDoubleWithin = 100 * kMilli;
+constexpr Nanos kSegmentDuplicateWithin = 100 * kMilli;
 constexpr Nanos kDoubleWithinById = kSecond;
 // Windows are smaller (RFC 7323: 1 GiB at most, 16 MiB by default limits): further away it is another connection.
 constexpr uint32_t kFarBack = 64 << 20;
@@ -50,7 +50,7 @@ bool TcpConnection::SeenBefore(const Stream& stream, const TcpSegment& segment) 
   for (size_t i = 0; i < known; ++i) {
     const Recent& recent = stream.recent[i];
     if (recent.sequence != segment.sequence || recent.ip_id != segment.ip_id) continue;
-    const Nanos within = segment.ip_id != 0 ? kDoubleWithinById : kDoubleWithin;
+    const Nanos within = segment.ip_id != 0 ? kDoubleWithinById : kSegmentDuplicateWithin;
     if (segment.time_ns - recent.time_ns <= within) return true;
   }
   return false;
@@ -271,4 +271,4 @@ void TcpConnection::Finish() {
   conversation_.Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -15,7 +15,7 @@
 #include "import/pcap/conversation.h"
 #include "import/pcap/packet.h"
 
-namespace wf {
+namespace wf::pcap {
 
 struct TcpSegment {
   Nanos time_ns = 0;
@@ -100,4 +100,4 @@ class TcpConnection {
   uint64_t order_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::pcap

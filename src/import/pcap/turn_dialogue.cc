@@ -2,7 +2,7 @@
 
 #include "import/pcap/byte_order.h"
 
-namespace wf {
+namespace wf::pcap {
 namespace {
 
 constexpr uint8_t kChangeCipherSpec = 20, kHandshake = 22, kApplicationData = 23, kHeartbeat = 24;
@@ -160,4 +160,4 @@ size_t TlsDialogue::Parse(End from, std::string_view bytes) {
   return kRecordHead;
 }
 
-}  // namespace wf
+}  // namespace wf::pcap

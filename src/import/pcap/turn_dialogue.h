@@ -8,7 +8,7 @@
 
 #include "import/pcap/dialogue.h"
 
-namespace wf {
+namespace wf::pcap {
 
 class TurnDialogue : public Dialogue {
  public:
@@ -61,4 +61,4 @@ class TlsDialogue : public TurnDialogue {
 // A record's head: type, version, length.
 bool LooksLikeTls(std::string_view bytes);
 
-}  // namespace wf
+}  // namespace wf::pcap

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace wf {
+namespace wf::recording {
 
 class RecordedHolds {
  public:
@@ -37,4 +37,4 @@ class RecordedHolds {
   uint64_t count_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::recording

@@ -15,7 +15,7 @@
 #include "recorder/reader/replay.h"
 #include "recorder/reader/symbols.h"
 
-namespace wf {
+namespace wf::recording {
 namespace {
 
 using recorder::Action;
@@ -124,7 +124,7 @@ class Writer {
   recorder::Symbols symbols_;
   TraceId own_trace_;
   int64_t last_ns_ = 0;
-  EventsBody body_;
+  decode::EventsBody body_;
   int64_t sequence_ = 0;                           // of the thread being written
   std::unordered_map<uint32_t, SubId> creations_;  // by the thread as an object
   std::vector<std::vector<Stretch>> stretches_;    // by thread
@@ -185,7 +185,7 @@ std::string Writer::FunctionOf(SubId sub) {
 }
 
 void Writer::StartBody() {
-  body_ = EventsBody();
+  body_ = decode::EventsBody();
   const std::string host = recording_.host.empty() ? Program() : recording_.host;
   body_.Count(4);
   body_.Text("service.name");
@@ -462,4 +462,4 @@ Status RecordingToEvents(const recorder::Recording& recording, const TakeEventsB
   return Writer(recording, take).Write();
 }
 
-}  // namespace wf
+}  // namespace wf::recording

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "recorder/reader/recording.h"
 
-namespace wf {
+namespace wf::recording {
 
 // By a file's first bytes.
 bool IsRecording(std::string_view content);
@@ -26,4 +26,4 @@ TraceId RecordingTraceId(const recorder::Recording& recording);
 using TakeEventsBody = std::function<Status(std::string body)>;
 Status RecordingToEvents(const recorder::Recording& recording, const TakeEventsBody& take);
 
-}  // namespace wf
+}  // namespace wf::recording

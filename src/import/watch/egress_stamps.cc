@@ -13,7 +13,7 @@
 #include "bpf/egress_hook.h"
 #include "bpf/ring_submit.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // Ahead of the packet's bytes in the ring.
@@ -27,11 +27,12 @@ static_assert(sizeof(StampHeader) == 16);
 constexpr uint32_t kRingBytes = 8u << 20;
 
 // Looks at the packet, and lets it go on.
-std::vector<bpf_insn> StampProgram(const BpfMap& ring, const BpfMap& dropped, uint32_t snap) {
-  using R = BpfReg;
-  using W = BpfWidth;
-  using C = BpfCondition;
-  BpfAssembler a;
+std::vector<bpf_insn> StampProgram(const bpf::BpfMap& ring, const bpf::BpfMap& dropped,
+                                   uint32_t snap) {
+  using R = bpf::BpfReg;
+  using W = bpf::BpfWidth;
+  using C = bpf::BpfCondition;
+  bpf::BpfAssembler a;
   const auto out = a.NewLabel(), reserved = a.NewLabel(), fits = a.NewLabel(),
              discard = a.NewLabel(), submit = a.NewLabel();
   a.Move(R::r6, R::r1);
@@ -69,7 +70,7 @@ std::vector<bpf_insn> StampProgram(const BpfMap& ring, const BpfMap& dropped, ui
   a.Call(BPF_FUNC_ringbuf_discard);
   a.Jump(out);
   a.Bind(submit);
-  AppendRingSubmit(a, ring, R::r7);
+  bpf::AppendRingSubmit(a, ring, R::r7);
   a.Bind(out);
   a.Return(TC_ACT_UNSPEC);  // no opinion: whoever else classifies decides
   return a.Finish();
@@ -91,8 +92,8 @@ Nanos WallClock() {
 
 class AttachedStamps : public EgressStamps {
  public:
-  AttachedStamps(BpfMap ring, BpfMap dropped, std::unique_ptr<Nanos> wall_clock,
-                 BpfRingReader reader, EgressHook hook)
+  AttachedStamps(bpf::BpfMap ring, bpf::BpfMap dropped, std::unique_ptr<Nanos> wall_clock,
+                 bpf::BpfRingReader reader, bpf::EgressHook hook)
       : ring_(std::move(ring)),
         dropped_(std::move(dropped)),
         wall_clock_(std::move(wall_clock)),
@@ -112,10 +113,10 @@ class AttachedStamps : public EgressStamps {
   }
 
  private:
-  BpfMap ring_, dropped_;
+  bpf::BpfMap ring_, dropped_;
   std::unique_ptr<Nanos> wall_clock_;  // what the reader adds to stamps; where it knows it to be
-  BpfRingReader reader_;
-  EgressHook hook_;  // detached first
+  bpf::BpfRingReader reader_;
+  bpf::EgressHook hook_;  // detached first
 };
 
 void Put32(uint32_t value, std::string& out) {
@@ -132,23 +133,26 @@ Result<std::unique_ptr<EgressStamps>> EgressStamps::Attach(const EgressStampOpti
         "--snap " + std::to_string(options.snap_bytes) + ": must be from 64 to 65536 bytes",
         "1520 holds a whole frame, 64 most headers");
   }
-  WF_ASSIGN(BpfMap ring, BpfMap::Create("wf_egress_ring", {BpfMapType::kRing, 0, 0, kRingBytes}));
-  WF_ASSIGN(BpfMap dropped, BpfMap::Create("wf_egress_drops", {BpfMapType::kArray, 4, 8, 1}));
-  WF_ASSIGN(const BpfProgram program,
-            BpfProgram::Load("wf_egress_stamp", BpfProgramType::kPacket,
-                             StampProgram(ring, dropped, options.snap_bytes)));
+  WF_ASSIGN(bpf::BpfMap ring,
+            bpf::BpfMap::Create("wf_egress_ring", {bpf::BpfMapType::kRing, 0, 0, kRingBytes}));
+  WF_ASSIGN(bpf::BpfMap dropped,
+            bpf::BpfMap::Create("wf_egress_drops", {bpf::BpfMapType::kArray, 4, 8, 1}));
+  WF_ASSIGN(const bpf::BpfProgram program,
+            bpf::BpfProgram::Load("wf_egress_stamp", bpf::BpfProgramType::kPacket,
+                                  StampProgram(ring, dropped, options.snap_bytes)));
   auto wall_clock = std::make_unique<Nanos>(WallClock());
   const Nanos* clock = wall_clock.get();
-  WF_ASSIGN(BpfRingReader reader,
-            BpfRingReader::Open(ring, [take = std::move(take), clock](std::string_view record) {
-              StampHeader header;
-              if (record.size() < sizeof header) return;
-              std::memcpy(&header, record.data(), sizeof header);
-              record.remove_prefix(sizeof header);
-              take({static_cast<Nanos>(header.time) + *clock, header.length,
-                    record.substr(0, header.captured)});
-            }));
-  WF_ASSIGN(EgressHook hook, EgressHook::Attach(program, options.interface));
+  WF_ASSIGN(
+      bpf::BpfRingReader reader,
+      bpf::BpfRingReader::Open(ring, [take = std::move(take), clock](std::string_view record) {
+        StampHeader header;
+        if (record.size() < sizeof header) return;
+        std::memcpy(&header, record.data(), sizeof header);
+        record.remove_prefix(sizeof header);
+        take({static_cast<Nanos>(header.time) + *clock, header.length,
+              record.substr(0, header.captured)});
+      }));
+  WF_ASSIGN(bpf::EgressHook hook, bpf::EgressHook::Attach(program, options.interface));
   return std::unique_ptr<EgressStamps>(
       std::make_unique<AttachedStamps>(std::move(ring), std::move(dropped), std::move(wall_clock),
                                        std::move(reader), std::move(hook)));
@@ -173,4 +177,4 @@ void AppendPcapPacket(const StampedPacket& packet, std::string& out) {
   out.append(packet.bytes);
 }
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -13,7 +13,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 
-namespace wf {
+namespace wf::watch {
 
 struct StampedPacket {
   Nanos time = 0;          // Unix ns
@@ -43,4 +43,4 @@ class EgressStamps {
 std::string PcapHeader(uint32_t snap_bytes);
 void AppendPcapPacket(const StampedPacket& packet, std::string& out);
 
-}  // namespace wf
+}  // namespace wf::watch

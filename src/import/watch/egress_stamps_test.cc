@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // To a socket that takes it, else the refusal that comes back would hold the same text.
@@ -79,4 +79,4 @@ TEST(EgressStamps, WritesCaptureFiles) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

@@ -9,7 +9,7 @@
 
 #include "bpf/raw_tracepoint.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // Of the machine's first process, as the kernel numbers it (linux/proc_ns.h); there is one such namespace.
@@ -24,8 +24,8 @@ class AttachedIoProbe : public IoProbe {
       if (bytes.size() < kShortIoRecord) return;
       std::memcpy(&batch_.emplace_back(), bytes.data(), std::min(bytes.size(), sizeof(IoRecord)));
     };
-    for (const BpfMap* ring : {&maps_.opened, &maps_.ring}) {
-      WF_ASSIGN(BpfRingReader reader, BpfRingReader::Open(*ring, keep));
+    for (const bpf::BpfMap* ring : {&maps_.opened, &maps_.ring}) {
+      WF_ASSIGN(bpf::BpfRingReader reader, bpf::BpfRingReader::Open(*ring, keep));
       readers_.push_back(std::move(reader));
     }
     IoProgramSettings settings;
@@ -38,14 +38,14 @@ class AttachedIoProbe : public IoProbe {
     for (const uint32_t process : only) maps_.WantProcess(process);
     if (!only.empty()) settings.unknown = IoProgramSettings::Unknown::kIgnored;
     const auto load = [](const char* name, const std::vector<bpf_insn>& text) {
-      return BpfProgram::Load(name, BpfProgramType::kTracepoint, text);
+      return bpf::BpfProgram::Load(name, bpf::BpfProgramType::kTracepoint, text);
     };
-    WF_ASSIGN(const BpfProgram enter, load("wf_io_enter", EnterProgram(maps_, settings)));
-    WF_ASSIGN(const BpfProgram leave, load("wf_io_leave", LeaveProgram(maps_, settings)));
+    WF_ASSIGN(const bpf::BpfProgram enter, load("wf_io_enter", EnterProgram(maps_, settings)));
+    WF_ASSIGN(const bpf::BpfProgram leave, load("wf_io_leave", LeaveProgram(maps_, settings)));
     // The end first: a call that is seen to begin is seen to end.
     for (const auto& [program, name] :
          {std::pair(&leave, "sys_exit"), std::pair(&enter, "sys_enter")}) {
-      WF_ASSIGN(RawTracepoint tracepoint, RawTracepoint::Attach(*program, name));
+      WF_ASSIGN(bpf::RawTracepoint tracepoint, bpf::RawTracepoint::Attach(*program, name));
       tracepoints_.push_back(std::move(tracepoint));
     }
     return {};
@@ -70,10 +70,10 @@ class AttachedIoProbe : public IoProbe {
  private:
   IoMaps maps_;
   const Take take_;
-  std::vector<BpfRingReader> readers_;  // of what opens, and of the rest
+  std::vector<bpf::BpfRingReader> readers_;  // of what opens, and of the rest
   std::vector<IoRecord> batch_;
   std::vector<std::pair<uint64_t, uint32_t>> order_;  // of the batch: time and place
-  std::vector<RawTracepoint> tracepoints_;            // detached first
+  std::vector<bpf::RawTracepoint> tracepoints_;       // detached first
 };
 
 }  // namespace
@@ -85,4 +85,4 @@ Result<std::unique_ptr<IoProbe>> IoProbe::Attach(const std::vector<uint32_t>& on
   return std::unique_ptr<IoProbe>(std::move(probe));
 }
 
-}  // namespace wf
+}  // namespace wf::watch

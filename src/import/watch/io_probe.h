@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "import/watch/io_programs.h"
 
-namespace wf {
+namespace wf::watch {
 
 class IoProbe {
  public:
@@ -31,4 +31,4 @@ class IoProbe {
   virtual void Detach() = 0;  // nothing more is seen
 };
 
-}  // namespace wf
+}  // namespace wf::watch

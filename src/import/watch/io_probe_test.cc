@@ -16,7 +16,7 @@
 
 #include "import/watch/watched_messages.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(IoProbe, TellsWhatTwoProcessesSaid) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

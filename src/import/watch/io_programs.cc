@@ -7,12 +7,12 @@
 
 #include "import/watch/map_program.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
 
 // Where pt_regs keeps a system call's first three arguments and its number until its end, copied into four places.
 struct KeptRegisters {
@@ -135,7 +135,7 @@ class Program : private MapProgram {
     }
     a_.Load(W::k4, R::r1, R::r10, At(kRegistersAt, kNumber));
     a_.Load(W::k4, R::r9, R::r10, At(kRegistersAt, kFirst));
-    std::vector<BpfAssembler::Label> labels;
+    std::vector<bpf::BpfAssembler::Label> labels;
     for (const WantedCall& call : kCalls) {
       labels.push_back(a_.NewLabel());
       a_.JumpIf(R::r1, C::kEqual, call.number, labels.back());
@@ -244,7 +244,7 @@ class Program : private MapProgram {
     a_.Store(W::k8, R::r10, kPointer, R::r0);
     a_.Load(W::k4, R::r8, R::r10, kPointer);
     a_.Move(R::r1, R::r8);
-    a_.Math(BpfMath::kAnd, R::r1, kSendingPlaces - 1);
+    a_.Math(bpf::BpfMath::kAnd, R::r1, kSendingPlaces - 1);
     a_.Store(W::k4, R::r10, kPlace, R::r1);
     Lookup(maps_.sends, kPlace);
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
@@ -279,7 +279,7 @@ class Program : private MapProgram {
     a_.Bind(keep);
   }
   // The record in r9, in place of the descriptor, which the key keeps.
-  void Reserve(const BpfMap& ring, size_t bytes) {
+  void Reserve(const bpf::BpfMap& ring, size_t bytes) {
     const auto reserved = a_.NewLabel();
     a_.Map(R::r1, ring.fd());
     a_.Move(R::r2, static_cast<int32_t>(bytes));
@@ -337,7 +337,7 @@ class Program : private MapProgram {
     a_.Jump(out_);
   }
   // The address in the frame becomes what stands `offset` bytes behind where it points to.
-  void Follow(int32_t offset, BpfAssembler::Label otherwise) {
+  void Follow(int32_t offset, bpf::BpfAssembler::Label otherwise) {
     FrameAddress(R::r1, kPointer);
     a_.Move(R::r2, 8);
     a_.Load(W::k8, R::r3, R::r10, kPointer);
@@ -360,15 +360,19 @@ class Program : private MapProgram {
 Result<IoMaps> IoMaps::Create() {
   IoMaps maps;
   WF_ASSIGN(maps.processes,
-            BpfMap::Create("wf_io_processes", {BpfMapType::kHash, 4, 4, kMostProcesses}));
-  WF_ASSIGN(maps.descriptors, BpfMap::Create("wf_io_fds", {BpfMapType::kHash, sizeof(DescriptorKey),
-                                                           4, kMostDescriptors}));
-  WF_ASSIGN(maps.sends, BpfMap::Create("wf_io_sends", {BpfMapType::kArray, 4, sizeof(Sending),
-                                                       static_cast<uint32_t>(kSendingPlaces)}));
-  WF_ASSIGN(maps.ring, BpfMap::Create("wf_io_ring", {BpfMapType::kRing, 0, 0, kRingBytes}));
-  WF_ASSIGN(maps.opened, BpfMap::Create("wf_io_opened", {BpfMapType::kRing, 0, 0, kOpenedBytes}));
+            bpf::BpfMap::Create("wf_io_processes", {bpf::BpfMapType::kHash, 4, 4, kMostProcesses}));
+  WF_ASSIGN(maps.descriptors,
+            bpf::BpfMap::Create(
+                "wf_io_fds", {bpf::BpfMapType::kHash, sizeof(DescriptorKey), 4, kMostDescriptors}));
+  WF_ASSIGN(maps.sends,
+            bpf::BpfMap::Create("wf_io_sends", {bpf::BpfMapType::kArray, 4, sizeof(Sending),
+                                                static_cast<uint32_t>(kSendingPlaces)}));
+  WF_ASSIGN(maps.ring,
+            bpf::BpfMap::Create("wf_io_ring", {bpf::BpfMapType::kRing, 0, 0, kRingBytes}));
+  WF_ASSIGN(maps.opened,
+            bpf::BpfMap::Create("wf_io_opened", {bpf::BpfMapType::kRing, 0, 0, kOpenedBytes}));
   WF_ASSIGN(maps.counters,
-            BpfMap::Create("wf_io_counts", {BpfMapType::kArray, 4, kCounters * 8, 1}));
+            bpf::BpfMap::Create("wf_io_counts", {bpf::BpfMapType::kArray, 4, kCounters * 8, 1}));
   return maps;
 }
 
@@ -405,4 +409,4 @@ std::vector<bpf_insn> LeaveProgram(const IoMaps& maps, const IoProgramSettings& 
   return Program(maps, settings).Leave();
 }
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::watch {
 
 enum class IoCall : uint32_t { kSend, kReceive, kConnect, kAccept, kClose, kUring };
 
@@ -55,7 +55,7 @@ struct IoMaps {
   void IgnoreDescriptor(uint32_t process, int fd) const;
   void KnowDescriptor(uint32_t process, int fd) const;
 
-  BpfMap processes, descriptors, sends, ring, opened, counters;
+  bpf::BpfMap processes, descriptors, sends, ring, opened, counters;
 };
 
 struct IoProgramSettings {
@@ -68,4 +68,4 @@ struct IoProgramSettings {
 std::vector<bpf_insn> EnterProgram(const IoMaps& maps, const IoProgramSettings& settings);
 std::vector<bpf_insn> LeaveProgram(const IoMaps& maps, const IoProgramSettings& settings);
 
-}  // namespace wf
+}  // namespace wf::watch

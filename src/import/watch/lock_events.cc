@@ -10,7 +10,7 @@
 #include "import/decode/events_body.h"
 #include "wherefore/event.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 using wherefore::EventType;
@@ -75,7 +75,7 @@ std::string LockEvents::Encode(int64_t second, std::vector<Timed> holdings) {
     return ids | kNotRoot;
   };
 
-  EventsBody body;
+  decode::EventsBody body;
   body.Count(4);
   body.Text("service.name");
   body.TextValue(process_.service);
@@ -147,4 +147,4 @@ std::string LockEvents::Encode(int64_t second, std::vector<Timed> holdings) {
   return body.Take();
 }
 
-}  // namespace wf
+}  // namespace wf::watch

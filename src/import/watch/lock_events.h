@@ -15,7 +15,7 @@
 #include "import/watch/lock_holding.h"
 #include "import/watch/watched_process.h"
 
-namespace wf {
+namespace wf::watch {
 
 class LockEvents {
  public:
@@ -45,4 +45,4 @@ class LockEvents {
   int64_t holdings_ = 0, events_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

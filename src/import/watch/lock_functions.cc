@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "bpf/elf_functions.h"
 #include "base/file_descriptor.h"
+#include "bpf/elf_functions.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // A file's bytes without a copy of them.
@@ -91,12 +91,12 @@ std::vector<LockFunctionPlace> FindLockFunctions(const WatchedProcess& process) 
   std::vector<LockFunctionPlace> places;
   for (const std::string& file : process.CodeFiles()) {
     const MappedFile mapped(file);
-    const auto found = FindElfFunctions(mapped.bytes(), names);
+    const auto found = bpf::FindElfFunctions(mapped.bytes(), names);
     if (!found.ok()) continue;
-    for (const ElfFunction& function : *found)
+    for (const bpf::ElfFunction& function : *found)
       places.push_back({file, function.name, function.offset});
   }
   return WhereLocksAreTaken(std::move(places));
 }
 
-}  // namespace wf
+}  // namespace wf::watch

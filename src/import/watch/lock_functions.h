@@ -14,7 +14,7 @@
 
 #include "import/watch/watched_process.h"
 
-namespace wf {
+namespace wf::watch {
 
 enum class LockCall : uint8_t { kLocks, kReadLocks, kWriteLocks, kUnlocks, kWaits };
 
@@ -36,4 +36,4 @@ std::vector<LockFunctionPlace> WhereLocksAreTaken(std::vector<LockFunctionPlace>
 
 std::vector<LockFunctionPlace> FindLockFunctions(const WatchedProcess& process);
 
-}  // namespace wf
+}  // namespace wf::watch

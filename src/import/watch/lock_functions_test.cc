@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 uint32_t Index(std::string_view name) {
@@ -58,4 +58,4 @@ TEST(LockFunctions, OfThisProcessEachIsFoundInOneFile) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

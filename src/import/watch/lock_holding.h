@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace wf {
+namespace wf::watch {
 
 enum class LockMode : uint8_t { kMutex = 0, kRead = 1, kWrite = 2 };
 
@@ -30,4 +30,4 @@ struct LockProbeCounters {
   uint64_t dropped_table_full = 0;  // too many threads, or locks held, at once
 };
 
-}  // namespace wf
+}  // namespace wf::watch

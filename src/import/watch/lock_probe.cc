@@ -8,13 +8,13 @@
 #include "import/watch/lock_functions.h"
 #include "import/watch/lock_programs.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // The places of one file that do the same.
 struct SameCall {
   LockCall call;
-  UprobePlaces at;
+  bpf::UprobePlaces at;
 };
 
 // In the order in which probes are attached: a release that is seen without its acquisition is counted, an acquisition
@@ -35,23 +35,25 @@ std::vector<SameCall> ByFileAndCall(const std::vector<LockFunctionPlace>& found,
 
 class AttachedLockProbe : public LockProbe {
  public:
-  AttachedLockProbe(LockMaps maps, BpfRingReader reader)
+  AttachedLockProbe(LockMaps maps, bpf::BpfRingReader reader)
       : maps_(std::move(maps)), reader_(std::move(reader)) {}
 
   Status Attach(const WatchedProcess& process, const LockProbeOptions& options) {
     const LockProgramSettings settings{options.at_least, process.pid_namespace_device,
                                        process.pid_namespace_inode};
     const auto load = [](const char* name, const std::vector<bpf_insn>& text) {
-      return BpfProgram::Load(name, BpfProgramType::kProbe, text);
+      return bpf::BpfProgram::Load(name, bpf::BpfProgramType::kProbe, text);
     };
-    WF_ASSIGN(const BpfProgram ask, load("wf_ask", AskProgram(maps_, settings, LockMode::kMutex)));
-    WF_ASSIGN(const BpfProgram ask_read,
+    WF_ASSIGN(const bpf::BpfProgram ask,
+              load("wf_ask", AskProgram(maps_, settings, LockMode::kMutex)));
+    WF_ASSIGN(const bpf::BpfProgram ask_read,
               load("wf_ask_read", AskProgram(maps_, settings, LockMode::kRead)));
-    WF_ASSIGN(const BpfProgram ask_write,
+    WF_ASSIGN(const bpf::BpfProgram ask_write,
               load("wf_ask_write", AskProgram(maps_, settings, LockMode::kWrite)));
-    WF_ASSIGN(const BpfProgram got, load("wf_got", GotProgram(maps_, settings)));
-    WF_ASSIGN(const BpfProgram release, load("wf_release", ReleaseProgram(maps_, settings)));
-    WF_ASSIGN(const BpfProgram condition, load("wf_condition", ConditionProgram(maps_, settings)));
+    WF_ASSIGN(const bpf::BpfProgram got, load("wf_got", GotProgram(maps_, settings)));
+    WF_ASSIGN(const bpf::BpfProgram release, load("wf_release", ReleaseProgram(maps_, settings)));
+    WF_ASSIGN(const bpf::BpfProgram condition,
+              load("wf_condition", ConditionProgram(maps_, settings)));
 
     const std::vector<SameCall> places = ByFileAndCall(FindLockFunctions(process), process.pid);
     if (places.empty()) {
@@ -62,30 +64,30 @@ class AttachedLockProbe : public LockProbe {
           "stripped from a static binary");
     }
     for (const SameCall& place : places) {
-      const auto attach = [&](const BpfProgram& program, ProbeSite site) -> Status {
-        WF_ASSIGN(Uprobe probe, Uprobe::Attach(program, place.at, site));
+      const auto attach = [&](const bpf::BpfProgram& program, bpf::ProbeSite site) -> Status {
+        WF_ASSIGN(bpf::Uprobe probe, bpf::Uprobe::Attach(program, place.at, site));
         probes_.push_back(std::move(probe));
         places_ += place.at.offsets.size();
         return {};
       };
       switch (place.call) {
         case LockCall::kUnlocks:
-          WF_TRY(attach(release, ProbeSite::kEntry));
+          WF_TRY(attach(release, bpf::ProbeSite::kEntry));
           break;
         case LockCall::kWaits:
-          WF_TRY(attach(condition, ProbeSite::kEntry));
+          WF_TRY(attach(condition, bpf::ProbeSite::kEntry));
           break;
         case LockCall::kLocks:
-          WF_TRY(attach(got, ProbeSite::kReturn));
-          WF_TRY(attach(ask, ProbeSite::kEntry));
+          WF_TRY(attach(got, bpf::ProbeSite::kReturn));
+          WF_TRY(attach(ask, bpf::ProbeSite::kEntry));
           break;
         case LockCall::kReadLocks:
-          WF_TRY(attach(got, ProbeSite::kReturn));
-          WF_TRY(attach(ask_read, ProbeSite::kEntry));
+          WF_TRY(attach(got, bpf::ProbeSite::kReturn));
+          WF_TRY(attach(ask_read, bpf::ProbeSite::kEntry));
           break;
         case LockCall::kWriteLocks:
-          WF_TRY(attach(got, ProbeSite::kReturn));
-          WF_TRY(attach(ask_write, ProbeSite::kEntry));
+          WF_TRY(attach(got, bpf::ProbeSite::kReturn));
+          WF_TRY(attach(ask_write, bpf::ProbeSite::kEntry));
           break;
       }
     }
@@ -102,9 +104,9 @@ class AttachedLockProbe : public LockProbe {
 
  private:
   LockMaps maps_;
-  BpfRingReader reader_;
+  bpf::BpfRingReader reader_;
   size_t places_ = 0;
-  std::vector<Uprobe>
+  std::vector<bpf::Uprobe>
       probes_;  // detached first; programs live as long as what they are attached to
 };
 
@@ -113,8 +115,8 @@ class AttachedLockProbe : public LockProbe {
 Result<std::unique_ptr<LockProbe>> LockProbe::Attach(const WatchedProcess& process,
                                                      const LockProbeOptions& options, Take take) {
   WF_ASSIGN(LockMaps maps, LockMaps::Create());
-  WF_ASSIGN(BpfRingReader reader,
-            BpfRingReader::Open(maps.ring, [take = std::move(take)](std::string_view bytes) {
+  WF_ASSIGN(bpf::BpfRingReader reader,
+            bpf::BpfRingReader::Open(maps.ring, [take = std::move(take)](std::string_view bytes) {
               LockRecord record;
               if (bytes.size() < sizeof record) return;
               std::memcpy(&record, bytes.data(), sizeof record);
@@ -125,4 +127,4 @@ Result<std::unique_ptr<LockProbe>> LockProbe::Attach(const WatchedProcess& proce
   return std::unique_ptr<LockProbe>(std::move(probe));
 }
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -15,7 +15,7 @@
 #include "import/watch/lock_holding.h"
 #include "import/watch/watched_process.h"
 
-namespace wf {
+namespace wf::watch {
 
 struct LockProbeOptions {
   // Holdings whose wait and hold together take less are counted only. Fifty microseconds explain nobody's delay, most
@@ -38,4 +38,4 @@ class LockProbe {
   virtual size_t probes() const = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

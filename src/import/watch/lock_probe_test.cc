@@ -17,7 +17,7 @@
 #include <shared_mutex>
 #include <thread>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -277,4 +277,4 @@ TEST(LockProbe, NoSuchProcess) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

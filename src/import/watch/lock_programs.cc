@@ -6,12 +6,12 @@
 #include "bpf/ring_submit.h"
 #include "import/watch/map_program.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
-using R = BpfReg;
-using W = BpfWidth;
-using C = BpfCondition;
+using R = bpf::BpfReg;
+using W = bpf::BpfWidth;
+using C = bpf::BpfCondition;
 
 // Where the program finds the probed function's arguments and result.
 #if defined(__x86_64__)
@@ -195,13 +195,16 @@ class Program : private MapProgram {
 
 Result<LockMaps> LockMaps::Create() {
   LockMaps maps;
-  WF_ASSIGN(maps.asking, BpfMap::Create("wf_lock_asking", {BpfMapType::kHash, sizeof(uint32_t),
-                                                           sizeof(Asking), kMostThreads}));
-  WF_ASSIGN(maps.held, BpfMap::Create("wf_lock_held", {BpfMapType::kHash, sizeof(HeldKey),
-                                                       sizeof(Held), kMostHeld}));
-  WF_ASSIGN(maps.ring, BpfMap::Create("wf_lock_ring", {BpfMapType::kRing, 0, 0, kRingBytes}));
-  WF_ASSIGN(maps.counters, BpfMap::Create("wf_lock_counts", {BpfMapType::kArray, sizeof(uint32_t),
-                                                             kCounters * 8, 1}));
+  WF_ASSIGN(maps.asking,
+            bpf::BpfMap::Create("wf_lock_asking", {bpf::BpfMapType::kHash, sizeof(uint32_t),
+                                                   sizeof(Asking), kMostThreads}));
+  WF_ASSIGN(maps.held, bpf::BpfMap::Create("wf_lock_held", {bpf::BpfMapType::kHash, sizeof(HeldKey),
+                                                            sizeof(Held), kMostHeld}));
+  WF_ASSIGN(maps.ring,
+            bpf::BpfMap::Create("wf_lock_ring", {bpf::BpfMapType::kRing, 0, 0, kRingBytes}));
+  WF_ASSIGN(maps.counters,
+            bpf::BpfMap::Create("wf_lock_counts",
+                                {bpf::BpfMapType::kArray, sizeof(uint32_t), kCounters * 8, 1}));
   return maps;
 }
 
@@ -260,4 +263,4 @@ LockHolding HoldingOf(const LockRecord& record) {
   return holding;
 }
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -20,7 +20,7 @@
 #include "bpf/bpf_object.h"
 #include "import/watch/lock_holding.h"
 
-namespace wf {
+namespace wf::watch {
 
 // As a program writes it into the ring.
 struct LockRecord {
@@ -36,7 +36,7 @@ struct LockMaps {
   std::vector<LockHolding> Unfinished() const;
   LockProbeCounters Counters() const;
 
-  BpfMap asking, held, ring, counters;
+  bpf::BpfMap asking, held, ring, counters;
 };
 
 // What is known when the programs are loaded.
@@ -54,4 +54,4 @@ std::vector<bpf_insn> ConditionProgram(const LockMaps& maps, const LockProgramSe
 
 LockHolding HoldingOf(const LockRecord& record);
 
-}  // namespace wf
+}  // namespace wf::watch

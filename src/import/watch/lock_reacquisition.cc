@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::watch {
 
 void LockReacquisition::Settle(Lock& lock, const LockHolding& next, std::vector<LockHolding>& out) {
   for (LockHolding& holding : lock.doubtful) {
@@ -41,4 +41,4 @@ void LockReacquisition::Finish(std::vector<LockHolding>& out) {
   for (auto& [address, lock] : locks_) Settle(lock, {}, out);
 }
 
-}  // namespace wf
+}  // namespace wf::watch

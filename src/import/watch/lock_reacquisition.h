@@ -13,7 +13,7 @@
 
 #include "import/watch/lock_holding.h"
 
-namespace wf {
+namespace wf::watch {
 
 class LockReacquisition {
  public:
@@ -35,4 +35,4 @@ class LockReacquisition {
   uint64_t unneeded_ = 0, bounded_ = 0;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

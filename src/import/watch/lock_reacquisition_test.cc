@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 LockHolding Holding(uint32_t thread, uint64_t requested, uint64_t acquired, uint64_t released) {
@@ -69,4 +69,4 @@ TEST(LockReacquisition, LocksAreApart) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

@@ -9,43 +9,43 @@
 #include "bpf/assembler.h"
 #include "bpf/bpf_object.h"
 
-namespace wf {
+namespace wf::watch {
 
 class MapProgram {
  protected:
   // `counters`: an array of one value, of 8-byte slots. A map that is full moves the slot `table_full`.
-  MapProgram(const BpfMap& counters, uint32_t table_full)
+  MapProgram(const bpf::BpfMap& counters, uint32_t table_full)
       : out_(a_.NewLabel()), counters_(counters), table_full_(table_full) {}
 
-  void FrameAddress(BpfReg to, int16_t place) {
-    a_.Move(to, BpfReg::r10);
+  void FrameAddress(bpf::BpfReg to, int16_t place) {
+    a_.Move(to, bpf::BpfReg::r10);
     a_.Add(to, place);
   }
-  void Lookup(const BpfMap& map, int16_t key) {
-    a_.Map(BpfReg::r1, map.fd());
-    FrameAddress(BpfReg::r2, key);
+  void Lookup(const bpf::BpfMap& map, int16_t key) {
+    a_.Map(bpf::BpfReg::r1, map.fd());
+    FrameAddress(bpf::BpfReg::r2, key);
     a_.Call(BPF_FUNC_map_lookup_elem);
   }
-  void Delete(const BpfMap& map, int16_t key) {
-    a_.Map(BpfReg::r1, map.fd());
-    FrameAddress(BpfReg::r2, key);
+  void Delete(const bpf::BpfMap& map, int16_t key) {
+    a_.Map(bpf::BpfReg::r1, map.fd());
+    FrameAddress(bpf::BpfReg::r2, key);
     a_.Call(BPF_FUNC_map_delete_elem);
   }
-  void Update(const BpfMap& map, int16_t key, int16_t value) {
+  void Update(const bpf::BpfMap& map, int16_t key, int16_t value) {
     const auto done = a_.NewLabel();
-    a_.Map(BpfReg::r1, map.fd());
-    FrameAddress(BpfReg::r2, key);
-    FrameAddress(BpfReg::r3, value);
-    a_.Move(BpfReg::r4, BPF_ANY);
+    a_.Map(bpf::BpfReg::r1, map.fd());
+    FrameAddress(bpf::BpfReg::r2, key);
+    FrameAddress(bpf::BpfReg::r3, value);
+    a_.Move(bpf::BpfReg::r4, BPF_ANY);
     a_.Call(BPF_FUNC_map_update_elem);
-    a_.JumpIf(BpfReg::r0, BpfCondition::kEqual, 0, done);
+    a_.JumpIf(bpf::BpfReg::r0, bpf::BpfCondition::kEqual, 0, done);
     Count(table_full_);
     a_.Bind(done);
   }
   void Count(uint32_t slot) {
-    a_.MapValue(BpfReg::r1, counters_.fd(), slot * 8);
-    a_.Move(BpfReg::r2, 1);
-    a_.AtomicAdd(BpfReg::r1, 0, BpfReg::r2);
+    a_.MapValue(bpf::BpfReg::r1, counters_.fd(), slot * 8);
+    a_.Move(bpf::BpfReg::r2, 1);
+    a_.AtomicAdd(bpf::BpfReg::r1, 0, bpf::BpfReg::r2);
   }
   // The program: everything that jumped to out_ ends here.
   std::vector<bpf_insn> End() {
@@ -54,12 +54,12 @@ class MapProgram {
     return a_.Finish();
   }
 
-  BpfAssembler a_;
-  const BpfAssembler::Label out_;
+  bpf::BpfAssembler a_;
+  const bpf::BpfAssembler::Label out_;
 
  private:
-  const BpfMap& counters_;
+  const bpf::BpfMap& counters_;
   const uint32_t table_full_;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -14,10 +14,10 @@
 #include <map>
 #include <set>
 
-#include "base/nanos.h"
 #include "base/file_descriptor.h"
+#include "base/nanos.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 struct Endpoint {
@@ -144,4 +144,4 @@ std::string AddressOf(const std::string& endpoint) {
   return address;
 }
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace wf {
+namespace wf::watch {
 
 struct SocketFacts {
   enum class Kind : uint8_t { kTcp, kUnix } kind = Kind::kTcp;
@@ -35,4 +35,4 @@ class WatchedHost {
 // The address in front of the port.
 std::string AddressOf(const std::string& endpoint);
 
-}  // namespace wf
+}  // namespace wf::watch

@@ -10,7 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 // So long after a message both ends have told of it: records of two processors come in about their order only.
@@ -379,4 +379,4 @@ void WatchedMessages::Take(Nanos now, Nanos clock, const Sink& sink) {
 }
 const WatchCounts& WatchedMessages::counts() const { return impl_->counts; }
 
-}  // namespace wf
+}  // namespace wf::watch

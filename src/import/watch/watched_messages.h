@@ -24,7 +24,7 @@
 #include "import/watch/watched_host.h"
 #include "model/sighting.h"
 
-namespace wf {
+namespace wf::watch {
 
 struct WatchFilter {
   std::vector<std::string> programs;  // globs of the program's file or name; none: all
@@ -64,4 +64,4 @@ class WatchedMessages {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

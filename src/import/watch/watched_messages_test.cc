@@ -8,7 +8,7 @@
 #include <cstring>
 #include <map>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 using ::testing::Each;
@@ -201,4 +201,4 @@ TEST_F(WatchedMessagesTest, WhatItCannotSeeIsCounted) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

@@ -14,7 +14,7 @@
 
 #include "bpf/elf_functions.h"
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 std::string ReadProc(const std::string& path, size_t most = SIZE_MAX) {
@@ -93,7 +93,7 @@ std::vector<WatchedProcess::Image> ImagesOf(const WatchedProcess& process) {
     last = mapping.file;
     const std::string head =
         ReadProc(fmt::format("/proc/{}/root{}", process.pid, mapping.file), 4096);
-    const uint64_t bytes = ElfMemoryBytes(head);
+    const uint64_t bytes = bpf::ElfMemoryBytes(head);
     if (bytes == 0 || bytes > UINT64_MAX - mapping.begin) continue;  // a font, a cache, …
     images.push_back({mapping.begin, mapping.begin + bytes, std::string(FileName(mapping.file))});
   }
@@ -175,4 +175,4 @@ std::string WatchedProcess::ThreadName(uint32_t thread) const {
   return name;
 }
 
-}  // namespace wf
+}  // namespace wf::watch

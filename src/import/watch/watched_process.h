@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::watch {
 
 struct ProcessMapping {
   uint64_t begin = 0, end = 0;
@@ -46,4 +46,4 @@ class WatchedProcess {
   std::string ThreadName(uint32_t thread) const;
 };
 
-}  // namespace wf
+}  // namespace wf::watch

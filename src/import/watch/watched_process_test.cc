@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace wf {
+namespace wf::watch {
 namespace {
 
 int zeroed_data[4096];  // lies behind what the file holds
@@ -45,4 +45,4 @@ TEST(WatchedProcess, MappingsAreReadAsTheyStand) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::watch

@@ -3,7 +3,7 @@
 #include "import/decode/json_value_packer.h"
 #include "import/decode/span_times.h"
 
-namespace wf {
+namespace wf::zipkin {
 namespace {
 
 // Service, address and port of an endpoint, under the names given.
@@ -13,7 +13,7 @@ struct EndpointKeys {
 constexpr EndpointKeys kLocal = {"service.name", "ip", "ipv6", "port"};
 constexpr EndpointKeys kRemote = {"peer.service", "peer.ip", "peer.ipv6", "peer.port"};
 
-void Endpoint(JsonValue endpoint, const EndpointKeys& keys, AttributeWriter& writer) {
+void Endpoint(JsonValue endpoint, const EndpointKeys& keys, decode::AttributeWriter& writer) {
   const std::string_view service = endpoint.Get("serviceName").String();
   const std::string_view ipv4 = endpoint.Get("ipv4").String();
   const std::string_view ipv6 = endpoint.Get("ipv6").String();
@@ -23,7 +23,7 @@ void Endpoint(JsonValue endpoint, const EndpointKeys& keys, AttributeWriter& wri
   if (const auto port = endpoint.Get("port").IntOrText()) writer.Int(keys.port, *port);
 }
 
-SpanKind Kind(std::string_view name, DecodeReport& report) {
+SpanKind Kind(std::string_view name, decode::DecodeReport& report) {
   if (name == "CLIENT") return SpanKind::kClient;
   if (name == "SERVER") return SpanKind::kServer;
   if (name == "PRODUCER") return SpanKind::kProducer;
@@ -41,7 +41,7 @@ bool IsKnown(std::string_view key) {
   return false;
 }
 
-const char* ReadIds(JsonValue span, EventBatch& batch, DecodeReport& report) {
+const char* ReadIds(JsonValue span, EventBatch& batch, decode::DecodeReport& report) {
   const auto trace = ParseTraceId(span.Get("traceId").String());
   if (!trace.ok()) return report.NoteFault(trace.error().message), "trace_id_malformed";
   if (trace->zero()) return "trace_id_zero";
@@ -60,28 +60,28 @@ const char* ReadIds(JsonValue span, EventBatch& batch, DecodeReport& report) {
   return nullptr;
 }
 
-std::optional<Nanos> Micros(JsonValue value, DecodeReport& report) {
+std::optional<Nanos> Micros(JsonValue value, decode::DecodeReport& report) {
   if (value.missing() || value.IsNull()) return std::nullopt;
   const auto micros = value.IntOrText();
   if (!micros) {
     report.Repair("bad_field");
     return std::nullopt;
   }
-  return ScaleTime(*micros, kMicro, report);
+  return decode::ScaleTime(*micros, kMicro, report);
 }
 
 }  // namespace
 
-void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
+void DecodeZipkinSpan(JsonValue span, decode::AttributeWriter& writer) {
   EventBatch& batch = writer.batch();
-  DecodeReport& report = writer.report();
+  decode::DecodeReport& report = writer.report();
   if (!span.IsObject()) return report.Reject("not_an_object");
 
   const uint32_t process_begin = batch.ArenaSize();
-  writer.StartList(AttributePlace::kProcess);
+  writer.StartList(decode::AttributePlace::kProcess);
   Endpoint(span.Get("localEndpoint"), kLocal, writer);
-  const uint32_t process = FinishProcess(batch, process_begin);
-  const uint32_t scope = FinishScope(batch, 0, 0, batch.ArenaSize());
+  const uint32_t process = decode::FinishProcess(batch, process_begin);
+  const uint32_t scope = decode::FinishScope(batch, 0, 0, batch.ArenaSize());
 
   batch.AddRow();
   batch.process.back() = process;
@@ -95,15 +95,16 @@ void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
   if (span.Get("shared").Bool()) batch.marks.back() |= kSharedSpanId;
   const std::optional<Nanos> start = Micros(span.Get("timestamp"), report);
   const std::optional<Nanos> duration = Micros(span.Get("duration"), report);
-  SetTimes(batch, start,
-           start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
+  decode::SetTimes(
+      batch, start,
+      start && duration ? std::optional(SaturatingAdd(*start, *duration)) : std::nullopt);
   for (const auto& [key, value] : span.Members()) {
     if (!IsKnown(key)) report.Repair("unknown_field");
   }
 
-  writer.StartList(AttributePlace::kSpan);
+  writer.StartList(decode::AttributePlace::kSpan);
   for (const auto& [key, value] : span.Get("tags").Members()) {
-    PackJsonAttribute(key, value, writer);
+    decode::PackJsonAttribute(key, value, writer);
     if (key == "error" && value.String() != "false" && !(value.IsBool() && !value.Bool())) {
       batch.status.back() = SpanStatus::kError;
       if (value.String() != "true") batch.status_message.back() = writer.Intern(value.String());
@@ -123,8 +124,8 @@ void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer) {
   ++report.accepted;
 }
 
-Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report) {
+Status DecodeZipkinJson(std::string_view body, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report) {
   // A thread keeps its parser's buffers for the next body, but not those of an unusually large one.
   static thread_local JsonParser kept;
   JsonParser own_parser;
@@ -137,9 +138,9 @@ Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, Eve
                     "send [{\"traceId\":...,\"id\":...}, ...]");
   }
   if (parser.repaired_utf8()) report.Repair("bad_utf8");
-  AttributeWriter writer(out, options, report);
+  decode::AttributeWriter writer(out, options, report);
   for (const JsonValue span : root.Elements()) DecodeZipkinSpan(span, writer);
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::zipkin

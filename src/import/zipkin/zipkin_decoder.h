@@ -16,13 +16,13 @@
 #include "import/decode/attribute_writer.h"
 #include "json/json_reader.h"
 
-namespace wf {
+namespace wf::zipkin {
 
 // A body: an array of spans. On an error nothing is appended.
-Status DecodeZipkinJson(std::string_view body, const DecodeOptions& options, EventBatch& out,
-                        DecodeReport& report);
+Status DecodeZipkinJson(std::string_view body, const decode::DecodeOptions& options,
+                        EventBatch& out, decode::DecodeReport& report);
 
 // One span: appended and counted as accepted, or counted as rejected.
-void DecodeZipkinSpan(JsonValue span, AttributeWriter& writer);
+void DecodeZipkinSpan(JsonValue span, decode::AttributeWriter& writer);
 
-}  // namespace wf
+}  // namespace wf::zipkin

@@ -4,14 +4,15 @@
 
 #include "import/decode/batch_dump.h"
 
-namespace wf {
+namespace wf::zipkin {
 namespace {
 
 std::string Decoded(std::string_view json) {
   EventBatch batch;
-  DecodeReport report;
+  decode::DecodeReport report;
   const Status status = DecodeZipkinJson(json, {}, batch, report);
-  return status.ok() ? DumpBatch(batch) + DumpReport(report) + "\n" : status.error().message + "\n";
+  return status.ok() ? decode::DumpBatch(batch) + decode::DumpReport(report) + "\n"
+                     : status.error().message + "\n";
 }
 
 TEST(Zipkin, ClientAndSharedServer) {
@@ -71,4 +72,4 @@ TEST(Zipkin, HostileInput) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::zipkin

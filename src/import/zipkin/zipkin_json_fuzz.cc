@@ -6,9 +6,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   wf::EventBatch batch;
-  wf::DecodeReport report;
+  wf::decode::DecodeReport report;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const wf::Status status = wf::DecodeZipkinJson(input, {}, batch, report);
-  wf::CheckDecoded(batch, report, status.ok());
+  const wf::Status status = wf::zipkin::DecodeZipkinJson(input, {}, batch, report);
+  wf::decode::CheckDecoded(batch, report, status.ok());
   return 0;
 }

@@ -11,7 +11,7 @@
 #include "lang/common/number_units.h"
 #include "lang/common/suggestion.h"
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 struct NamedAggregate {
@@ -300,4 +300,4 @@ Result<RowOrder> ParseOrder(std::string_view text, const std::string& name) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::lang

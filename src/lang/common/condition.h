@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "model/dataset_query.h"
 
-namespace wf {
+namespace wf::lang {
 
 // `name` stands before the text in errors: "--where".
 Result<std::vector<ColumnCondition>> ParseConditions(std::string_view text,
@@ -28,4 +28,4 @@ Result<std::vector<Aggregate>> ParseAggregates(std::string_view text, const std:
 // "latency desc", "p95(latency_ns)": an aggregate or a column, and a direction (ascending).
 Result<RowOrder> ParseOrder(std::string_view text, const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::lang

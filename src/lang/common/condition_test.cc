@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 std::string Show(const ColumnLiteral& value) {
@@ -102,4 +102,4 @@ TEST(Condition, ReadsAggregatesKeysAndOrders) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::lang

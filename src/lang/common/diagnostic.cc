@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::lang {
 
 std::string RenderDiagnostic(std::string_view text, const Diagnostic& diagnostic) {
   size_t begin = 0;
@@ -30,4 +30,4 @@ std::string RenderDiagnostic(std::string_view text, const Diagnostic& diagnostic
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::lang

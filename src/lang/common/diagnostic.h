@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::lang {
 
 struct Diagnostic {
   int line = 1;    // from 1
@@ -18,4 +18,4 @@ struct Diagnostic {
 // The text's line with a caret under the place, the message and the hint, for a terminal.
 std::string RenderDiagnostic(std::string_view text, const Diagnostic& diagnostic);
 
-}  // namespace wf
+}  // namespace wf::lang

@@ -1,6 +1,6 @@
 #include "lang/common/lexer.h"
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -222,4 +222,4 @@ Tokens Tokenize(std::string_view text, const LexerDialect& dialect) {
   return Lexer(text, dialect).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::lang

@@ -10,7 +10,7 @@
 
 #include "lang/common/diagnostic.h"
 
-namespace wf {
+namespace wf::lang {
 
 enum class TokenKind : uint8_t {
   kName,    // letter or _, then letters, digits, _
@@ -56,4 +56,4 @@ struct LexerDialect {
 Tokens Tokenize(std::string_view text);
 Tokens Tokenize(std::string_view text, const LexerDialect& dialect);
 
-}  // namespace wf
+}  // namespace wf::lang

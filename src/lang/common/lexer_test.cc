@@ -4,7 +4,7 @@
 
 #include "lang/common/suggestion.h"
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 std::string Shown(std::string_view text) {
@@ -80,4 +80,4 @@ TEST(Suggestion, TheNearestWordOrNone) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::lang

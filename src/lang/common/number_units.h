@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wf {
+namespace wf::lang {
 
 struct NumberUnit {
   std::string_view name;
@@ -21,4 +21,4 @@ inline constexpr NumberUnit kNumberUnits[] = {{"ns", 1},
                                               {"MB", 1'000'000},
                                               {"GB", 1'000'000'000}};
 
-}  // namespace wf
+}  // namespace wf::lang

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 constexpr int kMaxRepetitions = 100;
@@ -355,4 +355,4 @@ bool Pattern::Matches(std::string_view text) const {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::lang

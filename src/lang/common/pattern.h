@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::lang {
 
 class Pattern {
  public:
@@ -41,4 +41,4 @@ class Pattern {
   std::vector<std::bitset<256>> sets_;
 };
 
-}  // namespace wf
+}  // namespace wf::lang

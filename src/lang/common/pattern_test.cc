@@ -5,7 +5,7 @@
 
 #include <regex>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 bool Match(std::string_view expression, std::string_view text) {
@@ -105,4 +105,4 @@ TEST(Pattern, AgreesWithTheStandardLibrary) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::lang

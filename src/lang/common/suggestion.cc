@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -45,4 +45,4 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& kn
   return best == nullptr ? "" : "did you mean " + *best + "?";
 }
 
-}  // namespace wf
+}  // namespace wf::lang

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace wf {
+namespace wf::lang {
 
 // "did you mean Duration?", or "" when nothing known is near. Case does not count; one mistake per three letters does.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
-}  // namespace wf
+}  // namespace wf::lang

@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 // Builds the tree from the parser's events, so that nothing is expanded before we have looked at it.
@@ -159,4 +159,4 @@ Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std
   return std::move(builder.documents);
 }
 
-}  // namespace wf
+}  // namespace wf::lang

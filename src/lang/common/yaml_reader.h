@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::lang {
 
 struct YamlMember;
 
@@ -49,4 +49,4 @@ Result<YamlNode> ReadYaml(std::string_view text, const std::string& name,
 Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std::string& name,
                                                 const YamlLimits& limits = {});
 
-}  // namespace wf
+}  // namespace wf::lang

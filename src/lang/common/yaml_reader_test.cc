@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::lang {
 namespace {
 
 std::string Refusal(const std::string& text, const YamlLimits& limits = {}) {
@@ -80,4 +80,4 @@ TEST(YamlReader, GivesSeveralDocumentsWhereTheyAreWanted) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::lang

@@ -12,7 +12,7 @@ int FeatureCompiler::CompileCondition(const Condition& condition) {
   if (condition.compare == Compare::kMatch) {
     if (condition.literals[0].kind != Literal::Kind::kText)
       Fail(condition.literal_place, "~ takes a pattern in quotes", "as in: name ~ \"^GET \"");
-    Result<Pattern> pattern = Pattern::Compile(condition.literals[0].text);
+    Result<lang::Pattern> pattern = lang::Pattern::Compile(condition.literals[0].text);
     if (!pattern.ok()) Fail(condition.literal_place, pattern.error().message, pattern.error().hint);
     compiled.pattern = static_cast<int>(builder.plan.patterns.size());
     builder.plan.patterns.push_back(std::move(pattern).value());

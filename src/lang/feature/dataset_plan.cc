@@ -5,7 +5,7 @@
 #include "lang/feature/feature_compiler.h"
 #include "lang/feature/plan_runner.h"
 
-namespace wf {
+namespace wf::feature {
 
 using feature::Element;
 using feature::FeatureCompiler;
@@ -216,4 +216,4 @@ ExtractOutcome DatasetPlan::Extract(const Trace& trace, DatasetTable& table) con
   return outcome;
 }
 
-}  // namespace wf
+}  // namespace wf::feature

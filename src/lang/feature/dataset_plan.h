@@ -15,7 +15,7 @@
 #include "model/dataset_table.h"
 #include "model/trace.h"
 
-namespace wf {
+namespace wf::feature {
 
 // The texts of a dataset. Absent: filter `true`, row `Trace`.
 struct DatasetText {
@@ -76,7 +76,7 @@ class DatasetPlan {
 // `part`: "filter", "row", "columns" or the name of an included or used text.
 struct DatasetDiagnostic {
   std::string part;
-  Diagnostic diagnostic;
+  lang::Diagnostic diagnostic;
 };
 
 struct DatasetPlan::Compiled {
@@ -84,4 +84,4 @@ struct DatasetPlan::Compiled {
   std::vector<DatasetDiagnostic> diagnostics;
 };
 
-}  // namespace wf
+}  // namespace wf::feature

@@ -178,7 +178,8 @@ KeyValue KeyReader::Property(Element kind, uint32_t index) const {
     case kComplete:
       return kind == Element::kTrace ? Bool(t.complete) : KeyValue{};
     case kCategory:
-      if (kind == Element::kSegment) return Text(PathCategoryName(view_.segments[index].category));
+      if (kind == Element::kSegment)
+        return Text(critical_path::PathCategoryName(view_.segments[index].category));
       return {};
     default:
       break;

@@ -38,9 +38,9 @@ class ElementView {
   explicit ElementView(const Trace& trace) : trace(trace) {}
 
   const Trace& trace;
-  std::vector<CriticalPath> paths;
+  std::vector<critical_path::CriticalPath> paths;
   std::vector<PathElement> path_blocks, path_edges;
-  std::vector<PathSegment> segments;
+  std::vector<critical_path::PathSegment> segments;
   std::vector<Interval> gaps;
 
   // What an element is in the trace itself: a block on a path is a block, a segment is its block. Other kinds are

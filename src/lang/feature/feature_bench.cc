@@ -5,7 +5,7 @@
 #include "lang/feature/dataset_plan.h"
 #include "model/trace_builder.h"
 
-namespace wf {
+namespace wf::feature {
 namespace {
 
 // A tree in which every span has up to four children, one after the other.
@@ -96,4 +96,4 @@ ResourceEdges | Filter(resource="css") | Counter(bytes) | Sum | RecordAs("css_by
 BENCHMARK(CompileFigure8)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::feature

@@ -12,7 +12,7 @@ void FeatureCompiler::Fail(const Place& place, std::string message, std::string 
   throw Fault{{place.line, place.column, place.length, std::move(message), std::move(hint)}};
 }
 
-void FeatureCompiler::Complain(const std::string& part, const Diagnostic& diagnostic) {
+void FeatureCompiler::Complain(const std::string& part, const lang::Diagnostic& diagnostic) {
   // Without words: a use of what was spoiled where it was defined, and said there.
   if (!diagnostic.message.empty()) diagnostics.push_back({part, diagnostic});
 }
@@ -28,7 +28,7 @@ int FeatureCompiler::RowNode() { return row_ == kNoNode ? TraceNode() : row_; }
 
 int FeatureCompiler::CompilePipelineText(std::string_view text, const std::string& part) {
   Parsed& parsed = parsed_.emplace_back(Parse(text));
-  for (const Diagnostic& diagnostic : parsed.diagnostics) Complain(part, diagnostic);
+  for (const lang::Diagnostic& diagnostic : parsed.diagnostics) Complain(part, diagnostic);
   if (!parsed.diagnostics.empty()) return kNoNode;
   Scope scope;
   scope.part = part;
@@ -72,7 +72,7 @@ void FeatureCompiler::CompileColumns(std::string_view text, const std::string& p
 }
 
 void FeatureCompiler::CompileProgram(const Program& program, const Parsed& parsed, Scope& scope) {
-  for (const Diagnostic& diagnostic : parsed.diagnostics) Complain(scope.part, diagnostic);
+  for (const lang::Diagnostic& diagnostic : parsed.diagnostics) Complain(scope.part, diagnostic);
   for (const std::string& name : parsed.spoiled) scope.definitions[name] = Definition{};
   for (const Statement& statement : program.statements) {
     try {
@@ -231,7 +231,7 @@ void FeatureCompiler::UnknownName(const Call& call, const Environment& env) cons
   std::vector<std::string> known = FunctionNames();
   for (const auto& [name, definition] : env.scope->definitions) known.push_back(name);
   for (const auto& [name, binding] : env.parameters) known.push_back(name);
-  std::string hint = DidYouMean(call.name, known);
+  std::string hint = lang::DidYouMean(call.name, known);
   if (hint.empty())
     hint =
         "define it before this line: " + call.name + " = …; docs/FEATURES.md lists the functions";

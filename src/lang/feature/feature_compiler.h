@@ -28,7 +28,7 @@ class FeatureCompiler {
 
   // What Row stands for in what is compiled from here on; kNoNode: the trace.
   void SetRow(int node) { row_ = node; }
-  void Complain(const std::string& part, const Diagnostic& diagnostic);
+  void Complain(const std::string& part, const lang::Diagnostic& diagnostic);
 
   PlanBuilder builder;
   std::vector<DatasetDiagnostic> diagnostics;
@@ -41,7 +41,7 @@ class FeatureCompiler {
 
  private:
   struct Fault {  // thrown and caught inside the compiler
-    Diagnostic diagnostic;
+    lang::Diagnostic diagnostic;
   };
   struct Definition {
     enum class Kind { kPipeline, kDef, kSpoiled } kind = Kind::kSpoiled;

@@ -12,7 +12,7 @@
 #include "model/event_lines.h"
 #include "test_places.h"
 
-namespace wf {
+namespace wf::feature {
 namespace {
 
 using Parts = std::vector<std::pair<std::string, std::string>>;
@@ -85,7 +85,7 @@ std::string RunCase(const Case& c, const std::string& default_events) {
     const std::string* part = c.Find(d.part);
     if (part == nullptr) part = c.Find("use " + d.part);
     if (part == nullptr) part = c.Find("include");
-    out += d.part + "\n" + RenderDiagnostic(part == nullptr ? "" : *part, d.diagnostic);
+    out += d.part + "\n" + lang::RenderDiagnostic(part == nullptr ? "" : *part, d.diagnostic);
   }
   if (!compiled.plan) return out;
   const std::string* events = c.Find("events");
@@ -153,4 +153,4 @@ INSTANTIATE_TEST_SUITE_P(Testdata, FeatureData, ::testing::ValuesIn(CaseFiles())
                          [](const auto& info) { return info.param.stem().string(); });
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::feature

@@ -13,7 +13,7 @@
 #include "model/event_lines.h"
 #include "test_places.h"
 
-namespace wf {
+namespace wf::feature {
 namespace {
 
 using Keys = std::vector<std::string>;
@@ -151,4 +151,4 @@ TEST(FeatureKeysPage, NamesEveryPropertyThereIs) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::feature

@@ -12,13 +12,13 @@ namespace {
 
 // Where grammar and text part. Caught in Statement; leaves this file never.
 struct SyntaxFault {
-  Diagnostic diagnostic;
+  lang::Diagnostic diagnostic;
 };
 
 class Parser {
  public:
   explicit Parser(std::string_view text) {
-    Tokens tokens = Tokenize(text);
+    lang::Tokens tokens = lang::Tokenize(text);
     tokens_ = std::move(tokens.tokens);
     out_.diagnostics = std::move(tokens.diagnostics);
   }
@@ -26,9 +26,10 @@ class Parser {
   Parsed Run() {
     // A text without end or a stray character already says where the fault is; parsing its line would say it twice.
     std::vector<int> bad_lines;
-    for (const Diagnostic& diagnostic : out_.diagnostics) bad_lines.push_back(diagnostic.line);
-    while (Peek().kind != TokenKind::kEof) {
-      if (Peek().kind == TokenKind::kEnd) {
+    for (const lang::Diagnostic& diagnostic : out_.diagnostics)
+      bad_lines.push_back(diagnostic.line);
+    while (Peek().kind != lang::TokenKind::kEof) {
+      if (Peek().kind == lang::TokenKind::kEnd) {
         ++at_;
         continue;
       }
@@ -36,7 +37,8 @@ class Parser {
       depth_ = 0;
       try {
         wf::feature::Statement statement = ParseStatement();
-        if (Peek().kind != TokenKind::kEnd && Peek().kind != TokenKind::kEof) Unexpected();
+        if (Peek().kind != lang::TokenKind::kEnd && Peek().kind != lang::TokenKind::kEof)
+          Unexpected();
         out_.program.statements.push_back(std::move(statement));
       } catch (SyntaxFault& fault) {
         bool told = false;
@@ -45,47 +47,50 @@ class Parser {
         }
         if (!told) out_.diagnostics.push_back(std::move(fault.diagnostic));
         Spoil(begin);
-        while (Peek().kind != TokenKind::kEnd && Peek().kind != TokenKind::kEof) ++at_;
+        while (Peek().kind != lang::TokenKind::kEnd && Peek().kind != lang::TokenKind::kEof) ++at_;
       }
     }
     return std::move(out_);
   }
 
  private:
-  const Token& Peek(size_t ahead = 0) const {
+  const lang::Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
-  const Token& Take() {
-    const Token& token = Peek();
+  const lang::Token& Take() {
+    const lang::Token& token = Peek();
     if (at_ + 1 < tokens_.size()) ++at_;
     return token;
   }
-  static Place PlaceOf(const Token& token) { return {token.line, token.column, token.length}; }
+  static Place PlaceOf(const lang::Token& token) {
+    return {token.line, token.column, token.length};
+  }
 
-  [[noreturn]] static void Fail(const Token& token, std::string message, std::string hint = {}) {
+  [[noreturn]] static void Fail(const lang::Token& token, std::string message,
+                                std::string hint = {}) {
     throw SyntaxFault{
         {token.line, token.column, token.length, std::move(message), std::move(hint)}};
   }
-  static std::string Shown(const Token& token) {
+  static std::string Shown(const lang::Token& token) {
     switch (token.kind) {
-      case TokenKind::kEof:
+      case lang::TokenKind::kEof:
         return "the end of the program";
-      case TokenKind::kEnd:
+      case lang::TokenKind::kEnd:
         return token.text == ";" ? "\";\"" : "the end of the line";
-      case TokenKind::kString:
+      case lang::TokenKind::kString:
         return "the text \"" + token.text + "\"";
       default:
         return "\"" + token.text + "\"";
     }
   }
   [[noreturn]] void Unexpected() const {
-    const Token& token = Peek();
+    const lang::Token& token = Peek();
     if (token.Is(")")) Fail(token, "this ) closes nothing", "remove it, or open a ( before it");
     if (token.Is("="))
       Fail(token, "\"=\" names a pipeline, or compares inside Filter( )",
            "write NAME = pipeline, or | Eq(x) to compare values");
-    if (token.kind == TokenKind::kName || token.kind == TokenKind::kNumber ||
-        token.kind == TokenKind::kString)
+    if (token.kind == lang::TokenKind::kName || token.kind == lang::TokenKind::kNumber ||
+        token.kind == lang::TokenKind::kString)
       Fail(token, Shown(token) + " does not continue the pipeline",
            "stages are joined by |, statements end with the line or with ;");
     Fail(token, Shown(token) + " was not expected here", "stages are joined by |");
@@ -93,10 +98,10 @@ class Parser {
 
   // What `NAME =` or `def NAME` would have defined.
   void Spoil(size_t begin) {
-    const Token& first = tokens_[begin];
+    const lang::Token& first = tokens_[begin];
     if (first.IsName("def") && begin + 1 < tokens_.size()) {
       out_.spoiled.push_back(tokens_[begin + 1].text);
-    } else if (first.kind == TokenKind::kName && begin + 1 < tokens_.size() &&
+    } else if (first.kind == lang::TokenKind::kName && begin + 1 < tokens_.size() &&
                tokens_[begin + 1].Is("=")) {
       out_.spoiled.push_back(first.text);
     }
@@ -104,10 +109,10 @@ class Parser {
 
   wf::feature::Statement ParseStatement() {
     wf::feature::Statement statement;
-    const Token& first = Peek();
+    const lang::Token& first = Peek();
     if (first.IsName("use") && !Peek(1).Is("=")) {
       Take();
-      if (Peek().kind != TokenKind::kString)
+      if (Peek().kind != lang::TokenKind::kString)
         Fail(Peek(), "use needs the name of a text", "as in: use \"page_load\"");
       statement.kind = Statement::Kind::kUse;
       statement.place = PlaceOf(Peek());
@@ -115,7 +120,7 @@ class Parser {
       return statement;
     }
     if (first.IsName("def") && !Peek(1).Is("=")) return ParseDef();
-    if (first.kind == TokenKind::kName && Peek(1).Is("=")) {
+    if (first.kind == lang::TokenKind::kName && Peek(1).Is("=")) {
       statement.kind = Statement::Kind::kName;
       statement.place = PlaceOf(first);
       statement.name = Take().text;
@@ -130,13 +135,13 @@ class Parser {
     wf::feature::Statement statement;
     statement.kind = Statement::Kind::kDef;
     Take();
-    if (Peek().kind != TokenKind::kName)
+    if (Peek().kind != lang::TokenKind::kName)
       Fail(Peek(), "def needs a name", "as in: def Slowest(blocks) = blocks | Duration | Max");
     statement.place = PlaceOf(Peek());
     statement.name = Take().text;
     Expect("(", "a def has parameters in ( )");
     for (;;) {
-      if (Peek().kind != TokenKind::kName)
+      if (Peek().kind != lang::TokenKind::kName)
         Fail(Peek(), "the name of a parameter is missing",
              "as in: def Slowest(blocks) = blocks | Duration | Max");
       for (const std::string& known : statement.parameters) {
@@ -164,16 +169,16 @@ class Parser {
     if (++depth_ > kMaxNesting)
       Fail(Peek(), "parentheses are nested too deeply", "name the inner pipelines: NAME = …");
     Pipeline pipeline;
-    const Token begin = Peek();
+    const lang::Token begin = Peek();
     pipeline.operand = ParseOperand();
     while (Peek().Is("|")) {
       Take();
-      if (Peek().kind != TokenKind::kName)
+      if (Peek().kind != lang::TokenKind::kName)
         Fail(Peek(), "a function must follow |, not " + Shown(Peek()),
              "as in: Blocks | Duration | Sum");
       pipeline.stages.push_back(ParseCall());
     }
-    const Token& last = tokens_[at_ - 1];
+    const lang::Token& last = tokens_[at_ - 1];
     pipeline.place = PlaceOf(begin);
     if (last.line == begin.line && last.column >= begin.column)
       pipeline.place.length = last.column + last.length - begin.column;
@@ -183,10 +188,10 @@ class Parser {
 
   Operand ParseOperand() {
     Operand operand;
-    const Token& token = Peek();
+    const lang::Token& token = Peek();
     operand.place = PlaceOf(token);
     if (token.Is("(")) {
-      const Token open = Take();
+      const lang::Token open = Take();
       operand.kind = Operand::Kind::kPipeline;
       operand.pipeline = std::make_unique<Pipeline>(ParsePipeline());
       Close(open);
@@ -197,7 +202,7 @@ class Parser {
       operand.literal = ParseLiteral();
       return operand;
     }
-    if (token.kind != TokenKind::kName)
+    if (token.kind != lang::TokenKind::kName)
       Fail(token, "a pipeline cannot begin with " + Shown(token),
            "it begins with Trace, ExecUnits, Blocks, Points, Edges, CriticalPath, Row, It, a name "
            "or a value");
@@ -205,12 +210,12 @@ class Parser {
     return operand;
   }
 
-  void Close(const Token& open) {
+  void Close(const lang::Token& open) {
     if (Peek().Is(")")) {
       Take();
       return;
     }
-    if (Peek().kind == TokenKind::kEof || Peek().kind == TokenKind::kEnd)
+    if (Peek().kind == lang::TokenKind::kEof || Peek().kind == lang::TokenKind::kEnd)
       Fail(open, "this ( is never closed", "add the ) that is missing");
     if (Peek().Is("="))
       Fail(Peek(), "a comparison needs a key on its left", "as in: Filter(name=\"Client\")");
@@ -223,7 +228,7 @@ class Parser {
     call.place = PlaceOf(Peek());
     call.name = Take().text;
     if (!Peek().Is("(")) return call;
-    const Token open = Take();
+    const lang::Token open = Take();
     call.parenthesized = true;
     if (!Peek().Is(")")) {
       for (;;) {
@@ -238,14 +243,14 @@ class Parser {
 
   // The token behind a key that begins at `ahead`, or 0.
   size_t BehindKey(size_t ahead) const {
-    if (Peek(ahead).kind == TokenKind::kString) return ahead + 1;
-    if (Peek(ahead).kind != TokenKind::kName) return 0;
+    if (Peek(ahead).kind == lang::TokenKind::kString) return ahead + 1;
+    if (Peek(ahead).kind != lang::TokenKind::kName) return 0;
     ++ahead;
-    while (Peek(ahead).Is(".") && Peek(ahead + 1).kind == TokenKind::kName) ahead += 2;
+    while (Peek(ahead).Is(".") && Peek(ahead + 1).kind == lang::TokenKind::kName) ahead += 2;
     return ahead;
   }
   bool ComparesAt(size_t ahead) const {
-    const Token& token = Peek(ahead);
+    const lang::Token& token = Peek(ahead);
     for (const std::string_view sign : {"=", "!=", "<", "<=", ">", ">=", "~"}) {
       if (token.Is(sign)) return true;
     }
@@ -287,15 +292,15 @@ class Parser {
 
   Key ParseKey() {
     Key key;
-    const Token first = Take();
+    const lang::Token first = Take();
     key.name = first.text;
     key.place = PlaceOf(first);
-    if (first.kind == TokenKind::kString) return key;
-    while (Peek().Is(".") && Peek(1).kind == TokenKind::kName) {
+    if (first.kind == lang::TokenKind::kString) return key;
+    while (Peek().Is(".") && Peek(1).kind == lang::TokenKind::kName) {
       Take();
       key.name += "." + Take().text;
     }
-    const Token& last = tokens_[at_ - 1];
+    const lang::Token& last = tokens_[at_ - 1];
     key.place.length = last.column + last.length - first.column;
     return key;
   }
@@ -304,12 +309,12 @@ class Parser {
     argument.kind = Argument::Kind::kCondition;
     Condition& condition = argument.condition;
     condition.key = ParseKey();
-    const Token sign = Take();
+    const lang::Token sign = Take();
     if (sign.IsName("exists")) {
       condition.compare = Compare::kExists;
     } else if (sign.IsName("in")) {
       condition.compare = Compare::kIn;
-      const Token open = Take();
+      const lang::Token open = Take();
       condition.literal_place = PlaceOf(Peek());
       for (;;) {
         condition.literals.push_back(ConditionLiteral(sign));
@@ -330,10 +335,10 @@ class Parser {
     argument.place = condition.key.place;
   }
 
-  Literal ConditionLiteral(const Token& sign) {
+  Literal ConditionLiteral(const lang::Token& sign) {
     if (!AtLiteral()) {
-      const Token& token = Peek();
-      if (token.kind == TokenKind::kName)
+      const lang::Token& token = Peek();
+      if (token.kind == lang::TokenKind::kName)
         Fail(token, "a key is compared with a text, a number, true or false",
              "if " + token.text + " is the text: \"" + token.text +
                  "\"; to compare with a pipeline: Where(It | … | Eq(" + token.text + "))");
@@ -344,17 +349,17 @@ class Parser {
   }
 
   bool AtLiteral() const {
-    return Peek().kind == TokenKind::kString || Peek().kind == TokenKind::kNumber ||
+    return Peek().kind == lang::TokenKind::kString || Peek().kind == lang::TokenKind::kNumber ||
            ((Peek().IsName("true") || Peek().IsName("false")) && !Peek(1).Is("("));
   }
 
   Literal ParseLiteral() {
     Literal literal;
-    const Token token = Take();
-    if (token.kind == TokenKind::kString) {
+    const lang::Token token = Take();
+    if (token.kind == lang::TokenKind::kString) {
       literal.kind = Literal::Kind::kText;
       literal.text = token.text;
-    } else if (token.kind == TokenKind::kName) {
+    } else if (token.kind == lang::TokenKind::kName) {
       literal.kind = Literal::Kind::kBool;
       literal.integer = token.text == "true" ? 1 : 0;
     } else {
@@ -363,7 +368,7 @@ class Parser {
     return literal;
   }
 
-  void ParseNumber(const Token& token, Literal& literal) {
+  void ParseNumber(const lang::Token& token, Literal& literal) {
     const char* begin = token.text.data();
     const char* end = begin + token.text.size();
     const bool whole = token.text.find_first_of(".eE") == std::string::npos;
@@ -377,8 +382,9 @@ class Parser {
     literal.kind = whole ? Literal::Kind::kInt : Literal::Kind::kDouble;
     literal.integer = integer;
     literal.number = number;
-    if (Peek().kind != TokenKind::kName || Peek().IsName("in") || Peek().IsName("exists")) return;
-    for (const NumberUnit& unit : kNumberUnits) {
+    if (Peek().kind != lang::TokenKind::kName || Peek().IsName("in") || Peek().IsName("exists"))
+      return;
+    for (const lang::NumberUnit& unit : lang::kNumberUnits) {
       if (!Peek().IsName(unit.name)) continue;
       const double scaled = std::round(number * static_cast<double>(unit.factor));
       const bool overflows = whole ? __builtin_mul_overflow(integer, unit.factor, &literal.integer)
@@ -391,13 +397,13 @@ class Parser {
       return;
     }
     std::vector<std::string> known;
-    for (const NumberUnit& unit : kNumberUnits) known.emplace_back(unit.name);
-    std::string hint = DidYouMean(Peek().text, known);
+    for (const lang::NumberUnit& unit : lang::kNumberUnits) known.emplace_back(unit.name);
+    std::string hint = lang::DidYouMean(Peek().text, known);
     Fail(Peek(), "\"" + Peek().text + "\" is not a unit",
          (hint.empty() ? "" : hint + " ") + "units are ns us ms s m h and B kB MB GB");
   }
 
-  std::vector<Token> tokens_;
+  std::vector<lang::Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
   Parsed out_;

@@ -13,7 +13,7 @@ namespace wf::feature {
 
 struct Parsed {
   Program program;
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
   // Names that statements with faults would have defined: using them is no further fault.
   std::vector<std::string> spoiled;
 };

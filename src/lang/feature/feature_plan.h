@@ -117,7 +117,7 @@ struct Plan {
   std::vector<Literal> constants;
   std::vector<PlanKey> keys;
   std::vector<PlanCondition> conditions;
-  std::vector<Pattern> patterns;
+  std::vector<lang::Pattern> patterns;
 
   int filter = kNoNode;  // one bool in frame 0, or none
   int row = kNoNode;     // what the rows are: a node of frame 0; kNoNode for one row, the trace

@@ -52,26 +52,27 @@ const wf::Trace& SampleTrace() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  wf::DatasetText dataset;
+  wf::feature::DatasetText dataset;
   // A zero byte separates the row from the columns; without one everything is columns.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     dataset.row = text.substr(0, zero);
     text.remove_prefix(zero + 1);
   }
   dataset.columns = text;
-  const wf::FeatureLibrary library = [](std::string_view name) -> std::optional<std::string> {
+  const wf::feature::FeatureLibrary library =
+      [](std::string_view name) -> std::optional<std::string> {
     if (name != "lib") return std::nullopt;
     return "def Longest(b) = b | Duration | Max";
   };
-  const auto compiled = wf::DatasetPlan::Compile(dataset, library);
+  const auto compiled = wf::feature::DatasetPlan::Compile(dataset, library);
   WF_CHECK(compiled.plan.has_value() == compiled.diagnostics.empty());
-  for (const wf::DatasetDiagnostic& d : compiled.diagnostics) {
+  for (const wf::feature::DatasetDiagnostic& d : compiled.diagnostics) {
     WF_CHECK(d.diagnostic.line >= 1 && d.diagnostic.column >= 1 && d.diagnostic.length >= 1);
-    wf::RenderDiagnostic(dataset.columns, d.diagnostic);
+    wf::lang::RenderDiagnostic(dataset.columns, d.diagnostic);
   }
   if (!compiled.plan) return 0;
   wf::DatasetTable table = compiled.plan->NewTable();
-  const wf::ExtractOutcome outcome = compiled.plan->Extract(SampleTrace(), table);
+  const wf::feature::ExtractOutcome outcome = compiled.plan->Extract(SampleTrace(), table);
   WF_CHECK(outcome.rows == table.rows());
   for (const wf::TableColumn& column : table.columns) WF_CHECK(column.size() == table.rows());
   return 0;

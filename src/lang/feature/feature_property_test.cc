@@ -10,7 +10,7 @@
 #include "lang/feature/feature_functions.h"
 #include "model/event_lines.h"
 
-namespace wf {
+namespace wf::feature {
 namespace {
 
 using testing::EventLines;
@@ -256,7 +256,7 @@ TEST(FeatureProperties, AnyProgramGivesRowsOrDiagnosticsThatPointIntoIt) {
       RC_ASSERT(d.diagnostic.column >= 1);
       RC_ASSERT(d.diagnostic.length >= 1);
       RC_ASSERT(!d.diagnostic.message.empty());
-      RC_ASSERT(!RenderDiagnostic(program, d.diagnostic).empty());
+      RC_ASSERT(!lang::RenderDiagnostic(program, d.diagnostic).empty());
     }
     if (!compiled.plan) return;
     DatasetTable table = compiled.plan->NewTable();
@@ -330,4 +330,4 @@ TEST(FeaturePlan, EqualExpressionsAreOneOperator) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::feature

@@ -7,7 +7,8 @@
 namespace wf::feature {
 namespace {
 
-PathPlace PlaceOf(const ElementView& view, Element kind, uint32_t index, bool at_end) {
+critical_path::PathPlace PlaceOf(const ElementView& view, Element kind, uint32_t index,
+                                 bool at_end) {
   if (kind == Element::kPoint) return {view.trace.points[index].block, view.Start(kind, index)};
   const uint32_t block = view.Base(kind, index);
   const Block& b = view.trace.blocks[block];
@@ -24,7 +25,7 @@ LaneVector PlanRunner::FindPaths(const Node& node) {
   out.lanes = between ? In(node, 0).lanes : 1;
   out.items.assign(out.lanes, kNone);
   for (size_t lane = 0; lane < out.lanes; ++lane) {
-    CriticalPathOptions options;
+    critical_path::CriticalPathOptions options;
     if (between) {
       const LaneVector& from = In(node, 0);
       const LaneVector& to = In(node, 1);
@@ -34,7 +35,7 @@ LaneVector PlanRunner::FindPaths(const Node& node) {
     }
     if (t.blocks.empty()) continue;
     if (!Charge(t.blocks.size() + t.edges.size())) return out;
-    Result<CriticalPath> path = FindCriticalPath(t, options);
+    Result<critical_path::CriticalPath> path = critical_path::FindCriticalPath(t, options);
     if (!path.ok()) continue;  // one did not happen before the other: no path, null
     if (!Charge(path->segments.size())) return out;
     out.items[lane] = static_cast<uint32_t>(view_.paths.size());
@@ -45,10 +46,10 @@ LaneVector PlanRunner::FindPaths(const Node& node) {
 
 void PlanRunner::ReachPath(Navigation navigation, uint32_t index, std::vector<uint32_t>& out) {
   const Trace& t = view_.trace;
-  const CriticalPath& path = view_.paths[index];
+  const critical_path::CriticalPath& path = view_.paths[index];
   switch (navigation) {
     case Navigation::kSegments:
-      for (const PathSegment& segment : path.segments) {
+      for (const critical_path::PathSegment& segment : path.segments) {
         out.push_back(static_cast<uint32_t>(view_.segments.size()));
         view_.segments.push_back(segment);
       }
@@ -58,7 +59,7 @@ void PlanRunner::ReachPath(Navigation navigation, uint32_t index, std::vector<ui
       // Each element once, with all its time on the path.
       const bool blocks = navigation == Navigation::kBlocks;
       std::map<uint32_t, Nanos> times;
-      for (const PathSegment& segment : path.segments) {
+      for (const critical_path::PathSegment& segment : path.segments) {
         const uint32_t element = blocks ? segment.block : segment.edge;
         if (element != kNone) times[element] += segment.end_ns - segment.start_ns;
       }
@@ -70,12 +71,12 @@ void PlanRunner::ReachPath(Navigation navigation, uint32_t index, std::vector<ui
       return;
     }
     case Navigation::kUnits:
-      for (const PathSegment& segment : path.segments) {
+      for (const critical_path::PathSegment& segment : path.segments) {
         if (segment.block != kNone) out.push_back(t.blocks[segment.block].unit);
       }
       return;
     case Navigation::kPoints:
-      for (const PathSegment& segment : path.segments) {
+      for (const critical_path::PathSegment& segment : path.segments) {
         if (segment.block == kNone) continue;
         const IndexLists& points = view_.PointsOfBlock();
         for (const uint32_t* p = points.first(segment.block); p != points.last(segment.block);

@@ -69,7 +69,7 @@ class ConditionTest {
   }
 
   const PlanCondition& condition_;
-  const Pattern* pattern_;
+  const lang::Pattern* pattern_;
   ElementView& view_;
   KeyReader reader_;
 };

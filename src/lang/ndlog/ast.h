@@ -16,7 +16,7 @@ struct Place {
   int line = 1, column = 1, length = 1;
 };
 
-inline Diagnostic At(const Place& place, std::string message, std::string hint = {}) {
+inline lang::Diagnostic At(const Place& place, std::string message, std::string hint = {}) {
   return {place.line, place.column, place.length, std::move(message), std::move(hint)};
 }
 

@@ -188,7 +188,7 @@ class Compiler {
       expression.slot = FindFunction(expression.name);
       if (expression.slot < 0) {
         Complain(expression.place, fmt::format("there is no function {}", expression.name),
-                 DidYouMean(expression.name, FunctionNames()));
+                 lang::DidYouMean(expression.name, FunctionNames()));
         return;
       }
       const Function& function = FunctionAt(expression.slot);
@@ -391,13 +391,13 @@ int Program::Find(std::string_view name) const {
 Compiled Compile(std::string_view text) { return Compiler(text).Run(); }
 
 Error ProgramError(std::string_view text, std::string_view file,
-                   const std::vector<Diagnostic>& diagnostics) {
+                   const std::vector<lang::Diagnostic>& diagnostics) {
   WF_CHECK(!diagnostics.empty());
   constexpr size_t kShown = 5;
-  const Diagnostic& first = diagnostics.front();
+  const lang::Diagnostic& first = diagnostics.front();
   std::string message = fmt::format("{}:{}:{}: {}", file, first.line, first.column, first.message);
   for (size_t i = 0; i < diagnostics.size() && i < kShown; ++i)
-    message += "\n" + RenderDiagnostic(text, diagnostics[i]);
+    message += "\n" + lang::RenderDiagnostic(text, diagnostics[i]);
   if (diagnostics.size() > kShown)
     message += fmt::format("… and {} more\n", diagnostics.size() - kShown);
   while (!message.empty() && message.back() == '\n') message.pop_back();

@@ -9,7 +9,7 @@ namespace {
 // "line:column message | hint" of each diagnostic.
 std::string Wrong(std::string_view text) {
   std::string out;
-  for (const Diagnostic& d : Compile(text).diagnostics) {
+  for (const lang::Diagnostic& d : Compile(text).diagnostics) {
     out += std::to_string(d.line) + ":" + std::to_string(d.column) + " " + d.message;
     if (!d.hint.empty()) out += " | " + d.hint;
     out += "\n";

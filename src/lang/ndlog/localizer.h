@@ -13,7 +13,7 @@ struct Localized {
   std::vector<FlatRule> rules;         // the last one has the rule's own head and label
   std::vector<std::string> mid_names;  // predicates it made: those of the heads of the others
   std::vector<bool> mid_is_event;
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
 };
 
 Localized Localize(const FlatRule& rule,

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const wf::ndlog::Compiled compiled = wf::ndlog::Compile(program_text);
   WF_CHECK(compiled.program.has_value() == compiled.diagnostics.empty());
   if (!compiled.program) {
-    for (const wf::Diagnostic& d : compiled.diagnostics)
+    for (const wf::lang::Diagnostic& d : compiled.diagnostics)
       WF_CHECK(d.line >= 1 && d.column >= 1 && d.length >= 1);
     wf::ndlog::ProgramError(program_text, "fuzz", compiled.diagnostics);
     return 0;

@@ -41,7 +41,7 @@ Status CheckKeys(const JsonValue& line, const std::string& place,
     if (!seen.insert(key).second)
       return BadInput(fmt::format("{}: {} is there twice", place, key), "leave one of them out");
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    std::string hint = DidYouMean(key, known);
+    std::string hint = lang::DidYouMean(key, known);
     if (hint.empty()) hint = fmt::format("known here: {}", fmt::join(known, ", "));
     return BadInput(fmt::format("{}: {} is not known here", place, key), std::move(hint));
   }
@@ -89,7 +89,7 @@ class NetworkReader {
     for (const LinkLine& link : links_) {
       for (const std::string& end : {link.a, link.b}) {
         if (out_.Find(end) >= 0) continue;
-        std::string hint = DidYouMean(end, out_.nodes);
+        std::string hint = lang::DidYouMean(end, out_.nodes);
         if (hint.empty()) hint = fmt::format(R"(a line {{"node":"{}"}} makes it one)", end);
         return BadInput(fmt::format("{}: {} is no node", link.place, end), std::move(hint));
       }
@@ -165,7 +165,7 @@ class NetworkReader {
       out_.rule_cost[i] = cost;
       return {};
     }
-    std::string hint = DidYouMean(name, known);
+    std::string hint = lang::DidYouMean(name, known);
     if (hint.empty()) hint = fmt::format("known: {}", fmt::join(known, ", "));
     return BadInput(fmt::format("{}: the program has no rule {}", place, name), std::move(hint));
   }
@@ -202,7 +202,7 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
     std::vector<std::string> known;
     for (const Predicate& predicate : program.predicates)
       if (!predicate.hidden) known.push_back(predicate.name);
-    std::string hint = DidYouMean(tuple->name, known);
+    std::string hint = lang::DidYouMean(tuple->name, known);
     if (hint.empty()) hint = fmt::format("it knows {}", fmt::join(known, ", "));
     return BadInput(fmt::format("{}: the program does not know {}", place, tuple->name),
                     std::move(hint));
@@ -223,7 +223,7 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
   // A node may have a name that looks like a number.
   input.node = network.Find(where.Text() != nullptr ? *where.Text() : where.Shown());
   if (input.node < 0) {
-    std::string hint = DidYouMean(where.Shown(), network.nodes);
+    std::string hint = lang::DidYouMean(where.Shown(), network.nodes);
     if (hint.empty())
       hint = fmt::format(R"(a line {{"node":"{}"}} of the topology makes it one)", where.Shown());
     return BadInput(fmt::format("{}: {} is no node", place, where.Shown()), std::move(hint));

@@ -10,14 +10,14 @@
 namespace wf::ndlog {
 namespace {
 
-const LexerDialect& Dialect() {
-  static const LexerDialect dialect = [] {
-    LexerDialect d;
+const lang::LexerDialect& Dialect() {
+  static const lang::LexerDialect dialect = [] {
+    lang::LexerDialect d;
     d.long_signs = {":-", ":=", "==", "!=", "<=", ">=", "&&", "||"};
     d.signs = "(),.=<>@+-*/%![]#";
-    d.newline = LexerDialect::Newline::kIsSpace;
-    d.minus = LexerDialect::Minus::kIsSign;
-    d.comment = LexerDialect::Comment::kSlashes;
+    d.newline = lang::LexerDialect::Newline::kIsSpace;
+    d.minus = lang::LexerDialect::Minus::kIsSign;
+    d.comment = lang::LexerDialect::Comment::kSlashes;
     d.hint = "the language uses :- := == != < <= > >= && || ! + - * / % @ # ( ) [ ] , . and //";
     return d;
   }();
@@ -58,13 +58,13 @@ struct Stop {};
 class Parser {
  public:
   explicit Parser(std::string_view text) {
-    Tokens lexed = Tokenize(text, Dialect());
+    lang::Tokens lexed = Tokenize(text, Dialect());
     tokens_ = std::move(lexed.tokens);
     out_.diagnostics = std::move(lexed.diagnostics);
   }
 
   Parsed Run() {
-    while (Now().kind != TokenKind::kEof) {
+    while (Now().kind != lang::TokenKind::kEof) {
       const size_t before = at_;
       try {
         Statement();
@@ -82,12 +82,14 @@ class Parser {
   static constexpr size_t kMostDiagnostics = 50;
   static constexpr int kDeepest = 100;
 
-  const Token& Now(size_t ahead = 0) const {
+  const lang::Token& Now(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
-  static Place PlaceOf(const Token& token) { return {token.line, token.column, token.length}; }
-  const Token& Next() {
-    const Token& token = Now();
+  static Place PlaceOf(const lang::Token& token) {
+    return {token.line, token.column, token.length};
+  }
+  const lang::Token& Next() {
+    const lang::Token& token = Now();
     if (at_ + 1 < tokens_.size()) ++at_;
     return token;
   }
@@ -100,9 +102,9 @@ class Parser {
     out_.diagnostics.push_back(At(place, std::move(message), std::move(hint)));
     throw Stop{};
   }
-  std::string Shown(const Token& token) const {
-    if (token.kind == TokenKind::kEof) return "the end of the program";
-    if (token.kind == TokenKind::kString) return "a text";
+  std::string Shown(const lang::Token& token) const {
+    if (token.kind == lang::TokenKind::kEof) return "the end of the program";
+    if (token.kind == lang::TokenKind::kString) return "a text";
     return "\"" + token.text + "\"";
   }
   void Expect(std::string_view sign, const std::string& behind) {
@@ -110,18 +112,18 @@ class Parser {
     Fail(PlaceOf(Now()), std::string(sign) + " is missing " + behind + ", here is " + Shown(Now()));
   }
   void SkipStatement() {
-    while (Now().kind != TokenKind::kEof) {
-      const Token& token = Next();
-      if (token.Is(".") || token.kind == TokenKind::kEnd) return;
+    while (Now().kind != lang::TokenKind::kEof) {
+      const lang::Token& token = Next();
+      if (token.Is(".") || token.kind == lang::TokenKind::kEnd) return;
     }
   }
 
   void Statement() {
-    if (Now().kind == TokenKind::kEnd || Now().Is(".")) {
+    if (Now().kind == lang::TokenKind::kEnd || Now().Is(".")) {
       Next();
       return;
     }
-    if (Now().kind != TokenKind::kName) {
+    if (Now().kind != lang::TokenKind::kName) {
       Fail(PlaceOf(Now()),
            "a rule, a fact or materialize(…) starts with a name, not with " + Shown(Now()),
            "as in: r1 reachable(@X,Y) :- link(@X,Y,C).");
@@ -135,8 +137,8 @@ class Parser {
     Materialize table;
     table.place = PlaceOf(Next());
     Expect("(", "behind materialize");
-    const Token& name = Next();
-    if (name.kind != TokenKind::kName || IsVariable(name.text))
+    const lang::Token& name = Next();
+    if (name.kind != lang::TokenKind::kName || IsVariable(name.text))
       Fail(PlaceOf(name), "materialize names a table first",
            "as in: materialize(link, infinity, infinity, keys(1,2)).");
     table.name = name.text;
@@ -157,15 +159,15 @@ class Parser {
     if (Take(",")) {
       if (!Now().IsName("keys"))
         Fail(PlaceOf(Now()), "keys(…) stands here, not " + Shown(Now()),
-             DidYouMean(Now().text, {"keys"}));
+             lang::DidYouMean(Now().text, {"keys"}));
       Next();
       Expect("(", "behind keys");
       while (!Take(")")) {
-        const Token& key = Next();
+        const lang::Token& key = Next();
         int64_t column = 0;
         const auto read =
             std::from_chars(key.text.data(), key.text.data() + key.text.size(), column);
-        if (key.kind != TokenKind::kNumber || read.ec != std::errc() ||
+        if (key.kind != lang::TokenKind::kNumber || read.ec != std::errc() ||
             read.ptr != key.text.data() + key.text.size() || column < 1)
           Fail(PlaceOf(key), "keys are attributes by number, from 1", "keys(1,2): the first two");
         table.keys.push_back(column);
@@ -180,19 +182,20 @@ class Parser {
 
   // A number, with a unit of time for lifetimes, or infinity.
   std::optional<double> Amount(const std::string& what) {
-    const Token& token = Next();
-    if (token.kind == TokenKind::kName && Lower(token.text) == "infinity") return std::nullopt;
-    if (token.kind != TokenKind::kNumber)
+    const lang::Token& token = Next();
+    if (token.kind == lang::TokenKind::kName && Lower(token.text) == "infinity")
+      return std::nullopt;
+    if (token.kind != lang::TokenKind::kNumber)
       Fail(PlaceOf(token), "the " + what + " is a number or infinity, not " + Shown(token),
-           token.kind == TokenKind::kName ? DidYouMean(token.text, {"infinity"}) : "");
+           token.kind == lang::TokenKind::kName ? lang::DidYouMean(token.text, {"infinity"}) : "");
     double number = std::strtod(token.text.c_str(), nullptr);
-    if (what == "lifetime" && Now().kind == TokenKind::kName) number *= Unit();
+    if (what == "lifetime" && Now().kind == lang::TokenKind::kName) number *= Unit();
     return number;
   }
   double Unit() {
     static const std::pair<const char*, double> kUnits[] = {
         {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-    const Token& token = Next();
+    const lang::Token& token = Next();
     for (const auto& [name, seconds] : kUnits)
       if (token.text == name) return seconds;
     Fail(PlaceOf(token), "no such unit of time", "ns, us, ms, s, m, h or d; seconds without one");
@@ -201,7 +204,7 @@ class Parser {
   void RuleStatement() {
     Rule rule;
     rule.place = PlaceOf(Now());
-    if (Now(1).kind == TokenKind::kName) {
+    if (Now(1).kind == lang::TokenKind::kName) {
       rule.label = Next().text;
       rule.place = PlaceOf(Now());
     }
@@ -218,8 +221,8 @@ class Parser {
   }
 
   std::string PredicateName() {
-    const Token& name = Next();
-    if (name.kind != TokenKind::kName)
+    const lang::Token& name = Next();
+    if (name.kind != lang::TokenKind::kName)
       Fail(PlaceOf(name), "a predicate's name stands here, not " + Shown(name));
     if (IsVariable(name.text))
       Fail(PlaceOf(name),
@@ -234,11 +237,12 @@ class Parser {
     Expect("(", "behind " + atom.name);
     while (!Take(")")) {
       Location(atom);
-      if (Now().kind == TokenKind::kName && Now(1).Is("<") && Now().text.rfind("f_", 0) != 0) {
+      if (Now().kind == lang::TokenKind::kName && Now(1).Is("<") &&
+          Now().text.rfind("f_", 0) != 0) {
         const auto function = AggregateOf(Now().text);
         if (!function)
           Fail(PlaceOf(Now()), Now().text + " is no aggregate",
-               DidYouMean(Now().text, {"MIN", "MAX", "COUNT", "SUM", "LIST"}));
+               lang::DidYouMean(Now().text, {"MIN", "MAX", "COUNT", "SUM", "LIST"}));
         if (rule.aggregate) Fail(PlaceOf(Now()), "a head has one aggregate at most");
         rule.aggregate = Aggregate{*function, atom.args.size(), PlaceOf(Now())};
         Next();
@@ -270,8 +274,8 @@ class Parser {
   Term BodyTerm() {
     Term term;
     const bool link = Take("#");
-    const bool call = Now().kind == TokenKind::kName && Now(1).Is("(") && !IsVariable(Now().text) &&
-                      Now().text.rfind("f_", 0) != 0;
+    const bool call = Now().kind == lang::TokenKind::kName && Now(1).Is("(") &&
+                      !IsVariable(Now().text) && Now().text.rfind("f_", 0) != 0;
     if (link || call) {
       term.atom.link_literal = link;
       term.atom.place = PlaceOf(Now());
@@ -284,11 +288,11 @@ class Parser {
       }
       return term;
     }
-    if (Now().Is("!") && Now(1).kind == TokenKind::kName && Now(2).Is("(") &&
+    if (Now().Is("!") && Now(1).kind == lang::TokenKind::kName && Now(2).Is("(") &&
         Now(1).text.rfind("f_", 0) != 0)
       Fail(PlaceOf(Now()), "the language has no negation",
            "derive what is missing from what is there, or count it");
-    if (Now().kind == TokenKind::kName && IsVariable(Now().text) &&
+    if (Now().kind == lang::TokenKind::kName && IsVariable(Now().text) &&
         (Now(1).Is(":=") || Now(1).Is("="))) {
       term.kind = Now(1).Is(":=") ? Term::Kind::kAssign : Term::Kind::kCondition;
       if (term.kind == Term::Kind::kAssign) {
@@ -366,7 +370,7 @@ class Parser {
     whole.kind = Expression::Kind::kOperator;
     whole.place = PlaceOf(Now());
     whole.name = Next().text;
-    if (whole.name == "-" && Now().kind == TokenKind::kNumber) {
+    if (whole.name == "-" && Now().kind == lang::TokenKind::kNumber) {
       // Read with its sign: the least integer has no positive twin.
       tokens_[at_].text = "-" + tokens_[at_].text;
       return Primary(depth);
@@ -376,14 +380,14 @@ class Parser {
   }
 
   Expression Primary(int depth) {
-    const Token& token = Next();
+    const lang::Token& token = Next();
     Expression out;
     out.place = PlaceOf(token);
-    if (token.kind == TokenKind::kString) {
+    if (token.kind == lang::TokenKind::kString) {
       out.value = Value(token.text);
       return out;
     }
-    if (token.kind == TokenKind::kNumber) return Number(token, std::move(out));
+    if (token.kind == lang::TokenKind::kNumber) return Number(token, std::move(out));
     if (token.Is("(")) {
       out = Disjunction(depth + 1);
       Expect(")", "behind what ( opened");
@@ -394,7 +398,8 @@ class Parser {
       Arguments("]", depth, out);
       return out;
     }
-    if (token.kind != TokenKind::kName) Fail(out.place, "a value stands here, not " + Shown(token));
+    if (token.kind != lang::TokenKind::kName)
+      Fail(out.place, "a value stands here, not " + Shown(token));
     if (token.text.rfind("f_", 0) == 0 || Now().Is("(")) {
       out.kind = Expression::Kind::kCall;
       out.name = token.text;
@@ -417,7 +422,7 @@ class Parser {
     return out;
   }
 
-  Expression Number(const Token& token, Expression out) {
+  Expression Number(const lang::Token& token, Expression out) {
     const std::string text = token.text;
     int64_t whole = 0;
     const char* end = text.data() + text.size();
@@ -439,7 +444,7 @@ class Parser {
     }
   }
 
-  std::vector<Token> tokens_;
+  std::vector<lang::Token> tokens_;
   size_t at_ = 0;
   Parsed out_;
 };

@@ -11,7 +11,7 @@ namespace wf::ndlog {
 
 struct Parsed {
   Source source;
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
 };
 
 Parsed Parse(std::string_view text);

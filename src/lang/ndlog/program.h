@@ -96,13 +96,13 @@ struct Program {
 
 struct Compiled {
   std::optional<Program> program;  // there unless something is wrong
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
 };
 
 Compiled Compile(std::string_view text);
 
 // The first diagnostics as one error: file, line and column, the line with a caret, the hint.
 Error ProgramError(std::string_view text, std::string_view file,
-                   const std::vector<Diagnostic>& diagnostics);
+                   const std::vector<lang::Diagnostic>& diagnostics);
 
 }  // namespace wf::ndlog

@@ -24,7 +24,8 @@ bool Leads(const Program& program, int from, int to) {
 
 }  // namespace
 
-void CheckAggregatesInRecursion(const Program& program, std::vector<Diagnostic>& diagnostics) {
+void CheckAggregatesInRecursion(const Program& program,
+                                std::vector<lang::Diagnostic>& diagnostics) {
   for (const CompiledRule& rule : program.rules) {
     if (!rule.aggregate || rule.event >= 0) continue;
     const AggregateFunction function = rule.aggregate->function;

@@ -8,6 +8,6 @@
 
 namespace wf::ndlog {
 
-void CheckAggregatesInRecursion(const Program& program, std::vector<Diagnostic>& diagnostics);
+void CheckAggregatesInRecursion(const Program& program, std::vector<lang::Diagnostic>& diagnostics);
 
 }  // namespace wf::ndlog

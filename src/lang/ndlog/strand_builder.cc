@@ -8,7 +8,7 @@ namespace {
 class Builder {
  public:
   Builder(const FlatRule& rule, const std::function<int(const Atom&)>& predicate_of,
-          const std::vector<Predicate>& predicates, std::vector<Diagnostic>& diagnostics)
+          const std::vector<Predicate>& predicates, std::vector<lang::Diagnostic>& diagnostics)
       : rule_(rule), predicates_(predicates), diagnostics_(diagnostics) {
     out_.label = rule.label;
     out_.place = rule.place;
@@ -181,7 +181,7 @@ class Builder {
 
   const FlatRule& rule_;
   const std::vector<Predicate>& predicates_;
-  std::vector<Diagnostic>& diagnostics_;
+  std::vector<lang::Diagnostic>& diagnostics_;
   std::map<std::string, int> slots_;
   CompiledRule out_;
 };
@@ -190,7 +190,7 @@ class Builder {
 
 CompiledRule BuildStrands(const FlatRule& rule, const std::function<int(const Atom&)>& predicate_of,
                           const std::vector<Predicate>& predicates,
-                          std::vector<Diagnostic>& diagnostics) {
+                          std::vector<lang::Diagnostic>& diagnostics) {
   return Builder(rule, predicate_of, predicates, diagnostics).Run();
 }
 

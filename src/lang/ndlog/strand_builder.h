@@ -13,6 +13,6 @@ namespace wf::ndlog {
 // `predicate_of` knows every atom's predicate. Complains about variables that get no value.
 CompiledRule BuildStrands(const FlatRule& rule, const std::function<int(const Atom&)>& predicate_of,
                           const std::vector<Predicate>& predicates,
-                          std::vector<Diagnostic>& diagnostics);
+                          std::vector<lang::Diagnostic>& diagnostics);
 
 }  // namespace wf::ndlog

@@ -9,7 +9,7 @@
 #include "lang/common/yaml_reader.h"
 #include "recorder/format/flow_policy.h"
 
-namespace wf {
+namespace wf::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,24 +18,24 @@ class PolicyReader {
  public:
   explicit PolicyReader(const std::string& name) : name_(name) {}
 
-  Result<FlowPolicy> Read(const YamlNode& root) {
+  Result<FlowPolicy> Read(const lang::YamlNode& root) {
     if (!root.IsMap()) return Bad(root, "not a policy", "write labels: and rules:");
     WF_TRY(CheckKeys(root, {"labels", "rules"}, "a policy"));
-    WF_ASSIGN(const YamlNode* labels, List(root, "labels"));
-    WF_ASSIGN(const YamlNode* rules, List(root, "rules"));
-    for (const YamlNode& one : labels->items) WF_TRY(AddLabel(one));
-    for (const YamlNode& one : rules->items) WF_TRY(AddRule(one));
+    WF_ASSIGN(const lang::YamlNode* labels, List(root, "labels"));
+    WF_ASSIGN(const lang::YamlNode* rules, List(root, "rules"));
+    for (const lang::YamlNode& one : labels->items) WF_TRY(AddLabel(one));
+    for (const lang::YamlNode& one : rules->items) WF_TRY(AddRule(one));
     return std::move(policy_);
   }
 
  private:
-  Error Bad(const YamlNode& at, const std::string& what, const std::string& hint) const {
+  Error Bad(const lang::YamlNode& at, const std::string& what, const std::string& hint) const {
     return BadInput(fmt::format("{}: line {}: {}", name_, at.line, what), hint);
   }
 
-  Status CheckKeys(const YamlNode& map, std::initializer_list<std::string_view> known,
+  Status CheckKeys(const lang::YamlNode& map, std::initializer_list<std::string_view> known,
                    std::string_view of) const {
-    for (const YamlMember& member : map.members) {
+    for (const lang::YamlMember& member : map.members) {
       if (std::find(known.begin(), known.end(), member.name) == known.end())
         return Bad(member.value, fmt::format("{}: no key of {}", member.name, of),
                    fmt::format("{}", fmt::join(known, ", ")));
@@ -44,26 +44,26 @@ class PolicyReader {
   }
 
   // A list that is there and not empty.
-  Result<const YamlNode*> List(const YamlNode& map, const std::string& key) const {
-    const YamlNode* node = map.Get(key);
+  Result<const lang::YamlNode*> List(const lang::YamlNode& map, const std::string& key) const {
+    const lang::YamlNode* node = map.Get(key);
     if (node == nullptr) return Bad(map, key + ": missing", "write " + key + ": and a list");
     if (!node->IsList() || node->items.empty())
       return Bad(*node, key + ": expected a list that is not empty", "as in [a, b]");
     return node;
   }
 
-  Result<std::string> Text(const YamlNode& map, const std::string& key) const {
-    const YamlNode* node = map.Get(key);
+  Result<std::string> Text(const lang::YamlNode& map, const std::string& key) const {
+    const lang::YamlNode* node = map.Get(key);
     if (node == nullptr) return Bad(map, key + ": missing", "write " + key + ": and a text");
     if (!node->IsScalar() || node->text.empty())
       return Bad(*node, key + ": expected a text", "write " + key + ": and a text");
     return node->text;
   }
 
-  Result<std::vector<std::string>> Globs(const YamlNode& map, const std::string& key) const {
-    WF_ASSIGN(const YamlNode* list, List(map, key));
+  Result<std::vector<std::string>> Globs(const lang::YamlNode& map, const std::string& key) const {
+    WF_ASSIGN(const lang::YamlNode* list, List(map, key));
     std::vector<std::string> out;
-    for (const YamlNode& item : list->items) {
+    for (const lang::YamlNode& item : list->items) {
       if (!item.IsScalar() || item.text.empty() ||
           item.text.find_first_of(std::string_view("\n\0", 2)) != std::string::npos)
         return Bad(item, key + ": expected names or globs, each one line",
@@ -73,7 +73,7 @@ class PolicyReader {
     return out;
   }
 
-  Status AddLabel(const YamlNode& node) {
+  Status AddLabel(const lang::YamlNode& node) {
     if (!node.IsMap())
       return Bad(node, "labels: expected name and inputs", "{name: …, inputs: […]}");
     WF_TRY(CheckKeys(node, {"name", "inputs"}, "a label"));
@@ -90,7 +90,7 @@ class PolicyReader {
     return {};
   }
 
-  Status AddRule(const YamlNode& node) {
+  Status AddRule(const lang::YamlNode& node) {
     if (!node.IsMap())
       return Bad(node, "rules: expected label, outputs and action",
                  "{label: …, outputs: […], action: deny}");
@@ -166,7 +166,7 @@ class PolicyCompiler {
 }  // namespace
 
 Result<FlowPolicy> ParseFlowPolicy(std::string_view yaml, const std::string& name) {
-  WF_ASSIGN(const YamlNode root, ReadYaml(yaml, name));
+  WF_ASSIGN(const lang::YamlNode root, lang::ReadYaml(yaml, name));
   return PolicyReader(name).Read(root);
 }
 
@@ -188,4 +188,4 @@ Result<std::string> CompileFlowPolicy(const FlowPolicy& policy, const std::strin
   return text;
 }
 
-}  // namespace wf
+}  // namespace wf::policy

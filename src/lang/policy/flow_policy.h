@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::policy {
 
 enum class FlowAction { kDeny, kReport };
 
@@ -40,4 +40,4 @@ Result<FlowPolicy> ParseFlowPolicy(std::string_view yaml, const std::string& nam
 Result<std::string> CompileFlowPolicy(const FlowPolicy& policy, const std::string& folder,
                                       const std::string& name);
 
-}  // namespace wf
+}  // namespace wf::policy

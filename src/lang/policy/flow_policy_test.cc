@@ -8,7 +8,7 @@
 
 #include "recorder/format/flow_policy.h"
 
-namespace wf {
+namespace wf::policy {
 namespace {
 
 constexpr char kGood[] = R"(labels:
@@ -110,4 +110,4 @@ TEST(Glob, MatchesWholeNames) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::policy

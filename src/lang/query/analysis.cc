@@ -30,11 +30,6 @@ size_t StackNeed(const Expr& expr) {
   return need;
 }
 
-bool HasAggregate(const Expr& expr) {
-  return expr.kind == Expr::Kind::kAggregate ||
-         std::any_of(expr.args.begin(), expr.args.end(), HasAggregate);
-}
-
 enum class Rank : uint8_t { kOutermost, kSubquery };
 
 class Analysis {
@@ -216,7 +211,7 @@ class Analysis {
   static std::string NearAlias(const Query& query, std::string_view name) {
     std::vector<std::string> names;
     for (const Alias& alias : query.aliases) names.push_back(alias.name);
-    std::string hint = DidYouMean(name, names);
+    std::string hint = lang::DidYouMean(name, names);
     if (!hint.empty()) return hint;
     hint = "aliases here are";
     for (const std::string& known : names) hint += " " + known;
@@ -276,7 +271,7 @@ class Analysis {
     }
     const auto at = std::find(alias.columns.begin(), alias.columns.end(), expr.variable);
     if (at == alias.columns.end()) {
-      const std::string near = DidYouMean(expr.variable, alias.columns);
+      const std::string near = lang::DidYouMean(expr.variable, alias.columns);
       return Complain(expr.place, "\"" + expr.name + "\" has no column \"" + expr.variable + "\"",
                       near.empty() ? columns : near);
     }
@@ -292,5 +287,10 @@ class Analysis {
 }  // namespace
 
 Analyzed Analyze(const std::vector<WrittenQuery>& program) { return Analysis(program).Run(); }
+
+bool HasAggregate(const Expr& expr) {
+  return expr.kind == Expr::Kind::kAggregate ||
+         std::any_of(expr.args.begin(), expr.args.end(), HasAggregate);
+}
 
 }  // namespace wf::query

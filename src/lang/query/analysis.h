@@ -10,7 +10,7 @@ namespace wf::query {
 
 struct Analyzed {
   std::shared_ptr<const Query> query;  // of the last written one; null if there are diagnostics
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
 };
 
 Analyzed Analyze(const std::vector<WrittenQuery>& program);

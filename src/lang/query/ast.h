@@ -19,7 +19,7 @@ struct Place {
   int line = 1, column = 1, length = 1;
 };
 
-inline Diagnostic At(const Place& place, std::string message, std::string hint = {}) {
+inline lang::Diagnostic At(const Place& place, std::string message, std::string hint = {}) {
   return {place.line, place.column, place.length, std::move(message), std::move(hint)};
 }
 
@@ -104,6 +104,8 @@ struct Query {
   std::vector<AggregateCall> aggregates;  // each once, however often it is written
   std::vector<SelectItem> select;
 };
+
+bool HasAggregate(const Expr& expr);
 
 // The names of the answer's columns: the window first, if there is one.
 std::vector<std::string> ColumnNames(const Query& query);

@@ -14,7 +14,7 @@ namespace {
 
 const char* const kHint = "docs/QUERY.md describes the lines of an events file";
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimalDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Integers that do not fit 64 bits are doubles; the JSON reader refuses them unless they look like one.
 std::string WithWideIntegersAsDoubles(std::string_view line) {
@@ -22,9 +22,9 @@ std::string WithWideIntegersAsDoubles(std::string_view line) {
   char in_text = '\0';
   for (size_t at = 0; at < line.size();) {
     const char c = line[at];
-    if (in_text == '\0' && IsDigit(c)) {
+    if (in_text == '\0' && IsDecimalDigit(c)) {
       const size_t begin = at;
-      while (at < line.size() && IsDigit(line[at])) ++at;
+      while (at < line.size() && IsDecimalDigit(line[at])) ++at;
       out += line.substr(begin, at - begin);
       const bool integer =
           at == line.size() || (line[at] != '.' && line[at] != 'e' && line[at] != 'E');

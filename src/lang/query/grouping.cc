@@ -8,11 +8,6 @@
 namespace wf::query {
 namespace {
 
-bool HasAggregate(const Expr& expr) {
-  return expr.kind == Expr::Kind::kAggregate ||
-         std::any_of(expr.args.begin(), expr.args.end(), HasAggregate);
-}
-
 bool IsConstant(const Expr& expr) {
   if (expr.kind == Expr::Kind::kConstant) return true;
   return expr.kind == Expr::Kind::kOperation &&
@@ -21,7 +16,7 @@ bool IsConstant(const Expr& expr) {
 
 class Grouper {
  public:
-  Grouper(Query& query, std::vector<Diagnostic>& diagnostics)
+  Grouper(Query& query, std::vector<lang::Diagnostic>& diagnostics)
       : query_(query), diagnostics_(diagnostics) {}
 
   void Run() {
@@ -92,7 +87,7 @@ class Grouper {
   }
 
   Query& query_;
-  std::vector<Diagnostic>& diagnostics_;
+  std::vector<lang::Diagnostic>& diagnostics_;
 };
 
 }  // namespace
@@ -120,7 +115,7 @@ bool SameExpr(const Expr& a, const Expr& b) {
   return std::equal(a.args.begin(), a.args.end(), b.args.begin(), SameExpr);
 }
 
-void GroupSelect(Query& query, std::vector<Diagnostic>& diagnostics) {
+void GroupSelect(Query& query, std::vector<lang::Diagnostic>& diagnostics) {
   Grouper(query, diagnostics).Run();
 }
 

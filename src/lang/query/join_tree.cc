@@ -18,7 +18,7 @@ using advice::Op;
 constexpr char kPathMark = '\x1f';
 
 // Named queries may stand in one another's From without adding a node; this bounds the walk.
-constexpr size_t kMaxNesting = 100;
+constexpr size_t kMaxJoinNesting = 100;
 
 std::string Where(const Place& place) {
   return fmt::format("line {}, column {}: ", place.line, place.column);
@@ -41,7 +41,7 @@ struct Spot {
 };
 
 // An alias that stands in the tree: what it reads is these terms.
-struct Bound {
+struct BoundSource {
   uint32_t node = 0;
   std::vector<TermId> columns;
 };
@@ -53,11 +53,12 @@ class BlockBuilder {
   Status Build(const Query& query, const std::string& path);
 
  private:
-  Result<Bound> AddQuery(const Query& query, const Spot& spot, std::vector<Bound>* aliases);
-  Result<Bound> AddAlias(const Alias& alias, Spot spot);
+  Result<BoundSource> AddQuery(const Query& query, const Spot& spot,
+                               std::vector<BoundSource>* aliases);
+  Result<BoundSource> AddAlias(const Alias& alias, Spot spot);
   Result<uint32_t> AddNode(const Alias& alias, const Spot& spot);
-  TermId Translate(const Expr& expr, const std::vector<Bound>& aliases);
-  Result<TermId> TranslateChecked(const Expr& expr, const std::vector<Bound>& aliases,
+  TermId Translate(const Expr& expr, const std::vector<BoundSource>& aliases);
+  Result<TermId> TranslateChecked(const Expr& expr, const std::vector<BoundSource>& aliases,
                                   const Place& place);
   void Split(TermId condition, uint32_t scope, uint32_t home);
 
@@ -92,7 +93,7 @@ Result<uint32_t> BlockBuilder::AddNode(const Alias& alias, const Spot& spot) {
   return id;
 }
 
-Result<Bound> BlockBuilder::AddAlias(const Alias& alias, Spot spot) {
+Result<BoundSource> BlockBuilder::AddAlias(const Alias& alias, Spot spot) {
   spot.path = spot.path.empty() ? alias.name : spot.path + kPathMark + alias.name;
   const Query* subquery = alias.source.subquery.get();
   if (alias.filter != FilterKind::kNone) {
@@ -103,9 +104,9 @@ Result<Bound> BlockBuilder::AddAlias(const Alias& alias, Spot spot) {
     block_.scope_node.push_back(0);
   }
   if (subquery != nullptr && !subquery->grouped) {
-    if (budget_.nesting >= kMaxNesting)
+    if (budget_.nesting >= kMaxJoinNesting)
       return BadInput(fmt::format("{}sub-queries are nested more than {} deep", Where(alias.place),
-                                  kMaxNesting),
+                                  kMaxJoinNesting),
                       "name fewer queries in terms of one another");
     ++budget_.nesting;
     auto bound = AddQuery(*subquery, spot, nullptr);
@@ -113,7 +114,7 @@ Result<Bound> BlockBuilder::AddAlias(const Alias& alias, Spot spot) {
     return bound;
   }
   WF_ASSIGN(const uint32_t id, AddNode(alias, spot));
-  Bound bound{id, {}};
+  BoundSource bound{id, {}};
   if (subquery != nullptr) {
     --budget_.advice;  // its own From is counted instead
     auto groups = std::make_unique<Block>();
@@ -129,7 +130,7 @@ Result<Bound> BlockBuilder::AddAlias(const Alias& alias, Spot spot) {
   return bound;
 }
 
-TermId BlockBuilder::Translate(const Expr& expr, const std::vector<Bound>& aliases) {
+TermId BlockBuilder::Translate(const Expr& expr, const std::vector<BoundSource>& aliases) {
   switch (expr.kind) {
     case Expr::Kind::kConstant:
       return block_.terms.Constant(expr.constant);
@@ -147,7 +148,8 @@ TermId BlockBuilder::Translate(const Expr& expr, const std::vector<Bound>& alias
   return block_.terms.Operation(expr.op, std::move(args));
 }
 
-Result<TermId> BlockBuilder::TranslateChecked(const Expr& expr, const std::vector<Bound>& aliases,
+Result<TermId> BlockBuilder::TranslateChecked(const Expr& expr,
+                                              const std::vector<BoundSource>& aliases,
                                               const Place& place) {
   const TermId id = Translate(expr, aliases);
   const Term& term = block_.terms[id];
@@ -169,9 +171,9 @@ void BlockBuilder::Split(TermId condition, uint32_t scope, uint32_t home) {
   block_.where.push_back({condition, scope, home});
 }
 
-Result<Bound> BlockBuilder::AddQuery(const Query& query, const Spot& spot,
-                                     std::vector<Bound>* aliases) {
-  std::vector<Bound> bound;
+Result<BoundSource> BlockBuilder::AddQuery(const Query& query, const Spot& spot,
+                                           std::vector<BoundSource>* aliases) {
+  std::vector<BoundSource> bound;
   for (const Alias& alias : query.aliases) {
     Spot at = spot;
     if (!bound.empty()) {
@@ -183,7 +185,7 @@ Result<Bound> BlockBuilder::AddQuery(const Query& query, const Spot& spot,
                 false,
                 spot.path};
     }
-    WF_ASSIGN(Bound one, AddAlias(alias, at));
+    WF_ASSIGN(BoundSource one, AddAlias(alias, at));
     bound.push_back(std::move(one));
   }
   const uint32_t from = bound[0].node;
@@ -191,7 +193,7 @@ Result<Bound> BlockBuilder::AddQuery(const Query& query, const Spot& spot,
     WF_ASSIGN(const TermId term, TranslateChecked(expr, bound, expr.place));
     Split(term, spot.inner_scope, from);
   }
-  Bound result{from, {}};
+  BoundSource result{from, {}};
   if (!query.grouped) {
     for (const SelectItem& item : query.select) {
       WF_ASSIGN(const TermId term, TranslateChecked(item.expr, bound, item.place));
@@ -212,8 +214,8 @@ Status BlockBuilder::Build(const Query& query, const std::string& path) {
   block_.scope_node = {0};
   Spot spot;
   spot.path = path;
-  std::vector<Bound> aliases;
-  WF_ASSIGN(Bound answer, AddQuery(query, spot, &aliases));
+  std::vector<BoundSource> aliases;
+  WF_ASSIGN(BoundSource answer, AddQuery(query, spot, &aliases));
   uint32_t next = 0;
   NumberNodes(block_, 0, next);
   block_.grouped = query.grouped;

@@ -59,10 +59,10 @@ Result<std::shared_ptr<const Query>> ParseQuery(std::string_view text) {
   Parsed parsed = Parse(text);
   if (parsed.query != nullptr) return std::move(parsed.query);
   constexpr size_t kShown = 5;
-  const Diagnostic& first = parsed.diagnostics.front();
+  const lang::Diagnostic& first = parsed.diagnostics.front();
   std::string message = fmt::format("query:{}:{}: {}", first.line, first.column, first.message);
   for (size_t i = 0; i < parsed.diagnostics.size() && i < kShown; ++i)
-    message += "\n" + RenderDiagnostic(text, parsed.diagnostics[i]);
+    message += "\n" + lang::RenderDiagnostic(text, parsed.diagnostics[i]);
   if (parsed.diagnostics.size() > kShown)
     message += fmt::format("… and {} more\n", parsed.diagnostics.size() - kShown);
   while (message.back() == '\n') message.pop_back();

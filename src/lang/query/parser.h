@@ -15,7 +15,7 @@ inline constexpr size_t kMaxQueryBytes = 1 << 16;
 
 struct Parsed {
   std::shared_ptr<const Query> query;  // the last one; null if there are diagnostics
-  std::vector<Diagnostic> diagnostics;
+  std::vector<lang::Diagnostic> diagnostics;
 };
 
 Parsed Parse(std::string_view text);

@@ -23,7 +23,7 @@ inline std::shared_ptr<const Query> Parsed(std::string_view text) {
 inline std::string Complaint(std::string_view text) {
   const wf::query::Parsed parsed = Parse(text);
   if (parsed.query != nullptr) return "none";
-  const Diagnostic& first = parsed.diagnostics.front();
+  const lang::Diagnostic& first = parsed.diagnostics.front();
   return std::to_string(first.line) + ":" + std::to_string(first.column) + " " + first.message +
          " | " + first.hint;
 }

@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Parsed parsed = Parse(text);
   WF_CHECK((parsed.query == nullptr) == !parsed.diagnostics.empty());
-  for (const wf::Diagnostic& one : parsed.diagnostics) {
+  for (const wf::lang::Diagnostic& one : parsed.diagnostics) {
     WF_CHECK(one.line >= 1 && one.column >= 1 && !one.message.empty());
-    wf::RenderDiagnostic(text, one);
+    wf::lang::RenderDiagnostic(text, one);
   }
   if (parsed.query == nullptr) return 0;
   Execution execution;

@@ -41,7 +41,8 @@ class RowBuilder {
   };
 
   struct Group {
-    advice::Tuple shown;  // 1 and 1.0 are one key: which is shown must not depend on which came first
+    advice::Tuple
+        shown;  // 1 and 1.0 are one key: which is shown must not depend on which came first
     std::vector<advice::AggregateState> states;
   };
 

@@ -17,7 +17,7 @@ constexpr int kMaxNesting = 100;  // of brackets, signs before signs, and sub-qu
 
 // Stays inside this file.
 struct SyntaxFault {
-  Diagnostic diagnostic;
+  lang::Diagnostic diagnostic;
 };
 
 struct Operator {
@@ -94,7 +94,8 @@ class Parser {
   void ExpectWord(std::string_view word, const std::string& why) {
     if (!Peek().IsWord(word)) {
       std::string hint = why;
-      if (Peek().kind == TokenKind::kWord && !DidYouMean(Peek().text, {std::string(word)}).empty())
+      if (Peek().kind == TokenKind::kWord &&
+          !lang::DidYouMean(Peek().text, {std::string(word)}).empty())
         hint = "did you mean " + std::string(word) + "?";
       Fail(Peek(), "expected " + std::string(word) + " instead of " + Described(Peek()), hint);
     }
@@ -201,7 +202,7 @@ class Parser {
            token.IsWord("Group") ? "GroupBy is one word" : order);
     std::string hint = order;
     if (token.kind == TokenKind::kWord) {
-      const std::string near = DidYouMean(token.text, Keywords());
+      const std::string near = lang::DidYouMean(token.text, Keywords());
       if (!near.empty()) hint = near;
     }
     const bool has_where = !query.where.empty() || !query.group_by.empty();
@@ -467,7 +468,7 @@ class Parser {
     const Token& token = Take();
     const Function* function = token.quoted ? nullptr : FindFunction(token.text);
     if (function == nullptr) {
-      std::string hint = DidYouMean(token.text, FunctionNames());
+      std::string hint = lang::DidYouMean(token.text, FunctionNames());
       if (SameWord(token.text, "avg")) hint = "did you mean AVERAGE?";
       if (hint.empty()) {
         hint = "functions are";

@@ -46,8 +46,8 @@ struct WrittenQuery {
 };
 
 struct Written {
-  std::vector<WrittenQuery> queries;  // the last is answered
-  std::optional<Diagnostic> fault;    // the first; then there are no queries
+  std::vector<WrittenQuery> queries;      // the last is answered
+  std::optional<lang::Diagnostic> fault;  // the first; then there are no queries
 };
 
 Written ParseSyntax(std::string_view text);

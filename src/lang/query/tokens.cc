@@ -162,7 +162,7 @@ class Lexer {
     const std::string_view unit = text_.substr(from, at_ - from);
     const char* const kHint = "a duration is an integer and ns, us, ms, s, m or h, as 5ms";
     int64_t factor = 0;
-    for (const NumberUnit& known : kNumberUnits)
+    for (const lang::NumberUnit& known : lang::kNumberUnits)
       if (known.name == unit && unit.back() != 'B') factor = known.factor;
     if (factor == 0)
       return Fail("\"" + std::string(unit) + "\" behind a number is no unit of time", kHint);

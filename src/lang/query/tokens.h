@@ -38,7 +38,7 @@ struct Token {
 
 struct Tokens {
   std::vector<Token> tokens;  // the last one is kEnd
-  std::optional<Diagnostic> fault;
+  std::optional<lang::Diagnostic> fault;
 };
 
 Tokens Tokenize(std::string_view text);

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "recorder/format/varint_cursor.h"
 #include "recorder/format/branches.h"
+#include "recorder/format/varint_cursor.h"
 #include "recorder/reader/chunk_reader.h"
 
 namespace wf::recorder {

@@ -24,7 +24,9 @@ constexpr size_t kMaxMemoryEvent = 4 * kMaxVarint;
 
 // `last` is the event before and becomes this one; of a release the place stays what it was.
 inline uint8_t* PutMemoryEvent(uint8_t* out, const MemoryEvent& event, MemoryEvent* last) {
-  const auto difference = [](uint64_t a, uint64_t b) { return ZigZag(static_cast<int64_t>(a - b)); };
+  const auto difference = [](uint64_t a, uint64_t b) {
+    return ZigZag(static_cast<int64_t>(a - b));
+  };
   out = PutVarint(out, difference(event.time_ns, last->time_ns) << 1 | (event.release ? 1 : 0));
   out = PutVarint(out, difference(event.address, last->address));
   if (!event.release) {

@@ -74,7 +74,7 @@ struct alignas(64) Slot {
   uint64_t signals;  // its signal mask, if it was created with all of them blocked
   uint32_t restore_signals;
   uint32_t unused_too;
-  uint64_t depth_data;  // for the depths' own use (depth_hooks.h)
+  uint64_t depth_data;                // for the depths' own use (depth_hooks.h)
   std::atomic<uint32_t> open_record;  // 1: behind `head` stands a record that may grow yet (ring.h)
   alignas(64) Pending pending;
   Deferred deferred;

@@ -150,8 +150,7 @@ class Scribe {
 
   void CloseOpenRecords() {
     const uint32_t used = region_->slots_used.load(std::memory_order_acquire);
-    for (uint32_t i = 0; i < used; ++i)
-      CloseOpenRecord(&region_->slots[i], RingOf(region_, i));
+    for (uint32_t i = 0; i < used; ++i) CloseOpenRecord(&region_->slots[i], RingOf(region_, i));
   }
 
   bool Drain(Slot& slot, uint32_t number) {

@@ -30,11 +30,11 @@ Symbols::Symbols(const Recording& recording) : recording_(recording) {
                    [](const ModuleFacts* a, const ModuleFacts* b) { return a->begin < b->begin; });
 }
 
-const ElfImage* Symbols::Image(uint32_t path) {
+const elf::ElfImage* Symbols::Image(uint32_t path) {
   const auto it = images_.find(path);
   if (it != images_.end()) return it->second.get();
-  std::unique_ptr<ElfImage>& image = images_[path];
-  auto opened = ElfImage::Open(recording_.names[path]);
+  std::unique_ptr<elf::ElfImage>& image = images_[path];
+  auto opened = elf::ElfImage::Open(recording_.names[path]);
   if (opened.ok()) image = std::move(opened).value();
   return image.get();
 }
@@ -64,12 +64,12 @@ const SitePlace& Symbols::Site(uint64_t address, int64_t time_ns) {
   if (!added || module == nullptr) return place;
   place.module = recording_.names[module->path];
   const uint64_t in_file = address - 1 - module->begin + module->offset;
-  const ElfImage* const image = Image(module->path);
+  const elf::ElfImage* const image = Image(module->path);
   const auto own = image == nullptr ? std::nullopt : image->AddressOf(in_file);
   place.offset = own.value_or(in_file);
   if (!own) return place;
-  place.function = FunctionAt(*image, *own);
-  if (const auto line = LineAt(*image, *own)) {
+  place.function = elf::FunctionAt(*image, *own);
+  if (const auto line = elf::LineAt(*image, *own)) {
     place.file = line->file;
     place.line = line->line;
   }
@@ -77,7 +77,7 @@ const SitePlace& Symbols::Site(uint64_t address, int64_t time_ns) {
 }
 
 std::optional<Symbols::Loaded> Symbols::LoadedOf(const ModuleFacts& module) {
-  const ElfImage* const image = Image(module.path);
+  const elf::ElfImage* const image = Image(module.path);
   if (image == nullptr) return std::nullopt;
   // Two segments may share a page of the file, so a mapping in the middle does not say which it is of. The one that the
   // file begins with does, and the others stand at fixed distances from it.
@@ -101,7 +101,7 @@ std::optional<Symbols::Loaded> Symbols::LoadedAt(uint64_t address) {
   for (int i = 0; i < 8 && it != by_begin_.begin(); ++i) {
     const auto loaded = LoadedOf(**--it);
     if (!loaded) continue;
-    const AddressRange range = loaded->image->MemoryRange();
+    const elf::AddressRange range = loaded->image->MemoryRange();
     constexpr uint64_t kMask = kPageBytes - 1;
     if (address - loaded->bias < ((range.end + kMask) & ~kMask) && address >= loaded->bias)
       return loaded;
@@ -115,17 +115,17 @@ std::optional<std::string> Symbols::VariableAt(uint64_t address) {
   const uint64_t own = address - loaded->bias;
   const auto& variables = loaded->image->variables();
   auto it = std::upper_bound(variables.begin(), variables.end(), own,
-                             [](uint64_t a, const DataSymbol& s) { return a < s.address; });
+                             [](uint64_t a, const elf::DataSymbol& s) { return a < s.address; });
   // Among names of one address the first is the largest; one that lies inside another is the nearer name.
   constexpr int kMostTried = 64;
-  const DataSymbol* found = nullptr;
+  const elf::DataSymbol* found = nullptr;
   for (int i = 0; i < kMostTried && it != variables.begin(); ++i) {
     --it;
     if (found != nullptr && it->address != found->address) break;
     if (own - it->address < it->size) found = &*it;
   }
   if (found == nullptr) return std::nullopt;
-  std::string name = Demangled(std::string(found->name));
+  std::string name = elf::Demangled(std::string(found->name));
   if (own != found->address) name += fmt::format("+{}", own - found->address);
   return name;
 }
@@ -138,8 +138,8 @@ std::optional<std::string> Symbols::VariableOn(uint64_t page) {
   const uint64_t begin = page * kPageBytes - loaded->bias, end = begin + kPageBytes;
   const auto& variables = loaded->image->variables();
   auto it = std::lower_bound(variables.begin(), variables.end(), end,
-                             [](const DataSymbol& s, uint64_t a) { return s.address < a; });
-  const DataSymbol* best = nullptr;
+                             [](const elf::DataSymbol& s, uint64_t a) { return s.address < a; });
+  const elf::DataSymbol* best = nullptr;
   uint64_t best_bytes = 0;
   // One that begins far before the page is met among those just before it, unless thousands lie inside it.
   for (int below = 0; it != variables.begin() && below < 64;) {
@@ -153,7 +153,7 @@ std::optional<std::string> Symbols::VariableOn(uint64_t page) {
       best_bytes = bytes;
     }
   }
-  if (best != nullptr) cached->second = Demangled(std::string(best->name));
+  if (best != nullptr) cached->second = elf::Demangled(std::string(best->name));
   return cached->second;
 }
 
@@ -171,10 +171,10 @@ Result<uint64_t> Symbols::AddressOf(std::string_view text) {
   for (const ModuleFacts& module : recording_.modules) {  // the program is mapped first
     const auto loaded = LoadedOf(module);
     if (!loaded) continue;
-    for (const DataSymbol& variable : loaded->image->variables()) {
+    for (const elf::DataSymbol& variable : loaded->image->variables()) {
       const size_t version = variable.name.find('@');
       if (variable.name.substr(0, version) == name ||
-          (variable.name.starts_with("_Z") && Demangled(std::string(variable.name)) == name))
+          (variable.name.starts_with("_Z") && elf::Demangled(std::string(variable.name)) == name))
         return loaded->bias + variable.address + offset;
     }
   }

@@ -42,10 +42,10 @@ class Symbols {
   const AllocationFacts* AllocationAt(uint64_t address, int64_t time_ns) const;
 
  private:
-  const ElfImage* Image(uint32_t path);
+  const elf::ElfImage* Image(uint32_t path);
   const ModuleFacts* ModuleAt(uint64_t address, int64_t time_ns) const;
   struct Loaded {
-    const ElfImage* image = nullptr;
+    const elf::ElfImage* image = nullptr;
     uint64_t bias = 0;  // what was added to the file's addresses
   };
   // The program or library in whose memory the address lies, zeroed data included.
@@ -54,7 +54,7 @@ class Symbols {
 
   const Recording& recording_;
   std::vector<const ModuleFacts*> by_begin_;
-  std::map<uint32_t, std::unique_ptr<ElfImage>> images_;  // null: cannot be opened
+  std::map<uint32_t, std::unique_ptr<elf::ElfImage>> images_;  // null: cannot be opened
   std::map<std::pair<uint64_t, const ModuleFacts*>, SitePlace> sites_;
   std::unordered_map<uint64_t, std::optional<std::string>> pages_;
 };

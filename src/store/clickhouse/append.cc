@@ -11,7 +11,7 @@
 
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kMostSideRowsRemembered = 200'000;
@@ -83,7 +83,7 @@ void ClickhouseStore::SendLoop() {
     lock.unlock();
     Status status = SendGroup(group);
     // The server took offence at what it was sent: the rest of the group must not suffer for one batch.
-    if (!status.ok() && group.size() > 1 && click::ServerCode(status.error()) != 0) {
+    if (!status.ok() && group.size() > 1 && clickhouse::ServerCode(status.error()) != 0) {
       Count("groups_taken_apart", 1);
       for (Queued& queued : group) {
         std::vector<Queued> one;
@@ -119,11 +119,11 @@ void ClickhouseStore::FinishGroup(std::vector<Queued>& group, const Status& stat
 }
 
 Status ClickhouseStore::SendGroup(std::vector<Queued>& group) {
-  std::vector<click::EncodedEvents> shards(client_.shards());
+  std::vector<clickhouse::EncodedEvents> shards(client_.shards());
   const Nanos now = Now();
   for (Queued& queued : group) {
     if (queued.batch.received_ns == 0) queued.batch.received_ns = now;
-    click::EncodeEvents(
+    clickhouse::EncodeEvents(
         queued.batch, [this](TraceId id) { return placement_.Of(id); }, shards);
   }
   std::vector<std::future<Status>> others;
@@ -140,8 +140,8 @@ Status ClickhouseStore::SendGroup(std::vector<Queued>& group) {
   return status;
 }
 
-Status ClickhouseStore::SendToShard(size_t shard, const click::EncodedEvents& rows) {
-  click::Settings settings;
+Status ClickhouseStore::SendToShard(size_t shard, const clickhouse::EncodedEvents& rows) {
+  clickhouse::Settings settings;
   // Rows of many days at once are rare but right: an import of old data.
   if (features_.version.AtLeast(20, 1))
     settings.emplace_back("max_partitions_per_insert_block", "0");
@@ -153,12 +153,12 @@ Status ClickhouseStore::SendToShard(size_t shard, const click::EncodedEvents& ro
                           settings);
   };
   // A new day, a new process, a new name: seldom. They come first, so that no event names what is not there.
-  std::map<click::SideTable, std::string> side;
+  std::map<clickhouse::SideTable, std::string> side;
   std::vector<std::tuple<size_t, uint16_t, uint64_t>> fresh;
   {
     const std::lock_guard lock(written_mutex_);
     if (written_.size() > kMostSideRowsRemembered) written_.clear();
-    for (const click::SideRow& row : rows.side_rows) {
+    for (const clickhouse::SideRow& row : rows.side_rows) {
       const std::tuple<size_t, uint16_t, uint64_t> key{
           shard, row.day, HashBytes(row.row, static_cast<uint64_t>(row.table))};
       if (written_.count(key) != 0) continue;
@@ -167,8 +167,8 @@ Status ClickhouseStore::SendToShard(size_t shard, const click::EncodedEvents& ro
     }
   }
   for (const auto& [table, bytes] : side)
-    WF_TRY(insert("inserting processes and names", click::InsertColumns(table), bytes));
-  WF_TRY(insert("inserting events", click::EventInsertColumns(), rows.events));
+    WF_TRY(insert("inserting processes and names", clickhouse::InsertColumns(table), bytes));
+  WF_TRY(insert("inserting events", clickhouse::EventInsertColumns(), rows.events));
   Count("inserts", 1);
   const std::lock_guard lock(written_mutex_);
   written_.insert(fresh.begin(), fresh.end());
@@ -182,4 +182,4 @@ Status ClickhouseStore::Flush() {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

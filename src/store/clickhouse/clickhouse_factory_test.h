@@ -16,7 +16,7 @@
 #include "store/clickhouse/sql_text.h"
 #include "store/conformance.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 
 class ClickhouseFactory : public StoreFactory {
  public:
@@ -32,12 +32,12 @@ class ClickhouseFactory : public StoreFactory {
     const size_t parameters = url_.find('?');
     url_.insert(parameters == std::string::npos ? url_.size() : parameters,
                 fmt::format("_{}_{}", getpid(), ++made));
-    auto parsed = click::ParseStoreUrl(url_);
+    auto parsed = clickhouse::ParseStoreUrl(url_);
     if (!parsed.ok()) {
       ADD_FAILURE() << parsed.error().message;
       return;
     }
-    client_ = std::make_unique<click::Client>(std::move(*parsed), click::ClientOptions());
+    client_ = std::make_unique<clickhouse::Client>(std::move(*parsed), clickhouse::ClientOptions());
   }
   ~ClickhouseFactory() override {
     if (client_ == nullptr) return;
@@ -51,22 +51,22 @@ class ClickhouseFactory : public StoreFactory {
           shard, "weighing",
           fmt::format("SELECT toInt64(sum(bytes_on_disk)) FROM system.parts WHERE active AND "
                       "database = {} FORMAT RowBinary",
-                      click::Quote(client_->url().database)));
+                      clickhouse::Quote(client_->url().database)));
       EXPECT_TRUE(answer.ok());
-      if (answer.ok()) total += click::RowReader(*answer).Number<int64_t>();
+      if (answer.ok()) total += clickhouse::RowReader(*answer).Number<int64_t>();
     }
     return total;
   }
   const std::string& url() const { return url_; }
-  click::Client& client() { return *client_; }
+  clickhouse::Client& client() { return *client_; }
 
  private:
   std::string url_;
-  std::unique_ptr<click::Client> client_;  // its own, beside the store's
+  std::unique_ptr<clickhouse::Client> client_;  // its own, beside the store's
 };
 
 inline std::unique_ptr<StoreFactory> MakeClickhouseFactory() {
   return std::make_unique<ClickhouseFactory>();
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

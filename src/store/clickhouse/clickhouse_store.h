@@ -12,7 +12,7 @@
 
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 
 struct ClickhouseStoreOptions {
   // Instead of the URL's: for secrets that come from a file or the environment.
@@ -44,4 +44,4 @@ bool IsClickhouseUrl(std::string_view text);  // by its scheme
 Result<std::unique_ptr<Store>> OpenClickhouseStore(const std::string& url,
                                                    const ClickhouseStoreOptions& options = {});
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

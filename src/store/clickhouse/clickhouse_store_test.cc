@@ -10,7 +10,7 @@
 #include "store/clickhouse/store_impl.h"
 #include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 using ::testing::ElementsAre;
@@ -24,7 +24,7 @@ class ClickhouseStoreTest : public ::testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.ok() ? std::move(*opened) : nullptr;
   }
-  static click::Client& ClientOf(Store& store) {
+  static clickhouse::Client& ClientOf(Store& store) {
     return static_cast<ClickhouseStore&>(store).client();
   }
   int64_t Received(Store& store) { return ClientOf(store).counts().bytes_received; }
@@ -293,7 +293,7 @@ TEST_F(ClickhouseStoreTest, TwoProcessesOpenOneDatabaseAtOnce) {
 
 // A store that outgrows its shards: everything is found again, and what is replaced is replaced where it lies.
 TEST_F(ClickhouseStoreTest, WhenAShardComesEverythingIsStillThere) {
-  const click::StoreUrl& all = factory_.client().url();
+  const clickhouse::StoreUrl& all = factory_.client().url();
   if (all.shards.size() < 2) return;  // one node has no second
   const std::string first = "clickhouse://" + all.shards[0].text() + "/" + all.database;
   constexpr uint64_t kTraces = 40;
@@ -475,4 +475,4 @@ TEST_F(ClickhouseStoreTest, CompressionChangesNothing) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -9,7 +9,7 @@
 #include "net/compression.h"
 #include "store/clickhouse/row_binary.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 // Lists of ids make long queries: the limits that servers set for people do not fit us.
@@ -307,4 +307,4 @@ Result<ServerVersion> Client::ReadVersion(size_t shard) {
   return out;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

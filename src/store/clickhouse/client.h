@@ -19,7 +19,7 @@
 #include "net/http_client.h"
 #include "store/clickhouse/store_url.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 struct ServerVersion {
   int major = 0, minor = 0;
@@ -125,4 +125,4 @@ class Client {
   mutable ClientCounts counts_;
 };
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -6,13 +6,13 @@
 
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 Result<std::vector<std::string>> Texts(Result<std::string> answer) {
   if (!answer.ok()) return answer.error();
   std::vector<std::string> out;
-  click::RowReader reader(*answer);
+  clickhouse::RowReader reader(*answer);
   while (reader.more()) out.emplace_back(reader.Text());
   WF_TRY(reader.status());
   return out;
@@ -34,7 +34,7 @@ std::string FirstTexts(const std::string& expression, const std::string& table,
   return fmt::format(
       "SELECT DISTINCT t FROM (SELECT {} AS t FROM {} WHERE {}) WHERE startsWith(t, {}) ORDER BY t "
       "LIMIT {} FORMAT RowBinary",
-      expression, table, where, click::Quote(prefix), limit);
+      expression, table, where, clickhouse::Quote(prefix), limit);
 }
 
 }  // namespace
@@ -44,8 +44,8 @@ Result<std::vector<std::string>> ClickhouseStore::Services(const std::string& te
       "reading services",
       fmt::format("SELECT DISTINCT title FROM {} WHERE tenant = {} AND kind = {} AND title != '' "
                   "ORDER BY title FORMAT RowBinary",
-                  names_.All("origins"), click::Quote(tenant),
-                  static_cast<int>(click::OriginKind::kProcess))));
+                  names_.All("origins"), clickhouse::Quote(tenant),
+                  static_cast<int>(clickhouse::OriginKind::kProcess))));
 }
 
 Result<std::vector<Store::Operation>> ClickhouseStore::Operations(const std::string& tenant,
@@ -54,10 +54,10 @@ Result<std::vector<Store::Operation>> ClickhouseStore::Operations(const std::str
             client_.AskAny("reading operations",
                            fmt::format("SELECT DISTINCT name, kind FROM {} WHERE tenant = {} AND "
                                        "service = {} FORMAT RowBinary",
-                                       names_.All("operations"), click::Quote(tenant),
-                                       click::Quote(service))));
+                                       names_.All("operations"), clickhouse::Quote(tenant),
+                                       clickhouse::Quote(service))));
   std::set<Operation> out;
-  click::RowReader reader(answer);
+  clickhouse::RowReader reader(answer);
   while (reader.more()) {
     std::string name(reader.Text());
     out.insert({std::move(name), static_cast<SpanKind>(reader.Number<uint8_t>())});
@@ -70,7 +70,7 @@ Result<std::vector<std::string>> ClickhouseStore::AttributeKeys(const std::strin
                                                                 std::string_view prefix,
                                                                 size_t limit) {
   if (limit == 0) return std::vector<std::string>();
-  const std::string mine = "tenant = " + click::Quote(tenant);
+  const std::string mine = "tenant = " + clickhouse::Quote(tenant);
   WF_ASSIGN(
       std::vector<std::string> own,
       Texts(client_.AskAny("reading attribute keys",
@@ -87,10 +87,10 @@ Result<std::vector<std::string>> ClickhouseStore::AttributeValues(const std::str
                                                                   std::string_view prefix,
                                                                   size_t limit) {
   if (limit == 0) return std::vector<std::string>();
-  const std::string where =
-      fmt::format("tenant = {} AND has(attr_keys, {})", click::Quote(tenant), click::Quote(key));
+  const std::string where = fmt::format("tenant = {} AND has(attr_keys, {})",
+                                        clickhouse::Quote(tenant), clickhouse::Quote(key));
   const std::string values = fmt::format(
-      "arrayJoin(arrayFilter((v, k) -> k = {}, attr_texts, attr_keys))", click::Quote(key));
+      "arrayJoin(arrayFilter((v, k) -> k = {}, attr_texts, attr_keys))", clickhouse::Quote(key));
   WF_ASSIGN(std::vector<std::string> own,
             Texts(client_.AskAny("reading attribute values",
                                  FirstTexts(values, names_.All("events"), where, prefix, limit))));
@@ -100,4 +100,4 @@ Result<std::vector<std::string>> ClickhouseStore::AttributeValues(const std::str
   return Merged(std::move(own), shared, limit);
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -11,7 +11,7 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 // How a fixed column is read. The id is kept as two numbers: as text it would be two thirds of many a dataset.
@@ -282,4 +282,4 @@ Status DatasetLog::SaveUses(const DatasetState& state, uint64_t process,
   return Write(state, "counting uses of columns", records);
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

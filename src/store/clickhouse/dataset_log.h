@@ -29,7 +29,7 @@
 #include "store/clickhouse/client.h"
 #include "store/clickhouse/schema.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 // A column as the tables have it. `newest`: its name without @VERSION means this one.
 struct DatasetColumn {
@@ -125,4 +125,4 @@ class DatasetLog {
   const TableNames& names_;
 };
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

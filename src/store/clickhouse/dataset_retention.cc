@@ -14,7 +14,7 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr Nanos kPartition = 30 * kDay;  // dataset_tables.cc
@@ -278,4 +278,4 @@ Result<int64_t> Datasets::TrimTo(int64_t most) {
   return deleted;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

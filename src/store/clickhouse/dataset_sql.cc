@@ -10,7 +10,7 @@
 #include "store/clickhouse/sql_text.h"
 #include "store/row_query.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 std::string IntSql(int64_t value) {
@@ -137,9 +137,9 @@ size_t PlaceOf(const std::vector<ColumnDefinition>& columns, const std::string& 
 }
 
 // Outputs are o0, o1, …
-class SelectList {
+class DatasetSelectList {
  public:
-  explicit SelectList(const std::vector<ColumnDefinition>& columns) : columns_(columns) {}
+  explicit DatasetSelectList(const std::vector<ColumnDefinition>& columns) : columns_(columns) {}
   void Add(const std::string& text) {
     sql_ += fmt::format("{}{} AS o{}", count_ == 0 ? "" : ", ", Cast(text, columns_[count_].type),
                         count_);
@@ -336,7 +336,7 @@ RowSql QuerySql(const DatasetState& state, const TableNames& names, const Datase
   const CountingRows rows = RowsThatCount(state, names);
   RowSql sql;
   sql.columns = ResultColumns(state.definitions(), query);
-  SelectList list(sql.columns);
+  DatasetSelectList list(sql.columns);
   std::string order;
   if (query.grouped()) {
     if (query.bucket_ns) list.AddGroup(BucketSql(*query.bucket_ns));
@@ -443,4 +443,4 @@ Result<DatasetTable> ReadTable(std::string_view answer,
   return table;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

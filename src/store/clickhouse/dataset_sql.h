@@ -10,7 +10,7 @@
 #include "model/dataset_query.h"
 #include "store/clickhouse/dataset_log.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 struct RowSql {
   std::string text;
@@ -44,4 +44,4 @@ bool TouchesSampledRows(const DatasetState& state, const DatasetQuery& query);
 Result<DatasetTable> ReadTable(std::string_view answer,
                                const std::vector<ColumnDefinition>& columns);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

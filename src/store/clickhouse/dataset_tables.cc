@@ -10,7 +10,7 @@
 #include "store/clickhouse/datasets.h"
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr char kRowsEngine[] =
@@ -142,4 +142,4 @@ Status Datasets::DropTables(const DatasetState& state) {
   return drop(names_.Local(state.replacements_table()));
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

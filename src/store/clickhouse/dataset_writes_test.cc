@@ -14,7 +14,7 @@
 #include "store/conformance.h"
 #include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 Aggregate Agg(AggregateKind kind, std::string column = "", double percentile = 0) {
@@ -61,7 +61,7 @@ class DatasetWrites : public ::testing::Test {
           shard, "counting",
           fmt::format("SELECT toInt64(count()) FROM {} FORMAT RowBinary", table));
       EXPECT_TRUE(answer.ok()) << answer.error().message;
-      if (answer.ok()) total += click::RowReader(*answer).Number<int64_t>();
+      if (answer.ok()) total += clickhouse::RowReader(*answer).Number<int64_t>();
     }
     return total;
   }
@@ -105,9 +105,9 @@ TEST_F(DatasetWrites, ReadersOfAnotherProcessSeeAWriteOverAllShardsAtOnce) {
 TEST_F(DatasetWrites, WhatIsNotCommittedIsNotSeenAndIsSweptUp) {
   ASSERT_TRUE(Write(*store_, Rows(0, 10, 1)).ok());
   ASSERT_TRUE(Write(*store_, Rows(5, 5, 2), Replacing(5, 5)).ok());
-  click::Client& client = factory_.client();
-  const click::TableNames names(client.url());
-  click::DatasetLog log(client, names);
+  clickhouse::Client& client = factory_.client();
+  const clickhouse::TableNames names(client.url());
+  clickhouse::DatasetLog log(client, names);
   const auto state = log.Read("default", "d", 0);
   ASSERT_TRUE(state.ok()) << state.error().message;
   // A writer that died before its commit: rows and replacements on every shard.
@@ -131,10 +131,10 @@ TEST_F(DatasetWrites, WhatIsNotCommittedIsNotSeenAndIsSweptUp) {
   EXPECT_THAT(Sums(*other_), ::testing::ElementsAre("10|15"));
   const auto stored = static_cast<int64_t>(20 * client.shards());
   EXPECT_EQ(CountOnServers(rows), 15 + stored);
-  click::ServerFeatures features;
+  clickhouse::ServerFeatures features;
   features.version = *client.ReadVersion(0);
-  const click::Placement placement({client.shards()});
-  click::Datasets datasets(client, names, features, placement, kSecond);
+  const clickhouse::Placement placement({client.shards()});
+  clickhouse::Datasets datasets(client, names, features, placement, kSecond);
   const Status vacuumed = datasets.Vacuum(*state, static_cast<uint64_t>(Now()));
   ASSERT_TRUE(vacuumed.ok()) << vacuumed.error().message;
   EXPECT_EQ(CountOnServers(rows), 10) << "only rows that count are left";
@@ -146,14 +146,15 @@ TEST_F(DatasetWrites, WhatIsNotCommittedIsNotSeenAndIsSweptUp) {
 TEST_F(DatasetWrites, AClockThatJumpsBackDoesNotBringOldRowsBack) {
   ASSERT_TRUE(Write(*store_, Rows(0, 10, 1)).ok());
   // As if somebody with a clock far ahead had written.
-  click::Client& client = factory_.client();
-  const click::TableNames names(client.url());
-  click::DatasetLog log(client, names);
+  clickhouse::Client& client = factory_.client();
+  const clickhouse::TableNames names(client.url());
+  clickhouse::DatasetLog log(client, names);
   const auto state = log.Read("default", "d", 0);
   ASSERT_TRUE(state.ok());
   const auto ahead = static_cast<uint64_t>(Now() + 365 * kDay);
   ASSERT_TRUE(
-      log.Commit(*state, (uint64_t{1} << 63) | 5, ahead, click::DatasetLog::Replacing::kYes).ok());
+      log.Commit(*state, (uint64_t{1} << 63) | 5, ahead, clickhouse::DatasetLog::Replacing::kYes)
+          .ok());
   ASSERT_TRUE(Write(*other_, Rows(0, 10, 2), Replacing(0, 10)).ok());
   ASSERT_TRUE(Write(*store_, Rows(0, 10, 3), Replacing(0, 10)).ok());
   EXPECT_THAT(Sums(*other_), ::testing::ElementsAre("10|30"));
@@ -277,7 +278,7 @@ TEST_F(TypedSql, ReachesNothingElse) {
 
 // The wall behind the guard: the same settings, without it.
 TEST_F(TypedSql, TheServerItselfRefusesToWriteOrReachOut) {
-  click::Client& client = factory_.client();
+  clickhouse::Client& client = factory_.client();
   const std::string table = client.url().database + ".documents";
   ASSERT_THAT(Run("SELECT 1"), ::testing::ElementsAre("1"));  // makes the empty database
   for (const std::string& sql :
@@ -304,4 +305,4 @@ TEST_F(TypedSql, TooMuchMemoryEndsTheStatement) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -14,7 +14,7 @@
 #include "store/clickhouse/sql_text.h"
 #include "store/row_query.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 // Of one insert: ClickHouse makes one part of it, and holds it in memory while it does.
@@ -401,4 +401,4 @@ Status Datasets::SaveUses() {
   return {};
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

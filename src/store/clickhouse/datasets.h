@@ -19,7 +19,7 @@
 #include "store/clickhouse/schema.h"
 #include "store/store.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 class Datasets {
  public:
@@ -106,4 +106,4 @@ class Datasets {
   Nanos uses_saved_ = 0;  // monotonic
 };
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

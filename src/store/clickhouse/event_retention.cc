@@ -11,7 +11,7 @@
 #include "store/clickhouse/mutation.h"
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 // Tables whose rows go with their day, and the column of the receipt where parts of a day can go.
@@ -36,7 +36,7 @@ const char* ReceiptOf(std::string_view table) {
 std::string AgingList() {
   std::vector<std::string> names;
   for (const Aging& aging : kAging) names.emplace_back(aging.table);
-  return click::QuoteList(names);
+  return clickhouse::QuoteList(names);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Status ClickhouseStore::DeleteReceivedBefore(Nanos oldest_kept, uint16_t day) {
     // What names events goes first, so that no index promises what is gone.
     for (const char* table : {"resource_events", "pieces", "events"}) {
       const char* const receipt = ReceiptOf(table);
-      WF_TRY(click::Mutate(
+      WF_TRY(clickhouse::Mutate(
           client_, names_, shard, "deleting old events", table,
           fmt::format("DELETE WHERE day = {} AND {} < {}", day, receipt, oldest_kept)));
     }
@@ -89,8 +89,8 @@ Status ClickhouseStore::RetainEvents(const RetentionPolicy& policy) {
                                       "toInt64(sumIf(rows, table = 'events')) FROM system.parts "
                                       "WHERE active AND database = {} AND table IN {} GROUP BY "
                                       "partition FORMAT RowBinary",
-                                      click::Quote(client_.url().database), AgingList())));
-    click::RowReader reader(answer);
+                                      clickhouse::Quote(client_.url().database), AgingList())));
+    clickhouse::RowReader reader(answer);
     while (reader.more()) {
       Day& day = days[reader.Number<uint16_t>()];
       day.bytes += reader.Number<int64_t>();
@@ -148,7 +148,7 @@ Status ClickhouseStore::TellAge(std::optional<Nanos> max_age) {
   if (!features_.ttl) return {};
   const std::lock_guard lock(age_mutex_);
   if (age_told_.has_value() && *age_told_ == max_age) return {};
-  const std::string database = click::Quote(client_.url().database);
+  const std::string database = clickhouse::Quote(client_.url().database);
   for (const Aging& aging : kAging) {
     if (aging.receipt == nullptr) continue;
     if (max_age) {
@@ -169,7 +169,7 @@ Status ClickhouseStore::TellAge(std::optional<Nanos> max_age) {
               fmt::format("SELECT toInt64(count()) FROM system.tables WHERE database = {} AND "
                           "name = {} AND position(create_table_query, ' TTL ') > 0 FORMAT "
                           "RowBinary",
-                          database, click::Quote(aging.table))));
+                          database, clickhouse::Quote(aging.table))));
       if (told == 0) continue;
       WF_TRY(client_.Run(shard, "telling that events are kept",
                          fmt::format("ALTER TABLE {} REMOVE TTL", names_.Local(aging.table))));
@@ -185,4 +185,4 @@ Status ClickhouseStore::Retain(const RetentionPolicy& policy) {
   return RetainEvents(policy);
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

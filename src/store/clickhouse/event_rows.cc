@@ -9,7 +9,7 @@
 #include "store/clickhouse/sql_text.h"
 #include "store/match.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr ResourceKey kAttributeResources[] = {ResourceKey::kInstance, ResourceKey::kPid,
@@ -559,4 +559,4 @@ EventBatch EventDecoder::Finish(const FindOrigin& find, int64_t& missing) {
   return std::move(batch_);
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

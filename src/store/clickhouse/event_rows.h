@@ -17,7 +17,7 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/store.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 // "host:node-1": as it stands in the columns `resources` and `resource`.
 std::string ResourceText(ResourceKey key, std::string_view value);
@@ -114,4 +114,4 @@ class EventDecoder {
 constexpr char kEventOrder[] =
     "trace_hi, trace_lo, start_ns, id1, content_hi, content_lo, received_ns";
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -4,7 +4,7 @@
 
 #include "store/batch_builder.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 TEST(LengthClass, HoldsWhatIsShorter) {
@@ -72,4 +72,4 @@ TEST(EventDecoder, RefusesHalfARow) {
 }
 
 }  // namespace
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -4,7 +4,7 @@
 // other agree in the whole sorting key; merges keep the one received first (the greatest `precedence`).
 #include "store/clickhouse/schema.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 const std::vector<TableSpec>& EventTables() {
   static const std::vector<TableSpec> tables = {
@@ -138,4 +138,4 @@ const std::vector<ViewSpec>& EventViews() {
   return views;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -8,7 +8,7 @@
 
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 Status Mutate(Client& client, const TableNames& names, size_t shard, std::string_view what,
               const std::string& table, const std::string& commands) {
@@ -30,4 +30,4 @@ Status Mutate(Client& client, const TableNames& names, size_t shard, std::string
                           "see system.mutations there; the server goes on with it");
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -7,10 +7,10 @@
 #include "store/clickhouse/client.h"
 #include "store/clickhouse/schema.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 // `commands`: "DELETE WHERE …" or several, which are done together, part by part.
 Status Mutate(Client& client, const TableNames& names, size_t shard, std::string_view what,
               const std::string& table, const std::string& commands);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

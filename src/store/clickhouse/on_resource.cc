@@ -12,7 +12,7 @@
 #include "store/match.h"
 #include "store/resource_rows.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kPlacesPerRead = 2000;
@@ -45,8 +45,8 @@ std::string Overlapping(TimeRange time) {
   out += fmt::format(" AND (ends_ns > {0} OR start_ns >= {0})", time.from);
   // The same once more, as ranges of the sorting key.
   std::string classes;
-  for (int c = 0; c < click::kLengthClasses; ++c) {
-    const Nanos first = SaturatingSub(time.from, click::LongestOfClass(c));
+  for (int c = 0; c < clickhouse::kLengthClasses; ++c) {
+    const Nanos first = SaturatingSub(time.from, clickhouse::LongestOfClass(c));
     classes += classes.empty() ? "" : " OR ";
     classes += first == INT64_MIN ? fmt::format("length_class = {}", c)
                                   : fmt::format("(length_class = {} AND start_ns >= {})", c, first);
@@ -77,9 +77,10 @@ Result<ResourcePage> ClickhouseStore::OnResource(const std::string& tenant,
   };
   const bool by_resource = !keys.empty() && is_row(keys.front());
   const char* const all_resources = by_resource ? "also" : "resources";
-  std::string where = "tenant = " + click::Quote(tenant);
+  std::string where = "tenant = " + clickhouse::Quote(tenant);
   for (size_t i = 0; i < keys.size(); ++i) {
-    const std::string resource = click::Quote(click::ResourceText(keys[i].first, keys[i].second));
+    const std::string resource =
+        clickhouse::Quote(clickhouse::ResourceText(keys[i].first, keys[i].second));
     if (!is_row(keys[i]))
       where += fmt::format(" AND NOT arrayExists(r -> startsWith(r, 'host:'), {})", all_resources);
     else if (i == 0)
@@ -97,7 +98,7 @@ Result<ResourcePage> ClickhouseStore::OnResource(const std::string& tenant,
                                        "FORMAT RowBinary",
                                        names_.All(by_resource ? "resource_events" : "events"),
                                        where, query.limit + 1)));
-  click::RowReader reader(answer);
+  clickhouse::RowReader reader(answer);
   std::vector<ResourceCursor> places;
   while (reader.more()) {
     ResourceCursor place;
@@ -122,12 +123,12 @@ Result<ResourcePage> ClickhouseStore::OnResource(const std::string& tenant,
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     WF_ASSIGN(const EventBatch events,
               ReadWhere(tenant,
-                        fmt::format("{} AND content_lo IN ({})", click::WhereTraces(tenant, ids),
-                                    fmt::join(contents, ",")),
+                        fmt::format("{} AND content_lo IN ({})",
+                                    clickhouse::WhereTraces(tenant, ids), fmt::join(contents, ",")),
                         {}, "reading what ran on a resource"));
     rows.Offer(events);
   }
   return rows.Finish();
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "store/clickhouse/client.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 class Placement {
  public:
@@ -33,4 +33,4 @@ class Placement {
   std::set<size_t> counts_;
 };
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -5,7 +5,7 @@
 
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kIdsPerQuery = 2000;  // a query of 100 kB
@@ -28,14 +28,14 @@ Status ClickhouseStore::LoadOrigins(const std::string& tenant, const std::vector
               client_.AskAny("reading processes",
                              fmt::format("SELECT {} FROM {} WHERE tenant = {} AND id IN ({}) "
                                          "LIMIT 1 BY id FORMAT RowBinary",
-                                         click::OriginSelectList(), names_.All("origins"),
-                                         click::Quote(tenant), fmt::join(begin, end, ","))));
-    click::RowReader reader(answer);
+                                         clickhouse::OriginSelectList(), names_.All("origins"),
+                                         clickhouse::Quote(tenant), fmt::join(begin, end, ","))));
+    clickhouse::RowReader reader(answer);
     const std::lock_guard lock(origins_mutex_);
     if (origins_.size() > kMostOriginsKept) origins_.clear();
     while (reader.more()) {
       uint64_t id = 0;
-      auto origin = std::make_shared<const click::Origin>(click::ReadOrigin(reader, id));
+      auto origin = std::make_shared<const clickhouse::Origin>(clickhouse::ReadOrigin(reader, id));
       if (!reader.bad()) origins_[{tenant, id}] = std::move(origin);
     }
     WF_TRY(reader.status());
@@ -45,17 +45,18 @@ Status ClickhouseStore::LoadOrigins(const std::string& tenant, const std::vector
 
 Result<EventBatch> ClickhouseStore::ReadWhere(const std::string& tenant,
                                               const std::string& condition,
-                                              click::EventColumns columns, std::string_view what) {
-  const std::string sql =
-      fmt::format("SELECT {} FROM {} {} ORDER BY {} FORMAT RowBinary", click::SelectList(columns),
-                  names_.All("events"), condition, click::kEventOrder);
+                                              clickhouse::EventColumns columns,
+                                              std::string_view what) {
+  const std::string sql = fmt::format("SELECT {} FROM {} {} ORDER BY {} FORMAT RowBinary",
+                                      clickhouse::SelectList(columns), names_.All("events"),
+                                      condition, clickhouse::kEventOrder);
   WF_ASSIGN(const std::string answer, client_.AskAny(what, sql));
-  click::EventDecoder decoder(tenant, std::move(columns));
+  clickhouse::EventDecoder decoder(tenant, std::move(columns));
   WF_TRY(decoder.Add(answer));
   WF_TRY(LoadOrigins(tenant, decoder.OriginsNeeded()));
   int64_t missing = 0;
   EventBatch batch = decoder.Finish(
-      [&](uint64_t id) -> std::shared_ptr<const click::Origin> {
+      [&](uint64_t id) -> std::shared_ptr<const clickhouse::Origin> {
         const std::lock_guard lock(origins_mutex_);
         const auto found = origins_.find({tenant, id});
         return found == origins_.end() ? nullptr : found->second;
@@ -82,7 +83,7 @@ Result<EventBatch> ClickhouseStore::ReadTraces(const std::string& tenant,
         sorted.begin() + static_cast<ptrdiff_t>(at),
         sorted.begin() + static_cast<ptrdiff_t>(std::min(sorted.size(), at + kIdsPerQuery)));
     WF_ASSIGN(EventBatch read,
-              ReadWhere(tenant, click::WhereTraces(tenant, some), {}, "reading traces"));
+              ReadWhere(tenant, clickhouse::WhereTraces(tenant, some), {}, "reading traces"));
     if (at == 0) {
       out = std::move(read);
       continue;
@@ -93,4 +94,4 @@ Result<EventBatch> ClickhouseStore::ReadTraces(const std::string& tenant,
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 class RowWriter {
  public:
@@ -60,7 +60,7 @@ class RowReader {
     static_assert(std::is_arithmetic_v<T>);
     T value{};
     if (rest_.size() < sizeof value) return Fail(), value;
-    // Where gcc 12 sees the answer that is read, it also sees the few bytes that a short text would have, and warns of them.
+      // Where gcc 12 sees the answer that is read, it also sees the few bytes that a short text would have, and warns of them.
 #pragma GCC diagnostic push
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -107,4 +107,4 @@ class RowReader {
   bool bad_ = false;
 };
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -6,7 +6,7 @@
 // one more than that, so that a clock that jumps back cannot make an old version win.
 #include "store/clickhouse/schema.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 const std::vector<TableSpec>& RowTables() {
   static const std::vector<TableSpec> tables = {
@@ -74,4 +74,4 @@ const std::vector<TableSpec>& RowTables() {
   return tables;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

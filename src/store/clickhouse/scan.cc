@@ -9,7 +9,7 @@
 #include "store/clickhouse/store_impl.h"
 #include "store/summary.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr int64_t kSliceBytes = 24 << 20;  // of rows as inserted; an answer is about that
@@ -30,7 +30,7 @@ std::string InSlice(const Slice& slice) {
 // Cuts a range of ids, which is either of whole high halves or within one.
 class Slicer {
  public:
-  Slicer(click::Client& client, std::string table, std::string condition)
+  Slicer(clickhouse::Client& client, std::string table, std::string condition)
       : client_(client), table_(std::move(table)), condition_(std::move(condition)) {}
 
   Status Cut(const Slice& range) {
@@ -51,7 +51,7 @@ class Slicer {
       int64_t bytes;
     };
     std::vector<Bucket> buckets;
-    click::RowReader reader(answer);
+    clickhouse::RowReader reader(answer);
     while (reader.more()) {
       (void)reader.Number<uint64_t>();
       Bucket bucket{};
@@ -84,7 +84,7 @@ class Slicer {
   std::vector<Slice> Take() { return std::move(slices_); }
 
  private:
-  click::Client& client_;
+  clickhouse::Client& client_;
   const std::string table_, condition_;
   std::vector<Slice> slices_;
 };
@@ -101,8 +101,8 @@ std::string SelectionCondition(const EventSelection& select) {
   constexpr char kOddSpan[] = "(type = 0 AND bitAnd(marks, 3) != 3)";
   std::string out = fmt::format(" AND (type != 0 OR {}", kOddSpan);
   if (!select.names.empty()) {
-    out += fmt::format(" OR name IN {} OR hasAny(point_names, {})", click::QuoteList(select.names),
-                       click::QuoteArray(select.names));
+    out += fmt::format(" OR name IN {} OR hasAny(point_names, {})",
+                       clickhouse::QuoteList(select.names), clickhouse::QuoteArray(select.names));
   }
   out += ")";
   if (select.overlaps.from != INT64_MIN) {
@@ -154,9 +154,9 @@ class Collector {
 }  // namespace
 
 Status ClickhouseStore::ReadSlices(const std::string& tenant, const std::string& condition,
-                                   const click::EventColumns& columns,
+                                   const clickhouse::EventColumns& columns,
                                    const std::function<bool(EventBatch)>& take) {
-  const std::string where = "tenant = " + click::Quote(tenant) + condition;
+  const std::string where = "tenant = " + clickhouse::Quote(tenant) + condition;
   Slicer slicer(client_, names_.All("events"), where);
   WF_TRY(slicer.Cut({{0, 0}, {UINT64_MAX, UINT64_MAX}}));
   const std::vector<Slice> slices = slicer.Take();
@@ -178,7 +178,7 @@ Status ClickhouseStore::Scan(const std::string& tenant, const ScanOptions& optio
                              const Take& take) {
   std::string condition =
       RangeCondition("start_ns", options.time) + RangeCondition("received_ns", options.received);
-  click::EventColumns columns;
+  clickhouse::EventColumns columns;
   if (options.select) {
     condition += SelectionCondition(*options.select);
     columns.rest = false;
@@ -194,4 +194,4 @@ Status ClickhouseStore::Scan(const std::string& tenant, const ScanOptions& optio
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

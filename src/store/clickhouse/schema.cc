@@ -7,7 +7,7 @@
 
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 // Which versions of the schema a database has been brought to. The highest counts.
@@ -20,9 +20,8 @@ const TableSpec& VersionTable() {
 
 // Of the home shard: how many shards there have been. Since version 2.
 const TableSpec& ShardCountsTable() {
-  static const TableSpec table = {"shard_counts",
-                                  {{"shards", "UInt32"}, {"written", "DateTime"}},
-                                  "MergeTree ORDER BY shards"};
+  static const TableSpec table = {
+      "shard_counts", {{"shards", "UInt32"}, {"written", "DateTime"}}, "MergeTree ORDER BY shards"};
   return table;
 }
 
@@ -230,4 +229,4 @@ Result<ServerFeatures> PrepareSchema(Client& client) {
   return features;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

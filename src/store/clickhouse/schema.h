@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "store/clickhouse/client.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 struct ColumnSpec {
   std::string name, type;
@@ -82,4 +82,4 @@ Result<std::set<size_t>> ReadShardCounts(Client& client);
 Status CheckClusters(Client& client);
 Status AddShardCount(Client& client);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

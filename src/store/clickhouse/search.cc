@@ -15,7 +15,7 @@
 #include "store/match.h"
 #include "store/summary.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kFewest = 32, kMost = 4096;  // candidates asked for at once; grows fourfold
@@ -122,9 +122,9 @@ class ClickhouseSearch {
     }
     if (in_events_) return out;
     if (query_.service)
-      out += fmt::format(" AND max(has(services, {})) = 1", click::Quote(*query_.service));
+      out += fmt::format(" AND max(has(services, {})) = 1", clickhouse::Quote(*query_.service));
     if (query_.operation)
-      out += fmt::format(" AND max(has(names, {})) = 1", click::Quote(*query_.operation));
+      out += fmt::format(" AND max(has(names, {})) = 1", clickhouse::Quote(*query_.operation));
     if (query_.status) out += " AND max(failed) = 1";
     return out;
   }
@@ -134,17 +134,17 @@ class ClickhouseSearch {
     std::string out;
     if (query_.status)
       out += fmt::format(" AND type = 0 AND status = {}", static_cast<int>(*query_.status));
-    if (query_.service) out += " AND service = " + click::Quote(*query_.service);
-    if (query_.operation) out += " AND name = " + click::Quote(*query_.operation);
+    if (query_.service) out += " AND service = " + clickhouse::Quote(*query_.service);
+    if (query_.operation) out += " AND name = " + clickhouse::Quote(*query_.operation);
     if (query_.min_span_duration_ns) out += " AND " + LengthAtLeast(*query_.min_span_duration_ns);
     if (query_.max_span_duration_ns) out += " AND " + LengthAtMost(*query_.max_span_duration_ns);
     for (const auto& [key, text] : query_.attributes) {
       const std::string has =
           fmt::format("arrayExists((k, t) -> k = {} AND t = {}, attr_keys, attr_texts)",
-                      click::Quote(key), click::Quote(text));
+                      clickhouse::Quote(key), clickhouse::Quote(text));
       const std::string origins =
           fmt::format("(SELECT id FROM {} WHERE tenant = {} AND {})",
-                      store_.names_.Local("origins"), click::Quote(tenant_), has);
+                      store_.names_.Local("origins"), clickhouse::Quote(tenant_), has);
       out += fmt::format(" AND ({} OR process IN {} OR scope IN {})", has, origins, origins);
     }
     return out;
@@ -153,7 +153,7 @@ class ClickhouseSearch {
   Result<std::vector<Candidate>> Candidates(const Window& window,
                                             const std::optional<SearchCursor>& behind,
                                             size_t limit) {
-    std::string where = fmt::format("tenant = {}", click::Quote(tenant_));
+    std::string where = fmt::format("tenant = {}", clickhouse::Quote(tenant_));
     if (window.from != INT64_MIN) where += fmt::format(" AND first_ns >= {}", window.from);
     // Pieces after the window tell how long a trace is and whom it met; only without such questions can they be left out.
     if (!query_.min_duration_ns && !HasRowConditions(query_) && window.until != INT64_MAX)
@@ -162,7 +162,7 @@ class ClickhouseSearch {
       where += fmt::format(
           " AND (trace_hi, trace_lo) IN (SELECT trace_hi, trace_lo FROM {} WHERE tenant = {} "
           "AND start_ns >= {}{})",
-          store_.names_.Local("events"), click::Quote(tenant_), window.from, RowCondition());
+          store_.names_.Local("events"), clickhouse::Quote(tenant_), window.from, RowCondition());
     }
     WF_ASSIGN(
         const std::string answer,
@@ -173,7 +173,7 @@ class ClickhouseSearch {
                         "ORDER BY s DESC, trace_hi DESC, trace_lo DESC LIMIT {} FORMAT RowBinary",
                         store_.names_.All("pieces"), where, Having(window, behind), limit)));
     std::vector<Candidate> out;
-    click::RowReader reader(answer);
+    clickhouse::RowReader reader(answer);
     while (reader.more()) {
       Candidate c;
       c.id.hi = reader.Number<uint64_t>();
@@ -190,10 +190,11 @@ class ClickhouseSearch {
     if (found.empty()) return {};
     std::vector<TraceId> ids;
     for (const Candidate& c : found) ids.push_back(c.id);
-    click::EventColumns lean;
+    clickhouse::EventColumns lean;
     lean.origins = lean.attributes = lean.points = lean.rest = false;
-    WF_ASSIGN(const EventBatch events, store_.ReadWhere(tenant_, click::WhereTraces(tenant_, ids),
-                                                        lean, "reading found traces"));
+    WF_ASSIGN(const EventBatch events,
+              store_.ReadWhere(tenant_, clickhouse::WhereTraces(tenant_, ids), lean,
+                               "reading found traces"));
     const std::vector<size_t> bounds = TraceBounds(events);
     for (size_t t = 0; t + 1 < bounds.size(); ++t)
       Consider(window, events, bounds[t], bounds[t + 1]);
@@ -233,7 +234,7 @@ Result<bool> ClickhouseStore::IsLarge(const std::string& tenant) {
             client_.AskAnyNumber("counting traces",
                                  fmt::format("SELECT toInt64(count()) FROM {} WHERE tenant = {} "
                                              "FORMAT RowBinary",
-                                             names_.All("pieces"), click::Quote(tenant))));
+                                             names_.All("pieces"), clickhouse::Quote(tenant))));
   const bool large = pieces >= options_.many_traces;
   const std::lock_guard lock(sizes_mutex_);
   if (sizes_.size() > kMostTenantsKnown) sizes_.clear();
@@ -245,4 +246,4 @@ Result<SearchPage> ClickhouseStore::Search(const std::string& tenant, const Trac
   return ClickhouseSearch(*this, tenant, query).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

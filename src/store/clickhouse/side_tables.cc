@@ -12,19 +12,19 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
-using click::kHomeShard;
-using click::Quote;
-using click::RowReader;
-using click::RowWriter;
+using clickhouse::kHomeShard;
+using clickhouse::Quote;
+using clickhouse::RowReader;
+using clickhouse::RowWriter;
 
-constexpr size_t kInsertBytes = 32u << 20;
+constexpr size_t kSideInsertBytes = 32u << 20;
 constexpr int64_t kSidePart =
     4;  // messages and attachments may take one part in so many of the bytes allowed
 // Trimmed to so much of what is allowed, so that it need not be done again at once.
-constexpr double kTrimmedShare = 0.7;
+constexpr double kTrimmedSideShare = 0.7;
 
 // Later than everything that is there, whatever the clock says.
 uint64_t LaterThan(uint64_t there) {
@@ -135,7 +135,7 @@ Status ClickhouseStore::AppendMessages(const std::string& tenant,
     out.Text(message.id);
     out.Text(message.keys);
     out.Number(now);
-    if (rows[shard].size() >= kInsertBytes) WF_TRY(send(shard));
+    if (rows[shard].size() >= kSideInsertBytes) WF_TRY(send(shard));
   }
   for (size_t shard = 0; shard < client_.shards(); ++shard) WF_TRY(send(shard));
   return {};
@@ -224,7 +224,7 @@ Status ClickhouseStore::PutAttachment(const std::string& tenant, const Attachmen
     out.Number(now);
   };
   for (size_t i = 0; i < attachment.chunks.size(); ++i) {
-    if (rows.size() + attachment.chunks[i].size() >= kInsertBytes) WF_TRY(send());
+    if (rows.size() + attachment.chunks[i].size() >= kSideInsertBytes) WF_TRY(send());
     add(static_cast<uint32_t>(i + 1), attachment.chunks[i]);
   }
   WF_TRY(send());
@@ -458,8 +458,8 @@ Status ClickhouseStore::RetainSides(const RetentionPolicy& policy) {
                                         names_.Local(table), condition)));
       const auto gone = RowReader(answer).Number<int64_t>();
       if (gone == 0) continue;
-      WF_TRY(click::Mutate(client_, names_, shard, "deleting what is too old", table,
-                           "DELETE WHERE " + condition));
+      WF_TRY(clickhouse::Mutate(client_, names_, shard, "deleting what is too old", table,
+                                "DELETE WHERE " + condition));
       Count("side_rows_retired", gone);
     }
   }
@@ -478,7 +478,8 @@ Result<Nanos> ClickhouseStore::OldestThatFits(const std::string& table, int64_t 
     bytes += RowReader(answer).Number<int64_t>();
   }
   if (bytes <= most) return INT64_MIN;
-  const double gone = 1 - kTrimmedShare * static_cast<double>(most) / static_cast<double>(bytes);
+  const double gone =
+      1 - kTrimmedSideShare * static_cast<double>(most) / static_cast<double>(bytes);
   WF_ASSIGN(const std::string answer,
             client_.AskAny("weighing a table",
                            fmt::format("SELECT toInt64(quantile({})(received_ns)) FROM {} FORMAT "
@@ -487,4 +488,4 @@ Result<Nanos> ClickhouseStore::OldestThatFits(const std::string& table, int64_t 
   return SaturatingAdd(RowReader(answer).Number<int64_t>(), 1);
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

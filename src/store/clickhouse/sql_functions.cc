@@ -9,7 +9,7 @@
 
 #include "store/clickhouse/sql_guard.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr std::string_view kFunctions =
@@ -116,4 +116,4 @@ bool IsHarmlessFunction(std::string_view name) {
   return false;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -8,7 +8,7 @@
 
 #include "store/clickhouse/sql_text.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kMaxSqlBytes = 256 << 10;
@@ -421,4 +421,4 @@ Result<GuardedSql> GuardSql(std::string_view sql, const FindDataset& find) {
   return Guard(std::move(tokens), find).Check();
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

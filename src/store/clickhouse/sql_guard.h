@@ -25,7 +25,7 @@
 
 #include "base/result.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 // The subquery that stands for a dataset, without brackets; nothing when there is no such dataset.
 using FindDataset = std::function<std::optional<std::string>(const std::string& name)>;
@@ -42,4 +42,4 @@ Result<GuardedSql> GuardSql(std::string_view sql, const FindDataset& find);
 // Whether a function only computes something from its arguments; by its name in any case.
 bool IsHarmlessFunction(std::string_view name);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 std::optional<std::string> Find(const std::string& name) {
@@ -218,4 +218,4 @@ TEST(SqlGuard, TellsWhatItReads) {
 }
 
 }  // namespace
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

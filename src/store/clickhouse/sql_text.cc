@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 std::string Joined(const std::vector<std::string>& texts, char open, char close) {
@@ -53,4 +53,4 @@ std::string WhereTraces(std::string_view tenant, const std::vector<TraceId>& ids
              : "PREWHERE (trace_hi, trace_lo) IN (" + list + ") WHERE tenant = " + Quote(tenant);
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

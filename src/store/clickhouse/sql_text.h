@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 // 'text', for any bytes.
 std::string Quote(std::string_view text);
@@ -21,4 +21,4 @@ std::string QuoteName(std::string_view name);
 // found so only the ids are read before anything else is.
 std::string WhereTraces(std::string_view tenant, const std::vector<TraceId>& ids);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -7,7 +7,7 @@
 #include "model/clock_exchange.h"
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 // Beyond so many rows, counting without doubles is done by a sketch (within 1 %): the exact set of them would need
@@ -23,15 +23,15 @@ Result<int64_t> ClickhouseStore::ReadDiskBytes() {
               client_.Ask(shard, "weighing the store",
                           fmt::format("SELECT toInt64(sum(bytes_on_disk)) FROM system.parts WHERE "
                                       "active AND database = {} FORMAT RowBinary",
-                                      click::Quote(client_.url().database))));
-    total += click::RowReader(answer).Number<int64_t>();
+                                      clickhouse::Quote(client_.url().database))));
+    total += clickhouse::RowReader(answer).Number<int64_t>();
   }
   return total;
 }
 
 Result<StoreStatus> ClickhouseStore::ReadStatus(const std::string& tenant) {
   StoreStatus out;
-  const std::string mine = "tenant = " + click::Quote(tenant);
+  const std::string mine = "tenant = " + clickhouse::Quote(tenant);
   {
     WF_ASSIGN(const std::string answer,
               client_.AskAny("counting traces",
@@ -39,7 +39,7 @@ Result<StoreStatus> ClickhouseStore::ReadStatus(const std::string& tenant) {
                                          "min(first_ns), max(latest_ns) FROM {} WHERE {} FORMAT "
                                          "RowBinary",
                                          names_.All("pieces"), mine)));
-    click::RowReader reader(answer);
+    clickhouse::RowReader reader(answer);
     out.traces = reader.Number<int64_t>();
     out.oldest_ns = reader.Number<int64_t>();
     out.newest_ns = reader.Number<int64_t>();
@@ -52,7 +52,7 @@ Result<StoreStatus> ClickhouseStore::ReadStatus(const std::string& tenant) {
         client_.AskAny("counting rows", fmt::format("SELECT toInt64(count()) FROM {} WHERE {} "
                                                     "FORMAT RowBinary",
                                                     names_.All("events"), mine)));
-    const int64_t stored = click::RowReader(rows).Number<int64_t>();
+    const int64_t stored = clickhouse::RowReader(rows).Number<int64_t>();
     const char* const count = stored > kExactRows ? "uniqCombined" : "uniqExact";
     if (stored > kExactRows) out.counters["counted_by_sketch"] = 1;
     WF_ASSIGN(const std::string answer,
@@ -62,14 +62,14 @@ Result<StoreStatus> ClickhouseStore::ReadStatus(const std::string& tenant) {
                               "content_lo)), toInt64({0}If(trace_hi, trace_lo, id1, content_hi, "
                               "content_lo, type != 0)) FROM {1} WHERE {2} FORMAT RowBinary",
                               count, names_.All("events"), mine)));
-    click::RowReader reader(answer);
+    clickhouse::RowReader reader(answer);
     out.events = reader.Number<int64_t>();
     out.spans = out.events - reader.Number<int64_t>();
     WF_TRY(reader.status());
   }
   WF_ASSIGN(out.disk_bytes, ReadDiskBytes());
   WF_TRY(CountRows(tenant, out));
-  const click::ClientCounts& wire = client_.counts();
+  const clickhouse::ClientCounts& wire = client_.counts();
   out.counters["clickhouse_requests"] = wire.requests;
   out.counters["clickhouse_retries"] = wire.retries;
   out.counters["clickhouse_bytes_sent"] = wire.bytes_sent;
@@ -90,8 +90,8 @@ Result<std::vector<ClockExchange>> ClickhouseStore::ReadExchanges(const std::str
       " AND (trace_hi, trace_lo) IN (SELECT trace_hi, trace_lo FROM {} WHERE tenant = {} AND "
       "first_ns <= {} AND latest_ns >= {} GROUP BY trace_hi, trace_lo HAVING "
       "length(arrayFilter(h -> h != '', groupUniqArrayArray(hosts))) > 1)",
-      names_.Local("pieces"), click::Quote(tenant), until, from);
-  click::EventColumns columns;
+      names_.Local("pieces"), clickhouse::Quote(tenant), until, from);
+  clickhouse::EventColumns columns;
   columns.origins = columns.points = columns.rest = false;
   columns.keys = {"wherefore.async"};
   std::map<std::tuple<std::string, std::string, Nanos>, std::pair<Nanos, int64_t>> least;
@@ -118,4 +118,4 @@ Result<std::vector<ClockExchange>> ClickhouseStore::ReadExchanges(const std::str
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -14,11 +14,11 @@
 #include "store/conformance_events.h"
 #include "store/conformance_search.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(ClickHouse, StoreConformance, ::testing::Values(&MakeClickhouseFactory));
 INSTANTIATE_TEST_SUITE_P(ClickHouse, DatasetConformance, ::testing::Values(&MakeClickhouseFactory));
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::clickhouse

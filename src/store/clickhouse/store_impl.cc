@@ -2,11 +2,11 @@
 
 #include <cstdlib>
 
-namespace wf {
+namespace wf::store::clickhouse {
 namespace {
 
-click::ClientOptions ClientOptionsOf(const ClickhouseStoreOptions& options) {
-  click::ClientOptions out;
+clickhouse::ClientOptions ClientOptionsOf(const ClickhouseStoreOptions& options) {
+  clickhouse::ClientOptions out;
   out.connect_timeout = options.connect_timeout;
   out.timeout = options.timeout;
   out.retry_for = options.retry_for;
@@ -23,7 +23,7 @@ Result<std::unique_ptr<Store>> OpenClickhouseStore(const std::string& url,
 
 Result<std::unique_ptr<Store>> ClickhouseStore::Open(const std::string& url,
                                                      const ClickhouseStoreOptions& options) {
-  WF_ASSIGN(click::StoreUrl parsed, click::ParseStoreUrl(url));
+  WF_ASSIGN(clickhouse::StoreUrl parsed, clickhouse::ParseStoreUrl(url));
   if (!options.password.empty()) parsed.password = options.password;
   // Where a password in the address would be seen by everybody who lists processes.
   if (const char* secret = std::getenv("WHEREFORE_CLICKHOUSE_PASSWORD");
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Store>> ClickhouseStore::Open(const std::string& url,
   return std::unique_ptr<Store>(std::move(store));
 }
 
-ClickhouseStore::ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptions& options)
+ClickhouseStore::ClickhouseStore(clickhouse::StoreUrl url, const ClickhouseStoreOptions& options)
     : client_(std::move(url), ClientOptionsOf(options)),
       names_(client_.url()),
       options_(options),
@@ -45,16 +45,16 @@ ClickhouseStore::ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptio
 
 Status ClickhouseStore::Start() {
   client_.SetPatience(options_.open_patience);
-  WF_ASSIGN(features_, click::PrepareSchema(client_));
-  WF_ASSIGN(std::set<size_t> counts, click::ReadShardCounts(client_));
+  WF_ASSIGN(features_, clickhouse::PrepareSchema(client_));
+  WF_ASSIGN(std::set<size_t> counts, clickhouse::ReadShardCounts(client_));
   const bool grown = counts.insert(client_.shards()).second;
-  placement_ = click::Placement(std::move(counts));
-  datasets_ = std::make_unique<click::Datasets>(client_, names_, features_, placement_,
-                                                options_.retry_for);
+  placement_ = clickhouse::Placement(std::move(counts));
+  datasets_ = std::make_unique<clickhouse::Datasets>(client_, names_, features_, placement_,
+                                                     options_.retry_for);
   if (grown) {
-    WF_TRY(click::CheckClusters(client_));
+    WF_TRY(clickhouse::CheckClusters(client_));
     WF_TRY(datasets_->MakeAllTables());
-    WF_TRY(click::AddShardCount(client_));  // last: whoever finds it finds the tables
+    WF_TRY(clickhouse::AddShardCount(client_));  // last: whoever finds it finds the tables
   }
   client_.SetPatience(options_.retry_for);
   for (int i = 0; i < options_.senders; ++i) senders_.emplace_back([this] { SendLoop(); });
@@ -79,4 +79,4 @@ void ClickhouseStore::Count(const std::string& name, int64_t n) {
   counters_[name] += n;
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

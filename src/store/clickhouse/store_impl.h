@@ -24,7 +24,7 @@
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/sql_text.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 
 class ClickhouseStore : public Store {
  public:
@@ -78,7 +78,7 @@ class ClickhouseStore : public Store {
   Status Retain(const RetentionPolicy& policy) override;
 
   // For tests: what went over the wire.
-  click::Client& client() { return client_; }
+  clickhouse::Client& client() { return client_; }
 
  private:
   friend class ClickhouseSearch;
@@ -90,7 +90,7 @@ class ClickhouseStore : public Store {
     uint64_t number;
   };
 
-  ClickhouseStore(click::StoreUrl url, const ClickhouseStoreOptions& options);
+  ClickhouseStore(clickhouse::StoreUrl url, const ClickhouseStoreOptions& options);
 
   // store_impl.cc
   Status Start();
@@ -101,12 +101,12 @@ class ClickhouseStore : public Store {
   std::vector<Queued> TakeGroupLocked(std::unique_lock<std::mutex>& lock);
   Status SendGroup(std::vector<Queued>& group);
   void FinishGroup(std::vector<Queued>& group, const Status& status);
-  Status SendToShard(size_t shard, const click::EncodedEvents& rows);
+  Status SendToShard(size_t shard, const clickhouse::EncodedEvents& rows);
 
   // read.cc: rows that a condition (after WHERE) chooses, with these columns, over all shards. Distinct, by (trace,
   // start, id).
   Result<EventBatch> ReadWhere(const std::string& tenant, const std::string& condition,
-                               click::EventColumns columns, std::string_view what);
+                               clickhouse::EventColumns columns, std::string_view what);
   Status LoadOrigins(const std::string& tenant, const std::vector<uint64_t>& ids);
 
   // search.cc: has the tenant so many traces that a search had better look at the newest first?
@@ -114,7 +114,7 @@ class ClickhouseStore : public Store {
 
   // scan.cc: all rows of the condition (" AND …"), whole traces at a time, in the order of their ids.
   Status ReadSlices(const std::string& tenant, const std::string& condition,
-                    const click::EventColumns& columns,
+                    const clickhouse::EventColumns& columns,
                     const std::function<bool(EventBatch)>& take);
 
   // event_retention.cc
@@ -136,11 +136,11 @@ class ClickhouseStore : public Store {
   Status WriteDocument(const std::string& tenant, const std::string& kind, const std::string& name,
                        std::string_view text, DocumentChange change);
 
-  click::Client client_;
-  const click::TableNames names_;
+  clickhouse::Client client_;
+  const clickhouse::TableNames names_;
   const ClickhouseStoreOptions options_;
-  click::ServerFeatures features_;
-  click::Placement placement_;
+  clickhouse::ServerFeatures features_;
+  clickhouse::Placement placement_;
 
   std::mutex mutex_;
   std::condition_variable work_;  // for the senders
@@ -162,7 +162,7 @@ class ClickhouseStore : public Store {
 
   // Origins by tenant and id: their content never changes.
   std::mutex origins_mutex_;
-  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const click::Origin>> origins_;
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const clickhouse::Origin>> origins_;
 
   std::mutex age_mutex_;
   std::optional<std::optional<Nanos>> age_told_;  // to the servers, by this process
@@ -179,9 +179,9 @@ class ClickhouseStore : public Store {
   Listener listener_;
 
   std::mutex documents_mutex_;  // held while a document or clocks are written
-  std::unique_ptr<click::Datasets> datasets_;
+  std::unique_ptr<clickhouse::Datasets> datasets_;
 
   std::vector<std::thread> senders_;
 };
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -4,11 +4,10 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/hex_digit.h"
 #include "store/clickhouse/clickhouse_store.h"
 
-namespace wf {
-
-namespace click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr std::string_view kScheme = "clickhouse://";
@@ -16,13 +15,6 @@ constexpr char kForm[] =
     "write clickhouse://[user[:password]@]host:port[,host:port…]/DATABASE[?cluster=NAME]";
 
 Error Bad(const std::string& what) { return BadInput("clickhouse:// address: " + what, kForm); }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 Result<std::string> Decode(std::string_view text, const char* part) {
   std::string out;
@@ -165,10 +157,8 @@ Result<StoreUrl> ParseStoreUrl(std::string_view text) {
   return out;
 }
 
-}  // namespace click
-
 bool IsClickhouseUrl(std::string_view text) {
-  return text.substr(0, click::kScheme.size()) == click::kScheme;
+  return text.substr(0, clickhouse::kScheme.size()) == clickhouse::kScheme;
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

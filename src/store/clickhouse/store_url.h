@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 
 struct ShardAddress {
   std::string host;  // no brackets
@@ -37,4 +37,4 @@ struct StoreUrl {
 // Errors never repeat the text, which may hold a password.
 Result<StoreUrl> ParseStoreUrl(std::string_view text);
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -5,7 +5,7 @@
 
 #include "store/clickhouse/clickhouse_store.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(StoreUrl, IsToldByItsScheme) {
 }
 
 }  // namespace
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -7,7 +7,7 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/store_impl.h"
 
-namespace wf {
+namespace wf::store::clickhouse {
 
 Result<std::vector<TenantUse>> ClickhouseStore::ReadTenants() {
   std::map<std::string, TenantUse> uses;
@@ -22,7 +22,7 @@ Result<std::vector<TenantUse>> ClickhouseStore::ReadTenants() {
                                        "FORMAT RowBinary",
                                        names_.All("events"))));
   int64_t events = 0;
-  click::RowReader reader(counted);
+  clickhouse::RowReader reader(counted);
   while (reader.more()) {
     TenantUse& entry = use(std::string(reader.Text()));
     entry.events = reader.Number<int64_t>();
@@ -46,7 +46,7 @@ Result<std::vector<TenantUse>> ClickhouseStore::ReadTenants() {
               client_.AskAny("listing tenants",
                              fmt::format("SELECT DISTINCT tenant FROM {} FORMAT RowBinary",
                                          names_.All(table))));
-    click::RowReader tenants(answer);
+    clickhouse::RowReader tenants(answer);
     while (tenants.more()) use(std::string(tenants.Text()));
     WF_TRY(tenants.status());
   }
@@ -55,4 +55,4 @@ Result<std::vector<TenantUse>> ClickhouseStore::ReadTenants() {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::clickhouse

@@ -10,7 +10,7 @@
 #include "store/clickhouse/datasets.h"
 #include "store/clickhouse/sql_guard.h"
 
-namespace wf::click {
+namespace wf::store::clickhouse {
 namespace {
 
 constexpr size_t kSqlRows = 100'000;  // of an answer; more are cut off, and it says so
@@ -111,7 +111,7 @@ Result<DatasetRows> ReadAnswer(std::string_view answer) {
 }
 
 // The server's own words: without where it was asked, and without our statement, which it repeats.
-std::string Words(const std::string& message) {
+std::string SqlWords(const std::string& message) {
   size_t begin = message.find("code ");
   begin = begin == std::string::npos ? 0 : message.find(": ", begin);
   std::string words = begin == std::string::npos ? message : message.substr(begin ? begin + 2 : 0);
@@ -162,13 +162,13 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
     if (code == server_code::kTooSlow)
       return EnvironmentError("sql: stopped after 30 s", "narrow it: a WHERE on time_ns, a LIMIT");
     if (code == server_code::kOutOfMemory)
-      return EnvironmentError("sql: " + Words(error.message),
+      return EnvironmentError("sql: " + SqlWords(error.message),
                               "ask for less: a statement may take 1 GB of memory and 30 s");
     if (code == server_code::kReadOnly)
       return BadInput("sql: the server refuses it: it does more than read",
                       "one SELECT over datasets");
     return BadInput(
-        "sql: " + Words(error.message),
+        "sql: " + SqlWords(error.message),
         "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list names them");
   }
   if (answer->size() >= kMaxAnswerBytes)
@@ -190,4 +190,4 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
   return out;
 }
 
-}  // namespace wf::click
+}  // namespace wf::store::clickhouse

@@ -5,7 +5,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kGroupBytes = 4u << 20;  // of one write: larger groups only add latency
@@ -124,4 +124,4 @@ void DuckdbStore::SealLocked(std::unique_lock<std::mutex>& lock) {
   sealed_.notify_one();
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

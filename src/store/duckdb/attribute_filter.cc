@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr int kProbes = 5;
@@ -109,4 +109,4 @@ std::string_view TraceFilter::bytes() const {
   return {reinterpret_cast<const char*>(bits_.data()), bits_.size() * 8};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

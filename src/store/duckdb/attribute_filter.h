@@ -18,7 +18,7 @@
 #include "base/ids.h"
 #include "model/packed.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 constexpr uint32_t kFilterBuckets = 64;
 
@@ -67,4 +67,4 @@ class TraceFilter {
   std::vector<uint64_t> bits_;  // lines of eight words
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -4,7 +4,7 @@
 
 #include "store/duckdb/connection.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status BareInsert(const std::string& path, const BatchList& batches) {
   using enum EngineType;
@@ -75,4 +75,4 @@ Status BareInsert(const std::string& path, const BatchList& batches) {
   return connection->Run("CHECKPOINT bare; DETACH bare");
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

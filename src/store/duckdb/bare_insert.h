@@ -7,8 +7,8 @@
 #include "base/result.h"
 #include "store/row_order.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status BareInsert(const std::string& path, const BatchList& batches);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

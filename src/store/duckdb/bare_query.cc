@@ -2,7 +2,7 @@
 
 #include "store/duckdb/connection.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct BareQuery::Impl {
   std::unique_ptr<duck::Database> database;
@@ -37,4 +37,4 @@ Result<std::vector<std::vector<int64_t>>> BareQuery::Integers(const std::string&
   }
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class BareQuery {
  public:
@@ -25,4 +25,4 @@ class BareQuery {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -7,7 +7,7 @@
 #include "store/duckdb/connection.h"
 #include "store/duckdb/table_feed.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct BareRows::State {
   std::unique_ptr<duck::Database> database;
@@ -59,4 +59,4 @@ Result<Nanos> BareRows::Time(const std::string& sql) {
   return MonotonicNow() - before;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "model/dataset_table.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class BareRows {
  public:
@@ -26,4 +26,4 @@ class BareRows {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -9,7 +9,7 @@
 #include "store/duckdb/store_impl.h"
 #include "store/match.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 template <typename Visit>
@@ -347,4 +347,4 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -8,7 +8,7 @@
 #include "store/directory.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 class DuckdbFactory : public StoreFactory {
@@ -32,4 +32,4 @@ INSTANTIATE_TEST_SUITE_P(DuckDB, StoreConformance, ::testing::Values(&MakeFactor
 INSTANTIATE_TEST_SUITE_P(DuckDB, DatasetConformance, ::testing::Values(&MakeFactory));
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace wf::duck {
+namespace wf::store::duckdb::duck {
 namespace {
 
 std::atomic<int> next_function{0};
@@ -236,4 +236,4 @@ Status Connection::RunWith(RowSource& source, const std::string& sql) {
   return status;
 }
 
-}  // namespace wf::duck
+}  // namespace wf::store::duckdb::duck

@@ -19,7 +19,7 @@
 #include "store/duckdb/duckdb_api.h"
 #include "store/table.h"
 
-namespace wf::duck {
+namespace wf::store::duckdb::duck {
 
 // A text as DuckDB holds it: up to 12 bytes inside, longer ones by pointer, which must live until it is copied.
 inline duckdb_string_t BorrowText(std::string_view text) {
@@ -179,4 +179,4 @@ std::string Quote(std::string_view text);
 // "name" as an SQL identifier. Bytes 0 end a statement's text, so they become U+FFFD.
 std::string QuoteName(std::string_view name);
 
-}  // namespace wf::duck
+}  // namespace wf::store::duckdb::duck

@@ -12,7 +12,7 @@
 #include "store/conformance.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr uint64_t kSpansPerBatch = 64;
@@ -112,4 +112,4 @@ TEST(Crash, AcknowledgedBatchesSurviveTenKills) { KillAgainAndAgain(10); }
 TEST(Crash, AcknowledgedBatchesSurviveAHundredKills_slow) { KillAgainAndAgain(100); }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -12,7 +12,7 @@
 #include "store/duckdb/duckdb_store.h"
 #include "store/rows_builder.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr uint64_t kTraces = 20;
@@ -105,4 +105,4 @@ TEST(DatasetCrash, RowsAreReplacedWholeUnderKills) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -12,7 +12,7 @@
 #include "store/directory.h"
 #include "store/duckdb/table_feed.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr char kFixedColumns[] =
@@ -425,4 +425,4 @@ Status DatasetFile::SaveCounts() {
   return saved;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

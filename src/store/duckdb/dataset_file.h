@@ -23,7 +23,7 @@
 #include "store/duckdb/connection.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // A column as the file has it. `newest`: its name without @VERSION means this one.
 struct FileColumn {
@@ -99,4 +99,4 @@ class DatasetFile {
   bool counts_changed_ = false;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

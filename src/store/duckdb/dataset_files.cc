@@ -15,7 +15,7 @@
 #include "store/duckdb/dataset_sql.h"
 #include "store/row_query.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 // For sorting and hashing; percentiles hold their values beside it. Queries over 50 million rows stay below.
@@ -408,4 +408,4 @@ Status DatasetFiles::SaveCounts() {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

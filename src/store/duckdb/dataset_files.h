@@ -12,7 +12,7 @@
 
 #include "store/duckdb/dataset_file.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class DatasetFiles {
  public:
@@ -54,4 +54,4 @@ class DatasetFiles {
   uint64_t next_number_ = 1;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -2,7 +2,7 @@
 #include "store/duckdb/sql_sandbox.h"
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status DuckdbStore::WriteRows(const std::string& tenant, const std::string& dataset,
                               const DatasetTable& rows, const RowReplacement& replace) {
@@ -33,4 +33,4 @@ Result<SqlRows> DuckdbStore::RunSql(const std::string& tenant, const std::string
   return RunSandboxedSql(options_.sql_program, scratch.path(), sql);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

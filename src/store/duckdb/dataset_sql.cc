@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "store/row_query.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 class Writer {
@@ -242,4 +242,4 @@ void AppendChunk(const duck::Chunk& chunk, DatasetTable& table) {
   }
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

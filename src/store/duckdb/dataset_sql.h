@@ -9,7 +9,7 @@
 #include "store/duckdb/connection.h"
 #include "store/duckdb/dataset_file.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct RowSql {
   std::string text;
@@ -31,4 +31,4 @@ bool TouchesSampledRows(const DatasetFile::View& view, const DatasetQuery& query
 void AppendChunk(const duck::Chunk& chunk, DatasetTable& table);
 DatasetTable EmptyTable(const std::vector<ColumnDefinition>& columns);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

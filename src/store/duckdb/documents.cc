@@ -6,7 +6,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status DuckdbStore::PutDocument(const std::string& tenant, const std::string& kind,
                                 const std::string& name, std::string_view text) {
@@ -64,4 +64,4 @@ Status DuckdbStore::DeleteDocument(const std::string& tenant, const std::string&
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace wf::duck {
+namespace wf::store::duckdb::duck {
 namespace {
 
 std::mutex load_mutex;
@@ -61,4 +61,4 @@ Status Load() {
 
 const Api& api() { return table; }
 
-}  // namespace wf::duck
+}  // namespace wf::store::duckdb::duck

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wf::duck {
+namespace wf::store::duckdb::duck {
 
 // Every function used, once; a missing one is an error that names it.
 #define WF_DUCKDB_FUNCTIONS(X)                                                                     \
@@ -17,7 +17,8 @@ namespace wf::duck {
   X(set_config)                                                                                    \
   X(destroy_config)                                                                                \
   X(open_ext)                                                                                      \
-  X(close) X(connect) X(disconnect) X(query) X(destroy_result) X(result_error) X(fetch_chunk)      \
+  X(close)                                                                                         \
+  X(connect) X(disconnect) X(query) X(destroy_result) X(result_error) X(fetch_chunk)               \
       X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_set_size) X(data_chunk_get_vector) \
           X(data_chunk_get_column_count) X(vector_get_data) X(vector_get_validity) X(column_count) \
               X(rows_changed) X(prepare) X(prepare_error) X(destroy_prepare) X(bind_blob)          \
@@ -46,4 +47,4 @@ Status Load();
 // The loaded table; only after Load succeeded.
 const Api& api();
 
-}  // namespace wf::duck
+}  // namespace wf::store::duckdb::duck

@@ -11,7 +11,7 @@
 #include "store/log_writer.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct DuckdbStoreOptions {
   SyncMode sync = SyncMode::kSync;
@@ -34,4 +34,4 @@ struct DuckdbStoreOptions {
 Result<std::unique_ptr<Store>> OpenDuckdbStore(const std::string& directory,
                                                const DuckdbStoreOptions& options = {});
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

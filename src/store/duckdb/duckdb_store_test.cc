@@ -13,7 +13,7 @@
 #include "store/rows_builder.h"
 #include "test_places.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 namespace fs = std::filesystem;
@@ -451,4 +451,4 @@ TEST_F(DuckdbStoreTest, OpensTheFixtureOfFormat1) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store::duckdb

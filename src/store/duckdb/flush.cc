@@ -17,7 +17,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kSmallSegmentRows = 61440;  // half a row group: larger ones are never rewritten
@@ -352,4 +352,4 @@ Status DuckdbStore::WriteTenants(std::vector<std::unique_ptr<TenantRows>>& tenan
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -10,13 +10,13 @@
 
 #include "base/hash.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr uint64_t kMagic = 0x3158444E49464657ull;  // "WFFINDX1"
 constexpr size_t kHeadWords = 5;
 
-Error Failed(const std::string& path, const char* what) {
+Error IndexFailed(const std::string& path, const char* what) {
   return EnvironmentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)),
                           "check free space on the disk");
 }
@@ -32,7 +32,7 @@ Result<std::unique_ptr<IndexFile>> IndexFile::Open(const std::string& path) {
   auto out = std::make_unique<IndexFile>();
   out->path_ = path;
   out->fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (out->fd_ < 0) return Failed(path, "open");
+  if (out->fd_ < 0) return IndexFailed(path, "open");
   return out;
 }
 
@@ -42,7 +42,7 @@ IndexFile::~IndexFile() {
 
 Result<uint64_t> IndexFile::Append(const Record& record) {
   struct stat info;
-  if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
+  if (fstat(fd_, &info) != 0) return IndexFailed(path_, "stat");
   const auto begin = static_cast<uint64_t>(info.st_size);
   uint64_t head[kHeadWords] = {kMagic, record.trace_filter.size(), record.dictionary.size(),
                                record.attribute_filter.size(), 0};
@@ -54,7 +54,7 @@ Result<uint64_t> IndexFile::Append(const Record& record) {
       const ssize_t n = pwrite(fd_, piece.data(), piece.size(), static_cast<off_t>(at));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        const Error failed = Failed(path_, "write");
+        const Error failed = IndexFailed(path_, "write");
         if (ftruncate(fd_, info.st_size) != 0)
           return failed;  // leave no half record behind, if possible
         return failed;
@@ -63,18 +63,18 @@ Result<uint64_t> IndexFile::Append(const Record& record) {
       at += static_cast<uint64_t>(n);
     }
   }
-  if (fdatasync(fd_) != 0) return Failed(path_, "fdatasync");
+  if (fdatasync(fd_) != 0) return IndexFailed(path_, "fdatasync");
   return begin;
 }
 
 Result<uint64_t> IndexFile::Size() const {
   struct stat info;
-  if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
+  if (fstat(fd_, &info) != 0) return IndexFailed(path_, "stat");
   return static_cast<uint64_t>(info.st_size);
 }
 
 Status IndexFile::Truncate(uint64_t size) {
-  if (ftruncate(fd_, static_cast<off_t>(size)) != 0) return Failed(path_, "truncate");
+  if (ftruncate(fd_, static_cast<off_t>(size)) != 0) return IndexFailed(path_, "truncate");
   return {};
 }
 
@@ -96,7 +96,7 @@ Result<IndexFile::Place> IndexFile::Find(uint64_t at) const {
 
 Result<std::string> IndexFile::Read(uint64_t offset, uint64_t length) const {
   struct stat info;
-  if (fstat(fd_, &info) != 0) return Failed(path_, "stat");
+  if (fstat(fd_, &info) != 0) return IndexFailed(path_, "stat");
   if (length > static_cast<uint64_t>(info.st_size) ||
       offset > static_cast<uint64_t>(info.st_size) - length) {
     return EnvironmentError(fmt::format("{}: shorter than its part says", path_),
@@ -108,10 +108,10 @@ Result<std::string> IndexFile::Read(uint64_t offset, uint64_t length) const {
     const ssize_t n =
         pread(fd_, out.data() + done, length - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Failed(path_, "read");
+    if (n <= 0) return IndexFailed(path_, "read");
     done += static_cast<size_t>(n);
   }
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

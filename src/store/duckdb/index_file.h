@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class IndexFile {
  public:
@@ -46,4 +46,4 @@ class IndexFile {
   int fd_ = -1;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

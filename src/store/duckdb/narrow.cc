@@ -8,7 +8,7 @@
 
 #include "store/match.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kManyRanges = 48;  // more ranges of shapes than this are not worth telling SQL
@@ -186,4 +186,4 @@ std::string RowCondition(const Place& place, const TraceQuery& query) {
   return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " AND "));
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

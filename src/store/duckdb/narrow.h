@@ -9,7 +9,7 @@
 #include "store/duckdb/part.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // Where in a segment rows may match.
 struct Place {
@@ -32,4 +32,4 @@ std::string RowCondition(const Place& place, const TraceQuery& query);
 // Consecutive numbers as ranges: "(x BETWEEN 1 AND 3 OR x BETWEEN 7 AND 7)"; empty when there are more than `most`.
 std::string Ranges(const char* column, const std::vector<uint32_t>& numbers, size_t most);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

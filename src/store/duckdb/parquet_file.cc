@@ -6,7 +6,7 @@
 
 #include "store/duckdb/connection.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct ParquetFile::State {
   std::string path, temporary;
@@ -98,4 +98,4 @@ Status ParquetFile::Finish() {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -7,7 +7,7 @@
 #include "store/duckdb/connection.h"
 #include "store/duckdb/table_feed.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status WriteParquetRows(const DatasetTable& table, const std::string& path) {
   duck::DatabaseOptions options;
@@ -45,4 +45,4 @@ Status WriteParquetRows(const DatasetTable& table, const std::string& path) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -6,8 +6,8 @@
 #include "base/result.h"
 #include "model/dataset_table.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Status WriteParquetRows(const DatasetTable& table, const std::string& path);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

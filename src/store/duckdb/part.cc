@@ -11,7 +11,7 @@
 
 #include "store/directory.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 Part::Part(duck::Database& database, const std::string& folder, uint64_t number)
     : database_(database),
       number_(number),
@@ -153,4 +153,4 @@ int64_t Part::Bytes() const {
   return total;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

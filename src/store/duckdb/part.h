@@ -13,7 +13,7 @@
 #include "store/duckdb/connection.h"
 #include "store/duckdb/segment_writer.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 constexpr size_t kSegmentsPerPart = 16;
 
@@ -66,4 +66,4 @@ class Part {
   std::atomic<bool> doomed_{false};
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

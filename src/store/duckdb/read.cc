@@ -6,7 +6,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 // Traces asked for one by one in a query; DuckDB answers each from the sort order in 0.3–0.7 ms. (A list, `trace_hi IN
@@ -158,4 +158,4 @@ Result<EventBatch> DuckdbStore::ReadTraces(const std::string& tenant,
   return ReadFrom(Look(tenant), tenant, ids);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

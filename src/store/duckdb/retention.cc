@@ -6,7 +6,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr int64_t kDatasetPart = 4;  // datasets may take one part in so many of the bytes allowed
@@ -129,4 +129,4 @@ Status DuckdbStore::RetireParts(const std::vector<uint64_t>& numbers) {
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

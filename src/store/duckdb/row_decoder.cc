@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace wf {
+namespace wf::store::duckdb {
 
 RowDecoder::RowDecoder(const Segment& segment, std::shared_ptr<const SegmentDictionary> dictionary,
                        uint64_t columns)
@@ -151,4 +151,4 @@ std::shared_ptr<const EventBatch> RowDecoder::Finish() {
   return all;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -11,7 +11,7 @@
 #include "store/duckdb/part.h"
 #include "store/row_order.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class RowDecoder {
  public:
@@ -49,4 +49,4 @@ class RowDecoder {
   bool whole_rows_;                // no column is left out
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -12,7 +12,7 @@
 #include "store/duckdb/store_impl.h"
 #include "store/summary.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr uint64_t kRowsPerRead = 16384;
@@ -165,4 +165,4 @@ Status DuckdbStore::Scan(const std::string& tenant, const ScanOptions& options, 
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

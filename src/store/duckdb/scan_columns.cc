@@ -7,7 +7,7 @@
 
 #include "store/duckdb/narrow.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr uint64_t Bit(uint8_t column) { return uint64_t{1} << column; }
@@ -90,4 +90,4 @@ ScanColumns ChooseColumns(const Segment& segment, const SegmentDictionary& dicti
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -7,7 +7,7 @@
 #include "store/duckdb/part.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 struct ScanColumns {
   bool nothing = false;           // no row of the segment is wanted
@@ -18,4 +18,4 @@ struct ScanColumns {
 ScanColumns ChooseColumns(const Segment& segment, const SegmentDictionary& dictionary,
                           const ScanOptions& options);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

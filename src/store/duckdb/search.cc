@@ -26,7 +26,7 @@
 #include "store/resource_rows.h"
 #include "store/summary.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 // Blocks looked at together, over several segments: with more, a search that wants few traces reads in vain; with
@@ -427,4 +427,4 @@ Result<SearchPage> DuckdbStore::Search(const std::string& tenant, const TraceQue
   return Searcher(*this, tenant, query).Run();
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 class DictionaryReader : public PackedReader {
@@ -138,4 +138,4 @@ void AppendHex16(uint64_t value, std::string& out) {
   for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[value >> shift & 15]);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -15,7 +15,7 @@
 #include "model/event_batch.h"
 #include "store/table.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // How a value is stored: a ValueType, or a text that a number says: 16 lower-case hex digits (ids) cost 8 bytes and no
 // compression work as a number, 16 and a lot as text.
@@ -57,4 +57,4 @@ Result<SegmentDictionary> DeserializeDictionary(std::string_view bytes);
 bool ParseHex16(std::string_view text, uint64_t& out);
 void AppendHex16(uint64_t value, std::string& out);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kMaxLayoutEntries = 256;  // rows with more attributes are loose
@@ -242,4 +242,4 @@ void SegmentLayout::SortShapes() {
   shapes = std::move(sorted);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -14,7 +14,7 @@
 #include "store/duckdb/segment_dictionary.h"
 #include "store/row_order.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // Key text → preferred column, for texts and for numbers.
 struct SlotHomes {
@@ -61,4 +61,4 @@ class SegmentLayout {
 
 uint8_t StoredTypeOf(const Value& value);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "store/match.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kAhead =
@@ -545,4 +545,4 @@ Status SegmentWriter::Write(duck::Connection& connection, const std::string& sch
   return connection.Insert(schema + ".segments", own);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -14,7 +14,7 @@
 #include "store/duckdb/segment_layout.h"
 #include "store/row_order.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // A trace of a segment that also has rows in an earlier one (the latest such).
 struct ContinuedTrace {
@@ -89,4 +89,4 @@ class SegmentWriter {
   std::vector<uint64_t> recent_;  // hashes lately added to the filter
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

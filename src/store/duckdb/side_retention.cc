@@ -12,7 +12,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 // Every row that retention may delete, with about the bytes that it takes.
@@ -125,4 +125,4 @@ Status DuckdbStore::RewriteSideTables(duck::Connection& connection) {
   return replaced;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

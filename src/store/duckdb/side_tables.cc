@@ -7,7 +7,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 // Attaches state.duckdb. `make`: also when there is none yet.
 Status DuckdbStore::OpenSideTables(SideTables make) {
@@ -282,4 +282,4 @@ Status DuckdbStore::CountSideTables(const std::string& tenant, StoreStatus& stat
   return {};
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -21,7 +21,7 @@
 
 extern char** environ;
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 constexpr size_t kMaxSqlBytes = 256 << 10;
@@ -413,4 +413,4 @@ Result<SqlRows> RunSandboxedSql(const std::string& program, const std::string& f
   return ParseReply(reply);
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 constexpr char kSqlVerb[] = "__sql";
 constexpr Nanos kSqlTime = 30 * kSecond;
@@ -40,4 +40,4 @@ Result<SqlRows> RunSandboxedSql(const std::string& program, const std::string& f
 // The child: argv[2] is the file, the statement comes by standard input. Returns its exit code.
 int SqlSandboxMain(int argc, char** argv);
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

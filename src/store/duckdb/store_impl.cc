@@ -8,7 +8,7 @@
 
 #include "store/log_reader.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 namespace {
 
 int64_t ThreadCpu() {
@@ -223,4 +223,4 @@ void DuckdbStore::Count(const std::string& name, int64_t n) {
   counters_[name] += n;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -24,7 +24,7 @@
 #include "store/duckdb/part.h"
 #include "store/duckdb/row_decoder.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 class DuckdbStore : public Store {
  public:
@@ -249,4 +249,4 @@ class DuckdbStore : public Store {
   std::thread log_thread_, flush_thread_;
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

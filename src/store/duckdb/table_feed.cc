@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 EngineType EngineTypeOf(ColumnType type) {
   switch (type) {
@@ -65,4 +65,4 @@ void TableFeed::Column(duckdb_data_chunk chunk, size_t at, const TableColumn& fr
   }
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

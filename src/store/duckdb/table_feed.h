@@ -9,7 +9,7 @@
 #include "model/dataset_table.h"
 #include "store/duckdb/connection.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 EngineType EngineTypeOf(ColumnType type);
 
@@ -34,4 +34,4 @@ class TableFeed {
   std::vector<std::unique_ptr<std::string>> repaired_;  // until the engine has copied the chunk
 };
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -4,7 +4,7 @@
 
 #include "store/duckdb/store_impl.h"
 
-namespace wf {
+namespace wf::store::duckdb {
 
 Result<std::vector<TenantUse>> DuckdbStore::ReadTenants() {
   std::map<std::string, TenantUse> uses;
@@ -55,4 +55,4 @@ Result<std::vector<TenantUse>> DuckdbStore::ReadTenants() {
   return out;
 }
 
-}  // namespace wf
+}  // namespace wf::store::duckdb

@@ -7,14 +7,14 @@
 #include "store/directory.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 bool Begins(const std::string& text, std::string_view with) { return text.rfind(with, 0) == 0; }
 
 }  // namespace
 
-bool IsStoreUrl(const std::string& place) { return IsClickhouseUrl(place); }
+bool IsStoreUrl(const std::string& place) { return store::clickhouse::IsClickhouseUrl(place); }
 
 bool IsServerUrl(const std::string& place) {
   return Begins(place, "http://") || Begins(place, "https://");
@@ -52,18 +52,18 @@ Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options) {
   WF_TRY(CheckStorePlace(place));
   if (IsStoreUrl(place)) {
-    ClickhouseStoreOptions clickhouse;
+    store::clickhouse::ClickhouseStoreOptions clickhouse;
     clickhouse.ca_file = options.ca_file;
     clickhouse.open_patience = options.open_patience;
     if (!options.password_file.empty()) {
       WF_ASSIGN(const std::string text, ReadWholeFile(options.password_file));
       clickhouse.password = text.substr(0, text.find_first_of("\r\n"));
     }
-    return OpenClickhouseStore(place, clickhouse);
+    return store::clickhouse::OpenClickhouseStore(place, clickhouse);
   }
-  DuckdbStoreOptions duckdb;
+  store::duckdb::DuckdbStoreOptions duckdb;
   duckdb.sync = options.sync;
-  return OpenDuckdbStore(place, duckdb);
+  return store::duckdb::OpenDuckdbStore(place, duckdb);
 }
 
-}  // namespace wf
+}  // namespace wf::store

@@ -9,7 +9,7 @@
 #include "store/log_writer.h"
 #include "store/store.h"
 
-namespace wf {
+namespace wf::store {
 
 // clickhouse://…: a store that other processes may have open, too.
 bool IsStoreUrl(const std::string& place);
@@ -34,4 +34,4 @@ OpenStoreOptions StoreOptionsFromEnvironment();
 Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options = {});
 
-}  // namespace wf
+}  // namespace wf::store

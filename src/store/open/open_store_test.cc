@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wf {
+namespace wf::store {
 namespace {
 
 TEST(OpenStore, TellsPlacesApart) {
@@ -29,4 +29,4 @@ TEST(OpenStore, SecretsAreNotShown) {
 }
 
 }  // namespace
-}  // namespace wf
+}  // namespace wf::store

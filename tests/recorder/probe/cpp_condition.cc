@@ -23,7 +23,8 @@ int main() {
   a.join();
   b.join();
   std::unique_lock lock(mutex);
-  const bool timed_out = condition.wait_for(lock, std::chrono::milliseconds(3)) == std::cv_status::timeout;
+  const bool timed_out =
+      condition.wait_for(lock, std::chrono::milliseconds(3)) == std::cv_status::timeout;
   lock.unlock();
   std::shared_mutex shared;
   std::condition_variable_any any;

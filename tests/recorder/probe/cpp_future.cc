@@ -24,7 +24,8 @@ int main() {
   const int value = future.get();
   setter.join();
   std::promise<void> never;
-  const bool timed_out = never.get_future().wait_for(std::chrono::milliseconds(2)) == std::future_status::timeout;
+  const bool timed_out =
+      never.get_future().wait_for(std::chrono::milliseconds(2)) == std::future_status::timeout;
   std::packaged_task<int(int)> task([](int n) {
     if (n < 0) throw std::runtime_error("negative");
     return n * 2;

@@ -23,14 +23,16 @@ long Count(int threads, int rounds) {
 }
 
 int main() {
-  std::printf("%ld %ld %ld %ld %ld\n", Count<std::mutex>(4, 1000), Count<std::recursive_mutex>(4, 1000),
-              Count<std::timed_mutex>(4, 1000), Count<std::shared_mutex>(4, 1000),
-              Count<std::shared_timed_mutex>(4, 1000));
+  std::printf("%ld %ld %ld %ld %ld\n", Count<std::mutex>(4, 1000),
+              Count<std::recursive_mutex>(4, 1000), Count<std::timed_mutex>(4, 1000),
+              Count<std::shared_mutex>(4, 1000), Count<std::shared_timed_mutex>(4, 1000));
   std::timed_mutex timed;
   timed.lock();
   std::thread([&] {
-    std::printf("try %d, for %d, until %d\n", timed.try_lock(), timed.try_lock_for(std::chrono::milliseconds(2)),
-                timed.try_lock_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(2)));
+    std::printf(
+        "try %d, for %d, until %d\n", timed.try_lock(),
+        timed.try_lock_for(std::chrono::milliseconds(2)),
+        timed.try_lock_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(2)));
   }).join();
   timed.unlock();
   std::mutex a, b;

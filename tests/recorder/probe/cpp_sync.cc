@@ -51,6 +51,6 @@ int main() {
   });
   flag.wait(false);
   setter.join();
-  std::printf("arrived %d rounds %d at most two: %d word %d try %d\n", arrived.load(), completions, most.load() <= 2,
-              word.load(), done.try_acquire());
+  std::printf("arrived %d rounds %d at most two: %d word %d try %d\n", arrived.load(), completions,
+              most.load() <= 2, word.load(), done.try_acquire());
 }

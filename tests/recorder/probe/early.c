@@ -22,7 +22,8 @@ static void Preinit(int argc, char** argv, char** envp) {
   ++early;
   pthread_mutex_unlock(&mutex);
 }
-__attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char**, char**) = Preinit;
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char**,
+                                                                        char**) = Preinit;
 
 __attribute__((constructor(101))) static void First() {
   pthread_t t;

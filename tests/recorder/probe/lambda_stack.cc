@@ -25,7 +25,9 @@ int main() {
   {
     std::vector<std::thread> threads;
     for (std::string& word : words) {
-      threads.emplace_back([&word, n = index] { word = std::string(static_cast<size_t>(n + 1) * 20, static_cast<char>('a' + n)); });
+      threads.emplace_back([&word, n = index] {
+        word = std::string(static_cast<size_t>(n + 1) * 20, static_cast<char>('a' + n));
+      });
       ++index;
     }
     for (auto& one : threads) one.join();

@@ -39,8 +39,9 @@ bool AddToOpenRecord(Slot* slot, const MemoryEvent& event) {
   const bool open = slot->open_record.load(std::memory_order_relaxed) != 0;
   RecordHead record = {RecordKind::kMemory, 0, sizeof(Memory)};
   if (open) std::memcpy(&record, at, sizeof record);
-  const bool fits = open ? record.size + kMaxMemoryEvent <= kOpenRecord
-                         : EndOf(head, kOpenRecord) == head + kOpenRecord && HasRoom(slot, kOpenRecord);
+  const bool fits =
+      open ? record.size + kMaxMemoryEvent <= kOpenRecord
+           : EndOf(head, kOpenRecord) == head + kOpenRecord && HasRoom(slot, kOpenRecord);
   if (fits) {
     if (!open) {
       self->open_last = {};

@@ -39,9 +39,7 @@ constexpr uint64_t kFeatureShmem = 1 << 12, kFeatureUnpopulated = 1 << 13, kFeat
 constexpr uint64_t kSmallChunk = kChunk / 32;
 // A part stays open as long as looking at it has cost less than opening it again would: a signal and three system calls,
 // 15 to 30 µs, against some 4 ns for each of its pages in every scan.
-uint64_t IdleLimit(uint64_t size) {
-  return size <= kChunk / 4 ? 64 : 32;
-}
+uint64_t IdleLimit(uint64_t size) { return size <= kChunk / 4 ? 64 : 32; }
 // A large part of which one in so many small pieces was touched, over as many sub-computations, is better opened anew, in
 // pieces.
 constexpr uint64_t kFewPieces = 8;
