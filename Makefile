@@ -45,7 +45,7 @@ lint: ## clang-format, clang-tidy and the layer check on changed files (ALL=1: o
 	@tools/lint
 
 .PHONY: bench
-bench: ## measure, and write docs/BENCHMARKS.md again
+bench: ## measure, and write docs/measured/benchmarks.md again
 	@tools/setup build bench
 	@tools/build release
 	@bench/run

@@ -1,4 +1,4 @@
-"""How right a file of assignments is against the truth (docs/PATHS.md, "Accuracy"; Aguilera et al. §7.5.1).
+"""How right a file of assignments is against the truth (docs/use/paths.md, "Accuracy"; Aguilera et al. §7.5.1).
 
 A second implementation, beside the one in `wherefore paths --truth`: a benchmark does not let the program mark its own work.
 """

@@ -1,4 +1,4 @@
-"""Writes docs/RECORD_COST.md and its pictures from what bench/record measured."""
+"""Writes docs/measured/record-cost.md and its pictures from what bench/record measured."""
 import os
 import statistics
 
@@ -156,7 +156,7 @@ def rates(results):
 
 
 def pictures(root, results):
-    folder = os.path.join(root, "docs/images")
+    folder = os.path.join(root, "docs/measured/images")
     groups = []
     for depth in LIMITS:
         for threads in thread_counts(results):
@@ -192,7 +192,7 @@ def write(root, results, machine):
     lines = [
         "# What recording costs", "",
         "Written by `bench/record`; do not edit. The programs are those of `bench/recorded`, in the image of the twelve that INSPECTOR",
-        "measures (§VII). How recording works is told in [RECORDING.md](RECORDING.md).", "",
+        "measures (§VII). How recording works is told in [recording](../use/recording.md).", "",
         f"Measured on {machine['processors']} processors ({machine['processor']}), Linux {machine['kernel']}; {rounds}. **Time** is from",
         "start to end, the finishing of the file included; **work** is user and system time of all threads and of the process that",
         "writes the file. Both are divided by the native ones. A program whose threads outnumber the processors shows in its time all work.", "",
@@ -223,7 +223,7 @@ def write(root, results, machine):
         "## The two trackers", "",
         "A thread with 80 MB writes one word of so many pages, then takes and releases a lock: work of a sub-computation. **near**: the same pages",
         "every time, side by side; **far**: others every time, anywhere. What `auto` does with that is told in",
-        "[RECORDING.md](RECORDING.md#how-data-depth-sees-pages-record---data).", "",
+        "[recording](../use/recording.md#how-data-depth-sees-pages-record---data).", "",
         *trackers(results), "",
         "## Growth with the input", "", "S, M and L are a quarter, a half and all of the input; three rounds.", "",
         *growth(results), "", "![Growth](images/record_growth.svg)", "",
@@ -236,6 +236,6 @@ def write(root, results, machine):
         lines += [f"Branches a second and MB a second correlate by {together:.2f} over the {len(rates(results))} programs (the paper: 0.89).", ""]
     if len(names) < 12:
         lines += [f"Measured so far: {', '.join(sorted(names))}.", ""]
-    with open(os.path.join(root, "docs/RECORD_COST.md"), "w", encoding="utf-8") as file:
+    with open(os.path.join(root, "docs/measured/record-cost.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
     pictures(root, results)

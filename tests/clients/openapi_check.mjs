@@ -27,7 +27,7 @@ const resource = (name, host) => ({
     attribute('process.pid', { intValue: '4711' }),
   ],
 });
-// The smallest recording (docs/CPG_FORMAT.md): one thread that starts and exits.
+// The smallest recording (docs/reference/cpg-format.md): one thread that starts and exits.
 function smallRecording() {
   const bytes = (size, ...fields) => {
     const out = Buffer.alloc(size);

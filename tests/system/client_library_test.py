@@ -2,7 +2,7 @@
 # needs: wherefore
 # timeout: 240
 """libwherefore from outside: installed, found by find_package, used by a program of its own; its events in a trace; the
-events endpoint; policies that reach clients. docs/CLIENT.md and docs/EVENTS.md describe what is tested here."""
+events endpoint; policies that reach clients. docs/use/client-library.md and docs/reference/events.md describe what is tested here."""
 import gzip
 import json
 import os

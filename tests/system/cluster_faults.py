@@ -5,7 +5,7 @@ import kafka_raw
 from cluster_lab import *
 
 
-# What the flags allow (docs/CLUSTER.md), twice: pieces are there again while they are decoded, encoded and sent.
+# What the flags allow (docs/use/cluster.md), twice: pieces are there again while they are decoded, encoded and sent.
 WEIGHT_CAP = 2 * (32 + 32 + 8 + 16 + 8) << 20
 
 
@@ -117,7 +117,7 @@ class Faults:
         sending.acknowledge(20)
 
     def grow(self, sending, partitions=9):
-        """More partitions, as docs/CLUSTER.md tells it, and one more tailer to use them."""
+        """More partitions, as docs/use/cluster.md tells it, and one more tailer to use them."""
         of = lambda role: [name for name, r in self.lab.roles.items() if r.role == role]
         for name in of("receive"):
             equal(f"growing: {name} stops", self.lab.roles[name].stop(60), 0)

@@ -1,4 +1,4 @@
-"""Writes .cpg files by docs/CPG_FORMAT.md, without the recorder: a second reading of the format, for what no real program
+"""Writes .cpg files by docs/reference/cpg-format.md, without the recorder: a second reading of the format, for what no real program
 can be brought to do twice in the same way."""
 import struct
 

@@ -24,7 +24,7 @@ DATASETS = ("traces", "calls")
 QUICK = ("--tailer-trigger", "quick 1s after last within 5s", "--tailer-cache-bytes", "32MiB", "--log-level", "warn", "--no-agent")
 LIMITS = ("--max-inflight-bytes", "16MiB", "--max-request-bytes", "4MiB")
 # What a process may take is itself (32 MiB over a database, 96 MiB over a directory, most of it DuckDB's) and what these flags
-# allow, of which a directory's store has two buffers more (docs/CLUSTER.md, "Memory").
+# allow, of which a directory's store has two buffers more (docs/use/cluster.md, "Memory").
 CLUSTER_CAP = (32 + 32 + 16) << 20
 EMBEDDED_CAP = (96 + 32 + 16 + 48) << 20
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # needs: wherefore
 # parallel: yes
-"""feature check and feature run: the contract, at both doors, and every example of docs/FEATURES.md.
+"""feature check and feature run: the contract, at both doors, and every example of docs/reference/feature-language.md.
 
 WHEREFORE_UPDATE_DOCS=1 writes what the examples give into the page; then read the diff.
 """
@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from harness import SOURCE, Server, check, cli, equal, folder, import_files, run, write
 
-PAGE = os.path.join(SOURCE, "docs/FEATURES.md")
+PAGE = os.path.join(SOURCE, "docs/reference/feature-language.md")
 FIGURE_8 = """\
 Begin = ExecUnits | Filter(name="Client") | Points | First
 DisplayDone = ExecUnits | Filter(name="Client") | Points | Filter(marker="display_done") | First

@@ -124,7 +124,7 @@ def as_otlp(spans):
 
 
 def as_events(spans):
-    """The same by the rules of docs/QUERY.md: begin → children and points → end."""
+    """The same by the rules of docs/reference/query-language.md: begin → children and points → end."""
     names = ["shop", "cart", "bank"]
     out = {}
     for t, s, parent, name, p, start, end, attrs, points in spans:

@@ -2,7 +2,7 @@
 # needs: wherefore
 # parallel: yes
 # timeout: 180
-"""The attempts of docs/SECURITY.md, made against a running server: strangers, tenants that reach for each other's data,
+"""The attempts of docs/use/security.md, made against a running server: strangers, tenants that reach for each other's data,
 tokens that should not work any more, requests that lie about their size or never end, frames that are wrong on every
 port, TLS that is too old or without a certificate. After each the server still answers others."""
 import base64

@@ -97,7 +97,7 @@ export class Trace {
     this.record('block_end', id, this.unit, to)
   }
 
-  // A block of code that runs now, to its end, without waiting: such blocks nest (docs/BROWSER.md). Gives what ends it.
+  // A block of code that runs now, to its end, without waiting: such blocks nest (docs/use/browser-client.md). Gives what ends it.
   begin(name: string, facts?: Facts): (() => void) | undefined {
     if (!this.room()) return undefined
     const id = newId()
