@@ -192,7 +192,7 @@ def write(root, results, machine):
     lines = [
         "# What recording costs", "",
         "Written by `bench/record`; do not edit. The programs are those of `bench/recorded`, in the image of the twelve that INSPECTOR",
-        "measures (§VII). How recording works is told in [recording](../use/recording.md).", "",
+        "measures (§VII). [recording](../use/recording.md) says how recording works.", "",
         f"Measured on {machine['processors']} processors ({machine['processor']}), Linux {machine['kernel']}; {rounds}. **Time** is from",
         "start to end, the finishing of the file included; **work** is user and system time of all threads and of the process that",
         "writes the file. Both are divided by the native ones. A program whose threads outnumber the processors shows in its time all work.", "",
