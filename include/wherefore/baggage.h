@@ -13,7 +13,7 @@
 //   branch.Join();                                          // tuples packed in Lookup are visible from now on
 //
 // Nothing here blocks or throws; what does not fit is left out, marked in the baggage and counted. WHEREFORE_BAGGAGE=off
-// in the environment makes the process neither accept nor send any. docs/BAGGAGE.md has the format and what is lost
+// in the environment makes the process neither accept nor send any. docs/concepts/baggage.md has the format and what is lost
 // where.
 #pragma once
 

@@ -6,8 +6,8 @@
 // belongs to its thread.
 //
 // Between processes it travels in W3C headers: traceparent, tracestate (other vendors' members and our own, `wf`) and
-// baggage (everybody's members, and ours, which hold the tuples of queries). docs/CLIENT.md describes `wf` of
-// tracestate, docs/BAGGAGE.md the baggage.
+// baggage (everybody's members, and ours, which hold the tuples of queries). docs/use/client-library.md describes `wf` of
+// tracestate, docs/concepts/baggage.md the baggage.
 #pragma once
 
 #include <cstdint>

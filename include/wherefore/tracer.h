@@ -138,7 +138,7 @@ class WHEREFORE_API Tracer {
 
   // Waits until the policies of the server have been fetched at least once, or the deadline passes.
   bool AwaitPolicies(std::chrono::milliseconds deadline);
-  // The policies in force, as the server wrote them: JSON, see docs/CLIENT.md.
+  // The policies in force, as the server wrote them: JSON, see docs/use/client-library.md.
   std::string Policies() const;
   // Takes these instead of the server's, until the server's change. False, and nothing changes, if they are malformed.
   bool SetPolicies(std::string_view json);

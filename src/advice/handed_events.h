@@ -1,5 +1,5 @@
 // Events that the kernel's programs saw on threads of a process linked with libwherefore, in memory that both have: the
-// weaver writes it (its eBPF programs do), libwherefore reads it, and nobody else sees it. docs/WEAVING.md has the
+// weaver writes it (its eBPF programs do), libwherefore reads it, and nobody else sees it. docs/use/weaving.md has the
 // whole of the hand-over; the two sides may be of different versions.
 //
 // The memory is an array of HandedThread, each followed by its ring of records. A record is written by a program that

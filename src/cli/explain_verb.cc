@@ -117,10 +117,10 @@ Result<answer::Question> QuestionOf(const ExplainFlags& flags, const CommonFlags
   if (common.format != "json") text("format", common.format);
   if (flags.resources.empty()) return question;
   WF_ASSIGN(question.body,
-            ReadInputFile(flags.resources, "docs/EXPLAIN_TRACES.md shows a file of resources"));
+            ReadInputFile(flags.resources, "docs/use/explain.md shows a file of resources"));
   if (question.body.empty())
     return BadInput(flags.resources + ": is empty",
-                    "docs/EXPLAIN_TRACES.md shows a file of resources");
+                    "docs/use/explain.md shows a file of resources");
   return question;
 }
 

@@ -14,7 +14,7 @@ namespace wf::cli {
 const std::vector<scenario::ScenarioDescription>& IncidentScenarios();
 bool IsIncidentScenario(const std::string& name);
 
-// Takes a few seconds. Writes events.jsonl (docs/EXPLAIN.md) and query.json into `folder`, made when missing.
+// Takes a few seconds. Writes events.jsonl (docs/concepts/temporal-provenance.md) and query.json into `folder`, made when missing.
 Result<scenario::ScenarioFiles> RunIncidentScenario(const scenario::ScenarioOptions& options,
                                                     const std::string& folder);
 

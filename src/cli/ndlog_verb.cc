@@ -41,7 +41,7 @@ Status RunNdlog(const NdlogFlags& flags) {
   if (!replay && (flags.topology.empty() || flags.inputs.empty()))
     return BadInput(std::string("ndlog run: ") +
                         (flags.topology.empty() ? "--topology" : "--inputs") + " is missing",
-                    "docs/NDLOG.md describes the files");
+                    "docs/reference/ndlog.md describes the files");
   ndlog::RunOptions options;
   options.seed = flags.seed;
   if (!flags.until.empty()) {

@@ -184,7 +184,7 @@ Verb AddServe(CLI::App& root) {
   CLI::App& app = *verb.app;
   server::ServeOptions& o = flags->options;
   app.add_option("--role", flags->role,
-                 "all of the work, or a part of it: receive, tail or query (docs/CLUSTER.md)")
+                 "all of the work, or a part of it: receive, tail or query (docs/use/cluster.md)")
       ->capture_default_str();
   app.add_option("--bus", o.bus,
                  "kafka://HOST:PORT[,HOST:PORT…][/TOPIC]: receivers publish there, tailers read");
@@ -228,8 +228,9 @@ Verb AddServe(CLI::App& root) {
   app.add_option("--tls-key", o.tls_key, "PEM file of its key");
   app.add_option("--tls-client-ca", o.tls_client_ca,
                  "PEM file of the CA that every client's certificate must be signed by");
-  app.add_option("--accounts", o.accounts,
-                 "YAML file of who may do what, for which tenant, and how much (docs/SECURITY.md)");
+  app.add_option(
+      "--accounts", o.accounts,
+      "YAML file of who may do what, for which tenant, and how much (docs/use/security.md)");
   app.add_option("--audit-log", o.audit_log,
                  "where administrative actions are recorded, or off (audit.jsonl in the store)");
   app.add_flag("--allow-anonymous", o.allow_anonymous,

@@ -26,7 +26,7 @@ class StoreAccess {
   Result<answer::Answer> Ask(const answer::Question& question);
   // Uploads bytes to a served store: a file, or trace ids to model (answer/import_answer.h).
   Result<answer::Answer> Upload(const answer::Params& params, std::string_view content);
-  // Events in the binary form of docs/EVENTS.md; durable when it returns.
+  // Events in the binary form of docs/reference/events.md; durable when it returns.
   Status SendEvents(std::string_view body);
   // answer/policy_answer.h, here or at the server.
   Result<answer::Answer> PutPolicy(const std::string& name, std::string_view json);

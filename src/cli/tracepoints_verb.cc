@@ -62,8 +62,9 @@ class Tracepoints {
 };
 
 Status Define(const TracepointsFlags& flags, const CommonFlags& common) {
-  WF_ASSIGN(const std::string text,
-            ReadInputFile(flags.argument, "give a file as docs/TRACEPOINTS.md describes it"));
+  WF_ASSIGN(
+      const std::string text,
+      ReadInputFile(flags.argument, "give a file as docs/reference/tracepoints.md describes it"));
   auto definitions = weaver::ParseTracepointFile(text);
   if (!definitions.ok())
     return BadInput(flags.argument + ": " + definitions.error().message, definitions.error().hint);

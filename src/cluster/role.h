@@ -1,5 +1,5 @@
 // Which part of the work a process does. One process may do all of it; in a cluster many processes each do one part, over a
-// bus and a store that they share (docs/CLUSTER.md).
+// bus and a store that they share (docs/use/cluster.md).
 //
 //   receive   senders → decode → bus            OTLP, Zipkin, Jaeger, events, and the control connection of clients
 //   tail      bus → store, and rows of datasets  health and metrics only

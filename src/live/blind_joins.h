@@ -1,5 +1,5 @@
 // Joins of a live query that will find nothing, whatever happens: what a compiled-in tracepoint packs is in the process's
-// baggage, where advice in the kernel does not see it (docs/WEAVING.md).
+// baggage, where advice in the kernel does not see it (docs/use/weaving.md).
 #pragma once
 
 #include <set>

@@ -454,7 +454,7 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
   JsonParser parser;
   WF_ASSIGN(const JsonValue json, parser.Parse(text));
   const auto bad = [](const std::string& why) {
-    return BadInput("report: " + why, "docs/LIVE_QUERIES.md describes it");
+    return BadInput("report: " + why, "docs/use/live-queries.md describes it");
   };
   ProcessRegistry::Process process{
       std::string(json.Get("instance").String()), std::string(json.Get("service").String()),

@@ -37,7 +37,7 @@ Result<LiveQuerySpec> ReadLiveQuerySpec(std::string_view json);
 void WriteLiveQuerySpec(const LiveQuerySpec& spec, JsonWriter& json);
 
 // How requests that begin now run it: tuples travel in baggage, or are emitted one by one and joined here, which a query
-// comes to when requests carry too much (docs/LIVE_QUERIES.md).
+// comes to when requests carry too much (docs/use/live-queries.md).
 enum class LivePlan : uint8_t { kRewritten, kEmit };
 const char* ToString(LivePlan plan);
 

@@ -1,5 +1,5 @@
 // A provenance event: one thing a node did, when, and because of what (Zeno §3.3). Front ends (traces, NDlog, packets)
-// make these; src/analysis/provenance explains delays with them. On file they are JSON lines; docs/EXPLAIN.md says how.
+// make these; src/analysis/provenance explains delays with them. On file they are JSON lines; docs/concepts/temporal-provenance.md says how.
 #pragma once
 
 #include <cstdint>

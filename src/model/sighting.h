@@ -1,5 +1,5 @@
 // Sighting: one message seen at one place, all that a black box shows: when, what kind, from whom to whom, which id.
-// Message text (docs/MESSAGES.md), captures, mail headers and `watch` all become sightings; pairing makes calls of them
+// Message text (docs/reference/messages.md), captures, mail headers and `watch` all become sightings; pairing makes calls of them
 // (analysis/paths/call.h).
 #pragma once
 

@@ -34,7 +34,7 @@ class ConfigText {
 
   Error Bad(int line, const std::string& why, const std::string& hint = {}) const {
     return BadInput(fmt::format("{}: line {}: {}", file_, line, why),
-                    hint.empty() ? "docs/GENERATE.md describes the file" : hint);
+                    hint.empty() ? "docs/use/generate.md describes the file" : hint);
   }
   Error Bad(const lang::YamlNode& node, const std::string& why,
             const std::string& hint = {}) const {

@@ -1,4 +1,4 @@
-// What `wherefore generate` is told to generate (docs/GENERATE.md): tracelets, which are templates of messages with
+// What `wherefore generate` is told to generate (docs/use/generate.md): tracelets, which are templates of messages with
 // Gaussian delays between them, run again and again by clients in parallel (Aguilera et al. §7.1.1, "maketrace").
 //
 // A config that was read is complete: every name is an index, every message knows what it comes after, a return its

@@ -1,4 +1,4 @@
-// Generated messages → message text (docs/MESSAGES.md) and the truth: the request each request was caused by, as
+// Generated messages → message text (docs/reference/messages.md) and the truth: the request each request was caused by, as
 // assignments without a probability.
 //
 // A line is written for each sighting that the sniffer did not lose: one by the common clock, or, when clocks differ,

@@ -227,7 +227,7 @@ Result<AccountsFile> LoadAccounts(const std::string& path) {
   if (in) content << in.rdbuf();
   if (!in || S_ISDIR(facts.st_mode))
     return EnvironmentError("--accounts " + path + ": cannot be read",
-                            "give a YAML file (docs/SECURITY.md)");
+                            "give a YAML file (docs/use/security.md)");
   auto file = ReadAccounts(content.view(), path);
   if (!file.ok()) return BadInput("--accounts " + file.error().message, file.error().hint);
   return file;

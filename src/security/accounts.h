@@ -1,4 +1,4 @@
-// The file that says who may do what (`serve --accounts FILE`, docs/SECURITY.md): accounts with a token, a password or a
+// The file that says who may do what (`serve --accounts FILE`, docs/use/security.md): accounts with a token, a password or a
 // client certificate, the tenants they may act for, what they may do there, and how much each tenant may send and keep.
 // It holds hashes, never a secret. Thread safety: pure.
 #pragma once

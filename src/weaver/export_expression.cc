@@ -196,7 +196,7 @@ class ExportParser {
   }
   Error Fault(std::string_view reason) const {
     return BadInput(fmt::format("'{}', column {}: {}", text_.substr(0, kMaxText), at_ + 1, reason),
-                    "docs/TRACEPOINTS.md has the expressions");
+                    "docs/reference/tracepoints.md has the expressions");
   }
 
   static constexpr int64_t kMaxIndex = int64_t{1} << 30;

@@ -1,5 +1,5 @@
 // Requests as they go through processes that know nothing of them: who carries which tuples, told by what the kernel's
-// programs saw, in order. docs/WEAVING.md has the rules.
+// programs saw, in order. docs/use/weaving.md has the rules.
 //
 //   A thread is in one request at a time, or in none. An event that packs starts one.
 //   A send is a split: its bytes carry what the thread has at that moment, and what the thread packs later they do not.

@@ -1,5 +1,5 @@
 // Tracepoint definitions: a name that queries use, the places in programs it stands for, and what can be read there.
-// docs/TRACEPOINTS.md has the file's format and its expressions.
+// docs/reference/tracepoints.md has the file's format and its expressions.
 //
 //   {"version":1,"name":"DataNodeMetrics.incrBytesRead",
 //    "locations":[{"exe":"datanode","function":"DataNodeMetrics::incrBytesRead","signature":"long","at":"entry"}],

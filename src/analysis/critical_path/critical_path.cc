@@ -1,4 +1,4 @@
-// The walk (Canopy §4.4 names the critical path; docs/CRITICAL_PATH.md defines it).
+// The walk (Canopy §4.4 names the critical path; docs/concepts/critical-path.md defines it).
 //
 // Problem: of all that ran between two places of a trace, say for each nanosecond who was waited for. Spans tell who
 // ran below whom and when, seldom who waited for whom; clocks are inexact; some recorders tell more by edges.

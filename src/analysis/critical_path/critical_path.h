@@ -1,6 +1,6 @@
 // The critical path: which steps set the time between two places of a trace (Canopy §3.4, §4.4). Segments partition
 // the interval exactly: ordered, longer than zero, without gap or overlap. Pure function of the trace; any thread.
-// docs/CRITICAL_PATH.md holds the definition, rule by rule.
+// docs/concepts/critical-path.md holds the definition, rule by rule.
 #pragma once
 
 #include <cstdint>

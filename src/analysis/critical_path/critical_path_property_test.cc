@@ -1,5 +1,5 @@
 // Properties of the critical path over random traces, against a second implementation that follows the rules of
-// docs/CRITICAL_PATH.md word by word, without a thought for speed.
+// docs/concepts/critical-path.md word by word, without a thought for speed.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -1,5 +1,5 @@
 // What if some work had been quicker, or slower? Replays a trace with the time of what a selector names scaled by a
-// factor, and says how long the same request would have taken. See docs/CRITICAL_PATH.md.
+// factor, and says how long the same request would have taken. See docs/concepts/critical-path.md.
 #pragma once
 
 #include <cstdint>

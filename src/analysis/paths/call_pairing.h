@@ -1,4 +1,4 @@
-// Sightings in time order → calls (docs/MESSAGES.md, "Pairing").
+// Sightings in time order → calls (docs/reference/messages.md, "Pairing").
 //
 // `_SENT` and `_RCVD` sightings of equal kind, sender, receiver and id are one message; a request and its return pair by
 // (caller, callee, id), ids that are unknown or repeat by the earliest open call. The same sighting again before the

@@ -1,4 +1,4 @@
-// Each rule of docs/MESSAGES.md, "Pairing", as a small case; and what must hold for any trace.
+// Each rule of docs/reference/messages.md, "Pairing", as a small case; and what must hold for any trace.
 #include "analysis/paths/call_pairing.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Convolution: causal paths of any system of messages, by the delays after which a node's messages follow those it
 // received (Aguilera et al. §5.2, figure 6). Needs times, senders and receivers, nothing else; calls and returns both
-// are messages. docs/CONVOLUTION.md tells how it goes about what the paper leaves open.
+// are messages. docs/concepts/convolution.md tells how it goes about what the paper leaves open.
 //
 // The result is a forest: one vertex per visit to a node, from each root down. An edge says how many messages took it
 // and after which delays at the node they left; messages that leave a root follow nothing, so they have no delay.

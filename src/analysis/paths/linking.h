@@ -1,4 +1,4 @@
-// Linking: which call caused which, one request at a time (docs/LINKING.md).
+// Linking: which call caused which, one request at a time (docs/concepts/linking.md).
 //
 // Where nesting adds up what is likely over all requests, linking decides jointly for all calls that overlap at a node:
 // each call has one parent, and what a parent did has to be what parents of its kind do: which calls, how often, how

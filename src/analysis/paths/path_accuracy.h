@@ -1,4 +1,4 @@
-// How right inferred paths are, where the truth is known (Aguilera et al. §7.5.1; docs/PATHS.md, "Accuracy").
+// How right inferred paths are, where the truth is known (Aguilera et al. §7.5.1; docs/use/paths.md, "Accuracy").
 //
 // Truth and findings are rows: a request and the request that caused it. Both become trees; what is compared:
 //   edges      calls given their true parent / calls that have one

@@ -1,5 +1,5 @@
 // Blame: for every instant between two events, who was to blame (Zeno §4.3 to §4.5, figure 6, definition A.5). See
-// docs/EXPLAIN.md.
+// docs/concepts/temporal-provenance.md.
 #pragma once
 
 #include <cstdint>

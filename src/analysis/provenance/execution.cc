@@ -25,7 +25,7 @@ Status ExecutionBuilder::Add(const ProvenanceEvent& event, std::string_view plac
   }
   if (told_marker || event.start_ns == kNotTold) {
     return BadInput("event " + event.id + ": the least of all 64-bit integers is no time",
-                    "docs/EXPLAIN.md describes the format of events");
+                    "docs/concepts/temporal-provenance.md describes the format of events");
   }
   EventView view;
   view.id = event.id;

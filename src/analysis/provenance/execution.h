@@ -79,7 +79,7 @@ class ExecutionBuilder {
 // Marks whoever may have had a predecessor among what ended before the time that was retained from.
 void MarkLostPredecessors(Execution& execution, Nanos retained_from);
 
-// JSON lines, as docs/EXPLAIN.md describes them. `name` is the file's, for errors.
+// JSON lines, as docs/concepts/temporal-provenance.md describes them. `name` is the file's, for errors.
 Result<Execution> ReadExecution(std::string_view text, std::string_view name,
                                 std::optional<Nanos> retain_from = {});
 

@@ -117,7 +117,7 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   const auto bad = [&](const std::string& why) {
     const std::string who = line.has_id ? fmt::format(", event {}", line.event.id) : "";
     return BadInput(fmt::format("line {}{}: {}", number, who, why),
-                    "docs/EXPLAIN.md describes the format of events");
+                    "docs/concepts/temporal-provenance.md describes the format of events");
   };
   if (!line.fault.empty()) return bad(line.fault);
   if (!line.has_id) {
@@ -196,8 +196,9 @@ Error NotAnEvent(std::string_view name, uint32_t number, std::string_view text, 
     place += fmt::format(", byte {}", fault->offset);
     why = "JSON: " + fault->reason;
   }
-  return BadInput(fmt::format("{}: {}: {}", name, place, why),
-                  "give JSON lines, one event each; docs/EXPLAIN.md describes them");
+  return BadInput(
+      fmt::format("{}: {}: {}", name, place, why),
+      "give JSON lines, one event each; docs/concepts/temporal-provenance.md describes them");
 }
 
 Error Unreadable(std::string_view name, uint32_t number, std::string_view text, std::string why) {

@@ -30,7 +30,8 @@ bool Signed(std::string_view tuple) {
   return !tuple.empty() && (tuple[0] == '+' || tuple[0] == '-');
 }
 
-constexpr const char* kFormatHint = "docs/EXPLAIN.md describes the format of events";
+constexpr const char* kFormatHint =
+    "docs/concepts/temporal-provenance.md describes the format of events";
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The lemmas and theorems of Zeno's appendix, and the contract of docs/EXPLAIN.md, over random executions. A property
+// The lemmas and theorems of Zeno's appendix, and the contract of docs/concepts/temporal-provenance.md, over random executions. A property
 // is a function of a case that says what is wrong with it, or nothing; the *_slow forms run many more cases.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

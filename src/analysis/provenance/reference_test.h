@@ -1,4 +1,4 @@
-// For tests: the contract of docs/EXPLAIN.md word by word, without a thought for speed, and sharing no code with the
+// For tests: the contract of docs/concepts/temporal-provenance.md word by word, without a thought for speed, and sharing no code with the
 // engine: blame by walking from `to` for one instant between any two times at which something happens, the raw graph
 // by closure, merging by trying all pairs until nothing changes.
 #pragma once

@@ -1,5 +1,5 @@
 // Traces → provenance events (Zeno §6, its Zipkin front end): what each request did, because of what, and which
-// resources it held meanwhile, over all traces that shared them. docs/EXPLAIN_TRACES.md tells the rules.
+// resources it held meanwhile, over all traces that shared them. docs/use/explain.md tells the rules.
 //
 // A span becomes DRV segments, the stretches in which none of the children it waits for runs. A remote call adds SND
 // and RCV for the request and for the reply. A request that comes from outside is an INS. Causes of a segment: the

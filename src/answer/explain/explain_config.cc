@@ -44,7 +44,7 @@ class ConfigReader {
  private:
   Error Bad(const lang::YamlNode& node, const std::string& why) const {
     return BadInput(name_ + ": line " + std::to_string(node.line) + ": " + why,
-                    "docs/EXPLAIN_TRACES.md shows a file of resources");
+                    "docs/use/explain.md shows a file of resources");
   }
 
   Result<provenance::ResourceRule> Resource(const lang::YamlNode& item) const {

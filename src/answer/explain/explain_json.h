@@ -1,4 +1,4 @@
-// An explanation as JSON, in the form that docs/EXPLAIN.md describes.
+// An explanation as JSON, in the form that docs/concepts/temporal-provenance.md describes.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Assignments: JSON lines, one per request in line order, `{"call":N,"parent":M|null,"p":P}` (docs/PATHS.md).
+// Assignments: JSON lines, one per request in line order, `{"call":N,"parent":M|null,"p":P}` (docs/use/paths.md).
 //
 // A request is named by the number of the first line that shows it; with several inputs by "K:N", K the input's place.
 // A file of truth has the same form without `p`.

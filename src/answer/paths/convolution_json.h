@@ -1,4 +1,4 @@
-// The forest of visits that convolution found, as JSON (docs/CONVOLUTION.md).
+// The forest of visits that convolution found, as JSON (docs/concepts/convolution.md).
 #pragma once
 
 #include <string>

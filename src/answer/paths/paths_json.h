@@ -1,4 +1,4 @@
-// Path patterns as JSON, in the form that docs/PATHS.md describes.
+// Path patterns as JSON, in the form that docs/use/paths.md describes.
 #pragma once
 
 #include <string>

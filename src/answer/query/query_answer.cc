@@ -15,7 +15,8 @@ Result<Answer> AnswerQuery(const AnswerContext& context, const Question& questio
   const std::string text = question.body.empty() ? params.Get("q").value_or("") : question.body;
   if (text.empty())
     return BadInput("query: there is no query",
-                    "q=From x In TRACEPOINT Select COUNT; docs/QUERY.md describes the language");
+                    "q=From x In TRACEPOINT Select COUNT; docs/reference/query-language.md "
+                    "describes the language");
   WF_ASSIGN(const auto query, query::ParseQuery(text));
   WF_ASSIGN(const auto explain, params.Choice("explain", {"true", "false"}));
   if (explain == "true") {

@@ -1,4 +1,4 @@
-// What a stored event tells a query: the defaults, what every span has, and its attributes (docs/QUERY.md, "Stored
+// What a stored event tells a query: the defaults, what every span has, and its attributes (docs/reference/query-language.md, "Queries over stored
 // traces").
 #pragma once
 

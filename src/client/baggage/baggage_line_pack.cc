@@ -90,7 +90,7 @@ void BaggageLine::CountBytes(uint64_t query, const ActiveSlot* except) {
   }
 }
 
-// As docs/BAGGAGE.md has it.
+// As docs/concepts/baggage.md has it.
 size_t BaggageLine::TravellingBytesOf(uint64_t query) {
   Read();
   CountBytes(query, nullptr);

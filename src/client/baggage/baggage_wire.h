@@ -1,4 +1,4 @@
-// Baggage as bytes, and as members of the W3C `baggage` header. docs/BAGGAGE.md specifies both.
+// Baggage as bytes, and as members of the W3C `baggage` header. docs/concepts/baggage.md specifies both.
 //
 // Instances are what travels: what one branch of a request packed between two hand-overs, under a random id. They are
 // immutable and shared between the snapshots that hold them, on any thread; a slot's payload is not looked into here.

@@ -1,4 +1,4 @@
-// Events → the compact binary form that POST /api/v1/events takes (docs/EVENTS.md). Each body stands for itself: it
+// Events → the compact binary form that POST /api/v1/events takes (docs/reference/events.md). Each body stands for itself: it
 // names the process, and texts and trace ids that repeat are written once.
 //
 // One thread at a time; a body is built by Append and taken by Take.

@@ -1,5 +1,5 @@
 // A program that runs under `wherefore record` tells the recorder which request each thread works for, so that waits for
-// locks become part of the request's trace (docs/RECORDING.md). Without the recorder this is a null pointer.
+// locks become part of the request's trace (docs/use/recording.md). Without the recorder this is a null pointer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// For tests: the binary form of events (docs/EVENTS.md) read back, written apart from the encoder and the server.
+// For tests: the binary form of events (docs/reference/events.md) read back, written apart from the encoder and the server.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ ProcessLabels FindProcessLabels(const TracerOptions& options) {
   return labels;
 }
 
-// {"accepted","rejected",…}, see docs/EVENTS.md.
+// {"accepted","rejected",…}, see docs/reference/events.md.
 ExportAnswer DecodeEventsAnswer(std::string_view body) {
   ExportAnswer answer;
   const auto json = ParseJson(body);

@@ -1,4 +1,4 @@
-// EventsBody writes the binary form of events (docs/EVENTS.md), for what becomes events without having been sent as such:
+// EventsBody writes the binary form of events (docs/reference/events.md), for what becomes events without having been sent as such:
 // watched locks, recordings. First the process (Count, then a Text and a value each), then events, each followed by as
 // many annotations as it said (a TextRef and a value each).
 #pragma once

@@ -16,7 +16,7 @@ enum class ImportFormat {
   kJaegerJson,
   kHTraceJson,
   kEventsJson,
-  kEventsBinary,  // one body (docs/EVENTS.md)
+  kEventsBinary,  // one body (docs/reference/events.md)
   kRecording,     // a recorded program (.cpg)
 };
 

@@ -47,7 +47,7 @@ Result<SightingFileKind> KindOf(std::string_view bytes, const std::string& name)
   if (IsCapture(bytes)) return SightingFileKind::kCapture;
   if (bytes.substr(0, 512).find('\0') != std::string_view::npos) {
     return BadInput(name + ": neither message text nor a capture nor mail",
-                    "pcap, pcapng, mbox and the text of docs/MESSAGES.md are read");
+                    "pcap, pcapng, mbox and the text of docs/reference/messages.md are read");
   }
   if (IsMail(bytes)) return SightingFileKind::kMail;
   const size_t first = bytes.find_first_not_of(" \t\r\n");

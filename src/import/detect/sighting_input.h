@@ -9,7 +9,7 @@
 // Order is by time, then by place. A line that comes later than the window allows is passed on where it stands, and
 // counted. Place: a line of a text file has its own number; a sighting of anything else (capture, mailbox, folder) the
 // number of its line in what `wherefore messages` prints of that input alone. The same sighting from two files
-// (docs/MESSAGES.md, "Doubles") is given once.
+// (docs/reference/messages.md, "Duplicates") is given once.
 //
 // Memory is bounded by what stands in the windows. Thread safety: none.
 #pragma once

@@ -98,7 +98,7 @@ class Decoder {
         fmt::format("events: {} is malformed: {}",
                     number_ == 0 ? std::string("the process") : fmt::format("event {}", number_),
                     in_.reason()),
-        "docs/EVENTS.md describes the form");
+        "docs/reference/events.md describes the form");
   }
 
  private:

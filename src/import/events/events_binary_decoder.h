@@ -1,4 +1,4 @@
-// The compact binary form of events, which libwherefore sends → EventBatch. docs/EVENTS.md specifies it.
+// The compact binary form of events, which libwherefore sends → EventBatch. docs/reference/events.md specifies it.
 //
 // A body whose structure is broken is refused as a whole: what follows a bad length cannot be found. An event that is
 // well-formed and unusable (a zero id) is rejected and counted, and the rest goes on.

@@ -8,7 +8,7 @@
 namespace wf::events {
 namespace {
 
-// Bodies are written by hand here, after docs/EVENTS.md; that libwherefore writes the same is a system test's matter.
+// Bodies are written by hand here, after docs/reference/events.md; that libwherefore writes the same is a system test's matter.
 class Body {
  public:
   Body() { bytes_.assign("WFEV\x01", 5); }

@@ -1,4 +1,4 @@
-// One line of message text ↔ one sighting (docs/MESSAGES.md): `seconds op sender receiver id [key=value …]`.
+// One line of message text ↔ one sighting (docs/reference/messages.md): `seconds op sender receiver id [key=value …]`.
 //
 // Thread safety: functions of their arguments only.
 #pragma once

@@ -95,7 +95,7 @@ Result<bool> MessageTextReader::Next(SightingLine& out) {
     std::string fault = name_ + ":" + std::to_string(lines_) + ": " + fault_;
     if (options_.on_malformed == OnMalformed::kFail) {
       return BadInput(std::move(fault),
-                      "docs/MESSAGES.md has the format; --lenient skips such lines");
+                      "docs/reference/messages.md has the format; --lenient skips such lines");
     }
     if (first_fault_.empty()) first_fault_ = std::move(fault);
   }

@@ -1,4 +1,4 @@
-// ns of CPU per span of the ingest decoder, on the load of docs/BENCHMARKS.md: 512 spans a request, 6 resource
+// ns of CPU per span of the ingest decoder, on the load of docs/measured/benchmarks.md: 512 spans a request, 6 resource
 // attributes, 8 span attributes, about 316 bytes a span on the wire. Budget: 800 ns.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

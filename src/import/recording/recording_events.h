@@ -22,7 +22,7 @@ bool IsRecording(std::string_view content);
 // The recording's own trace.
 TraceId RecordingTraceId(const recorder::Recording& recording);
 
-// Hands on bodies in the binary form of events (docs/EVENTS.md), of about a megabyte each.
+// Hands on bodies in the binary form of events (docs/reference/events.md), of about a megabyte each.
 using TakeEventsBody = std::function<Status(std::string body)>;
 Status RecordingToEvents(const recorder::Recording& recording, const TakeEventsBody& take);
 

@@ -1,5 +1,5 @@
 // EgressStamps: when each packet came to an interface's queue, before it waited there. A capture on the interface sees
-// packets when they leave the queue; the two together tell what the queue did (docs/PACKETS.md).
+// packets when they leave the queue; the two together tell what the queue did (docs/use/packets.md).
 //
 // Packets are not held up nor changed. One thread.
 #pragma once

@@ -1,4 +1,4 @@
-// LockEvents: holdings of locks as events that a store takes (docs/EVENTS.md, the binary form). Each second of one
+// LockEvents: holdings of locks as events that a store takes (docs/reference/events.md, the binary form). Each second of one
 // process becomes a trace of its own: a root "locks of NAME", a unit for each thread, and in it lock_request,
 // lock_acquire and lock_release of each holding. Every event carries the process (host.name, process.pid) and its
 // `thread.id`, by which answers join them with the spans of that thread.

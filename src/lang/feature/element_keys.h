@@ -1,4 +1,4 @@
-// Keys: what a name means on an element: a property, else a label, else a counter (docs/FEATURES.md). Labels are an
+// Keys: what a name means on an element: a property, else a label, else a counter (docs/reference/feature-language.md). Labels are an
 // element's own labels, texts and sets, the attributes of its span or span event, and those of its process.
 #pragma once
 

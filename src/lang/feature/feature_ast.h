@@ -1,4 +1,4 @@
-// What a program of the feature language says, as the grammar of docs/FEATURES.md has it; nothing is looked up yet.
+// What a program of the feature language says, as the grammar of docs/reference/feature-language.md has it; nothing is looked up yet.
 #pragma once
 
 #include <cstdint>

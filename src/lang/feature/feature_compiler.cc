@@ -233,8 +233,8 @@ void FeatureCompiler::UnknownName(const Call& call, const Environment& env) cons
   for (const auto& [name, binding] : env.parameters) known.push_back(name);
   std::string hint = lang::DidYouMean(call.name, known);
   if (hint.empty())
-    hint =
-        "define it before this line: " + call.name + " = …; docs/FEATURES.md lists the functions";
+    hint = "define it before this line: " + call.name +
+           " = …; docs/reference/feature-language.md lists the functions";
   Fail(call.place, "nothing is called " + call.name + " here", std::move(hint));
 }
 

@@ -1,4 +1,4 @@
-// The properties that docs/FEATURES.md names are those there are, and each gives a value on each element it is said of.
+// The properties that docs/reference/feature-language.md names are those there are, and each gives a value on each element it is said of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using Keys = std::vector<std::string>;
 
 // The rows of the page's tables whose first cell is `title`: the names in `quotes` of the second.
 Keys Documented(const std::string& title) {
-  std::ifstream in(WHEREFORE_SOURCE_DIR "/docs/FEATURES.md");
+  std::ifstream in(WHEREFORE_SOURCE_DIR "/docs/reference/feature-language.md");
   EXPECT_TRUE(in.good());
   Keys keys;
   const std::regex name("`([^`]+)`");

@@ -1,5 +1,5 @@
 // Stages that lead from elements to elements: ExecUnits Blocks Points Edges Parent Children Ancestors Descendants Unit
-// In Out. What they reach from each kind of element is the table in docs/FEATURES.md.
+// In Out. What they reach from each kind of element is the table in docs/reference/feature-language.md.
 #include <algorithm>
 
 #include "lang/feature/plan_runner.h"

@@ -1,5 +1,5 @@
 // Stages: which function goes where, and what arguments are. What each kind takes and gives (the types of
-// docs/FEATURES.md) is in compile_navigate.cc, compile_frames.cc, compile_values.cc, compile_paths.cc,
+// docs/reference/feature-language.md) is in compile_navigate.cc, compile_frames.cc, compile_values.cc, compile_paths.cc,
 // compile_aggregates.cc, compile_arithmetic.cc and compile_record.cc, as their running is in run_….cc.
 #include "lang/feature/feature_compiler.h"
 

@@ -401,7 +401,7 @@ Error ProgramError(std::string_view text, std::string_view file,
   if (diagnostics.size() > kShown)
     message += fmt::format("… and {} more\n", diagnostics.size() - kShown);
   while (!message.empty() && message.back() == '\n') message.pop_back();
-  return BadInput(std::move(message), "docs/NDLOG.md describes the language");
+  return BadInput(std::move(message), "docs/reference/ndlog.md describes the language");
 }
 
 }  // namespace wf::ndlog

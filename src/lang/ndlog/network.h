@@ -1,4 +1,4 @@
-// The network a program runs on, and what comes in from outside, as read from JSON lines (docs/NDLOG.md).
+// The network a program runs on, and what comes in from outside, as read from JSON lines (docs/reference/ndlog.md).
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Text → what it says (docs/NDLOG.md). Never fails as a whole: what it cannot read becomes diagnostics, and it goes on
+// Text → what it says (docs/reference/ndlog.md). Never fails as a whole: what it cannot read becomes diagnostics, and it goes on
 // behind the next full stop.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Policies of information flow, as people write them (docs/RECORDING.md, "Policy"):
+// Policies of information flow, as people write them (docs/use/recording.md, "Policy"):
 //
 //   labels: [{name: secret, inputs: ["/etc/keys/*"]}]
 //   rules: [{label: secret, outputs: [stdout, "socket:*"], action: deny}]

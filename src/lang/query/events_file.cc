@@ -12,7 +12,7 @@
 namespace wf::query {
 namespace {
 
-const char* const kHint = "docs/QUERY.md describes the lines of an events file";
+const char* const kHint = "docs/reference/query-language.md describes the lines of an events file";
 
 bool IsDecimalDigit(char c) { return c >= '0' && c <= '9'; }
 

@@ -1,4 +1,4 @@
-// Events as JSON lines, docs/QUERY.md "A file of events" → an execution.
+// Events as JSON lines, docs/reference/query-language.md "A file of events" → an execution.
 #pragma once
 
 #include <cstdint>

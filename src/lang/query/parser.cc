@@ -66,7 +66,7 @@ Result<std::shared_ptr<const Query>> ParseQuery(std::string_view text) {
   if (parsed.diagnostics.size() > kShown)
     message += fmt::format("… and {} more\n", parsed.diagnostics.size() - kShown);
   while (message.back() == '\n') message.pop_back();
-  return BadInput(std::move(message), "docs/QUERY.md describes the language");
+  return BadInput(std::move(message), "docs/reference/query-language.md describes the language");
 }
 
 }  // namespace wf::query

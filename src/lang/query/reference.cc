@@ -1,4 +1,4 @@
-// Written straight from the rules of docs/QUERY.md, and from nothing else: no tuple is packed, nothing is pushed down,
+// Written straight from the rules of docs/reference/query-language.md, and from nothing else: no tuple is packed, nothing is pushed down,
 // and what happened before an event is found by going back along its edges. Shared with the plans it checks are only
 // values, expressions and the states of aggregates.
 #include "lang/query/reference.h"

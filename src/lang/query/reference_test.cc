@@ -1,4 +1,4 @@
-// The rules of docs/QUERY.md, one by one, on executions small enough to check by hand.
+// The rules of docs/reference/query-language.md, one by one, on executions small enough to check by hand.
 #include "lang/query/reference.h"
 
 #include <ctime>

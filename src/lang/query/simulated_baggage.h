@@ -74,7 +74,7 @@ class SimulatedBaggage {
   std::vector<SlotContent> slots_;  // empty as long as nothing was packed
 };
 
-// The bytes of a serialised baggage of one query (docs/BAGGAGE.md) whose instances hold `instance_bytes` in all.
+// The bytes of a serialised baggage of one query (docs/concepts/baggage.md) whose instances hold `instance_bytes` in all.
 size_t BaggageBytes(size_t instance_bytes);
 inline constexpr size_t kInstanceIdBytes = 8;
 

@@ -1,4 +1,4 @@
-// Recursive descent, one function per line of the grammar in docs/QUERY.md. The first fault ends it: behind it, every
+// Recursive descent, one function per line of the grammar in docs/reference/query-language.md. The first fault ends it: behind it, every
 // further message would be a guess.
 #include "lang/query/syntax.h"
 

@@ -1,5 +1,5 @@
 // The payload of ChunkKind::kBranches: the branches of one thread. Like records.h plain C++17 without libraries, because
-// it is written inside the recorded program, or inside the emulator that runs it. docs/CPG_FORMAT.md says the same in
+// it is written inside the recorded program, or inside the emulator that runs it. docs/reference/cpg-format.md says the same in
 // prose.
 //
 // What a thread's source writes is one stream of bytes; a payload is a BranchesHead and the next piece of that stream,

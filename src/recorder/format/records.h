@@ -1,5 +1,5 @@
 // What the recorder writes into a .cpg file and the reader reads: the one definition of it. Plain structures, little
-// endian, C++17, nothing but libc's headers, because it is compiled into the recorded program too. docs/CPG_FORMAT.md
+// endian, C++17, nothing but libc's headers, because it is compiled into the recorded program too. docs/reference/cpg-format.md
 // says the same in prose.
 //
 // A file is a FileHead, then chunks. A chunk is a ChunkHead and its payload, compressed by itself, so that a file that

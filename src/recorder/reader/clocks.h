@@ -2,7 +2,7 @@
 //
 // clock(b)[u] is the number of thread u's sub-computations that happen before b, b itself included; so clocks count from
 // 1, and a happens before b iff clock(b)[a.thread] > a.index (INSPECTOR's algorithms 1 and 2 with their gaps closed:
-// docs/RECORDING.md). Immutable once computed; many threads may read.
+// docs/use/recording.md). Immutable once computed; many threads may read.
 #pragma once
 
 #include <cstdint>

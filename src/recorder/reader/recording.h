@@ -136,7 +136,7 @@ struct SnapshotFacts {
   std::vector<uint32_t> written;
 };
 
-// Branches as their source wrote them, of one thread; records.h and docs/CPG_FORMAT.md say how to read them.
+// Branches as their source wrote them, of one thread; records.h and docs/reference/cpg-format.md say how to read them.
 struct BranchBytes {
   uint32_t thread = 0;
   std::string bytes;

@@ -2,7 +2,7 @@
 // processes at once. Nothing is kept in this process but batches on their way.
 //
 // Append → sender threads (group, split by shard, one insert a shard) → `done` when every shard has acknowledged. What
-// an interrupted or repeated insert leaves twice, reads remove and merges throw away. docs/CLICKHOUSE.md tells what
+// an interrupted or repeated insert leaves twice, reads remove and merges throw away. docs/use/clickhouse.md tells what
 // lies where.
 #pragma once
 

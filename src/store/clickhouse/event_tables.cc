@@ -1,4 +1,4 @@
-// The tables of events. docs/CLICKHOUSE.md says what each answers.
+// The tables of events. docs/use/clickhouse.md says what each answers.
 //
 // `day` is that of the receipt, in days since 1970: whole days are dropped by retention. Rows that are doubles of each
 // other agree in the whole sorting key; merges keep the one received first (the greatest `precedence`).

@@ -14,7 +14,7 @@
 //   - outside of quotes nothing but ASCII; no $, @, {, }, \: heredocs, parameters and what may come
 //   - what is passed on is made of the tokens read, without comments
 //
-// A filter on the text is weaker than a wall: docs/CLICKHOUSE_DATASETS.md says how to add one, a user of its own for SQL.
+// A filter on the text is weaker than a wall: docs/concepts/clickhouse-datasets.md says how to add one, a user of its own for SQL.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 import { get } from './client'
 import type { ExactInt } from './exact_json'
 
-// Causal paths of stored messages, as docs/PATHS.md describes them.
+// Causal paths of stored messages, as docs/use/paths.md describes them.
 
 export type Bin = [from: number, until: number, count: number]
 

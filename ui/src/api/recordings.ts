@@ -2,7 +2,7 @@ import { get, searchTraces } from './client'
 import type { ExactInt } from './exact_json'
 import type { TracesPage } from './types'
 
-// Recorded programs (docs/RECORDING.md). Times are nanoseconds since the recording began.
+// Recorded programs (docs/use/recording.md). Times are nanoseconds since the recording began.
 
 export interface Site {
   function: string | null

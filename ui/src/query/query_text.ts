@@ -1,4 +1,4 @@
-// As much of the query language (docs/QUERY.md) as the screen needs: where the clauses of a text stand, which columns are
+// As much of the query language (docs/reference/query-language.md) as the screen needs: where the clauses of a text stand, which columns are
 // keys and which are aggregates, and how a group of the answer is asked for again. The server is who judges a text.
 
 export interface Token {

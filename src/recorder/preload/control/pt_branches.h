@@ -5,7 +5,7 @@
 // Full trace: what was written is kept, and tracing stops when the buffer is full (PERF_AUX_FLAG_TRUNCATED). Overwrite:
 // the newest bytes are kept, the older ones give way. Either way what is missing is a gap with its reason.
 //
-// No processor with Intel PT was at hand when this was written: capture has never run. docs/RECORDING.md says so.
+// No processor with Intel PT was at hand when this was written: capture has never run. docs/use/recording.md says so.
 #pragma once
 
 #include <cstdint>
