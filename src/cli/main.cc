@@ -134,4 +134,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace wf::cli
 
-int main(int argc, char** argv) { return wf::Main(argc, argv); }
+int main(int argc, char** argv) { return wf::cli::Main(argc, argv); }

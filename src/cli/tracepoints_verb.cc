@@ -43,11 +43,11 @@ class Tracepoints {
   }
   Result<answer::Answer> Define(const std::string& name, const std::string& json) {
     if (access_->served()) return access_->Fetch("PUT", Path(name), json);
-    return PutTracepoint(Context(), name, json);
+    return live::PutTracepoint(Context(), name, json);
   }
   Result<answer::Answer> Delete(const std::string& name) {
     if (access_->served()) return access_->Fetch("DELETE", Path(name), {});
-    return DeleteTracepoint(Context(), name);
+    return live::DeleteTracepoint(Context(), name);
   }
 
  private:

@@ -27,7 +27,7 @@ struct WatchFlags {
   int pid = 0;  // of --locks: the one of messages.pids
   std::string for_, at_least = "50us", service;
   std::string egress, out;
-  uint32_t snap_bytes = EgressStampOptions().snap_bytes;
+  uint32_t snap_bytes = watch::EgressStampOptions().snap_bytes;
 };
 
 // When to end, by the monotonic clock.

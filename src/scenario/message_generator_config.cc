@@ -46,7 +46,7 @@ class ConfigText {
     if (!map.IsMap()) return Bad(map, what + " is not a map of " + Listed(known));
     for (const lang::YamlMember& member : map.members) {
       if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
-      const std::string meant = DidYouMean(member.name, known);
+      const std::string meant = lang::DidYouMean(member.name, known);
       return Bad(member.value, fmt::format("{} has no \"{}\"", what, member.name),
                  meant.empty() ? "its keys are " + Listed(known) : meant);
     }
@@ -393,7 +393,7 @@ class ConfigReader {
     for (const lang::YamlMember& member : item.members) {
       const uint32_t* node = nodes_.Find(member.name);
       if (node == nullptr) {
-        const std::string meant = DidYouMean(member.name, config_.nodes);
+        const std::string meant = lang::DidYouMean(member.name, config_.nodes);
         return text_.Bad(member.value,
                          fmt::format("skew_ms: no message names the node {}", member.name),
                          meant.empty() ? "the nodes are " + Listed(config_.nodes) : meant);

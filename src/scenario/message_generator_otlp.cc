@@ -107,7 +107,7 @@ class OtlpWriter {
   }
 
   void WriteBatch() {
-    text_ += EncodeOtlpJson(batch_, otlp::AllRows(batch_));
+    text_ += otlp::EncodeOtlpJson(batch_, otlp::AllRows(batch_));
     text_ += '\n';
     NewBatch();
   }

@@ -132,11 +132,11 @@ class PcapWriter {
     connections_.push_back(std::make_unique<Connection>());
     Connection& connection = *connections_.back();
     connection.flow = {AddressOf(call.from), AddressOf(call.to),
-                       static_cast<uint16_t>(pair.next_port++), kServerPort, kProtocolTcp};
+                       static_cast<uint16_t>(pair.next_port++), kServerPort, pcap::kProtocolTcp};
     const pcap::FiveTuple back = Reversed(connection.flow);
-    Write(time, pcap::EncodeTcpPacket(connection.flow, 0, 0, kTcpSyn, "", NextIpId()));
-    Write(time, pcap::EncodeTcpPacket(back, 0, 1, kTcpSyn | kTcpAck, "", NextIpId()));
-    Write(time, pcap::EncodeTcpPacket(connection.flow, 1, 1, kTcpAck, "", NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(connection.flow, 0, 0, pcap::kTcpSyn, "", NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(back, 0, 1, pcap::kTcpSyn | pcap::kTcpAck, "", NextIpId()));
+    Write(time, pcap::EncodeTcpPacket(connection.flow, 1, 1, pcap::kTcpAck, "", NextIpId()));
     connection.sent = connection.answered = 1;
     return &connection;
   }
@@ -147,7 +147,7 @@ class PcapWriter {
     const bool request = message.shape().kind == MessageKind::kCall;
     Write(time, pcap::EncodeTcpPacket(flow, request ? connection.sent : connection.answered,
                                       request ? connection.answered : connection.sent,
-                                      kTcpPsh | kTcpAck, payload, NextIpId()));
+                                      pcap::kTcpPsh | pcap::kTcpAck, payload, NextIpId()));
     ++lines_;
   }
 

@@ -170,7 +170,7 @@ pcap::FiveTuple CulpritFlow(const FatTree& tree, const TrafficPlan& plan) {
   flow.destination = tree.hosts[plan.culprit_sink].address;
   flow.source_port = SourcePort(kCulpritPacket, 0);
   flow.destination_port = DestinationPort(kCulpritPacket, 0);
-  flow.protocol = kProtocolUdp;
+  flow.protocol = pcap::kProtocolUdp;
   return flow;
 }
 

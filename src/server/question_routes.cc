@@ -12,7 +12,7 @@ namespace {
 
 net::HttpResponse Respond(Result<answer::SaveOutcome> outcome) {
   if (!outcome.ok()) return ErrorAnswer(outcome.error());
-  net::HttpResponse response = Respond(std::move(outcome->answer));
+  net::HttpResponse response = server::Respond(std::move(outcome->answer));
   if (outcome->kind == answer::SaveOutcome::Kind::kConflict) response.status = 409;
   return response;
 }

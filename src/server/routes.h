@@ -21,8 +21,8 @@
 #include "server/worker_pool.h"
 
 namespace wf::live {
-class live::LiveQueries;
-class live::ProcessRegistry;
+class LiveQueries;
+class ProcessRegistry;
 }  // namespace wf::live
 
 namespace wf::server {

@@ -333,7 +333,7 @@ bool IsDefaultArgument(std::string_view argument) {
   return false;
 }
 
-constexpr int kMaxTypeDepth = 32;
+constexpr int kMaxTypeNameDepth = 32;
 
 std::string CanonicalTypeAt(std::string_view type, int depth);
 
@@ -359,7 +359,7 @@ std::string CanonicalArguments(const std::vector<std::string>& tokens, size_t& a
 
 // "const" in front of a type means the same as behind its first word; there it is put.
 std::string CanonicalTypeAt(std::string_view type, int depth) {
-  if (depth > kMaxTypeDepth) return std::string(type);
+  if (depth > kMaxTypeNameDepth) return std::string(type);
   std::string out;
   bool leading_const = false;
   const std::vector<std::string> tokens = Tokens(type);

@@ -268,7 +268,7 @@ class Program {
     a_.Load(W::k8, R::r1, R::r10, kThread);
     a_.Store(W::k8, R::r10, Record(offsetof(RecordHeader, thread)), R::r1);
     a_.Store(W::k4, R::r10, Record(offsetof(RecordHeader, kind)), static_cast<int32_t>(kind));
-    Address(R::r9, kRecord);
+    Address(R::r9, request_frame::kRecord);
     AppendRingOutput(a_, maps_.ring, R::r9, sizeof(MessageRecord));
     a_.JumpIf(R::r0, C::kEqual, 0, out_);
     Count(Counter::kLost);

@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 namespace wf::pipeline {
-class pipeline::Tailer;
+class Tailer;
 }
 
 namespace wf::answer {

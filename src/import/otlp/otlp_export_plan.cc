@@ -13,7 +13,6 @@ std::vector<uint32_t> AllRows(const EventBatch& batch) {
   return rows;
 }
 
-namespace otlp {
 namespace {
 
 Value IntValue(int64_t number) {
@@ -125,5 +124,4 @@ std::vector<KeyedValue> MissingProcessAttributes(const EventBatch& batch, uint32
   return out;
 }
 
-}  // namespace otlp
 }  // namespace wf::otlp
