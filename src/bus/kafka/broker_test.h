@@ -1,4 +1,4 @@
-// A real broker for this folder's tests: tests/system/kafka_broker.py, run as a program. One for all tests of the
+// A real broker for this folder's tests: tests/lab/kafka_broker.py, run as a program. One for all tests of the
 // executable; it ends with the test, however that ends.
 #pragma once
 
@@ -40,7 +40,7 @@ class TestBroker {
     if (child_ == 0) {
       dup2(to[0], 0);
       dup2(from[1], 1);
-      execlp("python3", "python3", WHEREFORE_SOURCE_DIR "/tests/system/kafka_broker.py", nullptr);
+      execlp("python3", "python3", WHEREFORE_SOURCE_DIR "/tests/lab/kafka_broker.py", nullptr);
       _exit(127);
     }
     close(to[0]);

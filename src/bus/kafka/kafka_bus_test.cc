@@ -117,7 +117,7 @@ class KafkaTrouble : public ::testing::Test {
   std::unique_ptr<BusPublisher> publisher_;
 };
 
-// Between processes, and in less time: tests/system/kafka_test.py.
+// Between processes, and in less time: tests/system/cluster/kafka_test.py.
 TEST_F(KafkaTrouble, ABrokerThatIsKilledAndComesBackLosesNothingConfirmed_slow) {
   KafkaBusOptions options = QuickOptions();
   options.confirm_patience = 60 * kSecond;

@@ -1,4 +1,4 @@
-// The conformance suite on the servers that WHEREFORE_CLICKHOUSE_URL names; tests/system/clickhouse_test.py starts some.
+// The conformance suite on the servers that WHEREFORE_CLICKHOUSE_URL names; tests/system/cluster/clickhouse_test.py starts some.
 // Each test has a database of its own, dropped after.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
