@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # parallel: yes
 """tools/check-layers finds what it is there to find. Each case is a tree of one or two files and what must be said."""
+import glob
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,6 +43,52 @@ CASES = [
     ("the demo uses the client", {"demo/shop/a.cc": '#include "client/b.h"\n#include <wherefore/tracer.h>\n'}, None),
     ("the demo does not reach into the store", {"demo/shop/a.cc": '#include "store/b.h"\n'}, "demo may not include"),
     ("an empty tree is not a success", {}, "0 files"),
+    ("a type is defined once", {"src/base/a.h": "namespace wf {\nstruct Place { int a; };\n}\n",
+                                "src/json/b.h": "namespace wf {\n\nclass Place final : public X<int> {\n};\n}\n"},
+     "src/json/b.h:3: class wf::Place is defined in src/base/a.h:2 too"),
+    ("also as another kind of type", {"src/base/a.h": "namespace wf { enum class Trigger : uint8_t { kA }; }\n",
+                                      "src/json/b.h": "namespace wf { using Trigger = int; }\n"}, "using wf::Trigger is defined in"),
+    ("a declaration is not a definition", {"src/base/a.h": "namespace wf { struct Place; enum class Kind : uint8_t; }\n",
+                                           "src/json/b.h": "namespace wf { struct Place { int a; }; enum class Kind : uint8_t { kA }; }\n"}, None),
+    ("another namespace is another type", {"src/base/a.h": "namespace wf { struct Place {}; }\n",
+                                           "src/store/b.h": "namespace wf { namespace store { struct Place {}; } }\n"}, None),
+    ("namespaces are the same however they are nested", {"src/store/a.h": "namespace wf::store { struct Place {}; }\n",
+                                                         "src/store/b.h": "namespace wf { namespace store { struct Place {}; } }\n"},
+     "struct wf::store::Place is defined in"),
+    ("an anonymous namespace is a file's own", {"src/base/a.cc": "namespace wf { namespace { struct Place {}; } }\n",
+                                                "src/json/b.cc": "namespace wf { namespace { struct Place {}; } }\n"}, None),
+    ("a type inside a type or a function is its own", {"src/base/a.cc": "namespace wf { struct A { struct Place {}; }; }\n",
+                                                       "src/json/b.cc": "namespace wf { void F() { struct Place {}; } struct B { struct Place {}; }; }\n"}, None),
+    ("comments and strings define nothing", {"src/base/a.h": "namespace wf { struct Place {}; }\n",
+                                             "src/json/b.cc": 'namespace wf {\n// struct Place {};\nconst char* k = "struct Place {"; /* { */\n'
+                                                               'const char* r = R"(}}} struct Place {)";\nconst int n = 1\'000; char c = \'{\';\n}\n'}, None),
+    ("functions, initializers and macros before it do not hide a type",
+     {"src/base/a.h": "namespace wf { struct Place {}; }\n",
+      "src/json/b.cc": "namespace wf {\nbool X::operator==(const X& o) const { return true; }\nconst std::vector<int> k = {1, {2}};\n"
+                        "void F(Options o = {});\nauto f = [](int a) { return a; };\nX::X() : a_{1}, b_(2) {}\nPROPERTY(A, b(1))\n\n"
+                        "template <class T, class U = std::vector<T>>\nclass [[nodiscard]] alignas(64) Place : A, B {\n};\n}\n"},
+     "src/json/b.cc:10: class wf::Place is defined in"),
+    ("of #if and #else one branch is read", {"src/base/a.h": "namespace wf { struct Place {}; }\n",
+                                             "src/json/b.cc": "#if X\nnamespace wf {\n#else\nnamespace other {\n#endif\nstruct Place {};\n}\n"},
+     "struct wf::Place is defined in"),
+    ("a test's type is not one of the product", {"src/base/a.h": "namespace wf { struct Place {}; }\n",
+                                                 "src/json/b_test.cc": "namespace wf { struct Place {}; }\n"}, "src/json/b_test.cc:1: struct wf::Place"),
+    ("nor one of another test of the folder", {"src/json/a_test.cc": "namespace wf { struct Lab {}; }\n",
+                                               "src/json/b_test.cc": "namespace wf { struct Lab {}; }\n"}, "struct wf::Lab is defined in src/json/a_test.cc:1 too"),
+    ("tests of two folders are not linked together", {"src/base/a_test.cc": "namespace wf { struct Lab {}; }\n",
+                                                      "src/json/b_test.cc": "namespace wf { struct Lab {}; }\n"}, None),
+    ("a folder has a namespace of its own", {"src/net/a.cc": "namespace wf::net {\nvoid F() {}\n}\nnamespace wf::store {\nvoid G() {}\n}\n"},
+     "src/net/a.cc:5: defines things in wf::store; its folder's namespace is wf::net"),
+    ("with or without the folders above it", {"src/bus/kafka/a.cc": "namespace wf::bus::kafka { void F() {} }\n",
+                                              "src/analysis/paths/a.cc": "namespace wf::paths { void F() {} }\n"}, None),
+    ("and things within it", {"src/net/testing/a.h": "namespace wf::net::detail { inline void F() {} }\n"}, None),
+    ("wf itself is for the common words only", {"src/store/a.cc": "namespace wf { namespace { void F() {} } }\n"},
+     "src/store/a.cc:1: defines things in wf; its folder's namespace is wf::store"),
+    ("and may declare what lies in others", {"src/net/a.h": "namespace wf::store { class Store; }\nnamespace wf::net { void F(store::Store&); }\n"}, None),
+    ("or add to those of libraries", {"src/net/a.h": "template <>\nstruct std::hash<X> { int a; };\nnamespace fmt { template <> struct formatter<X> {}; }\n"}, None),
+    ("a folder of forty sources is fine", {f"src/json/a{i}.cc": "" for i in range(40)} | {"src/json/a_test.cc": ""}, None),
+    ("a larger one says why", {f"src/json/a{i}.cc": "" for i in range(41)}, "src/json: 41 sources in one folder"),
+    ("the architecture page holds the table", {"src/base/a.cc": "", "docs/README.md": "nothing\n"}, "no page holds the table of folders"),
 ]
 
 failed = 0
@@ -56,4 +104,26 @@ for name, files, complaint in CASES:
         failed += 1
         print(run.stdout, run.stderr)
     print(f"{'ok' if good else 'not ok'} {name}")
+
+TABLE = subprocess.run([os.path.join(ROOT, "tools", "check-layers"), "--table"], capture_output=True, text=True)
+good = TABLE.returncode == 0 and "| `src/base` |" in TABLE.stdout and "everything above" in TABLE.stdout
+print(f"{'ok' if good else 'not ok'} the table of folders is printed")
+failed += not good
+with tempfile.TemporaryDirectory() as tree:
+    shutil.copytree(os.path.join(ROOT, "docs"), os.path.join(tree, "docs"))
+    page = next(path for path in glob.glob(tree + "/docs/**/*.md", recursive=True) if "<!-- folders: begin" in open(path).read())
+    stale = "its table of folders is not what"
+
+    def says():
+        return subprocess.run([os.path.join(ROOT, "tools", "check-layers"), tree], capture_output=True, text=True).stdout
+
+    before = open(page).read()
+    with open(page, "w") as out:
+        out.write(before.replace("| `src/base` |", "| `src/basis` |"))
+    was_found = stale in says()
+    subprocess.run([os.path.join(ROOT, "tools", "check-layers"), "--write-table", tree], check=True)
+    for name, good in (("a table that is out of date is found", was_found), ("and written again", stale not in says()),
+                       ("to what it was", open(page).read() == before)):
+        print(f"{'ok' if good else 'not ok'} {name}")
+        failed += not good
 sys.exit(1 if failed else 0)
