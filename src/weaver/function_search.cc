@@ -175,7 +175,9 @@ class FunctionSearch {
     for (const FoundFunction& found : out_.functions) {
       if (may) break;
       const auto function = FindDwarfFunction(image_, found.symbol.address);
-      const auto how = function ? UnsignedAttribute(function->die, DW_AT_inline) : std::nullopt;
+      if (!function) continue;
+      const uint64_t how =
+          UnsignedAttribute(function->die, DW_AT_inline).value_or(DW_INL_not_inlined);
       may = how == DW_INL_inlined || how == DW_INL_declared_inlined;
     }
     if (!may) return;
