@@ -9,8 +9,9 @@ MAKEFLAGS += --no-print-directory
 ONCE ?=
 SECONDS ?= 60
 ALL ?=
+SINCE ?=
 PRESET ?= release
-export ONCE ALL
+export ONCE ALL SINCE
 
 .PHONY: help
 help: ## show this list
@@ -40,7 +41,7 @@ test-slow: ## build and run the long tests
 	@tools/run-tests --slow
 
 .PHONY: lint
-lint: ## clang-format, clang-tidy and the layer check on changed files (ALL=1: on all)
+lint: ## layout, layers, pages and commits; clang-tidy on what changed since the last release (ALL=1: on all)
 	@tools/setup build lint
 	@tools/lint
 
