@@ -56,7 +56,7 @@ with tempfile.TemporaryDirectory() as top:
     for tool in ("lint", "run-tidy", "last-release"):
         os.makedirs(tree + "/tools", exist_ok=True)
         shutil.copy(os.path.join(ROOT, "tools", tool), os.path.join(tree, "tools", tool))
-    for tool in ("check-layers", "include-graph", "check-docs", "check-commits"):
+    for tool in ("check-comments", "check-layers", "include-graph", "check-docs", "check-commits"):
         write(f"tree/tools/{tool}", f"#!/bin/sh\necho \"{tool} $*\"\n! [ -e \"$0.bad\" ]\n", 0o755)
     write("bin/clang-format-14", "#!/bin/sh\nshift 2\n! grep -l badly-laid-out \"$@\" 2>/dev/null\n", 0o755)
     write("bin/clang-tidy-14", '#!/bin/sh\nfor file; do :; done\necho "$file" >>"$SEEN"\ngrep -q slow "$file" && sleep 30\n'
@@ -86,7 +86,7 @@ with tempfile.TemporaryDirectory() as top:
     newest_first = ["src/uncommitted.cc", "src/untracked.cc", "src/first.cc", "src/header.cc", "src/second.cc"]
     code, said, files_seen = lint()
     check("clang-tidy sees what changed since the release, newest first", (code, files_seen) == (0, newest_first), (code, said, files_seen))
-    check("every check is run", all(one in said for one in ("check-layers", "include-graph --check", "check-docs", "check-commits",
+    check("every check is run", all(one in said for one in ("check-comments", "check-layers", "include-graph --check", "check-docs", "check-commits",
                                                             "ok clang-format: 9 files", "ok clang-tidy: 5 of 5 files", "lint: clean")), said)
     code, said, files_seen = lint(SINCE="HEAD~2")
     check("SINCE names another commit", files_seen == newest_first[:3], files_seen)
