@@ -22,8 +22,8 @@ namespace {
 using namespace wherefore;
 
 constexpr int kEvents = 1'000'000;
-constexpr int kBurst =
-    1000;  // then the drain may catch up: 1,000 events are a fifth of a thread's buffer
+// Then the drain may catch up: 1,000 events are a fifth of a thread's buffer.
+constexpr int kBurst = 1000;
 constexpr int kSites = 100'000'000;
 constexpr double kEventLimitNs = 100;
 constexpr double kSiteLimitNs = 2;

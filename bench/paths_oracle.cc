@@ -28,8 +28,8 @@
 namespace wf {
 namespace {
 
-constexpr size_t kBeam =
-    256;  // six times as many changed accuracy by less than a point in the hardest cell
+// Six times as many changed accuracy by less than a point in the hardest cell.
+constexpr size_t kBeam = 256;
 constexpr size_t kMostExplanations = 64;     // of a visit, the best
 constexpr double kDeviations = 6;            // delays beyond are outliers
 constexpr double kOutlier = -30;             // log of what one costs: beyond six deviations

@@ -39,8 +39,8 @@ struct Burst {
   std::string work;     // the block around it: "sweep"
   Step call;
   int at_once = 1;  // calls in flight; the others follow as these are answered
-  double spacing_ms =
-      0;  // between one call and the next, whoever makes it; 0: as fast as they are answered
+  // Between one call and the next, whoever makes it; 0: as fast as they are answered.
+  double spacing_ms = 0;
   // A call that is not answered in time is made again beside the first, up to so many times; 0: never.
   int retries = 0;
   double patience_ms = 0;

@@ -42,8 +42,8 @@ sigset_t StopSignals() {
 wherefore::TracerOptions TracerOptionsFor(const std::string& service, const Settings& settings) {
   wherefore::TracerOptions options;
   options.service_name = service;
-  options.exports =
-      wherefore::TracerOptions::Export::kOtlp;  // the shop speaks as any OpenTelemetry service does
+  // The shop speaks as any OpenTelemetry service does.
+  options.exports = wherefore::TracerOptions::Export::kOtlp;
   options.endpoint = settings.endpoint;
   options.process_labels = {{"service.namespace", "demo-shop"},
                             {"deployment.environment.name", "demo"}};

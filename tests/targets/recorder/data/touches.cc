@@ -26,8 +26,8 @@ static size_t area_pages[4];
 struct Touch {
   int round, area;
   size_t page;
-  char
-      how;  // r read, w write, b both, k the kernel writes (read(2)), o the kernel reads (write(2))
+  // R read, w write, b both, k the kernel writes (read(2)), o the kernel reads (write(2)).
+  char how;
 };
 struct alignas(4096) Worker {
   std::vector<Touch> touches;
