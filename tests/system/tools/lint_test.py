@@ -86,6 +86,7 @@ with tempfile.TemporaryDirectory() as top:
     newest_first = ["src/uncommitted.cc", "src/untracked.cc", "src/first.cc", "src/header.cc", "src/second.cc"]
     code, said, files_seen = lint()
     check("clang-tidy sees what changed since the release, newest first", (code, files_seen) == (0, newest_first), (code, said, files_seen))
+    check("what is not compiled is named", "1 files are not compiled by the preset lint: src/not_compiled.cc" in said, said)
     check("every check is run", all(one in said for one in ("check-comments", "check-layers", "include-graph --check", "check-docs", "check-commits",
                                                             "ok clang-format: 9 files", "ok clang-tidy: 5 of 5 files", "lint: clean")), said)
     code, said, files_seen = lint(SINCE="HEAD~2")
@@ -116,4 +117,8 @@ with tempfile.TemporaryDirectory() as top:
     check("when the time is over clang-tidy is stopped", time.monotonic() - begun < 20 and files_seen[:2] == ["src/untracked.cc", "src/first.cc"], files_seen)
     check("and what it did not see is named", code == 0 and "LEFT OUT for lack of time: 3 files\n    src/first.cc\n    src/header.cc\n    src/second.cc\n"
           in said and said.endswith("ok clang-tidy: 1 of 4 files\n"), said)
+
+    write("tree/build/lint/compile_commands.json", json.dumps([{"directory": tree, "file": f"{tree}/build/lint/Unity/unity_a_0_cxx.cxx"}]))
+    code, said, _ = lint(tree + "/tools/run-tidy", *newest_first)
+    check("joined files are an error, not a success over nothing", code == 1 and "joins files" in said, said)
 sys.exit(1 if failed else 0)
