@@ -185,11 +185,9 @@ NAMESPACES = {
     "src/log": ["wf", "wf::log"],
     "src/analysis/paths/open_calls.h": ["wf::pairing"],
     "src/analysis/paths/open_calls.cc": ["wf::pairing"],
-    "src/analysis/paths/testing_calls.h": ["wf::testing_calls"],
     "src/answer": ["wf::answer"],
     "src/client": ["wherefore"],
     "src/lang/common": ["wf::lang"],
-    "src/live/live_query_lab_test.h": ["wf::live_testing"],
     "src/recorder": ["wf::recorder"],
     "src/store/open": ["wf::store"],
 }

@@ -18,7 +18,7 @@
 #include "live/compile_live.h"
 #include "store/duckdb/duckdb_store.h"
 
-namespace wf::live_testing {
+namespace wf::live::live_testing {
 
 inline std::shared_ptr<const advice::Program> Compiled(const std::string& text, uint64_t id = 7) {
   LiveQuerySpec spec;
@@ -112,4 +112,4 @@ class StoreFolder {
   std::unique_ptr<store::Store> store;
 };
 
-}  // namespace wf::live_testing
+}  // namespace wf::live::live_testing

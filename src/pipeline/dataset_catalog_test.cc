@@ -24,7 +24,7 @@ class DatasetCatalogTest : public ::testing::Test {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "wherefore-catalog-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    auto opened = OpenDuckdbStore(directory_);
+    auto opened = store::duckdb::OpenDuckdbStore(directory_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
   }
@@ -68,7 +68,7 @@ class DatasetCatalogTest : public ::testing::Test {
     query.columns = std::move(columns);
     query.order = {{query.columns[0], SortDirection::kAscending}};
     auto rows = store_->QueryRows("default", name, query);
-    return rows.ok() ? Lines(rows->table) : std::vector<std::string>{rows.error().message};
+    return rows.ok() ? store::Lines(rows->table) : std::vector<std::string>{rows.error().message};
   }
 
   std::string directory_;

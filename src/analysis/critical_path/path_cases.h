@@ -9,7 +9,11 @@
 #include "analysis/critical_path/critical_path.h"
 #include "model/event_lines.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::critical_path::testing {
+
+using namespace wf::testing;
 
 // "cart:end" → that place of the trace; the default is the side that the flag takes by itself.
 inline PathPlace PlaceOf(const Trace& trace, Words& words, std::string text, const char* side) {
@@ -59,4 +63,4 @@ inline std::string PathText(const Trace& trace, Words& words, const Result<Criti
   return out;
 }
 
-}  // namespace wf::testing
+}  // namespace wf::critical_path::testing

@@ -10,7 +10,11 @@
 
 #include "base/nanos.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::critical_path::testing {
+
+using namespace wf::testing;
 
 struct Shape {
   bool edges = false;   // with recorded edges, some of no length, some received too early
@@ -67,4 +71,4 @@ inline std::string AnyTrace(const Shape& shape) {
   return text;
 }
 
-}  // namespace wf::testing
+}  // namespace wf::critical_path::testing

@@ -7,12 +7,12 @@
 #include "analysis/paths/call.h"
 #include "model/string_table.h"
 
-namespace wf::testing_calls {
+namespace wf::paths::testing_calls {
 
 // Calls by one clock, in line order: Add("A", "B", 1, 11) is line 1.
 struct Trace {
   StringTable names;
-  std::vector<Call> calls;
+  std::vector<paths::Call> calls;
 
   Call& Add(std::string_view caller, std::string_view callee, Nanos sent, Nanos returned) {
     Call call;
@@ -26,4 +26,4 @@ struct Trace {
   }
 };
 
-}  // namespace wf::testing_calls
+}  // namespace wf::paths::testing_calls

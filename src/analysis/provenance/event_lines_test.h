@@ -13,7 +13,11 @@
 #include "analysis/provenance/execution.h"
 #include "analysis/provenance/explanation.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::provenance::testing {
+
+using namespace wf::testing;
 
 struct EventList {
   std::vector<ProvenanceEvent> events;
@@ -134,4 +138,4 @@ inline std::string Shown(const Execution& x, const Explanation& explanation, Exp
   return out.str();
 }
 
-}  // namespace wf::testing
+}  // namespace wf::provenance::testing

@@ -10,7 +10,11 @@
 #include "analysis/provenance/event_lines_test.h"
 #include "analysis/provenance/reference_test.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::provenance::testing {
+
+using namespace wf::testing;
 
 class Dice {
  public:
@@ -307,4 +311,4 @@ inline RandomCase PaperExecution(uint64_t seed, int size) {
   return c;
 }
 
-}  // namespace wf::testing
+}  // namespace wf::provenance::testing

@@ -15,7 +15,11 @@
 #include "analysis/provenance/explanation.h"
 #include "model/provenance_event.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::provenance::testing {
+
+using namespace wf::testing;
 
 class Reference {
  public:
@@ -483,4 +487,4 @@ class Reference {
   bool ok_ = true;
 };
 
-}  // namespace wf::testing
+}  // namespace wf::provenance::testing

@@ -13,7 +13,11 @@
 
 #include "base/nanos.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::provenance::testing {
+
+using namespace wf::testing;
 
 struct SpeedUpVertex {
   std::string id;
@@ -115,4 +119,4 @@ class SpeedUp {
   const Nanos begin_;
 };
 
-}  // namespace wf::testing
+}  // namespace wf::provenance::testing

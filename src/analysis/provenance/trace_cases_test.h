@@ -14,7 +14,11 @@
 #include "analysis/provenance/trace_execution.h"
 #include "model/event_lines.h"
 
-namespace wf::testing {
+namespace wf::testing {}
+
+namespace wf::provenance::testing {
+
+using namespace wf::testing;
 
 class TraceCases {
  public:
@@ -141,4 +145,4 @@ inline Explained ExplainRoot(const TraceCases& cases, size_t trace,
   return out;
 }
 
-}  // namespace wf::testing
+}  // namespace wf::provenance::testing

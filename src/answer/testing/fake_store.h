@@ -284,8 +284,8 @@ class FakeStore : public store::Store {
       for (size_t row = 0; row < from->rows(); ++row) {
         if (from == &kept && gone.count(from->columns[0].texts[row]) != 0) continue;
         for (TableColumn& to : next.columns) {
-          const TableColumn* column = ColumnNamed(*from, to.definition.name);
-          column != nullptr ? CopyCell(*column, row, to) : to.AppendNull();
+          const TableColumn* column = store::ColumnNamed(*from, to.definition.name);
+          column != nullptr ? store::CopyCell(*column, row, to) : to.AppendNull();
         }
       }
     }
@@ -309,7 +309,7 @@ class FakeStore : public store::Store {
     for (size_t row = 0; row < table.rows(); ++row) {
       if (!store::RowMatches(query.where, table, row)) continue;
       for (size_t c = 0; c < columns.size(); ++c)
-        CopyCell(table.columns[c], row, matching.columns[c]);
+        store::CopyCell(table.columns[c], row, matching.columns[c]);
     }
     if (query.grouped()) {
       store::RowAggregator aggregator(columns, query, store::Bounds::kNone);
@@ -319,11 +319,11 @@ class FakeStore : public store::Store {
     DatasetQuery ordered = query;
     ordered.order.push_back({"time_ns", SortDirection::kDescending});
     DatasetRows all{std::move(matching)};
-    OrderAndLimit(ordered, all);
+    store::OrderAndLimit(ordered, all);
     DatasetRows out;
     out.more = all.more;
     for (const ColumnDefinition& column : store::ResultColumns(columns, query))
-      out.table.columns.push_back(*ColumnNamed(all.table, column.name));
+      out.table.columns.push_back(*store::ColumnNamed(all.table, column.name));
     return out;
   }
 
