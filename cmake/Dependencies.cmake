@@ -1,11 +1,21 @@
 # Third-party libraries. Each one's headers are used in one folder only (tools/check-layers).
 find_package(PkgConfig REQUIRED)
 
-# DuckDB: a system installation if there is one, else what tools/setup fetched into build/deps.
-find_path(DUCKDB_INCLUDE duckdb.h
-  HINTS ${CMAKE_SOURCE_DIR}/build/deps/node_modules/duckdb/src/duckdb/src/include)
+# DuckDB: a system installation if there is one, else what tools/setup fetched into build/deps, where npm names the
+# library's folder after the architecture.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(duckdb_architecture arm64)
+else()
+  set(duckdb_architecture x64)
+endif()
+# A build folder remembers where they were, and a new version may lie elsewhere.
+if(NOT EXISTS "${DUCKDB_INCLUDE}/duckdb.h" OR NOT EXISTS "${DUCKDB_LIBRARY}")
+  unset(DUCKDB_INCLUDE CACHE)
+  unset(DUCKDB_LIBRARY CACHE)
+endif()
+find_path(DUCKDB_INCLUDE duckdb.h HINTS ${CMAKE_SOURCE_DIR}/build/deps/include)
 find_library(DUCKDB_LIBRARY duckdb
-  HINTS ${CMAKE_SOURCE_DIR}/build/deps/node_modules/@duckdb/node-bindings-linux-x64)
+  HINTS ${CMAKE_SOURCE_DIR}/build/deps/node_modules/@duckdb/node-bindings-linux-${duckdb_architecture})
 if(NOT DUCKDB_INCLUDE OR NOT DUCKDB_LIBRARY)
   message(FATAL_ERROR "DuckDB not found: run tools/setup first")
 endif()

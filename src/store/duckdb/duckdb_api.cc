@@ -51,7 +51,7 @@ Status Load() {
 #define WF_DUCKDB_FIND(name)                                                                  \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "duckdb_" #name));       \
   if (table.name == nullptr) {                                                                \
-    return EnvironmentError("libduckdb.so: has no function duckdb_" #name, "use DuckDB 1.4"); \
+    return EnvironmentError("libduckdb.so: has no function duckdb_" #name, "use DuckDB 1.5"); \
   }
   WF_DUCKDB_FUNCTIONS(WF_DUCKDB_FIND)
 #undef WF_DUCKDB_FIND
