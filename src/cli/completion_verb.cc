@@ -21,6 +21,13 @@ std::string Bash(const CLI::App& root) {
     verbs += (verbs.empty() ? "" : " ") + app->get_name();
     cases += "    " + app->get_name() + ") words=\"" + FlagsOf(*app) + "\" ;;\n";
   }
+  // The one verb whose argument is a verb.
+  const std::string help =
+      "  if [ \"$COMP_CWORD\" = 2 ] && [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+      "    COMPREPLY=($(compgen -W '" +
+      verbs +
+      "' -- \"$cur\")); return\n"
+      "  fi\n";
   return "# bash completion of wherefore; source it, or: wherefore completion bash > "
          "/etc/bash_completion.d/wherefore\n"
          "_wherefore() {\n"
@@ -37,10 +44,8 @@ std::string Bash(const CLI::App& root) {
          "    --store|--config|--out) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
          "  esac\n"
          "  if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W '" +
-         verbs +
-         " --help --version' -- \"$cur\")); return; fi\n"
-         "  case ${COMP_WORDS[1]} in\n" +
-         cases +
+         verbs + " --help --version' -- \"$cur\")); return; fi\n" + help +
+         "  case ${COMP_WORDS[1]} in\n" + cases +
          "    *) words= ;;\n"
          "  esac\n"
          "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"));\n"
@@ -58,6 +63,8 @@ std::string Fish(const CLI::App& root) {
   for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
     out += "complete -c wherefore -n __fish_use_subcommand -a " + app->get_name() + " -d '" +
            app->get_description() + "'\n";
+    out +=
+        "complete -c wherefore -n '__fish_seen_subcommand_from help' -a " + app->get_name() + "\n";
     for (const CLI::Option* option : app->get_options()) {
       for (const std::string& name : option->get_lnames()) {
         out += "complete -c wherefore -n '__fish_seen_subcommand_from " + app->get_name() +

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "answer/frame/answer.h"
-#include "answer/frame/version.h"
 #include "cli/client_settings.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
-#include "lang/common/suggestion.h"
 #include "security/accounts.h"
 #include "store/duckdb/sql_sandbox.h"
 
@@ -92,7 +90,7 @@ int Main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], store::duckdb::kSqlVerb) == 0)
     return store::duckdb::SqlSandboxMain(argc, argv);
   CLI::App root("wherefore: why did it take that long?", "wherefore");
-  root.set_version_flag("--version", std::string("wherefore ") + answer::kVersion);
+  root.set_version_flag("--version", VersionLine());
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   const std::vector<Verb> verbs = {
@@ -103,7 +101,7 @@ int Main(int argc, char** argv) {
       AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddPaths(root),
       AddWatch(root),      AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
       AddAgent(root),      AddRecord(root),       AddCpg(root),        AddAccounts(root),
-      AddCompletion(root),
+      AddCompletion(root), AddHelp(root),         AddVersion(root),
   };
   try {
     root.parse(argc, argv);
@@ -113,12 +111,7 @@ int Main(int argc, char** argv) {
     std::string verb;
     for (const CLI::App* app : root.get_subcommands()) verb = app->get_name() + " ";
     if (verb.empty() && argc > 1 && argv[1][0] != '-') {  // CLI11 says only that a verb is wanted
-      std::vector<std::string> known;
-      for (const Verb& one : verbs) known.push_back(one.app->get_name());
-      const std::string meant = lang::DidYouMean(argv[1], known);
-      return Report(BadInput(std::string(argv[1]) + ": no such verb",
-                             meant.empty() ? "wherefore --help lists them" : meant),
-                    WantsJson(argc, argv));
+      return Report(NoSuchVerb(root, argv[1]), WantsJson(argc, argv));
     }
     return Report(BadInput(error.what(), "wherefore " + verb + "--help describes the flags"),
                   WantsJson(argc, argv));

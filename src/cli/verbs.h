@@ -60,6 +60,13 @@ Verb AddRecord(CLI::App& root);
 Verb AddCpg(CLI::App& root);
 Verb AddAccounts(CLI::App& root);
 Verb AddCompletion(CLI::App& root);
+Verb AddHelp(CLI::App& root);
+Verb AddVersion(CLI::App& root);
+
+// What --version and `wherefore version` print.
+std::string VersionLine();
+// For a word that is no verb of `app`: names the nearest one.
+Error NoSuchVerb(const CLI::App& app, const std::string& word);
 
 // For the verbs' own files.
 Verb MakeVerb(CLI::App& root, const char* name, const char* description);

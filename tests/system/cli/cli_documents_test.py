@@ -55,6 +55,20 @@ keys = re.findall(r"^#?([a-z][a-z-]*):", sample, re.MULTILINE)
 report("every key of the sample configuration is a flag of serve", [k for k in keys if k not in flags_of(help_of("serve"))])
 
 
+def run(*words):
+    return subprocess.run([WHEREFORE, *words], capture_output=True, text=True)
+
+
+report("help prints what --help prints", [] if run("help").stdout == run("--help").stdout != "" else ["help"])
+report("help VERB prints what VERB --help prints",
+       [v for v in verbs if run("help", v).stdout != run(v, "--help").stdout or not run("help", v).stdout])
+report("version prints what --version prints", [] if run("version").stdout == run("--version").stdout != "" else ["version"])
+for words in (("explian",), ("help", "explian")):
+    answer = run(*words)
+    good = answer.returncode == 2 and "explian: no such verb" in answer.stderr and "did you mean explain?" in answer.stderr
+    report(f"{' '.join(words)} suggests explain", [] if good else [answer.stderr])
+
+
 def completions(*words):
     """What bash would offer for the last of these words."""
     script = f"""source <({WHEREFORE} completion bash); compopt() {{ :; }}
@@ -65,6 +79,7 @@ def completions(*words):
 
 report("bash completes the verbs", [v for v in verbs if v not in completions("")])
 report("bash completes flags of serve", [f for f in ("--otlp-grpc", "--otlp-http") if f not in completions("serve", "--otlp")])
+report("bash completes the verb after help", [v for v in ("explain", "export") if v not in completions("help", "ex")])
 report("bash completes values", [v for v in ("aligned",) if v not in completions("trace", "--clock", "al")])
 
 # Service names come from senders. Completing one must never run what it says.
