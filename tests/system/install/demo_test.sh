@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# `make demo ONCE=1` as people see it, with the trouble and without: the text must follow from what happened.
+# `make demo ONCE=1` as people see it, with the trouble and without: the text must follow from what happened. Then plain
+# `make demo`: it leaves its server and shop running, and links to the explanation that it printed.
 # needs: wherefore
 # timeout: 180
 set -uo pipefail
 cd "$WHEREFORE_SOURCE"
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-export TMPDIR=$place ONCE=1 DEMO_SECONDS=6 DEMO_HTTP=0
+export TMPDIR=$place DEMO_SECONDS=6 DEMO_HTTP=0
 failed=0
 check() { # NAME COMMAND...
   local name=$1
@@ -21,11 +22,11 @@ slowest_ms() { sed -n 's/^The slowest request, \([0-9]*\) ms:$/\1/p' "$1"; }
 why() { grep '^Why: ' "$1"; }
 
 for trouble in none maintenance-flood; do
-  TROUBLE=$trouble tools/demo >"$place/$trouble.txt" 2>&1
+  ONCE=1 TROUBLE=$trouble tools/demo >"$place/$trouble.txt" 2>&1
   check "trouble $trouble: it exits 0 by itself" [ $? = 0 ]
   sed 's/^/# /' "$place/$trouble.txt"
-  check "trouble $trouble: it prints the address of the web interface" \
-    grep -qE '^web interface: http://127\.0\.0\.1:[0-9]+$' "$place/$trouble.txt"
+  check "trouble $trouble: it links to no server that has ended" bash -c "! grep /explain/ '$place/$trouble.txt'"
+  check "trouble $trouble: it says how to install" grep -q 'make install' "$place/$trouble.txt"
   for service in frontend compute storage; do
     check "trouble $trouble: the waterfall shows $service" \
       bash -c "sed '1,/^The slowest request/d' '$place/$trouble.txt' | grep -q $service"
@@ -41,4 +42,32 @@ check "in trouble, it waited on storage behind maintenance" \
 check "without trouble, it says something else" \
   bash -c "! grep '^Why: ' '$place/none.txt' | grep -qE 'maintenance.*[0-9][0-9]+ times|behind [0-9][0-9]+ requests from maintenance'"
 check "the trouble changes the sentence" [ "$(why "$place/none.txt")" != "$(why "$place/maintenance-flood.txt")" ]
+
+# --- plain: no terminal, nothing on standard input
+ONCE= tools/demo </dev/null >"$place/plain.txt" 2>&1 &
+demo=$!
+for _ in $(seq 600); do
+  ! grep -q 'until Ctrl-C' "$place/plain.txt" || break
+  kill -0 $demo 2>/dev/null || break
+  sleep 0.1
+done
+sed 's/^/# /' "$place/plain.txt"
+link=$(sed -n 's/^Look at it: //p' "$place/plain.txt")
+id=${link##*/explain/}
+check "plain: the link is that of an explanation" bash -c "[[ '$link' =~ ^http://127\.0\.0\.1:[0-9]+/explain/[0-9a-f]{32}$ ]]"
+check "plain: the page is there" curl -fsS "$link"
+check "plain: it is the explanation of the request that was printed" bash -c "
+  wanted=\$(sed -n 's/^Why: //p' '$place/plain.txt')
+  curl -fsS '${link%%/explain/*}/api/v1/explain/$id?format=text' | sed '/^$/q' | tr '\n' ' ' | sed 's/ *$//' | grep -qxF \"\$wanted\""
+check "plain: it says how to install" grep -q 'make install' "$place/plain.txt"
+spans() { curl -fsS "${link%%/explain/*}/api/v1/status" | grep -oE '"spans":[0-9]+' | head -n1 | cut -d: -f2; }
+before=$(spans)
+sleep 4
+check "plain: it still runs" kill -0 $demo
+check "plain: customers still come" [ "$(spans)" -gt "${before:-0}" ]
+kill -TERM $demo
+wait $demo
+check "plain: it ends well when told to" [ $? = 0 ]
+check "plain: nothing is left behind" bash -c "! ls '$place' | grep wherefore-demo"
+check "plain: the server has ended" bash -c "! curl -fs '$link'"
 exit $failed
