@@ -231,6 +231,8 @@ export async function startServer(flags = []) {
   const otlpUrl = `http://${addresses.otlp_http ?? addresses['otlp-http']}/v1/traces`
   return {
     url,
+    binary,
+    otlpUrl,
     real: true,
     token: addresses.token,
     stop,

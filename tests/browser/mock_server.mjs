@@ -235,7 +235,7 @@ export async function startMock({ store = new MockStore(), behave = () => null, 
         version: '0.1.0', uptime_ns: BigInt(Math.round(process.uptime() * 1e9)) + 7_200_000_000_000n,
         store: { spans: spans.length, events: spans.length, traces: store.traces.size, disk_bytes: 43 * spans.length, pending_rows: 0, messages: 0, attachments: 0, oldest_ns: spans[0]?.startNs ?? null, newest_ns: spans.at(-1)?.startNs ?? null, path: 'store' },
         counters: { 'otlp.spans_received': spans.length, 'otlp.spans_rejected': 3, 'repair.missing_parent': 2, 'repair.missing_end': 1, 'http.requests': 120 },
-        listeners: [{ name: 'http', address: '127.0.0.1:8642' }, { name: 'otlp-http', address: '127.0.0.1:4318' }, { name: 'otlp-grpc', address: '127.0.0.1:4317' }],
+        listeners: [{ name: 'http', address: '127.0.0.1:8642' }, { name: 'otlp_http', address: '127.0.0.1:4318' }, { name: 'otlp_grpc', address: '127.0.0.1:4317' }],
         retention: { max_age_ns: 604_800_000_000_000n, max_bytes: 0 },
       })
     }

@@ -1,7 +1,11 @@
 // Search: the answer sentence, the filter bar, the scatter plot, the table, and what they leave in the URL.
 // needs: wherefore
 // timeout: 300
-import { readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { api, canvasData, check, checkAxe, equal, eventually, everyLook, run, settled, startServer, test } from './harness.mjs'
 import { hour } from './scenario.mjs'
 
@@ -197,6 +201,31 @@ test('nothing found: says how to fill it', async ({ open }) => {
   await checkAxe(page, 'search without results')
   await page.locator('.state').getByRole('button', { name: 'Clear the filter' }).click()
   await loaded(page)
+})
+
+test('the commands that an empty server shows fill it', async ({ open }) => {
+  const empty = await startServer()
+  check(empty.real, 'the mock cannot be filled')
+  const folder = await mkdtemp(join(tmpdir(), 'wherefore-fill-'))
+  try {
+    const page = await open({ url: `${empty.url}/search` })
+    await page.getByText('Nothing was received in this time.').waitFor()
+    const commands = page.locator('.state-empty .command code')
+    const [exporter, curl, scenario] = [commands.nth(0), commands.nth(1), commands.nth(2)]
+    const shell = (text) => promisify(execFile)('bash', ['-c', text], { cwd: folder, env: { PATH: `${dirname(empty.binary)}:${process.env.PATH}`, HOME: folder } })
+    const { stdout } = await shell(`${await exporter.innerText()}; echo -n "$OTEL_EXPORTER_OTLP_ENDPOINT $OTEL_EXPORTER_OTLP_PROTOCOL"`)
+    equal(stdout, `${new URL(empty.otlpUrl).origin} http/protobuf`, 'the exporter variables')
+    const texts = [await curl.innerText(), await scenario.innerText()]
+    await shell(texts[0])
+    await page.reload()
+    await page.locator('.traces-scroll .traces-row', { hasText: 'GET /hello' }).waitFor()
+    await shell(texts[1])
+    await page.goto(`${empty.url}/search?since=all`)
+    await eventually(async () => (await page.locator('h1').innerText()).startsWith('301 traces of all time'), 'the scenario is not there', 20_000)
+  } finally {
+    await empty.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
 })
 
 test('search in light and dark, wide and narrow, without serious axe findings', ({ open }) =>

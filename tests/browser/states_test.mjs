@@ -144,12 +144,28 @@ test('skewed clocks: aligned and raw draw differently, the error is shown', asyn
   await shoot(page, 'trace-raw-clock')
 })
 
-test('an empty server says how to fill it', async ({ open }) => {
-  const server = await mock({ store: new MockStore() })
+test('an empty server says how to fill it, at its own addresses', async ({ open }) => {
+  const listeners = [{ name: 'http', address: '127.0.0.1:8642' }, { name: 'otlp_http', address: '0.0.0.0:5318' }, { name: 'otlp_grpc', address: 'off' }]
+  const server = await mock({ store: new MockStore(), behave: (p) => (p === '/api/v1/status' ? { status: 200, body: { version: '0', uptime_ns: 1, store: {}, counters: {}, listeners } } : null) })
+  const { hostname } = new URL(server.url)
   await everyLook(open, `${server.url}/search`, 'search-empty', async (page) => {
-    await page.getByText('make demo').waitFor()
-    await page.getByText('OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318').waitFor()
+    await page.getByText(`OTEL_EXPORTER_OTLP_ENDPOINT=http://${hostname}:5318 `).waitFor()
+    await page.getByText(`curl http://${hostname}:5318/v1/traces`).waitFor()
+    await page.getByText(`--store ${server.url}`).waitFor()
+    check(!(await page.locator('.state-empty').innerText()).includes('4318'), 'a port that nobody listens on')
   })
+})
+
+test('an empty server without OTLP over HTTP names gRPC, and none at all only what works', async ({ open }) => {
+  for (const [grpc, wanted] of [['127.0.0.1:5317', 'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:5317 OTEL_EXPORTER_OTLP_PROTOCOL=grpc'], ['off', 'wherefore import']]) {
+    const listeners = [{ name: 'otlp_http', address: 'off' }, { name: 'otlp_grpc', address: grpc }]
+    const server = await mock({ store: new MockStore(), behave: (p) => (p === '/api/v1/status' ? { status: 200, body: { version: '0', uptime_ns: 1, store: {}, counters: {}, listeners } } : null) })
+    const page = await open({ url: `${server.url}/search` })
+    await page.getByText(wanted).waitFor()
+    const text = await page.locator('.state-empty').innerText()
+    check(!text.includes('curl'), `curl to a listener that is off: ${text}`)
+    equal(text.includes('OTEL_EXPORTER'), grpc !== 'off', 'exporter variables')
+  }
 })
 
 // The p99 of the frames of a list that is scrolled from its top, in ms; the best of three, since others may use the machine.

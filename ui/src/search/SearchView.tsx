@@ -6,10 +6,11 @@ import { saveCsv } from '../parts/canvas'
 import { learnServices } from '../parts/colours'
 import { count, duration, exactInstant, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
-import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
+import { EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { followInPage, navigate, setParams, useRoute, withParams } from '../shell/router'
 import { FilterBar } from './FilterBar'
 import { filterFromParams, printFilter, writeFilter, type Filter } from './filter_language'
+import { HowToFill } from './HowToFill'
 import { inRegion, Scatter, type Region } from './Scatter'
 import { instantMs, rangeFromParams, rangePhrase } from './time_range'
 import { TimeRangePicker } from './TimeRangePicker'
@@ -186,15 +187,7 @@ function NothingFound({ filter, since }: { filter: Filter; since: string }) {
         {since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null, sel: null }, 'push')}>Search all time</button>}
         {filtered && <button type="button" className="button" onClick={() => navigate('/search')}>Clear the filter</button>}
       </div>
-      {!filtered && (
-        <>
-          <p>To fill it, start the demo shop:</p>
-          <Command text="make demo" />
-          <p>or point any OpenTelemetry exporter here:</p>
-          <Command text="export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318" />
-          <p>or drop a trace file (OTLP, Zipkin, Jaeger or HTrace) anywhere on this page.</p>
-        </>
-      )}
+      {!filtered && <HowToFill />}
     </EmptyState>
   )
 }
