@@ -11,6 +11,7 @@ SECONDS ?= 60
 ALL ?=
 SINCE ?=
 PRESET ?= release
+PREFIX ?= $(HOME)/.local
 export ONCE ALL SINCE
 
 .PHONY: help
@@ -22,6 +23,16 @@ demo: ## build, start the server and the demo shop, show why it is slow (ONCE=1:
 	@tools/setup build
 	@tools/build release wherefore wherefore-demo
 	@tools/demo
+
+.PHONY: install
+install: ## put wherefore, man page, completion and libwherefore into PREFIX (~/.local)
+	@tools/setup build
+	@tools/build release wherefore wherefore-demo wherefore_record wherefore_static wherefore_shared
+	@tools/install install "$(PREFIX)"
+
+.PHONY: uninstall
+uninstall: ## remove what make install put into PREFIX (~/.local)
+	@tools/install uninstall "$(PREFIX)"
 
 .PHONY: build
 build: ## build everything into build/release (PRESET=dev|asan|tsan for another)
