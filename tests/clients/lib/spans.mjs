@@ -1,6 +1,6 @@
 // The trace that every OpenTelemetry transport sends, and what must come back of it from GET /api/v1/trace/ID.
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, createTraceState, trace } from '@opentelemetry/api';
-import { Resource } from '@opentelemetry/resources';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { randomBytes } from 'node:crypto';
 
@@ -41,7 +41,7 @@ export class Recorder {
 export async function sendTrace(exporter, service) {
   const recorder = new Recorder(exporter);
   const provider = new BasicTracerProvider({
-    resource: new Resource(resourceAttributes(service)),
+    resource: resourceFromAttributes(resourceAttributes(service)),
     spanProcessors: [new BatchSpanProcessor(recorder)],
   });
   const tracer = provider.getTracer('otel-node', '1.2.3');
@@ -117,7 +117,7 @@ const nanos = ([seconds, rest]) => (BigInt(seconds) * 1_000_000_000n + BigInt(re
 function expectedBlock(span) {
   return {
     span_id: span.spanContext().spanId,
-    parent_id: span.parentSpanId ?? null,
+    parent_id: span.parentSpanContext?.spanId ?? null,
     name: span.name,
     kind: KINDS[span.kind],
     status: STATUSES[span.status.code],
@@ -126,7 +126,7 @@ function expectedBlock(span) {
     raw_end_ns: nanos(span.endTime),
     tracestate: span.spanContext().traceState?.serialize() ?? '',
     source: 'recorded',
-    scope: [span.instrumentationLibrary.name, span.instrumentationLibrary.version],
+    scope: [span.instrumentationScope.name, span.instrumentationScope.version],
     attributes: span.attributes,
     links: span.links.map((link) => ({
       trace_id: link.context.traceId,

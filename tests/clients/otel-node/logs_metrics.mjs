@@ -40,8 +40,7 @@ function recording(exporter) {
 
 async function sendLogs(exporter) {
   const results = recording(exporter);
-  const provider = new LoggerProvider();
-  provider.addLogRecordProcessor(new SimpleLogRecordProcessor(exporter));
+  const provider = new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] });
   const logger = provider.getLogger('otel-node');
   for (const body of ['one', 'two', 'three']) logger.emit({ severityNumber: SeverityNumber.INFO, body });
   await provider.forceFlush();

@@ -2,7 +2,7 @@
 // that shares its client's span id.
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { ZipkinExporter } from '@opentelemetry/exporter-zipkin';
-import { Resource } from '@opentelemetry/resources';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { randomBytes } from 'node:crypto';
 
@@ -16,7 +16,7 @@ const hex = (bytes) => randomBytes(bytes).toString('hex');
 await check('zipkin: OpenTelemetry\'s exporter', async (assert) => {
   const recorder = new Recorder(new ZipkinExporter({ url }));
   const provider = new BasicTracerProvider({
-    resource: new Resource({ 'service.name': 'zipkin shop' }),
+    resource: resourceFromAttributes({ 'service.name': 'zipkin shop' }),
     spanProcessors: [new BatchSpanProcessor(recorder)],
   });
   const tracer = provider.getTracer('zipkin-node');
