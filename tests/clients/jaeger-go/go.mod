@@ -2,6 +2,8 @@ module wherefore/tests/clients/jaeger-go
 
 go 1.19
 
+// Jaeger stays at 1.41: from 1.60 on its types need a newer Go than Debian 12 has (1.19), and from 1.68 on they are internal
+// packages, which others cannot import.
 require (
 	github.com/gogo/protobuf v1.3.2
 	github.com/jaegertracing/jaeger v1.41.0
