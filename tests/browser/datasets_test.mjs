@@ -40,7 +40,7 @@ test('the list shows every dataset with owner, rows and newest row', async ({ op
 test('a series says its answer in a sentence, and its table holds the numbers of the API', async ({ open }) => {
   const page = await open({ url: at({ agg: 'p50(latency_ns)', group_by: 'version', bucket: '5m' }) })
   await drawn(page)
-  check(/p50\(latency_ns\) by version: 1\.[23] has the most, \d/.test(await plain(page)), await plain(page))
+  check(/p50\(latency_ns\) by version: max \d.*, for 1\.[23] at /.test(await plain(page)), await plain(page))
   const rows = (await api(server, `/api/v1/dataset/query/pages?${new URLSearchParams({ agg: 'p50(latency_ns),count', group_by: 'version', bucket: '5m' })}`)).rows
   const table = page.getByRole('table', { name: 'Table behind Time series' })
   equal(Number(await table.getAttribute('aria-rowcount')), rows.length + 1, 'rows in the table')
@@ -54,7 +54,7 @@ test('a mark leads to the traces behind it, and back to the same chart', async (
   const page = await open({ url: at({ chart: 'breakdown', group_by: 'country', agg: 'count', where: 'browser = "firefox"' }) })
   await drawn(page)
   await clickChart(page, 400, 17)
-  const behind = page.getByRole('region', { name: 'Rows behind the mark' })
+  const behind = page.getByRole('region', { name: 'Rows behind this point' })
   await behind.getByRole('cell').first().waitFor()
   const said = await behind.locator('p').first().innerText()
   const mark = new URL(page.url()).searchParams.get('mark')
@@ -65,9 +65,9 @@ test('a mark leads to the traces behind it, and back to the same chart', async (
   await page.waitForURL(/\/trace\/[0-9a-f]{32}/)
   await page.locator('.trace h1').waitFor()
   await page.goBack()
-  await page.getByRole('table', { name: 'Rows behind the mark' }).waitFor()
+  await page.getByRole('table', { name: 'Rows behind this point' }).waitFor()
   equal(await page.getByRole('combobox', { name: 'Where' }).inputValue(), 'browser = "firefox"', 'the filter after Back')
-  await page.getByRole('button', { name: 'Back to the chart’s table' }).click()
+  await page.getByRole('button', { name: 'Back to the table' }).click()
   await page.getByRole('table', { name: 'Table behind Breakdown' }).waitFor()
 })
 
@@ -141,10 +141,10 @@ test('a region of the heat map asks what is different there', async ({ open }) =
 test('a distribution marks percentiles of all rows; a pivot has a number in each cell', async ({ open }) => {
   const page = await open({ url: at({ chart: 'distribution', metric: 'latency_ns' }) })
   await drawn(page)
-  check(/^Half of 240 rows have latency_ns up to [\d.]+ s, 95 % up to [\d.]+ s, 99 % up to [\d.]+ s$/.test(await plain(page)), await plain(page))
+  check(/^latency_ns: p50 [\d.]+ s · p95 [\d.]+ s · p99 [\d.]+ s \(240 rows\)$/.test(await plain(page)), await plain(page))
   await page.getByRole('link', { name: 'Pivot' }).click()
   await drawn(page)
-  check(/^count by \w+ and \w+: .* has the most, \d+$/.test(await plain(page)), await plain(page))
+  check(/^count by \w+ and \w+: max \d+, for .* with .*$/.test(await plain(page)), await plain(page))
 })
 
 test('keyboard alone: arrows walk the marks, Enter shows the rows behind one', async ({ open }) => {
@@ -155,7 +155,7 @@ test('keyboard alone: arrows walk the marks, Enter shows the rows behind one', a
   await page.keyboard.press('ArrowDown')
   check((await page.locator('.plot [role=status]').innerText()).includes('count 120'), 'the mark is not said')
   await page.keyboard.press('Enter')
-  await page.getByRole('table', { name: 'Rows behind the mark' }).waitFor()
+  await page.getByRole('table', { name: 'Rows behind this point' }).waitFor()
 })
 
 test('PNG and CSV can be saved', async ({ open }) => {
@@ -289,7 +289,7 @@ test('huge: 50,000 rows, 5,000 groups and 400 columns stay quick', async ({ open
   await shoot(page, 'datasets-huge-heat')
   await page.getByRole('link', { name: 'Breakdown' }).click()
   await drawn(page)
-  await page.getByText('4,960 more groups are in the table.').waitFor()
+  await page.getByText('4,960 more groups in the table.').waitFor()
   await checkAxe(page, 'a huge breakdown')
   await shoot(page, 'datasets-huge-breakdown')
 })

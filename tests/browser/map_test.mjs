@@ -19,7 +19,7 @@ const drawn = async (page) => {
 
 test('without calls it says what fills it', async ({ open }) => {
   const page = await open({ url: `${server.url}/map`, expectFailures: true })
-  await page.getByText('There is nothing to draw.').waitFor()
+  await page.getByText('No calls to draw.').waitFor()
   check((await page.locator('.state').innerText()).includes('backfill'), await page.locator('.state').innerText())
   await checkAxe(page, 'an empty map')
   await shoot(page, 'map-empty')
@@ -30,7 +30,7 @@ test('the map names services and calls; its table has the API’s numbers', asyn
   const page = await open({ url: `${server.url}/map` })
   await drawn(page)
   const said = await page.locator('h1').innerText()
-  check(/^\d services, \d kinds of calls; outside → frontend fails most/.test(said), said)
+  check(/^\d services, \d kinds of calls; highest error rate .* %, outside → frontend$/.test(said), said)
   const rows = (await api(server, `/api/v1/dataset/query/calls?${new URLSearchParams({ group_by: 'caller,service', agg: 'count' })}`)).rows
   const table = page.getByRole('table', { name: 'Calls between services' })
   equal(Number(await table.getAttribute('aria-rowcount')), rows.length + 1, 'kinds of calls')
@@ -46,7 +46,7 @@ test('an arrow leads to its calls and to its traces, and back', async ({ open })
   await page.getByRole('link', { name: 'Its calls' }).waitFor()
   await shoot(page, 'map-chosen')
   await page.getByRole('link', { name: 'Its traces' }).click()
-  const behind = page.getByRole('table', { name: 'Rows behind the mark' })
+  const behind = page.getByRole('table', { name: 'Rows behind this point' })
   await behind.getByRole('link').first().click()
   await page.waitForURL(/\/trace\//)
   await page.goBack()

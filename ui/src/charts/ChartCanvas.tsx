@@ -91,7 +91,7 @@ export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({
         style={{ height: layout?.height ?? 280 }}
         tabIndex={0}
         role="group"
-        aria-label={`${label}: arrows walk the marks, Enter shows the rows behind one`}
+        aria-label={`${label}: use the arrow keys to move between points, Enter to show the rows behind one`}
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
           if (event.button !== 0 || !layout) return
@@ -111,14 +111,14 @@ export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({
         onPointerCancel={() => setBrush(null)}
         onPointerLeave={() => !brush && setHovered(-1)}
       >
-        <canvas ref={canvas} role="img" aria-label={`${label}. ${model.sentence}. The table below holds the same.`} />
+        <canvas ref={canvas} role="img" aria-label={`${label}. ${model.sentence}. The table below has the same data.`} />
       </div>
       <div className="sr-only" role="status">{mark && `${mark.title}: ${mark.lines.map(([k, v]) => `${k} ${v}`).join(', ')}`}</div>
       {mark && layout && !brush && (
         <div className="tip" aria-hidden="true" style={{ transform: `translate(${Math.max(4, Math.min((mark.x0 + mark.x1) / 2 - (box.current?.firstElementChild?.scrollLeft ?? 0) + 14, width - 270))}px, ${Math.max(4, Math.min(mark.y0 + 14, layout.height - 90))}px)` }}>
           <strong>{mark.title}</strong>
           <dl>{mark.lines.map(([k, v]) => <div key={k} className="tip-row"><dt>{k}</dt><dd>{v}</dd></div>)}</dl>
-          {onPick && <span className="muted">click: the rows behind it</span>}
+          {onPick && <span className="muted">click to show its rows</span>}
         </div>
       )}
     </div>

@@ -34,8 +34,8 @@ export function breakdownChart(rows: Rows, q: ChartQuery): ChartModel {
   const max = shown.reduce((m, g) => Math.max(m, Math.abs(g.high ?? g.value)), 0) || 1
   const first = groups[0]
   const by = q.groupBy.join(', ')
-  const notes = groups.length > SHOWN ? [`${grouped(groups.length - SHOWN)} more groups are in the table.`] : []
-  if (rows.more) notes.push(`Only the first ${grouped(rows.rows.length)} groups were asked for.`)
+  const notes = groups.length > SHOWN ? [`${count(groups.length - SHOWN, 'more group')} in the table.`] : []
+  if (rows.more) notes.push(`Limited to the first ${grouped(rows.rows.length)} groups.`)
 
   const layout = (width: number): Layout => {
     const label = Math.min(260, Math.max(90, width * 0.32))
@@ -80,7 +80,7 @@ export function breakdownChart(rows: Rows, q: ChartQuery): ChartModel {
     return self
   }
   return {
-    sentence: first ? `${valueName} by ${by || 'nothing'}: ${first.name} has the most, ${formatNumber(valueName, first.value)}, of ${count(groups.length, 'group')}` : `No value of ${valueName}`,
+    sentence: !first ? `No values of ${valueName}` : by ? `${valueName} by ${by}: max ${formatNumber(valueName, first.value)}, for ${first.name} (${count(groups.length, 'group')})` : `${valueName}: ${formatNumber(valueName, first.value)}`,
     notes,
     layout,
   }

@@ -102,8 +102,8 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
   }
   const show = (p: string) => formatNumber(q.metric, facts.get(p) ?? 0)
   return {
-    sentence: values.length === 0 ? `No value of ${q.metric}` : `Half of ${count(total, 'row')} have ${q.metric} up to ${show('p50')}, 95 % up to ${show('p95')}, 99 % up to ${show('p99')}`,
-    notes: rows.more ? [`Bars are of the newest ${grouped(rows.rows.length)} rows; percentiles of all ${grouped(total)}.`] : [],
+    sentence: values.length === 0 ? `No values of ${q.metric}` : `${q.metric}: p50 ${show('p50')} · p95 ${show('p95')} · p99 ${show('p99')} (${count(total, 'row')})`,
+    notes: rows.more ? [`Bars show the newest ${grouped(rows.rows.length)} rows; percentiles cover all ${grouped(total)}.`] : [],
     layout,
   }
 }

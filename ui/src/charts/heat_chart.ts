@@ -134,8 +134,8 @@ export function heatChart(rows: Rows, q: ChartQuery): ChartModel {
   const sorted = Float64Array.from(values).sort()
   const at = (p: number) => sorted[Math.min(sorted.length - 1, Math.ceil(p * sorted.length) - 1)] ?? 0
   return {
-    sentence: values.length === 0 ? `No value of ${q.metric}` : `${q.metric}: half of ${count(values.length, 'row')} are below ${formatNumber(q.metric, at(0.5))}, one in a hundred above ${formatNumber(q.metric, at(0.99))}`,
-    notes: [...notes, 'Drag a region to ask what is different there.'],
+    sentence: values.length === 0 ? `No values of ${q.metric}` : `${q.metric}: p50 ${formatNumber(q.metric, at(0.5))} · p99 ${formatNumber(q.metric, at(0.99))} (${count(values.length, 'row')})`,
+    notes: [...notes, 'Drag over a region to see what is different there.'],
     layout,
   }
 }

@@ -94,8 +94,8 @@ export function pivotChart(rows: Rows, q: ChartQuery): ChartModel {
     return self
   }
   return {
-    sentence: best ? `${valueName} by ${q.groupBy.join(' and ')}: ${best.down} with ${best.across} has the most, ${formatNumber(valueName, best.value)}` : `No value of ${valueName}`,
-    notes: left > 0 ? [`${count(left, 'smaller value')} are in the table only.`] : [],
+    sentence: best ? `${valueName} by ${q.groupBy.join(' and ')}: max ${formatNumber(valueName, best.value)}, for ${best.down} with ${best.across}` : `No values of ${valueName}`,
+    notes: left > 0 ? [`${count(left, 'smaller value')} in the table only.`] : [],
     layout,
   }
 }

@@ -3,7 +3,7 @@ import { cellCondition, joinConditions } from '../data/condition_language'
 import type { ChartQuery } from '../data/chart_query'
 import { formatCell, formatNumber, formatTick, INSTANT, numberOf } from '../data/values'
 import { paletteColour, type CanvasColours } from '../parts/colours'
-import { clockTime, date, grouped, parseDuration } from '../parts/format'
+import { clockTime, count, date, grouped, parseDuration } from '../parts/format'
 import { clear, fit, paintSelection, type ChartModel, type Layout, type Mark, type Selection } from './layout'
 import { MARGIN, paintTimeAxes, timeScale } from './time_axes'
 
@@ -62,7 +62,7 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
     }
   }
   if (max === min) max = min + 1
-  const notes = all.length > SHOWN ? [`${grouped(all.length - SHOWN)} smaller groups are in the table only.`] : []
+  const notes = all.length > SHOWN ? [`${count(all.length - SHOWN, 'smaller group')} in the table only.`] : []
 
   const layout = (width: number): Layout => {
     const legend = group ? legendRows(shown, width) : 0
@@ -136,17 +136,17 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
 }
 
 function sentenceOf(lines: Line[], groups: number, value: string, by: string | null): string {
-  if (lines.length === 0) return `No value of ${value}`
+  if (lines.length === 0) return `No values of ${value}`
   if (!by) {
     const points = lines[0]!.points
     const peak = points.reduce((a, b) => (b.value > a.value ? b : a))
     const last = points.at(-1)!
-    return `${value} is ${formatNumber(value, last.value)} at the end; the most was ${formatNumber(value, peak.value)} at ${clockTime(peak.ns).slice(0, 8)}`
+    return `${value}: last ${formatNumber(value, last.value)}, max ${formatNumber(value, peak.value)} at ${clockTime(peak.ns).slice(0, 8)}`
   }
   let best = lines[0]!
   let peak = best.points[0]!
   for (const line of lines) for (const p of line.points) if (p.value > peak.value) [best, peak] = [line, p]
-  return `${value} by ${by}: ${best.name} has the most, ${formatNumber(value, peak.value)} at ${clockTime(peak.ns).slice(0, 8)}${groups > 1 ? `, of ${grouped(groups)} groups` : ''}`
+  return `${value} by ${by}: max ${formatNumber(value, peak.value)}, for ${best.name} at ${clockTime(peak.ns).slice(0, 8)} (${count(groups, 'group')})`
 }
 
 // Disc, square, triangle, diamond, then the same hollow.

@@ -24,7 +24,7 @@ export function BeforeAfter({ summary }: { summary: DatasetSummary | null }) {
         setParams({ a: `${INSTANT} < ${at}`, b: `${INSTANT} >= ${at}` }, 'push')
       }}
     >
-      <label>changed at <input type="datetime-local" step="1" required value={value} onChange={(event) => setText(event.target.value)} /></label>
+      <label>change at <input type="datetime-local" step="1" required value={value} onChange={(event) => setText(event.target.value)} /></label>
       <button type="submit" className="button primary">Compare</button>
     </form>
   )

@@ -8,7 +8,7 @@ import { cellCondition, joinConditions } from '../data/condition_language'
 import { Choice } from '../data/QueryBuilder'
 import { INSTANT, isNumeric, usualMetric } from '../data/values'
 import { saveCsv } from '../parts/canvas'
-import { grouped } from '../parts/format'
+import { count, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { rangeFromParams } from '../search/time_range'
@@ -56,20 +56,20 @@ export function CompareView() {
       </header>
       {error && !all.data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {all.loading && !all.data && <Skeleton rows={8} label="Loading the datasets" />}
-      {all.data && dataset === '' && <EmptyState title="No dataset has rows yet."><p>Populations are rows of a dataset. Rows come with new traces; stored ones give theirs by <code>wherefore dataset backfill NAME</code>.</p></EmptyState>}
+      {all.data && dataset === '' && <EmptyState title="No dataset has rows yet."><p>A population is a set of dataset rows. New traces add rows; <code>wherefore dataset backfill NAME</code> adds rows for stored traces.</p></EmptyState>}
       {all.data && dataset !== '' && about.error && !columns && <ErrorState error={about.error} onRetry={() => setAgain((n) => n + 1)} />}
       {columns && dataset !== '' && (
         <>
           <div className="populations">
             <div className="builder">
-              <Choice label="of" value={dataset} options={all.data?.map((d) => d.name) ?? [dataset]} onChange={(v) => setParams({ dataset: v, a: null, b: null, where: null, metric: null, stack: null }, 'push')} />
-              <Choice label="explain" value={metric} none="nothing in particular" options={columns.filter((c) => isNumeric(c) && c.name !== INSTANT).map((c) => c.name)} onChange={(v) => setParams({ metric: v }, 'push')} />
+              <Choice label="dataset" value={dataset} options={all.data?.map((d) => d.name) ?? [dataset]} onChange={(v) => setParams({ dataset: v, a: null, b: null, where: null, metric: null, stack: null }, 'push')} />
+              <Choice label="explain" value={metric} none="any difference" options={columns.filter((c) => isNumeric(c) && c.name !== INSTANT).map((c) => c.name)} onChange={(v) => setParams({ metric: v }, 'push')} />
               <BeforeAfter summary={summary ?? null} />
               <button type="button" className="button quiet" onClick={() => setParams({ a: b, b: a }, 'push')} disabled={!a && !b}>Swap A and B</button>
             </div>
-            <div className="population"><span className="side">A</span><ConditionBar dataset={dataset} columns={columns} text={a} label="Population A" words={WORDS} placeholder='version = "1.2", or rest: all that is not B' onSubmit={submit('a')} />{/time_ns/.test(a) && <span className="muted small">{readable(a)}</span>}</div>
+            <div className="population"><span className="side">A</span><ConditionBar dataset={dataset} columns={columns} text={a} label="Population A" words={WORDS} placeholder='version = "1.2", or rest: all rows not in B' onSubmit={submit('a')} />{/time_ns/.test(a) && <span className="muted small">{readable(a)}</span>}</div>
             <div className="population"><span className="side">B</span><ConditionBar dataset={dataset} columns={columns} text={b} label="Population B" words={WORDS} placeholder='version = "1.3"' onSubmit={submit('b')} />{/time_ns/.test(b) && <span className="muted small">{readable(b)}</span>}</div>
-            <div className="population"><span className="side muted">of</span><ConditionBar dataset={dataset} columns={columns} text={where} label="Both where" placeholder="all rows" onSubmit={submit('where')} /></div>
+            <div className="population"><span className="side muted">both</span><ConditionBar dataset={dataset} columns={columns} text={where} label="Filter for both" placeholder="all rows" onSubmit={submit('where')} /></div>
           </div>
           <nav className="tabs" aria-label="Comparison">
             <a href={tabUrl(params, null)} aria-current={flame ? undefined : 'page'} onClick={followInPage}>What differs</a>
@@ -81,7 +81,7 @@ export function CompareView() {
             <Differences dataset={dataset} columns={columns} a={a} b={b} where={where} metric={metric} range={rangeParams} again={again} onAgain={() => setAgain((n) => n + 1)} />
           ) : (
             <EmptyState title="Which two populations?">
-              <p>Give a condition for each: before and after a time, two variants, or a selection and <code>rest</code>. A region of a heat map leads here too.</p>
+              <p>Enter a condition for each: before and after a time, two versions, or a selection and <code>rest</code>. Selecting a region of a heat map leads here too.</p>
             </EmptyState>
           )}
         </>
@@ -146,7 +146,7 @@ function AnswerLine(asked: Asked) {
   )
 }
 
-const ASKED: Record<Difference['question'], string> = { shift: 'values', mix: 'share', within: 'metric there' }
+const ASKED: Record<Difference['question'], string> = { shift: 'values', mix: 'share', within: 'metric in this group' }
 
 function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColumn[]; onAgain: () => void }) {
   const { data, error, loading } = useComparison(asked)
@@ -176,13 +176,13 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
   return (
     <section className="panel-chart" aria-label="What differs">
       <header className="chart-head">
-        <div className="chart-say"><p className="sentence">{shown.length === 0 ? 'Nothing differs significantly (q ≤ 0.05).' : `${grouped(data.columns.length - hidden)} ${everything ? 'questions asked' : 'significant differences'}, the greatest effect first`}</p></div>
+        <div className="chart-say"><p className="sentence">{shown.length === 0 ? 'No significant difference (q ≤ 0.05).' : `${count(shown.length, everything ? 'comparison' : 'significant difference')}, largest effect first`}</p></div>
         <button type="button" className="icon-button" aria-label="Save the differences as CSV" title="Save as CSV" onClick={save}><Icon name="download" /></button>
       </header>
       {shown.length > 0 && (
         <div className="table-box" tabIndex={0} role="region" aria-label="Differences">
           <table className="grid">
-            <thead><tr><th>Column</th><th>What</th><th className="right">A</th><th className="right">B</th><th className="right">Change</th><th className="effect-head">Effect</th><th className="right">p</th><th className="right">q</th></tr></thead>
+            <thead><tr><th>Column</th><th>Compared</th><th className="right">A</th><th className="right">B</th><th className="right">Change</th><th className="effect-head">Effect</th><th className="right">p</th><th className="right">q</th></tr></thead>
             <tbody>
               {shown.slice(0, 500).map((d) => (
                 <tr key={`${d.column} ${d.question} ${d.value}`}>
@@ -193,7 +193,7 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
                   <td className="num right">{changeText(d, asked.metric)}</td>
                   <td><Effect effect={d.effect} /></td>
                   <td className="num right">{probability(d.p)}</td>
-                  <td className="num right">{probability(d.q)}{d.q > SIGNIFICANT && <span className="muted"> no</span>}</td>
+                  <td className="num right">{probability(d.q)}{d.q > SIGNIFICANT && <span className="muted" title="not significant"> n.s.</span>}</td>
                 </tr>
               ))}
             </tbody>
@@ -201,8 +201,8 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
         </div>
       )}
       <footer className="chart-foot">
-        {(hidden > 0 || everything) && <button type="button" className="link-button" onClick={() => setParams({ all: everything ? null : '1' })}>{everything ? 'Only significant ones' : `${grouped(hidden)} more without a significant difference`}</button>}
-        <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command that asks this" /></span>
+        {(hidden > 0 || everything) && <button type="button" className="link-button" onClick={() => setParams({ all: everything ? null : '1' })}>{everything ? 'Only significant differences' : `${grouped(hidden)} more without a significant difference`}</button>}
+        <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command" /></span>
       </footer>
     </section>
   )

@@ -68,11 +68,11 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
   if (stacks.length === 0) {
     return (
       <EmptyState title={`${dataset} has no column of stack traces.`}>
-        <p>A dataset gets one by a line such as <code>Row | Stack | RecordAs("stack")</code>.</p>
+        <p>To add one, put a line like this in its definition: <code>Row | Stack | RecordAs("stack")</code>.</p>
       </EmptyState>
     )
   }
-  if (!ready) return <EmptyState title="Two populations are needed."><p>Give a condition for A and one for B above{a === 'rest' || b === 'rest' ? '; a flame graph needs both as conditions' : ''}.</p></EmptyState>
+  if (!ready) return <EmptyState title="Which two populations?"><p>Enter a condition for A and one for B above{a === 'rest' || b === 'rest' ? '; a flame graph does not support rest' : ''}.</p></EmptyState>
   const numbers = columns.filter((c) => isNumeric(c) && c.name !== 'time_ns').map((c) => c.name)
   const empty = tree && tree.frames.length === 1
   return (
@@ -88,7 +88,7 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
       </header>
       <div className="builder" role="group" aria-label="Flame graph">
         <Choice label="stacks" value={stack} options={stacks.map((c) => c.name)} onChange={(v) => setParams({ stack: v, zoom: null })} />
-        <Choice label="weighed by" value={weight} none="rows" options={numbers} onChange={(v) => setParams({ weight: v || null })} />
+        <Choice label="weighted by" value={weight} none="rows" options={numbers} onChange={(v) => setParams({ weight: v || null })} />
         <div className="segmented" role="group" aria-label="Width">
           <button type="button" aria-pressed={side === 'b'} onClick={() => setParams({ width: null })}>width of B</button>
           <button type="button" aria-pressed={side === 'a'} onClick={() => setParams({ width: 'a' })}>width of A</button>
@@ -101,10 +101,10 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
       {loading && !data && <Skeleton rows={8} label="Loading the stacks" />}
       {empty && <p className="muted pad">Neither population has a stack in {stack}.</p>}
       {model && !empty && <ChartCanvas ref={chart} model={model} label="Differential flame graph" onPick={(m) => setParams({ zoom: m.where === '0' ? null : m.where }, 'push')} />}
-      {data && (data[0].more || data[1].more) && <p className="chart-notes muted">Of each population the {grouped(Number(STACKS))} most frequent stacks.</p>}
-      {changes && !empty && <DataTable rows={changes} label="Functions by change of their own" />}
+      {data && (data[0].more || data[1].more) && <p className="chart-notes muted">Shows the {grouped(Number(STACKS))} most frequent stacks of each population.</p>}
+      {changes && !empty && <DataTable rows={changes} label="Functions by change in own time" />}
       <footer className="chart-foot">
-        <span className="command"><code>{commandFor('query', dataset, ask(b))}</code><CopyButton text={commandFor('query', dataset, ask(b))} label="Copy the command that asks for B" /></span>
+        <span className="command"><code>{commandFor('query', dataset, ask(b))}</code><CopyButton text={commandFor('query', dataset, ask(b))} label="Copy the command for B" /></span>
       </footer>
     </section>
   )

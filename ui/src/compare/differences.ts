@@ -42,9 +42,9 @@ export function metricSentence(c: Comparison): string {
 }
 
 export function answerSentence(c: Comparison, metric: string): string {
-  if (c.nA === 0 || c.nB === 0) return `${c.nA === 0 ? 'A' : 'B'} has no rows: there is nothing to compare`
+  if (c.nA === 0 || c.nB === 0) return `${c.nA === 0 ? 'A' : 'B'} has no rows, so there is nothing to compare`
   const found = c.columns.filter((d) => d.q <= SIGNIFICANT)
   const first = found[0]
   if (!first) return 'No significant difference between A and B'
-  return `${first.question === 'shift' && metric ? `${first.column} explains it` : `${subject(first, metric)} differs`}: ${changeText(first, metric)}, q ${first.q < 0.001 ? '< 0.001' : `= ${first.q.toFixed(3)}`}`
+  return `${first.question === 'shift' && metric ? `${first.column} differs most` : `${subject(first, metric)} differs most`}: ${changeText(first, metric)}, q ${first.q < 0.001 ? '< 0.001' : `= ${first.q.toFixed(3)}`}`
 }

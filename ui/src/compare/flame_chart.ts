@@ -47,7 +47,7 @@ export function flameChart(tree: FlameTree, options: FlameOptions): ChartModel {
       rows = Math.max(rows, depth + 1)
       const mark: Mark = {
         x0: x, x1: x + Math.max(1, w), y0: 4 + depth * ROW, y1: 4 + (depth + 1) * ROW, title: f.name,
-        lines: [['A, a row', format(f.a)], ['B, a row', format(f.b)], ['change', signOf(f)], ['own change', format(f.ownB - f.ownA)]],
+        lines: [['A per row', format(f.a)], ['B per row', format(f.b)], ['change', signOf(f)], ['own time change', format(f.ownB - f.ownA)]],
         where: String(index),
       }
       marks.push(mark)
@@ -96,8 +96,8 @@ export function flameChart(tree: FlameTree, options: FlameOptions): ChartModel {
 function sentence(tree: FlameTree): string {
   let most: Frame | null = null
   for (const f of tree.frames) if (f.depth > 0 && (most === null || Math.abs(f.ownB - f.ownA) > Math.abs(most.ownB - most.ownA))) most = f
-  if (!most || Math.abs(most.ownB - most.ownA) < 1e-9) return 'The same functions in both populations'
-  return `${most.name} changed most: ${signOf({ a: most.ownA, b: most.ownB })} of its own`
+  if (!most || Math.abs(most.ownB - most.ownA) < 1e-9) return 'Both populations spend the same time in the same functions'
+  return `${most.name} changed most: ${signOf({ a: most.ownA, b: most.ownB })} own time`
 }
 
 // The stacks that go through a frame.

@@ -90,13 +90,13 @@ export function DashboardView({ name }: { name: string }) {
       {fault && <p className="banner banner-warn" role="alert">▲ {fault}</p>}
       {refused && (
         <p className="banner banner-warn" role="alert">
-          ▲ Somebody else has saved this dashboard since you opened it. Your change is not saved.{' '}
+          ▲ Somebody else saved this dashboard after you opened it. Your change is not saved.{' '}
           <button type="button" className="button" onClick={reload}>Load theirs</button>{' '}
           <button type="button" className="button" onClick={() => save(refused, 'whatever-there-is')}>Overwrite with mine</button>
         </p>
       )}
       {board.charts.length === 0 && (
-        <EmptyState title="This dashboard is empty."><p>Open a <a href="/datasets" onClick={followInPage}>dataset</a>, ask something, and add the chart with “+ Dashboard”.</p></EmptyState>
+        <EmptyState title="This dashboard is empty."><p>Open a <a href="/datasets" onClick={followInPage}>dataset</a>, make a chart, and add it with “+ Dashboard”.</p></EmptyState>
       )}
       <div className="tiles">
         {board.charts.map((chart, i) => (

@@ -17,14 +17,14 @@ export function DashboardsView() {
   return (
     <div className="page">
       <header className="answer with-tools">
-        <h1>{data ? count(data.length, 'dashboard') : error ? 'The dashboards cannot be listed' : 'Dashboards'}</h1>
+        <h1>{data ? count(data.length, 'dashboard') : error ? 'Could not list the dashboards' : 'Dashboards'}</h1>
         {data && <NewDashboard names={data.map((d) => d.name)} />}
       </header>
       {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={6} label="Loading the dashboards" />}
       {data && data.length === 0 && (
-        <EmptyState title="No dashboard is saved.">
-          <p>Open a <a href="/datasets" onClick={followInPage}>dataset</a>, ask something, and add the chart with “+ Dashboard”.</p>
+        <EmptyState title="No dashboards yet.">
+          <p>Open a <a href="/datasets" onClick={followInPage}>dataset</a>, make a chart, and add it with “+ Dashboard”.</p>
         </EmptyState>
       )}
       {data && data.length > 0 && (
@@ -62,8 +62,8 @@ function NewDashboard({ names }: { names: string[] }) {
   }
   return (
     <form className="row" onSubmit={(event) => { event.preventDefault(); void make() }}>
-      <input type="text" className="field" aria-label="Title of a new dashboard" placeholder="A new dashboard" value={title} onChange={(event) => setTitle(event.target.value)} />
-      <button type="submit" className="button" disabled={name === ''}>Make</button>
+      <input type="text" className="field" aria-label="Title of a new dashboard" placeholder="New dashboard" value={title} onChange={(event) => setTitle(event.target.value)} />
+      <button type="submit" className="button" disabled={name === ''}>Create</button>
       {fault && <span className="bad" role="alert">▲ {fault}</span>}
     </form>
   )

@@ -40,10 +40,10 @@ export function SaveChart({ dataset, query, onClose }: { dataset: string; query:
       ) : (
         <form className="save-chart" onSubmit={(event) => { event.preventDefault(); void save() }}>
           <label>Chart <input type="text" required value={title} onChange={(event) => setTitle(event.target.value)} /></label>
-          <label>Dashboard <input type="text" required autoFocus list="known-dashboards" placeholder="a new one, or one there is" value={board} onChange={(event) => setBoard(event.target.value)} /></label>
+          <label>Dashboard <input type="text" required autoFocus list="known-dashboards" placeholder="new or existing dashboard" value={board} onChange={(event) => setBoard(event.target.value)} /></label>
           <datalist id="known-dashboards">{dashboards?.map((d) => <option key={d.name} value={d.title} />)}</datalist>
           {fault && <p className="bad" role="alert">▲ {fault}</p>}
-          <button type="submit" className="button primary" disabled={name === '' || title.trim() === ''}>{known ? 'Add' : 'Make it and add'}</button>
+          <button type="submit" className="button primary" disabled={name === '' || title.trim() === ''}>{known ? 'Add' : 'Create and add'}</button>
         </form>
       )}
     </Dialog>

@@ -29,19 +29,19 @@ export function BehindMark({ dataset, query, mark, columns, compareUrl }: { data
   const { data, error, loading } = useAnswer(`behind ${dataset} ${params}`, again, (signal) => queryDataset(dataset, params, signal))
   const traces = data ? new Set(data.rows.map((row) => row[data.columns.findIndex((c) => c.name === 'trace_id')])).size : 0
   return (
-    <section className="behind" aria-label="Rows behind the mark">
+    <section className="behind" aria-label="Rows behind this point">
       <header className="behind-head">
         <p>
-          <strong>{data ? `${data.more ? 'The first ' : ''}${count(data.rows.length, 'row')} of ${count(traces, 'trace')}` : 'Rows'}</strong> with {readable(mark)}
+          <strong>{data ? `${data.more ? 'First ' : ''}${count(data.rows.length, 'row')} of ${count(traces, 'trace')}` : 'Rows'}</strong> with {readable(mark)}
           {query.metric && data && data.rows.length > 1 ? `, by ${query.metric}` : ''}
         </p>
         <a className="button quiet" href={compareUrl} onClick={followInPage}>What is different here?</a>
-        <button type="button" className="button quiet" onClick={() => setParams({ mark: null }, 'push')}><Icon name="close" size={12} /> Back to the chart’s table</button>
+        <button type="button" className="button quiet" onClick={() => setParams({ mark: null }, 'push')}><Icon name="close" size={12} /> Back to the table</button>
       </header>
       {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={4} label="Loading the rows" />}
-      {data && data.rows.length === 0 && <p className="muted pad">No rows: they may have been removed meanwhile.</p>}
-      {data && data.rows.length > 0 && <DataTable rows={data} label="Rows behind the mark" />}
+      {data && data.rows.length === 0 && <p className="muted pad">No rows; retention may have removed them.</p>}
+      {data && data.rows.length > 0 && <DataTable rows={data} label="Rows behind this point" />}
     </section>
   )
 }

@@ -103,8 +103,8 @@ export function ChartPanel({ dataset, query, title, again = 0, tile = false, cho
         {tools}
         {model && !empty && <button type="button" className="icon-button" aria-label={`Save ${name} as PNG`} title="Save as PNG" onClick={() => chart.current?.canvas && savePng(chart.current.canvas, `${name}: ${model.sentence}`, `${file}.png`)}><Icon name="image" /></button>}
         {shown && !empty && <button type="button" className="icon-button" aria-label={`Save ${name} as CSV`} title="Save the table as CSV" onClick={saveTable}><Icon name="download" /></button>}
-        {tile && model && <button type="button" className="icon-button" aria-pressed={table} aria-label={`Table behind ${name}`} title="The table behind it" onClick={() => setTable(!table)}><Icon name="table" /></button>}
-        {tile && <CopyButton text={command} label="Copy the command that asks this" />}
+        {tile && model && <button type="button" className="icon-button" aria-pressed={table} aria-label={`Table behind ${name}`} title="Show the table" onClick={() => setTable(!table)}><Icon name="table" /></button>}
+        {tile && <CopyButton text={command} label="Copy the command" />}
       </header>
       {error?.code === 'not_found' && !data && <EmptyState title={error.message}><p><WithCode text={error.hint} /></p></EmptyState>}
       {error && error.code !== 'not_found' && !data && <ErrorState error={error} onRetry={() => setRetry((n) => n + 1)} />}
@@ -113,14 +113,14 @@ export function ChartPanel({ dataset, query, title, again = 0, tile = false, cho
       {data && !empty && model && !(tile && table) && (
         <ChartCanvas ref={chart} model={model} label={name} chosen={chosen} selection={selection} onPick={onPick} onSelect={onSelect} />
       )}
-      {model && model.notes.length > 0 && !empty && <p className="chart-notes muted">{model.notes.join(' ')}{shown?.estimated && ' Old rows were subsampled: values are estimates, with 95 % bounds.'}</p>}
+      {model && model.notes.length > 0 && !empty && <p className="chart-notes muted">{model.notes.join(' ')}{shown?.estimated && ' Old rows were sampled: values are estimates, with 95 % bounds.'}</p>}
       {below}
       {shown && !empty && !below && showTable && (
         <DataTable rows={shown} label={`Table behind ${name}`} behind={behind} onBehind={behind && onPick ? (where) => onPick({ x0: 0, x1: 0, y0: 0, y1: 0, title: '', lines: [], where }) : undefined} fill={query.kind === 'rows'} />
       )}
       {!tile && (
         <footer className="chart-foot">
-          <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command that asks this" /></span>
+          <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command" /></span>
           <a className="button quiet" href={queryUrl(dataset, params, 'csv')} download={`${file}.csv`}>CSV</a>
           <a className="button quiet" href={queryUrl(dataset, params, 'parquet')} download={`${file}.parquet`}>Parquet</a>
         </footer>
@@ -134,7 +134,7 @@ function NoRows({ query, dataset, tile }: { query: ChartQuery; dataset: string; 
   if (tile) return <p className="muted pad">No rows{filtered ? ' match this filter.' : ` in ${dataset} yet.`}</p>
   return (
     <EmptyState title={filtered ? 'No rows match this filter.' : `${dataset} has no rows yet.`}>
-      <p>{filtered ? 'Widen the time range or take a condition out.' : 'Rows come with new traces; stored ones give theirs by:'}</p>
+      <p>{filtered ? 'Widen the time range or remove a condition.' : 'New traces add rows. To add rows for stored traces:'}</p>
       {!filtered && <code>wherefore dataset backfill {dataset}</code>}
     </EmptyState>
   )

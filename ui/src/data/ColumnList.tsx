@@ -3,7 +3,7 @@ import type { UsedColumn } from '../api/datasets'
 import { count } from '../parts/format'
 import { followInPage } from '../shell/router'
 import { datasetUrl } from './chart_query'
-import { isNumeric } from './values'
+import { isNumeric, typeName } from './values'
 
 // The columns, those asked for most first. A number opens its distribution, a text its breakdown.
 export function ColumnList({ dataset, columns }: { dataset: string; columns: UsedColumn[] }) {
@@ -20,13 +20,13 @@ export function ColumnList({ dataset, columns }: { dataset: string; columns: Use
       <ul>
         {shown.slice(0, 400).map((c) => (
           <li key={c.name}>
-            <a href={linkOf(c)} onClick={followInPage} title={`${c.name}, ${c.type}, asked for in ${count(c.queries, 'query', 'queries')}`}>{c.name}</a>
-            <span className="muted">{c.type}</span>
-            <span className="num muted">{c.queries > 0 && <>{c.queries}<span className="sr-only"> queries</span></>}</span>
+            <a href={linkOf(c)} onClick={followInPage} title={`${c.name}, ${typeName(c.type)}, used in ${count(c.queries, 'query', 'queries')}`}>{c.name}</a>
+            <span className="muted">{typeName(c.type)}</span>
+            <span className="num muted">{c.queries > 0 && <>{c.queries}<span className="sr-only"> {c.queries === 1 ? 'query' : 'queries'}</span></>}</span>
           </li>
         ))}
       </ul>
-      {shown.length === 0 && <p className="muted">No column goes by that name.</p>}
+      {shown.length === 0 && <p className="muted">No column matches.</p>}
     </aside>
   )
 }

@@ -1,7 +1,7 @@
 import { queryDataset, type UsedColumn } from '../api/datasets'
 import { CompletingBar, type Suggestion } from '../parts/CompletingBar'
 import { COMPARISONS, expectedAt, parseConditions, quoteKey, quoteText } from './condition_language'
-import { unitOf, usualGroup, usualMetric } from './values'
+import { typeName, unitOf, usualGroup, usualMetric } from './values'
 
 interface Props {
   dataset: string
@@ -34,7 +34,7 @@ function valuesOf(dataset: string, column: string): Promise<string[]> {
 function example(columns: UsedColumn[]): string {
   const group = usualGroup(columns)
   const metric = usualMetric(columns)
-  return ['Which rows', group && `${quoteKey(group)} = "…"`, metric && `${quoteKey(metric)} > ${unitOf(metric) === 'duration' ? '250ms' : '100'}`].filter(Boolean).join(', ')
+  return ['Filter rows', group && `${quoteKey(group)} = "…"`, metric && `${quoteKey(metric)} > ${unitOf(metric) === 'duration' ? '250ms' : '100'}`].filter(Boolean).join(', ')
 }
 
 export function ConditionBar({ dataset, columns, text, label, placeholder, button, words = [], onSubmit }: Props) {
@@ -54,10 +54,10 @@ export function ConditionBar({ dataset, columns, text, label, placeholder, butto
     const plain = (insert: string, note = ''): Suggestion => ({ insert, note, open: false })
     if (kind === 'column') {
       const special = value.trim() === '' || words.some((w) => w.startsWith(prefix)) ? words.filter(has).map((w) => plain(w, 'everything else')) : []
-      return [...special, ...columns.filter((c) => has(c.name)).slice(0, LIMIT).map((c) => plain(quoteKey(c.name), c.queries > 0 ? `${c.type} · asked ${c.queries}×` : c.type))]
+      return [...special, ...columns.filter((c) => has(c.name)).slice(0, LIMIT).map((c) => plain(quoteKey(c.name), c.queries > 0 ? `${typeName(c.type)} · used ${c.queries}×` : typeName(c.type)))]
     }
     if (kind === 'comparison') return COMPARISONS.filter((c) => c.startsWith(prefix) || prefix === '').map((c) => ({ insert: c, note: '', open: c.endsWith('(') }))
-    if (kind === 'and') return 'and'.startsWith(prefix) ? [plain('and', 'one more condition')] : []
+    if (kind === 'and') return 'and'.startsWith(prefix) ? [plain('and', 'another condition')] : []
     const of = columns.find((c) => c.name === column)
     if (!of) return []
     if (of.type === 'bool') return ['true', 'false'].filter(has).map((v) => plain(v))

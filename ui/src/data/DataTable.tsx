@@ -3,7 +3,7 @@ import type { Cell, Column, Rows } from '../api/datasets'
 import { useSize } from '../parts/canvas'
 import { Icon } from '../parts/Icon'
 import { followInPage } from '../shell/router'
-import { exactCell, formatCell } from './values'
+import { exactCell, formatCell, typeName } from './values'
 
 const ROW = 28
 const OVERSCAN = 10
@@ -48,7 +48,7 @@ export function DataTable({ rows, label, behind, onBehind, fill = false }: { row
             const mark = sort?.column === i ? (sort.descending ? '▾' : '▴') : ''
             return (
               <div key={c.name} role="columnheader" className={right ? 'right' : ''} aria-sort={sort?.column === i ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
-                <button type="button" className="sort" title={`${c.name} (${c.type})`} onClick={() => setSort({ column: i, descending: sort?.column === i ? !sort.descending : right })}>
+                <button type="button" className="sort" title={`${c.name} (${typeName(c.type)})`} onClick={() => setSort({ column: i, descending: sort?.column === i ? !sort.descending : right })}>
                   {c.name} <span aria-hidden="true">{mark}</span>
                 </button>
               </div>
@@ -62,7 +62,7 @@ export function DataTable({ rows, label, behind, onBehind, fill = false }: { row
           <div key={first + offset} role="row" aria-rowindex={first + offset + 2} className="rows-row" style={{ gridTemplateColumns: template }}>
             {action > 0 && (
               <div role="cell">
-                <button type="button" className="icon-button small" aria-label={`Rows behind ${behind!(row)}`} title="The rows behind this" onClick={() => onBehind!(behind!(row))}><Icon name="goto" size={12} /></button>
+                <button type="button" className="icon-button small" aria-label={`Rows behind ${behind!(row)}`} title="Show the rows behind this" onClick={() => onBehind!(behind!(row))}><Icon name="goto" size={12} /></button>
               </div>
             )}
             {rows.columns.map((c, i) => {

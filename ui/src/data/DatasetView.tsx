@@ -46,7 +46,7 @@ export function DatasetView({ name }: { name: string }) {
       <header className="dataset-head">
         <div className="answer">
           <h1>{(charting && said) || name}</h1>
-          <p><a href="/datasets" onClick={followInPage}>Datasets</a> / <strong>{name}</strong><span className="dot" />{summary ? <SummaryLine summary={summary} /> : 'no definition any more'}</p>
+          <p><a href="/datasets" onClick={followInPage}>Datasets</a> / <strong>{name}</strong><span className="dot" />{summary ? <SummaryLine summary={summary} /> : 'definition removed'}</p>
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
       </header>
@@ -84,9 +84,9 @@ function SummaryLine({ summary }: { summary: DatasetSummary }) {
   return (
     <>
       {rowsText(summary.rows)}
-      {summary.owner && <><span className="dot" />of {summary.owner}</>}
+      {summary.owner && <><span className="dot" />owner {summary.owner}</>}
       {summary.newestNs !== null && <><span className="dot" />newest {dateTime(summary.newestNs).slice(0, 19)}</>}
-      {summary.sampledBeforeNs !== null && <><span className="dot" />subsampled before {dateTime(summary.sampledBeforeNs).slice(0, 10)}</>}
+      {summary.sampledBeforeNs !== null && <><span className="dot" />sampled before {dateTime(summary.sampledBeforeNs).slice(0, 10)}</>}
       {summary.fault && <><span className="dot" /><span className="bad">▲ {summary.fault}</span></>}
     </>
   )
@@ -121,17 +121,17 @@ function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }:
   return (
     <>
       <div className="query-bar">
-        <ConditionBar dataset={name} columns={columns} text={asked.where} label="Where" button="Ask" onSubmit={(where) => change({ where })} />
-        <button type="button" className="icon-button" aria-label="Ask again" title="Ask again" onClick={onAgain}><Icon name="reset" /></button>
+        <ConditionBar dataset={name} columns={columns} text={asked.where} label="Where" button="Run" onSubmit={(where) => change({ where })} />
+        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={onAgain}><Icon name="reset" /></button>
       </div>
       <QueryBuilder query={query} asked={asked} columns={columns} onChange={change} />
       {selected && (
         <p className="selection-note" role="status">
           A region is selected.{' '}
           <a className="button" href={compareWith(selected)} onClick={followInPage}>What is different here?</a>{' '}
-          <button type="button" className="button" onClick={() => setParams({ mark: selected, sel: null }, 'push')}>Its rows</button>{' '}
+          <button type="button" className="button" onClick={() => setParams({ mark: selected, sel: null }, 'push')}>Show its rows</button>{' '}
           <button type="button" className="button" onClick={() => zoom(selection)}>Zoom in</button>{' '}
-          <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear the selection</button>
+          <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear selection</button>
         </p>
       )}
       <ChartPanel

@@ -30,8 +30,8 @@ export function DatasetsView() {
     <div className="page">
       <header className="answer with-tools">
         <div>
-        <h1>{data ? `${count(data.length, 'dataset')}, ${count(rows, 'row')}` : error ? 'The datasets cannot be listed' : 'Datasets'}</h1>
-        {data && data.length > 0 && <p>{filled === data.length ? 'All have rows.' : `${grouped(data.length - filled)} without rows yet.`} A row is what the features of a dataset say about one trace, or about one of its elements.</p>}
+        <h1>{data ? `${count(data.length, 'dataset')}, ${count(rows, 'row')}` : error ? 'Could not list the datasets' : 'Datasets'}</h1>
+        {data && data.length > 0 && <p>{filled === data.length ? 'All have rows.' : `${grouped(data.length - filled)} without rows yet.`} A row holds the features of one trace, or of one part of it.</p>}
         </div>
         {data && <a className="button" href={making ? '/datasets' : '/datasets?new='} onClick={followInPage}>{making ? 'Close' : 'New dataset'}</a>}
       </header>
@@ -39,8 +39,8 @@ export function DatasetsView() {
       {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={8} label="Loading the datasets" />}
       {data && data.length === 0 && (
-        <EmptyState title="No dataset is defined.">
-          <p>A dataset is a definition of features: make one with “New dataset”, or from a file:</p>
+        <EmptyState title="No datasets yet.">
+          <p>A dataset is defined by its features. Define one with “New dataset”, or from a file:</p>
           <Command text="wherefore dataset apply FILE.yaml" />
         </EmptyState>
       )}
@@ -55,7 +55,7 @@ function List({ datasets }: { datasets: DatasetSummary[] }) {
     <div className="table-box" tabIndex={0} role="region" aria-label="Datasets">
       <table className="grid">
         <thead>
-          <tr><th>Dataset</th><th>Owner</th><th className="right">Rows</th><th className="right">Size</th><th>Newest row</th>{costs && <th className="right">CPU a trace</th>}<th>Note</th></tr>
+          <tr><th>Dataset</th><th>Owner</th><th className="right">Rows</th><th className="right">Size</th><th>Newest row</th>{costs && <th className="right">CPU per trace</th>}<th>Note</th></tr>
         </thead>
         <tbody>
           {datasets.map((d) => (

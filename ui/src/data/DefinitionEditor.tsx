@@ -5,6 +5,7 @@ import { count, duration, grouped } from '../parts/format'
 import { WithCode } from '../parts/states'
 import { followInPage } from '../shell/router'
 import { backfill, type Progress } from './backfill'
+import { typeName } from './values'
 
 export const TEMPLATE = `dataset: my_dataset
 owner: me
@@ -67,9 +68,9 @@ export function DefinitionEditor({ definition, standing, onSaved, after }: { def
         <div className="row">
           <button type="submit" className="button" disabled={busy || text.trim() === ''}>Check</button>
           <button type="button" className="button primary" disabled={busy || text.trim() === ''} onClick={() => void apply('save')}>Apply</button>
-          {dear && <button type="button" className="button" disabled={busy} onClick={() => void apply('force')}>Apply all the same</button>}
-          {busy && <span className="muted" role="status">trying it on the newest traces…</span>}
-          {!busy && <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> checks it, and saves nothing.{standing && ' Applying replaces the standing definition.'}</span>}
+          {dear && <button type="button" className="button" disabled={busy} onClick={() => void apply('force')}>Apply anyway</button>}
+          {busy && <span className="muted" role="status">checking on the newest traces…</span>}
+          {!busy && <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> checks without saving.{standing && ' Applying replaces the standing definition.'}</span>}
         </div>
       </form>
       {fault && (
@@ -88,16 +89,16 @@ function TrialResult({ applied }: { applied: Applied }) {
   const t = applied.trial
   const own = applied.columns.slice(4) // behind those that every dataset has
   return (
-    <section className="trial" aria-label="What it gives">
+    <section className="trial" aria-label="Result of the check">
       <p role="status">
         <strong>{applied.saved ? `${applied.dataset} is saved.` : 'Not saved.'}</strong>{' '}
-        Of the newest {count(t.traces, 'trace')} {grouped(t.matched)} match: {count(t.rows, 'row')}, {Number(t.rows_per_trace.toFixed(2))} a trace, {duration(t.cost_ns_per_trace)} of CPU a trace
+        {grouped(t.matched)} of the newest {count(t.traces, 'trace')} match: {count(t.rows, 'row')}, {Number(t.rows_per_trace.toFixed(2))} per trace, {duration(t.cost_ns_per_trace)} of CPU per trace
         {t.owner_cost_ns_per_trace > t.cost_ns_per_trace && <>, {duration(t.owner_cost_ns_per_trace)} with the other datasets of {applied.owner}</>}.
       </p>
-      {t.unusable > 0 && <p className="bad">▲ {count(t.unusable, 'trace')} violate an invariant and give no rows.</p>}
-      {t.over_budget > 0 && <p className="bad">▲ {count(t.over_budget, 'trace')} need more work than a trace may; they give no rows.</p>}
-      {t.rows_dropped > 0 && <p className="bad">▲ {count(t.rows_dropped, 'row')} are beyond what one trace may give.</p>}
-      <p className="muted">{own.map((c) => <span key={c.name} className="chip mono">{c.name}: {c.type}</span>)}</p>
+      {t.unusable > 0 && <p className="bad">▲ No rows from {count(t.unusable, 'trace')} that broke a rule of the trace model.</p>}
+      {t.over_budget > 0 && <p className="bad">▲ No rows from {count(t.over_budget, 'trace')} above the work limit per trace.</p>}
+      {t.rows_dropped > 0 && <p className="bad">▲ {count(t.rows_dropped, 'row')} skipped: above the row limit per trace.</p>}
+      <p className="muted">{own.map((c) => <span key={c.name} className="chip mono">{c.name}: {typeName(c.type)}</span>)}</p>
     </section>
   )
 }
@@ -117,7 +118,7 @@ export function BackfillBox({ name, onDone }: { name: string; onDone: () => void
       setResult(await backfill(name, mine.signal, setProgress))
       onDone()
     } catch (cause) {
-      if (mine.signal.aborted) setFault('Stopped; the traces so far are in the dataset. Starting again doubles nothing.')
+      if (mine.signal.aborted) setFault('Stopped. Rows added so far are kept; starting again creates no duplicates.')
       else if (cause instanceof ApiError) setFault(`${cause.message} ${cause.hint}`)
       else throw cause
     } finally {
@@ -129,7 +130,7 @@ export function BackfillBox({ name, onDone }: { name: string; onDone: () => void
       {progress === null && (
         <div className="row">
           <button type="button" className="button" onClick={() => void start()}>{result ? 'Backfill again' : 'Backfill from stored traces'}</button>
-          {!result && <span className="muted">A definition holds for traces from now on; this fills it from those there are.</span>}
+          {!result && <span className="muted">A definition applies to new traces; backfill adds rows for stored ones.</span>}
         </div>
       )}
       {progress !== null && (
@@ -141,9 +142,9 @@ export function BackfillBox({ name, onDone }: { name: string; onDone: () => void
       )}
       {result && (
         <p role="status">
-          {count(result.rows, 'row')} of {count(result.matched, 'trace')}, {grouped(result.traces)} looked at.{' '}
-          {result.over_budget > 0 && <span className="bad">▲ {count(result.over_budget, 'trace')} needed more work than a trace may. </span>}
-          <a href={`/datasets/${encodeURIComponent(name)}`} onClick={followInPage}>Ask {name} something</a>
+          {count(result.rows, 'row')} from {count(result.matched, 'trace')}; {count(result.traces, 'trace')} read.{' '}
+          {result.over_budget > 0 && <span className="bad">▲ {count(result.over_budget, 'trace')} above the work limit. </span>}
+          <a href={`/datasets/${encodeURIComponent(name)}`} onClick={followInPage}>Open {name}</a>
         </p>
       )}
       {fault && <p className="bad" role="alert">▲ {fault}</p>}

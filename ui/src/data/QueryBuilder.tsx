@@ -38,7 +38,7 @@ export function QueryBuilder({ query, asked, columns, onChange }: Props) {
   const places = query.kind === 'series' ? 1 : query.kind === 'pivot' ? 2 : Math.min(4, query.groupBy.length + 1)
   if (query.kind === 'rows') return null
   return (
-    <div className="builder" role="group" aria-label="Question">
+    <div className="builder" role="group" aria-label="Query">
       {values ? (
         <>
           <Choice label="of" value={query.metric} options={numbers.map((c) => c.name)} onChange={(metric) => onChange({ metric })} />

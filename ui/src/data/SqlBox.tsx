@@ -50,7 +50,7 @@ export function SqlBox({ dataset, sql, columns }: { dataset: string; sql: string
         />
         <div className="row">
           <button type="submit" className="button primary" disabled={text.trim() === ''}>Run</button>
-          <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> runs it. Datasets are tables; reading only; 30 s.</span>
+          <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> runs it. Each dataset is a table; read-only; limit 30 s.</span>
         </div>
       </form>
       {sql !== '' && <SqlAnswer sql={sql} again={again} onAgain={() => setAgain((n) => n + 1)} />}
@@ -64,13 +64,13 @@ function SqlAnswer({ sql, again, onAgain }: { sql: string; again: number; onAgai
   if (error) return <ErrorState error={error} onRetry={onAgain} />
   if (!data) return loading ? <Skeleton rows={6} label="Running the statement" /> : null
   return (
-    <section className="panel-chart" aria-label="Answer">
+    <section className="panel-chart" aria-label="Result">
       <header className="chart-head">
-        <div className="chart-say"><p className="sentence">{count(data.rows.length, 'row')}{data.more && ', cut off'}{data.dialect && <span className="muted"> · dialect {data.dialect}</span>}</p></div>
+        <div className="chart-say"><p className="sentence">{count(data.rows.length, 'row')}{data.more && ', truncated'}{data.dialect && <span className="muted"> · dialect {data.dialect}</span>}</p></div>
         <button type="button" className="icon-button" aria-label="Save as CSV" title="Save as CSV" onClick={() => saveCsv([data.columns.map((c) => c.name), ...data.rows.map((row) => row.map((c) => (c === null ? '' : typeof c === 'boolean' ? String(c) : c)))], 'sql.csv')}><Icon name="download" /></button>
-        <CopyButton text={command} label="Copy the command that runs this" />
+        <CopyButton text={command} label="Copy the command" />
       </header>
-      {data.rows.length === 0 ? <p className="muted pad">The statement gives no rows.</p> : <DataTable rows={data} label="Rows of the statement" fill />}
+      {data.rows.length === 0 ? <p className="muted pad">The statement returned no rows.</p> : <DataTable rows={data} label="Rows of the statement" fill />}
     </section>
   )
 }

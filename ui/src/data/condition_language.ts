@@ -101,7 +101,7 @@ class Reader {
   }
   found(): string {
     const token = this.peek()
-    return token ? `found “${token.text}”` : 'the text ends'
+    return token ? `found “${token.text}”` : 'found the end'
   }
   isName(word: string, ahead = 0): boolean {
     const token = this.peek(ahead)
@@ -119,7 +119,7 @@ class Reader {
       return null
     }
     if (!token.closed) {
-      this.fail('this text is not closed: add "')
+      this.fail('missing closing "')
       return null
     }
     let name = token.text
@@ -134,24 +134,24 @@ class Reader {
     const column = this.columns.find((c) => c.name === name)
     if (column) return column
     const meant = nearest(name, this.columns.map((c) => c.name))
-    this.fail(`there is no column “${name}”${meant ? `: did you mean ${meant}?` : ''}`, token.from)
+    this.fail(`no column “${name}”${meant ? `; did you mean ${meant}?` : ''}`, token.from)
     return null
   }
 
   value(column: Column): string | null {
     const token = this.peek()
     if (!token || token.kind === 'sign' || (token.kind === 'name' && token.text !== 'true' && token.text !== 'false')) {
-      const hint = token?.kind === 'name' ? ` (a text stands in quotes: "${token.text}")` : ''
+      const hint = token?.kind === 'name' ? ` (put text in quotes: "${token.text}")` : ''
       this.fail(`expected a value, ${this.found()}${hint}`)
       return null
     }
     if (!token.closed) {
-      this.fail('this text is not closed: add "')
+      this.fail('missing closing "')
       return null
     }
     const unit = token.kind === 'number' ? /[A-Za-z]+$/.exec(token.text.replace(/e[+-]?\d+/i, ''))?.[0] : undefined
     if (unit && !UNITS.includes(unit)) {
-      this.fail(`“${unit}” is no unit: ${UNITS.join(', ')}`)
+      this.fail(`unknown unit “${unit}”; use ${UNITS.join(', ')}`)
       return null
     }
     if (this.columns) {
@@ -195,7 +195,7 @@ class Reader {
     const token = this.peek()
     if (token?.kind !== 'sign' || !['=', '!=', '<', '<=', '>', '>=', '~'].includes(token.text))
       return this.fail(`expected a comparison (=, !=, <, <=, >, >=, ~, in or exists), ${this.found()}`) || null
-    if (token.text === '~' && this.columns && column.type !== 'text' && column.type !== 'stack') return this.fail(`~ matches texts; ${column.name} is ${column.type}`) || null
+    if (token.text === '~' && this.columns && column.type !== 'text' && column.type !== 'stack') return this.fail(`~ matches text; ${column.name} is ${column.type === 'bool' ? 'true or false' : 'a number'}`) || null
     this.at++
     const value = this.value(column)
     return value === null ? null : { column: column.name, op: token.text, negated, values: [value] }
@@ -212,7 +212,7 @@ export function parseConditions(text: string, columns: Column[] | null): Conditi
     conditions.push(condition)
     if (!reader.peek()) break
     if (!reader.isName('and')) {
-      reader.fail(`conditions are joined by and, ${reader.found()}`)
+      reader.fail(`expected and, ${reader.found()}`)
       break
     }
     reader.at++

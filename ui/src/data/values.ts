@@ -1,4 +1,4 @@
-import type { Cell, Column, UsedColumn } from '../api/datasets'
+import type { Cell, Column, ColumnType, UsedColumn } from '../api/datasets'
 import { bytes, count, dateTime, duration, exactInstant, exactNs, grouped } from '../parts/format'
 
 // How a dataset's values read. Units are in the names: *_ns is a duration (time_ns an instant), *bytes a size.
@@ -18,6 +18,9 @@ export function unitOf(name: string): Unit {
   if (/_ns$/.test(inner)) return 'duration'
   return /(^|_)bytes$/.test(inner) ? 'bytes' : 'number'
 }
+
+// `double` is the server's name; readers know it as a number.
+export const typeName = (type: ColumnType): string => (type === 'double' ? 'number' : type)
 
 export const isNumeric = (column: Column): boolean => column.type === 'int' || column.type === 'double'
 

@@ -60,7 +60,7 @@ export function MapView() {
     <div className="page map">
       <header className="dataset-head">
         <div className="answer">
-          <h1>{model && !empty ? model.sentence : noRows || empty ? `No calls ${rangePhrase(range)}` : error ? 'The map cannot be drawn' : 'Service map'}</h1>
+          <h1>{model && !empty ? model.sentence : noRows || empty ? `No calls ${rangePhrase(range)}` : error ? 'Could not load the map' : 'Service map'}</h1>
           {model && !empty && <p>Calls {rangePhrase(range)}; rate, p95 and errors on each arrow.</p>}
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
@@ -68,8 +68,8 @@ export function MapView() {
       {error && !noRows && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
       {loading && !data && !error && <Skeleton rows={10} label="Loading the map" />}
       {(noRows || empty) && (
-        <EmptyState title="There is nothing to draw.">
-          <p>{noRows && error ? <WithCode text={error.hint} /> : 'No service was called in this time.'}</p>
+        <EmptyState title="No calls to draw.">
+          <p>{noRows && error ? <WithCode text={error.hint} /> : 'No service was called in this time range.'}</p>
           {range.since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: null, until: null }, 'push')}>All time</button>}
         </EmptyState>
       )}
@@ -84,7 +84,7 @@ export function MapView() {
                   <a className="button" href={rowsUrl(chosen)} onClick={followInPage}>Its traces</a>
                   <button type="button" className="link-button" onClick={() => setParams({ mark: null })}>Clear</button>
                 </p>
-              ) : <p className="muted">Click a service or the label of an arrow for its calls and traces.</p>}
+              ) : <p className="muted">Click a service or an arrow’s label to see its calls and traces.</p>}
             </div>
             <button type="button" className="icon-button" aria-label="Save the map as PNG" title="Save as PNG" onClick={() => chart.current?.canvas && savePng(chart.current.canvas, model.sentence, 'map.png')}><Icon name="image" /></button>
             <button type="button" className="icon-button" aria-label="Save the calls as CSV" title="Save as CSV" onClick={() => saveCsv([table.columns.map((c) => c.name), ...table.rows.map((r) => r.map((c) => (c === null ? '' : typeof c === 'boolean' ? String(c) : c)))], 'map.csv')}><Icon name="download" /></button>
@@ -92,7 +92,7 @@ export function MapView() {
           <ChartCanvas ref={chart} model={model} label="Service map" chosen={chosen} onPick={(m) => setParams({ mark: m.where }, 'push')} />
           {model.notes.length > 0 && <p className="chart-notes muted">{model.notes.join(' ')}</p>}
           <DataTable rows={table} label="Calls between services" behind={(row) => edgeCondition({ from: typeof row[0] === 'string' ? row[0] : '', to: typeof row[1] === 'string' ? row[1] : '', calls: 0, errors: 0, p50: null, p95: null })} onBehind={(where) => setParams({ mark: where }, 'push')} />
-          <footer className="chart-foot"><span className="command"><code>{commandFor('query', CALLS, query)}</code><CopyButton text={commandFor('query', CALLS, query)} label="Copy the command that asks this" /></span></footer>
+          <footer className="chart-foot"><span className="command"><code>{commandFor('query', CALLS, query)}</code><CopyButton text={commandFor('query', CALLS, query)} label="Copy the command" /></span></footer>
         </section>
       )}
     </div>

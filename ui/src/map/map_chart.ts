@@ -118,7 +118,7 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
           ctx.fillText(fit(ctx, node.name, BOX.width - 22), x + 13, y + (node.name === OUTSIDE ? BOX.height / 2 : 15))
           if (node.name !== OUTSIDE) {
             ctx.fillStyle = node.errors > 0 ? colours.bad : colours.muted
-            ctx.fillText(fit(ctx, node.calls === 0 ? 'is not called' : `${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)}` : ''}`, BOX.width - 18), x + 13, y + 31)
+            ctx.fillText(fit(ctx, node.calls === 0 ? 'no calls' : `${rate(node.calls, seconds)}${node.errors > 0 ? ` · ▲ ${percent(node.errors, node.calls)}` : ''}`, BOX.width - 18), x + 13, y + 31)
           }
         })
         ctx.textAlign = 'center'
@@ -141,9 +141,9 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
   const worst = graph.edges.filter((e) => e.errors > 0).sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0]
   const slowest = graph.edges.reduce<Edge | null>((m, e) => ((e.p95 ?? 0) > (m?.p95 ?? 0) ? e : m), null)
   const of = worst
-    ? `; ${worst.from || OUTSIDE} → ${worst.to} fails most, ${percent(worst.errors, worst.calls)} of its calls`
-    : slowest ? `; slowest is ${slowest.from || OUTSIDE} → ${slowest.to}, p95 ${duration(slowest.p95 ?? 0)}; no call failed` : ''
+    ? `; highest error rate ${percent(worst.errors, worst.calls)}, ${worst.from || OUTSIDE} → ${worst.to}`
+    : slowest ? `; highest p95 ${duration(slowest.p95 ?? 0)}, ${slowest.from || OUTSIDE} → ${slowest.to}; no errors` : ''
   return { sentence: `${count(services, 'service')}, ${count(graph.edges.length, 'kind')} of calls${of}`, notes: arrowsNote(graph), layout }
 }
 
-const arrowsNote = (graph: Graph): string[] => (graph.edges.length > 60 ? ['Point at an arrow’s middle, or at the table, for its numbers.'] : [])
+const arrowsNote = (graph: Graph): string[] => (graph.edges.length > 60 ? ['Hover over the middle of an arrow, or see the table, for its numbers.'] : [])
