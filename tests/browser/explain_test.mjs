@@ -31,9 +31,9 @@ const drawn = async (page) => {
 }
 const overloaded = { status: 503, body: { error: { code: 'overloaded', message: 'The store is behind by 3 batches.', hint: 'Ask again in a moment.' } } }
 
-test('one click from the waterfall to who made it wait, and from there to their traces', async ({ open }) => {
+test('one click from the waterfall to what it waited for, and from there to the other traces', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${ID}` })
-  await page.getByRole('link', { name: 'Who made it wait?' }).click()
+  await page.getByRole('link', { name: 'What did it wait for?' }).click()
   await page.waitForURL(`${server.url}/explain/${ID}`)
   await drawn(page)
   const answer = await api(server, `/api/v1/explain/${ID}`)
@@ -42,12 +42,12 @@ test('one click from the waterfall to who made it wait, and from there to their 
   await vertex(page, '2 steps').click()
   await page.getByRole('button', { name: 'compute GET storage/items reply' }).click()
   await eventually(() => param(page, 'all') === '1', 'a step of several in a row cannot be had')
-  check(await page.getByLabel('Every step').isChecked(), 'not every step is shown')
+  check(await page.getByLabel('All steps').isChecked(), 'not every step is shown')
   equal(await page.locator('.vertex').count(), answer.vertices.length, 'all vertices')
   await vertex(page, '58 × rewrite segment').click()
   await eventually(() => param(page, 'sel') === REWRITE, 'the selection is not in the URL')
-  const panel = page.getByRole('region', { name: 'Selected vertex' })
-  check((await panel.innerText()).includes('Off the request’s path: work of maintenance'), await panel.innerText())
+  const panel = page.getByRole('region', { name: 'Selected step' })
+  check((await panel.innerText()).includes('Not part of this request: work of maintenance'), await panel.innerText())
   const link = panel.locator('a.mono').first()
   const [, trace] = /\/trace\/([0-9a-f]{32})/.exec(await link.getAttribute('href'))
   equal(store.traces.get(trace)[0].service, 'maintenance', 'the service of the other trace')
@@ -56,7 +56,7 @@ test('one click from the waterfall to who made it wait, and from there to their 
   await page.locator('.panel').waitFor()
 })
 
-test('the server itself: who held storage’s one worker is named, drawn and reached', async ({ open }) => {
+test('the server itself: what held storage’s one worker is named, drawn and linked', async ({ open }) => {
   const real = await startServer(['--tailer', 'off'])
   if (!real.real) return
   const begin = now - 90_000_000_000n
@@ -83,12 +83,12 @@ test('the server itself: who held storage’s one worker is named, drawn and rea
   equal(await page.locator('h1').innerText(), answer.sentence, 'the sentence')
   equal(answer.sentence, '2.98 s of 3.30 s: waited on storage behind 3 requests from maintenance (GET /scan)', 'the sentence')
   await vertex(page, '3 × GET /scan').click()
-  const panel = page.getByRole('region', { name: 'Selected vertex' })
+  const panel = page.getByRole('region', { name: 'Selected step' })
   equal(await panel.locator('a.mono').first().getAttribute('href'), `/trace/${sweep}?span=${sweeps[4].spanId}`, 'the link to the culprit’s span')
   await panel.getByRole('button', { name: 'Unfold the 3 in the graph' }).click()
   await eventually(async () => (await page.locator('.vertex-off').count()) === 3, 'the server’s members do not unfold')
-  await page.getByRole('button', { name: 'Compare with normal' }).click()
-  await eventually(async () => (await page.locator('.explain-facts').innerText()).includes('normal is'), 'the server tells nothing of what is normal')
+  await page.getByRole('button', { name: 'Compare with usual' }).click()
+  await eventually(async () => (await page.locator('.explain-facts').innerText()).includes('usual p50'), 'the server does not report what is usual')
   await checkAxe(page, 'an explanation of the server')
   const svg = await fetch(real.url + (await page.getByRole('link', { name: 'SVG' }).getAttribute('href')))
   equal(svg.headers.get('content-type'), 'image/svg+xml', 'the type of the SVG')
@@ -105,8 +105,8 @@ test('causes and waits differ by line and word; wider means more time', async ({
   })))
   const of = (title) => ways.find((w) => w.title.includes(title))
   equal(ways.filter((w) => w.behind).length, 3, 'sequencing edges')
-  check(of('58 × rewrite').behind && of('58 × rewrite').text === 'behind · 9 s', JSON.stringify(of('58 × rewrite')))
-  check(!of('because of GET /price').behind, 'a cause is drawn as a wait')
+  check(of('58 × rewrite').behind && of('58 × rewrite').text === 'waited for · 9 s', JSON.stringify(of('58 × rewrite')))
+  check(!of('caused by GET /price').behind, 'a cause is drawn as a wait')
   check(of('58 × rewrite').width > 3 * of('7 × GET /items').width, 'the width does not follow the time')
   const dashed = await page.evaluate(() => getComputedStyle(document.querySelector('.vertex-off .vertex-box')).strokeDasharray)
   check(dashed !== 'none', 'off-path work is told by colour alone')
@@ -137,11 +137,11 @@ test('keyboard alone: down the strongest way to the culprit, Enter tells of it, 
   check((await page.evaluate(() => document.activeElement.getAttribute('aria-label'))).startsWith('7 × GET /items'), 'no neighbour to the right')
   await page.keyboard.press('ArrowLeft')
   await page.keyboard.press('Enter')
-  await page.getByRole('region', { name: 'Selected vertex' }).waitFor()
+  await page.getByRole('region', { name: 'Selected step' }).waitFor()
   await page.keyboard.press('Escape')
   await eventually(async () => (await page.locator('.panel').count()) === 0, 'Escape does not close the panel')
   await page.keyboard.press('2')
-  await page.getByRole('region', { name: 'Vertices as a table' }).waitFor()
+  await page.getByRole('region', { name: 'Steps as a table' }).waitFor()
   equal(param(page, 'view'), 'table', 'the view in the URL')
 })
 
@@ -166,7 +166,7 @@ test('places, what-if and the usual times are asked of the server and live in th
   await page.keyboard.press('Enter')
   await page.getByText('it would take 7.9 s instead of 12.4 s (−36 %)').waitFor()
   equal(asked.at(-1).get('what_if'), 'storage/rewrite segment=0.5x', 'what_if')
-  await page.getByRole('button', { name: 'Compare with normal' }).click()
+  await page.getByRole('button', { name: 'Compare with usual' }).click()
   await eventually(() => asked.at(-1).get('baseline') === 'true', 'no baseline is asked for')
   await page.getByRole('button', { name: 'Table' }).click()
   const row = page.getByRole('row', { name: 'rewrite segment' })
@@ -212,17 +212,17 @@ test('saving: CSV has every vertex exactly, PNG and SVG are offered', async ({ o
   equal(await page.getByRole('link', { name: 'SVG' }).getAttribute('href'), `/api/v1/explain/${ID}?format=svg`, 'the SVG')
 })
 
-test('expired causes and assumptions are told; nothing off the path is told too', async ({ open }) => {
+test('expired causes, assumptions and the absence of waits are shown', async ({ open }) => {
   let body = explainMock(ours, { expired: true })
   const own = await mock((path) => (path.startsWith('/api/v1/explain/') ? { status: 200, body } : null))
   const page = await open({ url: `${own.url}/explain/${ID}` })
-  await page.getByText('1 vertex lost causes to the retention').waitFor()
-  await page.getByRole('button', { name: 'It rests on 2 assumptions' }).click()
+  await page.getByText('Retention removed causes of 1 step').waitFor()
+  await page.getByRole('button', { name: 'Based on 2 assumptions' }).click()
   await page.getByText('workers of storage/storage-0: 1 at once (by how long requests waited), synchronous').waitFor()
   await checkAxe(page, 'expired causes')
   body = { sentence: '40.0 ms of 40.0 ms: the request’s own work', delay_ns: 40e6, from: 'a', root: 'a', edges: [], vertices: [{ id: 'a', type: 'DRV', node: 'frontend', tuple: 'x(1)', start_ns: 5, end_ns: 9, delay_ns: 40e6, self_ns: 40e6, functional: true, count: 1 }] }
   await page.reload()
-  await page.getByText('nothing off its path had a part').waitFor()
+  await page.getByText('no wait for other work').waitFor()
   body = { delay_ns: 0, from: 'a', root: 'a', edges: [], vertices: [] }
   await page.reload()
   await page.getByText('Nothing to explain.').waitFor()
@@ -232,11 +232,11 @@ test('loading, failing, and trying again', async ({ open }) => {
   let state = { delayMs: 800, ...overloaded }
   const own = await mock((path) => (path.startsWith('/api/v1/explain/') ? state : null))
   const page = await open({ url: `${own.url}/explain/${ID}?from=${spanOf('GET /price')}`, expectFailures: true })
-  await page.getByText('Finding who made it wait…').waitFor()
+  await page.getByText('Finding what it waited for…').waitFor()
   await page.getByRole('alert').getByText('The store is behind by 3 batches.').waitFor()
   await checkAxe(page, 'explain failing')
   await shoot(page, 'explain-failing')
-  await page.getByRole('button', { name: 'The whole request instead' }).waitFor()
+  await page.getByRole('button', { name: 'Show the whole request' }).waitFor()
   state = null
   await page.getByRole('button', { name: 'Try again' }).click()
   await drawn(page)

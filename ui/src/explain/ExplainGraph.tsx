@@ -88,21 +88,21 @@ export const ExplainGraph = forwardRef<GraphHandle, Props>(function ExplainGraph
   return (
     <div className="explain-graph">
       <div className="explain-zoom">
-        <button type="button" className="icon-button" aria-label="Smaller" title="Smaller" onClick={() => setZoom(Math.max(0.3, scale / 1.25))}><Icon name="minus" /></button>
-        <button type="button" className="icon-button" aria-label="Larger" title="Larger" onClick={() => setZoom(Math.min(2, scale * 1.25))}><Icon name="plus" /></button>
-        <button type="button" className="icon-button" aria-label="Fit the width" title="Fit the width" onClick={() => setZoom(null)}><Icon name="reset" /></button>
+        <button type="button" className="icon-button" aria-label="Zoom out" title="Zoom out" onClick={() => setZoom(Math.max(0.3, scale / 1.25))}><Icon name="minus" /></button>
+        <button type="button" className="icon-button" aria-label="Zoom in" title="Zoom in" onClick={() => setZoom(Math.min(2, scale * 1.25))}><Icon name="plus" /></button>
+        <button type="button" className="icon-button" aria-label="Fit to width" title="Fit to width" onClick={() => setZoom(null)}><Icon name="reset" /></button>
       </div>
       <div className="explain-scroll" ref={box}>
-        <svg ref={svg} className="explain-svg" width={drawing.width * scale} height={drawing.height * scale} viewBox={`0 0 ${drawing.width} ${drawing.height}`} role="group" aria-label="Where the time went: the end on top, its reasons below">
+        <svg ref={svg} className="explain-svg" width={drawing.width * scale} height={drawing.height * scale} viewBox={`0 0 ${drawing.width} ${drawing.height}`} role="group" aria-label="Where the time went: the end of the request on top, causes below">
           {drawing.ways.map((w, i) => {
             const behind = w.edge.kind === 'sequencing'
             const lit = focused >= 0 && (w.edge.from === focused || w.edge.to === focused)
             return (
               <g key={i} className={`way ${behind ? 'way-behind' : ''} ${w.edge.delay > 0 ? '' : 'way-empty'} ${lit ? 'lit' : ''}`}>
-                <title>{`${duration(w.edge.delay)} ${behind ? 'behind' : 'because of'} ${label(x.vertices[w.edge.from]!)}`}</title>
+                <title>{`${duration(w.edge.delay)} ${behind ? 'waited for' : 'caused by'} ${label(x.vertices[w.edge.from]!)}`}</title>
                 <path className="ribbon" d={w.path} strokeWidth={w.thick} />
                 {behind && <path className="dashes" d={w.path} />}
-                {behind && w.edge.delay >= x.delay * 0.03 && <text className="small-text" x={w.label.x} y={w.label.y}>behind · {duration(w.edge.delay)}</text>}
+                {behind && w.edge.delay >= x.delay * 0.03 && <text className="small-text" x={w.label.x} y={w.label.y}>waited for · {duration(w.edge.delay)}</text>}
               </g>
             )
           })}
@@ -137,7 +137,7 @@ function VertexBox({ v, i, slim, x, y, whole, colour, current, ...events }: BoxP
   const share = (part: number) => (whole > 0 ? Math.min(1, part / whole) : 0)
   const height = slim ? SLIM_HEIGHT : BOX.height
   const times = [duration(v.delay), percent(v.delay, whole)]
-  if (v.usual !== null) times.push(`usually ${duration(v.usual)}`)
+  if (v.usual !== null) times.push(`usual ${duration(v.usual)}`)
   else if (v.own > 0) times.push(`own ${duration(v.own)}`)
   return (
     <g className={`vertex ${v.functional ? '' : 'vertex-off'} ${current ? 'current' : ''}`} data-vertex={i} role="button" aria-pressed={current} aria-label={spoken(v, whole)} {...events}>
@@ -164,12 +164,12 @@ function VertexBox({ v, i, slim, x, y, whole, colour, current, ...events }: BoxP
 }
 
 export const title = (v: Vertex): string => `${v.count > 1 ? `${grouped(v.count)} × ` : ''}${v.restOf ? 'more ' : ''}${v.name}`
-const DOES: Record<string, string> = { INS: 'arrived at', DEL: 'withdrawn at', DRV: 'work on', UDRV: 'withdrawn on', SND: 'sent by', RCV: 'received by' }
+const DOES: Record<string, string> = { INS: 'arrived at', DEL: 'removed at', DRV: 'work on', UDRV: 'removal on', SND: 'sent by', RCV: 'received by' }
 export const where = (v: Vertex): string => v.steps.length > 0 ? `on ${v.node}` : `${DOES[v.type] ?? v.type} ${v.node}${v.functional || !v.origin ? '' : `, from ${v.origin}`}${v.expired ? ', expired' : ''}`
 export const label = (v: Vertex): string => `${title(v)}, ${where(v)}`
 
 function spoken(v: Vertex, whole: number): string {
-  const parts = [label(v), v.functional ? 'on the request’s path' : 'off the request’s path', `${duration(v.delay)} of ${duration(whole)}`]
+  const parts = [label(v), v.functional ? 'part of this request' : 'other work', `${duration(v.delay)} of ${duration(whole)}`]
   if (v.own > 0) parts.push(`own ${duration(v.own)}`)
   return parts.join(', ')
 }

@@ -52,7 +52,7 @@ export function ExplainView({ id }: { id: string }) {
     <div className="explain">
       <header className="search-head">
         <div className="answer">
-          <h1 className={loading && asked && !data ? 'muted' : ''}>{sentence ?? (!asked ? 'Why did it take that long?' : error ? 'This could not be explained' : 'Finding who made it wait…')}</h1>
+          <h1 className={loading && asked && !data ? 'muted' : ''}>{sentence ?? (!asked ? 'Why did it take that long?' : error ? 'Could not explain this' : 'Finding what it waited for…')}</h1>
           <div className="explain-facts">
             {id ? <Subject id={id} w={trace.data} data={data} /> : <ManySubject params={params} phrase={rangePhrase(range)} data={data} />}
             {data && <Notes data={data} />}
@@ -70,14 +70,14 @@ export function ExplainView({ id }: { id: string }) {
       {loading && asked && !data && !error && <Skeleton rows={10} label="Explaining" />}
       {!asked && (
         <div className="page">
-          <p>Choose a service and one of its operations above: its slowest requests are explained together.</p>
+          <p>Choose a service and an operation above to explain its slowest requests together.</p>
           <TraceForm />
         </div>
       )}
       {data && data.x.vertices.length === 0 && (
         <EmptyState title="Nothing to explain.">
-          <p>No time passed between the two places, or no request of this kind was kept in this time.</p>
-          {!id && range.since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null }, 'push')}>Of all time</button>}
+          <p>No time passed between the two places, or no such request is stored in this time range.</p>
+          {!id && range.since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null }, 'push')}>All time</button>}
         </EmptyState>
       )}
       {data && data.x.vertices.length > 0 && <Evidence key={`${id} ${query}`} id={id} query={query} data={data} params={params} sentence={sentence!} />}
@@ -92,7 +92,7 @@ function Subject({ id, w, data }: { id: string; w: Waterfall | null; data: Loade
   return (
     <p className="facts-line">
       {what && <><span>{what.service} {what.name} took {what.took}</span><span className="dot" /></>}
-      <a href={`/trace/${id}`} onClick={followInPage}>Its trace</a>
+      <a href={`/trace/${id}`} onClick={followInPage}>Open trace</a>
       <CopyButton text={id} label="Copy the trace id" />
       {data && <><span className="dot" /><Sizes data={data} /></>}
     </p>
@@ -103,9 +103,9 @@ function ManySubject({ params, phrase, data }: { params: URLSearchParams; phrase
   if (!params.has('service')) return null
   return (
     <p className="facts-line">
-      <span>The {data?.answer.requests ? `slowest ${grouped(data.answer.requests.length)}` : 'slowest'} requests of <strong>{params.get('service')} {params.get('operation')}</strong> {phrase}</span>
+      <span>{data?.answer.requests ? `Slowest ${count(data.answer.requests.length, 'request')}` : 'Slowest requests'} of <strong>{params.get('service')} {params.get('operation')}</strong> {phrase}</span>
       {data && <><span className="dot" /><Sizes data={data} /></>}
-      {data?.answer.requests && data.answer.requests.length > 0 && <><span className="dot" /><a href={`/explain/${data.answer.requests[0]}`} onClick={followInPage}>The slowest alone</a></>}
+      {data?.answer.requests && data.answer.requests.length > 0 && <><span className="dot" /><a href={`/explain/${data.answer.requests[0]}`} onClick={followInPage}>Only the slowest</a></>}
     </p>
   )
 }
@@ -114,17 +114,17 @@ function Sizes({ data: { answer, x } }: { data: Loaded }) {
   const off = x.vertices.filter((v) => !v.functional && v.delay > 0)
   const others = off.reduce((s, v) => s + v.count, 0)
   return (
-    <span title={answer.sizes && `${grouped(answer.sizes.raw)} events could have had a part, ${grouped(answer.sizes.nonzero)} had one`}>
-      {count(x.vertices.length, 'vertex', 'vertices')}, {others === 0 ? 'nothing off its path had a part' : `${count(others, 'piece')} of other work had a part`}
-      {answer.baseline && `; normal is ${duration(Number(ns(answer.baseline.median_ns)))}, from ${count(answer.baseline.requests, 'request')}`}
+    <span title={answer.sizes && `${count(answer.sizes.raw, 'event')} examined, ${grouped(answer.sizes.nonzero)} contributed`}>
+      {count(x.vertices.length, 'step')}, {others === 0 ? 'no wait for other work' : `waited for ${count(others, 'piece')} of other work`}
+      {answer.baseline && `; usual p50 ${duration(Number(ns(answer.baseline.median_ns)))} over ${count(answer.baseline.requests, 'request')}`}
     </span>
   )
 }
 
 function BaselineButton({ on }: { on: boolean }) {
   return (
-    <button type="button" className="button" aria-pressed={on} title="How long the same steps take in normal requests of the same operation" onClick={() => setParams({ baseline: on ? null : 'true' })}>
-      <Icon name={on ? 'check' : 'compare'} size={14} /> Compare with normal
+    <button type="button" className="button" aria-pressed={on} title="Show how long the same steps usually take in this operation" onClick={() => setParams({ baseline: on ? null : 'true' })}>
+      <Icon name={on ? 'check' : 'compare'} size={14} /> Compare with usual
     </button>
   )
 }
@@ -141,9 +141,9 @@ function WhatIf({ params, data }: { params: URLSearchParams; data: Loaded | null
 function Failure({ error, params, id, retry }: { error: ApiError; params: URLSearchParams; id: string; retry: () => void }) {
   return (
     <ErrorState error={error} onRetry={retry}>
-      {(params.has('from') || params.has('to')) && <button type="button" className="button" onClick={() => setParams({ from: null, to: null })}>The whole request instead</button>}
-      {params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Without the what-if</button>}
-      {id && <a className="button" href={`/trace/${id}`} onClick={followInPage}>Its trace</a>}
+      {(params.has('from') || params.has('to')) && <button type="button" className="button" onClick={() => setParams({ from: null, to: null })}>Show the whole request</button>}
+      {params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Remove the what-if</button>}
+      {id && <a className="button" href={`/trace/${id}`} onClick={followInPage}>Open trace</a>}
     </ErrorState>
   )
 }
@@ -202,7 +202,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
           <button type="button" aria-pressed={!table} title="Graph (1)" onClick={() => setParams({ view: null })}><Icon name="why" size={14} /> Graph</button>
           <button type="button" aria-pressed={table} title="Table (2)" onClick={() => setParams({ view: 'table' })}><Icon name="table" size={14} /> Table</button>
         </div>
-        {(hidden > 0 || all) && <label className="row"><input type="checkbox" checked={all} onChange={(event) => setParams({ all: event.target.checked ? '1' : null })} /> Every step{hidden > 0 && <span className="muted"> ({grouped(hidden)} more, with next to no time)</span>}</label>}
+        {(hidden > 0 || all) && <label className="row"><input type="checkbox" checked={all} onChange={(event) => setParams({ all: event.target.checked ? '1' : null })} /> All steps{hidden > 0 && <span className="muted"> ({grouped(hidden)} more took almost no time)</span>}</label>}
         {!table && <Legend />}
         <span className="spring" />
         {open.size > 0 && <button type="button" className="button quiet" onClick={() => setParams({ open: null })}>Fold all</button>}
@@ -225,8 +225,8 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
         )}
       </div>
       <footer className="path-foot explain-foot">
-        <span className="command"><code>{commandFor(id, query)}</code><CopyButton text={commandFor(id, query)} label="Copy the command that asks this" /></span>
-        <span className="muted" title={exactNs(data.x.delay)}>{duration(data.x.delay)} in all; every instant of it belongs to one vertex’s own time.</span>
+        <span className="command"><code>{commandFor(id, query)}</code><CopyButton text={commandFor(id, query)} label="Copy the command" /></span>
+        <span className="muted" title={exactNs(data.x.delay)}>{duration(data.x.delay)} in total: the sum of the own times of all steps.</span>
       </footer>
     </>
   )
@@ -235,8 +235,8 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
 function Legend() {
   return (
     <span className="explain-legend muted">
-      <svg width="30" height="12" aria-hidden="true"><path className="ribbon" d="M0 6h30" strokeWidth="8" /></svg> because of
-      <svg width="30" height="12" aria-hidden="true" className="way-behind"><path className="ribbon" d="M0 6h30" strokeWidth="8" /><path className="dashes" d="M0 6h30" /></svg> behind, on the same resource
+      <svg width="30" height="12" aria-hidden="true"><path className="ribbon" d="M0 6h30" strokeWidth="8" /></svg> caused by
+      <svg width="30" height="12" aria-hidden="true" className="way-behind"><path className="ribbon" d="M0 6h30" strokeWidth="8" /><path className="dashes" d="M0 6h30" /></svg> waited for, on the same resource
     </span>
   )
 }
@@ -251,8 +251,8 @@ function Notes({ data }: { data: Loaded }) {
   return (
     <div className={`banner ${expired > 0 || missing ? 'banner-warn' : ''}`}>
       <div className="banner-line">
-        {expired > 0 && <><Icon name="warning" /><span>{count(expired, 'vertex', 'vertices')} lost causes to the retention: that time may have earlier reasons.</span></>}
-        {missing && <><Icon name="warning" /><span>Parts of it may be missing: {missing}.</span></>}
+        {expired > 0 && <><Icon name="warning" /><span>Retention removed causes of {count(expired, 'step')}, so the delay may have begun earlier.</span></>}
+        {missing && <><Icon name="warning" /><span>Some causes may be missing: {missing}.</span></>}
         {assumed.length > 0 && <AssumedButton n={assumed.length} open={open} onClick={() => setOpen(!open)} />}
       </div>
       {open && <ul className="banner-list">{assumed.map((line) => <li key={line}>{line}</li>)}</ul>}
@@ -261,5 +261,5 @@ function Notes({ data }: { data: Loaded }) {
 }
 
 function AssumedButton({ n, open, onClick }: { n: number; open: boolean; onClick: () => void }) {
-  return <button type="button" className="link-button" aria-expanded={open} onClick={onClick}>{open ? 'Hide what was assumed' : `It rests on ${count(n, 'assumption')}`}</button>
+  return <button type="button" className="link-button" aria-expanded={open} onClick={onClick}>{open ? 'Hide assumptions' : `Based on ${count(n, 'assumption')}`}</button>
 }

@@ -64,15 +64,15 @@ export function TraceForm() {
   return (
     <>
       <form className="open-trace" onSubmit={(event) => { event.preventDefault(); if (wanted) navigate(`/explain/${wanted}`) }}>
-        <label htmlFor={id}>or one request, by its trace id</label>
+        <label htmlFor={id}>Or explain one request by its trace id</label>
         <div className={`filter-box filter-${text === '' ? 'empty' : wanted ? 'good' : 'bad'}`}>
           <input id={id} className="mono" type="text" aria-invalid={text !== '' && !wanted} placeholder="trace id, 32 hexadecimal digits" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
-          <button type="submit" className="button primary" disabled={!wanted}>Explain it</button>
+          <button type="submit" className="button primary" disabled={!wanted}>Explain request</button>
         </div>
       </form>
       {recent.length > 0 && (
         <>
-          <h2 className="section">Opened before</h2>
+          <h2 className="section">Recently opened</h2>
           <ul className="recent">
             {recent.map((t) => (
               <li key={t.id}>

@@ -30,27 +30,27 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
   if (v.steps.length > 0) return <StepsPanel v={v} onClose={onClose} />
   const here = v.work.find((w) => w.traceId === traceId && w.spanId)
   return (
-    <section className="panel" aria-label="Selected vertex">
+    <section className="panel" aria-label="Selected step">
       <header className="panel-head">
         <span className="swatch" style={{ background: serviceColour(v.node, theme) }} />
         <h2 title={v.tuple}>{v.node} <span className="thin">{title(v)}</span></h2>
         <button type="button" className="icon-button small" title="Close (Esc)" aria-label="Close" onClick={onClose}><Icon name="close" size={14} /></button>
       </header>
-      <div className="panel-body" tabIndex={0} role="region" aria-label="Facts about the vertex">
+      <div className="panel-body" tabIndex={0} role="region" aria-label="Facts about the step">
         <div className="facts">
-          <div className="fact" title={exactNs(v.delay)}><span className="fact-label">delay through it</span><span className="fact-value">{duration(v.delay)} <span className="muted">{percent(v.delay, x.delay)}</span></span></div>
-          <div className="fact" title={exactNs(v.own)}><span className="fact-label">of that its own</span><span className="fact-value">{duration(v.own)}</span></div>
-          {v.usual !== null && <div className="fact" title={exactNs(v.usual)}><span className="fact-label">usually</span><span className="fact-value">{duration(v.usual)}</span></div>}
+          <div className="fact" title={exactNs(v.delay)}><span className="fact-label">delay</span><span className="fact-value">{duration(v.delay)} <span className="muted">{percent(v.delay, x.delay)}</span></span></div>
+          <div className="fact" title={exactNs(v.own)}><span className="fact-label">own time</span><span className="fact-value">{duration(v.own)}</span></div>
+          {v.usual !== null && <div className="fact" title={exactNs(v.usual)}><span className="fact-label">usual</span><span className="fact-value">{duration(v.usual)}</span></div>}
           <div className="fact"><span className="fact-label">{v.count > 1 ? 'first start to last end' : 'duration'}</span><span className="fact-value" title={exactNs(v.end - v.start)}>{duration(v.end - v.start)}</span></div>
         </div>
         <p className="note">
-          {v.functional ? 'On the request’s own path.' : <>Off the request’s path: {v.count > 1 ? 'work' : 'a piece of work'}{v.origin ? <> of <strong>{v.origin}</strong></> : null} that something waited for, on the same resource or through it.</>}
-          {' '}Its own time is where the delay arose; what a change would save is a question for what-if.
+          {v.functional ? 'Part of this request.' : <>Not part of this request: {v.count > 1 ? 'work' : 'a piece of work'}{v.origin ? <> of <strong>{v.origin}</strong></> : null} that it waited for, directly or through another wait.</>}
+          {' '}Own time is the delay that arose here; use what-if to see what a change would save.
         </p>
-        {v.expired && <p className="note">A cause of it is no longer kept: its time may have earlier reasons.</p>}
+        {v.expired && <p className="note">Retention removed one of its causes, so the delay may have begun earlier.</p>}
         <Section title="Next">
           <p className="row">
-            <button type="button" className="link-button" onClick={() => onWhatIf(changeOf(v))}>What if it took half</button>
+            <button type="button" className="link-button" onClick={() => onWhatIf(changeOf(v))}>What if it took half as long?</button>
             {here && v.count === 1 && (
               <>
                 <button type="button" className="link-button" onClick={() => setParams({ from: here.spanId, sel: null })}>Explain from here</button>
@@ -58,7 +58,7 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
               </>
             )}
             {v.count > 1 && !v.restOf && <button type="button" className="link-button" title="Unfold in the graph (U)" aria-expanded={open} onClick={onToggle}>{unfolding ? 'Unfolding…' : `Unfold the ${grouped(v.count)} in the graph`}</button>}
-            {v.restOf && <button type="button" className="link-button" onClick={onToggle}>Fold them again</button>}
+            {v.restOf && <button type="button" className="link-button" onClick={onToggle}>Fold again</button>}
           </p>
         </Section>
         {unfoldError && <ErrorState error={unfoldError} />}
@@ -66,11 +66,11 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
         <Section title="Facts">
           <table className="kv">
             <tbody>
-              <tr><th scope="row">kind</th><td>{v.type}, {typeMeaning(v.type)}</td></tr>
+              <tr><th scope="row">kind</th><td>{typeMeaning(v.type)}</td></tr>
               <tr><th scope="row">where</th><td>{v.node}</td></tr>
-              {v.origin && <tr><th scope="row">whose request</th><td>{v.origin}</td></tr>}
-              <tr><th scope="row">what</th><td>{v.tuple}</td></tr>
-              {v.count > 1 && <tr><th scope="row">how many</th><td>{grouped(v.count)}</td></tr>}
+              {v.origin && <tr><th scope="row">request from</th><td>{v.origin}</td></tr>}
+              <tr><th scope="row">step</th><td>{v.tuple}</td></tr>
+              {v.count > 1 && <tr><th scope="row">count</th><td>{grouped(v.count)}</td></tr>}
               <tr><th scope="row">start</th><td className="num" title={instantTitle(x.originNs + BigInt(v.start))}>+{duration(v.start)}</td></tr>
               <tr><th scope="row">end</th><td className="num" title={instantTitle(x.originNs + BigInt(v.end))}>+{duration(v.end)}</td></tr>
               <tr><th scope="row">id</th><td className="mono">{v.restOf ?? v.id}</td></tr>
@@ -85,9 +85,9 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
 // Steps in a row that took next to no time: each can be had.
 function StepsPanel({ v, onClose }: { v: Vertex; onClose: () => void }) {
   return (
-    <section className="panel" aria-label="Selected vertex">
+    <section className="panel" aria-label="Selected step">
       <header className="panel-head">
-        <h2>{v.name} <span className="thin">with next to no time of their own</span></h2>
+        <h2>{v.name} <span className="thin">with almost no own time</span></h2>
         <button type="button" className="icon-button small" title="Close (Esc)" aria-label="Close" onClick={onClose}><Icon name="close" size={14} /></button>
       </header>
       <div className="panel-body" tabIndex={0} role="region" aria-label="The steps">
@@ -110,12 +110,12 @@ function Traces({ work, traceId }: { work: Work[]; traceId: string }) {
   const traces = new Set(work.map((w) => w.traceId)).size
   const shown = all ? work : work.slice(0, FEW)
   return (
-    <Section title={traces === 1 ? 'Its trace' : `Its ${grouped(traces)} traces`}>
+    <Section title={traces === 1 ? 'Trace' : count(traces, 'trace')}>
       <ul className="plain">
         {shown.map((w) => (
           <li key={`${w.traceId} ${w.spanId}`} className="row">
             <a className="mono" href={`/trace/${w.traceId}${w.spanId ? `?span=${w.spanId}` : ''}`} onClick={followInPage}>{w.traceId.slice(0, 12)}…{w.spanId && `/${w.spanId.slice(0, 8)}`}</a>
-            {w.traceId === traceId ? <span className="muted">this request</span> : <a href={`/explain/${w.traceId}`} onClick={followInPage}>explain it</a>}
+            {w.traceId === traceId ? <span className="muted">this request</span> : <a href={`/explain/${w.traceId}`} onClick={followInPage}>explain</a>}
           </li>
         ))}
       </ul>

@@ -31,12 +31,12 @@ export function assumptions(assumed: unknown, loaded: unknown): string[] {
     if (r.resource && parts.length > 0) out.push(`${r.resource}: ${parts.join(', ')}`)
   }
   const say = (n: number, one: string, rest: string) => n > 0 && out.push(`${count(n, one)} ${rest}`)
-  say(numberOf(arrivals, 'least_one_way'), 'arrival', 'not recorded: taken for the send plus the least one-way time seen.')
-  say(numberOf(arrivals, 'span_start'), 'arrival', 'not known at all: taken for the span’s start.')
-  say(numberOf(a, 'spans_moved'), 'span', 'moved into the bounds of who waited for them.')
-  say(numberOf(a, 'causes_dropped'), 'cause', 'left out: they contradict the times.')
-  say(numberOf(a, 'holds_dropped'), 'hold', 'of a resource left out: more at once than it has room for.')
-  say(numberOf(object(loaded), 'waits_ignored'), 'wait', 'too short to matter, not looked into.')
+  say(numberOf(arrivals, 'least_one_way'), 'arrival', 'not recorded: assumed to be the send time plus the min one-way time seen.')
+  say(numberOf(arrivals, 'span_start'), 'arrival', 'unknown: assumed to be the span’s start.')
+  say(numberOf(a, 'spans_moved'), 'span', 'moved inside the span that waited for it.')
+  say(numberOf(a, 'causes_dropped'), 'cause', 'left out: contradicts the times.')
+  say(numberOf(a, 'holds_dropped'), 'hold', 'left out: more at once than the resource allows.')
+  say(numberOf(object(loaded), 'waits_ignored'), 'wait', 'too short to matter: not examined.')
   return out
 }
 
@@ -45,9 +45,9 @@ export function leftOut(loaded: unknown): string | null {
   const l = object(loaded)
   const parts: string[] = []
   const say = (n: number, one: string, rest: string) => n > 0 && parts.push(`${count(n, one)} ${rest}`)
-  say(numberOf(l, 'left_out_traces'), 'trace', 'beyond the limit not read')
-  say(numberOf(l, 'stretches_cut'), 'wait', 'looked into in part only')
-  say(numberOf(l, 'left_out_queries'), 'wait', 'not looked into: too many')
-  say(numberOf(l, 'traces_refused'), 'trace', 'left out: their events contradict each other')
+  say(numberOf(l, 'left_out_traces'), 'trace', 'over the limit, not read')
+  say(numberOf(l, 'stretches_cut'), 'wait', 'examined only in part')
+  say(numberOf(l, 'left_out_queries'), 'wait', 'not examined: too many')
+  say(numberOf(l, 'traces_refused'), 'trace', 'left out: inconsistent events')
   return parts.length > 0 ? parts.join(', ') : null
 }

@@ -248,19 +248,19 @@ const WHAT_IF = /^[^=]+=\d+(\.\d+)?x$/
 
 export function explainWhatIfProblem(text: string): string | null {
   if (WHAT_IF.test(text)) return null
-  if (!text.includes('=')) return 'write [NODE/]NAME=FACTORx, as in storage/scan=0.5x'
-  if (text.startsWith('=')) return 'name what to scale; * is anything'
-  return 'the factor is a number with x, as in 0.5x or 2x'
+  if (!text.includes('=')) return 'write [NODE/]NAME=FACTORx, for example storage/scan=0.5x'
+  if (text.startsWith('=')) return 'write what to scale before =; * matches anything'
+  return 'the factor is a number followed by x, for example 0.5x or 2x'
 }
 
 // The change that would scale a vertex: its name at its node.
 export const changeOf = (v: Vertex, factor = '0.5x'): string => `${v.node}/${tupleName(v.tuple)}=${factor}`
 
 const TYPES: Record<string, string> = {
-  INS: 'came in from outside',
-  DEL: 'was withdrawn from outside',
+  INS: 'arrival from outside',
+  DEL: 'removal from outside',
   DRV: 'work',
-  UDRV: 'work that withdraws',
+  UDRV: 'removal',
   SND: 'message sent',
   RCV: 'message received',
 }

@@ -2,7 +2,7 @@ import { savePng } from '../parts/canvas'
 
 // A drawing of this page as a picture. The style sheet does not travel with it, so what it says is written onto each
 // element first.
-const KEPT = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'opacity', 'font', 'visibility']
+const KEPT = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'opacity', 'font', 'paint-order', 'visibility']
 
 export function svgToPng(svg: SVGSVGElement, caption: string, name: string): void {
   const copy = svg.cloneNode(true) as SVGSVGElement

@@ -60,13 +60,13 @@ export function PathGraph({ graph, caption, selected, onSelect }: Props) {
     <div className={`trace-body ${at >= 0 ? 'with-panel' : ''}`}>
       <div className="explain-graph">
         <div className="explain-zoom">
-          <button type="button" className="icon-button" aria-label="Smaller" title="Smaller" onClick={() => setZoom(Math.max(0.2, scale / 1.25))}><Icon name="minus" /></button>
-          <button type="button" className="icon-button" aria-label="Larger" title="Larger" onClick={() => setZoom(Math.min(2, scale * 1.25))}><Icon name="plus" /></button>
-          <button type="button" className="icon-button" aria-label="Fit the width" title="Fit the width" onClick={() => setZoom(null)}><Icon name="reset" /></button>
+          <button type="button" className="icon-button" aria-label="Zoom out" title="Zoom out" onClick={() => setZoom(Math.max(0.2, scale / 1.25))}><Icon name="minus" /></button>
+          <button type="button" className="icon-button" aria-label="Zoom in" title="Zoom in" onClick={() => setZoom(Math.min(2, scale * 1.25))}><Icon name="plus" /></button>
+          <button type="button" className="icon-button" aria-label="Fit to width" title="Fit to width" onClick={() => setZoom(null)}><Icon name="reset" /></button>
           <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => svg.current && svgToPng(svg.current, caption, 'paths.png')}><Icon name="image" /></button>
         </div>
         <div className="explain-scroll" ref={box}>
-          <svg ref={svg} className="explain-svg path-graph" width={width * scale} height={height * scale} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Who sends to whom, after which delay">
+          <svg ref={svg} className="explain-svg path-graph" width={width * scale} height={height * scale} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Messages between nodes, with their delays">
             {ways.map((w, k) => {
               const { e } = w
               const on = at >= 0 && (graph.tree ? lit.has(e.from) && lit.has(e.to) : e.from === at || e.to === at)
@@ -165,7 +165,7 @@ function VertexFacts({ graph, at, onSelect }: { graph: PathGraphModel; at: numbe
               ))}
             </tbody>
           </table>
-          <button type="button" className="link-button" onClick={() => onSelect(graph.nodes[e[other]]!.id)}>Go there</button>
+          <button type="button" className="link-button" onClick={() => onSelect(graph.nodes[e[other]]!.id)}>Select this node</button>
         </Section>
       )
     })
