@@ -79,15 +79,15 @@ only('patterns by total latency, alike ones in one row that opens; the answer st
   check(counts.length > 1 && counts.every((n, i) => i === 0 || n <= counts[i - 1]), `not by count: ${counts}`)
 })
 
-only('a slow time against a normal one: the node that grew is named in the sentence, the table, the tree and its panel', async ({ open }) => {
+only('a slow time compared with the usual one: the node that grew is named in the sentence, the table, the tree and its panel', async ({ open }) => {
   const page = await open({ url: `${server.url}/paths` })
   await drawn(page)
-  await page.getByRole('button', { name: 'Compare slow with normal' }).click()
-  await page.getByLabel('Normal from').waitFor()
+  await page.getByRole('button', { name: 'Compare slow with usual' }).click()
+  await page.getByLabel('Usual from').waitFor()
   await drawn(page)
   const since = Number(param(page, 'since').slice(0, -9))
   check(since > NORMAL_AT + 17 && since <= SLOW_AT, `the slow part begins at ${since - NORMAL_AT} s`)
-  check(/ more than normal, .*: WS2 adds \d+(\.\d)? ms of it$/.test(await h1(page)), await h1(page))
+  check(/ more than usual \(mean .*, usual .*\): WS2 adds \d+(\.\d)? ms of it$/.test(await h1(page)), await h1(page))
   const marked = page.locator('.tree-row', { hasText: 'grew most' })
   check((await marked.innerText()).startsWith('WS2'), await marked.innerText())
   const growth = Number(/\+(\d+) ms/.exec(await marked.innerText())[1])
@@ -114,7 +114,7 @@ only('a slow time against a normal one: the node that grew is named in the sente
   await page.mouse.down()
   await page.mouse.move(strip.x + strip.width - 2, strip.y + 20)
   await page.mouse.up()
-  await page.getByRole('button', { name: 'Only this' }).click()
+  await page.getByRole('button', { name: 'Show only this' }).click()
   await eventually(() => Number(param(page, 'since')?.slice(0, -9)) >= NORMAL_AT + 17 && param(page, 'until') !== null && param(page, 'normal') === null, 'the part dragged over is not looked at')
 })
 
@@ -150,7 +150,7 @@ only('convolution is a graph with the delays of each way, and pictures of both k
   await checkAxe(page, 'convolution')
   await shoot(page, 'paths-convolution')
   await page.keyboard.press('3')
-  await page.getByRole('region', { name: 'Ways as a table' }).waitFor()
+  await page.getByRole('region', { name: 'Edges as a table' }).waitFor()
   equal(await page.locator('.grid tbody tr').count(), answer.edges.length, 'ways in the table')
   for (const [name, type] of [['SVG', 'image/svg+xml'], ['DOT', 'text/vnd.graphviz']]) {
     const href = await page.getByRole('link', { name }).getAttribute('href')
@@ -162,9 +162,9 @@ only('convolution is a graph with the delays of each way, and pictures of both k
   }
 })
 
-only('nothing kept yet: how messages get in, and they can be uploaded', async ({ open }) => {
+only('no messages yet: says how to get them, and takes an upload', async ({ open }) => {
   const page = await open({ url: `${bare.url}/paths`, expectFailures: true })
-  await page.getByText('No messages have been kept yet.').waitFor()
+  await page.getByText('No messages stored yet.').waitFor()
   await page.getByText('wherefore import capture.pcap').waitFor()
   await checkAxe(page, 'no messages')
   await shoot(page, 'paths-empty')
@@ -195,7 +195,7 @@ only('a rare slow pattern has its own list', async ({ open }) => {
   check((await page.locator('.tree-row', { hasText: 'adds most' }).innerText()).startsWith('archive'), 'archive is not marked')
 })
 
-only('waiting is told, a failure can be tried again', async ({ open }) => {
+only('waiting is shown, a failure can be retried', async ({ open }) => {
   const page = await open({ url: `${server.url}/status`, expectFailures: true })
   const answered = gate()
   let fails = true
@@ -205,7 +205,7 @@ only('waiting is told, a failure can be tried again', async ({ open }) => {
     return route.fulfill({ status: 503, contentType: 'application/json', body: '{"error":{"code":"overloaded","message":"The store is behind.","hint":"Ask again."}}' })
   })
   await page.getByRole('link', { name: 'Paths', exact: true }).click()
-  await page.getByText('Inferring what was caused by what…').waitFor()
+  await page.getByText('Inferring paths…').waitFor()
   answered.open()
   await page.getByRole('alert').getByText('The store is behind.').waitFor()
   fails = false

@@ -74,8 +74,8 @@ async function listen(id) {
 only('typing completes tracepoints, exports and aliases; a fault is told at its place', async ({ open }) => {
   await known()
   const page = await open({ url: `${server.url}/query`, expectFailures: true })
-  await page.getByText('To begin with').waitFor()
-  equal(await h1(page), 'Ask the running system', 'the empty view')
+  await page.getByText('Example queries').waitFor()
+  equal(await h1(page), 'Query the running system', 'the empty view')
   const list = page.getByRole('listbox', { name: 'Completions' })
   const completeTo = async (typed, wanted) => {
     await page.keyboard.type(typed)
@@ -120,7 +120,7 @@ only('a live query: the token is asked for, rows pivot as they come, margins are
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Token', { exact: true }).fill('not the token')
   await page.keyboard.press('Enter')
-  await dialog.getByText('does not know that token').waitFor()
+  await dialog.getByText('Wrong token.').waitFor()
   await dialog.getByLabel('Token', { exact: true }).fill(server.token)
   await page.keyboard.press('Enter')
   await page.locator('.pivot').waitFor({ timeout: SLOW })
@@ -158,10 +158,10 @@ only('a live query: the token is asked for, rows pivot as they come, margins are
   await page.getByLabel('value').selectOption('1')
   const counted = await pivot(page)
   checkMargins(counted)
-  equal(counted.foot.at(-1), sum(rows.map((r) => r[3])), 'tuples')
+  equal(counted.foot.at(-1), sum(rows.map((r) => r[3])), 'rows')
   // One click to traces; these processes send none, and the page says why.
   await page.locator('button.pivot-cell').first().click()
-  await page.getByRole('region', { name: 'Example traces' }).getByText('A live query keeps tuples, not traces').waitFor()
+  await page.getByRole('region', { name: 'Example traces' }).getByText('A live query keeps rows, not traces').waitFor()
   await eventually(async () => (await queries()).length === 0, 'the query stays', SLOW)
 })
 
@@ -176,10 +176,10 @@ only('a query that is left standing stays until it is removed; the plan shows wh
     for (const q of body.queries) Object.assign(q.cost, { overflowed: 3, lost: 12 })
     return route.fulfill({ response: answer, json: body })
   })
-  await page.getByRole('button', { name: 'Leave standing' }).click()
+  await page.getByRole('button', { name: 'Keep as standing query' }).click()
   await page.locator('.query-list .tag', { hasText: 'standing' }).waitFor({ timeout: SLOW })
-  await page.getByText('3 requests carried more than the query may').waitFor()
-  await page.getByText('12 tuples are missing').waitFor()
+  await page.getByText('3 requests carried more data than allowed').waitFor()
+  await page.getByText('12 rows missing').waitFor()
   const [kept] = await queries()
   check(kept.standing && kept.query === Q, JSON.stringify(kept))
   await page.getByRole('button', { name: `Remove ${kept.id}` }).focus()
@@ -199,7 +199,7 @@ only('stored traces: a pivot table, and one click from a group to the traces it 
   equal(table.foot.at(-1), shop.length * 2, 'two events a trace')
   await page.getByRole('button', { name: /^scan\.end, storage-1: 24/ }).click()
   const examples = page.getByRole('region', { name: 'Example traces' })
-  await examples.getByText('the stored traces it is made of').waitFor({ timeout: SLOW })
+  await examples.getByText('the stored traces of this group').waitFor({ timeout: SLOW })
   const ids = await examples.locator('li a').allInnerTexts()
   check(ids.length > 0 && ids.every((id) => shop.some((spans) => spans[0].traceId === id)), `other traces: ${ids}`)
   const copy = await open({ url: page.url() })
@@ -223,11 +223,11 @@ only('stored traces: a pivot table, and one click from a group to the traces it 
 only('nothing to ask yet: how tracepoints and traces come', async ({ open }) => {
   for (const viewport of [DESKTOP, PHONE]) {
     const page = await open({ url: `${bare.url}/query`, viewport })
-    await page.getByText('There is no tracepoint to ask yet.').waitFor()
+    await page.getByText('No tracepoints yet.').waitFor()
     await page.getByText('wherefore tracepoints define FILE').waitFor()
     await checkAxe(page, 'no tracepoint')
     await page.getByRole('button', { name: 'Stored traces' }).click()
-    await page.getByText('There are no stored traces yet.').waitFor()
+    await page.getByText('No stored traces yet.').waitFor()
   }
 })
 

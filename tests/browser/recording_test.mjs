@@ -39,7 +39,7 @@ only('the list leads to the recording', async ({ open }) => {
   await page.getByRole('link', { name: 'recorded_pca' }).click()
   await shown(page)
   equal(new URL(page.url()).pathname, `/recordings/${id}`, 'the page of the recording')
-  check((await h1(page)).startsWith('7 threads in '), `the sentence tells of 7 threads: ${await h1(page)}`)
+  check((await h1(page)).startsWith('7 threads in '), `the sentence does not name 7 threads: ${await h1(page)}`)
 })
 
 only('keys walk along a thread, and the panel tells of its sub-computations', async ({ open }) => {

@@ -36,10 +36,10 @@ export function DelayChart({ title, bins, normal, mean, normalMean, colour }: Pr
   const outline = (list: Bin[], heights: number[]) => list.map(([a, b], i) => `M${x(a).toFixed(1)} ${ground}V${y(heights[i]!).toFixed(1)}H${Math.max(x(b), x(a) + 1).toFixed(1)}V${ground}`).join('')
   const p50 = binQuantile(bins, 0.5)
   const p99 = binQuantile(bins, 0.99)
-  const label = `${title}: ${duration(mean)} on average, half below ${duration(p50)}, 99 % below ${duration(p99)}`
+  const label = `${title}: mean ${duration(mean)}, p50 ${duration(p50)}, p99 ${duration(p99)}`
   return (
     <figure className="delay-chart">
-      <figcaption><strong>{title}</strong> <span className="num">{duration(mean)}</span> <span className="muted num">half ≤ {duration(p50)} · 99 % ≤ {duration(p99)}{normalMean !== null && ` · normal ${duration(normalMean)}`}</span></figcaption>
+      <figcaption><strong>{title}</strong> <span className="num">mean {duration(mean)}</span> <span className="muted num">p50 {duration(p50)} · p99 {duration(p99)}{normalMean !== null && ` · usual mean ${duration(normalMean)}`}</span></figcaption>
       <svg viewBox={`0 0 ${SIZE.width} ${SIZE.height}`} role="img" aria-label={label}>
         <path d={`M0 ${ground + 0.5}H${SIZE.width}`} className="delay-axis" />
         <path d={outline(bins, own)} style={{ fill: colour, stroke: colour }} className="delay-bars" />

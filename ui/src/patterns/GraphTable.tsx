@@ -5,9 +5,9 @@ import { wayTo, type PathGraphModel } from './path_graph'
 export function GraphTable({ graph, onSelect }: { graph: PathGraphModel; onSelect: (id: string) => void }) {
   const edges = [...graph.edges].sort((a, b) => b.count - a.count)
   return (
-    <div className="table-scroll" role="region" aria-label="Ways as a table" tabIndex={0}>
+    <div className="table-scroll" role="region" aria-label="Edges as a table" tabIndex={0}>
       <table className="grid">
-        <thead><tr><th className="right">Messages</th><th>Delays, the most frequent first</th><th>From</th><th>To</th>{graph.tree && <th className="wide">On the way</th>}</tr></thead>
+        <thead><tr><th className="right">Messages</th><th>Delays, most frequent first</th><th>From</th><th>To</th>{graph.tree && <th className="wide">Path</th>}</tr></thead>
         <tbody>
           {edges.map((e, i) => (
             <tr key={i}>

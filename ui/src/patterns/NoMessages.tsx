@@ -6,16 +6,16 @@ import { chooseFiles } from '../upload/Upload'
 // Nothing to infer from: how to get messages in.
 export function NoMessages({ all }: { all: boolean }) {
   return (
-    <EmptyState title={all ? 'No messages have been kept yet.' : 'No messages of this time.'}>
-      <p>Paths are inferred from who sent what to whom and when, without any instrumentation. Messages come from a packet capture, from watching this host, from mail headers, or as text.</p>
+    <EmptyState title={all ? 'No messages stored yet.' : 'No messages in this time range.'}>
+      <p>Paths are inferred from the sender, receiver and time of each message, without instrumentation. Messages come from a packet capture, from watching this host, from mail headers, or as text.</p>
       <ul className="ways">
-        <li><span>A capture (pcap, pcapng), an mbox or message text:</span><Command text="wherefore import capture.pcap" /></li>
-        <li><span>What the processes of this host say to each other, for a minute:</span><Command text="wherefore watch --for 1m --out watched.txt && wherefore import watched.txt" /></li>
-        <li><span>A system made up, to try it:</span><Command text="wherefore generate config/generate/multi-tier.yaml --seed 1 --out made.txt --truth truth.jsonl && wherefore import made.txt" /></li>
+        <li><span>A packet capture (pcap, pcapng), an mbox or message text:</span><Command text="wherefore import capture.pcap" /></li>
+        <li><span>Messages between the processes of this host, for one minute:</span><Command text="wherefore watch --for 1m --out watched.txt && wherefore import watched.txt" /></li>
+        <li><span>Generated messages, to try it out:</span><Command text="wherefore generate config/generate/multi-tier.yaml --seed 1 --out made.txt --truth truth.jsonl && wherefore import made.txt" /></li>
       </ul>
       <div className="row">
         <button type="button" className="button primary" onClick={chooseFiles}><Icon name="upload" size={14} /> Upload messages</button>
-        {!all && <button type="button" className="button" onClick={() => setParams({ since: null, until: null, normal: null }, 'push')}>Of all time</button>}
+        {!all && <button type="button" className="button" onClick={() => setParams({ since: null, until: null, normal: null }, 'push')}>All time</button>}
       </div>
     </EmptyState>
   )

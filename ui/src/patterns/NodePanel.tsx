@@ -25,7 +25,7 @@ export function NodePanel({ pattern, at, other, comparing, tracesUrl, onClose }:
   const children: PathNode[] = []
   for (let c = at + 1; c < n.end; c = pattern.nodes[c]!.end) children.push(pattern.nodes[c]!)
   const stepName = (i: number) =>
-    children.length === 0 ? 'all of it' : i === 0 ? `until it calls ${children[0]!.node}` : i === children.length ? `after ${children[i - 1]!.node} answered` : `between ${children[i - 1]!.node} and ${children[i]!.node}`
+    children.length === 0 ? 'whole call' : i === 0 ? `until it calls ${children[0]!.node}` : i === children.length ? `after ${children[i - 1]!.node} replied` : `between ${children[i - 1]!.node} and ${children[i]!.node}`
   return (
     <section className="panel" aria-label="Selected node">
       <header className="panel-head">
@@ -34,12 +34,12 @@ export function NodePanel({ pattern, at, other, comparing, tracesUrl, onClose }:
         <button type="button" className="icon-button small" title="Close (Esc)" aria-label="Close" onClick={onClose}><Icon name="close" size={14} /></button>
       </header>
       <div className="panel-body" tabIndex={0} role="region" aria-label="Facts about the node">
-        {comparing && !other && <p className="note">In the normal window this pattern is not among those shown: there is nothing to compare with.</p>}
-        {n.afterReply && <p className="note">Called after its caller had answered: nobody waits for it.</p>}
+        {comparing && !other && <p className="note">This pattern is not shown for the usual window, so there is nothing to compare with.</p>}
+        {n.afterReply && <p className="note">Called after its caller replied, so nothing waits for it.</p>}
         <DelayChart title="Latency" bins={n.spread?.latency ?? []} normal={other?.spread?.latency ?? null} mean={n.latency} normalMean={other?.latency ?? null} colour={colour} />
         {n.steps.length > 1 && <DelayChart title="Own time" bins={n.spread?.own ?? []} normal={other?.spread?.own ?? null} mean={n.own} normalMean={other?.own ?? null} colour={colour} />}
-        {n.parent >= 0 && <DelayChart title={`Called after ${caller} was`} bins={n.spread?.callDelay ?? []} normal={other?.spread?.callDelay ?? null} mean={n.callDelay} normalMean={other?.callDelay ?? null} colour={colour} />}
-        <Section title="Its own steps">
+        {n.parent >= 0 && <DelayChart title={`Delay after ${caller} was called`} bins={n.spread?.callDelay ?? []} normal={other?.spread?.callDelay ?? null} mean={n.callDelay} normalMean={other?.callDelay ?? null} colour={colour} />}
+        <Section title="Own time by step">
           <table className="kv steps">
             <tbody>
               {n.steps.map((s, i) => (
@@ -51,7 +51,7 @@ export function NodePanel({ pattern, at, other, comparing, tracesUrl, onClose }:
             </tbody>
           </table>
         </Section>
-        <Section title="Next"><a href={tracesUrl} onClick={followInPage}>Inferred traces of this pattern’s kind</a></Section>
+        <Section title="Next"><a href={tracesUrl} onClick={followInPage}>Inferred traces of this pattern</a></Section>
       </div>
     </section>
   )

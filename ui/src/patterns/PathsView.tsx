@@ -43,10 +43,10 @@ function usePaths(query: URLSearchParams | null, again: number) {
 }
 
 const ALGORITHMS: [string, string, string][] = [
-  ['', 'auto', 'Linking, or convolution where messages have no returns'],
-  ['linking', 'linking', 'A parent for each call, jointly: the best answer per request'],
-  ['nesting', 'nesting', 'A parent for each call, by the delays that are frequent: quick'],
-  ['convolution', 'convolution', 'Delays of many messages; for one-way messages'],
+  ['', 'auto', 'Linking, or convolution if messages have no returns'],
+  ['linking', 'linking', 'Finds a parent for each call, weighing all calls together: most accurate per request'],
+  ['nesting', 'nesting', 'Finds a parent for each call from the most frequent delays: fast'],
+  ['convolution', 'convolution', 'Finds delays shared by many messages; works for one-way messages'],
 ]
 
 // Causal paths of the messages that were kept: what a system does when nobody instrumented it.
@@ -84,15 +84,15 @@ export function PathsView() {
     <div className="explain paths">
       <header className="search-head">
         <div className="answer">
-          <h1 className={waiting && !ready ? 'muted' : ''}>{empty ? (range.since === 'all' && !range.until ? 'No messages yet' : `No messages ${rangePhrase(range)}`) : error ? 'The paths could not be inferred' : !ready ? 'Inferring what was caused by what…' : sentence(data, before)}</h1>
+          <h1 className={waiting && !ready ? 'muted' : ''}>{empty ? (range.since === 'all' && !range.until ? 'No messages yet' : `No messages ${rangePhrase(range)}`) : error ? 'Could not infer the paths' : !ready ? 'Inferring paths…' : sentence(data, before)}</h1>
           {ready && <Facts data={data} phrase={comparing ? '' : ` ${rangePhrase(range)}`} />}
         </div>
         {!comparing && <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />}
       </header>
-      {error && !empty && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('algorithm') && <button type="button" className="button" onClick={() => setParams({ algorithm: null })}>With the algorithm that suits</button>}</ErrorState>}
+      {error && !empty && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('algorithm') && <button type="button" className="button" onClick={() => setParams({ algorithm: null })}>Choose the algorithm automatically</button>}</ErrorState>}
       {empty && <NoMessages all={range.since === 'all' && !range.until} />}
       {waiting && !ready && !error && <Waiting algorithm={params.get('algorithm')} />}
-      {comparing && base.error && <p className="banner banner-warn banner-line"><Icon name="warning" /> The normal window: {base.error.message}. <button type="button" className="link-button" onClick={() => setParams({ normal: null })}>Stop comparing</button></p>}
+      {comparing && base.error && <p className="banner banner-warn banner-line"><Icon name="warning" /> Usual window: {base.error.message}. <button type="button" className="link-button" onClick={() => setParams({ normal: null })}>Stop comparing</button></p>}
       {ready && data.population && <Patterns population={data.population} before={before} params={params} range={range} normal={normal} query={query} />}
       {ready && data.convolution && <Convolution answer={data.convolution} params={params} query={query} />}
     </div>
@@ -103,32 +103,32 @@ function sentence(data: Loaded, before: Population | null): string {
   if (data.convolution) {
     const { edges, vertices } = data.convolution
     const first = [...edges].sort((a, b) => b.count - a.count)[0]
-    if (!first) return 'No delay is frequent enough to be a path'
+    if (!first) return 'No delay is frequent enough for a path'
     const name = (id: number) => vertices.find((v) => v.id === id)?.node ?? '?'
-    return `${count(edges.length, 'way')} between ${count(new Set(vertices.map((v) => v.node)).size, 'node')}; most messages go from ${name(first.from)} to ${name(first.to)}${first.delays_ns[0] ? `, after ${duration(Number(ns(first.delays_ns[0].delay)))}` : ''}`
+    return `${count(edges.length, 'edge')} between ${count(new Set(vertices.map((v) => v.node)).size, 'node')}; most messages go from ${name(first.from)} to ${name(first.to)}${first.delays_ns[0] ? `, ${duration(Number(ns(first.delays_ns[0].delay)))} later` : ''}`
   }
   const { population } = data
   const top = population.shares[0]
-  if (population.paths === 0 || !top) return 'No call has a return: there is no path to show'
+  if (population.paths === 0 || !top) return 'No call has a return, so there is no path to show'
   if (!before) return `${top.node} adds most: ${duration(top.perPath)} of the ${duration(population.mean)} a request takes (${percent(top.perPath, population.mean)})`
   const more = population.mean - before.mean
   const [first] = nodeDifferences(before, population)
-  if (Math.abs(more) < before.mean * 0.01) return `Requests take as long as normal: ${duration(population.mean)}`
-  if (more < 0) return `A request takes ${duration(-more)} less than normal: ${duration(population.mean)} instead of ${duration(before.mean)}`
-  return `A request takes ${duration(more)} more than normal, ${duration(population.mean)} instead of ${duration(before.mean)}: ${first!.node} adds ${duration(first!.slow - first!.normal)} of it`
+  if (Math.abs(more) < before.mean * 0.01) return `Requests take as long as usual: mean ${duration(population.mean)}`
+  if (more < 0) return `Requests take ${duration(-more)} less than usual: mean ${duration(population.mean)}, usual ${duration(before.mean)}`
+  return `Requests take ${duration(more)} more than usual (mean ${duration(population.mean)}, usual ${duration(before.mean)}): ${first!.node} adds ${duration(first!.slow - first!.normal)} of it`
 }
 
 function Facts({ data, phrase }: { data: Loaded; phrase: string }) {
-  if (data.convolution) return <p className="facts-line">By convolution, in quanta of {duration(Number(ns(data.convolution.quantum_ns)))}{data.convolution.messages !== undefined && `, from ${count(data.convolution.messages, 'message')}`}: {data.convolution.why}</p>
+  if (data.convolution) return <p className="facts-line">Convolution with bins of {duration(Number(ns(data.convolution.quantum_ns)))}{data.convolution.messages !== undefined && `, from ${count(data.convolution.messages, 'message')}`}: {data.convolution.why}</p>
   const { answer, paths, patterns } = data.population
   const lost = answer.unassigned.calls + answer.unassigned.returns
   return (
     <p className="facts-line">
       <span>{count(paths, 'request')}{phrase}, {count(patterns.length + answer.omitted.patterns, 'pattern')}, from {count(answer.messages, 'message')}</span>
       <span className="dot" /><span title={answer.why}>by {answer.algorithm}</span>
-      <span className="dot" /><span title="Mean number of calls that could have caused a call: the more, the harder to tell">parallelism {Number(answer.parallelism.toPrecision(3))}</span>
-      {lost > 0 && <><span className="dot" /><span className="bad" title={`${grouped(answer.unassigned.calls)} calls without a return, ${grouped(answer.unassigned.returns)} returns without a call`}>{grouped(lost)} unpaired</span></>}
-      {answer.unassigned.msgs > 0 && <><span className="dot" /><span>{grouped(answer.unassigned.msgs)} one-way messages left out</span></>}
+      <span className="dot" /><span title="Mean number of calls that could have caused each call; higher means less certain">parallelism {Number(answer.parallelism.toPrecision(3))}</span>
+      {lost > 0 && <><span className="dot" /><span className="bad" title={`${count(answer.unassigned.calls, 'call')} without a return, ${count(answer.unassigned.returns, 'return')} without a call`}>{grouped(lost)} unpaired</span></>}
+      {answer.unassigned.msgs > 0 && <><span className="dot" /><span>{count(answer.unassigned.msgs, 'one-way message')} left out</span></>}
       {(answer.notes ?? []).map((note) => <span key={note}><span className="dot" />{note}</span>)}
     </p>
   )
@@ -145,8 +145,8 @@ function Waiting({ algorithm }: { algorithm: string | null }) {
     <>
       {seconds >= 2 && (
         <p className="banner banner-line" role="status">
-          <span>{seconds} s so far.</span>
-          {algorithm !== 'nesting' && <button type="button" className="link-button" onClick={() => setParams({ algorithm: 'nesting' })}>Nesting is quicker</button>}
+          <span>{seconds} s so far</span>
+          {algorithm !== 'nesting' && <button type="button" className="link-button" onClick={() => setParams({ algorithm: 'nesting' })}>Use nesting (faster)</button>}
           <button type="button" className="link-button" onClick={() => setParams({ since: '15m', until: null, normal: null })}>Only the last 15 minutes</button>
         </p>
       )}
@@ -201,13 +201,13 @@ function Patterns({ population, before, params, range, normal, query }: Patterns
       <WindowStrip spans={spans} normal={usualSpans} onOnly={(from, until) => setParams({ since: instant(from), until: instant(until), normal: null, node: null }, 'push')} onCompare={(from, until) => compare([from, until])} />
       <Toolbar view={view} sort={sort} params={params} query={query} population={population}>
         {rare.length > 0 && view === 'patterns' && (
-          <button type="button" className="button" aria-pressed={onlyRare} title="At most 1 in 100 of the requests from one client into one node, and at least twice as long as those usually take" onClick={() => setParams({ rare: onlyRare ? null : '1', pattern: null, node: null, open: null })}>
+          <button type="button" className="button" aria-pressed={onlyRare} title="At most 1 % of the requests from one client to one node, and at least twice as slow as usual" onClick={() => setParams({ rare: onlyRare ? null : '1', pattern: null, node: null, open: null })}>
             {onlyRare && <Icon name="check" size={14} />} {grouped(rare.length)} rare and slow
           </button>
         )}
         {!normal && (
-          <button type="button" className="button" disabled={!split} title={split ? 'The slower part of this time against the rest; or drag over the bars above' : 'Too little time to be split'} onClick={() => split && compare(split)}>
-            <Icon name="compare" size={14} /> Compare slow with normal
+          <button type="button" className="button" disabled={!split} title={split ? 'Compare the slower part of this time range with the rest; or drag over the bars above' : 'Too short to split'} onClick={() => split && compare(split)}>
+            <Icon name="compare" size={14} /> Compare slow with usual
           </button>
         )}
       </Toolbar>
@@ -265,10 +265,10 @@ function Toolbar({ view, sort, params, query, population, children }: { view: st
         <button type="button" aria-pressed={view === 'table'} title="Table (3)" onClick={() => show('table')}><Icon name="table" size={14} /> Table</button>
       </div>
       {sort && (
-        <label className="row">by <select aria-label="Order" value={sort} onChange={(event) => setParams({ sort: event.target.value === 'count' ? 'count' : null })}><option value="total">total latency</option><option value="count">requests</option></select></label>
+        <label className="row">sort by <select aria-label="Order" value={sort} onChange={(event) => setParams({ sort: event.target.value === 'count' ? 'count' : null })}><option value="total">total latency</option><option value="count">requests</option></select></label>
       )}
-      <label className="row">found by <select aria-label="Algorithm" value={params.get('algorithm') ?? ''} onChange={(event) => setParams({ algorithm: event.target.value || null, view: null, node: null, pattern: null }, 'push')}>{ALGORITHMS.map(([value, name, title]) => <option key={value} value={value} title={title}>{name}</option>)}</select></label>
-      {omitted > 0 && <button type="button" className="link-button" onClick={() => setParams({ top: String(Number(params.get('top') ?? DEFAULT_TOP) * 10) })}>{grouped(omitted)} more patterns</button>}
+      <label className="row">algorithm <select aria-label="Algorithm" value={params.get('algorithm') ?? ''} onChange={(event) => setParams({ algorithm: event.target.value || null, view: null, node: null, pattern: null }, 'push')}>{ALGORITHMS.map(([value, name, title]) => <option key={value} value={value} title={title}>{name}</option>)}</select></label>
+      {omitted > 0 && <button type="button" className="link-button" onClick={() => setParams({ top: String(Number(params.get('top') ?? DEFAULT_TOP) * 10) })}>{count(omitted, 'more pattern')}</button>}
       {children}
       <span className="spring" />
       <a className="button quiet" href={as('dot')} download="paths.dot"><Icon name="download" size={14} /> DOT</a>
@@ -280,8 +280,8 @@ function Toolbar({ view, sort, params, query, population, children }: { view: st
 function Foot({ query }: { query: URLSearchParams }) {
   return (
     <footer className="path-foot explain-foot">
-      <span className="command"><code>{commandFor(query)}</code><CopyButton text={commandFor(query)} label="Copy the command that asks this" /></span>
-      <span className="muted">Inferred from messages alone; each inferred trace says how probable it is.</span>
+      <span className="command"><code>{commandFor(query)}</code><CopyButton text={commandFor(query)} label="Copy the command" /></span>
+      <span className="muted">Inferred from messages alone; each inferred trace shows its probability.</span>
     </footer>
   )
 }

@@ -61,21 +61,21 @@ export function PatternDetail({ pattern, normal, comparing, selected }: Props) {
       <header className="pattern-head">
         <h2 title={pathText(pattern.nodes, 2000)}>
           {pattern.client} → {pattern.nodes[0]!.node}: {compared && usual
-            ? <>{signed(pattern.mean - normal.mean)} on average, {grewMost >= 0 ? <><strong>{worst.node}</strong> {signed(worst.own - usual.own)} of its own</> : 'no node is slower'}</>
-            : <>{duration(pattern.mean)} on average, <strong>{worst.node}</strong> adds {duration(worst.own)}</>}
+            ? <>mean {signed(pattern.mean - normal.mean)}, {grewMost >= 0 ? <><strong>{worst.node}</strong> own time {signed(worst.own - usual.own)}</> : 'no node is slower'}</>
+            : <>mean {duration(pattern.mean)}, <strong>{worst.node}</strong> adds {duration(worst.own)}</>}
         </h2>
         <p className="muted pattern-facts">
           <span>{count(pattern.count, 'request')}</span>
-          <span className="mono" title="The pattern’s id: the same in every run">{pattern.id}<CopyButton text={pattern.id} label="Copy the pattern’s id" /></span>
+          <span className="mono" title="Pattern id, the same in every run">{pattern.id}<CopyButton text={pattern.id} label="Copy the pattern id" /></span>
         </p>
         <span className="spring" />
-        <a className="button" href={tracesUrl(pattern)} title="Traces inferred from the messages, from the same client into the same node, in the time of this pattern" onClick={followInPage}>Its traces</a>
-        <a className="button" href={tracesUrl(pattern, { min_duration: `${pattern.p99}ns` })} title={`Those of ${duration(pattern.p99)} and more`} onClick={followInPage}>The slowest</a>
-        <a className="button" href={explainUrl(pattern)} title="Why the slowest are slow" onClick={followInPage}><Icon name="why" size={14} /> Explain</a>
+        <a className="button" href={tracesUrl(pattern)} title="Traces inferred from the messages, from the same client to the same node, in the time range of this pattern" onClick={followInPage}>Its traces</a>
+        <a className="button" href={tracesUrl(pattern, { min_duration: `${pattern.p99}ns` })} title={`Traces of ${duration(pattern.p99)} and more (p99)`} onClick={followInPage}>Slowest</a>
+        <a className="button" href={explainUrl(pattern)} title="Explain the slowest requests" onClick={followInPage}><Icon name="why" size={14} /> Explain</a>
         <button type="button" className="icon-button" aria-label="Save the pattern as PNG" title="Save as PNG" onClick={() => picture.current()}><Icon name="image" /></button>
         <button type="button" className="icon-button" aria-label="Save the pattern as CSV" title="Save as CSV" onClick={onCsv}><Icon name="download" /></button>
       </header>
-      {comparing && !normal && <p className="banner banner-line">This pattern is not among the normal window’s: it is new, or too rare there to be shown.</p>}
+      {comparing && !normal && <p className="banner banner-line">Not shown for the usual window: this pattern is new, or too rare there.</p>}
       <div className={`trace-body ${at >= 0 ? 'with-panel' : ''}`}>
         <Timeline pattern={pattern} others={compared ? others : null} marked={marked} grew={compared && grewMost >= 0} at={at} onSelect={select} picture={picture} />
         {at >= 0 && <NodePanel pattern={pattern} at={at} other={others[at] ?? null} comparing={comparing} tracesUrl={tracesUrl(pattern)} onClose={() => select(-1)} />}
@@ -130,12 +130,12 @@ function Timeline({ pattern, others, marked, grew, at, onSelect, picture }: Time
   }
   return (
     <div className="pattern-body">
-      <div className="pattern-tree" role="table" aria-label="The pattern’s tree" aria-rowcount={pattern.nodes.length + 1} onKeyDown={onKey}>
+      <div className="pattern-tree" role="table" aria-label="Tree of the pattern" aria-rowcount={pattern.nodes.length + 1} onKeyDown={onKey}>
         <div role="rowgroup">
           <div className="tree-row tree-head" role="row">
             <div role="columnheader">Node</div>
             <div role="columnheader" className="right">Latency</div>
-            <div role="columnheader" className="right" title="Time in the node that none of its calls covers">{others ? 'Own ± normal' : 'Own'}</div>
+            <div role="columnheader" className="right" title="Time in the node that none of its calls covers">{others ? 'Own ± usual' : 'Own'}</div>
           </div>
         </div>
         <div className="tree-scroll" role="rowgroup" ref={rows.box} onScroll={(event) => { rows.onScroll(event); setTop(event.currentTarget.scrollTop) }}>
@@ -161,7 +161,7 @@ function Timeline({ pattern, others, marked, grew, at, onSelect, picture }: Time
       </div>
       <div className="pattern-canvas" ref={box}>
         <canvas
-          ref={canvas} role="img" aria-label="When each node of the pattern works, on average, and how its delays are spread; the table beside it has the numbers"
+          ref={canvas} role="img" aria-label="When each node of the pattern works, on average, and the distribution of its delays; the table beside it has the numbers"
           onPointerMove={(event) => setHovered(rowAt(event))} onPointerLeave={() => setHovered(-1)}
           onClick={(event) => { const i = rowAt(event); if (i >= 0) onSelect(i === at ? -1 : i) }}
           onWheel={(event) => { if (rows.box.current) rows.box.current.scrollTop += event.deltaY }}

@@ -1,4 +1,4 @@
-import { duration, exactNs, grouped, percent } from '../parts/format'
+import { count, duration, exactNs, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { useVirtualRows } from '../parts/virtual_rows'
 import { setParams } from '../shell/router'
@@ -57,20 +57,20 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
     <div className={`patterns ${normal ? 'patterns-compared' : ''}`} role="table" aria-label="Patterns" aria-rowcount={rowsOf.length + 1} onKeyDown={onKey}>
       <div role="rowgroup">
         <div className="patterns-row patterns-head" role="row">
-          <div role="columnheader" className="p-share">Time of all</div>
+          <div role="columnheader" className="p-share">Share of time</div>
           <div role="columnheader" className="right p-wide">Requests</div>
           <div role="columnheader" className="right">Mean</div>
           {normal ? (
             <>
-              <div role="columnheader" className="right p-wide">Normal</div>
+              <div role="columnheader" className="right p-wide">Usual</div>
               <div role="columnheader" className="right">Difference</div>
               <div role="columnheader" className="p-wide"><span className="sr-only">Difference as a bar</span></div>
               <div role="columnheader" className="p-wide">Grew most</div>
             </>
           ) : (
             <>
-              <div role="columnheader" className="right p-wide">Half ≤</div>
-              <div role="columnheader" className="right p-wide">99 % ≤</div>
+              <div role="columnheader" className="right p-wide">p50</div>
+              <div role="columnheader" className="right p-wide">p99</div>
               <div role="columnheader" className="p-wide">Adds most</div>
             </>
           )}
@@ -89,7 +89,7 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
           const onClick = () => (pattern ? choose(pattern) : toggle(cluster))
           return (
             <div key={pattern ? pattern.id : `shape ${cluster.shape}`} role="row" data-row={at} aria-rowindex={at + 2} className={`patterns-row ${nested ? 'nested' : ''} ${pattern && pattern === chosen ? 'current' : ''}`} onClick={onClick}>
-              <div role="cell" className="p-share" title={`${exactNs(Math.round(x.total))} of ${grouped(x.count)} requests`}><span className="num right">{percent(x.total, total)}</span><span className="p-track"><span className="bar p-bar" style={{ width: `${(x.total / largest) * 100}%` }} /></span></div>
+              <div role="cell" className="p-share" title={`${exactNs(Math.round(x.total))} of ${count(x.count, 'request')}`}><span className="num right">{percent(x.total, total)}</span><span className="p-track"><span className="bar p-bar" style={{ width: `${(x.total / largest) * 100}%` }} /></span></div>
               <div role="cell" className="num right p-wide">{grouped(x.count)}</div>
               <div role="cell" className="num right" title={exactNs(Math.round(mean))}>{duration(mean)}</div>
               {normal ? (
@@ -110,11 +110,11 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
                 {pattern ? (
                   <button type="button" className="tree-button" aria-pressed={pattern === chosen} title={`${pattern.client} → ${pathText(pattern.nodes, 2000)}`} onClick={(event) => { event.stopPropagation(); onClick() }}>{pathText(pattern.nodes)}</button>
                 ) : (
-                  <button type="button" className="tree-button" aria-expanded={open.has(cluster.shape)} title="Patterns of the same shape with other names" onClick={(event) => { event.stopPropagation(); onClick() }}>
+                  <button type="button" className="tree-button" aria-expanded={open.has(cluster.shape)} title="Patterns of the same shape with different names" onClick={(event) => { event.stopPropagation(); onClick() }}>
                     <Icon name={open.has(cluster.shape) ? 'down' : 'goto'} size={12} /> <span className="tag tag-quiet">{cluster.patterns.length} alike</span> {cluster.names}
                   </button>
                 )}
-                {pattern && phases.has(pattern.id) && <span className="tag" title="Frequent in this time only">{phases.get(pattern.id)}</span>}
+                {pattern && phases.has(pattern.id) && <span className="tag" title="Frequent only in this time">{phases.get(pattern.id)}</span>}
               </div>
             </div>
           )

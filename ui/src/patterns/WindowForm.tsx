@@ -23,8 +23,8 @@ export function WindowForm({ slow, normal, onApply, onStop }: Props) {
   const range = (i: number): TimeRange => ({ since: new Date(texts[i]!).toISOString(), until: new Date(texts[i + 1]!).toISOString() })
   return (
     <form className="window-form" onSubmit={(event) => { event.preventDefault(); onApply(range(2), range(0)) }}>
-      <span className="window-key"><span className="window-swatch usual" /> normal</span> {field(0, 'Normal from')} – {field(1, 'Normal until')}
-      <span className="window-key"><span className="window-swatch" /> against</span> {field(2, 'Compared from')} – {field(3, 'Compared until')}
+      <span className="window-key"><span className="window-swatch usual" /> usual</span> {field(0, 'Usual from')} – {field(1, 'Usual until')}
+      <span className="window-key"><span className="window-swatch" /> compared</span> {field(2, 'Compared from')} – {field(3, 'Compared until')}
       <button type="submit" className="button">Apply</button>
       <button type="button" className="button quiet" onClick={() => onApply(normal, slow)}>Swap</button>
       <button type="button" className="button quiet" onClick={onStop}>Stop comparing</button>

@@ -34,7 +34,7 @@ export function WindowStrip({ spans, normal, onOnly, onCompare }: Props) {
   const bar = (s: TimeSpan, usual: boolean) =>
     s.count > 0 && (
       <rect key={`${usual} ${s.fromNs}`} className={usual ? 'window-usual' : 'window-bar'} x={x(s.fromNs) + 0.5} width={Math.max(1, x(s.untilNs) - x(s.fromNs) - 1)} y={HEIGHT - FOOT - y(s.latency)} height={Math.max(1, y(s.latency))}>
-        <title>{`${clockTime(s.fromNs)}: ${duration(s.latency)} on average of ${count(s.count, 'request')}${usual ? ' (normal)' : ''}`}</title>
+        <title>{`${clockTime(s.fromNs)}: mean ${duration(s.latency)} over ${count(s.count, 'request')}${usual ? ' (usual)' : ''}`}</title>
       </rect>
     )
   const place = (event: React.PointerEvent) => event.clientX - box.current!.getBoundingClientRect().left
@@ -50,7 +50,7 @@ export function WindowStrip({ spans, normal, onOnly, onCompare }: Props) {
       onPointerMove={(event) => dragging && drag && setDrag([drag[0], place(event)])}
       onPointerUp={() => setDragging(false)}
     >
-      <svg width={width} height={HEIGHT} role="img" aria-label={`Mean latency by the time requests began, at most ${duration(most)}`}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={`Mean latency by start time, max ${duration(most)}`}>
         {normal?.map((s) => bar(s, true))}
         {spans.map((s) => bar(s, false))}
         <path className="delay-axis" d={`M0 ${HEIGHT - FOOT + 0.5}H${width}`} />
@@ -64,7 +64,7 @@ export function WindowStrip({ spans, normal, onOnly, onCompare }: Props) {
       {chosen && (
         <div className="window-choice" style={{ left: Math.max(0, Math.min(width - 270, Math.min(...drag!))) }}>
           <button type="button" className="button primary" onClick={() => { setDrag(null); onCompare(...chosen) }}>Compare with the rest</button>
-          <button type="button" className="button" onClick={() => { setDrag(null); onOnly(...chosen) }}>Only this</button>
+          <button type="button" className="button" onClick={() => { setDrag(null); onOnly(...chosen) }}>Show only this</button>
           <button type="button" className="button quiet" onClick={() => setDrag(null)}>Cancel</button>
         </div>
       )}

@@ -34,7 +34,7 @@ export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
       {!data && !error && <Skeleton rows={3} label="Looking for traces" />}
       {data?.kind === 'exact' && (
         <ul className="example-list">
-          {data.traces.map((t) => <li key={t.id}><a className="mono" href={`/trace/${t.id}`} onClick={followInPage}>{t.id}</a> <span className="muted">{count(t.tuples, 'tuple')} of the group</span></li>)}
+          {data.traces.map((t) => <li key={t.id}><a className="mono" href={`/trace/${t.id}`} onClick={followInPage}>{t.id}</a> <span className="muted">{count(t.tuples, 'row')} of this group</span></li>)}
         </ul>
       )}
       {data?.kind === 'near' && data.traces.length > 0 && (
@@ -42,14 +42,14 @@ export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
           {data.traces.map((t) => <li key={t.id}><a href={`/trace/${t.id}`} onClick={followInPage}>{t.label}</a> <span className="num">{duration(t.durationNs)}</span> <span className="muted">{dateTime(t.startNs)}</span></li>)}
         </ul>
       )}
-      {data?.kind === 'near' && data.traces.length === 0 && <p className="muted pad">A live query keeps tuples, not traces. They are here if the processes also send them: as OTLP, or by libwherefore’s blocks.</p>}
+      {data?.kind === 'near' && data.traces.length === 0 && <p className="muted pad">A live query keeps rows, not traces. Traces appear here if the processes also send them, as OTLP or with libwherefore.</p>}
     </section>
   )
 }
 
 function says(e: Examples): string {
   if (e.kind === 'none') return e.why
-  if (e.kind === 'exact') return `the stored traces it is made of, those with most of its tuples first`
-  const left = e.unused.length > 0 && e.traces.length > 0 ? `; ${e.unused.join(' and ')} cannot be searched for beside it, so these may be of other groups too` : ''
-  return `${e.traces.length > 0 ? 'stored traces' : 'no stored trace'} with ${e.used.join(' and ')} in that time${left}`
+  if (e.kind === 'exact') return `the stored traces of this group, most rows first`
+  const left = e.unused.length > 0 && e.traces.length > 0 ? `; the search cannot also filter by ${e.unused.join(' and ')}, so some may belong to other groups` : ''
+  return `${e.traces.length > 0 ? 'stored traces' : 'no stored trace'} with ${e.used.join(' and ')} in that time range${left}`
 }

@@ -11,16 +11,16 @@ function suggested(mode: Mode, known: Tracepoint[]): [string, string][] {
     const end = known.find((t) => t.name.endsWith('.end'))
     if (!end) return []
     return [
-      ['How often, where, and for how long', `From x In ${name(end, mode)}\nGroupBy x.procName, x.host\nSelect x.procName, x.host, COUNT, AVERAGE(x.duration)`],
-      ['The same over time', `From x In ${name(end, mode)}\nWindow 1m\nGroupBy x.procName\nSelect x.procName, COUNT`],
+      ['Count and average duration by process and host', `From x In ${name(end, mode)}\nGroupBy x.procName, x.host\nSelect x.procName, x.host, COUNT, AVERAGE(x.duration)`],
+      ['Count over time', `From x In ${name(end, mode)}\nWindow 1m\nGroupBy x.procName\nSelect x.procName, COUNT`],
     ]
   }
   const rich = known.find((t) => t.exports.length > 0) ?? known[0]
   if (!rich) return []
   const other = known.find((t) => t !== rich)
   return [
-    ['How often, in which process of which host', `From x In ${name(rich, mode)}\nGroupBy x.procName, x.host\nSelect x.procName, x.host, COUNT`],
-    ...(other ? [['Who caused it: the first event of the request', `From x In ${name(rich, mode)}\nJoin start In First(${name(other, mode)}) On start -> x\nGroupBy start.procName, x.host\nSelect start.procName, x.host, COUNT`] as [string, string]] : []),
+    ['Count by process and host', `From x In ${name(rich, mode)}\nGroupBy x.procName, x.host\nSelect x.procName, x.host, COUNT`],
+    ...(other ? [['Count by the process where the request started', `From x In ${name(rich, mode)}\nJoin start In First(${name(other, mode)}) On start -> x\nGroupBy start.procName, x.host\nSelect start.procName, x.host, COUNT`] as [string, string]] : []),
   ]
 }
 
@@ -28,20 +28,20 @@ export function NothingAsked({ mode, known, onTake }: { mode: Mode; known: Trace
   if (known === null) return null
   if (known.length === 0) {
     return mode === 'live' ? (
-      <EmptyState title="There is no tracepoint to ask yet.">
-        <p>Processes linked with libwherefore bring theirs (<code>WHEREFORE_TRACEPOINT</code>). For any function of any process, define one:</p>
+      <EmptyState title="No tracepoints yet.">
+        <p>Processes linked with libwherefore have their own (<code>WHEREFORE_TRACEPOINT</code>). To trace any function of any process, define one:</p>
         <p><Command text="wherefore tracepoints define FILE" /></p>
       </EmptyState>
     ) : (
-      <EmptyState title="There are no stored traces yet.">
-        <p>Send some by OTLP, or drop a file on this page.</p>
+      <EmptyState title="No stored traces yet.">
+        <p>Send some as OTLP, or drop a file on this page.</p>
         <p><Command text="wherefore import FILE" /></p>
       </EmptyState>
     )
   }
   return (
-    <section className="query-part" aria-label="To begin with">
-      <h2>To begin with</h2>
+    <section className="query-part" aria-label="Example queries">
+      <h2>Example queries</h2>
       <ul className="query-starts">
         {suggested(mode, known).map(([title, text]) => (
           <li key={title}>

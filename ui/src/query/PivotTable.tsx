@@ -1,5 +1,6 @@
 import { memo } from 'react'
 import type { Results } from './query_results'
+import { count } from '../parts/format'
 import { cellKey, pivotOf, type Cell } from './pivot'
 import { show, type Unit } from './units'
 
@@ -92,10 +93,10 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
           )}
         </table>
       </div>
-      {timed && !single && <p className="chart-notes muted">Lines: the last {Math.min(results.points.length, SPARK_POINTS)} steps; those of a row have one scale, its total another.</p>}
-      {!pivot.margins && <p className="chart-notes muted">{results.values[value]!.name} of several groups cannot be had from their values: there are no totals{timed && '; cells hold the newest value until the query ends'}.</p>}
-      {pivot.shownColumns > pivot.columns.length && <p className="chart-notes muted">{pivot.shownColumns - pivot.columns.length} more columns are in the table of groups; the totals hold them.</p>}
-      {new Set(results.groups.map((g) => g.keys[down])).size > pivot.rows.length && pivot.margins && <p className="chart-notes muted">Only the {pivot.rows.length} greatest rows are shown; the totals hold all.</p>}
+      {timed && !single && <p className="chart-notes muted">Lines show the last {Math.min(results.points.length, SPARK_POINTS)} intervals; cells of a row share a scale, its total has its own.</p>}
+      {!pivot.margins && <p className="chart-notes muted">{results.values[value]!.name} does not add up across groups, so there are no totals{timed && '; cells show the newest value until the query ends'}.</p>}
+      {pivot.shownColumns > pivot.columns.length && <p className="chart-notes muted">{count(pivot.shownColumns - pivot.columns.length, 'more column')} in the table of groups; the totals include them.</p>}
+      {new Set(results.groups.map((g) => g.keys[down])).size > pivot.rows.length && pivot.margins && <p className="chart-notes muted">Only the {pivot.rows.length} largest rows are shown; the totals include all.</p>}
     </>
   )
 }

@@ -159,7 +159,7 @@ export function QueryEditor({ text, fault, complete, onChange, onRun }: Props) {
       <div className="query-fault" id={faultId} role="status">
         {fault && (
           <>
-            <button type="button" className="link-button bad" disabled={fault.from < 0} title="Go to the place" onClick={goThere}>{fault.message}</button>
+            <button type="button" className="link-button bad" disabled={fault.from < 0} title="Go to the error" onClick={goThere}>{fault.message}</button>
             {fault.hint && <span className="muted"><WithCode text={fault.hint} /></span>}
           </>
         )}

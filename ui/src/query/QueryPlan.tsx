@@ -4,7 +4,7 @@ import { bytes, count } from '../parts/format'
 import { Skeleton } from '../parts/states'
 
 const carried = ({ baggage: b }: ExplainedPlan): string =>
-  b.tuples === 0 ? 'Requests carry nothing.' : `A request carries ${b.bounded ? '' : 'from '}${count(b.tuples, 'tuple')}, about ${bytes(b.bytes)}${b.bounded ? '' : ', and more for every further group it makes'}.`
+  b.tuples === 0 ? 'Requests carry no data for it.' : `Each request carries ${b.bounded ? 'up to' : 'at least'} ${count(b.tuples, 'row')}, about ${bytes(b.bytes)}${b.bounded ? '' : ', plus one row per further group'}.`
 
 function Plan({ title, plan }: { title: string; plan: ExplainedPlan }) {
   return (
@@ -28,13 +28,13 @@ export function QueryPlan({ text }: { text: string }) {
   const { data, error } = useAnswer(`explain ${text}`, 0, (signal) => explainQuery(text, signal))
   return (
     <section className="query-part query-plan" aria-label="Plan">
-      {error && <p className="muted">There is no plan while the query is wrong: {error.message.split('\n')[0]}</p>}
+      {error && <p className="muted">No plan until the query is valid: {error.message.split('\n')[0]}</p>}
       {!data && !error && <Skeleton rows={4} label="Compiling the query" />}
       {data && (
         <>
           <div className="plans">
-            <Plan title="As it is written" plan={data.before} />
-            <Plan title="As it is woven" plan={data.after} />
+            <Plan title="As written" plan={data.before} />
+            <Plan title="As woven" plan={data.after} />
           </div>
           {data.notes.map((note) => <p key={note} className="muted">{note}</p>)}
         </>

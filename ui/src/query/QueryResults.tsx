@@ -3,7 +3,7 @@ import { ChartCanvas, type ChartHandle } from '../charts/ChartCanvas'
 import type { Cell, Column } from '../api/datasets'
 import type { Value } from '../api/queries'
 import { DataTable } from '../data/DataTable'
-import { count, grouped } from '../parts/format'
+import { count } from '../parts/format'
 import { saveCsv, savePng } from '../parts/canvas'
 import { Icon } from '../parts/Icon'
 import { CopyButton } from '../parts/states'
@@ -69,11 +69,11 @@ export function QueryResults({ results, outline, choice, group, span, range, com
   const views: [Choice['view'], string, boolean][] = [['chart', 'Over time', timed && results.values.length > 0], ['pivot', 'Pivot', results.values.length > 0], ['table', 'Groups', true]]
   const byAlone = results.values[value] && addsUp(results.values[value]!) && results.keys.length > 1
   return (
-    <section className="panel-chart query-results" aria-label="Answer">
+    <section className="panel-chart query-results" aria-label="Result">
       <header className="chart-head">
         {!results.raw && (
           <div className="segmented" role="group" aria-label="View">
-            {views.map(([v, name, can], i) => <button key={v} type="button" aria-pressed={view === v} disabled={!can} title={can ? `Key ${i + 1}` : 'The answer has no time: add Window 1m to the query'} onClick={() => setParams({ view: v })}>{name}</button>)}
+            {views.map(([v, name, can], i) => <button key={v} type="button" aria-pressed={view === v} disabled={!can} title={can ? `Key ${i + 1}` : 'The result has no time column: add Window 1m to the query'} onClick={() => setParams({ view: v })}>{name}</button>)}
           </div>
         )}
         <div className="builder">
@@ -85,8 +85,8 @@ export function QueryResults({ results, outline, choice, group, span, range, com
               <button type="button" className="icon-button small" aria-label="Swap rows and columns" title="Swap rows and columns" disabled={choice.across === null} onClick={() => setParams({ rows: String(choice.across), cols: String(choice.down) })}><Icon name="compare" size={14} /></button>
             </>
           )}
-          {view === 'chart' && byAlone && <Select label="a line for each" value={by === null ? '-' : String(by)} options={[['-', 'group'], ...keyNames]} onChange={(v) => setParams({ by: v })} />}
-          {view !== 'table' && results.values.length > 0 && <Select label="as" value={unit} options={UNITS.map((u) => [u, u])} onChange={(v) => setParams({ unit: v })} />}
+          {view === 'chart' && byAlone && <Select label="one line per" value={by === null ? '-' : String(by)} options={[['-', 'group'], ...keyNames]} onChange={(v) => setParams({ by: v })} />}
+          {view !== 'table' && results.values.length > 0 && <Select label="unit" value={unit} options={UNITS.map((u) => [u, u])} onChange={(v) => setParams({ unit: v })} />}
         </div>
         <span className="spring" />
         {view === 'chart' && <button type="button" className="icon-button" aria-label="Save as PNG" title="Save as PNG" onClick={() => chart.current?.canvas && savePng(chart.current.canvas, command, 'query.png')}><Icon name="image" /></button>}
@@ -104,8 +104,8 @@ export function QueryResults({ results, outline, choice, group, span, range, com
       )}
       {chosen && <GroupExamples key={chosen.id} outline={outline} keys={results.keys.map((item, i) => ({ item, value: chosen.keys[i] ?? null }))} span={span} range={range} onClose={() => setParams({ group: null })} />}
       <footer className="chart-foot">
-        <span className="muted">{results.raw ? count(results.rows.length, 'tuple') : count(results.groups.length, 'group')}{results.leftOut > 0 && `, ${grouped(results.leftOut)} rows of further groups left out`}{results.raw && results.rows.length >= 1000 && ', the last ones'}{!results.raw && results.keys.length > 0 && !chosen && ' · click one for example traces'}</span>
-        <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command that asks this" /></span>
+        <span className="muted">{results.raw ? count(results.rows.length, 'row') : count(results.groups.length, 'group')}{results.leftOut > 0 && `, ${count(results.leftOut, 'row')} of further groups left out`}{results.raw && results.rows.length >= 1000 && ', newest only'}{!results.raw && results.keys.length > 0 && !chosen && ' · click one for example traces'}</span>
+        <span className="command"><code>{command}</code><CopyButton text={command} label="Copy the command" /></span>
       </footer>
     </section>
   )

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/client'
 import { checkLive, explainQuery, isDenied, listQueries, queryStored, removeQuery, startQuery, type LiveQuery, type Tracepoint } from '../api/queries'
 import { useAnswer } from '../api/use_answer'
-import { count, duration, grouped } from '../parts/format'
+import { count, duration } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { ErrorState, Skeleton } from '../parts/states'
 import { rangeFromParams, rangePhrase } from '../search/time_range'
@@ -168,10 +168,10 @@ export function QueryView() {
         <div className="answer">
           <h1 className={headline.quiet ? 'muted' : ''}>{headline.text}</h1>
           <p className="facts-line">
-            {mode === 'live' ? <LiveFacts followed={followed} now={now} known={tracepoints} /> : <span>{stored.facts || `Every span is two events, its name and its name with .end; ${rangePhrase(range)}.`}</span>}
+            {mode === 'live' ? <LiveFacts followed={followed} now={now} known={tracepoints} /> : <span>{stored.facts || `Each span gives two events, NAME at its start and NAME.end at its end; ${rangePhrase(range)}.`}</span>}
           </p>
         </div>
-        <div className="segmented" role="group" aria-label="What to ask">
+        <div className="segmented" role="group" aria-label="What to query">
           <button type="button" aria-pressed={mode === 'live'} onClick={() => setParams({ mode: null, q: text, group: null, since: null, until: null }, 'push')}>Running system</button>
           <button type="button" aria-pressed={mode === 'stored'} onClick={() => setParams({ mode: 'stored', id: null, q: null, group: null }, 'push')}>Stored traces</button>
         </div>
@@ -183,12 +183,12 @@ export function QueryView() {
         ) : (
           <button type="button" className="button primary" disabled={busy || text.trim() === '' || place !== null} onClick={run}><Icon name="play" size={14} /> Run</button>
         )}
-        {mode === 'live' && running && followed.query && text !== followed.query.query && <button type="button" className="button" disabled={busy || place !== null} onClick={() => void start(false)}>Run the new text instead</button>}
+        {mode === 'live' && running && followed.query && text !== followed.query.query && <button type="button" className="button" disabled={busy || place !== null} onClick={() => void start(false)}>Run the new text</button>}
         {mode === 'live' && (
           <>
             <Choose label="every" value={params.get('interval') ?? DEFAULT_INTERVAL} options={INTERVALS.map((i) => [i, i])} onChange={(v) => setParams({ interval: v === DEFAULT_INTERVAL ? null : v })} />
             <Choose label="for" value={params.get('for') ?? DEFAULT_FOR} options={LENGTHS} onChange={(v) => setParams({ for: v === DEFAULT_FOR ? null : v })} />
-            {!(running && followed.query?.standing) && <button type="button" className="button" disabled={busy || text.trim() === '' || place !== null} title="The server keeps it, over restarts, until it is removed. It begins anew." onClick={() => void start(true)}>Leave standing</button>}
+            {!(running && followed.query?.standing) && <button type="button" className="button" disabled={busy || text.trim() === '' || place !== null} title="The server runs it until it is removed, also after a restart. It starts over." onClick={() => void start(true)}>Keep as standing query</button>}
           </>
         )}
         {mode === 'stored' && <TimeRangePicker key={`${range.since} ${range.until}`} range={range} />}
@@ -199,7 +199,7 @@ export function QueryView() {
       {fault && <ErrorState error={fault} />}
       <Warnings followed={followed} cost={cost} mode={mode} />
       {mode === 'stored' && stored.error && (stored.error.code !== 'bad_input' || place === null) && <ErrorState error={stored.error} onRetry={() => setAgain((n) => n + 1)} />}
-      {(stored.loading || followed.state === 'joining') && <Skeleton rows={6} label="Asking" />}
+      {(stored.loading || followed.state === 'joining') && <Skeleton rows={6} label="Running the query" />}
       {shown?.results && shown.outline && (shown.results.groups.length > 0 || shown.results.rows.length > 0) && (
         <QueryResults
           results={shown.results} outline={shown.outline} choice={choiceOf(params, shown.results, shown.outline)} group={params.get('group')}
@@ -208,7 +208,7 @@ export function QueryView() {
           command={mode === 'live' ? `wherefore query --interval ${followed.query?.interval_ms ?? 1000}ms ${shellQuoted(followed.query?.query ?? '')}` : `wherefore query --stored${range.since === 'all' ? '' : ` --since ${range.since}`}${range.until ? ` --until ${range.until}` : ''} ${shellQuoted(asked)}`}
         />
       )}
-      {mode === 'live' && running && followed.results?.groups.length === 0 && followed.results.rows.length === 0 && <p className="banner query-waiting" role="status">Nothing has come by yet. Rows come when the tracepoints are passed{now && now.processes.known === 0 ? '; no process is connected' : ''}.</p>}
+      {mode === 'live' && running && followed.results?.groups.length === 0 && followed.results.rows.length === 0 && <p className="banner query-waiting" role="status">No rows yet. Rows appear when a process reaches a tracepoint{now && now.processes.known === 0 ? '; no process is connected' : ''}.</p>}
       {((mode === 'live' && id === '') || (mode === 'stored' && asked === '')) && <NothingAsked mode={mode} known={tracepoints} onTake={setText} />}
       {mode === 'live' && queries && <StandingQueries queries={queries} current={followed.query?.id ?? ''} onRemove={(q) => void stop(q.id)} />}
       {token && <TokenDialog wrong={token.wrong} onGiven={() => void asAdmin(token.then)} onClose={() => setToken(null)} />}
@@ -234,7 +234,7 @@ function useStored(text: string, params: URLSearchParams, again: number): { resu
     const answer = await queryStored(text, range, signal)
     const collected = new Collected(answer.columns, outline(text), 1n)
     collected.add(answer.rows, null, 0)
-    return { results: collected.snapshot(), facts: `From ${count(answer.events, 'event')} ${rangePhrase(rangeFromParams(params))}${answer.modeled ? `, ${count(answer.modeled, 'trace')} read whole` : ''}.` }
+    return { results: collected.snapshot(), facts: `From ${count(answer.events, 'event')} ${rangePhrase(rangeFromParams(params))}${answer.modeled ? `; ${count(answer.modeled, 'trace')} read in full` : ''}.` }
   })
   return { results: data?.results ?? null, facts: data?.facts ?? '', error: text === '' ? null : error, loading: loading && text !== '' && !data }
 }
@@ -242,29 +242,29 @@ function useStored(text: string, params: URLSearchParams, again: number): { resu
 function headlineOf(mode: Mode, followed: Followed, shown: { results: Results | null; outline: Outline | null } | null, params: URLSearchParams, loading: boolean): { text: string; quiet: boolean } {
   const results = shown?.results
   if (results && shown.outline && (results.groups.length > 0 || results.rows.length > 0)) {
-    if (results.raw || results.values.length === 0) return { text: results.raw ? `${count(results.rows.length, 'tuple')}${results.rows.length >= 1000 ? ', the last ones' : ''}` : count(results.groups.length, 'group'), quiet: false }
+    if (results.raw || results.values.length === 0) return { text: results.raw ? `${count(results.rows.length, 'row')}${results.rows.length >= 1000 ? ', newest only' : ''}` : count(results.groups.length, 'group'), quiet: false }
     const { value, unit } = choiceOf(params, results, shown.outline)
     return { text: sentence(results, value, unit), quiet: false }
   }
-  if (followed.state === 'gone') return { text: followed.error?.code === 'not_found' ? 'That query has ended' : 'The query cannot be followed', quiet: false }
+  if (followed.state === 'gone') return { text: followed.error?.code === 'not_found' ? 'That query has ended' : 'Could not follow the query', quiet: false }
   if (followed.state === 'running') return { text: 'Waiting for the first rows…', quiet: true }
-  if (followed.state === 'ended') return { text: 'Nothing came by while the query ran', quiet: false }
-  if (loading || followed.state === 'joining') return { text: 'Asking…', quiet: true }
-  if (mode === 'stored' && results) return { text: 'No event matches', quiet: false }
-  return { text: mode === 'live' ? 'Ask the running system' : 'Ask the stored traces', quiet: false }
+  if (followed.state === 'ended') return { text: 'No rows while the query ran', quiet: false }
+  if (loading || followed.state === 'joining') return { text: 'Running…', quiet: true }
+  if (mode === 'stored' && results) return { text: 'No matching events', quiet: false }
+  return { text: mode === 'live' ? 'Query the running system' : 'Query stored traces', quiet: false }
 }
 
 function LiveFacts({ followed, now, known }: { followed: Followed; now: LiveQuery | undefined; known: Tracepoint[] | null }) {
   const { query, state } = followed
   if (!query) {
-    if (state === 'gone') return <span>{followed.error?.code === 'not_found' ? 'Run it again, or leave it standing so that it stays.' : followed.error?.message}</span>
-    return <span>{known === null ? ' ' : known.length === 0 ? 'No tracepoint is known yet.' : `${count(known.length, 'tracepoint')} can be named.`}</span>
+    if (state === 'gone') return <span>{followed.error?.code === 'not_found' ? 'Run it again, or keep it as a standing query.' : followed.error?.message}</span>
+    return <span>{known === null ? ' ' : known.length === 0 ? 'No tracepoints yet.' : `${count(known.length, 'tracepoint')} available.`}</span>
   }
   const seen = Number(followed.untilNs - followed.fromNs)
   return (
     <>
-      <span className={`query-state query-${state}`} role="status">{state === 'ended' ? 'ended' : state === 'again' ? 'connection lost, trying again' : now?.state === 'ending' ? 'ending' : 'running'}</span>
-      {seen > 0 && <><span className="dot" /><span>{duration(Math.round(seen / 1e8) * 1e8)} seen, {duration(query.interval_ms * 1e6)} a step</span></>}
+      <span className={`query-state query-${state}`} role="status">{state === 'ended' ? 'ended' : state === 'again' ? 'connection lost, retrying' : now?.state === 'ending' ? 'ending' : 'running'}</span>
+      {seen > 0 && <><span className="dot" /><span>{duration(Math.round(seen / 1e8) * 1e8)} of data, {duration(query.interval_ms * 1e6)} per interval</span></>}
       {state !== 'ended' && now && <><span className="dot" /><span>in {now.processes.told} of {count(now.processes.known, 'process', 'processes')}</span></>}
       {query.standing && <><span className="dot" /><span>standing</span></>}
     </>
@@ -277,8 +277,8 @@ function Warnings({ followed, cost, mode }: { followed: Followed; cost: Followed
   const overflowed = cost?.overflowed ?? 0
   return (
     <>
-      {lost > 0 && <p className="banner banner-warn banner-line query-banner" role="status"><Icon name="warning" /> {grouped(lost)} tuples are missing from these rows: there were more than could be kept.</p>}
-      {overflowed > 0 && <p className="banner banner-warn banner-line query-banner" role="status"><Icon name="warning" /> {count(overflowed, 'request')} carried more than the query may and {overflowed === 1 ? 'was' : 'were'} marked overflowed.</p>}
+      {lost > 0 && <p className="banner banner-warn banner-line query-banner" role="status"><Icon name="warning" /> {count(lost, 'row')} missing: more than could be kept.</p>}
+      {overflowed > 0 && <p className="banner banner-warn banner-line query-banner" role="status"><Icon name="warning" /> {count(overflowed, 'request')} carried more data than allowed and {overflowed === 1 ? 'is' : 'are'} marked as overflowed.</p>}
       {followed.notes.map((note) => <p key={note} className="banner banner-line query-banner"><Icon name="warning" /> {note}</p>)}
     </>
   )

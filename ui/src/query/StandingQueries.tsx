@@ -13,23 +13,23 @@ const since = (ns: bigint): string => {
 // What runs now, what it costs, and the way out.
 export function StandingQueries({ queries, current, onRemove }: { queries: LiveQuery[]; current: string; onRemove: (query: LiveQuery) => void }) {
   return (
-    <section className="query-part" aria-label="Queries that run">
-      <h2>Queries that run{queries.length > 0 && <span className="muted"> {queries.length}</span>}</h2>
+    <section className="query-part" aria-label="Running queries">
+      <h2>Running queries{queries.length > 0 && <span className="muted"> {queries.length}</span>}</h2>
       {queries.length === 0 ? (
-        <p className="muted">None. A query that is left standing stays here, over restarts, until it is removed; any other goes with the last page that listens. <Command text="wherefore query --list" /></p>
+        <p className="muted">None. A standing query runs until it is removed, also after a restart; any other ends when the last page that follows it is closed. <Command text="wherefore query --list" /></p>
       ) : (
-        <div className="table-box" tabIndex={0} role="region" aria-label="Queries that run, a table">
+        <div className="table-box" tabIndex={0} role="region" aria-label="Table of running queries">
           <table className="grid query-list">
             <thead>
               <tr>
-                <th>query</th><th>since</th>
-                <th className="right" title="Linked processes and agents that have it, of those connected">processes</th>
+                <th>query</th><th>started</th>
+                <th className="right" title="Processes and agents that run it, of those connected">processes</th>
                 <th className="right" title="Events at its tracepoints">hits</th>
-                <th className="right" title="Emitted, before they are grouped">tuples</th>
-                <th className="right" title="Of reports to the server">bytes</th>
-                <th className="right" title="Time spent in its advice, in all processes">in advice</th>
-                <th className="right" title="The most that one request carried for it">carried</th>
-                <th className="right" title="Tuples that are missing; requests that carried too much">lost</th>
+                <th className="right" title="Rows emitted, before grouping">rows</th>
+                <th className="right" title="Bytes reported to the server">bytes</th>
+                <th className="right" title="CPU time that it cost all processes">cost</th>
+                <th className="right" title="Max that one request carried for it">max carried</th>
+                <th className="right" title="Rows lost / requests that carried too much">lost</th>
                 <th><span className="sr-only">Remove</span></th>
               </tr>
             </thead>
@@ -41,8 +41,8 @@ export function StandingQueries({ queries, current, onRemove }: { queries: LiveQ
                   <tr key={q.id} className={q.id === current ? 'current' : ''}>
                     <td><div className="query-cell">
                       <a href={`/query?${new URLSearchParams({ q: q.query, id: q.id })}`} onClick={followInPage} aria-current={q.id === current ? 'true' : undefined} title={q.query}>{label}</a>
-                      <span className="tag tag-quiet">{q.state === 'ending' ? 'ending' : q.standing ? 'standing' : count(q.listeners, 'listener')}</span>
-                      {q.plan === 'emit' && <span className="tag tag-quiet" title="Requests carried too much: their events are reported and joined by the server">emit plan</span>}
+                      <span className="tag tag-quiet">{q.state === 'ending' ? 'ending' : q.standing ? 'standing' : count(q.listeners, 'viewer')}</span>
+                      {q.plan === 'emit' && <span className="tag tag-quiet" title="Requests carried too much, so their events are sent to the server and joined there">joined by the server</span>}
                       <span className="mono muted p-cut" title={q.query}>{q.query.replace(/\s+/g, ' ')}</span>
                     </div></td>
                     <td className="nowrap" title={instantTitle(q.sinceNs)}>{since(q.sinceNs)}</td>
@@ -50,10 +50,10 @@ export function StandingQueries({ queries, current, onRemove }: { queries: LiveQ
                     <td className="num right">{grouped(cost.hits)}</td>
                     <td className="num right">{grouped(cost.tuples)}</td>
                     <td className="num right" title={`${grouped(cost.bytes)} bytes in ${count(cost.reports, 'report')}`}>{bytes(cost.bytes)}</td>
-                    <td className="num right" title={`${exactNs(cost.advice_ns)}${cost.hits > 0 ? `, ${Math.round(cost.advice_ns / cost.hits)} ns a hit` : ''}`}>{duration(cost.advice_ns)}</td>
-                    <td className="num right" title="Tuples and bytes of baggage, of the request that carried most">{cost.packed_tuples_max > 0 ? `${cost.packed_tuples_max} · ${bytes(cost.baggage_bytes_max)}` : '–'}</td>
-                    <td className={`num right ${cost.lost + cost.overflowed > 0 ? 'bad' : ''}`} title={`${grouped(cost.lost)} tuples lost, ${grouped(cost.overflowed)} requests overflowed`}>{cost.lost + cost.overflowed > 0 ? `▲ ${grouped(cost.lost)} / ${grouped(cost.overflowed)}` : '0'}</td>
-                    <td className="right">{q.state === 'running' && <button type="button" className="icon-button small" aria-label={`Remove ${label}`} title="Take it out of every process" onClick={() => onRemove(q)}><Icon name="close" size={12} /></button>}</td>
+                    <td className="num right" title={`${exactNs(cost.advice_ns)}${cost.hits > 0 ? `, ${Math.round(cost.advice_ns / cost.hits)} ns per hit` : ''}`}>{duration(cost.advice_ns)}</td>
+                    <td className="num right" title="Rows and bytes of the request that carried most">{cost.packed_tuples_max > 0 ? `${cost.packed_tuples_max} · ${bytes(cost.baggage_bytes_max)}` : '–'}</td>
+                    <td className={`num right ${cost.lost + cost.overflowed > 0 ? 'bad' : ''}`} title={`${count(cost.lost, 'row')} lost, ${count(cost.overflowed, 'request')} overflowed`}>{cost.lost + cost.overflowed > 0 ? `▲ ${grouped(cost.lost)} / ${grouped(cost.overflowed)}` : '0'}</td>
+                    <td className="right">{q.state === 'running' && <button type="button" className="icon-button small" aria-label={`Remove ${label}`} title="Remove from every process" onClick={() => onRemove(q)}><Icon name="close" size={12} /></button>}</td>
                   </tr>
                 )
               })}

@@ -6,7 +6,7 @@ import { Dialog } from '../parts/Dialog'
 export function TokenDialog({ wrong, onGiven, onClose }: { wrong: boolean; onGiven: () => void; onClose: () => void }) {
   const [token, setToken] = useState('')
   return (
-    <Dialog title="The administrator’s token" onClose={onClose}>
+    <Dialog title="Administrator token" onClose={onClose}>
       <form
         className="save-chart"
         onSubmit={(event) => {
@@ -15,11 +15,11 @@ export function TokenDialog({ wrong, onGiven, onClose }: { wrong: boolean; onGiv
           onGiven()
         }}
       >
-        <p>A live query runs inside other people’s processes, so starting and removing one needs the administrator’s token. It stands in <code>server.json</code> in the store’s folder, which only its owner can read.</p>
+        <p>A live query runs inside other processes, so starting or removing one needs the administrator token. It is in <code>server.json</code> in the store’s folder, which only its owner can read.</p>
         <label>Token <input type="password" className="mono" autoFocus autoComplete="off" required value={token} onChange={(event) => setToken(event.target.value)} /></label>
-        {wrong && <p className="bad" role="alert">▲ The server does not know that token.</p>}
+        {wrong && <p className="bad" role="alert">▲ Wrong token.</p>}
         <div className="row">
-          <button type="submit" className="button primary" disabled={token.trim() === ''}>Go on</button>
+          <button type="submit" className="button primary" disabled={token.trim() === ''}>Continue</button>
           <span className="muted">Kept until this tab is closed.</span>
         </div>
       </form>

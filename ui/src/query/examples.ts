@@ -66,7 +66,7 @@ export async function examplesOf(o: Outline, keys: Keyed[], span: Span | null, r
     return { kind: 'exact', query, traces: traces.slice(0, SHOWN), more: Math.max(0, traces.length - SHOWN) }
   }
   const { search, used, unused } = searchFor(keys, span)
-  if (used.length === 0) return { kind: 'none', why: 'None of its keys is a process, a host or an attribute of a span, so there is nothing to search traces for.' }
+  if (used.length === 0) return { kind: 'none', why: 'None of its keys is a process, a host or a span attribute, so traces cannot be searched for it.' }
   const asked = new URLSearchParams(search)
   asked.set('limit', String(SHOWN))
   const page = await searchTraces(asked, signal)

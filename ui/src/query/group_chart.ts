@@ -2,7 +2,7 @@ import { clear, paintSelection, type ChartModel, type Layout, type Mark } from '
 import { LEGEND_ROW, legendRows, paintLegend, paintMarker } from '../charts/series_chart'
 import { MARGIN, paintTimeAxes, timeScale } from '../charts/time_axes'
 import { paletteColour } from '../parts/colours'
-import { clockTime, date, grouped } from '../parts/format'
+import { clockTime, count, date } from '../parts/format'
 import { addsUp, seriesOf, totalOf, valueText, type Group, type Results } from './query_results'
 import { show, type Unit } from './units'
 
@@ -102,14 +102,14 @@ export function groupChart(results: Results, value: number, by: number | null, u
     }
     return self
   }
-  return { sentence: sentence(results, value, unit), notes: all.length > SHOWN ? [`${grouped(all.length - SHOWN)} smaller groups are in the table only.`] : [], layout }
+  return { sentence: sentence(results, value, unit), notes: all.length > SHOWN ? [`${count(all.length - SHOWN, 'smaller group')} in the table only.`] : [], layout }
 }
 
 // Who has most of it.
 export function sentence(results: Results, value: number, unit: Unit): string {
   const item = results.values[value]!
   const groups = results.groups.filter((g) => g.totals[value] !== null)
-  if (groups.length === 0) return `No value of ${item.name} yet`
+  if (groups.length === 0) return `No values of ${item.name} yet`
   if (results.keys.length === 0) return `${item.name} is ${show(unit, groups[0]!.totals[value]!)}`
   const lines = groupLines(results, value, addsUp(item) ? 0 : null)
   const first = lines[0]!

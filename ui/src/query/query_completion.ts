@@ -7,10 +7,10 @@ export type Mode = 'live' | 'stored'
 
 const LIMIT = 12
 const DEFAULTS: [string, string][] = [
-  ['host', 'where it happened'], ['procName', 'name of the process'], ['procId', 'its pid'], ['time', 'Unix nanoseconds'], ['tracepoint', 'its name'],
+  ['host', 'where it happened'], ['procName', 'name of the process'], ['procId', 'pid'], ['time', 'Unix ns'], ['tracepoint', 'name of the tracepoint'],
 ]
 const STORED: [string, string][] = [
-  ['duration', 'ns, of the end of a span'], ['alignedTime', 'corrected between hosts'], ['traceId', 'its trace'], ['spanId', 'its span'], ['kind', 'of span'], ['status', 'ok, error or unset'],
+  ['duration', 'ns, at the end of a span'], ['alignedTime', 'time with host clocks aligned'], ['traceId', 'its trace'], ['spanId', 'its span'], ['kind', 'kind of span'], ['status', 'ok, error or unset'],
 ]
 
 // What can be asked for, live and stored; asked of the server once per visit.
@@ -21,8 +21,8 @@ export async function tracepointsOf(mode: Mode, signal?: AbortSignal): Promise<T
   const names = new Map<string, string>()
   for (const o of lists.flat()) if (!names.has(o.name)) names.set(o.name, o.service)
   return [...names].flatMap(([name, service]) => [
-    { name: `${name}.end`, exports: [], note: `${service}, when it ends` },
-    { name, exports: [], note: `${service}, when it begins` },
+    { name: `${name}.end`, exports: [], note: `${service}, at its end` },
+    { name, exports: [], note: `${service}, at its start` },
   ])
 }
 
@@ -57,7 +57,7 @@ function placeAfter(before: Token[]): Place {
 
 const KEYWORD_NOTES: [string, string][] = [
   ['From', 'x In tracepoint'], ['In', ''], ['Join', 'y In tracepoint On y -> x'], ['On', 'y -> x: y happened before x'], ['Where', 'condition'], ['GroupBy', 'one row per value'],
-  ['Select', 'columns of the answer'], ['Window', 'a row per stretch of time'], ['Sample', 'share of the requests'], ['And', ''], ['Or', ''], ['Not', ''], ['As', 'name of a column'],
+  ['Select', 'columns of the result'], ['Window', 'one row per time window'], ['Sample', 'share of requests'], ['And', ''], ['Or', ''], ['Not', ''], ['As', 'name of a column'],
 ]
 
 const named = (list: [string, string][], open = false): Suggestion[] => list.map(([insert, note]) => ({ insert, note, open }))

@@ -51,7 +51,7 @@ export function RecordingView({ id }: { id: string }) {
   if (error && !graph.data) {
     return (
       <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>
-        <a className="button" href={`/trace/${id}`} onClick={followInPage}>Its trace</a>
+        <a className="button" href={`/trace/${id}`} onClick={followInPage}>Open trace</a>
       </ErrorState>
     )
   }
@@ -62,22 +62,22 @@ export function RecordingView({ id }: { id: string }) {
         <div className="answer">
           <h1>{sentence(graph.data, summary.data)}</h1>
           <p className="muted">
-            {count(summary.data.sub_computations, 'sub-computation')} · {grouped(summary.data.edges.sync)} sync and {grouped(summary.data.edges.data)} data edges · recorded: {summary.data.depth.join(', ')} ·{' '}
-            <a href={`/trace/${id}`} onClick={followInPage}>trace</a> · <a href={`/explain/${id}`} onClick={followInPage}>why it took that long</a>
+            {count(summary.data.sub_computations, 'sub-computation')} · {count(summary.data.edges.sync, 'sync edge')}, {count(summary.data.edges.data, 'data edge')} · recorded: {summary.data.depth.join(', ')} ·{' '}
+            <a href={`/trace/${id}`} onClick={followInPage}>trace</a> · <a href={`/explain/${id}`} onClick={followInPage}>explain</a>
           </p>
         </div>
       </header>
-      {!summary.data.complete && <p className="banner banner-warn banner-line"><Icon name="warning" /> The recording was cut off: the last tenth of a second may be missing.</p>}
-      {Object.entries(summary.data.lost).map(([name, n]) => <p key={name} className="banner banner-warn banner-line"><Icon name="warning" /> {name}: {grouped(n)} not recorded</p>)}
+      {!summary.data.complete && <p className="banner banner-warn banner-line"><Icon name="warning" /> The recording was cut off; the last 0.1 s may be missing.</p>}
+      {Object.entries(summary.data.lost).map(([name, n]) => <p key={name} className="banner banner-warn banner-line"><Icon name="warning" /> {grouped(n)} not recorded: {name.replace(/_/g, ' ')}</p>)}
       <div className="toolbar recording-tools">
         <div className="segmented" role="group" aria-label="View">
           {VIEWS.map(([name, title, key]) => <button key={name} type="button" aria-pressed={view === name} title={`${title} (${key})`} onClick={() => setParams({ view: name === 'threads' ? null : name })}>{title}</button>)}
         </div>
         {pieces > 1 && (
           <span className="pieces">
-            <button type="button" className="button" disabled={piece === 0} onClick={() => setParams({ piece: String(piece - 1), sub: null })}>Before</button>
-            <span>stretch {piece + 1} of {pieces}</span>
-            <button type="button" className="button" disabled={piece === pieces - 1} onClick={() => setParams({ piece: String(piece + 1), sub: null })}>After</button>
+            <button type="button" className="button" disabled={piece === 0} onClick={() => setParams({ piece: String(piece - 1), sub: null })}>Previous</button>
+            <span>part {piece + 1} of {pieces}</span>
+            <button type="button" className="button" disabled={piece === pieces - 1} onClick={() => setParams({ piece: String(piece + 1), sub: null })}>Next</button>
           </span>
         )}
       </div>
@@ -91,10 +91,10 @@ export function RecordingView({ id }: { id: string }) {
 function sentence(graph: RecordingGraph, summary: RecordingSummary): string {
   const start = `${count(summary.threads, 'thread')} in ${durationText(summary.duration_ns)}`
   const most = waitRows(graph).find((row) => !isJoin(row))
-  if (!most || most.total * 1000 < summary.duration_ns) return `${start}; hardly any time was spent waiting`
+  if (!most || most.total * 1000 < summary.duration_ns) return `${start}; almost no waiting`
   const longest = graph.sub_computations.find((sub) => sub.id === most.longestSub)
   const where = placeText(longest?.sync?.site)
-  return `${start}; most of the waiting was for ${most.label}: ${durationText(most.total)} in ${count(most.waits, 'wait')}, the longest ${durationText(most.longest)} by thread ${longest?.thread}${where ? ` in ${where}` : ''}`
+  return `${start}; most waiting was for ${most.label}: ${durationText(most.total)} in ${count(most.waits, 'wait')}, max ${durationText(most.longest)} by thread ${longest?.thread}${where ? ` in ${where}` : ''}`
 }
 
 function Threads({ id, graph, lanes, duration, params }: { id: string; graph: RecordingGraph; lanes: Lanes; duration: number; params: URLSearchParams }) {
@@ -114,11 +114,11 @@ function Threads({ id, graph, lanes, duration, params }: { id: string; graph: Re
 
 function Waits({ graph }: { graph: RecordingGraph }) {
   const rows = waitRows(graph)
-  if (rows.length === 0) return <EmptyState title="Nobody waited"><p>No call of this stretch blocked its thread.</p></EmptyState>
+  if (rows.length === 0) return <EmptyState title="No waits"><p>No call in this part blocked its thread.</p></EmptyState>
   return (
     <div className="table-scroll">
       <table className="grid">
-        <thead><tr><th scope="col">waited for</th><th scope="col">in</th><th scope="col" className="right">waits</th><th scope="col" className="right">together</th><th scope="col" className="right">longest</th><th scope="col">by</th></tr></thead>
+        <thead><tr><th scope="col">waited for</th><th scope="col">in</th><th scope="col" className="right">waits</th><th scope="col" className="right">total</th><th scope="col" className="right">max</th><th scope="col">max at</th></tr></thead>
         <tbody>
           {rows.map((row) => (
             <tr key={row.label + row.object}>
@@ -141,7 +141,7 @@ function Pages({ id, data }: { id: string; data: boolean }) {
   if (!data) {
     return (
       <EmptyState title="Memory was not recorded">
-        <p>Which pages each thread read and wrote is known at data depth: <code>wherefore record --data -o run.cpg -- ./prog</code></p>
+        <p>To record which pages each thread reads and writes: <code>wherefore record --data -o run.cpg -- ./prog</code></p>
       </EmptyState>
     )
   }
@@ -149,12 +149,12 @@ function Pages({ id, data }: { id: string; data: boolean }) {
     <div className="table-scroll page-matrix">
       <h2>Which thread touched which page <a className="button" href={recordingPath(id, { what: 'pages', format: 'csv' })} download="pages.csv">CSV</a></h2>
       <img src={recordingPath(id, { what: 'pages', format: 'svg' })} alt="Pages by thread: darker where more sub-computations wrote" />
-      <h2>Touched by two threads in no order</h2>
+      <h2>Pages two threads touched without synchronization</h2>
       {races.error && <ErrorState error={races.error} />}
-      {races.data?.length === 0 && <p>No page.</p>}
+      {races.data?.length === 0 && <p>None.</p>}
       {races.data && races.data.length > 0 && (
         <table className="grid">
-          <thead><tr><th scope="col">page</th><th scope="col">what lies there</th><th scope="col">one</th><th scope="col">other</th><th scope="col" className="right">pairs</th></tr></thead>
+          <thead><tr><th scope="col">page</th><th scope="col">symbol</th><th scope="col">access</th><th scope="col">other access</th><th scope="col" className="right">pairs</th></tr></thead>
           <tbody>
             {races.data.slice(0, 500).map((race, i) => (
               <tr key={i}>

@@ -18,7 +18,7 @@ export function RecordingsView() {
   if (data.length === 0) {
     return (
       <EmptyState title="No recordings yet">
-        <p>Record how the threads of a program run, who made whom wait, and which data went where. Nothing has to be compiled anew:</p>
+        <p>Record how the threads of a program run, what each one waited for, and where its data went. No recompilation needed:</p>
         <p><Command text="wherefore record -o run.cpg -- ./prog args" /></p>
         <p><Command text="wherefore import run.cpg" /> or drop the file here.</p>
       </EmptyState>
@@ -26,16 +26,16 @@ export function RecordingsView() {
   }
   return (
     <div className="page recordings" aria-busy={loading}>
-      <header className="answer"><h1>{count(data.length, 'recorded program')}, the last {data[0]!.name} on {dateTime(data[0]!.start_ns)}</h1></header>
+      <header className="answer"><h1>{count(data.length, 'recording')}, newest {data[0]!.name} at {dateTime(data[0]!.start_ns)}</h1></header>
       <table className="grid">
-        <thead><tr><th scope="col">program</th><th scope="col">started</th><th scope="col" className="right">took</th><th scope="col">look at</th></tr></thead>
+        <thead><tr><th scope="col">program</th><th scope="col">started</th><th scope="col" className="right">duration</th><th scope="col">open</th></tr></thead>
         <tbody>
           {data.map((trace) => (
             <tr key={trace.trace_id}>
               <td><a href={`/recordings/${trace.trace_id}`} onClick={followInPage}>{trace.name}</a></td>
               <td title={instantTitle(trace.start_ns)}>{dateTime(trace.start_ns)}</td>
               <td className="right">{duration(trace.duration_ns)}</td>
-              <td><a href={`/trace/${trace.trace_id}`} onClick={followInPage}>trace</a> · <a href={`/explain/${trace.trace_id}`} onClick={followInPage}>why</a></td>
+              <td><a href={`/trace/${trace.trace_id}`} onClick={followInPage}>trace</a> · <a href={`/explain/${trace.trace_id}`} onClick={followInPage}>explain</a></td>
             </tr>
           ))}
         </tbody>

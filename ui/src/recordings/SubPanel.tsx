@@ -45,13 +45,13 @@ export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, o
         <dt>ran</dt><dd title={exactNs(endOf(sub, duration) - sub.start_ns)}>{durationText(endOf(sub, duration) - sub.start_ns)} <span className="muted">from {durationText(sub.start_ns)}</span></dd>
         {sub.sync?.op && <><dt>ended by</dt><dd><span className="mono">{sub.sync.op}</span> {objectLabel(graph, sub.sync.object)}</dd></>}
         {placeText(sub.sync?.site) && <><dt>at</dt><dd className="mono">{placeText(sub.sync?.site)}</dd></>}
-        <dt>waited</dt><dd title={exactNs(sub.wait_ns)}>{sub.wait_ns > 0 ? durationText(sub.wait_ns) : 'not at all'}</dd>
-        <dt>clock</dt><dd className="mono clock">[{sub.clock.length > 16 ? `${sub.clock.slice(0, 16).join(', ')}, …` : sub.clock.join(', ')}]</dd>
+        <dt>waited</dt><dd title={exactNs(sub.wait_ns)}>{sub.wait_ns > 0 ? durationText(sub.wait_ns) : 'no wait'}</dd>
+        <dt>vector clock</dt><dd className="mono clock">[{sub.clock.length > 16 ? `${sub.clock.slice(0, 16).join(', ')}, …` : sub.clock.join(', ')}]</dd>
         {data && <><dt>pages</dt><dd>{count(sub.reads ?? 0, 'page')} touched, {sub.writes ?? 0} written</dd></>}
       </dl>
       {edges.length > 0 && (
         <section>
-          <h3>Before and after it, in other threads</h3>
+          <h3>Before and after, in other threads</h3>
           <ul className="edge-list">
             {edges.slice(0, all ? undefined : 20).map((edge, i) => {
               const other = edge.from === selected ? edge.to : edge.from
@@ -64,12 +64,12 @@ export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, o
               )
             })}
           </ul>
-          {!all && edges.length > 20 && <button type="button" className="link-button" onClick={() => setAll(true)}>all {edges.length}</button>}
+          {!all && edges.length > 20 && <button type="button" className="link-button" onClick={() => setAll(true)}>show all {edges.length}</button>}
         </section>
       )}
       {(inputs.length > 0 || outputs.length > 0) && (
         <section>
-          <h3>What came in and went out</h3>
+          <h3>Inputs and outputs</h3>
           <ul className="edge-list">
             {[...inputs.map((t) => ({ ...t, out: false })), ...outputs.map((t) => ({ ...t, out: true }))].slice(0, 40).map((t, i) => (
               <li key={i}>
@@ -82,9 +82,9 @@ export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, o
       )}
       {data && (
         <section>
-          <h3>What it wrote</h3>
+          <h3>Pages written</h3>
           {pages.error && <p className="muted">{pages.error.message}</p>}
-          {!pages.loading && !pages.error && written.length === 0 && <p className="muted">Nothing.</p>}
+          {!pages.loading && !pages.error && written.length === 0 && <p className="muted">None.</p>}
           <ul className="edge-list">
             {written.slice(0, PAGES_SHOWN).map((page) => (
               <li key={page}>
@@ -125,9 +125,9 @@ function LineageAnswer({ id, asked, onClose, onSelect }: { id: string; asked: st
       {error && <ErrorState error={error} />}
       {data && (
         <>
-          <p>{ends.length === 0 ? 'No input of the program' : count(ends.length, data.sinks ? 'output' : 'input')}, through {count(data.sub_computations.length, 'sub-computation')}.</p>
+          <p>{ends.length === 0 ? data.sinks ? 'No output of the program' : 'No input of the program' : count(ends.length, data.sinks ? 'output' : 'input')}, through {count(data.sub_computations.length, 'sub-computation')}.</p>
           <ul className="edge-list">
-            {ends.map((end, i) => <li key={i}><span className="mono">{end.name}</span> {end.ranges.map(([a, b]) => `${a}–${b}`).join(', ')}{end.unordered && <span className="tag tag-quiet" title="Found only through work that nothing orders"> unordered</span>}</li>)}
+            {ends.map((end, i) => <li key={i}><span className="mono">{end.name}</span> {end.ranges.map(([a, b]) => `${a}–${b}`).join(', ')}{end.unordered && <span className="tag tag-quiet" title="Found only through accesses without synchronization"> unordered</span>}</li>)}
           </ul>
           <p className="through">{data.sub_computations.slice(0, 60).map((sub) => <button key={sub.id} type="button" className="link-button mono" onClick={() => onSelect(sub.id)}>{sub.id}{sub.unordered ? '?' : ''}</button>)}{data.sub_computations.length > 60 && ' …'}</p>
         </>

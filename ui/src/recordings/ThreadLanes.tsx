@@ -2,7 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react
 import type { SubComputation } from '../api/recordings'
 import { sizeCanvas, useSize } from '../parts/canvas'
 import { coloursVersion, readCanvasColours } from '../parts/colours'
-import { duration as durationText } from '../parts/format'
+import { count, duration as durationText } from '../parts/format'
 import { useZoomedRange, type Range } from '../parts/zoomed_range'
 import { useTheme } from '../shell/theme'
 import { paintRuler } from '../trace/overview_painter'
@@ -107,7 +107,7 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
           tabIndex={0}
           role="application"
           aria-roledescription="threads over time"
-          aria-label={`${lanes.lanes.length} threads over ${durationText(lanes.to - lanes.from)}. Arrows walk from one sub-computation to the next and between threads; W and S zoom.`}
+          aria-label={`${count(lanes.lanes.length, 'thread')} over ${durationText(lanes.to - lanes.from)}. Arrow keys move between sub-computations and threads; W and S zoom.`}
           onScroll={(event) => {
             const names = event.currentTarget.closest('.lanes')?.querySelector('.lane-list')
             if (names instanceof HTMLElement) names.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`
