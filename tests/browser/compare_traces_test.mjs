@@ -39,13 +39,13 @@ test('the answer says how much longer and where; the table is ranked by it', asy
   await page.waitForURL(new RegExp(`/trace/${SLOW}\\?span=`))
 })
 
-test('from a trace: Compare with… an id or one opened before', async ({ open }) => {
+test('from a trace: Compare with… an id or a recent trace', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${FAST}` })
   await page.locator('.path-answer button').first().waitFor()
   await page.getByRole('button', { name: 'Compare with…' }).click()
   const dialog = page.getByRole('dialog', { name: 'Compare with' })
   await checkAxe(page, 'compare with')
-  await dialog.getByLabel('The other trace’s id').fill(SLOW)
+  await dialog.getByLabel('Id of the other trace').fill(SLOW)
   await page.keyboard.press('Enter')
   await page.waitForURL(url)
   await loaded(page)
@@ -53,16 +53,16 @@ test('from a trace: Compare with… an id or one opened before', async ({ open }
   await eventually(async () => / less than A/.test(await page.locator('h1').innerText()), 'A and B are not swapped')
 })
 
-test('from the search: tick two', async ({ open }) => {
+test('from the search: select two', async ({ open }) => {
   const page = await open({ url: `${server.url}/search` })
   const row = (id) => page.locator('.traces-row', { has: page.locator(`a[href="/trace/${id}"]`) })
   await row(FAST).getByRole('checkbox').check()
-  await page.getByText('tick another').waitFor()
-  // By keyboard: X ticks the row that has the focus.
+  await page.getByText('select another').waitFor()
+  // By keyboard: X selects the focused row.
   await row(SLOW).getByRole('link').focus()
   await page.keyboard.press('x')
-  await checkAxe(page, 'two ticked')
-  await page.getByRole('link', { name: 'Compare the two ticked traces' }).click()
+  await checkAxe(page, 'two selected')
+  await page.getByRole('link', { name: 'Compare the two selected traces' }).click()
   await page.waitForURL(url)
   await loaded(page)
 })

@@ -1,4 +1,4 @@
-// What set the time: the sentence, the band on the bars, the path's own view, places and what-if; and the paths of
+// Where the time went: the sentence, the band on the bars, the path's own view, places and what-if; and the paths of
 // many requests.
 // needs: wherefore
 // timeout: 200
@@ -25,7 +25,7 @@ const loaded = async (page) => {
 }
 const rowOf = (page, name) => page.locator('.segments-scroll [role=row]', { hasText: name })
 
-test('the answer names what set the time, and leads to it', async ({ open }) => {
+test('the answer says where the time went, and leads to it', async ({ open }) => {
   const page = await open({ url: url() })
   await loaded(page)
   const scan = path.segments.filter((s) => s.name === 'scan').reduce((sum, s) => sum + s.end_ns - s.start_ns, 0)
@@ -94,26 +94,26 @@ test('path from here and to here, by key and in a deep link', async ({ open }) =
   await settled(again)
   equal(await again.locator('.path-view').innerText(), await page.locator('.path-view').innerText(), 'the view')
   check((await canvasData(again, '.path-strip canvas')) === (await canvasData(page, '.path-strip canvas')), 'the strip is drawn differently')
-  await again.getByRole('button', { name: 'Path from the start again' }).click()
+  await again.getByRole('button', { name: 'Clear the start of the path' }).click()
   await eventually(() => param(again, 'from') === null, 'a place cannot be taken away')
 })
 
-test('no path between two places: said, with the way out', async ({ open }) => {
+test('no path between two places: an error with a way back', async ({ open }) => {
   const page = await open({ url: url(`?view=path&from=${idOf('scan')}&to=${idOf('render cart')}`), expectFailures: true })
   await page.locator('.path-view').getByRole('alert').waitFor()
   await checkAxe(page, 'no path')
-  await page.getByRole('button', { name: 'The whole request instead' }).click()
+  await page.getByRole('button', { name: 'Show the whole request' }).click()
   await page.getByRole('table', { name: 'Segments of the critical path' }).waitFor()
   equal(param(page, 'from'), null, 'from')
 })
 
-test('what if: asked while it can be, answered in a sentence, kept in the URL', async ({ open }) => {
+test('what if: checked while typing, answered in a sentence, kept in the URL', async ({ open }) => {
   const page = await open({ url: url('?view=path') })
   await loaded(page)
   const box = page.getByLabel('What if')
   await box.fill('storage twice as fast')
   await page.getByText('write SELECTOR=FACTORx').waitFor()
-  equal(await page.getByRole('button', { name: 'Ask' }).isDisabled(), true, 'a bad change can be asked')
+  equal(await page.getByRole('button', { name: 'Run' }).isDisabled(), true, 'a bad change can be asked')
   await box.fill('operation/scan=0.5x')
   await page.keyboard.press('Enter')
   const answer = (await api(server, `/api/v1/critical-path/${ID}?what_if=operation/scan%3D0.5x`)).what_if
@@ -122,7 +122,7 @@ test('what if: asked while it can be, answered in a sentence, kept in the URL', 
   const shown = await page.locator('.what-if-answer strong').getAttribute('title')
   equal(shown, `${answer.duration_ns.toLocaleString('en-US')} ns`, 'the new duration')
   equal(param(page, 'what_if'), 'operation/scan=0.5x', 'the URL')
-  await page.getByRole('button', { name: 'Without operation/scan=0.5x' }).click()
+  await page.getByRole('button', { name: 'Remove operation/scan=0.5x' }).click()
   await eventually(() => param(page, 'what_if') === null, 'a change cannot be taken away')
 })
 
@@ -148,7 +148,7 @@ test('paths of many requests: shares, drill-down to the longest, and the same fi
   equal(await page.locator('.components-scroll [role=row]').first().locator('a').last().getAttribute('href'), `/trace/${top.max_trace_id}?view=path`, 'the longest')
   await page.locator('.answer a').last().click()
   await page.waitForURL(/\/search\?service=frontend$/)
-  await page.getByRole('link', { name: 'What set the time?' }).click()
+  await page.getByRole('link', { name: 'Where did the time go?' }).click()
   await page.waitForURL(/\/critical-path\?service=frontend$/)
   await page.locator('.components-scroll [role=row]').first().locator('a').last().click()
   await page.getByRole('table', { name: 'Segments of the critical path' }).waitFor()
@@ -159,7 +159,7 @@ test('paths of no request: what is missing and a way on', async ({ open }) => {
   await page.getByText('No requests to explain.').waitFor()
   await checkAxe(page, 'no paths')
   await shoot(page, 'paths-empty')
-  await page.locator('.state').getByRole('button', { name: 'Clear the filter' }).click()
+  await page.locator('.state').getByRole('button', { name: 'Clear filter' }).click()
   await page.getByRole('table', { name: 'Components of the critical paths' }).waitFor()
 })
 

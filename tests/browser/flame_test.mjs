@@ -81,7 +81,7 @@ test('time order, left heavy and sandwich by 1, 2 and 3 while the chart has the 
   const page = await open({ url: url('?view=flame') })
   await flameLoaded(page)
   const answer = await page.locator('.flame-answer').innerText()
-  check(answer.includes('60 % of the 100 ms sampled: parse_css (alone)'), answer)
+  check(answer.includes('60 % of the 100 ms sampled: parse_css (own time)'), answer)
   check(answer.includes('100 samples, usually 1 ms apart'), answer)
   const pictures = [await canvasData(page, '.flame-scroll canvas')]
   await page.keyboard.press('2')
@@ -92,7 +92,7 @@ test('time order, left heavy and sandwich by 1, 2 and 3 while the chart has the 
   check(pictures[0] !== pictures[1], 'left heavy is drawn as time order')
   await chart(page).focus()
   await page.keyboard.press('3')
-  const table = page.getByRole('table', { name: 'Functions by time alone' })
+  const table = page.getByRole('table', { name: 'Functions by own time' })
   await table.waitFor()
   const first = await table.locator('[role=row]').nth(1).innerText()
   check(first.includes('parse_css') && first.includes('60 %'), first)

@@ -32,6 +32,8 @@ const { decodeExplanation, drawnPart, explainWhatIfProblem, unfold } = await loa
 const { layOutLayers } = await load('explain/layered_layout.ts')
 const { bestSplit, binQuantile, clusters, compareNodes, decodePattern, pathText } = await load('patterns/patterns_model.ts')
 const { commandFor, explainQuery } = await load('explain/explain_query.ts')
+const { describeLosses, isLoss, isRefusal, isRepair } = await load('status/losses.ts')
+const { rangePhrase } = await load('search/time_range.ts')
 
 let failed = 0
 function test(name, body) {
@@ -359,6 +361,22 @@ test('time is split where latency changes, and at a pause if that is nearly as g
   equal(bestSplit(spans([10, 30, 30])), null)
   equal(binQuantile([[0, 10, 5], [10, 20, 4], [20, 30, 1]], 0.5), 10)
   equal(binQuantile([[0, 10, 5], [10, 20, 4], [20, 30, 1]], 0.99), 30)
+})
+
+test('losses are summed by what they are, and say whether spans were lost', () => {
+  equal(describeLosses([['feature_rows_dropped', 200_016], ['features_over_budget', 0]]), '200,016 dataset rows skipped; no spans lost')
+  equal(describeLosses([['otlp_spans_rejected', 1], ['zipkin_spans_rejected', 2], ['feature_rows_dropped', 1]]), '3 spans lost, 1 dataset row skipped')
+  equal(describeLosses([['self_trace_dropped', 1]]), '1 record of the server’s own trace lost; no spans lost')
+  equal(describeLosses([['otlp_metrics_rejected', 1], ['int_lost', 2]]), '1 metric, log or profile record not stored, 2 other items lost; no spans lost')
+  equal(['otlp_spans_rejected', 'repaired_attribute_dropped', 'otlp_requests_refused', 'otlp_spans_accepted'].map((n) => [isLoss(n), isRepair(n), isRefusal(n)]), [[true, false, false], [false, true, false], [false, false, true], [false, false, false]])
+})
+
+test('a time range ends a sentence', () => {
+  equal(rangePhrase({ since: '1h', until: null }), 'in the last hour')
+  equal(rangePhrase({ since: 'all', until: null }), 'over all time')
+  equal(rangePhrase({ since: '2026-11-18T12:00', until: null }), 'since 2026-11-18 12:00')
+  equal(rangePhrase({ since: '2026-11-18T12:00', until: '2026-11-18T13:00' }), 'between 2026-11-18 12:00 and 2026-11-18 13:00')
+  equal(rangePhrase({ since: 'all', until: '2026-11-18T13:00' }), 'before 2026-11-18 13:00')
 })
 
 process.exit(failed ? 1 : 0)

@@ -31,14 +31,14 @@ test('the first thing is the answer: how many, and the slowest', async ({ open }
 test('a search larger than a page loads more by cursor until all are there', async ({ open }) => {
   const page = await open({ url: search('?since=all') })
   await loaded(page)
-  check((await page.locator('h1').innerText()).startsWith('The newest 500 traces of all time; slowest '), await page.locator('h1').innerText())
+  check((await page.locator('h1').innerText()).startsWith('Newest 500 traces over all time; slowest '), await page.locator('h1').innerText())
   equal(await page.getByRole('table', { name: 'Traces' }).getAttribute('aria-rowcount'), '501', 'rows of the first page')
   check((await page.locator('.traces-scroll .traces-row').count()) < 60, 'the table is not virtualised')
   await page.locator('.traces-scroll').evaluate((box) => (box.scrollTop = 1e7))
   await page.getByRole('button', { name: 'Load 500 more' }).click()
-  await eventually(async () => (await page.locator('h1').innerText()).startsWith(`${TRACES} traces of all time`), 'the second page never came')
+  await eventually(async () => (await page.locator('h1').innerText()).startsWith(`${TRACES} traces over all time`), 'the second page never came')
   await page.locator('.traces-scroll').evaluate((box) => (box.scrollTop = 1e7))
-  await page.getByText('That is all.').waitFor()
+  await page.getByText('No more traces.').waitFor()
 })
 
 test('the filter bar completes, turns green or red while typing, and writes the URL', async ({ open }) => {
@@ -100,7 +100,7 @@ test('dragging over the plot selects a region; a fresh browser shows the same sc
   await page.mouse.down()
   await page.mouse.move(box.x + box.width * 0.9, box.y + box.height * 0.5, { steps: 6 })
   await page.mouse.up()
-  await page.getByRole('button', { name: 'Clear the selection' }).waitFor()
+  await page.getByRole('button', { name: 'Clear selection' }).waitFor()
   const sel = /^(\d+)-(\d+),(\d+)-(\d+)$/.exec(new URL(page.url()).searchParams.get('sel')).slice(1).map(Number)
   const { traces } = await api(server, '/api/v1/traces?since=1h&limit=500')
   const expected = traces.filter((t) => t.start_ns >= sel[0] && t.start_ns <= sel[1] && t.duration_ns >= sel[2] && t.duration_ns <= sel[3]).length
@@ -110,7 +110,7 @@ test('dragging over the plot selects a region; a fresh browser shows the same sc
   await loaded(again)
   equal(await again.locator('h1').innerText(), await page.locator('h1').innerText(), 'the sentence in a fresh context')
   equal(await again.locator('.traces').innerText(), await page.locator('.traces').innerText(), 'the table in a fresh context')
-  await page.getByRole('button', { name: 'Clear the selection' }).click()
+  await page.getByRole('button', { name: 'Clear selection' }).click()
   await eventually(async () => !(await page.locator('h1').innerText()).includes('selected'), 'the selection stays')
 })
 
@@ -192,14 +192,14 @@ test('time range: presets and a custom one', async ({ open }) => {
   await page.getByRole('button', { name: 'custom' }).click()
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL(/since=.*until=/)
-  await eventually(async () => (await page.locator('h1').innerText()).includes('–'), 'the sentence does not name the custom range')
+  await eventually(async () => (await page.locator('h1').innerText()).includes('between '), 'the sentence does not name the custom range')
 })
 
 test('nothing found: says how to fill it', async ({ open }) => {
   const page = await open({ url: search('?service=nobody') })
   await page.getByText('Nothing matches this filter.').waitFor()
   await checkAxe(page, 'search without results')
-  await page.locator('.state').getByRole('button', { name: 'Clear the filter' }).click()
+  await page.locator('.state').getByRole('button', { name: 'Clear filter' }).click()
   await loaded(page)
 })
 

@@ -59,7 +59,7 @@ test('status shows the store, the listeners and refreshes by itself', async ({ o
   const page = await open({ url: `${server.url}/status` })
   await page.getByRole('region', { name: 'Store' }).waitFor()
   const before = await api(server, '/api/v1/status')
-  check((await page.locator('h1').innerText()).includes('spans of'), await page.locator('h1').innerText())
+  check(/[\d,]+ spans in [\d,]+ traces, .* on disk/.test(await page.locator('.answer p').innerText()), await page.locator('.answer p').innerText())
   check((await page.getByRole('region', { name: 'Listeners' }).innerText()).includes(before.listeners[0].address), 'no listener')
   const more = hour(99, now, 5)
   await server.feed(more)
@@ -67,16 +67,16 @@ test('status shows the store, the listeners and refreshes by itself', async ({ o
   await eventually(async () => (await page.getByRole('region', { name: 'Store' }).innerText()).includes(spans.toLocaleString('en-US')), `${spans} spans never show`, 15_000)
 })
 
-test('status shows what the tailer did, put off and left out', async ({ open }) => {
+test('status shows what the tailer did, delayed and skipped', async ({ open }) => {
   const page = await open({ url: `${server.url}/status` })
   const card = page.getByRole('region', { name: 'Tailer' })
   await card.waitFor()
   const status = await api(server, '/api/v1/status')
   const { tailer } = status
   const text = await card.innerText()
-  for (const name of ['traces over budget', 'rows left out', 'from the cache', 'wait in the delayed queue', ...Object.keys(tailer.delayed).map((r) => `delayed: ${r.replace(/_/g, ' ')}`), ...tailer.stages.map((s) => s.name)]) check(text.includes(name), `${name} is not in ${text}`)
+  for (const name of ['traces over budget', 'rows skipped', 'from the cache', 'waiting in the delayed queue', ...Object.keys(tailer.delayed).map((r) => `delayed: ${r.replace(/_/g, ' ')}`), ...tailer.stages.map((s) => s.name)]) check(text.includes(name), `${name} is not in ${text}`)
   await page.route('**/api/v1/status', (route) => route.fulfill({ json: { ...status, tailer: { ...tailer, features: { over_budget: 7, rows_dropped: 1234 } } } }))
-  await eventually(async () => /traces over budget\s+7\b/.test(await card.innerText()) && /rows left out\s+1,234/.test(await card.innerText()), 'what was left out never shows', 15_000)
+  await eventually(async () => /traces over budget\s+7\b/.test(await card.innerText()) && /rows skipped\s+1,234/.test(await card.innerText()), 'what was skipped never shows', 15_000)
 })
 
 test('Ctrl+K goes to a service, a view and a trace id', async ({ open }) => {
@@ -136,7 +136,7 @@ test('back and forward walk through the views', async ({ open }) => {
 
 test('an unknown path says so and leads back', async ({ open }) => {
   const page = await open({ url: `${server.url}/nowhere`, expectFailures: true })
-  await page.getByText('There is no such page.').waitFor()
+  await page.getByText('Page not found.').waitFor()
   await checkAxe(page, 'unknown page')
 })
 

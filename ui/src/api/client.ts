@@ -21,7 +21,7 @@ function errorFrom(text: string, status: number, request: string): ApiError {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; hint?: string } }
     return new ApiError(error.code, error.message, error.hint ?? '', request, status)
   } catch {
-    return new ApiError('environment', `The server answered ${status}.`, 'See the server’s log.', request, status)
+    return new ApiError('environment', `The server returned HTTP ${status}.`, 'See the server’s log.', request, status)
   }
 }
 
@@ -29,7 +29,7 @@ const unreachable = (request: string) =>
   new ApiError(
     'environment',
     'The server cannot be reached.',
-    'Is `wherefore serve` still running? This page will work again as soon as it is.',
+    'Is `wherefore serve` running? This page works again as soon as it is.',
     request,
     0,
   )
@@ -54,7 +54,7 @@ export async function send<T>(method: string, path: string, body?: string, signa
   try {
     return parse(text) as T
   } catch {
-    throw new ApiError('environment', 'The answer is not JSON.', 'Is this a wherefore server?', request, answer.status)
+    throw new ApiError('environment', 'The response is not JSON.', 'Is this a wherefore server?', request, answer.status)
   }
 }
 

@@ -21,7 +21,7 @@ export function useAnswer<T>(key: string, again: number, ask: (signal: AbortSign
         const error =
           cause instanceof ApiError
             ? cause
-            : new ApiError('internal', String(cause), 'This is a fault of the page: please report it.', key, 0)
+            : new ApiError('internal', String(cause), 'This is a bug in the page; please report it.', key, 0)
         setState((old) => ({ key, data: old.key === key ? old.data : null, error, loading: false }))
       },
     )

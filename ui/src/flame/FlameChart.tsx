@@ -95,7 +95,7 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
         tabIndex={0}
         role="application"
         aria-roledescription="flame chart"
-        aria-label={`${label}. Arrows walk from frame to frame, Enter selects the function.`}
+        aria-label={`${label}. Arrow keys move between frames, Enter selects the function.`}
         onScroll={draw}
         onKeyDown={onKeyDown}
         onPointerDown={beginDrag}

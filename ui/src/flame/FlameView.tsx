@@ -51,9 +51,9 @@ export function FlameView({ w, clock, selected, unitId, mode: wanted, frame, fin
     return (
       <div className="flame">
         <EmptyState title="No stack samples in this trace.">
-          <p>Samples are annotations of kind <code>stack</code> on points or blocks. A program that uses the client library records them after</p>
+          <p>A program that uses the client library records them after</p>
           <Command text="wherefore::start_stack_sampling(std::chrono::milliseconds(1));" />
-          <p>and any other can send them as events:</p>
+          <p>Any other program can send them as events:</p>
           <Command text='{"type":"point","id2":"BLOCK","annotations":{"stack:cpu":"main;run;draw"}, …}' />
         </EmptyState>
       </div>
@@ -114,12 +114,12 @@ function Charts({ w, samples, mode, frame, find }: { w: Waterfall; samples: Samp
       <p className="flame-answer">
         {top && (
           <button type="button" className="link-button strong" onClick={() => select(top.name)}>
-            {percent(top.self, sampledNs)} of the {duration(sampledNs)} sampled: {samples.strings[top.name]} (alone)
+            {percent(top.self, sampledNs)} of the {duration(sampledNs)} sampled: {samples.strings[top.name]} (own time)
           </button>
         )}
         <span className="dot" />
         {count(samples.taken, 'sample')}{samples.interval > 0 && `, usually ${duration(samples.interval)} apart`}
-        {fact && fact !== top && <><span className="dot" /><span role="status">{samples.strings[fact.name]}: {duration(fact.total)} with what it calls, {duration(fact.self)} alone</span></>}
+        {fact && fact !== top && <><span className="dot" /><span role="status">{samples.strings[fact.name]}: {duration(fact.total)} in total, own time {duration(fact.self)}</span></>}
         <span className="spring" />
         <button type="button" className="icon-button" aria-label="Save the chart as PNG" title="Save the chart as PNG" onClick={() => canvas.current && savePng(canvas.current, 'Stack samples', `flame-${w.traceId}.png`)}><Icon name="image" /></button>
         <button type="button" className="button quiet" onClick={() => saveCsv([['function', 'total_ns', 'self_ns'], ...totals.map((t) => [samples.strings[t.name]!, t.total, t.self])], `functions-${w.traceId}.csv`)}><Icon name="download" size={14} /> CSV</button>
@@ -127,7 +127,7 @@ function Charts({ w, samples, mode, frame, find }: { w: Waterfall; samples: Samp
       {flat && (
         <FlameChart
           boxes={flat} strings={samples.strings} origin={mode === 'time' ? w.times.aligned.from : null} range={range} onRange={onRange} canvasRef={canvas}
-          label={mode === 'time' ? 'Stack samples in the order of time' : 'Stack samples merged, heaviest left'} selected={chosen} find={find} onSelect={select}
+          label={mode === 'time' ? 'Stack samples in time order' : 'Stack samples merged, largest on the left'} selected={chosen} find={find} onSelect={select}
         />
       )}
       {mode === 'sandwich' && (

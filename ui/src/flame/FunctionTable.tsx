@@ -10,10 +10,10 @@ export function FunctionTable({ strings, totals, whole, selected, find, onSelect
   const shown = useMemo(() => (wanted ? totals.filter((t) => strings[t.name]!.toLowerCase().includes(wanted)) : totals), [totals, strings, wanted])
   const rows = useVirtualRows(shown.length, ROW)
   return (
-    <div className="functions" role="table" aria-label="Functions by time alone" aria-rowcount={shown.length + 1}>
+    <div className="functions" role="table" aria-label="Functions by own time" aria-rowcount={shown.length + 1}>
       <div role="rowgroup">
         <div className="functions-row functions-head" role="row">
-          <div role="columnheader" className="right">Alone</div>
+          <div role="columnheader" className="right">Own time</div>
           <div role="columnheader" className="right">Total</div>
           <div role="columnheader">Function</div>
         </div>
@@ -28,7 +28,7 @@ export function FunctionTable({ strings, totals, whole, selected, find, onSelect
           </div>
         ))}
         <div role="presentation" style={{ height: rows.below }} />
-        {shown.length === 0 && <div role="row"><div role="cell" className="muted">No function by that name.</div></div>}
+        {shown.length === 0 && <div role="row"><div role="cell" className="muted">No function matches.</div></div>}
       </div>
     </div>
   )

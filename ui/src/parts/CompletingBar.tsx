@@ -121,7 +121,7 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
         />
         {fault !== null && verdict === 'bad' && <span className="filter-reason" role="status" title={fault}>{fault}</span>}
         {text !== '' && (
-          <button type="button" className="icon-button small" aria-label="Clear the filter" title="Clear" onClick={() => { setText(''); submit('') }}>
+          <button type="button" className="icon-button small" aria-label="Clear filter" title="Clear" onClick={() => { setText(''); submit('') }}>
             <Icon name="close" size={12} />
           </button>
         )}

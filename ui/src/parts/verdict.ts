@@ -13,10 +13,10 @@ const WORDS: Record<Verdict, string> = {
 }
 const MEANINGS: Record<Verdict, string> = {
   self: 'the step’s own work',
-  blocked: 'waiting for something that tells nothing of itself',
-  network: 'on the way between caller and server',
-  queue: 'in a queue, for a lock or for a free worker',
-  unknown: 'of a step that never arrived',
+  blocked: 'waiting for something that is not traced',
+  network: 'in transit between caller and server',
+  queue: 'waiting in a queue, for a lock or for a free worker',
+  unknown: 'in a step that never arrived',
 }
 
 export const verdictOf = (text: string): Verdict => ((VERDICTS as readonly string[]).includes(text) ? (text as Verdict) : 'unknown')

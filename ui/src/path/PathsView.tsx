@@ -73,16 +73,16 @@ export function PathsView() {
       </header>
       <div className="search-bar">
         <FilterBar text={printFilter(filter)} onFilter={onFilter} />
-        <button type="button" className="icon-button" aria-label="Ask again" title="Ask again" onClick={() => setAgain((n) => n + 1)}><Icon name="reset" /></button>
+        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={() => setAgain((n) => n + 1)}><Icon name="reset" /></button>
       </div>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Without the what-if</button>}</ErrorState>}
-      {loading && !data && !error && <Skeleton rows={12} label="Adding up critical paths" />}
+      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Remove the what-if</button>}</ErrorState>}
+      {loading && !data && !error && <Skeleton rows={12} label="Summing critical paths" />}
       {data && data.traces === 0 && (
         <EmptyState title="No requests to explain.">
-          <p>{printFilter(filter) ? 'Nothing matches this filter in this time.' : 'Nothing was received in this time.'}</p>
+          <p>{printFilter(filter) ? 'Nothing matches this filter in this time range.' : 'Nothing was received in this time range.'}</p>
           <div className="row">
-            {range.since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null }, 'push')}>Of all time</button>}
-            {printFilter(filter) && <button type="button" className="button" onClick={() => navigate('/critical-path')}>Clear the filter</button>}
+            {range.since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null }, 'push')}>All time</button>}
+            {printFilter(filter) && <button type="button" className="button" onClick={() => navigate('/critical-path')}>Clear filter</button>}
           </div>
         </EmptyState>
       )}
@@ -92,8 +92,8 @@ export function PathsView() {
 }
 
 function PathsAnswer({ data, failed, phrase, params }: { data: CriticalPathsAnswer | null; failed: boolean; phrase: string; params: URLSearchParams }) {
-  if (failed) return <h1>The critical paths could not be added up</h1>
-  if (!data) return <h1 className="muted">Adding up critical paths…</h1>
+  if (failed) return <h1>Could not sum the critical paths</h1>
+  if (!data) return <h1 className="muted">Summing critical paths…</h1>
   const top = data.components[0]
   if (!top) return <h1>No requests {phrase}</h1>
   const whole = Number(ns(data.duration_ns))
@@ -104,10 +104,11 @@ function PathsAnswer({ data, failed, phrase, params }: { data: CriticalPathsAnsw
         <a href={sameFilter(params, '/search', { service: top.service, operation: top.name })} onClick={followInPage}>{top.service} {top.name}</a> <span className="thin">({verdictWords(verdictOf(top.category))})</span>
       </h1>
       <p>
-        {duration(whole)} in all; on the path of {grouped(top.traces)} of them, half of the time at most {duration(Number(ns(top.p50_ns)))}.{' '}
-        {data.next !== null && `These are the newest ${grouped(data.traces)}; more match. `}
-        {data.skipped > 0 && `${count(data.skipped, 'trace')} contradict themselves and are left out. `}
-        <a href={sameFilter(params, '/search')} onClick={followInPage}>The traces</a>
+        On the path of {count(top.traces, 'request')}, p50 {duration(Number(ns(top.p50_ns)))}
+        <span className="dot" />{duration(whole)} in total
+        {data.next !== null && <><span className="dot" />newest {grouped(data.traces)} requests only; more match</>}
+        {data.skipped > 0 && <><span className="dot" />{count(data.skipped, 'trace')} left out: inconsistent events</>}
+        <span className="dot" /><a href={sameFilter(params, '/search')} onClick={followInPage}>Show the traces</a>
       </p>
     </>
   )
@@ -142,7 +143,7 @@ function Components({ data, params }: { data: CriticalPathsAnswer; params: URLSe
       <div className="paths-head">
         <VerdictTotals totals={totals} whole={whole} />
         <span className="spring" />
-        <WhatIfBox changes={params.getAll('what_if')} suggestions={suggestions} nowNs={whole} then={then} subject="all of it" />
+        <WhatIfBox changes={params.getAll('what_if')} suggestions={suggestions} nowNs={whole} then={then} subject="together they" />
         <button type="button" className="button quiet" onClick={onCsv}><Icon name="download" size={14} /> CSV</button>
       </div>
       <div className="paths-strip" aria-hidden="true">
@@ -157,9 +158,9 @@ function Components({ data, params }: { data: CriticalPathsAnswer; params: URLSe
             <div role="columnheader">Kind</div>
             <div role="columnheader">Step</div>
             <div role="columnheader" className="right c-wide">Requests</div>
-            <div role="columnheader" className="right c-wide">Half below</div>
-            <div role="columnheader" className="right c-wide">95 % below</div>
-            <div role="columnheader" className="right c-wide">Longest</div>
+            <div role="columnheader" className="right c-wide">p50</div>
+            <div role="columnheader" className="right c-wide">p95</div>
+            <div role="columnheader" className="right c-wide">Max</div>
           </div>
         </div>
         <div className="components-scroll" role="rowgroup" ref={rows.box} onScroll={rows.onScroll}>
@@ -177,7 +178,7 @@ function Components({ data, params }: { data: CriticalPathsAnswer; params: URLSe
                 <div role="cell" className="num right c-wide">{grouped(c.traces)}</div>
                 <div role="cell" className="num right c-wide" {...time(c.p50_ns)} />
                 <div role="cell" className="num right c-wide" {...time(c.p95_ns)} />
-                <div role="cell" className="num right c-wide"><a href={`/trace/${c.max_trace_id}?view=path`} title={`The request where it took longest, ${exactNs(ns(c.max_ns))}`} onClick={followInPage}>{duration(Number(ns(c.max_ns)))}</a></div>
+                <div role="cell" className="num right c-wide"><a href={`/trace/${c.max_trace_id}?view=path`} title={`The request with the max, ${exactNs(ns(c.max_ns))}`} onClick={followInPage}>{duration(Number(ns(c.max_ns)))}</a></div>
               </div>
             )
           })}

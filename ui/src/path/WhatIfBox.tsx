@@ -23,12 +23,21 @@ function write(changes: string[]) {
   navigate(withParams(location.pathname, params), 'replace')
 }
 
+const selectorOf = (change: string): string => change.slice(0, change.lastIndexOf('='))
+
+// The suggestion that contains the last part of what matched nothing: for storage/scan it is storage/GET /scan.
+function similarChange(change: string, suggestions: string[]): string | null {
+  const name = selectorOf(change).split('/').at(-1)!.toLowerCase()
+  return suggestions.find((s) => name !== '' && selectorOf(s).toLowerCase().includes(name)) ?? null
+}
+
 // "What if storage were twice as fast?": SELECTOR=FACTORx, any number at once, replayed by the server.
 export function WhatIfBox({ changes, suggestions, nowNs, then, subject, problemOf = whatIfProblem, placeholder = 'service/storage=0.5x' }: Props) {
   const [text, setText] = useState('')
   const id = useId()
   const problem = text.trim() ? problemOf(text.trim()) : null
   const verdict = text.trim() === '' ? 'empty' : problem ? 'bad' : 'good'
+  const similar = changes.length > 0 && then?.matched === 0 ? similarChange(changes.at(-1)!, suggestions) : null
   return (
     <div className="what-if">
       <form
@@ -43,19 +52,19 @@ export function WhatIfBox({ changes, suggestions, nowNs, then, subject, problemO
         <label htmlFor={id}>What if</label>
         <input id={id} className="mono" type="text" list={`${id}-list`} spellCheck={false} autoComplete="off" aria-invalid={verdict === 'bad'} placeholder={placeholder} value={text} onChange={(event) => setText(event.target.value)} />
         <datalist id={`${id}-list`}>{suggestions.map((s) => <option key={s} value={s} />)}</datalist>
-        <button type="submit" className="button" disabled={verdict !== 'good'}>Ask</button>
+        <button type="submit" className="button" disabled={verdict !== 'good'}>Run</button>
       </form>
       {problem && <span className="filter-reason" role="status">{problem}</span>}
       {changes.map((change) => (
         <span className="chip mono" key={change}>
           {change}
-          <button type="button" className="icon-button small" aria-label={`Without ${change}`} title="Take it away" onClick={() => write(changes.filter((c) => c !== change))}><Icon name="close" size={12} /></button>
+          <button type="button" className="icon-button small" aria-label={`Remove ${change}`} title="Remove" onClick={() => write(changes.filter((c) => c !== change))}><Icon name="close" size={12} /></button>
         </span>
       ))}
       {changes.length > 0 && then && (
         <span className="what-if-answer" role="status">
           {then.matched === 0 ? (
-            <>Nothing has time to scale there: {subject} would still take {duration(then.durationNs)}.</>
+            <>No match for {changes.map((c) => `“${selectorOf(c)}”`).join(' or ')}{similar && `; try “${similar}”`}</>
           ) : (
             <>
               {subject} would take <strong title={exactNs(then.durationNs)}>{duration(then.durationNs)}</strong> instead of {duration(nowNs)}

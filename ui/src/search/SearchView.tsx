@@ -99,8 +99,8 @@ export function SearchView() {
           />
           {region && (
             <p className="selection-note" role="status">
-              Table shows the {count(shown.length, 'trace')} in the selected region.{' '}
-              <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear the selection</button>
+              The table shows {count(shown.length, 'trace')} in the selected region.{' '}
+              <button type="button" className="link-button" onClick={() => setParams({ sel: null })}>Clear selection</button>
             </p>
           )}
           {picked.length > 0 && <Picked picked={picked} />}
@@ -116,7 +116,7 @@ export function SearchView() {
                     {more.loading ? 'Loading…' : `Load ${PAGE} more`}
                   </button>
                 ) : (
-                  <span className="muted">{region ? '' : 'That is all.'}</span>
+                  <span className="muted">{region ? '' : 'No more traces.'}</span>
                 )}
               </>
             }
@@ -132,9 +132,9 @@ function Picked({ picked }: { picked: string[] }) {
   return (
     <p className="pick-note" role="status">
       {picked.length === 2 ? (
-        <a className="button primary" href={`/compare?a=${picked[0]}&b=${picked[1]}`} onClick={followInPage}>Compare the two ticked traces</a>
+        <a className="button primary" href={`/compare?a=${picked[0]}&b=${picked[1]}`} onClick={followInPage}>Compare the two selected traces</a>
       ) : (
-        <span>One trace is ticked; tick another to compare them.</span>
+        <span>One trace selected; select another to compare them.</span>
       )}
       <button type="button" className="link-button" onClick={() => setParams({ pick: null })}>Clear</button>
     </p>
@@ -150,15 +150,16 @@ function Answer({ traces, total, loading, failed, more, phrase, region }: { trac
   return (
     <>
       <h1>
-        {more && !region ? `The newest ${grouped(traces.length)} traces` : count(traces.length, 'trace')} {region ? 'selected' : phrase}; slowest{' '}
+        {more && !region ? `Newest ${grouped(traces.length)} traces` : count(traces.length, 'trace')} {region ? 'selected' : phrase}; slowest{' '}
         <a href={`/trace/${slowest.trace_id}`} onClick={followInPage}>
           <strong>{duration(slowest.duration_ns)}</strong>: {slowest.service} {slowest.name}
         </a>
       </h1>
       <p>
-        Half took less than {duration(quantile(traces, 0.5))}, one in a hundred more than {duration(quantile(traces, 0.99))};{' '}
-        {failing === 0 ? 'none has errors' : <span className="bad">▲ {grouped(failing)} {failing === 1 ? 'has' : 'have'} errors</span>}.{' '}
-        <a href={`/critical-path${location.search}`} onClick={followInPage}>What set the time?</a>{' '}
+        p50 {duration(quantile(traces, 0.5))} · p99 {duration(quantile(traces, 0.99))} ·{' '}
+        {failing === 0 ? 'no errors' : <span className="bad">▲ {count(failing, 'trace')} with errors</span>}
+        <span className="dot" />
+        <a href={`/critical-path${location.search}`} onClick={followInPage}>Where did the time go?</a>{' '}
         <a href={slowestUrl(slowest)} title={`Explain the slowest requests of ${slowest.service} ${slowest.name}`} onClick={followInPage}>Why are the slowest slow?</a>
       </p>
     </>
@@ -182,10 +183,10 @@ function quantile(traces: TraceSummary[], q: number): number {
 function NothingFound({ filter, since }: { filter: Filter; since: string }) {
   const filtered = printFilter(filter) !== ''
   return (
-    <EmptyState title={filtered ? 'Nothing matches this filter.' : 'Nothing was received in this time.'}>
+    <EmptyState title={filtered ? 'Nothing matches this filter.' : 'Nothing was received in this time range.'}>
       <div className="row">
         {since !== 'all' && <button type="button" className="button" onClick={() => setParams({ since: 'all', until: null, sel: null }, 'push')}>Search all time</button>}
-        {filtered && <button type="button" className="button" onClick={() => navigate('/search')}>Clear the filter</button>}
+        {filtered && <button type="button" className="button" onClick={() => navigate('/search')}>Clear filter</button>}
       </div>
       {!filtered && <HowToFill />}
     </EmptyState>

@@ -103,7 +103,7 @@ export function TraceTable({ traces, sort, picked, footer }: { traces: TraceSumm
           const index = first + offset
           return (
             <div key={t.trace_id} role="row" aria-rowindex={index + 2} className="traces-row">
-              <div role="cell" className="c-pick"><input type="checkbox" aria-label={`Compare ${t.service} ${t.name} of ${clockTime(t.start_ns)}`} title="Tick two to compare them" tabIndex={picked.includes(t.trace_id) ? 0 : -1} checked={picked.includes(t.trace_id)} onChange={(event) => onPick(t.trace_id, event.target.checked)} /></div>
+              <div role="cell" className="c-pick"><input type="checkbox" aria-label={`Compare ${t.service} ${t.name} of ${clockTime(t.start_ns)}`} title="Select two traces to compare them" tabIndex={picked.includes(t.trace_id) ? 0 : -1} checked={picked.includes(t.trace_id)} onChange={(event) => onPick(t.trace_id, event.target.checked)} /></div>
               <div role="cell" className="c-start num" title={instantTitle(t.start_ns)}><span className="muted wide-only">{date(t.start_ns).slice(5)} </span>{clockTime(t.start_ns)}</div>
               <div role="cell" className="c-name">
                 <span className="swatch" style={{ background: serviceColour(t.service, theme) }} />

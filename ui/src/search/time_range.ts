@@ -23,18 +23,20 @@ export function rangeFromParams(params: URLSearchParams, standard = DEFAULT_RANG
 export function rangeName(range: TimeRange): string {
   const preset = PRESETS.find(([value]) => value === range.since)
   if (preset && !range.until) return preset[1]
-  const show = (text: string) => {
-    const ms = instantMs(text)
-    return ms === null ? text : new Date(ms).toLocaleString('sv-SE').slice(0, 16)
-  }
-  return range.until ? `${show(range.since)} – ${show(range.until)}` : `since ${show(range.since)}`
+  return range.until ? `${minuteOf(range.since)} – ${minuteOf(range.until)}` : `since ${minuteOf(range.since)}`
 }
 
-// "in the last hour", "of all time", "between … and …": how a sentence continues.
-export function rangePhrase(range: TimeRange): string {
-  if (range.since === 'all' && !range.until) return 'of all time'
-  const preset = PRESETS.find(([value]) => value === range.since)
-  return preset && !range.until ? `in the ${preset[1]}` : `in ${rangeName(range)}`
+function minuteOf(text: string): string {
+  const ms = instantMs(text)
+  return ms === null ? text : new Date(ms).toLocaleString('sv-SE').slice(0, 16)
+}
+
+// The range as the end of a sentence: "in the last hour", "over all time", "between … and …".
+export function rangePhrase({ since, until }: TimeRange): string {
+  if (since === 'all') return until ? `before ${minuteOf(until)}` : 'over all time'
+  if (until) return `between ${minuteOf(since)} and ${minuteOf(until)}`
+  const preset = PRESETS.find(([value]) => value === since)
+  return preset ? `in the ${preset[1]}` : `since ${minuteOf(since)}`
 }
 
 const BACK: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 }

@@ -75,7 +75,7 @@ export function App() {
   }, [route.path])
   return (
     <div className="app">
-      <a className="skip" href="#main">Skip to the content</a>
+      <a className="skip" href="#main">Skip to content</a>
       <nav className="rail" aria-label="Views">
         <a className="logo" href="/search" onClick={followInPage} title="wherefore" aria-label="wherefore, start page">
           <img src="/favicon.svg" width="28" height="28" alt="" />
@@ -94,7 +94,7 @@ export function App() {
           <button
             type="button"
             className="rail-item"
-            title={`Tenant ${sessionTenant()}. Sign out`}
+            title={`Tenant ${sessionTenant()}: sign out`}
             onClick={() => {
               signOut()
               location.reload()
@@ -157,8 +157,8 @@ function View({ path, params }: { path: string; params: URLSearchParams }) {
   const trace = /^\/trace\/([^/]+)$/.exec(path)
   if (trace) return <TraceView key={trace[1]} id={traceIdOf(decodeURIComponent(trace[1]!)) ?? decodeURIComponent(trace[1]!)} />
   return (
-    <EmptyState title="There is no such page.">
-      <p><a href="/search" onClick={followInPage}>Search traces</a> instead.</p>
+    <EmptyState title="Page not found.">
+      <p><a href="/search" onClick={followInPage}>Search traces</a></p>
     </EmptyState>
   )
 }

@@ -38,9 +38,9 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       { label: 'Datasets', note: 'view', run: go('/datasets') },
       { label: 'Compare', note: 'view', run: go('/compare') },
       { label: 'Dashboards', note: 'view', run: go('/dashboards') },
-      { label: 'Query (running system, stored traces)', note: 'view', run: go('/query') },
-      { label: 'Paths (black boxes)', note: 'view', run: go('/paths') },
-      { label: 'Recordings (threads of one program)', note: 'view', run: go('/recordings') },
+      { label: 'Query (live or stored traces)', note: 'view', run: go('/query') },
+      { label: 'Paths (inferred from messages)', note: 'view', run: go('/paths') },
+      { label: 'Recordings (threads of a program)', note: 'view', run: go('/recordings') },
       { label: 'Map', note: 'view', run: go('/map') },
       { label: 'Status', note: 'view', run: go('/status') },
       { label: 'Traces with errors', note: 'search', run: go('/search?status=error') },
@@ -74,8 +74,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={items.length ? `palette-${at}` : undefined}
-        aria-label="A trace id, a service or a view"
-        placeholder="A trace id, a service or a view"
+        aria-label="Trace id, service, view or dashboard"
+        placeholder="Trace id, service, view or dashboard"
         value={text}
         onChange={(event) => {
           setText(event.target.value)
@@ -89,7 +89,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           event.preventDefault()
         }}
       />
-      <ul id="palette-list" role="listbox" aria-label="Places" ref={list}>
+      <ul id="palette-list" role="listbox" aria-label="Matches" ref={list}>
         {items.map((item, i) => (
           <li key={`${item.note} ${item.label} ${i}`} id={`palette-${i}`} role="option" aria-selected={i === at} onClick={() => run(item)} onPointerMove={() => setActive(i)}>
             <span>{item.label}</span>
@@ -97,7 +97,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           </li>
         ))}
       </ul>
-      {items.length === 0 && <p className="muted">Nothing goes by that name. A trace id has 32 hexadecimal digits.</p>}
+      {items.length === 0 && <p className="muted">No match. A trace id has 32 hexadecimal digits.</p>}
     </Dialog>
   )
 }

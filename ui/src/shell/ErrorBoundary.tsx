@@ -18,11 +18,11 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: E
     return (
       <div role="alert">
         <EmptyState title={stale ? 'This page is older than the server.' : 'This view failed.'}>
-          <p>{stale ? 'Load it again to get the newer one.' : 'This is a fault of the page, not of your data: please report it, with the line below and what you did.'}</p>
+          <p>{stale ? 'The server was upgraded. Reload to get the new version.' : 'This is a bug in the page, not a problem with your data. Please report it with the line below and what you did.'}</p>
           <p className="muted mono">{location.pathname}{location.search} · {fault.message}</p>
           <div className="row">
-            <button type="button" className="button primary" onClick={() => location.reload()}>Load the page again</button>
-            <button type="button" className="button" onClick={() => this.setState({ fault: null })}>Try the view again</button>
+            <button type="button" className="button primary" onClick={() => location.reload()}>Reload the page</button>
+            <button type="button" className="button" onClick={() => this.setState({ fault: null })}>Try again</button>
             <a className="button" href="/search">Search traces</a>
           </div>
         </EmptyState>

@@ -17,10 +17,10 @@ export function SignInDialog({ onClose }: { onClose: () => void }) {
           void signIn({ name: name.trim(), secret: secret.trim(), tenant: tenant.trim() }).then((why) => (why === null ? location.reload() : setWrong(why)))
         }}
       >
-        <p>This server answers only those it knows. Whoever keeps its accounts gives you a token, or a name and a password.</p>
-        <label>Name <input autoComplete="username" placeholder="empty: a token" value={name} onChange={(event) => setName(event.target.value)} /></label>
+        <p>Sign in required. The administrator of this server can give you a token, or a name and a password.</p>
+        <label>Name <input autoComplete="username" placeholder="leave empty to use a token" value={name} onChange={(event) => setName(event.target.value)} /></label>
         <label>{name.trim() ? 'Password' : 'Token'} <input type="password" className="mono" autoFocus autoComplete="current-password" required value={secret} onChange={(event) => setSecret(event.target.value)} /></label>
-        <label>Tenant <input className="mono" autoComplete="off" placeholder="the account’s own" value={tenant} onChange={(event) => setTenant(event.target.value)} /></label>
+        <label>Tenant <input className="mono" autoComplete="off" placeholder="default: the account’s tenant" value={tenant} onChange={(event) => setTenant(event.target.value)} /></label>
         {wrong && <p className="bad" role="alert">▲ {wrong}</p>}
         <div className="row">
           <button type="submit" className="button primary" disabled={secret.trim() === ''}>Sign in</button>

@@ -6,13 +6,10 @@ import { useAnswer } from '../api/use_answer'
 import { bytes, count, dateTime, duration, grouped, instantTitle } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { Command, ErrorState, Skeleton } from '../parts/states'
+import { describeLosses, isLoss, isRefusal, isRepair } from './losses'
 import { TailerCard } from './TailerCard'
 
 const EVERY_MS = 3000
-// Data that is not kept as it was sent, against requests that were turned away (and whose senders know).
-const LOSS = /reject|drop|lost|shed|discard|clamp|invalid|unknown|hashed|over_budget|events_blacklisted/
-const REFUSED = /refus|malformed|too_large|overload|timeout|denied|unimplemented|fail/
-const REPAIR = /repair/
 
 const number = (value: unknown): number => {
   if (typeof value === 'number') return value
@@ -45,35 +42,35 @@ export function StatusView() {
   if (!data) return error ? <ErrorState error={error} onRetry={() => setTick((n) => n + 1)} /> : <Skeleton rows={10} label="Loading the status" />
 
   const counters = Object.entries(data.counters)
-  const repairs = counters.filter(([name]) => REPAIR.test(name))
-  const losses = counters.filter(([name]) => LOSS.test(name) && !REPAIR.test(name))
-  const refused = counters.filter(([name]) => REFUSED.test(name) && !LOSS.test(name) && !REPAIR.test(name))
-  const rest = counters.filter(([name]) => !LOSS.test(name) && !REFUSED.test(name) && !REPAIR.test(name))
-  const turnedAway = refused.reduce((sum, [, n]) => sum + n, 0)
-  const lost = losses.reduce((sum, [, n]) => sum + n, 0)
+  const repairs = counters.filter(([name]) => isRepair(name))
+  const losses = counters.filter(([name]) => isLoss(name))
+  const refusals = counters.filter(([name]) => isRefusal(name))
+  const rest = counters.filter(([name]) => !isRepair(name) && !isLoss(name) && !isRefusal(name))
+  const refused = refusals.reduce((sum, [, n]) => sum + n, 0)
+  const lost = losses.some(([, n]) => n > 0)
   return (
     <div className="page status">
       <header className="answer with-tools">
         <div>
           <h1>
-            {lost === 0 ? 'All is well' : <span className="bad">▲ {grouped(lost)} items were not kept as sent</span>}: {count(number(data.store.spans), 'span')} of{' '}
-            {count(number(data.store.traces), 'trace')} kept in {bytes(number(data.store.disk_bytes))}
+            {lost ? <span className="bad">▲ {describeLosses(losses)}</span> : 'No data lost'}
           </h1>
           <p>
-            Up for {duration(Number(ns(data.uptime_ns)))}
+            {count(number(data.store.spans), 'span')} in {count(number(data.store.traces), 'trace')}, {bytes(number(data.store.disk_bytes))} on disk
+            <span className="dot" />up for {duration(Number(ns(data.uptime_ns)))}
             <span className="dot" />version {data.version}
             <span className="dot" />{rate === null ? 'measuring the rate…' : `${grouped(Math.round(rate))} spans/s now`}
-            {turnedAway > 0 && <><span className="dot" />{count(turnedAway, 'request')} turned away</>}
+            {refused > 0 && <><span className="dot" />{count(refused, 'request')} refused</>}
             {error && <><span className="dot" /><span className="bad">▲ {error.message}</span></>}
           </p>
         </div>
         <button type="button" className="button quiet" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          <Icon name={paused ? 'play' : 'pause'} size={14} /> {paused ? 'Refresh again' : 'Pause'}
+          <Icon name={paused ? 'play' : 'pause'} size={14} /> {paused ? 'Resume' : 'Pause'}
         </button>
       </header>
       <div className="columns">
         <Card title="Store"><StoreFacts status={data} /></Card>
-        <Card title="Losses"><Counters list={losses} none="Nothing was dropped, shed or rejected." mark /></Card>
+        <Card title="Losses"><Counters list={losses} none="Nothing was dropped or rejected." mark /></Card>
         <Card title="Listeners">
           <table className="kv">
             <tbody>
@@ -83,9 +80,9 @@ export function StatusView() {
           <Exporter status={data} />
         </Card>
         {data.tailer && <Card title="Tailer"><TailerCard tailer={data.tailer} /></Card>}
-        <Card title="Repairs"><Counters list={repairs} none="Nothing had to be repaired." /></Card>
-        <Card title="Turned away"><Counters list={refused} none="Every request was taken." /></Card>
-        <Card title="Other counters"><Counters list={rest} none="None yet." /></Card>
+        <Card title="Repairs"><Counters list={repairs} none="No repairs." /></Card>
+        <Card title="Refused requests"><Counters list={refusals} none="No request was refused." /></Card>
+        <Card title="Other counters"><Counters list={rest} none="None." /></Card>
         {data.retention && (
           <Card title="Retention">
             <table className="kv"><tbody>{Object.entries(data.retention).map(([k, v]) => <tr key={k}><th scope="row">{k.replace(/_ns$/, '').replace(/_/g, ' ')}</th><td className="num">{retentionValue(k, v)}</td></tr>)}</tbody></table>

@@ -7,13 +7,13 @@ const share = (value: number): string => `${(100 * value).toFixed(2)} %`
 
 // What keeps the datasets up: how much of it is done, what waits, and everything that was put off or left out, by name.
 export function TailerCard({ tailer }: { tailer: TailerStatus }) {
-  if (!tailer.on) return <p className="muted">Off: rows of datasets come by backfill and import.</p>
+  if (!tailer.on) return <p className="muted">Off: dataset rows come from backfill and import only.</p>
   const losses: [string, ExactInt, string][] = [
-    ['traces over budget', tailer.features.over_budget, 'features_over_budget: they needed more work than a trace may, and have no rows'],
-    ['rows left out', tailer.features.rows_dropped, 'feature_rows_dropped: beyond what one trace may have'],
-    ['traces unusable', tailer.traces_unusable, 'they violate an invariant of the model'],
+    ['traces over budget', tailer.features.over_budget, 'features_over_budget: above the work limit of one trace, so they have no rows'],
+    ['rows skipped', tailer.features.rows_dropped, 'feature_rows_dropped: above the row limit of one trace'],
+    ['traces unusable', tailer.traces_unusable, 'they break a rule of the trace model'],
     ['writes failed', tailer.rows.write_failures, 'their traces are processed again'],
-    ['events of refused traces', tailer.blacklist.events_dropped, `${count(number(tailer.blacklist.traces), 'trace')} went on for too long`],
+    ['events of traces that ran too long', tailer.blacklist.events_dropped, `${count(number(tailer.blacklist.traces), 'trace')} ran too long`],
   ]
   return (
     <>
@@ -24,7 +24,7 @@ export function TailerCard({ tailer }: { tailer: TailerStatus }) {
           <Row name="processed again" value={share(tailer.again_share)} />
           <Row name="rows written" value={grouped(number(tailer.rows.written))} />
           <Row name="in the cache" value={`${count(number(tailer.cache.traces!), 'trace')}, ${bytes(number(tailer.cache.bytes!))}`} />
-          <Row name="wait in the delayed queue" value={grouped(number(tailer.delayed_queue.traces))} />
+          <Row name="waiting in the delayed queue" value={grouped(number(tailer.delayed_queue.traces))} />
           {Object.entries(tailer.delayed).map(([reason, n]) => <Row key={reason} name={`delayed: ${reason.replace(/_/g, ' ')}`} value={grouped(number(n))} />)}
           {Object.entries(tailer.requeued).map(([reason, n]) => <Row key={reason} name={`again: ${reason.replace(/_/g, ' ')}`} value={grouped(number(n))} />)}
           {losses.map(([name, n, why]) => <Row key={name} name={name} value={grouped(number(n))} title={why} bad={number(n) > 0} />)}

@@ -19,18 +19,18 @@ export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () =
           {missing ? (
             <>
               <strong>{missing.sentence}</strong>{' '}
-              {w.missing.length === 0 ? '' : missing.mayStillCome ? 'Some of it may still come.' : 'It is not expected to come any more.'}
+              {w.missing.length === 0 ? '' : missing.mayStillCome ? 'Some of it may still arrive.' : 'It is not expected to arrive any more.'}
             </>
           ) : (
             <strong>Complete, after {count(repaired, 'repair')}.</strong>
           )}{' '}
           {missing && repaired > 0 && `${count(repaired, 'repair')} made.`}{' '}
-          {w.violations.length > 0 && `${count(w.violations.length, 'invariant')} violated: shown, but not used for features.`}
+          {w.violations.length > 0 && `Breaks ${count(w.violations.length, 'rule')} of the trace model: shown, but left out of datasets.`}
         </span>
         <span className="spring" />
         {missing?.mayStillCome && (
           <button type="button" className="link-button" onClick={onReload}>
-            Load again
+            Reload
           </button>
         )}
         <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -45,10 +45,10 @@ export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () =
               <button type="button" className="link-button mono" onClick={() => onSelect(m.span_id)}>
                 {m.span_id}
               </button>
-              {m.may_still_come ? ' (may still come)' : ''}
+              {m.may_still_come ? ' (may still arrive)' : ''}
             </li>
           ))}
-          {w.missing.length > 20 && <li>and {count(w.missing.length - 20, 'more place')} in the JSON</li>}
+          {w.missing.length > 20 && <li>{count(w.missing.length - 20, 'more place')} in the JSON</li>}
           {repairs.map(([pass, n]) => (
             <li key={pass}>
               <span className="mono">{pass}</span>: {n} {repairMeaning(pass)}
@@ -56,7 +56,7 @@ export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () =
           ))}
           {w.violations.slice(0, 20).map((v, i) => (
             <li key={`v${i}`}>
-              violated: {v.invariant.replace(/_/g, ' ')} <span className="mono">{v.element}</span>
+              rule broken: {v.invariant.replace(/_/g, ' ')} <span className="mono">{v.element}</span>
             </li>
           ))}
         </ul>

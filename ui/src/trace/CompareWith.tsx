@@ -18,17 +18,17 @@ export function CompareWith({ traceId, service, name, onClose }: { traceId: stri
         }}
       >
         <div className={`filter-box filter-${text === '' ? 'empty' : valid ? 'good' : 'bad'}`}>
-          <input autoFocus className="mono" type="text" aria-label="The other trace’s id" aria-invalid={text !== '' && !valid} placeholder="trace id" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
+          <input autoFocus className="mono" type="text" aria-label="Id of the other trace" aria-invalid={text !== '' && !valid} placeholder="trace id" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
           <button type="submit" className="button primary" disabled={!valid}>Compare</button>
         </div>
       </form>
       <p className="spaced-line">
-        <a href={`/search?${new URLSearchParams({ service, operation: name, since: 'all', pick: traceId })}`} onClick={followInPage}>Search for one like it</a>{' '}
-        <span className="muted">and tick it there.</span>
+        <a href={`/search?${new URLSearchParams({ service, operation: name, since: 'all', pick: traceId })}`} onClick={followInPage}>Search for similar traces</a>{' '}
+        <span className="muted">and select one there.</span>
       </p>
       {recent.length > 0 && (
         <>
-          <h3>Opened before</h3>
+          <h3>Recently opened</h3>
           <ul className="recent">
             {recent.map((t) => (
               <li key={t.id}>

@@ -16,11 +16,11 @@ const KEYS: [string, string][] = [
   ['1  2  3  4', 'waterfall, table, critical path, flame chart'],
   ['P', 'show or hide the critical path in the waterfall'],
   ['[  ]', 'critical path from the selected span, to the selected span'],
-  ['G', 'group rows by execution unit, service, thread, or by call'],
-  ['X', 'explain: who made it wait, other requests included'],
+  ['G', 'group rows by execution unit, service or thread, or not at all'],
+  ['X', 'explain: what it waited for, including other requests'],
   ['1  2  3  in the flame chart', 'time order, left heavy, sandwich'],
   ['Esc', 'clear the selection'],
-  ['Ctrl+K', 'go anywhere'],
+  ['Ctrl+K', 'go to a trace, service or view'],
   ['?', 'this help'],
 ]
 
@@ -39,7 +39,7 @@ export function KeyboardHelp({ onClose }: { onClose: () => void }) {
           ))}
         </tbody>
       </table>
-      <p className="muted">With the mouse: drag to move in time, Ctrl+wheel to zoom, double-click a bar to fill the view with it, drag across the ruler or the overview to choose a stretch.</p>
+      <p className="muted">With the mouse: drag to move in time, Ctrl+wheel to zoom, double-click a bar to zoom to it, drag across the ruler or the overview to zoom to a time range.</p>
     </Dialog>
   )
 }

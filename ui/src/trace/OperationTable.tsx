@@ -21,7 +21,7 @@ export function OperationTable({ w, onSelect }: { w: Waterfall; onSelect: (block
             <th scope="col" className="right">Share</th>
             <th scope="col" className="wide"><span className="sr-only">Share as a bar</span></th>
             <th scope="col" className="right">Spans</th>
-            <th scope="col" className="right">Longest</th>
+            <th scope="col" className="right">Max</th>
             <th scope="col" className="right">Errors</th>
           </tr>
         </thead>
@@ -44,7 +44,7 @@ export function OperationTable({ w, onSelect }: { w: Waterfall; onSelect: (block
           ))}
         </tbody>
       </table>
-      {totals.length > 500 && <p className="muted">The 500 largest of {grouped(totals.length)} operations.</p>}
+      {totals.length > 500 && <p className="muted">Largest 500 of {grouped(totals.length)} operations.</p>}
     </div>
   )
 }

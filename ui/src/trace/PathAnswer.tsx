@@ -14,7 +14,7 @@ export function PathAnswer({ w, state, from, to, onSelect, onOpen }: { w: Waterf
       </p>
     )
   }
-  if (!state.data) return <p className="path-answer appears muted" role="status">{state.loading ? 'Finding what set the time…' : ''}</p>
+  if (!state.data) return <p className="path-answer appears muted" role="status">{state.loading ? 'Finding where the time went…' : ''}</p>
   return <Sentence w={w} path={state.data} from={from} to={to} onSelect={onSelect} onOpen={onOpen} />
 }
 
@@ -22,7 +22,7 @@ function Sentence({ w, path, from, to, onSelect, onOpen }: { w: Waterfall; path:
   const whole = path.to - path.from
   const between = from || to ? `between ${from ? placeName(w, from, 'start') : 'the start'} and ${to ? placeName(w, to, 'end') : 'the end'}` : ''
   const [top, ...rest] = pathParts(path)
-  if (!top) return <p className="path-answer">No time passed {between || 'in it'}: there is no path to show.</p>
+  if (!top) return <p className="path-answer">No time passed {between || 'in it'}, so there is no path to show.</p>
   return (
     <p className="path-answer">
       <button type="button" className="link-button strong" title="Select where it took longest" onClick={() => onSelect(path.block[top.longest]!)}>

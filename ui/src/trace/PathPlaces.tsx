@@ -15,7 +15,7 @@ export function PathPlaces({ w, from, to }: { w: Waterfall; from: string | null;
     text && (
       <span className="chip" key={key}>
         {key} <strong>{placeName(w, text, side)}</strong>
-        <button type="button" className="icon-button small" aria-label={key === 'from' ? 'Path from the start again' : 'Path to the end again'} title="Clear" onClick={() => setParams({ [key]: null })}>
+        <button type="button" className="icon-button small" aria-label={key === 'from' ? 'Clear the start of the path' : 'Clear the end of the path'} title="Clear" onClick={() => setParams({ [key]: null })}>
           <Icon name="close" size={12} />
         </button>
       </span>
@@ -24,7 +24,7 @@ export function PathPlaces({ w, from, to }: { w: Waterfall; from: string | null;
     <span className="row">
       {place('from', from, 'start')}
       {place('to', to, 'end')}
-      {!from && !to && <span className="muted">The whole request. Select a span and press <kbd>[</kbd> or <kbd>]</kbd> for the path from it or to it.</span>}
+      {!from && !to && <span className="muted">Whole request. Select a span and press <kbd>[</kbd> or <kbd>]</kbd> for the path from it or to it.</span>}
     </span>
   )
 }

@@ -72,7 +72,7 @@ export function PathStrip({ path, origin, selected, onSelect, canvasRef }: { pat
           <dl>
             <dt>{verdictWords(verdictAt(path, hover.segment))}</dt>
             <dd>{duration(path.length[hover.segment]!)} <span className="muted">{percent(path.length[hover.segment]!, whole)}</span></dd>
-            <dt>after</dt>
+            <dt>starts at</dt>
             <dd>{duration(path.start[hover.segment]! - path.from)}</dd>
           </dl>
         </div>

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'react'
 import { saveCsv, savePng } from '../parts/canvas'
-import { duration, exactNs, grouped, percent } from '../parts/format'
+import { count, duration, exactNs, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { VERDICTS, verdictWords } from '../parts/verdict'
@@ -39,14 +39,14 @@ export function PathView({ w, state, from, to, whatIf, selected, onSelect }: Pro
       </div>
       {state.error && (
         <ErrorState error={state.error} onRetry={state.retry}>
-          {(from || to) && <button type="button" className="button" onClick={() => setParams({ from: null, to: null })}>The whole request instead</button>}
-          {whatIf.length > 0 && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Without the what-if</button>}
+          {(from || to) && <button type="button" className="button" onClick={() => setParams({ from: null, to: null })}>Show the whole request</button>}
+          {whatIf.length > 0 && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Remove the what-if</button>}
         </ErrorState>
       )}
       {!path && state.loading && !state.error && <Skeleton rows={8} label="Finding the critical path" />}
       {path && path.count === 0 && (
         <EmptyState title="No time passed here.">
-          <p>The path goes from one instant to the same instant. <button type="button" className="link-button" onClick={() => setParams({ from: null, to: null })}>Show the whole request</button></p>
+          <p>The path starts and ends at the same instant. <button type="button" className="link-button" onClick={() => setParams({ from: null, to: null })}>Show the whole request</button></p>
         </EmptyState>
       )}
       {path && path.count > 0 && <Segments w={w} path={path} selected={selected} onSelect={onSelect} />}
@@ -100,13 +100,13 @@ function Segments({ w, path, selected, onSelect }: { w: Waterfall; path: PathMod
       <div className="segments" role="table" aria-label="Segments of the critical path" aria-rowcount={path.count + 1}>
         <div role="rowgroup">
           <div className="segments-row segments-head" role="row">
-            <div role="columnheader" className="right">After</div>
+            <div role="columnheader" className="right">Start</div>
             <div role="columnheader" className="right">Duration</div>
             <div role="columnheader" className="right">Share</div>
             <div role="columnheader" className="s-bar"><span className="sr-only">Share as a bar</span></div>
             <div role="columnheader">Kind</div>
             <div role="columnheader">Step</div>
-            <div role="columnheader" className="s-alt" title="Steps that ended before too and may have been waited for instead">Or after</div>
+            <div role="columnheader" className="s-alt" title="Other steps that ended in time and may be what was waited for">Or waited for</div>
           </div>
         </div>
         <div className="segments-scroll" role="rowgroup" ref={rows.box} onScroll={rows.onScroll}>
@@ -132,7 +132,7 @@ function Segments({ w, path, selected, onSelect }: { w: Waterfall; path: PathMod
           <div role="presentation" style={{ height: rows.below }} />
         </div>
       </div>
-      <p className="path-foot muted">{grouped(path.count)} segments, from start to end without gap or overlap.{!path.complete && ' Parts of this trace are missing, so the path may change.'}</p>
+      <p className="path-foot muted">{count(path.count, 'segment')}, without gaps or overlaps.{!path.complete && ' Parts of this trace are missing, so the path may change.'}</p>
     </>
   )
 }

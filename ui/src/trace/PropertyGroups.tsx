@@ -90,9 +90,9 @@ function GroupEditor({ group, exists, taken, properties, onClose, onSave }: Edit
             </li>
           ))}
         </ul>
-        {shown.length === 0 && <p className="muted">This span carries nothing {find ? 'by that name' : 'to choose from'}.</p>}
-        <p className="muted small">Shown on top for every span that has them, in the order chosen, to everybody who reads traces here.</p>
-        {doubled && <p className="bad" role="alert">▲ There is a group of that name.</p>}
+        {shown.length === 0 && <p className="muted">This span has no {find ? 'matching properties' : 'properties'}.</p>}
+        <p className="muted small">Shown first for every span that has them, to everyone who uses this server.</p>
+        {doubled && <p className="bad" role="alert">▲ A group with this name exists.</p>}
         {fault && <p className="bad" role="alert">▲ {fault}</p>}
         <div className="row">
           <button type="submit" className="button primary" disabled={!ready}>Save</button>

@@ -43,7 +43,7 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
         <h2 title={w.strings[w.name[block]!]}>
           {service} <span className="thin">{w.strings[w.name[block]!]}</span>
         </h2>
-        <a className="icon-button small" title="Explain this span: where its time went, other requests’ work included" aria-label="Explain this span" href={`/explain/${w.traceId}?from=${spanId}%3Astart&to=${spanId}%3Aend`} onClick={followInPage}>
+        <a className="icon-button small" title="Explain this span, including the work of other requests" aria-label="Explain this span" href={`/explain/${w.traceId}?from=${spanId}%3Astart&to=${spanId}%3Aend`} onClick={followInPage}>
           <Icon name="why" size={14} />
         </a>
         <button type="button" className="icon-button small" title="Zoom to this span (F)" aria-label="Zoom to this span" onClick={onZoom}>
@@ -66,8 +66,8 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
             {w.status[block] === 2 ? <span className="bad">▲ error</span> : w.status[block] === 1 ? 'ok' : 'unset'}
           </Fact>
         </div>
-        {(flags & StandIn) !== 0 && <p className="note">This span never arrived: it stands in for what its children name as parent.</p>}
-        {(flags & Inferred) !== 0 && <p className="note">Inferred from messages alone, no program told of it{data?.blocks[0]?.probability !== undefined && <>; that its caller is this one is <strong>{probable(data.blocks[0].probability)}</strong> probable</>}.</p>}
+        {(flags & StandIn) !== 0 && <p className="note">This span never arrived. It is a placeholder for the parent that its children name.</p>}
+        {(flags & Inferred) !== 0 && <p className="note">Inferred from messages alone; no program reported it.{data?.blocks[0]?.probability !== undefined && <> Its caller is right with a probability of <strong>{probable(data.blocks[0].probability)}</strong>.</>}</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
         <OnPath w={w} path={path} block={block} />
         {error && !data && <ErrorState error={error} />}
@@ -105,14 +105,14 @@ function OnPath({ w, path, block }: { w: Waterfall; path: PathModel | null; bloc
       {path && (
         <p>
           {times.length === 0
-            ? 'Nothing of its own is on the path: making it quicker would not help.'
+            ? 'None of its own time is on the path, so making it faster would not help.'
             : times.map(([verdict, total]) => `${duration(total)} ${verdictWords(verdict)}`).join(', ') + ` (${percent(times.reduce((s, [, t]) => s + t, 0), path.to - path.from)} of the path)`}
         </p>
       )}
       <p className="row">
         <button type="button" className="link-button" title="The path from this span’s start ([)" onClick={() => setParams({ from: id })}>Path from here</button>
         <button type="button" className="link-button" title="The path to this span’s end (])" onClick={() => setParams({ to: id })}>Path to here</button>
-        <button type="button" className="link-button" onClick={() => setParams({ view: 'path', what_if: `span/${id}=0.5x` })}>What if it took half</button>
+        <button type="button" className="link-button" onClick={() => setParams({ view: 'path', what_if: `span/${id}=0.5x` })}>What if it took half as long?</button>
       </p>
     </Section>
   )
@@ -229,7 +229,7 @@ function Details({ w, answer, block }: { w: Waterfall; answer: SpanAnswer; block
           </tbody>
         </table>
         <p className="muted small">
-          {moved === 0n ? 'This host’s clock was not moved' : `This host’s clock was moved by ${duration(Number(moved))}`}
+          {moved === 0n ? 'This host’s clock was not adjusted' : `This host’s clock was adjusted by ${duration(Number(moved))}`}
           {w.clockErrorNs > 0 ? `, ± ${duration(w.clockErrorNs)}.` : '.'}
         </p>
       </Section>

@@ -1,4 +1,4 @@
-import { duration } from '../parts/format'
+import { count, duration } from '../parts/format'
 import { canFold, depthAt, type Clock, type Rows, type Waterfall } from './waterfall_model'
 
 const AROUND = 12
@@ -12,7 +12,7 @@ export function SpanRows({ w, rows, folded, clock, selected }: { w: Waterfall; r
     <div className="sr-only" role="rowgroup">
       {Array.from(rows.blocks.subarray(first, centre + AROUND + 1), (block, offset) => block < 0 ? (
         <div key={block} role="row" aria-rowindex={first + offset + 1} aria-level={1} aria-expanded={!rows.groups[-1 - block]!.shut}>
-          <span role="gridcell">{rows.groups[-1 - block]!.label}, {rows.groups[-1 - block]!.members.length} spans</span>
+          <span role="gridcell">{rows.groups[-1 - block]!.label}, {count(rows.groups[-1 - block]!.members.length, 'span')}</span>
         </div>
       ) : (
         <div

@@ -28,7 +28,7 @@ export function TraceHome() {
       </form>
       {recent.length > 0 ? (
         <>
-          <h2>Opened before</h2>
+          <h2>Recently opened</h2>
           <ul className="recent">
             {recent.map((t) => (
               <li key={t.id}>
@@ -40,7 +40,7 @@ export function TraceHome() {
           </ul>
         </>
       ) : (
-        <p className="muted">You have opened none in this browser yet. <a href="/search" onClick={followInPage}>Search</a> finds them by service, time, duration and attribute.</p>
+        <p className="muted">No traces opened in this browser yet. <a href="/search" onClick={followInPage}>Search</a> finds them by service, time, duration and attribute.</p>
       )}
     </div>
   )

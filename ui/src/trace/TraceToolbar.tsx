@@ -69,7 +69,7 @@ export function TraceToolbar({ w, view, clock, find, match, position, findInput,
         <button type="button" aria-pressed={view === 'path'} onClick={() => onView('path')}><Icon name="path" size={14} /> Critical path</button>
         <button type="button" aria-pressed={view === 'flame'} onClick={() => onView('flame')}><Icon name="flame" size={14} /> Flame</button>
       </div>
-      <div className="segmented" role="group" aria-label="Clock" title={w.clocks.length === 0 ? 'All spans share one clock: nothing was moved' : `Clocks of ${count(w.clocks.length, 'host window')} aligned from causal edges`}>
+      <div className="segmented" role="group" aria-label="Clock" title={w.clocks.length === 0 ? 'All spans share one clock; nothing was adjusted' : `Clocks aligned by cause and effect between hosts (${count(w.clocks.length, 'host window')})`}>
         <button type="button" aria-pressed={clock === 'aligned'} onClick={() => setClock('aligned')}>
           Aligned{w.clockErrorNs > 0 && <span className="muted"> ± {duration(w.clockErrorNs)}</span>}
         </button>
@@ -79,7 +79,7 @@ export function TraceToolbar({ w, view, clock, find, match, position, findInput,
       {view === 'waterfall' && (
         <div className="tools">
           <select aria-label="Group rows by" title="Group rows by (G)" value={grouping ?? ''} onChange={(event) => setParams({ group: event.target.value || null, shut: null })}>
-            <option value="">By call</option>
+            <option value="">No grouping</option>
             {GROUPINGS.map((g) => <option key={g} value={g}>Group by {g}</option>)}
           </select>
           <button type="button" className="icon-button" aria-pressed={pathShown} aria-label="Critical path on the bars" title="Critical path on the bars (P)" onClick={() => setParams({ path: pathShown ? 'off' : null })}>

@@ -184,7 +184,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   if (w.count === 0) {
     return (
       <EmptyState title="This trace has no spans yet.">
-        <p>Its events arrived without any block. <button type="button" className="link-button" onClick={reload}>Load again</button></p>
+        <p>Events arrived, but no span among them. <button type="button" className="link-button" onClick={reload}>Reload</button></p>
       </EmptyState>
     )
   }
@@ -205,7 +205,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
               </>
             )}
           </h1>
-          <a className="button" href={`/explain/${w.traceId}`} title="Explain: other requests’ work included (X)" onClick={followInPage}><Icon name="why" size={14} /> Who made it wait?</a>
+          <a className="button" href={`/explain/${w.traceId}`} title="Explain, including the work of other requests (X)" onClick={followInPage}><Icon name="why" size={14} /> What did it wait for?</a>
         </div>
         <PathAnswer w={w} state={path} from={from} to={to} onSelect={select} onOpen={() => setView('path')} />
         <p className="facts-line">

@@ -32,7 +32,7 @@ export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: b
   const mayStillCome = w.missing.some((m) => m.may_still_come)
   if (parts.length === 0) {
     const several = (w.repairs['several_roots'] ?? 0) > 0
-    return { sentence: several ? 'This trace has several beginnings that nothing joins.' : 'This trace is incomplete.', mayStillCome }
+    return { sentence: several ? 'This trace has several roots that nothing connects.' : 'This trace is incomplete.', mayStillCome }
   }
   return { sentence: `This trace is incomplete: ${parts.join(', ')} missing.`, mayStillCome }
 }
@@ -40,7 +40,7 @@ export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: b
 const NAMES: Record<string, [string, string]> = {
   parent: ['parent span', 'parent spans'],
   end: ['end of a span', 'ends of spans'],
-  begin: ['begin of a span', 'begins of spans'],
+  begin: ['start of a span', 'starts of spans'],
   block: ['span', 'spans'],
   unit: ['execution unit', 'execution units'],
   send: ['send', 'sends'],
@@ -51,20 +51,20 @@ const NAMES: Record<string, [string, string]> = {
 }
 
 const PASSES: Record<string, string> = {
-  missing_end: 'had no end; given the latest end below them',
-  missing_begin: 'had no begin; given the earliest begin below them',
+  missing_end: 'had no end; set to the latest end of their children',
+  missing_begin: 'had no start; set to the earliest start of their children',
   end_before_start: 'ended before they started; end set to start',
   stray_point: 'events outside their span; moved to the nearest bound',
-  missing_parent: 'named a parent that never arrived; a stand-in covers them',
+  missing_parent: 'named a parent that never arrived; a placeholder took its place',
   shared_span_id: 'shared one id between client and server; the server became the child',
-  duplicate_id: 'used an id twice; given a new one',
+  duplicate_id: 'reused an id; given a new one',
   cycle: 'were their own ancestor; cut above the earliest span',
   several_roots: 'roots in one trace; the main one is shown first',
-  missing_block: 'named a block that never arrived; a stand-in took its place',
-  missing_unit: 'named an execution unit that never arrived; a stand-in took its place',
-  half_edge: 'edges with one end only; left out',
+  missing_block: 'named a span that never arrived; a placeholder took its place',
+  missing_unit: 'named an execution unit that never arrived; a placeholder took its place',
+  half_edge: 'edges with only one end; left out',
   no_response: 'requests without a response',
-  late: 'arrived after the trace was built; it was built again',
+  late: 'arrived after the trace was built; it was rebuilt',
 }
 
 export const repairMeaning = (pass: string): string => PASSES[pass] ?? pass.replace(/_/g, ' ')

@@ -141,7 +141,7 @@ const WHAT_IF = /^(service|operation|span|type)\/.+=\d+(\.\d+)?x$/
 // Why a change cannot be asked, or null. The server knows better what NAMEs there are; this is for while typing.
 export function whatIfProblem(text: string): string | null {
   if (WHAT_IF.test(text)) return null
-  if (!text.includes('=')) return 'write SELECTOR=FACTORx, as in type/resource=0.5x'
-  if (!/=\d+(\.\d+)?x$/.test(text)) return 'the factor is a number with x, as in 0.5x or 2x'
+  if (!text.includes('=')) return 'write SELECTOR=FACTORx, for example service/storage=0.5x'
+  if (!/=\d+(\.\d+)?x$/.test(text)) return 'the factor is a number followed by x, for example 0.5x or 2x'
   return 'a selector is service/NAME, operation/NAME, span/ID or type/NAME'
 }

@@ -66,7 +66,7 @@ export async function saveGroups(groups: PropertyGroup[]): Promise<string | null
     if (!(cause instanceof ApiError)) throw cause
     if (cause.status !== 409) return `${cause.message} ${cause.hint}`
     await load()
-    return 'Somebody else has changed the groups meanwhile. Theirs are shown now; save again to add yours.'
+    return 'Somebody else changed the groups. Their version is shown now; save again to add yours.'
   }
 }
 

@@ -81,7 +81,7 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
               {(top.a === null || top.b === null) && ` (only in ${top.a === null ? 'B' : 'A'})`}.
             </>
           ) : 'No operation differs in its own time.'}{' '}
-          {was.service !== is.service || was.name !== is.name ? 'They are different requests.' : ''}
+          {was.service !== is.service || was.name !== is.name ? 'The two are different operations.' : ''}
         </p>
       </header>
       <div className="two-sides">
@@ -142,7 +142,7 @@ function Differences({ a, b, rows }: { a: Waterfall; b: Waterfall; rows: Operati
   const largest = Math.max(1, Math.abs(rows[0]?.difference ?? 1))
   const link = (w: Waterfall, block: number) => `/trace/${w.traceId}?span=${w.spanId[block]}`
   const own = (w: Waterfall, side: OperationDifference['a']) =>
-    side ? <a href={link(w, side.example)} onClick={followInPage} title={`${exactNs(side.own)}; opens the span with most of it`}>{duration(side.own)}</a> : <span className="muted">–</span>
+    side ? <a href={link(w, side.example)} onClick={followInPage} title={`${exactNs(side.own)}; opens the span with the most own time`}>{duration(side.own)}</a> : <span className="muted">–</span>
   return (
     <div className="components" role="table" aria-label="Operations by difference in own time" aria-rowcount={rows.length + 1}>
       <div role="rowgroup">
@@ -152,8 +152,8 @@ function Differences({ a, b, rows }: { a: Waterfall; b: Waterfall; rows: Operati
           <div role="columnheader" className="right">Own in B</div>
           <div role="columnheader" className="right">Difference</div>
           <div role="columnheader" className="c-wide"><span className="sr-only">Difference as a bar</span></div>
-          <div role="columnheader" className="right c-wide">In A</div>
-          <div role="columnheader" className="right c-wide">In B</div>
+          <div role="columnheader" className="right c-wide">Spans in A</div>
+          <div role="columnheader" className="right c-wide">Spans in B</div>
         </div>
       </div>
       <div className="components-scroll" role="rowgroup" ref={list.box} onScroll={list.onScroll}>
@@ -194,7 +194,7 @@ function ChooseTraces({ a, b }: { a: string; b: string }) {
   )
   return (
     <div className="page">
-      <header className="answer"><h1>Compare two traces</h1><p>Which operations took more of their own time in one than in the other. <a href="/search" onClick={followInPage}>Search</a> and tick two, or give their ids.</p></header>
+      <header className="answer"><h1>Compare two traces</h1><p>Shows which operations spent more own time in one trace than in the other. <a href="/search" onClick={followInPage}>Search</a> and select two traces, or enter their ids.</p></header>
       <form className="two-forms" onSubmit={(event) => { event.preventDefault(); if (ready) navigate(`/compare?a=${idOf(first.trim())}&b=${idOf(second.trim())}`) }}>
         {field('A', first, setFirst)}
         {field('B', second, setSecond)}

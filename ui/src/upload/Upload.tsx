@@ -97,7 +97,7 @@ export function Upload() {
       <input ref={input} type="file" multiple hidden aria-label="Trace files" onChange={(event) => { if (event.target.files) start(event.target.files); event.target.value = '' }} />
       {over && (
         <div className="drop" aria-hidden="true">
-          <div><Icon name="upload" size={32} /><p>Drop trace files to import them</p><p className="muted">OTLP JSON or protobuf, Zipkin, Jaeger, HTrace; captures, mail and message text; gzip and zstd too</p></div>
+          <div><Icon name="upload" size={32} /><p>Drop trace files to import them</p><p className="muted">OTLP JSON or protobuf, Zipkin, Jaeger, HTrace; packet captures, mail and message text; gzip and zstd too</p></div>
         </div>
       )}
       {jobs.length > 0 && (
@@ -132,9 +132,9 @@ function JobView({ job, onLeave }: { job: Job; onLeave: () => void }) {
       {answer && (
         <>
           <p>
-            {(answer.messages ?? 0) > 0 && <><strong>{count(answer.messages!, 'message')}</strong> kept (<a href="/paths" onClick={(event) => { event.preventDefault(); onLeave(); navigate('/paths') }}>Their paths</a>); inferred: </>}
+            {(answer.messages ?? 0) > 0 && <><strong>{count(answer.messages!, 'message')}</strong> stored (<a href="/paths" onClick={(event) => { event.preventDefault(); onLeave(); navigate('/paths') }}>Their paths</a>); inferred: </>}
             <strong>{count(answer.spans, 'span')} in {count(answer.traces, 'trace')}</strong> imported
-            {answer.duplicates > 0 && `, ${count(answer.duplicates, 'duplicate')} left out`}
+            {answer.duplicates > 0 && `, ${count(answer.duplicates, 'duplicate')} skipped`}
             {answer.rejected > 0 && <span className="bad">, {grouped(answer.rejected)} rejected</span>}
             {Object.keys(answer.repairs ?? {}).length > 0 && `; repaired: ${Object.entries(answer.repairs).map(([pass, n]) => `${pass} ${n}`).join(', ')}`}.
           </p>
