@@ -22,7 +22,7 @@ const { parseExact, parseExactAround, ns, showExact, isLongInteger } = await loa
 const { duration, parseDuration, exactInstant, bytes, grouped } = await load('parts/format.ts')
 const { parseFilter, printFilter, filterFromParams, writeFilter } = await load('search/filter_language.ts')
 const { decodeWaterfall, visibleRows, ownParts, findBlocks } = await load('trace/waterfall_model.ts')
-const { learnServices, servicePlace, paletteSize } = await load('parts/colours.ts')
+const { registerServices, servicePlace, paletteSize } = await load('parts/colours.ts')
 const { decodePath, firstSegmentAfter, parsePlace, pathParts, timeOnPath, whatIfProblem } = await load('trace/path_model.ts')
 const { busyParts, groupRows } = await load('trace/unit_rows.ts')
 const { boxAt, functionTotals, leftHeavy, samplesOf, sandwich, timeOrder } = await load('flame/flame_model.ts')
@@ -136,7 +136,7 @@ test('mistakes in a filter are named', () => {
 
 test('services keep their place and share none while places last', () => {
   const names = Array.from({ length: paletteSize }, (_, i) => `service-${i}`)
-  learnServices(names)
+  registerServices(names)
   equal(new Set(names.map(servicePlace)).size, paletteSize)
 })
 
@@ -330,7 +330,7 @@ test('a path reads as one line, and its places lie where they are called', () =>
   equal(pathText(p.nodes), 'W → A (→ D), P')
   equal(p.nodes.map((n) => n.start), [0, 10, 15, 60])
   equal(p.nodes.map((n) => n.end), [4, 3, 3, 4])
-  equal(p.most, 0, 'the first of the largest own times')
+  equal(p.largestOwn, 0, 'the first of the largest own times')
   equal(pathText(pattern('b', 's', 1, node('W', 0, 9, 9)).nodes), 'W')
 })
 

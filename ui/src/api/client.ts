@@ -1,5 +1,5 @@
 import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
-import { askToSignIn, sessionHeaders } from './session'
+import { requestSignIn, sessionHeaders } from './session'
 import type { CriticalPathAnswer, CriticalPathsAnswer, ExplainAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
 // Every failure a view can show: what failed, what to try, and the request it belongs to.
@@ -16,7 +16,7 @@ export class ApiError extends Error {
 }
 
 function errorFrom(text: string, status: number, request: string): ApiError {
-  if (status === 401) askToSignIn()
+  if (status === 401) requestSignIn()
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; hint?: string } }
     return new ApiError(error.code, error.message, error.hint ?? '', request, status)

@@ -81,7 +81,7 @@ const rowsOf = (raw: RawRows): Rows => ({
   dialect: raw.dialect ?? '',
 })
 
-const instant = (value: unknown, rows: number): bigint | null =>
+const instantOrNull = (value: unknown, rows: number): bigint | null =>
   value === null || value === undefined || rows === 0 ? null : ns(value as ExactInt)
 
 export async function listDatasets(signal?: AbortSignal): Promise<DatasetSummary[]> {
@@ -95,9 +95,9 @@ export async function listDatasets(signal?: AbortSignal): Promise<DatasetSummary
       definition: String(d.definition ?? ''),
       rows,
       bytes: Number(ns(d.bytes as ExactInt)),
-      oldestNs: instant(d.oldest_ns, rows),
-      newestNs: instant(d.newest_ns, rows),
-      sampledBeforeNs: instant(d.subsampled_before_ns, rows),
+      oldestNs: instantOrNull(d.oldest_ns, rows),
+      newestNs: instantOrNull(d.newest_ns, rows),
+      sampledBeforeNs: instantOrNull(d.subsampled_before_ns, rows),
       costNs: typeof d.cost_ns_per_trace === 'number' ? d.cost_ns_per_trace : null,
       fault: String(d.fault ?? ''),
     }
@@ -128,7 +128,7 @@ export const runSql = async (sql: string, signal?: AbortSignal): Promise<Rows> =
   rowsOf(await get<RawRows>(`${DATASET}/sql?${new URLSearchParams({ sql })}`, signal))
 
 // What a definition gives on the newest 1,000 traces that match, and whether it was saved.
-export interface Applied {
+export interface ApplyAnswer {
   dataset: string
   owner: string
   saved: boolean
@@ -137,9 +137,9 @@ export interface Applied {
 }
 
 export const applyDataset = (yaml: string, how: 'check' | 'save' | 'force', signal?: AbortSignal) =>
-  send<Applied>('POST', `${DATASET}/apply?${how === 'check' ? 'trial=true' : how === 'force' ? 'force=true' : ''}`, yaml, signal, undefined, 'application/yaml')
+  send<ApplyAnswer>('POST', `${DATASET}/apply?${how === 'check' ? 'trial=true' : how === 'force' ? 'force=true' : ''}`, yaml, signal, undefined, 'application/yaml')
 
-export interface Backfilled {
+export interface BackfillAnswer {
   traces: number
   matched: number
   rows: number
@@ -149,7 +149,7 @@ export interface Backfilled {
 }
 
 export const backfillDataset = (name: string, since: bigint, until: bigint, signal?: AbortSignal) =>
-  send<Backfilled>('POST', `${DATASET}/backfill/${encodeURIComponent(name)}?since=${since}&until=${until}`, '', signal)
+  send<BackfillAnswer>('POST', `${DATASET}/backfill/${encodeURIComponent(name)}?since=${since}&until=${until}`, '', signal)
 
 // Dashboards: saved charts, each a dataset and the query part of its page's URL.
 export interface SavedChart {

@@ -75,7 +75,7 @@ const TOKEN = 'wherefore.token'
 
 // What only the administrator may do carries the token of the store's server.json. It lives as long as the tab.
 export const adminToken = (): string => sessionStorage.getItem(TOKEN) ?? ''
-export function keepAdminToken(token: string): void {
+export function storeAdminToken(token: string): void {
   if (token) sessionStorage.setItem(TOKEN, token)
   else sessionStorage.removeItem(TOKEN)
 }
@@ -83,24 +83,24 @@ export function keepAdminToken(token: string): void {
 const authorized = (): Record<string, string> => (adminToken() ? { authorization: `Bearer ${adminToken()}` } : {})
 
 // A 16-digit integer that parseExact kept as text becomes a BigInt again.
-function exact(value: unknown): Value {
-  if (Array.isArray(value)) return value.map(exact)
+function restoreBigInts(value: unknown): Value {
+  if (Array.isArray(value)) return value.map(restoreBigInts)
   return isLongInteger(value) ? BigInt(value.slice(1)) : (value as Value)
 }
 
-const rowsOf = (rows: unknown[][]): Value[][] => rows.map((row) => row.map(exact))
+const rowsOf = (rows: unknown[][]): Value[][] => rows.map((row) => row.map(restoreBigInts))
 
-const numbers = (cost: Record<string, ExactInt>): QueryCost => Object.fromEntries(Object.entries(cost).map(([k, v]) => [k, Number(ns(v))])) as unknown as QueryCost
+const decodeCost = (cost: Record<string, ExactInt>): QueryCost => Object.fromEntries(Object.entries(cost).map(([k, v]) => [k, Number(ns(v))])) as unknown as QueryCost
 
-function liveQuery(answer: Record<string, unknown>): LiveQuery {
-  return { ...(answer as unknown as LiveQuery), sinceNs: ns(answer.since_ns as ExactInt), cost: numbers(answer.cost as Record<string, ExactInt>) }
+function decodeQuery(answer: Record<string, unknown>): LiveQuery {
+  return { ...(answer as unknown as LiveQuery), sinceNs: ns(answer.since_ns as ExactInt), cost: decodeCost(answer.cost as Record<string, ExactInt>) }
 }
 
 export const listQueries = async (signal?: AbortSignal): Promise<LiveQuery[]> =>
-  (await get<{ queries: Record<string, unknown>[] }>('/api/v1/queries', signal)).queries.map(liveQuery)
+  (await get<{ queries: Record<string, unknown>[] }>('/api/v1/queries', signal)).queries.map(decodeQuery)
 
 export const getQuery = async (id: string, signal?: AbortSignal): Promise<LiveQuery> =>
-  liveQuery(await get<Record<string, unknown>>(`/api/v1/queries/${encodeURIComponent(id)}`, signal))
+  decodeQuery(await get<Record<string, unknown>>(`/api/v1/queries/${encodeURIComponent(id)}`, signal))
 
 export interface QueryRequest {
   query: string
@@ -111,21 +111,21 @@ export interface QueryRequest {
 }
 
 export const startQuery = async (request: QueryRequest): Promise<LiveQuery> =>
-  liveQuery(await send<Record<string, unknown>>('POST', '/api/v1/queries', JSON.stringify(request), undefined, parseExact, 'application/json', authorized()))
+  decodeQuery(await send<Record<string, unknown>>('POST', '/api/v1/queries', JSON.stringify(request), undefined, parseExact, 'application/json', authorized()))
 
 export const removeQuery = (id: string): Promise<unknown> =>
   send('DELETE', `/api/v1/queries/${encodeURIComponent(id)}`, undefined, undefined, parseExact, 'application/json', authorized())
 
-interface Checked {
+interface CheckAnswer {
   columns: string[]
   tracepoints: string[]
   diagnostics: { line: number; column: number; length: number; message: string; hint: string }[]
 }
 
 // Whether the running system would take it; an ApiError in the form of the server's complaints, with its place, if not.
-export async function checkLive(query: string, signal?: AbortSignal): Promise<Checked> {
+export async function checkLive(query: string, signal?: AbortSignal): Promise<CheckAnswer> {
   const path = '/api/v1/queries/check'
-  const checked = await send<Checked>('POST', path, JSON.stringify({ query }), signal)
+  const checked = await send<CheckAnswer>('POST', path, JSON.stringify({ query }), signal)
   const fault = checked.diagnostics[0]
   if (!fault) return checked
   const where = fault.line > 0 ? `query:${fault.line}:${fault.column}: ` : ''
@@ -168,18 +168,18 @@ export interface StreamEvents {
 
 // Follows a query from what the server remembers of it on. The browser comes back by itself with the last interval it had.
 export function followQuery(id: string, events: StreamEvents): () => void {
-  const take: Record<string, (data: Record<string, unknown>) => void> = {
+  const handlers: Record<string, (data: Record<string, unknown>) => void> = {
     interval: (d) =>
       events.onInterval({ startNs: ns(d.start_ns as ExactInt), endNs: ns(d.end_ns as ExactInt), columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]), lost: Number(d.lost) }),
     note: (d) => events.onNote(String(d.text)),
     total: (d) => events.onTotal({ columns: d.columns as string[], rows: rowsOf(d.rows as unknown[][]) }),
     end: (d) => {
       stop()
-      events.onEnd(String(d.reason ?? ''), d.cost ? numbers(d.cost as Record<string, ExactInt>) : null)
+      events.onEnd(String(d.reason ?? ''), d.cost ? decodeCost(d.cost as Record<string, ExactInt>) : null)
     },
   }
-  const stop = followEvents(`/api/v1/queries/${encodeURIComponent(id)}/stream?after_ns=0`, Object.keys(take), {
-    onEvent: (type, data) => take[type]!(parseExact(data) as Record<string, unknown>),
+  const stop = followEvents(`/api/v1/queries/${encodeURIComponent(id)}/stream?after_ns=0`, Object.keys(handlers), {
+    onEvent: (type, data) => handlers[type]!(parseExact(data) as Record<string, unknown>),
     onLost: events.onLost,
   })
   return stop

@@ -2,7 +2,7 @@
 // of another site cannot make the browser send it.
 const AUTHORIZATION = 'wherefore.authorization'
 const TENANT = 'wherefore.tenant'
-const ASKED = 'wherefore:sign-in'
+const SIGN_IN_EVENT = 'wherefore:sign-in'
 
 const authorization = (): string => sessionStorage.getItem(AUTHORIZATION) ?? ''
 export const sessionTenant = (): string => sessionStorage.getItem(TENANT) ?? ''
@@ -58,16 +58,16 @@ export function signOut(): void {
 }
 
 // Some request was answered 401.
-export const askToSignIn = (): void => void window.dispatchEvent(new Event(ASKED))
-export function onAskedToSignIn(told: () => void): () => void {
-  window.addEventListener(ASKED, told)
-  return () => window.removeEventListener(ASKED, told)
+export const requestSignIn = (): void => void window.dispatchEvent(new Event(SIGN_IN_EVENT))
+export function onSignInRequested(listener: () => void): () => void {
+  window.addEventListener(SIGN_IN_EVENT, listener)
+  return () => window.removeEventListener(SIGN_IN_EVENT, listener)
 }
 
 // A link cannot carry a header: what it would have fetched is fetched here and handed over.
 export async function download(path: string, name: string): Promise<void> {
   const answer = await fetch(path, { headers: sessionHeaders() })
-  if (answer.status === 401) return askToSignIn()
+  if (answer.status === 401) return requestSignIn()
   const url = URL.createObjectURL(await answer.blob())
   const link = document.createElement('a')
   link.href = url

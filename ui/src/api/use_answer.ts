@@ -9,12 +9,12 @@ export interface Answer<T> {
 
 // Runs `ask` whenever `key` changes or `again` grows; a late answer to an older question is dropped.
 // The previous data stays visible while the same key is asked again.
-export function useAnswer<T>(key: string, again: number, ask: (signal: AbortSignal) => Promise<T>): Answer<T> {
+export function useAnswer<T>(key: string, reloads: number, load: (signal: AbortSignal) => Promise<T>): Answer<T> {
   const [state, setState] = useState<Answer<T> & { key: string }>({ key, data: null, error: null, loading: true })
   useEffect(() => {
     const abort = new AbortController()
     setState((old) => ({ key, data: old.key === key ? old.data : null, error: null, loading: true }))
-    ask(abort.signal).then(
+    load(abort.signal).then(
       (data) => !abort.signal.aborted && setState({ key, data, error: null, loading: false }),
       (cause: unknown) => {
         if (abort.signal.aborted) return
@@ -28,6 +28,6 @@ export function useAnswer<T>(key: string, again: number, ask: (signal: AbortSign
     return () => abort.abort()
     // `ask` is a fresh closure on each render; `key` says when the question changes.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, again])
+  }, [key, reloads])
   return state.key === key ? state : { data: null, error: null, loading: true }
 }

@@ -17,7 +17,7 @@ export interface ChartHandle {
   canvas: HTMLCanvasElement | null
 }
 
-function hit(layout: Layout, x: number, y: number): number {
+function markAt(layout: Layout, x: number, y: number): number {
   let best = -1
   let distance = layout.reach * layout.reach
   for (let i = 0; i < layout.marks.length; i++) {
@@ -60,7 +60,7 @@ export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({
   }
   const clampX = (x: number) => Math.max(layout!.plot.left, Math.min(x, layout!.plot.right))
   const clampY = (y: number) => Math.max(layout!.plot.top, Math.min(y, layout!.plot.bottom))
-  const finish = (event: React.PointerEvent) => {
+  const onPointerUp = (event: React.PointerEvent) => {
     if (!layout) return
     const b = brush && ordered(brush)
     setBrush(null)
@@ -69,7 +69,7 @@ export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({
       return
     }
     const { x, y } = at(event)
-    const mark = layout.marks[hit(layout, x, y)]
+    const mark = layout.marks[markAt(layout, x, y)]
     if (mark) onPick?.(mark)
     else if (selection) onSelect?.(null)
   }
@@ -105,9 +105,9 @@ export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({
           if (!layout) return
           const { x, y } = at(event)
           if (brush) setBrush({ ...brush, x1: clampX(x), ...(layout.brush === 'xy' ? { y1: clampY(y) } : {}) })
-          else setHovered(hit(layout, x, y))
+          else setHovered(markAt(layout, x, y))
         }}
-        onPointerUp={finish}
+        onPointerUp={onPointerUp}
         onPointerCancel={() => setBrush(null)}
         onPointerLeave={() => !brush && setHovered(-1)}
       >

@@ -18,7 +18,7 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
   const n = bins.bounds.length - 1
   const counts = new Uint32Array(n)
   for (const v of values) counts[binOf(bins, v)]!++
-  const most = counts.reduce((m, c) => Math.max(m, c), 1)
+  const maxCount = counts.reduce((m, c) => Math.max(m, c), 1)
   const key = quoteKey(q.metric)
   const facts = new Map<string, number>()
   PERCENTILES.forEach((p) => {
@@ -39,7 +39,7 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
       const high = bins.bounds[i + 1]!
       return plot.left + (i + Math.max(0, Math.min(1, (v - low) / (high - low)))) * w
     }
-    const y = (c: number) => plot.bottom - (c / most) * (plot.bottom - plot.top)
+    const y = (c: number) => plot.bottom - (c / maxCount) * (plot.bottom - plot.top)
     const marks: Mark[] = []
     for (let i = 0; i < n; i++) {
       const low = bins.bounds[i]!
@@ -58,7 +58,7 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
         ctx.font = FONT
         ctx.textBaseline = 'middle'
         ctx.textAlign = 'right'
-        for (const c of linearTicks(0, most, 4)) {
+        for (const c of linearTicks(0, maxCount, 4)) {
           ctx.fillStyle = colours.faint
           ctx.fillRect(plot.left, Math.round(y(c)), plot.right - plot.left, 1)
           ctx.fillStyle = colours.muted

@@ -38,11 +38,11 @@ export function heatChart(rows: Rows, q: ChartQuery): ChartModel {
     const stepNs = (toNs - fromNs + BigInt(columns) - 1n) / BigInt(columns) || 1n
     const levels = bins.bounds.length - 1
     const counts = new Uint32Array(columns * levels)
-    let most = 1
+    let maxCount = 1
     for (let i = 0; i < values.length; i++) {
       const c = Math.min(columns - 1, Number((times[i]! - fromNs) / stepNs))
       const n = ++counts[c * levels + binOf(bins, values[i]!)]!
-      if (n > most) most = n
+      if (n > maxCount) maxCount = n
     }
     const w = (plot.right - plot.left) / columns
     const h = (plot.bottom - plot.top) / levels
@@ -96,7 +96,7 @@ export function heatChart(rows: Rows, q: ChartQuery): ChartModel {
             const n = counts[c * levels + l]!
             if (n === 0) continue
             const m = marks[i++]!
-            const share = Math.log1p(n) / Math.log1p(most)
+            const share = Math.log1p(n) / Math.log1p(maxCount)
             const sw = Math.max(2, (w - 1) * (0.3 + 0.7 * Math.sqrt(share)))
             const sh = Math.max(2, (h - 1) * (0.3 + 0.7 * Math.sqrt(share)))
             ctx.globalAlpha = 0.3 + 0.7 * share

@@ -33,13 +33,13 @@ export function pivotChart(rows: Rows, q: ChartQuery): ChartModel {
   const downs = heaviest(weight.down, MAX_ROWS)
   const acrosses = heaviest(weight.across, MAX_COLUMNS)
   let max = 0
-  let best: { down: string; across: string; value: number } | null = null
+  let largest: { down: string; across: string; value: number } | null = null
   for (const d of downs) for (const a of acrosses) {
     const value = cells.get(`${d}\u0000${a}`)?.value
-    if (value !== undefined && (best === null || value > best.value)) best = { down: d, across: a, value }
+    if (value !== undefined && (largest === null || value > largest.value)) largest = { down: d, across: a, value }
     max = Math.max(max, Math.abs(value ?? 0))
   }
-  const left = weight.down.size - downs.length + (weight.across.size - acrosses.length)
+  const omitted = weight.down.size - downs.length + (weight.across.size - acrosses.length)
   const layout = (outer: number): Layout => {
     const label = Math.min(220, Math.max(100, outer * 0.24))
     const cell = Math.max(84, Math.min(160, (outer - label - 8) / Math.max(1, acrosses.length)))
@@ -94,8 +94,8 @@ export function pivotChart(rows: Rows, q: ChartQuery): ChartModel {
     return self
   }
   return {
-    sentence: best ? `${valueName} by ${q.groupBy.join(' and ')}: max ${formatNumber(valueName, best.value)}, for ${best.down} with ${best.across}` : `No values of ${valueName}`,
-    notes: left > 0 ? [`${count(left, 'smaller value')} in the table only.`] : [],
+    sentence: largest ? `${valueName} by ${q.groupBy.join(' and ')}: max ${formatNumber(valueName, largest.value)}, for ${largest.down} with ${largest.across}` : `No values of ${valueName}`,
+    notes: omitted > 0 ? [`${count(omitted, 'smaller value')} in the table only.`] : [],
     layout,
   }
 }

@@ -143,10 +143,10 @@ function sentenceOf(lines: Line[], groups: number, value: string, by: string | n
     const last = points.at(-1)!
     return `${value}: last ${formatNumber(value, last.value)}, max ${formatNumber(value, peak.value)} at ${clockTime(peak.ns).slice(0, 8)}`
   }
-  let best = lines[0]!
-  let peak = best.points[0]!
-  for (const line of lines) for (const p of line.points) if (p.value > peak.value) [best, peak] = [line, p]
-  return `${value} by ${by}: max ${formatNumber(value, peak.value)}, for ${best.name} at ${clockTime(peak.ns).slice(0, 8)} (${count(groups, 'group')})`
+  let peakLine = lines[0]!
+  let peak = peakLine.points[0]!
+  for (const line of lines) for (const p of line.points) if (p.value > peak.value) [peakLine, peak] = [line, p]
+  return `${value} by ${by}: max ${formatNumber(value, peak.value)}, for ${peakLine.name} at ${clockTime(peak.ns).slice(0, 8)} (${count(groups, 'group')})`
 }
 
 // Disc, square, triangle, diamond, then the same hollow.

@@ -2,7 +2,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { compareDataset, getColumns, listDatasets, type Comparison, type Difference, type UsedColumn } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { commandFor, datasetUrl, STANDARD_RANGE } from '../data/chart_query'
-import { readable } from '../data/BehindMark'
+import { readableCondition } from '../data/BehindMark'
 import { ConditionBar } from '../data/ConditionBar'
 import { cellCondition, joinConditions } from '../data/condition_language'
 import { Choice } from '../data/QueryBuilder'
@@ -24,14 +24,14 @@ const WORDS = ['rest']
 // Two populations of one dataset: which columns explain how they differ.
 export function CompareView() {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
-  const all = useAnswer('datasets', again, listDatasets)
+  const [reloads, setReloads] = useState(0)
+  const all = useAnswer('datasets', reloads, listDatasets)
   const dataset = params.get('dataset') ?? all.data?.find((d) => d.rows > 0)?.name ?? ''
-  const about = useAnswer(`columns ${dataset}`, again, async (signal): Promise<UsedColumn[]> => (dataset ? getColumns(dataset, signal) : []))
+  const about = useAnswer(`columns ${dataset}`, reloads, async (signal): Promise<UsedColumn[]> => (dataset ? getColumns(dataset, signal) : []))
   useEffect(() => {
     document.title = 'Compare · wherefore'
   }, [])
-  const [said, setSaid] = useState<string | null>(null)
+  const [flameSentence, setFlameSentence] = useState<string | null>(null)
   const error = all.error ?? about.error
   const range = rangeFromParams(params, STANDARD_RANGE)
   const columns = about.data
@@ -49,15 +49,15 @@ export function CompareView() {
     <div className="page compare">
       <header className="dataset-head">
         <div className="answer">
-          {columns && a && b && !flame ? null : <h1>{(flame && said) || 'Compare two populations'}</h1>}
-          {columns && a && b && !flame ? <AnswerLine key={`${dataset} ${a} ${b}`} dataset={dataset} a={a} b={b} where={where} metric={metric} range={rangeParams} again={again} /> : null}
+          {columns && a && b && !flame ? null : <h1>{(flame && flameSentence) || 'Compare two populations'}</h1>}
+          {columns && a && b && !flame ? <AnswerLine key={`${dataset} ${a} ${b}`} dataset={dataset} a={a} b={b} where={where} metric={metric} range={rangeParams} reloads={reloads} /> : null}
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
       </header>
-      {error && !all.data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !all.data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {all.loading && !all.data && <Skeleton rows={8} label="Loading the datasets" />}
       {all.data && dataset === '' && <EmptyState title="No dataset has rows yet."><p>A population is a set of dataset rows. New traces add rows; <code>wherefore dataset backfill NAME</code> adds rows for stored traces.</p></EmptyState>}
-      {all.data && dataset !== '' && about.error && !columns && <ErrorState error={about.error} onRetry={() => setAgain((n) => n + 1)} />}
+      {all.data && dataset !== '' && about.error && !columns && <ErrorState error={about.error} onRetry={() => setReloads((n) => n + 1)} />}
       {columns && dataset !== '' && (
         <>
           <div className="populations">
@@ -67,8 +67,8 @@ export function CompareView() {
               <BeforeAfter summary={summary ?? null} />
               <button type="button" className="button quiet" onClick={() => setParams({ a: b, b: a }, 'push')} disabled={!a && !b}>Swap A and B</button>
             </div>
-            <div className="population"><span className="side">A</span><ConditionBar dataset={dataset} columns={columns} text={a} label="Population A" words={WORDS} placeholder='version = "1.2", or rest: all rows not in B' onSubmit={submit('a')} />{/time_ns/.test(a) && <span className="muted small">{readable(a)}</span>}</div>
-            <div className="population"><span className="side">B</span><ConditionBar dataset={dataset} columns={columns} text={b} label="Population B" words={WORDS} placeholder='version = "1.3"' onSubmit={submit('b')} />{/time_ns/.test(b) && <span className="muted small">{readable(b)}</span>}</div>
+            <div className="population"><span className="side">A</span><ConditionBar dataset={dataset} columns={columns} text={a} label="Population A" words={WORDS} placeholder='version = "1.2", or rest: all rows not in B' onSubmit={submit('a')} />{/time_ns/.test(a) && <span className="muted small">{readableCondition(a)}</span>}</div>
+            <div className="population"><span className="side">B</span><ConditionBar dataset={dataset} columns={columns} text={b} label="Population B" words={WORDS} placeholder='version = "1.3"' onSubmit={submit('b')} />{/time_ns/.test(b) && <span className="muted small">{readableCondition(b)}</span>}</div>
             <div className="population"><span className="side muted">both</span><ConditionBar dataset={dataset} columns={columns} text={where} label="Filter for both" placeholder="all rows" onSubmit={submit('where')} /></div>
           </div>
           <nav className="tabs" aria-label="Comparison">
@@ -76,9 +76,9 @@ export function CompareView() {
             <a href={tabUrl(params, 'flame')} aria-current={flame ? 'page' : undefined} onClick={followInPage}>Function calls</a>
           </nav>
           {flame ? (
-            <Suspense fallback={null}><FlameView dataset={dataset} columns={columns} a={a} b={b} where={where} range={rangeParams} onSentence={setSaid} /></Suspense>
+            <Suspense fallback={null}><FlameView dataset={dataset} columns={columns} a={a} b={b} where={where} range={rangeParams} onSentence={setFlameSentence} /></Suspense>
           ) : a && b ? (
-            <Differences dataset={dataset} columns={columns} a={a} b={b} where={where} metric={metric} range={rangeParams} again={again} onAgain={() => setAgain((n) => n + 1)} />
+            <Differences dataset={dataset} columns={columns} a={a} b={b} where={where} metric={metric} range={rangeParams} reloads={reloads} onReload={() => setReloads((n) => n + 1)} />
           ) : (
             <EmptyState title="Which two populations?">
               <p>Enter a condition for each: before and after a time, two versions, or a selection and <code>rest</code>. Selecting a region of a heat map leads here too.</p>
@@ -98,17 +98,17 @@ function tabUrl(params: URLSearchParams, show: string | null): string {
   return `/compare?${next}`
 }
 
-interface Asked {
+interface ComparisonQuery {
   dataset: string
   a: string
   b: string
   where: string
   metric: string
   range: URLSearchParams
-  again: number
+  reloads: number
 }
 
-function compareParams({ a, b, where, metric, range }: Asked): URLSearchParams {
+function compareParams({ a, b, where, metric, range }: ComparisonQuery): URLSearchParams {
   const query = new URLSearchParams({ a, b })
   if (metric) query.set('metric', metric)
   if (where) query.set('where', where)
@@ -117,15 +117,15 @@ function compareParams({ a, b, where, metric, range }: Asked): URLSearchParams {
   return query
 }
 
-const useComparison = (asked: Asked) => {
-  const query = compareParams(asked)
-  return useAnswer(`compare ${asked.dataset} ${query}`, asked.again, (signal) => shared(asked.dataset, query, asked.again, signal))
+const useComparison = (comparison: ComparisonQuery) => {
+  const query = compareParams(comparison)
+  return useAnswer(`compare ${comparison.dataset} ${query}`, comparison.reloads, (signal) => compareOnce(comparison.dataset, query, comparison.reloads, signal))
 }
 
 // The heading and the table show one answer: it is asked for once.
 let last: { key: string; answer: Promise<Comparison> } | null = null
-function shared(dataset: string, query: URLSearchParams, again: number, _signal: AbortSignal): Promise<Comparison> {
-  const key = `${dataset} ${query} ${again}`
+function compareOnce(dataset: string, query: URLSearchParams, reloads: number, _signal: AbortSignal): Promise<Comparison> {
+  const key = `${dataset} ${query} ${reloads}`
   if (last?.key !== key) last = { key, answer: compareDataset(dataset, query) }
   const { answer } = last
   answer.catch(() => {
@@ -134,33 +134,33 @@ function shared(dataset: string, query: URLSearchParams, again: number, _signal:
   return answer
 }
 
-function AnswerLine(asked: Asked) {
-  const { data, error } = useComparison(asked)
+function AnswerLine(comparison: ComparisonQuery) {
+  const { data, error } = useComparison(comparison)
   if (error) return <h1>The comparison failed</h1>
   if (!data) return <h1 className="muted">Comparing…</h1>
   return (
     <>
-      <h1>{answerSentence(data, asked.metric)}</h1>
+      <h1>{answerSentence(data, comparison.metric)}</h1>
       <p>{metricSentence(data)}<span className="dot" />{grouped(data.nA)} rows in A, {grouped(data.nB)} in B</p>
     </>
   )
 }
 
-const ASKED: Record<Difference['question'], string> = { shift: 'values', mix: 'share', within: 'metric in this group' }
+const QUESTION_NAMES: Record<Difference['question'], string> = { shift: 'values', mix: 'share', within: 'metric in this group' }
 
-function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColumn[]; onAgain: () => void }) {
-  const { data, error, loading } = useComparison(asked)
+function Differences({ columns, onReload, ...comparison }: ComparisonQuery & { columns: UsedColumn[]; onReload: () => void }) {
+  const { data, error, loading } = useComparison(comparison)
   const { params } = useRoute()
   const everything = params.get('all') === '1'
-  if (error && !data) return <ErrorState error={error} onRetry={onAgain} />
+  if (error && !data) return <ErrorState error={error} onRetry={onReload} />
   if (!data) return loading ? <Skeleton rows={8} label="Comparing" /> : null
   const shown = everything ? data.columns : data.columns.filter((d) => d.q <= SIGNIFICANT)
   const hidden = data.columns.length - shown.length
-  const command = commandFor('compare', asked.dataset, compareParams(asked))
+  const command = commandFor('compare', comparison.dataset, compareParams(comparison))
   const linkOf = (d: Difference) => {
     const column = columns.find((c) => c.name === d.column)
-    const limits = joinConditions(asked.where, d.question === 'within' && column ? cellCondition(column, typed(column, d.value)) : '')
-    const query = new URLSearchParams(asked.range)
+    const limits = joinConditions(comparison.where, d.question === 'within' && column ? cellCondition(column, typedValue(column, d.value)) : '')
+    const query = new URLSearchParams(comparison.range)
     if (limits) query.set('where', limits)
     if (d.question === 'mix') {
       query.set('chart', 'breakdown')
@@ -168,11 +168,11 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
       query.set('agg', 'count')
     } else {
       query.set('chart', 'heat')
-      query.set('metric', d.question === 'within' ? asked.metric : d.column)
+      query.set('metric', d.question === 'within' ? comparison.metric : d.column)
     }
-    return datasetUrl(asked.dataset, query)
+    return datasetUrl(comparison.dataset, query)
   }
-  const save = () => saveCsv([['column', 'value', 'question', 'a', 'b', 'effect', 'p', 'q'], ...data.columns.map((d) => [d.column, d.value ?? '', d.question, d.a, d.b, d.effect, d.p, d.q])], `${asked.dataset}-compare.csv`)
+  const save = () => saveCsv([['column', 'value', 'question', 'a', 'b', 'effect', 'p', 'q'], ...data.columns.map((d) => [d.column, d.value ?? '', d.question, d.a, d.b, d.effect, d.p, d.q])], `${comparison.dataset}-compare.csv`)
   return (
     <section className="panel-chart" aria-label="What differs">
       <header className="chart-head">
@@ -187,10 +187,10 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
               {shown.slice(0, 500).map((d) => (
                 <tr key={`${d.column} ${d.question} ${d.value}`}>
                   <td><a href={linkOf(d)} onClick={followInPage}>{d.column}{d.value !== null && <> = <strong>{d.value}</strong></>}</a></td>
-                  <td className="muted">{ASKED[d.question]}</td>
-                  <td className="num right">{sideText(d, asked.metric, 'a')}</td>
-                  <td className="num right">{sideText(d, asked.metric, 'b')}</td>
-                  <td className="num right">{changeText(d, asked.metric)}</td>
+                  <td className="muted">{QUESTION_NAMES[d.question]}</td>
+                  <td className="num right">{sideText(d, comparison.metric, 'a')}</td>
+                  <td className="num right">{sideText(d, comparison.metric, 'b')}</td>
+                  <td className="num right">{changeText(d, comparison.metric)}</td>
                   <td><Effect effect={d.effect} /></td>
                   <td className="num right">{probability(d.p)}</td>
                   <td className="num right">{probability(d.q)}{d.q > SIGNIFICANT && <span className="muted" title="not significant"> n.s.</span>}</td>
@@ -208,7 +208,7 @@ function Differences({ columns, onAgain, ...asked }: Asked & { columns: UsedColu
   )
 }
 
-function typed(column: UsedColumn, value: string | null): string | number | boolean | null {
+function typedValue(column: UsedColumn, value: string | null): string | number | boolean | null {
   if (value === null || column.type === 'text') return value
   return column.type === 'bool' ? value === 'true' : Number(value)
 }

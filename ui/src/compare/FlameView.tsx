@@ -35,9 +35,9 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
   const weight = params.get('weight') ?? ''
   const side = params.get('width') === 'a' ? 'a' : 'b'
   const zoom = Number(params.get('zoom') ?? 0) || 0
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const chart = useRef<ChartHandle>(null)
-  const ask = (population: string) => {
+  const populationQuery = (population: string) => {
     const query = new URLSearchParams(range)
     const condition = joinConditions(where, population, `${quoteKey(stack)} exists`)
     query.set('where', condition)
@@ -47,8 +47,8 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
     return query
   }
   const ready = stack !== '' && a !== '' && b !== '' && a !== 'rest' && b !== 'rest'
-  const { data, error, loading } = useAnswer(ready ? `flame ${dataset} ${ask(a)} ${ask(b)}` : '', again, async (signal): Promise<[Rows, Rows] | null> =>
-    ready ? Promise.all([queryDataset(dataset, ask(a), signal), queryDataset(dataset, ask(b), signal)]) : null)
+  const { data, error, loading } = useAnswer(ready ? `flame ${dataset} ${populationQuery(a)} ${populationQuery(b)}` : '', reloads, async (signal): Promise<[Rows, Rows] | null> =>
+    ready ? Promise.all([queryDataset(dataset, populationQuery(a), signal), queryDataset(dataset, populationQuery(b), signal)]) : null)
   const tree = useMemo(() => data && flameTree(data[0], data[1]), [data])
   const format = (value: number) => (weight ? formatNumber(weight, value) : `${Number((value * 100).toPrecision(3))} %`)
   const model = useMemo(() => tree && flameChart(tree, { side, zoom, stack, format }), [tree, side, zoom, stack, weight])
@@ -97,14 +97,14 @@ export function FlameView({ dataset, columns, a, b, where, range, onSentence }: 
         {zoom > 0 && tree?.frames[zoom] && <a className="button" href={throughUrl(zoom)} onClick={followInPage}>Traces of B through {tree.frames[zoom]!.name}</a>}
         <span className="muted legend-diff"><i className="mark-more" /> + more in B <i className="mark-less" /> − less in B</span>
       </div>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={8} label="Loading the stacks" />}
       {empty && <p className="muted pad">Neither population has a stack in {stack}.</p>}
       {model && !empty && <ChartCanvas ref={chart} model={model} label="Differential flame graph" onPick={(m) => setParams({ zoom: m.where === '0' ? null : m.where }, 'push')} />}
       {data && (data[0].more || data[1].more) && <p className="chart-notes muted">Shows the {grouped(Number(STACKS))} most frequent stacks of each population.</p>}
       {changes && !empty && <DataTable rows={changes} label="Functions by change in own time" />}
       <footer className="chart-foot">
-        <span className="command"><code>{commandFor('query', dataset, ask(b))}</code><CopyButton text={commandFor('query', dataset, ask(b))} label="Copy the command for B" /></span>
+        <span className="command"><code>{commandFor('query', dataset, populationQuery(b))}</code><CopyButton text={commandFor('query', dataset, populationQuery(b))} label="Copy the command for B" /></span>
       </footer>
     </section>
   )

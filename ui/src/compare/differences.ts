@@ -36,9 +36,9 @@ function relative(d: Difference): string {
 export function metricSentence(c: Comparison): string {
   const { metric: m } = c
   if (!m) return `${grouped(c.nA)} rows in A, ${grouped(c.nB)} in B`
-  const told = `${formatNumber(m.column, m.a)} → ${formatNumber(m.column, m.b)}`
-  if (m.p > SIGNIFICANT) return `${m.column} does not differ: ${told}`
-  return `${m.column} is ${m.b > m.a ? 'higher' : 'lower'} in B: ${signed(m.column, m.b - m.a)}${relative(m)} (${told})`
+  const values = `${formatNumber(m.column, m.a)} → ${formatNumber(m.column, m.b)}`
+  if (m.p > SIGNIFICANT) return `${m.column} does not differ: ${values}`
+  return `${m.column} is ${m.b > m.a ? 'higher' : 'lower'} in B: ${signed(m.column, m.b - m.a)}${relative(m)} (${values})`
 }
 
 export function answerSentence(c: Comparison, metric: string): string {

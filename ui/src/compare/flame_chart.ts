@@ -6,7 +6,7 @@ import type { FlameTree, Frame } from './flame_model'
 // The differential flame graph (Canopy figure 9a): width is what B spends, colour and sign how that differs from A.
 
 const ROW = 20
-const DEEPEST = 60
+const MAX_DEPTH = 60
 
 const RED = { light: ['#fdecea', '#f6b8b0', '#e2695c'], dark: ['#3b2422', '#7a3029', '#b8473b'] }
 const BLUE = { light: ['#e8f0fd', '#a9c6f5', '#5b8fe0'], dark: ['#1f2a3d', '#2b4d80', '#3d73c2'] }
@@ -43,7 +43,7 @@ export function flameChart(tree: FlameTree, options: FlameOptions): ChartModel {
     let rows = 0
     const place = (index: number, x: number, w: number, depth: number) => {
       const f = tree.frames[index]!
-      if (w < 0.5 || depth > DEEPEST) return
+      if (w < 0.5 || depth > MAX_DEPTH) return
       rows = Math.max(rows, depth + 1)
       const mark: Mark = {
         x0: x, x1: x + Math.max(1, w), y0: 4 + depth * ROW, y1: 4 + (depth + 1) * ROW, title: f.name,
@@ -94,10 +94,10 @@ export function flameChart(tree: FlameTree, options: FlameOptions): ChartModel {
 }
 
 function sentence(tree: FlameTree): string {
-  let most: Frame | null = null
-  for (const f of tree.frames) if (f.depth > 0 && (most === null || Math.abs(f.ownB - f.ownA) > Math.abs(most.ownB - most.ownA))) most = f
-  if (!most || Math.abs(most.ownB - most.ownA) < 1e-9) return 'Both populations spend the same time in the same functions'
-  return `${most.name} changed most: ${signOf({ a: most.ownA, b: most.ownB })} own time`
+  let largest: Frame | null = null
+  for (const f of tree.frames) if (f.depth > 0 && (largest === null || Math.abs(f.ownB - f.ownA) > Math.abs(largest.ownB - largest.ownA))) largest = f
+  if (!largest || Math.abs(largest.ownB - largest.ownA) < 1e-9) return 'Both populations spend the same time in the same functions'
+  return `${largest.name} changed most: ${signOf({ a: largest.ownA, b: largest.ownB })} own time`
 }
 
 // The stacks that go through a frame.

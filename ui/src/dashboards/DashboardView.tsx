@@ -14,12 +14,12 @@ import { followInPage, navigate, useRoute } from '../shell/router'
 // A grid of saved charts. A time range in the URL holds for all of them; without one each has its own.
 export function DashboardView({ name }: { name: string }) {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const [editing, setEditing] = useState(false)
   const [fault, setFault] = useState<string | null>(null)
   const [changed, setChanged] = useState<Dashboard | null>(null)
   const [refused, setRefused] = useState<Dashboard | null>(null) // a save that would undo somebody else's
-  const { data, error } = useAnswer(`dashboard ${name}`, again, async (signal) => {
+  const { data, error } = useAnswer(`dashboard ${name}`, reloads, async (signal) => {
     const [board, datasets] = await Promise.all([getDashboard(name, signal), listDatasets(signal)])
     return { board, datasets }
   })
@@ -32,7 +32,7 @@ export function DashboardView({ name }: { name: string }) {
   }, [board?.title, name])
   const range = rangeFromParams(params, STANDARD_RANGE)
   if (!data || !board) {
-    return error ? <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}><a className="button" href="/dashboards" onClick={followInPage}>All dashboards</a></ErrorState> : <Skeleton rows={10} label="Loading the dashboard" />
+    return error ? <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}><a className="button" href="/dashboards" onClick={followInPage}>All dashboards</a></ErrorState> : <Skeleton rows={10} label="Loading the dashboard" />
   }
   const save = (next: Dashboard, over: Parameters<typeof putDashboard>[1] = 'what-was-read') => {
     const before = board
@@ -55,7 +55,7 @@ export function DashboardView({ name }: { name: string }) {
     revision.current = null
     setRefused(null)
     setChanged(null)
-    setAgain((n) => n + 1)
+    setReloads((n) => n + 1)
   }
   const edit = (change: (charts: SavedChart[]) => void) => {
     const charts = board.charts.map((c) => ({ ...c }))
@@ -105,7 +105,7 @@ export function DashboardView({ name }: { name: string }) {
             chart={chart}
             summary={data.datasets.find((d) => d.name === chart.dataset) ?? null}
             range={params.get('since') || params.get('until') ? range : null}
-            again={again}
+            reloads={reloads}
             tools={editing && (
               <span className="tile-tools">
                 <button type="button" className="icon-button small" aria-label={`Move ${chart.title} forward`} disabled={i === 0} onClick={() => edit((c) => c.splice(i - 1, 0, ...c.splice(i, 1)))}><Icon name="up" size={12} /></button>
@@ -125,12 +125,12 @@ interface TileProps {
   chart: SavedChart
   summary: DatasetSummary | null
   range: { since: string; until: string | null } | null
-  again: number
+  reloads: number
   tools: React.ReactNode
 }
 
-function Tile({ chart, summary, range, again, tools }: TileProps) {
-  const { data: columns, error } = useAnswer(`columns ${chart.dataset}`, again, (signal): Promise<UsedColumn[]> => getColumns(chart.dataset, signal))
+function Tile({ chart, summary, range, reloads, tools }: TileProps) {
+  const { data: columns, error } = useAnswer(`columns ${chart.dataset}`, reloads, (signal): Promise<UsedColumn[]> => getColumns(chart.dataset, signal))
   const params = new URLSearchParams(chart.query)
   if (range) {
     params.set('since', range.since)
@@ -157,7 +157,7 @@ function Tile({ chart, summary, range, again, tools }: TileProps) {
         dataset={chart.dataset}
         query={query}
         title={chart.title}
-        again={again}
+        reloads={reloads}
         tile
         tools={<>{tools}<a className="icon-button" href={url} aria-label={`Open ${chart.title}`} title="Open" onClick={followInPage}><Icon name="goto" /></a></>}
         onPick={(mark) => {

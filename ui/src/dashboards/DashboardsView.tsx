@@ -9,8 +9,8 @@ import { nameFrom } from './dashboard_name'
 
 // The saved dashboards of this tenant.
 export function DashboardsView() {
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer('dashboards', again, listDashboards)
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer('dashboards', reloads, listDashboards)
   useEffect(() => {
     document.title = 'Dashboards · wherefore'
   }, [])
@@ -20,7 +20,7 @@ export function DashboardsView() {
         <h1>{data ? count(data.length, 'dashboard') : error ? 'Could not list the dashboards' : 'Dashboards'}</h1>
         {data && <NewDashboard names={data.map((d) => d.name)} />}
       </header>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={6} label="Loading the dashboards" />}
       {data && data.length === 0 && (
         <EmptyState title="No dashboards yet.">
@@ -51,7 +51,7 @@ function NewDashboard({ names }: { names: string[] }) {
   const [title, setTitle] = useState('')
   const [fault, setFault] = useState('')
   const name = nameFrom(title)
-  const make = async () => {
+  const create = async () => {
     if (names.includes(name)) return navigate(`/dashboards/${name}`)
     try {
       await putDashboard({ name, title: title.trim(), charts: [], revision: '' })
@@ -61,7 +61,7 @@ function NewDashboard({ names }: { names: string[] }) {
     }
   }
   return (
-    <form className="row" onSubmit={(event) => { event.preventDefault(); void make() }}>
+    <form className="row" onSubmit={(event) => { event.preventDefault(); void create() }}>
       <input type="text" className="field" aria-label="Title of a new dashboard" placeholder="New dashboard" value={title} onChange={(event) => setTitle(event.target.value)} />
       <button type="submit" className="button" disabled={name === ''}>Create</button>
       {fault && <span className="bad" role="alert">▲ {fault}</span>}

@@ -11,7 +11,7 @@ import { DataTable } from './DataTable'
 import { formatCell } from './values'
 
 // The condition of a mark for a reader: instants as times.
-export function readable(where: string): string {
+export function readableCondition(where: string): string {
   const parsed = parseConditions(where, null)
   if (!parsed.ok) return where
   return parsed.conditions
@@ -24,21 +24,21 @@ export function readable(where: string): string {
 
 // The traces behind a mark of the chart above, those with the greatest value first.
 export function BehindMark({ dataset, query, mark, columns, compareUrl }: { dataset: string; query: ChartQuery; mark: string; columns: UsedColumn[]; compareUrl: string }) {
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const params = behindParams(query, mark, columns)
-  const { data, error, loading } = useAnswer(`behind ${dataset} ${params}`, again, (signal) => queryDataset(dataset, params, signal))
+  const { data, error, loading } = useAnswer(`behind ${dataset} ${params}`, reloads, (signal) => queryDataset(dataset, params, signal))
   const traces = data ? new Set(data.rows.map((row) => row[data.columns.findIndex((c) => c.name === 'trace_id')])).size : 0
   return (
     <section className="behind" aria-label="Rows behind this point">
       <header className="behind-head">
         <p>
-          <strong>{data ? `${data.more ? 'First ' : ''}${count(data.rows.length, 'row')} of ${count(traces, 'trace')}` : 'Rows'}</strong> with {readable(mark)}
+          <strong>{data ? `${data.more ? 'First ' : ''}${count(data.rows.length, 'row')} of ${count(traces, 'trace')}` : 'Rows'}</strong> with {readableCondition(mark)}
           {query.metric && data && data.rows.length > 1 ? `, by ${query.metric}` : ''}
         </p>
         <a className="button quiet" href={compareUrl} onClick={followInPage}>What is different here?</a>
         <button type="button" className="button quiet" onClick={() => setParams({ mark: null }, 'push')}><Icon name="close" size={12} /> Back to the table</button>
       </header>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={4} label="Loading the rows" />}
       {data && data.rows.length === 0 && <p className="muted pad">No rows; retention may have removed them.</p>}
       {data && data.rows.length > 0 && <DataTable rows={data} label="Rows behind this point" />}

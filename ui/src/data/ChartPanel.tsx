@@ -23,7 +23,7 @@ interface Props {
   query: ChartQuery
   title?: string
   // Grows to ask again.
-  again?: number
+  reloads?: number
   tile?: boolean
   chosen?: string | null
   selection?: string | null
@@ -69,11 +69,11 @@ function conditionOf(rows: Rows, query: ChartQuery): ((row: Cell[]) => string) |
 export const kindName = (query: ChartQuery): string => CHARTS.find(([k]) => k === query.kind)![1]
 
 // One chart with its sentence, its table and its query; asks for itself.
-export function ChartPanel({ dataset, query, title, again = 0, tile = false, chosen, selection, tools, onSentence, onPick, onSelect, below }: Props) {
+export function ChartPanel({ dataset, query, title, reloads = 0, tile = false, chosen, selection, tools, onSentence, onPick, onSelect, below }: Props) {
   const params = chartParams(query)
   const key = `${dataset}?${params} ${query.kind} ${query.metric} ${query.kind === 'distribution'}`
   const [retry, setRetry] = useState(0)
-  const { data, error, loading } = useAnswer<Answered>(key, again + retry, async (signal) => {
+  const { data, error, loading } = useAnswer<Answered>(key, reloads + retry, async (signal) => {
     const [rows, percentiles] = await Promise.all([
       queryDataset(dataset, params, signal),
       query.kind === 'distribution' ? queryDataset(dataset, percentileParams(query), signal) : null,

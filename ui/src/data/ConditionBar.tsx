@@ -17,16 +17,16 @@ interface Props {
 
 const LIMIT = 14
 // Asked once a page and column: completing must not count as using it over and over.
-const known = new Map<string, Promise<string[]>>()
+const knownValues = new Map<string, Promise<string[]>>()
 
 function valuesOf(dataset: string, column: string): Promise<string[]> {
   const key = `${dataset}\u0000${column}`
-  let values = known.get(key)
+  let values = knownValues.get(key)
   if (!values) {
     const query = new URLSearchParams({ group_by: quoteKey(column), agg: 'count', limit: '300' })
     values = queryDataset(dataset, query).then((rows) => rows.rows.flatMap((row) => (typeof row[0] === 'string' ? [row[0]] : [])))
-    values.catch(() => known.delete(key))
-    known.set(key, values)
+    values.catch(() => knownValues.delete(key))
+    knownValues.set(key, values)
   }
   return values
 }
@@ -50,20 +50,20 @@ export function ConditionBar({ dataset, columns, text, label, placeholder, butto
   const complete = async (value: string, caret: number): Promise<Suggestion[]> => {
     if (!columns) return []
     const { kind, prefix, column } = expectedAt(value, caret, columns)
-    const has = (s: string) => s.toLowerCase().includes(prefix.toLowerCase())
+    const matches = (s: string) => s.toLowerCase().includes(prefix.toLowerCase())
     const plain = (insert: string, note = ''): Suggestion => ({ insert, note, open: false })
     if (kind === 'column') {
-      const special = value.trim() === '' || words.some((w) => w.startsWith(prefix)) ? words.filter(has).map((w) => plain(w, 'everything else')) : []
-      return [...special, ...columns.filter((c) => has(c.name)).slice(0, LIMIT).map((c) => plain(quoteKey(c.name), c.queries > 0 ? `${typeName(c.type)} · used ${c.queries}×` : typeName(c.type)))]
+      const special = value.trim() === '' || words.some((w) => w.startsWith(prefix)) ? words.filter(matches).map((w) => plain(w, 'everything else')) : []
+      return [...special, ...columns.filter((c) => matches(c.name)).slice(0, LIMIT).map((c) => plain(quoteKey(c.name), c.queries > 0 ? `${typeName(c.type)} · used ${c.queries}×` : typeName(c.type)))]
     }
     if (kind === 'comparison') return COMPARISONS.filter((c) => c.startsWith(prefix) || prefix === '').map((c) => ({ insert: c, note: '', open: c.endsWith('(') }))
     if (kind === 'and') return 'and'.startsWith(prefix) ? [plain('and', 'another condition')] : []
     const of = columns.find((c) => c.name === column)
     if (!of) return []
-    if (of.type === 'bool') return ['true', 'false'].filter(has).map((v) => plain(v))
+    if (of.type === 'bool') return ['true', 'false'].filter(matches).map((v) => plain(v))
     if (of.type !== 'text') return []
     try {
-      return (await valuesOf(dataset, of.name)).filter(has).slice(0, LIMIT).map((v) => plain(quoteText(v)))
+      return (await valuesOf(dataset, of.name)).filter(matches).slice(0, LIMIT).map((v) => plain(quoteText(v)))
     } catch {
       return []
     }

@@ -24,18 +24,18 @@ const SaveChart = lazy(() => import('../dashboards/SaveChart').then((m) => ({ de
 // One dataset: its columns, a question about it, and the answer as a chart with its table. The URL holds it all.
 export function DatasetView({ name }: { name: string }) {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
-  const about = useAnswer(`dataset ${name}`, again, async (signal) => {
+  const [reloads, setReloads] = useState(0)
+  const about = useAnswer(`dataset ${name}`, reloads, async (signal) => {
     const [columns, all] = await Promise.all([getColumns(name, signal), listDatasets(signal)])
     return { columns, summary: all.find((d) => d.name === name) ?? null, nowMs: Date.now() }
   })
   useEffect(() => {
     document.title = `${name} · wherefore`
   }, [name])
-  const [said, setSaid] = useState<string | null>(null)
+  const [sentence, setSentence] = useState<string | null>(null)
   const range = rangeFromParams(params, STANDARD_RANGE)
   if (!about.data) {
-    return about.error ? <ErrorState error={about.error} onRetry={() => setAgain((n) => n + 1)}><a className="button" href="/datasets" onClick={followInPage}>All datasets</a></ErrorState> : <Skeleton rows={12} label={`Loading ${name}`} />
+    return about.error ? <ErrorState error={about.error} onRetry={() => setReloads((n) => n + 1)}><a className="button" href="/datasets" onClick={followInPage}>All datasets</a></ErrorState> : <Skeleton rows={12} label={`Loading ${name}`} />
   }
   const { columns, summary } = about.data
   const sql = params.get('sql')
@@ -45,7 +45,7 @@ export function DatasetView({ name }: { name: string }) {
     <div className="page dataset">
       <header className="dataset-head">
         <div className="answer">
-          <h1>{(charting && said) || name}</h1>
+          <h1>{(charting && sentence) || name}</h1>
           <p><a href="/datasets" onClick={followInPage}>Datasets</a> / <strong>{name}</strong><span className="dot" />{summary ? <SummaryLine summary={summary} /> : 'definition removed'}</p>
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
@@ -65,13 +65,13 @@ export function DatasetView({ name }: { name: string }) {
         <div className="dataset-main">
           {defining ? (
             <Suspense fallback={null}>
-              <DefinitionEditor definition={summary?.definition ?? ''} standing={summary?.standing ?? false} onSaved={() => setAgain((n) => n + 1)} />
-              {summary?.definition && <BackfillBox name={name} onDone={() => setAgain((n) => n + 1)} />}
+              <DefinitionEditor definition={summary?.definition ?? ''} standing={summary?.standing ?? false} onSaved={() => setReloads((n) => n + 1)} />
+              {summary?.definition && <BackfillBox name={name} onDone={() => setReloads((n) => n + 1)} />}
             </Suspense>
           ) : sql !== null ? (
             <Suspense fallback={null}><SqlBox dataset={name} sql={sql} columns={columns} /></Suspense>
           ) : (
-            <Question name={name} columns={columns} summary={summary} nowMs={about.data.nowMs} again={again} onAgain={() => setAgain((n) => n + 1)} onSentence={setSaid} />
+            <Question name={name} columns={columns} summary={summary} nowMs={about.data.nowMs} reloads={reloads} onReload={() => setReloads((n) => n + 1)} onSentence={setSentence} />
           )}
         </div>
         <ColumnList dataset={name} columns={columns} />
@@ -97,22 +97,22 @@ interface QuestionProps {
   columns: UsedColumn[]
   summary: DatasetSummary | null
   nowMs: number
-  again: number
-  onAgain: () => void
+  reloads: number
+  onReload: () => void
   onSentence: (text: string | null) => void
 }
 
-function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }: QuestionProps) {
+function Question({ name, columns, summary, nowMs, reloads, onReload, onSentence }: QuestionProps) {
   const { params } = useRoute()
   const [saving, setSaving] = useState(false)
-  const asked = queryFromParams(params)
-  const query = completeQuery(asked, columns, summary, nowMs)
+  const urlQuery = queryFromParams(params)
+  const query = completeQuery(urlQuery, columns, summary, nowMs)
   const mark = params.get('mark')
   const selection = params.get('sel')
   // A changed question drops what was selected in the answer to the old one.
   const change = (changes: Partial<ChartQuery>) => {
-    const url = datasetUrl(name, queryToParams({ ...asked, ...changes }))
-    if (url === location.pathname + location.search) onAgain()
+    const url = datasetUrl(name, queryToParams({ ...urlQuery, ...changes }))
+    if (url === location.pathname + location.search) onReload()
     else navigate(url)
   }
   const selected = selection && selectionCondition(selection, query.metric)
@@ -121,10 +121,10 @@ function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }:
   return (
     <>
       <div className="query-bar">
-        <ConditionBar dataset={name} columns={columns} text={asked.where} label="Where" button="Run" onSubmit={(where) => change({ where })} />
-        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={onAgain}><Icon name="reset" /></button>
+        <ConditionBar dataset={name} columns={columns} text={urlQuery.where} label="Where" button="Run" onSubmit={(where) => change({ where })} />
+        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={onReload}><Icon name="reset" /></button>
       </div>
-      <QueryBuilder query={query} asked={asked} columns={columns} onChange={change} />
+      <QueryBuilder query={query} urlQuery={urlQuery} columns={columns} onChange={change} />
       {selected && (
         <p className="selection-note" role="status">
           A region is selected.{' '}
@@ -137,7 +137,7 @@ function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }:
       <ChartPanel
         dataset={name}
         query={query}
-        again={again}
+        reloads={reloads}
         onSentence={onSentence}
         chosen={mark}
         selection={selection}
@@ -146,7 +146,7 @@ function Question({ name, columns, summary, nowMs, again, onAgain, onSentence }:
         onSelect={(text) => setParams({ sel: text })}
         below={mark !== null && <BehindMark dataset={name} query={query} mark={mark} columns={columns} compareUrl={compareWith(mark)} />}
       />
-      {saving && <Suspense fallback={null}><SaveChart dataset={name} query={queryToParams(asked).toString()} onClose={() => setSaving(false)} /></Suspense>}
+      {saving && <Suspense fallback={null}><SaveChart dataset={name} query={queryToParams(urlQuery).toString()} onClose={() => setSaving(false)} /></Suspense>}
     </>
   )
 }

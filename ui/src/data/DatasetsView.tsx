@@ -19,8 +19,8 @@ const NewDefinition = lazy(async () => {
 export function DatasetsView() {
   const { params } = useRoute()
   const making = params.get('new') !== null
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer('datasets', again, listDatasets)
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer('datasets', reloads, listDatasets)
   useEffect(() => {
     document.title = 'Datasets · wherefore'
   }, [])
@@ -35,8 +35,8 @@ export function DatasetsView() {
         </div>
         {data && <a className="button" href={making ? '/datasets' : '/datasets?new='} onClick={followInPage}>{making ? 'Close' : 'New dataset'}</a>}
       </header>
-      {data && making && <Suspense fallback={null}><NewDefinition onSaved={() => setAgain((n) => n + 1)} /></Suspense>}
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {data && making && <Suspense fallback={null}><NewDefinition onSaved={() => setReloads((n) => n + 1)} /></Suspense>}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={8} label="Loading the datasets" />}
       {data && data.length === 0 && (
         <EmptyState title="No datasets yet.">

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/client'
-import { applyDataset, type Applied, type Backfilled } from '../api/datasets'
+import { applyDataset, type ApplyAnswer, type BackfillAnswer } from '../api/datasets'
 import { count, duration, grouped } from '../parts/format'
 import { WithCode } from '../parts/states'
 import { followInPage } from '../shell/router'
@@ -17,33 +17,33 @@ columns: |
 `
 
 // A dataset's definition: edit it, see what it would give and cost, save it, fill it from stored traces.
-export function DefinitionEditor({ definition, standing, onSaved, after }: { definition: string; standing: boolean; onSaved: (name: string) => void; after?: (applied: Applied) => React.ReactNode }) {
+export function DefinitionEditor({ definition, standing, onSaved, after }: { definition: string; standing: boolean; onSaved: (name: string) => void; after?: (applied: ApplyAnswer) => React.ReactNode }) {
   const [text, setText] = useState(definition)
-  const [applied, setApplied] = useState<Applied | null>(null)
+  const [applied, setApplied] = useState<ApplyAnswer | null>(null)
   const [fault, setFault] = useState<ApiError | null>(null)
   const [busy, setBusy] = useState(false)
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
   const apply = async (how: 'check' | 'save' | 'force') => {
     running.current?.abort()
-    const mine = (running.current = new AbortController())
+    const controller = (running.current = new AbortController())
     setBusy(true)
     setFault(null)
     setApplied(null)
     try {
-      const answer = await applyDataset(text, how, mine.signal)
+      const answer = await applyDataset(text, how, controller.signal)
       setApplied(answer)
       if (answer.saved) onSaved(answer.dataset)
     } catch (cause) {
-      if (mine.signal.aborted) return
+      if (controller.signal.aborted) return
       if (!(cause instanceof ApiError)) throw cause
       setFault(cause)
     } finally {
-      if (running.current === mine) setBusy(false)
+      if (running.current === controller) setBusy(false)
     }
   }
   // Only a definition that is right but dear can be forced.
-  const dear = fault !== null && /--force/.test(fault.hint)
+  const tooCostly = fault !== null && /--force/.test(fault.hint)
   return (
     <div className="definition">
       <form className="sql" onSubmit={(event) => { event.preventDefault(); void apply('check') }}>
@@ -68,7 +68,7 @@ export function DefinitionEditor({ definition, standing, onSaved, after }: { def
         <div className="row">
           <button type="submit" className="button" disabled={busy || text.trim() === ''}>Check</button>
           <button type="button" className="button primary" disabled={busy || text.trim() === ''} onClick={() => void apply('save')}>Apply</button>
-          {dear && <button type="button" className="button" disabled={busy} onClick={() => void apply('force')}>Apply anyway</button>}
+          {tooCostly && <button type="button" className="button" disabled={busy} onClick={() => void apply('force')}>Apply anyway</button>}
           {busy && <span className="muted" role="status">checking on the newest traces…</span>}
           {!busy && <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> checks without saving.{standing && ' Applying replaces the standing definition.'}</span>}
         </div>
@@ -85,7 +85,7 @@ export function DefinitionEditor({ definition, standing, onSaved, after }: { def
   )
 }
 
-function TrialResult({ applied }: { applied: Applied }) {
+function TrialResult({ applied }: { applied: ApplyAnswer }) {
   const t = applied.trial
   const own = applied.columns.slice(4) // behind those that every dataset has
   return (
@@ -105,20 +105,20 @@ function TrialResult({ applied }: { applied: Applied }) {
 
 export function BackfillBox({ name, onDone }: { name: string; onDone: () => void }) {
   const [progress, setProgress] = useState<Progress | null>(null)
-  const [result, setResult] = useState<Backfilled | null>(null)
+  const [result, setResult] = useState<BackfillAnswer | null>(null)
   const [fault, setFault] = useState<string | null>(null)
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
   const start = async () => {
-    const mine = (running.current = new AbortController())
+    const controller = (running.current = new AbortController())
     setFault(null)
     setResult(null)
     setProgress({ done: 0, of: 1, total: { traces: 0, matched: 0, rows: 0, unusable: 0, over_budget: 0, rows_dropped: 0 } })
     try {
-      setResult(await backfill(name, mine.signal, setProgress))
+      setResult(await backfill(name, controller.signal, setProgress))
       onDone()
     } catch (cause) {
-      if (mine.signal.aborted) setFault('Stopped. Rows added so far are kept; starting again creates no duplicates.')
+      if (controller.signal.aborted) setFault('Stopped. Rows added so far are kept; starting again creates no duplicates.')
       else if (cause instanceof ApiError) setFault(`${cause.message} ${cause.hint}`)
       else throw cause
     } finally {

@@ -7,7 +7,7 @@ import { INSTANT, isNumeric } from './values'
 interface Props {
   // What is asked, with everything filled in; `asked` is what the URL says.
   query: ChartQuery
-  asked: ChartQuery
+  urlQuery: ChartQuery
   columns: UsedColumn[]
   onChange: (changes: Partial<ChartQuery>) => void
 }
@@ -20,14 +20,14 @@ function readAggregate(agg: string): { fn: string; column: string } {
 }
 
 // What of the question is not the filter: which aggregate, of what, by what, in which steps.
-export function QueryBuilder({ query, asked, columns, onChange }: Props) {
+export function QueryBuilder({ query, urlQuery, columns, onChange }: Props) {
   const { fn, column } = readAggregate(query.agg)
   const numbers = columns.filter((c) => isNumeric(c) && c.name !== INSTANT)
   const groups = columns.filter((c) => c.type !== 'stack' && c.name !== INSTANT)
   const values = query.kind === 'heat' || query.kind === 'distribution'
   const aggregate = (f: string, c: string) => {
     const of = f === 'count' ? '' : c || query.metric || numbers[0]?.name || columns[0]?.name || ''
-    onChange({ agg: f === 'count' ? 'count' : `${f}(${quoteKey(of)})`, metric: of && numbers.some((n) => n.name === of) ? of : asked.metric })
+    onChange({ agg: f === 'count' ? 'count' : `${f}(${quoteKey(of)})`, metric: of && numbers.some((n) => n.name === of) ? of : urlQuery.metric })
   }
   const setGroup = (place: number, name: string) => {
     const next = [...query.groupBy]
@@ -54,7 +54,7 @@ export function QueryBuilder({ query, asked, columns, onChange }: Props) {
           {Array.from({ length: places }, (_, i) => (
             <Choice key={i} label={i === 0 ? 'by' : query.kind === 'pivot' ? 'across' : 'and'} value={query.groupBy[i] ?? ''} none={query.kind === 'pivot' ? undefined : 'nothing'} options={groups.map((c) => c.name)} onChange={(name) => setGroup(i, name)} />
           ))}
-          {query.kind === 'series' && <Choice label="in steps of" value={asked.bucket} none={`auto (${query.bucket})`} options={asked.bucket && !BUCKETS.includes(asked.bucket) && parseDuration(asked.bucket) ? [asked.bucket, ...BUCKETS] : BUCKETS} onChange={(bucket) => onChange({ bucket })} />}
+          {query.kind === 'series' && <Choice label="in steps of" value={urlQuery.bucket} none={`auto (${query.bucket})`} options={urlQuery.bucket && !BUCKETS.includes(urlQuery.bucket) && parseDuration(urlQuery.bucket) ? [urlQuery.bucket, ...BUCKETS] : BUCKETS} onChange={(bucket) => onChange({ bucket })} />}
         </>
       )}
     </div>

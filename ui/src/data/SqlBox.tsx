@@ -23,12 +23,12 @@ function example(dataset: string, columns: UsedColumn[]): string {
 // SQL over the tenant's datasets, run by the server in a process of its own. The statement is in the URL once it ran.
 export function SqlBox({ dataset, sql, columns }: { dataset: string; sql: string; columns: UsedColumn[] }) {
   const [text, setText] = useState(sql || example(dataset, columns))
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   useEffect(() => {
     if (sql) setText(sql)
   }, [sql])
   const run = () => {
-    if (text.trim() === sql) setAgain((n) => n + 1)
+    if (text.trim() === sql) setReloads((n) => n + 1)
     else navigate(datasetUrl(dataset, new URLSearchParams({ sql: text.trim() })))
   }
   return (
@@ -53,15 +53,15 @@ export function SqlBox({ dataset, sql, columns }: { dataset: string; sql: string
           <span className="muted"><kbd>Ctrl</kbd><kbd>Enter</kbd> runs it. Each dataset is a table; read-only; limit 30 s.</span>
         </div>
       </form>
-      {sql !== '' && <SqlAnswer sql={sql} again={again} onAgain={() => setAgain((n) => n + 1)} />}
+      {sql !== '' && <SqlAnswer sql={sql} reloads={reloads} onReload={() => setReloads((n) => n + 1)} />}
     </>
   )
 }
 
-function SqlAnswer({ sql, again, onAgain }: { sql: string; again: number; onAgain: () => void }) {
-  const { data, error, loading } = useAnswer(`sql ${sql}`, again, (signal) => runSql(sql, signal))
+function SqlAnswer({ sql, reloads, onReload }: { sql: string; reloads: number; onReload: () => void }) {
+  const { data, error, loading } = useAnswer(`sql ${sql}`, reloads, (signal) => runSql(sql, signal))
   const command = `wherefore dataset sql '${sql.replace(/'/g, `'\\''`)}'`
-  if (error) return <ErrorState error={error} onRetry={onAgain} />
+  if (error) return <ErrorState error={error} onRetry={onReload} />
   if (!data) return loading ? <Skeleton rows={6} label="Running the statement" /> : null
   return (
     <section className="panel-chart" aria-label="Result">

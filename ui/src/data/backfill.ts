@@ -1,5 +1,5 @@
 import { getStatus } from '../api/client'
-import { backfillDataset, type Backfilled } from '../api/datasets'
+import { backfillDataset, type BackfillAnswer } from '../api/datasets'
 import { ns, type ExactInt } from '../api/exact_json'
 
 // Rows of stored traces, piece of time by piece of time: each answer comes soon, so that there is progress to show and a
@@ -10,10 +10,10 @@ const PIECES = 32n
 export interface Progress {
   done: number // pieces
   of: number
-  total: Backfilled
+  total: BackfillAnswer
 }
 
-const NOTHING: Backfilled = { traces: 0, matched: 0, rows: 0, unusable: 0, over_budget: 0, rows_dropped: 0 }
+const NOTHING: BackfillAnswer = { traces: 0, matched: 0, rows: 0, unusable: 0, over_budget: 0, rows_dropped: 0 }
 
 export function piecesOf(oldest: bigint, newest: bigint): [bigint, bigint][] {
   const end = newest + 1n
@@ -28,14 +28,14 @@ export function piecesOf(oldest: bigint, newest: bigint): [bigint, bigint][] {
   return pieces
 }
 
-export async function backfill(name: string, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<Backfilled> {
+export async function backfill(name: string, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<BackfillAnswer> {
   const { store } = await getStatus(signal)
   const pieces = store.oldest_ns ? piecesOf(ns(store.oldest_ns as ExactInt), ns(store.newest_ns as ExactInt)) : []
   const total = { ...NOTHING }
   for (const [i, [from, until]] of pieces.entries()) {
     onProgress({ done: i, of: pieces.length, total: { ...total } })
     const one = await backfillDataset(name, from, until, signal)
-    for (const key of Object.keys(NOTHING) as (keyof Backfilled)[]) total[key] += Number(one[key])
+    for (const key of Object.keys(NOTHING) as (keyof BackfillAnswer)[]) total[key] += Number(one[key])
   }
   return total
 }

@@ -65,11 +65,11 @@ export const quoteKey = (name: string): string =>
 
 export function nearest(word: string, known: string[]): string | null {
   let best: string | null = null
-  let least = Math.floor(word.length / 3) + 2
+  let bestDistance = Math.floor(word.length / 3) + 2
   for (const name of known) {
-    const d = distance(word.toLowerCase(), name.toLowerCase(), least)
-    if (d < least) {
-      least = d
+    const d = distance(word.toLowerCase(), name.toLowerCase(), bestDistance)
+    if (d < bestDistance) {
+      bestDistance = d
       best = name
     }
   }
@@ -133,8 +133,8 @@ class Reader {
     if (!this.columns) return { name, type: 'text' }
     const column = this.columns.find((c) => c.name === name)
     if (column) return column
-    const meant = nearest(name, this.columns.map((c) => c.name))
-    this.fail(`no column “${name}”${meant ? `; did you mean ${meant}?` : ''}`, token.from)
+    const similar = nearest(name, this.columns.map((c) => c.name))
+    this.fail(`no column “${name}”${similar ? `; did you mean ${similar}?` : ''}`, token.from)
     return null
   }
 

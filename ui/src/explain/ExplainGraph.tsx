@@ -140,21 +140,21 @@ function VertexBox({ v, i, slim, x, y, whole, colour, current, ...events }: BoxP
   if (v.usual !== null) times.push(`usual ${duration(v.usual)}`)
   else if (v.own > 0) times.push(`own ${duration(v.own)}`)
   return (
-    <g className={`vertex ${v.functional ? '' : 'vertex-off'} ${current ? 'current' : ''}`} data-vertex={i} role="button" aria-pressed={current} aria-label={spoken(v, whole)} {...events}>
+    <g className={`vertex ${v.functional ? '' : 'vertex-off'} ${current ? 'current' : ''}`} data-vertex={i} role="button" aria-pressed={current} aria-label={ariaLabel(v, whole)} {...events}>
       <title>{`${label(v)}\n${exactNs(v.delay)}${v.own > 0 ? `, own ${exactNs(v.own)}` : ''}`}</title>
       {v.count > 1 && <rect className="vertex-box" x={x + 4} y={y + 4} width={BOX.width} height={height} rx="5" />}
       <rect className="vertex-box" x={x} y={y} width={BOX.width} height={height} rx="5" />
       {v.steps.length === 0 && <rect x={x + 1} y={y + 5} width="4" height={height - (slim ? 10 : 16)} fill={colour} />}
       {slim ? (
         <>
-          <text x={x + 12} y={y + 17}>{fitted(`${title(v)} · ${v.node}`, BOX.width - 76, `12px ${FONT}`)}</text>
+          <text x={x + 12} y={y + 17}>{ellipsized(`${title(v)} · ${v.node}`, BOX.width - 76, `12px ${FONT}`)}</text>
           <text className="small-text" x={x + BOX.width - 8} y={y + 17} textAnchor="end">{duration(v.delay)}</text>
         </>
       ) : (
         <>
-          <text className="vertex-name" x={x + 12} y={y + 18}>{fitted(title(v), BOX.width - 20, `600 12px ${FONT}`)}</text>
-          <text className="small-text" x={x + 12} y={y + 33}>{fitted(where(v), BOX.width - 20, `11px ${FONT}`)}</text>
-          <text x={x + 12} y={y + 49}>{fitted(times.join(' · '), BOX.width - 20, `12px ${FONT}`)}</text>
+          <text className="vertex-name" x={x + 12} y={y + 18}>{ellipsized(title(v), BOX.width - 20, `600 12px ${FONT}`)}</text>
+          <text className="small-text" x={x + 12} y={y + 33}>{ellipsized(where(v), BOX.width - 20, `11px ${FONT}`)}</text>
+          <text x={x + 12} y={y + 49}>{ellipsized(times.join(' · '), BOX.width - 20, `12px ${FONT}`)}</text>
           <rect className="vertex-delay" x={x + 1} y={y + height - 7} width={(BOX.width - 2) * share(v.delay)} height="6" />
           <rect className="vertex-own" x={x + 1} y={y + height - 7} width={(BOX.width - 2) * share(v.own)} height="6" />
         </>
@@ -164,11 +164,11 @@ function VertexBox({ v, i, slim, x, y, whole, colour, current, ...events }: BoxP
 }
 
 export const title = (v: Vertex): string => `${v.count > 1 ? `${grouped(v.count)} × ` : ''}${v.restOf ? 'more ' : ''}${v.name}`
-const DOES: Record<string, string> = { INS: 'arrived at', DEL: 'removed at', DRV: 'work on', UDRV: 'removal on', SND: 'sent by', RCV: 'received by' }
-export const where = (v: Vertex): string => v.steps.length > 0 ? `on ${v.node}` : `${DOES[v.type] ?? v.type} ${v.node}${v.functional || !v.origin ? '' : `, from ${v.origin}`}${v.expired ? ', expired' : ''}`
+const TYPE_PHRASES: Record<string, string> = { INS: 'arrived at', DEL: 'removed at', DRV: 'work on', UDRV: 'removal on', SND: 'sent by', RCV: 'received by' }
+export const where = (v: Vertex): string => v.steps.length > 0 ? `on ${v.node}` : `${TYPE_PHRASES[v.type] ?? v.type} ${v.node}${v.functional || !v.origin ? '' : `, from ${v.origin}`}${v.expired ? ', expired' : ''}`
 export const label = (v: Vertex): string => `${title(v)}, ${where(v)}`
 
-function spoken(v: Vertex, whole: number): string {
+function ariaLabel(v: Vertex, whole: number): string {
   const parts = [label(v), v.functional ? 'part of this request' : 'other work', `${duration(v.delay)} of ${duration(whole)}`]
   if (v.own > 0) parts.push(`own ${duration(v.own)}`)
   return parts.join(', ')
@@ -191,7 +191,7 @@ function neighbour(d: Drawing, i: number, step: 1 | -1): number | null {
 const measuring = typeof document === 'undefined' ? null : document.createElement('canvas').getContext('2d')
 const fitters = new Map<string, TextFitter>()
 
-function fitted(text: string, space: number, font: string): string {
+function ellipsized(text: string, space: number, font: string): string {
   if (!measuring) return text
   measuring.font = font
   let fitter = fitters.get(font)

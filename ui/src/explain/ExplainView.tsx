@@ -4,7 +4,7 @@ import { ns } from '../api/exact_json'
 import type { ExplainAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { saveCsv } from '../parts/canvas'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { count, duration, exactNs, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
@@ -12,11 +12,11 @@ import { WhatIfBox } from '../path/WhatIfBox'
 import { rangeFromParams, rangePhrase } from '../search/time_range'
 import { TimeRangePicker } from '../search/TimeRangePicker'
 import { followInPage, navigate, setParams, useRoute, withParams } from '../shell/router'
-import { whatItWas } from '../trace/answer_sentence'
+import { describeRequest } from '../trace/answer_sentence'
 import { decodeWaterfall, type Waterfall } from '../trace/waterfall_model'
-import { assumptions, leftOut } from './assumptions'
-import { changeOf, decodeExplanation, drawnPart, explainWhatIfProblem, isTrifle, unfold, type Explanation, type Vertex } from './explain_model'
-import { commandFor, DEFAULT_SINCE, explainQuery, isAsked } from './explain_query'
+import { describeAssumptions, describeOmissions } from './assumptions'
+import { changeOf, decodeExplanation, drawnPart, explainWhatIfProblem, isNegligible, unfold, type Explanation, type Vertex } from './explain_model'
+import { commandFor, DEFAULT_SINCE, explainQuery, canExplain } from './explain_query'
 import { ExplainGraph, type GraphHandle } from './ExplainGraph'
 import { ExplainTable } from './ExplainTable'
 import { PlaceChooser } from './PlaceChooser'
@@ -31,14 +31,14 @@ interface Loaded {
 // Why it took that long: of one request (`id`), or of the slowest of an operation.
 export function ExplainView({ id }: { id: string }) {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
-  const asked = isAsked(id, params)
+  const [reloads, setReloads] = useState(0)
+  const ready = canExplain(id, params)
   const query = explainQuery(id, params)
-  const { data, error, loading } = useAnswer<Loaded | null>(asked ? `explain ${id} ${query}` : '', again, async (signal) => {
-    if (!asked) return null
+  const { data, error, loading } = useAnswer<Loaded | null>(ready ? `explain ${id} ${query}` : '', reloads, async (signal) => {
+    if (!ready) return null
     const answer = await getExplanation(id, query, signal)
     const x = decodeExplanation(answer)
-    learnServices(x.vertices.map((v) => v.node))
+    registerServices(x.vertices.map((v) => v.node))
     return { answer, x }
   })
   const trace = useAnswer<Waterfall | null>(`explained ${id}`, 0, async (signal) => (id ? decodeWaterfall(await getWaterfall(id, signal)) : null))
@@ -46,13 +46,13 @@ export function ExplainView({ id }: { id: string }) {
   useEffect(() => {
     document.title = `${sentence ?? 'Explain'} · wherefore`
   }, [sentence])
-  const retry = () => setAgain((n) => n + 1)
+  const retry = () => setReloads((n) => n + 1)
   const range = rangeFromParams(params, DEFAULT_SINCE)
   return (
     <div className="explain">
       <header className="search-head">
         <div className="answer">
-          <h1 className={loading && asked && !data ? 'muted' : ''}>{sentence ?? (!asked ? 'Why did it take that long?' : error ? 'Could not explain this' : 'Finding what it waited for…')}</h1>
+          <h1 className={loading && ready && !data ? 'muted' : ''}>{sentence ?? (!ready ? 'Why did it take that long?' : error ? 'Could not explain this' : 'Finding what it waited for…')}</h1>
           <div className="explain-facts">
             {id ? <Subject id={id} w={trace.data} data={data} /> : <ManySubject params={params} phrase={rangePhrase(range)} data={data} />}
             {data && <Notes data={data} />}
@@ -62,13 +62,13 @@ export function ExplainView({ id }: { id: string }) {
       </header>
       <div className="path-controls explain-controls">
         {id ? <><PlaceChooser w={trace.data} which="from" text={params.get('from')} /><PlaceChooser w={trace.data} which="to" text={params.get('to')} /></> : <SlowestForm params={params} />}
-        {asked && <BaselineButton on={params.get('baseline') === 'true'} />}
+        {ready && <BaselineButton on={params.get('baseline') === 'true'} />}
         <span className="spring" />
-        {asked && <WhatIf params={params} data={data} />}
+        {ready && <WhatIf params={params} data={data} />}
       </div>
       {error && !data && <Failure error={error} params={params} id={id} retry={retry} />}
-      {loading && asked && !data && !error && <Skeleton rows={10} label="Explaining" />}
-      {!asked && (
+      {loading && ready && !data && !error && <Skeleton rows={10} label="Explaining" />}
+      {!ready && (
         <div className="page">
           <p>Choose a service and an operation above to explain its slowest requests together.</p>
           <TraceForm />
@@ -88,7 +88,7 @@ export function ExplainView({ id }: { id: string }) {
 const sentenceOf = ({ answer, x }: Loaded): string => answer.sentence || `Where ${duration(x.delay)} went`
 
 function Subject({ id, w, data }: { id: string; w: Waterfall | null; data: Loaded | null }) {
-  const what = w && w.count > 0 ? whatItWas(w) : null
+  const what = w && w.count > 0 ? describeRequest(w) : null
   return (
     <p className="facts-line">
       {what && <><span>{what.service} {what.name} took {what.took}</span><span className="dot" /></>}
@@ -132,8 +132,8 @@ function BaselineButton({ on }: { on: boolean }) {
 function WhatIf({ params, data }: { params: URLSearchParams; data: Loaded | null }) {
   const suggestions = useMemo(() => {
     if (!data) return []
-    const most = [...data.x.vertices].sort((a, b) => b.own - a.own).slice(0, 12)
-    return [...new Set(most.flatMap((v) => [changeOf(v), `${v.node}/*=0.5x`]))]
+    const largest = [...data.x.vertices].sort((a, b) => b.own - a.own).slice(0, 12)
+    return [...new Set(largest.flatMap((v) => [changeOf(v), `${v.node}/*=0.5x`]))]
   }, [data])
   return <WhatIfBox changes={params.getAll('what_if')} suggestions={suggestions} nowNs={data?.x.delay ?? 0} then={data?.x.whatIf ?? null} subject="it" problemOf={explainWhatIfProblem} placeholder="storage/scan=0.5x" />
 }
@@ -155,13 +155,13 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
   const selected = params.get('sel')
   const openText = params.get('open') ?? ''
   const open = useMemo(() => new Set(openText.split(',').filter(Boolean)), [openText])
-  const apart = useAnswer<Explanation | null>(open.size > 0 ? `apart ${id} ${query}` : '', 0, async (signal) => {
+  const unmerged = useAnswer<Explanation | null>(open.size > 0 ? `apart ${id} ${query}` : '', 0, async (signal) => {
     if (open.size === 0) return null
     const wanted = new URLSearchParams(query)
     wanted.set('no_aggregate', 'true')
     return decodeExplanation(await getExplanation(id, wanted, signal))
   })
-  const shown = useMemo(() => drawnPart(apart.data ? unfold(data.x, apart.data, open) : data.x, all), [data, apart.data, open, all])
+  const shown = useMemo(() => drawnPart(unmerged.data ? unfold(data.x, unmerged.data, open) : data.x, all), [data, unmerged.data, open, all])
   const v = shown.vertices.find((u) => u.id === selected) ?? data.x.vertices.find((u) => u.id === selected) ?? null
   const select = (vertex: string | null) => setParams({ sel: vertex })
   const toggle = (u: Vertex) => {
@@ -172,7 +172,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
     // Unfolded, the members have the room; folded again, the whole is told of.
     setParams({ open: [...next].join(','), sel: next.has(key) ? null : key })
   }
-  const hidden = data.x.vertices.filter((_, i) => isTrifle(data.x, i)).length + shown.vertices.reduce((n, u) => n + Math.max(0, u.steps.length - 1), 0)
+  const hidden = data.x.vertices.filter((_, i) => isNegligible(data.x, i)).length + shown.vertices.reduce((n, u) => n + Math.max(0, u.steps.length - 1), 0)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog'))) return
@@ -214,7 +214,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
         {table ? <ExplainTable x={data.x} selected={selected} onSelect={select} /> : <ExplainGraph ref={graph} x={shown} selected={selected} onSelect={select} onToggle={toggle} />}
         {v && (
           <VertexPanel
-            x={data.x} v={v} traceId={id} open={open.has(v.id)} unfolding={open.has(v.id) && apart.loading} unfoldError={open.has(v.id) ? apart.error : null}
+            x={data.x} v={v} traceId={id} open={open.has(v.id)} unfolding={open.has(v.id) && unmerged.loading} unfoldError={open.has(v.id) ? unmerged.error : null}
             onToggle={() => toggle(v)} onClose={() => select(null)}
             onWhatIf={(change) => {
               const next = new URLSearchParams(location.search)
@@ -245,8 +245,8 @@ function Legend() {
 function Notes({ data }: { data: Loaded }) {
   const [open, setOpen] = useState(false)
   const expired = data.x.vertices.filter((v) => v.expired).length
-  const assumed = assumptions(data.answer.assumed, data.answer.loaded)
-  const missing = leftOut(data.answer.loaded)
+  const assumed = describeAssumptions(data.answer.assumed, data.answer.loaded)
+  const missing = describeOmissions(data.answer.loaded)
   if (expired === 0 && !missing && !open) return assumed.length === 0 ? null : <p className="explain-notes"><AssumedButton n={assumed.length} open={open} onClick={() => setOpen(true)} /></p>
   return (
     <div className={`banner ${expired > 0 || missing ? 'banner-warn' : ''}`}>

@@ -5,7 +5,7 @@ import { parsePlace } from '../trace/path_model'
 import type { Waterfall } from '../trace/waterfall_model'
 
 // A list is for choosing: of a large trace the longest spans are in it, and whichever is chosen already.
-const MOST = 400
+const MAX_LISTED = 400
 
 // Where the explanation begins and ends: a span's start or end, else the whole request.
 export function PlaceChooser({ w, which, text }: { w: Waterfall | null; which: 'from' | 'to'; text: string | null }) {
@@ -15,9 +15,9 @@ export function PlaceChooser({ w, which, text }: { w: Waterfall | null; which: '
   const listed = useMemo(() => {
     if (!w) return []
     const all = Array.from({ length: w.count }, (_, i) => i)
-    if (all.length <= MOST) return all
+    if (all.length <= MAX_LISTED) return all
     const { duration: length } = w.times.aligned
-    return all.sort((a, b) => length[b]! - length[a]!).slice(0, MOST).sort((a, b) => a - b)
+    return all.sort((a, b) => length[b]! - length[a]!).slice(0, MAX_LISTED).sort((a, b) => a - b)
   }, [w])
   const chosen = place && w ? w.spanId.indexOf(place.spanId) : -1
   const set = (spanId: string, at: string) => setParams({ [which]: spanId && `${spanId}${at === side ? '' : `:${at}`}`, sel: null, open: null }, 'push')

@@ -22,7 +22,7 @@ interface Props {
   onClose: () => void
 }
 
-const FEW = 20
+const SHOWN_AT_FIRST = 20
 
 // One vertex: how much, whose, why it counts, and the way to its traces.
 export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onToggle, onWhatIf, onClose }: Props) {
@@ -108,7 +108,7 @@ function Traces({ work, traceId }: { work: Work[]; traceId: string }) {
   const [all, setAll] = useState(false)
   if (work.length === 0) return null
   const traces = new Set(work.map((w) => w.traceId)).size
-  const shown = all ? work : work.slice(0, FEW)
+  const shown = all ? work : work.slice(0, SHOWN_AT_FIRST)
   return (
     <Section title={traces === 1 ? 'Trace' : count(traces, 'trace')}>
       <ul className="plain">

@@ -71,8 +71,8 @@ function workOf(v: ExplainVertexAnswer): Work[] {
     const event = EVENT_ID.exec(id)
     if (event) out.set(`${event[1]} ${event[2]}`, { traceId: event[1]!, spanId: event[2]! })
   }
-  const told = new Set([...out.values()].map((w) => w.traceId))
-  for (const traceId of traces) if (!told.has(traceId)) out.set(traceId, { traceId, spanId: '' })
+  const withSpan = new Set([...out.values()].map((w) => w.traceId))
+  for (const traceId of traces) if (!withSpan.has(traceId)) out.set(traceId, { traceId, spanId: '' })
   return [...out.values()]
 }
 
@@ -125,12 +125,12 @@ export function decodeExplanation(answer: ExplainAnswer): Explanation {
 }
 
 // Of a merged vertex at most so many members stand by themselves; the rest stays together.
-export const MOST_MEMBERS = 6
+export const MAX_MEMBERS = 6
 
 // The merged explanation with the vertices of `open` replaced by their members, which `apart` (the same question, not
 // merged) tells one by one.
-export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySet<string>): Explanation {
-  const single = new Map(apart.vertices.map((v, i) => [v.id, i]))
+export function unfold(merged: Explanation, unmerged: Explanation, open: ReadonlySet<string>): Explanation {
+  const single = new Map(unmerged.vertices.map((v, i) => [v.id, i]))
   const opened = merged.vertices.filter((v) => open.has(v.id) && v.count > 1 && v.members.every((m) => single.has(m)))
   if (opened.length === 0) return merged
   const vertices: Vertex[] = []
@@ -143,8 +143,8 @@ export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySe
       vertices.push(v)
       continue
     }
-    const members = ids.map((id) => apart.vertices[single.get(id)!]!).sort((a, b) => b.delay - a.delay)
-    const shown = members.slice(0, members.length > MOST_MEMBERS ? MOST_MEMBERS - 1 : MOST_MEMBERS)
+    const members = ids.map((id) => unmerged.vertices[single.get(id)!]!).sort((a, b) => b.delay - a.delay)
+    const shown = members.slice(0, members.length > MAX_MEMBERS ? MAX_MEMBERS - 1 : MAX_MEMBERS)
     // The rest comes first: it weighs most, and stands where the whole stood.
     const rest = members.slice(shown.length)
     if (rest.length > 0) {
@@ -166,9 +166,9 @@ export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySe
   const newPlace = merged.vertices.map((v) => place.get(v.id)!)
   const edges = merged.edges.filter((e) => !opened.includes(merged.vertices[e.from]!) && !opened.includes(merged.vertices[e.to]!)).map((e) => ({ ...e, from: newPlace[e.from]!, to: newPlace[e.to]! }))
   const joined = new Map<string, Edge>()
-  for (const e of apart.edges) {
-    const from = place.get(apart.vertices[e.from]!.id)
-    const to = place.get(apart.vertices[e.to]!.id)
+  for (const e of unmerged.edges) {
+    const from = place.get(unmerged.vertices[e.from]!.id)
+    const to = place.get(unmerged.vertices[e.to]!.id)
     if (from === undefined || to === undefined || from === to || (!own.has(from) && !own.has(to))) continue
     const key = `${from} ${to} ${e.kind}`
     const known = joined.get(key)
@@ -182,17 +182,17 @@ export function unfold(merged: Explanation, apart: Explanation, open: ReadonlySe
 const sum = (list: number[]) => list.reduce((a, b) => a + b, 0)
 
 // Less than this part of the whole is not drawn until it is asked for.
-const TRIFLE = 0.01
+const NEGLIGIBLE_SHARE = 0.01
 // A step of the request's own with less than this of its own time is told by the way.
 export const SLIM_SHARE = 0.02
 
-export const isTrifle = (x: Explanation, i: number): boolean => i !== x.root && i !== x.from && x.vertices[i]!.delay <= x.delay * TRIFLE
+export const isNegligible = (x: Explanation, i: number): boolean => i !== x.root && i !== x.from && x.vertices[i]!.delay <= x.delay * NEGLIGIBLE_SHARE
 
 // What is drawn: what carries delay, and the two ends, with the edges that some of it takes, steps in a row that took
 // next to no time as one. All of it, step by step, on demand.
 export function drawnPart(whole: Explanation, all: boolean): Explanation {
   if (all) return whole
-  const kept = whole.vertices.map((_, i) => !isTrifle(whole, i))
+  const kept = whole.vertices.map((_, i) => !isNegligible(whole, i))
   return collapse(keepOnly({ ...whole, edges: whole.edges.filter((e) => e.delay > 0) }, (i) => kept[i]!))
 }
 

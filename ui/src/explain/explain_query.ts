@@ -17,7 +17,7 @@ export function explainQuery(id: string, params: URLSearchParams): URLSearchPara
 }
 
 // Nothing is asked about many requests until it is said which.
-export const isAsked = (id: string, params: URLSearchParams): boolean => id !== '' || (params.has('service') && params.has('operation'))
+export const canExplain = (id: string, params: URLSearchParams): boolean => id !== '' || (params.has('service') && params.has('operation'))
 
 export function commandFor(id: string, query: URLSearchParams): string {
   const word = (text: string) => (/^[\w./:=+-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`)

@@ -34,7 +34,7 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
   const size = useSize(box)
   const [hover, setHover] = useState<{ box: number; x: number; y: number } | null>(null)
   const [current, setCurrent] = useState(-1)
-  const { shown, showRange, takesKey, beginDrag, drags, endsDrag } = useZoomedRange({ box, whole: { from: boxes.from, to: boxes.to }, least: 10, range, onRange })
+  const { shown, showRange, handleKey, beginDrag, moveDrag, endDrag } = useZoomedRange({ box, whole: { from: boxes.from, to: boxes.to }, minLength: 10, range, onRange })
   useEffect(() => setCurrent(-1), [boxes])
 
   const draw = useCallback(() => {
@@ -81,7 +81,7 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
       }
     } else if (key === 'Enter' && current >= 0) onSelect(boxes.name[current]!)
     else if (key.toLowerCase() === 'f' && current >= 0) showRange(boxes.start[current]!, boxes.start[current]! + boxes.length[current]!)
-    else if (!takesKey(event)) return
+    else if (!handleKey(event)) return
     event.preventDefault()
     event.stopPropagation()
   }
@@ -100,13 +100,13 @@ export function FlameChart({ boxes, strings, label, origin, range, onRange, sele
         onKeyDown={onKeyDown}
         onPointerDown={beginDrag}
         onPointerMove={(event) => {
-          if (drags(event)) return setHover(null)
+          if (moveDrag(event)) return setHover(null)
           const here = at(event)
           setHover(here.box >= 0 ? here : null)
         }}
         onPointerLeave={() => setHover(null)}
         onClick={(event) => {
-          if (endsDrag()) return
+          if (endDrag()) return
           const here = at(event)
           setCurrent(here.box)
           onSelect(here.box >= 0 ? boxes.name[here.box]! : -1)

@@ -34,9 +34,9 @@ export const unitLabel = (unit: UnitInfo): string =>
 
 // Stack samples of one execution unit, three ways.
 export function FlameView({ w, clock, selected, unitId, mode: wanted, frame, find }: Props) {
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const sampled = useMemo(() => w.units.map((u, i) => ({ ...u, index: i })).filter((u) => u.samples > 0).sort((a, b) => b.samples - a.samples), [w])
-  const { data, error, loading } = useAnswer(sampled.length ? `stacks ${w.traceId} ${clock}` : '', again, (signal) => (sampled.length ? getStacks(w.traceId, clock, signal) : Promise.resolve(null)))
+  const { data, error, loading } = useAnswer(sampled.length ? `stacks ${w.traceId} ${clock}` : '', reloads, (signal) => (sampled.length ? getStacks(w.traceId, clock, signal) : Promise.resolve(null)))
   const mode: Mode = MODES.find(([name]) => name === wanted)?.[0] ?? 'time'
   const ofSelection = selected >= 0 ? sampled.find((u) => u.index === w.unit[selected]) : undefined
   const unit = sampled.find((u) => u.id === unitId) ?? ofSelection ?? sampled[0]
@@ -82,7 +82,7 @@ export function FlameView({ w, clock, selected, unitId, mode: wanted, frame, fin
           {MODES.map(([name, words], i) => <button key={name} type="button" aria-pressed={mode === name} title={`${words} (${i + 1})`} onClick={() => setMode(name)}>{words}</button>)}
         </div>
       </div>
-      {error && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && !error && <Skeleton rows={8} label="Loading stack samples" />}
       {samples && <Charts w={w} samples={samples} mode={mode} frame={frame} find={find} />}
     </div>

@@ -3,10 +3,10 @@ import { listDatasets, queryDataset, type Rows } from '../api/datasets'
 import { useAnswer } from '../api/use_answer'
 import { ChartCanvas, type ChartHandle } from '../charts/ChartCanvas'
 import { commandFor, datasetUrl, extentMs, STANDARD_RANGE } from '../data/chart_query'
-import { readable } from '../data/BehindMark'
+import { readableCondition } from '../data/BehindMark'
 import { DataTable } from '../data/DataTable'
 import { saveCsv, savePng } from '../parts/canvas'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { Icon } from '../parts/Icon'
 import { CopyButton, EmptyState, ErrorState, Skeleton, WithCode } from '../parts/states'
 import { rangeFromParams, rangePhrase } from '../search/time_range'
@@ -20,7 +20,7 @@ const CALLS = 'calls'
 // Which service calls which, how often, how slow and with which errors: a query over the standing dataset of calls.
 export function MapView() {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const chart = useRef<ChartHandle>(null)
   const range = rangeFromParams(params, STANDARD_RANGE)
   const chosen = params.get('mark')
@@ -30,9 +30,9 @@ export function MapView() {
   query.set('group_by', 'caller,service')
   query.set('agg', 'count,sum(error),p50(duration_ns),p95(duration_ns)')
   query.set('limit', '5000')
-  const { data, error, loading } = useAnswer(`map ${query}`, again, async (signal) => {
+  const { data, error, loading } = useAnswer(`map ${query}`, reloads, async (signal) => {
     const [rows, all] = await Promise.all([queryDataset(CALLS, query, signal), listDatasets(signal)])
-    learnServices(rows.rows.flatMap((row) => (typeof row[1] === 'string' ? [row[1]] : [])))
+    registerServices(rows.rows.flatMap((row) => (typeof row[1] === 'string' ? [row[1]] : [])))
     const [from, to] = extentMs(range, all.find((d) => d.name === CALLS) ?? null, Date.now())
     return { rows, seconds: Math.max(1, (to - from) / 1000) }
   })
@@ -65,7 +65,7 @@ export function MapView() {
         </div>
         <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />
       </header>
-      {error && !noRows && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !noRows && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && !error && <Skeleton rows={10} label="Loading the map" />}
       {(noRows || empty) && (
         <EmptyState title="No calls to draw.">
@@ -79,7 +79,7 @@ export function MapView() {
             <div className="chart-say">
               {chosen ? (
                 <p className="row">
-                  <strong>{readable(chosen)}</strong>
+                  <strong>{readableCondition(chosen)}</strong>
                   <a className="button" href={datasetUrl(CALLS, seriesUrl(chosen))} onClick={followInPage}>Its calls</a>
                   <a className="button" href={rowsUrl(chosen)} onClick={followInPage}>Its traces</a>
                   <button type="button" className="link-button" onClick={() => setParams({ mark: null })}>Clear</button>

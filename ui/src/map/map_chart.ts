@@ -140,10 +140,10 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
   const services = graph.nodes.filter((n) => n.name !== OUTSIDE).length
   const worst = graph.edges.filter((e) => e.errors > 0).sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0]
   const slowest = graph.edges.reduce<Edge | null>((m, e) => ((e.p95 ?? 0) > (m?.p95 ?? 0) ? e : m), null)
-  const of = worst
+  const detail = worst
     ? `; highest error rate ${percent(worst.errors, worst.calls)}, ${worst.from || OUTSIDE} → ${worst.to}`
     : slowest ? `; highest p95 ${duration(slowest.p95 ?? 0)}, ${slowest.from || OUTSIDE} → ${slowest.to}; no errors` : ''
-  return { sentence: `${count(services, 'service')}, ${count(graph.edges.length, 'kind')} of calls${of}`, notes: arrowsNote(graph), layout }
+  return { sentence: `${count(services, 'service')}, ${count(graph.edges.length, 'kind')} of calls${detail}`, notes: arrowsNote(graph), layout }
 }
 
 const arrowsNote = (graph: Graph): string[] => (graph.edges.length > 60 ? ['Hover over the middle of an arrow, or see the table, for its numbers.'] : [])

@@ -40,8 +40,8 @@ export function edgesOf(rows: Rows): Edge[] {
 }
 
 export const OUTSIDE = 'outside'
-const LONGEST = 12
-const TALLEST = 30
+const MAX_LAYERS = 12
+const MAX_ROWS = 30
 
 export function layOut(edges: Edge[]): Graph {
   const name = (s: string) => s || OUTSIDE
@@ -57,13 +57,13 @@ export function layOut(edges: Edge[]): Graph {
   const sorted = [...names].sort()
   let layer = layersOf(sorted, out, into)
   // Graphs full of cycles make one long chain of the longest way; the shortest one keeps them readable.
-  if (Math.max(...layer.values()) > LONGEST) layer = distancesOf(sorted, out, into)
+  if (Math.max(...layer.values()) > MAX_LAYERS) layer = distancesOf(sorted, out, into)
   const byLayer: string[][] = []
   for (const n of sorted) (byLayer[layer.get(n)!] ??= []).push(n)
   const whole = Array.from(byLayer, (l) => l ?? [])
   untangle(whole, into, out)
   // A layer of many services becomes several columns: a canvas has a greatest height.
-  const layers = whole.flatMap((l) => Array.from({ length: Math.ceil(l.length / TALLEST) }, (_, i) => l.slice(i * TALLEST, (i + 1) * TALLEST)))
+  const layers = whole.flatMap((l) => Array.from({ length: Math.ceil(l.length / MAX_ROWS) }, (_, i) => l.slice(i * MAX_ROWS, (i + 1) * MAX_ROWS)))
   const calls = new Map<string, [number, number]>()
   for (const e of edges) {
     const sum = calls.get(name(e.to)) ?? [0, 0]

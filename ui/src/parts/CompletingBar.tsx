@@ -79,9 +79,9 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
     } else if (event.key === 'Tab' && open && suggestions.length > 0 && !event.shiftKey && wordAt(text, caret).text !== '') {
       // The list may be older than the last letters: what no longer fits them is not meant.
       const word = wordAt(text, caret).text.toLowerCase()
-      const meant = active >= 0 ? suggestions[active] : suggestions.find((s) => s.insert.toLowerCase().includes(word))
-      if (!meant) return
-      accept(meant)
+      const suggestion = active >= 0 ? suggestions[active] : suggestions.find((s) => s.insert.toLowerCase().includes(word))
+      if (!suggestion) return
+      accept(suggestion)
     } else if (event.key === 'Enter') {
       if (open && active >= 0) accept(suggestions[active]!)
       else submit(text)

@@ -24,4 +24,4 @@ export function VerdictTotals({ totals, whole }: { totals: Record<Verdict, numbe
   )
 }
 
-export const noTotals = (): Record<Verdict, number> => ({ self: 0, blocked: 0, network: 0, queue: 0, unknown: 0 })
+export const zeroTotals = (): Record<Verdict, number> => ({ self: 0, blocked: 0, network: 0, queue: 0, unknown: 0 })

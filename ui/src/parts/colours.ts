@@ -28,7 +28,7 @@ let version = 0
 // Grows when places move, for whoever keeps colours.
 export const coloursVersion = (): number => version
 
-export function learnServices(names: readonly string[]): void {
+export function registerServices(names: readonly string[]): void {
   const all = [...new Set([...known, ...names])].sort()
   if (all.length === known.length) return
   known = all

@@ -8,13 +8,13 @@ export interface Range {
 interface Options {
   box: RefObject<HTMLElement>
   whole: Range
-  least: number // how far one can zoom in
+  minLength: number // how far one can zoom in
   range: Range | null // null: the whole
   onRange: (range: Range | null) => void
 }
 
 // The stretch of time that a chart shows: wheel with Ctrl or W/S zooms, drag, A/D or the wheel sideways moves, 0 shows all.
-export function useZoomedRange({ box, whole, least, range, onRange }: Options) {
+export function useZoomedRange({ box, whole, minLength, range, onRange }: Options) {
   const shown = range ?? whole
   const now = useRef({ whole, shown })
   now.current = { whole, shown }
@@ -22,11 +22,11 @@ export function useZoomedRange({ box, whole, least, range, onRange }: Options) {
   const showRange = useCallback(
     (from: number, to: number) => {
       const all = now.current.whole
-      const length = Math.min(Math.max(to - from, least), all.to - all.from)
+      const length = Math.min(Math.max(to - from, minLength), all.to - all.from)
       const start = Math.min(Math.max(from, all.from), all.to - length)
       onRange(length >= (all.to - all.from) * 0.9999 ? null : { from: start, to: start + length })
     },
-    [least, onRange],
+    [minLength, onRange],
   )
   const zoom = useCallback(
     (factor: number, share: number) => {
@@ -56,7 +56,7 @@ export function useZoomedRange({ box, whole, least, range, onRange }: Options) {
   }, [box, zoom, showRange])
 
   // Whether the key was one of its own.
-  const takesKey = (event: KeyboardEvent): boolean => {
+  const handleKey = (event: KeyboardEvent): boolean => {
     const { from, to } = shown
     const quarter = (to - from) / 4
     const key = event.key.toLowerCase()
@@ -74,7 +74,7 @@ export function useZoomedRange({ box, whole, least, range, onRange }: Options) {
     if (event.button === 0) drag.current = { x: event.clientX, ...shown, moved: false }
   }
   // Whether this move drags the chart, so that nothing is pointed at.
-  const drags = (event: PointerEvent): boolean => {
+  const moveDrag = (event: PointerEvent): boolean => {
     const d = drag.current
     if (!d || !(event.buttons & 1)) return false
     const dx = event.clientX - d.x
@@ -89,10 +89,10 @@ export function useZoomedRange({ box, whole, least, range, onRange }: Options) {
     return d.moved
   }
   // Whether this click is only the end of a drag.
-  const endsDrag = (): boolean => {
+  const endDrag = (): boolean => {
     const moved = drag.current?.moved ?? false
     drag.current = null
     return moved
   }
-  return { shown, showRange, takesKey, beginDrag, drags, endsDrag }
+  return { shown, showRange, handleKey, beginDrag, moveDrag, endDrag }
 }

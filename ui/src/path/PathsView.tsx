@@ -4,12 +4,12 @@ import { ns } from '../api/exact_json'
 import type { CriticalPathsAnswer } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { saveCsv } from '../parts/canvas'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { count, duration, exactNs, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { VERDICTS, verdictOf, verdictWords } from '../parts/verdict'
-import { noTotals, VerdictChip, VerdictTotals } from '../parts/VerdictParts'
+import { zeroTotals, VerdictChip, VerdictTotals } from '../parts/VerdictParts'
 import { useVirtualRows } from '../parts/virtual_rows'
 import { FilterBar } from '../search/FilterBar'
 import { filterFromParams, printFilter, writeFilter, type Filter } from '../search/filter_language'
@@ -47,10 +47,10 @@ export function PathsView() {
   const filter = filterFromParams(params)
   const range = rangeFromParams(params)
   const query = apiQuery(params).toString()
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer(`paths ${query}`, again, async (signal) => {
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer(`paths ${query}`, reloads, async (signal) => {
     const answer = await getCriticalPaths(new URLSearchParams(query), signal)
-    learnServices(answer.components.map((c) => c.service))
+    registerServices(answer.components.map((c) => c.service))
     return answer
   })
   useEffect(() => {
@@ -60,7 +60,7 @@ export function PathsView() {
     const wanted = new URLSearchParams(location.search)
     writeFilter(f, wanted)
     const url = withParams('/critical-path', wanted)
-    if (url === location.pathname + location.search) setAgain((n) => n + 1)
+    if (url === location.pathname + location.search) setReloads((n) => n + 1)
     else navigate(url)
   }
   return (
@@ -73,9 +73,9 @@ export function PathsView() {
       </header>
       <div className="search-bar">
         <FilterBar text={printFilter(filter)} onFilter={onFilter} />
-        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={() => setAgain((n) => n + 1)}><Icon name="reset" /></button>
+        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={() => setReloads((n) => n + 1)}><Icon name="reset" /></button>
       </div>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Remove the what-if</button>}</ErrorState>}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}>{params.has('what_if') && <button type="button" className="button" onClick={() => setParams({ what_if: null })}>Remove the what-if</button>}</ErrorState>}
       {loading && !data && !error && <Skeleton rows={12} label="Summing critical paths" />}
       {data && data.traces === 0 && (
         <EmptyState title="No requests to explain.">
@@ -120,7 +120,7 @@ function Components({ data, params }: { data: CriticalPathsAnswer; params: URLSe
   const rows = useVirtualRows(data.components.length, ROW)
   const whole = Number(ns(data.duration_ns))
   const totals = useMemo(() => {
-    const out = noTotals()
+    const out = zeroTotals()
     for (const c of data.components) out[verdictOf(c.category)] += Number(ns(c.total_ns))
     return out
   }, [data])

@@ -16,7 +16,7 @@ interface Props {
   placeholder?: string
 }
 
-function write(changes: string[]) {
+function setChanges(changes: string[]) {
   const params = new URLSearchParams(location.search)
   params.delete('what_if')
   for (const change of changes) params.append('what_if', change)
@@ -45,7 +45,7 @@ export function WhatIfBox({ changes, suggestions, nowNs, then, subject, problemO
         onSubmit={(event) => {
           event.preventDefault()
           if (verdict !== 'good') return
-          write([...changes.filter((c) => c !== text.trim()), text.trim()])
+          setChanges([...changes.filter((c) => c !== text.trim()), text.trim()])
           setText('')
         }}
       >
@@ -58,7 +58,7 @@ export function WhatIfBox({ changes, suggestions, nowNs, then, subject, problemO
       {changes.map((change) => (
         <span className="chip mono" key={change}>
           {change}
-          <button type="button" className="icon-button small" aria-label={`Remove ${change}`} title="Remove" onClick={() => write(changes.filter((c) => c !== change))}><Icon name="close" size={12} /></button>
+          <button type="button" className="icon-button small" aria-label={`Remove ${change}`} title="Remove" onClick={() => setChanges(changes.filter((c) => c !== change))}><Icon name="close" size={12} /></button>
         </span>
       ))}
       {changes.length > 0 && then && (

@@ -8,28 +8,28 @@ const SIZE = { width: 336, height: 84, foot: 16 }
 interface Props {
   title: string
   bins: Bin[]
-  normal: Bin[] | null
+  usualBins: Bin[] | null
   mean: number
-  normalMean: number | null
+  usualMean: number | null
   colour: string
 }
 
 // How one delay is spread over the instances; dashed, how it usually is. Both have the area 1.
-export function DelayChart({ title, bins, normal, mean, normalMean, colour }: Props) {
+export function DelayChart({ title, bins, usualBins, mean, usualMean, colour }: Props) {
   if (bins.length === 0) return null
   const density = (list: Bin[]) => {
     const total = list.reduce((s, b) => s + b[2], 0)
     return list.map(([from, until, n]) => n / total / Math.max(1, until - from))
   }
   const own = density(bins)
-  const usual = normal && normal.length > 0 ? density(normal) : null
-  const all = [...bins, ...(normal ?? [])]
+  const usualDensity = usualBins && usualBins.length > 0 ? density(usualBins) : null
+  const all = [...bins, ...(usualBins ?? [])]
   const low = Math.min(...all.map((b) => b[0]))
   const high = Math.max(...all.map((b) => b[1]))
   const room = Math.max(high - low, high * 0.05, 1)
   const from = Math.max(0, low - room * 0.06)
   const until = high + room * 0.06
-  const top = Math.max(...own, ...(usual ?? []))
+  const top = Math.max(...own, ...(usualDensity ?? []))
   const x = (t: number) => ((t - from) / (until - from)) * SIZE.width
   const y = (d: number) => SIZE.height - SIZE.foot - (SIZE.height - SIZE.foot - 6) * (d / top)
   const ground = SIZE.height - SIZE.foot
@@ -39,11 +39,11 @@ export function DelayChart({ title, bins, normal, mean, normalMean, colour }: Pr
   const label = `${title}: mean ${duration(mean)}, p50 ${duration(p50)}, p99 ${duration(p99)}`
   return (
     <figure className="delay-chart">
-      <figcaption><strong>{title}</strong> <span className="num">mean {duration(mean)}</span> <span className="muted num">p50 {duration(p50)} · p99 {duration(p99)}{normalMean !== null && ` · usual mean ${duration(normalMean)}`}</span></figcaption>
+      <figcaption><strong>{title}</strong> <span className="num">mean {duration(mean)}</span> <span className="muted num">p50 {duration(p50)} · p99 {duration(p99)}{usualMean !== null && ` · usual mean ${duration(usualMean)}`}</span></figcaption>
       <svg viewBox={`0 0 ${SIZE.width} ${SIZE.height}`} role="img" aria-label={label}>
         <path d={`M0 ${ground + 0.5}H${SIZE.width}`} className="delay-axis" />
         <path d={outline(bins, own)} style={{ fill: colour, stroke: colour }} className="delay-bars" />
-        {usual && <path d={outline(normal!, usual)} className="delay-usual" />}
+        {usualDensity && <path d={outline(usualBins!, usualDensity)} className="delay-usual" />}
         <path d={`M${x(mean).toFixed(1)} 2V${ground}`} className="delay-mean" />
         {linearTicks(from, until, 3).map((t) => (
           <text key={t} x={Math.min(Math.max(x(t), 14), SIZE.width - 20)} y={SIZE.height - 3} textAnchor="middle">{t === 0 ? '0' : duration(t)}</text>

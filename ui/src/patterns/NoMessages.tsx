@@ -1,7 +1,7 @@
 import { Icon } from '../parts/Icon'
 import { Command, EmptyState } from '../parts/states'
 import { setParams } from '../shell/router'
-import { chooseFiles } from '../upload/Upload'
+import { openFileChooser } from '../upload/Upload'
 
 // Nothing to infer from: how to get messages in.
 export function NoMessages({ all }: { all: boolean }) {
@@ -14,7 +14,7 @@ export function NoMessages({ all }: { all: boolean }) {
         <li><span>Generated messages, to try it out:</span><Command text="wherefore generate config/generate/multi-tier.yaml --seed 1 --out made.txt --truth truth.jsonl && wherefore import made.txt" /></li>
       </ul>
       <div className="row">
-        <button type="button" className="button primary" onClick={chooseFiles}><Icon name="upload" size={14} /> Upload messages</button>
+        <button type="button" className="button primary" onClick={openFileChooser}><Icon name="upload" size={14} /> Upload messages</button>
         {!all && <button type="button" className="button" onClick={() => setParams({ since: null, until: null, normal: null }, 'push')}>All time</button>}
       </div>
     </EmptyState>

@@ -36,9 +36,9 @@ export function NodePanel({ pattern, at, other, comparing, tracesUrl, onClose }:
       <div className="panel-body" tabIndex={0} role="region" aria-label="Facts about the node">
         {comparing && !other && <p className="note">This pattern is not shown for the usual window, so there is nothing to compare with.</p>}
         {n.afterReply && <p className="note">Called after its caller replied, so nothing waits for it.</p>}
-        <DelayChart title="Latency" bins={n.spread?.latency ?? []} normal={other?.spread?.latency ?? null} mean={n.latency} normalMean={other?.latency ?? null} colour={colour} />
-        {n.steps.length > 1 && <DelayChart title="Own time" bins={n.spread?.own ?? []} normal={other?.spread?.own ?? null} mean={n.own} normalMean={other?.own ?? null} colour={colour} />}
-        {n.parent >= 0 && <DelayChart title={`Delay after ${caller} was called`} bins={n.spread?.callDelay ?? []} normal={other?.spread?.callDelay ?? null} mean={n.callDelay} normalMean={other?.callDelay ?? null} colour={colour} />}
+        <DelayChart title="Latency" bins={n.spread?.latency ?? []} usualBins={other?.spread?.latency ?? null} mean={n.latency} usualMean={other?.latency ?? null} colour={colour} />
+        {n.steps.length > 1 && <DelayChart title="Own time" bins={n.spread?.own ?? []} usualBins={other?.spread?.own ?? null} mean={n.own} usualMean={other?.own ?? null} colour={colour} />}
+        {n.parent >= 0 && <DelayChart title={`Delay after ${caller} was called`} bins={n.spread?.callDelay ?? []} usualBins={other?.spread?.callDelay ?? null} mean={n.callDelay} usualMean={other?.callDelay ?? null} colour={colour} />}
         <Section title="Own time by step">
           <table className="kv steps">
             <tbody>

@@ -28,7 +28,7 @@ export function PathGraph({ graph, caption, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<number | null>(null)
   const gap = graph.tree ? 34 : 92
   const layout = useMemo(() => layOutLayers(graph.nodes.length, graph.edges.filter((e) => e.from !== e.to).map((e) => ({ from: e.from, to: e.to, weight: e.count })), { node: BOX.width, bend: graph.tree ? 20 : 90, gap: graph.tree ? 18 : 70 }), [graph])
-  const most = Math.max(1, ...graph.edges.map((e) => e.count))
+  const maxCount = Math.max(1, ...graph.edges.map((e) => e.count))
   const width = layout.width + 2 * MARGIN
   const height = layout.layers * (BOX.height + gap) - gap + 2 * MARGIN
   const scale = zoom ?? (size.width > 0 ? Math.min(1, Math.max(0.8, (size.width - 4) / width)) : 1)
@@ -73,7 +73,7 @@ export function PathGraph({ graph, caption, selected, onSelect }: Props) {
               return (
                 <g key={k} className={`path-way ${on ? 'lit' : ''}`}>
                   <title>{`${graph.nodes[e.from]!.node} → ${graph.nodes[e.to]!.node}: ${e.label}`}</title>
-                  <path d={w.d} strokeWidth={1 + 6 * (e.count / most)} />
+                  <path d={w.d} strokeWidth={1 + 6 * (e.count / maxCount)} />
                 </g>
               )
             })}
@@ -144,14 +144,14 @@ function drawWays(graph: PathGraphModel, layout: Layout, gap: number): Way[] {
   })
 }
 
-const shorten = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+const shorten = (text: string, maxCount: number) => (text.length > maxCount ? `${text.slice(0, maxCount - 1)}…` : text)
 
 function VertexFacts({ graph, at, onSelect }: { graph: PathGraphModel; at: number; onSelect: (id: string | null) => void }) {
   const theme = useTheme()
   const n = graph.nodes[at]!
   const ways = (list: typeof graph.edges, other: 'from' | 'to', verb: string) =>
     list.map((e, k) => {
-      const most = Math.max(1, ...e.delays.map((d) => d.count))
+      const maxCount = Math.max(1, ...e.delays.map((d) => d.count))
       return (
         <Section key={`${other} ${k}`} title={`${verb} ${graph.nodes[e[other]]!.node}`} extra={<span className="muted">{count(e.count, 'message')}</span>}>
           <table className="kv delays">
@@ -159,7 +159,7 @@ function VertexFacts({ graph, at, onSelect }: { graph: PathGraphModel; at: numbe
               {e.delays.map((d) => (
                 <tr key={d.delay}>
                   <th scope="row" className="num" title={exactNs(d.delay)}>after {duration(d.delay)}</th>
-                  <td><span className="bar p-bar" style={{ width: `${(d.count / most) * 100}%` }} /></td>
+                  <td><span className="bar p-bar" style={{ width: `${(d.count / maxCount) * 100}%` }} /></td>
                   <td className="num right">{grouped(d.count)} <span className="muted">{percent(d.count, e.count)}</span></td>
                 </tr>
               ))}

@@ -2,20 +2,20 @@ import { useEffect, useMemo, useState } from 'react'
 import { getPaths, pathsPath, type ConvolutionAnswer, type PathsAnswer } from '../api/paths'
 import { ns } from '../api/exact_json'
 import { useAnswer } from '../api/use_answer'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { clockTime, count, duration, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, ErrorState, Skeleton } from '../parts/states'
 import { rangeFromParams, rangePhrase, type TimeRange } from '../search/time_range'
 import { TimeRangePicker } from '../search/TimeRangePicker'
 import { setParams, useRoute } from '../shell/router'
-import { whenImported } from '../upload/Upload'
+import { onImported } from '../upload/Upload'
 import { GraphTable } from './GraphTable'
 import { NoMessages } from './NoMessages'
 import { PathGraph } from './PathGraph'
 import { convolutionGraph, mergedGraph } from './path_graph'
 import { commandFor, pathsQuery } from './paths_query'
-import { DEFAULT_TOP, instant, normalRange, STANDARD_RANGE } from './paths_state'
+import { DEFAULT_TOP, instant, parseUsualRange, STANDARD_RANGE } from './paths_state'
 import { PatternDetail } from './PatternDetail'
 import { bestSplit, clusters, decodePattern, decodePatterns, nodeDifferences, timeSpans, type Population, type Sort } from './patterns_model'
 import { PatternTable } from './PatternTable'
@@ -26,15 +26,15 @@ type Loaded = { convolution: ConvolutionAnswer; population: null } | { convoluti
 
 function load(answer: PathsAnswer): Loaded {
   if (answer.algorithm === 'convolution') {
-    learnServices(answer.vertices.map((v) => v.node))
+    registerServices(answer.vertices.map((v) => v.node))
     return { convolution: answer, population: null }
   }
-  learnServices((answer.graph?.nodes ?? []).map((n) => n.node))
+  registerServices((answer.graph?.nodes ?? []).map((n) => n.node))
   return { convolution: null, population: decodePatterns(answer) }
 }
 
-function usePaths(query: URLSearchParams | null, again: number) {
-  return useAnswer<Loaded | null>(query ? `paths ${query}` : '', again, async (signal) => {
+function usePaths(query: URLSearchParams | null, reloads: number) {
+  return useAnswer<Loaded | null>(query ? `paths ${query}` : '', reloads, async (signal) => {
     if (!query) return null
     const wanted = new URLSearchParams(query)
     wanted.set('histogram', 'true')
@@ -52,19 +52,19 @@ const ALGORITHMS: [string, string, string][] = [
 // Causal paths of the messages that were kept: what a system does when nobody instrumented it.
 export function PathsView() {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const range = rangeFromParams(params, STANDARD_RANGE)
-  const normal = normalRange(params)
+  const usualRange = parseUsualRange(params)
   const query = pathsQuery(params, range)
-  const { data, error, loading } = usePaths(query, again)
-  const base = usePaths(normal && pathsQuery(params, normal), again)
-  const comparing = normal !== null
+  const { data, error, loading } = usePaths(query, reloads)
+  const base = usePaths(usualRange && pathsQuery(params, usualRange), reloads)
+  const comparing = usualRange !== null
   const before = base.data?.population ?? null
   const waiting = loading || (comparing && base.loading)
   const empty = error?.code === 'not_found'
   useEffect(() => {
     document.title = 'Paths · wherefore'
-    return whenImported(() => setAgain((n) => n + 1))
+    return onImported(() => setReloads((n) => n + 1))
   }, [])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -89,11 +89,11 @@ export function PathsView() {
         </div>
         {!comparing && <TimeRangePicker key={`${range.since} ${range.until}`} range={range} standard={STANDARD_RANGE} />}
       </header>
-      {error && !empty && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>{params.has('algorithm') && <button type="button" className="button" onClick={() => setParams({ algorithm: null })}>Choose the algorithm automatically</button>}</ErrorState>}
+      {error && !empty && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}>{params.has('algorithm') && <button type="button" className="button" onClick={() => setParams({ algorithm: null })}>Choose the algorithm automatically</button>}</ErrorState>}
       {empty && <NoMessages all={range.since === 'all' && !range.until} />}
       {waiting && !ready && !error && <Waiting algorithm={params.get('algorithm')} />}
       {comparing && base.error && <p className="banner banner-warn banner-line"><Icon name="warning" /> Usual window: {base.error.message}. <button type="button" className="link-button" onClick={() => setParams({ normal: null })}>Stop comparing</button></p>}
-      {ready && data.population && <Patterns population={data.population} before={before} params={params} range={range} normal={normal} query={query} />}
+      {ready && data.population && <Patterns population={data.population} before={before} params={params} range={range} usualRange={usualRange} query={query} />}
       {ready && data.convolution && <Convolution answer={data.convolution} params={params} query={query} />}
     </div>
   )
@@ -115,7 +115,7 @@ function sentence(data: Loaded, before: Population | null): string {
   const [first] = nodeDifferences(before, population)
   if (Math.abs(more) < before.mean * 0.01) return `Requests take as long as usual: mean ${duration(population.mean)}`
   if (more < 0) return `Requests take ${duration(-more)} less than usual: mean ${duration(population.mean)}, usual ${duration(before.mean)}`
-  return `Requests take ${duration(more)} more than usual (mean ${duration(population.mean)}, usual ${duration(before.mean)}): ${first!.node} adds ${duration(first!.slow - first!.normal)} of it`
+  return `Requests take ${duration(more)} more than usual (mean ${duration(population.mean)}, usual ${duration(before.mean)}): ${first!.node} adds ${duration(first!.slow - first!.usual)} of it`
 }
 
 function Facts({ data, phrase }: { data: Loaded; phrase: string }) {
@@ -160,11 +160,11 @@ interface PatternsProps {
   before: Population | null
   params: URLSearchParams
   range: TimeRange
-  normal: TimeRange | null
+  usualRange: TimeRange | null
   query: URLSearchParams
 }
 
-function Patterns({ population, before, params, range, normal, query }: PatternsProps) {
+function Patterns({ population, before, params, range, usualRange, query }: PatternsProps) {
   const view = params.get('view') ?? 'patterns'
   const sort: Sort = params.get('sort') === 'count' ? 'count' : 'total'
   // Rare patterns that take long are few among all: they have their own list, the costliest beyond the usual first.
@@ -189,23 +189,23 @@ function Patterns({ population, before, params, range, normal, query }: Patterns
   const split = comparingSplit(spans)
   return (
     <>
-      {normal && (
+      {usualRange && (
         <div className="path-controls explain-controls">
           <WindowForm
-            key={params.toString()} slow={range} normal={normal}
+            key={params.toString()} slow={range} usual={usualRange}
             onApply={(slow, usually) => setParams({ since: slow.since, until: slow.until, normal: `${usually.since}~${usually.until ?? ''}`, node: null }, 'push')}
             onStop={() => setParams({ normal: null, since: null, until: null }, 'push')}
           />
         </div>
       )}
-      <WindowStrip spans={spans} normal={usualSpans} onOnly={(from, until) => setParams({ since: instant(from), until: instant(until), normal: null, node: null }, 'push')} onCompare={(from, until) => compare([from, until])} />
+      <WindowStrip spans={spans} usual={usualSpans} onOnly={(from, until) => setParams({ since: instant(from), until: instant(until), normal: null, node: null }, 'push')} onCompare={(from, until) => compare([from, until])} />
       <Toolbar view={view} sort={sort} params={params} query={query} population={population}>
         {rare.length > 0 && view === 'patterns' && (
           <button type="button" className="button" aria-pressed={onlyRare} title="At most 1 % of the requests from one client to one node, and at least twice as slow as usual" onClick={() => setParams({ rare: onlyRare ? null : '1', pattern: null, node: null, open: null })}>
             {onlyRare && <Icon name="check" size={14} />} {grouped(rare.length)} rare and slow
           </button>
         )}
-        {!normal && (
+        {!usualRange && (
           <button type="button" className="button" disabled={!split} title={split ? 'Compare the slower part of this time range with the rest; or drag over the bars above' : 'Too short to split'} onClick={() => split && compare(split)}>
             <Icon name="compare" size={14} /> Compare slow with usual
           </button>
@@ -213,8 +213,8 @@ function Patterns({ population, before, params, range, normal, query }: Patterns
       </Toolbar>
       {view === 'patterns' ? (
         <div className="paths-split">
-          <PatternTable list={list} total={list.reduce((s, c) => s + c.total, 0)} open={open} chosen={chosen} normal={usual} phases={phases} />
-          {chosen && <PatternDetail key={chosen.id} pattern={chosen} normal={usual?.get(chosen.id) ?? null} comparing={before !== null} selected={params.get('node')} />}
+          <PatternTable list={list} total={list.reduce((s, c) => s + c.total, 0)} open={open} chosen={chosen} usual={usual} phases={phases} />
+          {chosen && <PatternDetail key={chosen.id} pattern={chosen} usual={usual?.get(chosen.id) ?? null} comparing={before !== null} selected={params.get('node')} />}
         </div>
       ) : (
         <GraphOrTable view={view} graph={mergedGraph(population.answer)} params={params} caption={sentence({ convolution: null, population }, before)} />

@@ -13,7 +13,7 @@ import { compareNodes, pathText, type Pattern } from './patterns_model'
 
 interface Props {
   pattern: Pattern
-  normal: Pattern | null
+  usual: Pattern | null
   comparing: boolean
   selected: string | null // a node's key
 }
@@ -39,10 +39,10 @@ function explainUrl(pattern: Pattern): string {
 }
 
 // One pattern: its tree and, beside it, when each node works and how that is spread.
-export function PatternDetail({ pattern, normal, comparing, selected }: Props) {
-  const { others, grewMost } = useMemo(() => compareNodes(normal, pattern), [normal, pattern])
-  const compared = normal !== null
-  const marked = compared && grewMost >= 0 ? grewMost : pattern.most
+export function PatternDetail({ pattern, usual, comparing, selected }: Props) {
+  const { others, grewMost } = useMemo(() => compareNodes(usual, pattern), [usual, pattern])
+  const compared = usual !== null
+  const marked = compared && grewMost >= 0 ? grewMost : pattern.largestOwn
   const at = pattern.nodes.findIndex((n) => n.key === selected)
   const select = (i: number) => setParams({ node: i < 0 ? null : pattern.nodes[i]!.key })
   const picture = useRef<() => void>(() => undefined)
@@ -55,13 +55,13 @@ export function PatternDetail({ pattern, normal, comparing, selected }: Props) {
       `path-${pattern.id}.csv`,
     )
   const worst = pattern.nodes[marked]!
-  const usual = others[marked]
+  const usualNode = others[marked]
   return (
     <section className="pattern-detail" aria-label="Selected pattern">
       <header className="pattern-head">
         <h2 title={pathText(pattern.nodes, 2000)}>
-          {pattern.client} → {pattern.nodes[0]!.node}: {compared && usual
-            ? <>mean {signed(pattern.mean - normal.mean)}, {grewMost >= 0 ? <><strong>{worst.node}</strong> own time {signed(worst.own - usual.own)}</> : 'no node is slower'}</>
+          {pattern.client} → {pattern.nodes[0]!.node}: {compared && usualNode
+            ? <>mean {signed(pattern.mean - usual.mean)}, {grewMost >= 0 ? <><strong>{worst.node}</strong> own time {signed(worst.own - usualNode.own)}</> : 'no node is slower'}</>
             : <>mean {duration(pattern.mean)}, <strong>{worst.node}</strong> adds {duration(worst.own)}</>}
         </h2>
         <p className="muted pattern-facts">
@@ -75,7 +75,7 @@ export function PatternDetail({ pattern, normal, comparing, selected }: Props) {
         <button type="button" className="icon-button" aria-label="Save the pattern as PNG" title="Save as PNG" onClick={() => picture.current()}><Icon name="image" /></button>
         <button type="button" className="icon-button" aria-label="Save the pattern as CSV" title="Save as CSV" onClick={onCsv}><Icon name="download" /></button>
       </header>
-      {comparing && !normal && <p className="banner banner-line">Not shown for the usual window: this pattern is new, or too rare there.</p>}
+      {comparing && !usual && <p className="banner banner-line">Not shown for the usual window: this pattern is new, or too rare there.</p>}
       <div className={`trace-body ${at >= 0 ? 'with-panel' : ''}`}>
         <Timeline pattern={pattern} others={compared ? others : null} marked={marked} grew={compared && grewMost >= 0} at={at} onSelect={select} picture={picture} />
         {at >= 0 && <NodePanel pattern={pattern} at={at} other={others[at] ?? null} comparing={comparing} tracesUrl={tracesUrl(pattern)} onClose={() => select(-1)} />}

@@ -12,7 +12,7 @@ interface Props {
   total: number
   open: Set<string>
   chosen: Pattern | null
-  normal: Map<string, Pattern> | null
+  usual: Map<string, Pattern> | null
   phases: Map<string, string>
 }
 
@@ -22,7 +22,7 @@ interface Row {
 }
 
 // Patterns by what they cost. Those that differ in names only share a row that opens.
-export function PatternTable({ list, total, open, chosen, normal, phases }: Props) {
+export function PatternTable({ list, total, open, chosen, usual, phases }: Props) {
   const rowsOf: Row[] = list.flatMap((cluster): Row[] => {
     if (cluster.patterns.length === 1) return [{ cluster, pattern: cluster.patterns[0]! }]
     const own: Row = { cluster, pattern: null }
@@ -30,7 +30,7 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
   })
   const rows = useVirtualRows(rowsOf.length, ROW_HEIGHT)
   const largest = Math.max(1, ...list.map((c) => c.total))
-  const differences = normal && new Map(list.flatMap((c) => c.patterns).map((p) => [p.id, p.mean - (normal.get(p.id)?.mean ?? p.mean)]))
+  const differences = usual && new Map(list.flatMap((c) => c.patterns).map((p) => [p.id, p.mean - (usual.get(p.id)?.mean ?? p.mean)]))
   const widest = differences ? Math.max(1, ...[...differences.values()].map(Math.abs)) : 1
   const toggle = (cluster: Cluster) => {
     const next = new Set(open)
@@ -54,13 +54,13 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
     event.preventDefault()
   }
   return (
-    <div className={`patterns ${normal ? 'patterns-compared' : ''}`} role="table" aria-label="Patterns" aria-rowcount={rowsOf.length + 1} onKeyDown={onKey}>
+    <div className={`patterns ${usual ? 'patterns-compared' : ''}`} role="table" aria-label="Patterns" aria-rowcount={rowsOf.length + 1} onKeyDown={onKey}>
       <div role="rowgroup">
         <div className="patterns-row patterns-head" role="row">
           <div role="columnheader" className="p-share">Share of time</div>
           <div role="columnheader" className="right p-wide">Requests</div>
           <div role="columnheader" className="right">Mean</div>
-          {normal ? (
+          {usual ? (
             <>
               <div role="columnheader" className="right p-wide">Usual</div>
               <div role="columnheader" className="right">Difference</div>
@@ -84,7 +84,7 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
           const x = pattern ?? cluster
           const nested = pattern !== null && cluster.patterns.length > 1
           const mean = pattern ? pattern.mean : cluster.total / Math.max(1, cluster.count)
-          const before = pattern ? (normal?.get(pattern.id) ?? null) : normalOf(cluster, normal)
+          const before = pattern ? (usual?.get(pattern.id) ?? null) : usualOf(cluster, usual)
           const difference = before ? mean - before.mean : 0
           const onClick = () => (pattern ? choose(pattern) : toggle(cluster))
           return (
@@ -92,18 +92,18 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
               <div role="cell" className="p-share" title={`${exactNs(Math.round(x.total))} of ${count(x.count, 'request')}`}><span className="num right">{percent(x.total, total)}</span><span className="p-track"><span className="bar p-bar" style={{ width: `${(x.total / largest) * 100}%` }} /></span></div>
               <div role="cell" className="num right p-wide">{grouped(x.count)}</div>
               <div role="cell" className="num right" title={exactNs(Math.round(mean))}>{duration(mean)}</div>
-              {normal ? (
+              {usual ? (
                 <>
                   <div role="cell" className="num right p-wide">{before ? duration(before.mean) : '–'}</div>
                   <div role="cell" className={`num right ${before && difference > mean * 0.05 ? 'bad' : ''}`}>{before ? signed(difference) : 'new'}</div>
                   <div role="cell" className="p-wide"><span className="diff">{before && <span className={difference > 0 ? 'diff-more' : 'diff-less'} style={{ width: `${Math.min(50, (Math.abs(difference) / widest) * 50)}%` }} />}</span></div>
-                  <div role="cell" className="p-wide p-cut">{pattern ? grewMost(pattern, normal) : ''}</div>
+                  <div role="cell" className="p-wide p-cut">{pattern ? grewMost(pattern, usual) : ''}</div>
                 </>
               ) : (
                 <>
                   <div role="cell" className="num right p-wide">{pattern ? duration(pattern.p50) : ''}</div>
                   <div role="cell" className="num right p-wide">{pattern ? duration(pattern.p99) : ''}</div>
-                  <div role="cell" className="p-wide p-cut">{pattern ? `${pattern.nodes[pattern.most]!.node} ${duration(pattern.nodes[pattern.most]!.own)}` : ''}</div>
+                  <div role="cell" className="p-wide p-cut">{pattern ? `${pattern.nodes[pattern.largestOwn]!.node} ${duration(pattern.nodes[pattern.largestOwn]!.own)}` : ''}</div>
                 </>
               )}
               <div role="cell" className="p-path">
@@ -126,14 +126,14 @@ export function PatternTable({ list, total, open, chosen, normal, phases }: Prop
 }
 
 // Of the same patterns in the other window; with the mix of requests it has there.
-function normalOf(cluster: Cluster, normal: Map<string, Pattern> | null): { mean: number } | null {
-  const known = cluster.patterns.flatMap((p) => normal?.get(p.id) ?? [])
+function usualOf(cluster: Cluster, usual: Map<string, Pattern> | null): { mean: number } | null {
+  const known = cluster.patterns.flatMap((p) => usual?.get(p.id) ?? [])
   const requests = known.reduce((s, p) => s + p.count, 0)
   return requests > 0 ? { mean: known.reduce((s, p) => s + p.total, 0) / requests } : null
 }
 
-function grewMost(pattern: Pattern, normal: Map<string, Pattern>): string {
-  const before = normal.get(pattern.id)
+function grewMost(pattern: Pattern, usual: Map<string, Pattern>): string {
+  const before = usual.get(pattern.id)
   if (!before) return ''
   const { others, grewMost: at } = compareNodes(before, pattern)
   return at < 0 ? 'none' : `${pattern.nodes[at]!.node} ${signed(pattern.nodes[at]!.own - others[at]!.own)}`

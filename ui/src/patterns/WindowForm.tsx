@@ -3,8 +3,8 @@ import { instantMs, type TimeRange } from '../search/time_range'
 
 interface Props {
   slow: TimeRange
-  normal: TimeRange
-  onApply: (slow: TimeRange, normal: TimeRange) => void
+  usual: TimeRange
+  onApply: (slow: TimeRange, usual: TimeRange) => void
   onStop: () => void
 }
 
@@ -14,9 +14,9 @@ const local = (text: string | null, otherwise: number) => {
 }
 
 // The two windows of time, to be typed; the strip sets them too.
-export function WindowForm({ slow, normal, onApply, onStop }: Props) {
+export function WindowForm({ slow, usual, onApply, onStop }: Props) {
   const now = Date.now()
-  const [texts, setTexts] = useState([local(normal.since, now), local(normal.until, now), local(slow.since, now), local(slow.until, now)])
+  const [texts, setTexts] = useState([local(usual.since, now), local(usual.until, now), local(slow.since, now), local(slow.until, now)])
   const field = (i: number, label: string) => (
     <input type="datetime-local" step="1" aria-label={label} required value={texts[i]} onChange={(event) => setTexts(texts.map((t, k) => (k === i ? event.target.value : t)))} />
   )
@@ -26,7 +26,7 @@ export function WindowForm({ slow, normal, onApply, onStop }: Props) {
       <span className="window-key"><span className="window-swatch usual" /> usual</span> {field(0, 'Usual from')} – {field(1, 'Usual until')}
       <span className="window-key"><span className="window-swatch" /> compared</span> {field(2, 'Compared from')} – {field(3, 'Compared until')}
       <button type="submit" className="button">Apply</button>
-      <button type="button" className="button quiet" onClick={() => onApply(normal, slow)}>Swap</button>
+      <button type="button" className="button quiet" onClick={() => onApply(usual, slow)}>Swap</button>
       <button type="button" className="button quiet" onClick={onStop}>Stop comparing</button>
     </form>
   )

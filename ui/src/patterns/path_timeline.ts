@@ -182,12 +182,12 @@ function paintHill(ctx: CanvasRenderingContext2D, bins: Bin[] | undefined, origi
     for (let px = Math.floor(a); px <= Math.floor(b) && px < raw.length; px++) raw[px]! += (n * (Math.min(b, px + 1) - Math.max(a, px))) / (b - a)
   }
   const smooth = raw.map((_, px) => KERNEL.reduce((sum, k, i) => sum + k * (raw[px + i - half] ?? 0), 0))
-  const most = smooth.reduce((m, v) => Math.max(m, v), 0)
+  const max = smooth.reduce((m, v) => Math.max(m, v), 0)
   ctx.beginPath()
   let down = true // on the ground: what lies between two hills is not drawn
   smooth.forEach((v, px) => {
-    const y = base - HILL * (v / most)
-    if (v <= most * 0.002) {
+    const y = base - HILL * (v / max)
+    if (v <= max * 0.002) {
       if (!down) ctx.lineTo(left + px, base)
       down = true
       return

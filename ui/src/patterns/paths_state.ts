@@ -6,7 +6,7 @@ import type { TimeRange } from '../search/time_range'
 export const DEFAULT_TOP = 50
 export const STANDARD_RANGE = 'all'
 
-export function normalRange(params: URLSearchParams): TimeRange | null {
+export function parseUsualRange(params: URLSearchParams): TimeRange | null {
   const [since, until] = (params.get('normal') ?? '').split('~')
   return since ? { since, until: until || null } : null
 }

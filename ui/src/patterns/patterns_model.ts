@@ -38,7 +38,7 @@ export interface Pattern {
   lastNs: bigint | null
   timeline: number[]
   nodes: PathNode[]
-  most: number // the node with the largest own time
+  largestOwn: number // the node with the largest own time
 }
 
 const num = (value: ExactInt | undefined): number => Number(ns(value))
@@ -79,9 +79,9 @@ export function decodePattern(p: PatternAnswer): Pattern {
     const parent = nodes[nodes[i]!.parent]!
     parent.end = Math.max(parent.end, nodes[i]!.end)
   }
-  let most = 0
+  let largestOwn = 0
   nodes.forEach((n, i) => {
-    if (n.own > nodes[most]!.own) most = i
+    if (n.own > nodes[largestOwn]!.own) largestOwn = i
   })
   return {
     id: p.id,
@@ -96,12 +96,12 @@ export function decodePattern(p: PatternAnswer): Pattern {
     lastNs: p.last_ns === undefined ? null : ns(p.last_ns),
     timeline: p.timeline ?? [],
     nodes,
-    most,
+    largestOwn,
   }
 }
 
 // "WS1 → AUTH (→ DB1), AP1 → DB1": the tree in one line. `most` characters or so; the rest is an ellipsis.
-export function pathText(nodes: { node: string; depth: number; end: number }[], most = 160): string {
+export function pathText(nodes: { node: string; depth: number; end: number }[], maxLength = 160): string {
   let out = ''
   const closes: { end: number; bracket: boolean }[] = []
   for (let i = 0; i < nodes.length; i++) {
@@ -110,7 +110,7 @@ export function pathText(nodes: { node: string; depth: number; end: number }[], 
     const first = i > 0 && nodes[i - 1]!.depth < n.depth
     if (i > 0) out += first ? ' → ' : ', '
     out += n.node
-    if (out.length > most) return `${out}…`
+    if (out.length > maxLength) return `${out}…`
     // What follows a node's children as its sibling would read as their sibling.
     const bracket = n.end > i + 1 && n.end < nodes.length && nodes[n.end]!.depth === n.depth
     if (bracket) out += ' ('
@@ -207,25 +207,25 @@ export function decodePatterns(answer: PatternsAnswer): Population {
 
 export interface NodeDifference {
   node: string
-  normal: number
+  usual: number
   slow: number
 }
 
 // Which nodes make an average path of one window longer than of the other; the largest growth first.
-export function nodeDifferences(normal: Population, slow: Population): NodeDifference[] {
+export function nodeDifferences(usual: Population, slow: Population): NodeDifference[] {
   const out = new Map<string, NodeDifference>()
-  for (const s of normal.shares) out.set(s.node, { node: s.node, normal: s.perPath, slow: 0 })
+  for (const s of usual.shares) out.set(s.node, { node: s.node, usual: s.perPath, slow: 0 })
   for (const s of slow.shares) {
     const known = out.get(s.node)
     if (known) known.slow = s.perPath
-    else out.set(s.node, { node: s.node, normal: 0, slow: s.perPath })
+    else out.set(s.node, { node: s.node, usual: 0, slow: s.perPath })
   }
-  return [...out.values()].sort((a, b) => b.slow - b.normal - (a.slow - a.normal))
+  return [...out.values()].sort((a, b) => b.slow - b.usual - (a.slow - a.usual))
 }
 
 // The node of a pattern whose own time grew most, and each node's other self. -1: none grew.
-export function compareNodes(normal: Pattern | null, slow: Pattern): { others: (PathNode | null)[]; grewMost: number } {
-  const byKey = new Map(normal?.nodes.map((n) => [n.key, n]) ?? [])
+export function compareNodes(usual: Pattern | null, slow: Pattern): { others: (PathNode | null)[]; grewMost: number } {
+  const byKey = new Map(usual?.nodes.map((n) => [n.key, n]) ?? [])
   const others = slow.nodes.map((n) => byKey.get(n.key) ?? null)
   let grewMost = -1
   let growth = 0
@@ -276,9 +276,9 @@ export function bestSplit(spans: TimeSpan[]): number | null {
   const all = spans.reduce((s, x) => s + x.count, 0)
   const sum = spans.reduce((s, x) => s + x.count * x.latency, 0)
   let best: number | null = null
-  let most = 0
+  let bestBetween = 0
   let atPause: number | null = null
-  let mostAtPause = 0
+  let bestAtPause = 0
   let n = 0
   let part = 0
   for (let i = 0; i + 1 < spans.length; i++) {
@@ -287,14 +287,14 @@ export function bestSplit(spans: TimeSpan[]): number | null {
     if (n === 0 || n === all) continue
     const apart = part / n - (sum - part) / (all - n)
     const between = n * (all - n) * apart * apart
-    if (between > most) {
-      most = between
+    if (between > bestBetween) {
+      bestBetween = between
       best = i + 1
     }
-    if (spans[i]!.count === 0 && spans[i + 1]!.count > 0 && between > mostAtPause) {
-      mostAtPause = between
+    if (spans[i]!.count === 0 && spans[i + 1]!.count > 0 && between > bestAtPause) {
+      bestAtPause = between
       atPause = i + 1
     }
   }
-  return mostAtPause > 0.6 * most ? atPause : best
+  return bestAtPause > 0.6 * bestBetween ? atPause : best
 }

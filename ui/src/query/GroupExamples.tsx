@@ -25,7 +25,7 @@ export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
   return (
     <section className="behind" aria-label="Example traces">
       <div className="behind-head">
-        <p><strong>{name}</strong> · {data ? says(data) : 'looking for traces…'}</p>
+        <p><strong>{name}</strong> · {data ? describe(data) : 'looking for traces…'}</p>
         {data?.kind === 'near' && <a className="button quiet" href={`/search?${data.search}`} onClick={followInPage}>Search for more</a>}
         {data?.kind === 'exact' && data.more > 0 && <span className="muted">and {grouped(data.more)} more</span>}
         <button type="button" className="icon-button small" aria-label="Close the examples" onClick={onClose}><Icon name="close" size={12} /></button>
@@ -47,7 +47,7 @@ export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
   )
 }
 
-function says(e: Examples): string {
+function describe(e: Examples): string {
   if (e.kind === 'none') return e.why
   if (e.kind === 'exact') return `the stored traces of this group, most rows first`
   const left = e.unused.length > 0 && e.traces.length > 0 ? `; the search cannot also filter by ${e.unused.join(' and ')}, so some may belong to other groups` : ''

@@ -6,7 +6,7 @@ import { quoteName } from './query_text'
 const name = (t: Tracepoint, mode: Mode) => (mode === 'stored' && t.name.endsWith('.end') ? `${quoteName(t.name.slice(0, -4))}.end` : quoteName(t.name))
 
 // Queries that work here and now, made from what there is.
-function suggested(mode: Mode, known: Tracepoint[]): [string, string][] {
+function starterQueries(mode: Mode, known: Tracepoint[]): [string, string][] {
   if (mode === 'stored') {
     const end = known.find((t) => t.name.endsWith('.end'))
     if (!end) return []
@@ -24,7 +24,7 @@ function suggested(mode: Mode, known: Tracepoint[]): [string, string][] {
   ]
 }
 
-export function NothingAsked({ mode, known, onTake }: { mode: Mode; known: Tracepoint[] | null; onTake: (text: string) => void }) {
+export function StarterQueries({ mode, known, onChoose }: { mode: Mode; known: Tracepoint[] | null; onChoose: (text: string) => void }) {
   if (known === null) return null
   if (known.length === 0) {
     return mode === 'live' ? (
@@ -43,9 +43,9 @@ export function NothingAsked({ mode, known, onTake }: { mode: Mode; known: Trace
     <section className="query-part" aria-label="Example queries">
       <h2>Example queries</h2>
       <ul className="query-starts">
-        {suggested(mode, known).map(([title, text]) => (
+        {starterQueries(mode, known).map(([title, text]) => (
           <li key={title}>
-            <button type="button" className="query-start" onClick={() => onTake(text)}>
+            <button type="button" className="query-start" onClick={() => onChoose(text)}>
               <span>{title}</span>
               <code>{text}</code>
             </button>

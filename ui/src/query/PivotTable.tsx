@@ -24,7 +24,7 @@ const Sparkline = memo(function Sparkline({ series, max, zero }: { series: (numb
   return <svg className="spark" width={WIDTH} height={HEIGHT} aria-hidden="true"><path d={path} /></svg>
 })
 
-const greatest = (cells: Cell[]): number => Math.max(0, ...cells.flatMap((c) => c.series.slice(-SPARK_POINTS).map((v) => v ?? 0)))
+const maxValue = (cells: Cell[]): number => Math.max(0, ...cells.flatMap((c) => c.series.slice(-SPARK_POINTS).map((v) => v ?? 0)))
 
 interface Props {
   results: Results
@@ -42,7 +42,7 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
   const single = pivot.columnName === null
   const zero = results.values[value]!.merge === 'sum'
   const inRow = (r: string) => pivot.columns.flatMap((c) => pivot.cells.get(cellKey(r, c)) ?? [])
-  const scales = { cells: pivot.rows.map((r) => greatest(single ? [...pivot.cells.values()] : inRow(r))), column: greatest(pivot.columnTotals), grand: greatest([pivot.grand]) }
+  const scales = { cells: pivot.rows.map((r) => maxValue(single ? [...pivot.cells.values()] : inRow(r))), column: maxValue(pivot.columnTotals), grand: maxValue([pivot.grand]) }
   const timed = results.points.length > 1
   const content = (cell: Cell, max: number) => (
     <>
@@ -78,7 +78,7 @@ export function PivotTable({ results, value, unit, down, across, chosen, onPick 
                     </td>
                   )
                 })}
-                {!single && pivot.margins && <td className="right pivot-margin" title={String(pivot.rowTotals[i]!.total)}><span className="pivot-cell">{content(pivot.rowTotals[i]!, greatest([pivot.rowTotals[i]!]))}</span></td>}
+                {!single && pivot.margins && <td className="right pivot-margin" title={String(pivot.rowTotals[i]!.total)}><span className="pivot-cell">{content(pivot.rowTotals[i]!, maxValue([pivot.rowTotals[i]!]))}</span></td>}
               </tr>
             ))}
           </tbody>

@@ -9,7 +9,6 @@ import { rangeFromParams, rangePhrase } from '../search/time_range'
 import { TimeRangePicker } from '../search/TimeRangePicker'
 import { setParams, useRoute } from '../shell/router'
 import { sentence } from './group_chart'
-import { NothingAsked } from './NothingAsked'
 import { complete, tracepointsOf, type Mode } from './query_completion'
 import { Collected, type Results } from './query_results'
 import { choiceOf, DEFAULT_FOR, DEFAULT_INTERVAL, INTERVALS, intervalMs, LENGTHS, modeOf, shellQuoted } from './query_state'
@@ -18,8 +17,9 @@ import { QueryEditor } from './QueryEditor'
 import { QueryPlan } from './QueryPlan'
 import { QueryResults } from './QueryResults'
 import { StandingQueries } from './StandingQueries'
+import { StarterQueries } from './NothingAsked'
 import { TokenDialog } from './TokenDialog'
-import { useLiveQuery, type Followed } from './use_live_query'
+import { useLiveQuery, type FollowedQuery } from './use_live_query'
 
 const CHECK_AFTER_MS = 250
 const LIST_EVERY_MS = 2000
@@ -48,7 +48,7 @@ function useFault(text: string, mode: Mode): Place | null {
 
 function useRunning(): { queries: LiveQuery[] | null; refresh: () => void } {
   const [queries, setQueries] = useState<LiveQuery[] | null>(null)
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   useEffect(() => {
     const abort = new AbortController()
     const ask = () => {
@@ -61,28 +61,28 @@ function useRunning(): { queries: LiveQuery[] | null; refresh: () => void } {
       clearInterval(timer)
       abort.abort()
     }
-  }, [again])
-  return { queries, refresh: useCallback(() => setAgain((n) => n + 1), []) }
+  }, [reloads])
+  return { queries, refresh: useCallback(() => setReloads((n) => n + 1), []) }
 }
 
 // Ask a running system, or stored traces, joined by what happened before what.
 export function QueryView() {
   const { params } = useRoute()
   const mode = modeOf(params)
-  const asked = params.get('q') ?? ''
+  const urlText = params.get('q') ?? ''
   const id = mode === 'live' ? (params.get('id') ?? '') : ''
-  const [text, setText] = useState(asked)
+  const [text, setText] = useState(urlText)
   const [fault, setFault] = useState<ApiError | null>(null)
   const [token, setToken] = useState<{ wrong: boolean; then: () => Promise<void> } | null>(null)
   const [known, setKnown] = useState<{ mode: Mode; list: Tracepoint[] } | null>(null)
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const [busy, setBusy] = useState(false)
   const followed = useLiveQuery(id)
   const { queries, refresh } = useRunning()
   const place = useFault(text, mode)
   const range = rangeFromParams(params)
   const stopAt = useRef(0)
-  useEffect(() => setText(asked), [asked])
+  useEffect(() => setText(urlText), [urlText])
   useEffect(() => {
     document.title = 'Query · wherefore'
     return () => clearTimeout(stopAt.current)
@@ -97,8 +97,8 @@ export function QueryView() {
   }, [followed.state, refresh])
   useEffect(() => {
     // A link that names a query but not its text.
-    if (followed.query && asked === '') setParams({ q: followed.query.query })
-  }, [followed.query, asked])
+    if (followed.query && urlText === '') setParams({ q: followed.query.query })
+  }, [followed.query, urlText])
 
   // Does what needs the administrator; asks for the token if the server wants it, and tries again.
   const asAdmin = async (act: () => Promise<void>) => {
@@ -123,7 +123,7 @@ export function QueryView() {
       const before = followed.state === 'running' && followed.query && !followed.query.standing ? followed.query.id : ''
       const query = await startQuery({ query: text, interval_ms: intervalMs(params.get('interval') ?? DEFAULT_INTERVAL), standing, total: !standing })
       clearTimeout(stopAt.current)
-      setParams({ q: text, id: query.id, group: null, ...(text === asked ? {} : FORGET) }, 'push')
+      setParams({ q: text, id: query.id, group: null, ...(text === urlText ? {} : RESET_CHOICES) }, 'push')
       const length = params.get('for') ?? DEFAULT_FOR
       // Without this page the query goes by itself, so nobody else needs the timer.
       if (!standing && length !== 'none') stopAt.current = window.setTimeout(() => void stop(query.id), intervalMs(length))
@@ -139,8 +139,8 @@ export function QueryView() {
   const run = () => {
     if (text.trim() === '' || busy) return
     if (mode === 'live') void start(false)
-    else if (text === asked) setAgain((n) => n + 1)
-    else setParams({ q: text, group: null, ...FORGET }, 'push')
+    else if (text === urlText) setReloads((n) => n + 1)
+    else setParams({ q: text, group: null, ...RESET_CHOICES }, 'push')
   }
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -155,9 +155,9 @@ export function QueryView() {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
   const tracepoints = known?.mode === mode ? known.list : null
-  const running = followed.state === 'running' || followed.state === 'again'
-  const stored = useStored(mode === 'stored' ? asked : '', params, again)
-  const shown = mode === 'live' ? (followed.query ? { results: followed.results, outline: outline(followed.query.query) } : null) : { results: stored.results, outline: outline(asked) }
+  const running = followed.state === 'running' || followed.state === 'retrying'
+  const stored = useStored(mode === 'stored' ? urlText : '', params, reloads)
+  const shown = mode === 'live' ? (followed.query ? { results: followed.results, outline: outline(followed.query.query) } : null) : { results: stored.results, outline: outline(urlText) }
   const headline = headlineOf(mode, followed, shown, params, stored.loading)
   const storedRange = useMemo(() => storedParams(params), [params])
   const now = queries?.find((q) => q.id === followed.query?.id)
@@ -198,18 +198,18 @@ export function QueryView() {
       {params.get('plan') === '1' && text.trim() !== '' && <QueryPlan text={text} />}
       {fault && <ErrorState error={fault} />}
       <Warnings followed={followed} cost={cost} mode={mode} />
-      {mode === 'stored' && stored.error && (stored.error.code !== 'bad_input' || place === null) && <ErrorState error={stored.error} onRetry={() => setAgain((n) => n + 1)} />}
+      {mode === 'stored' && stored.error && (stored.error.code !== 'bad_input' || place === null) && <ErrorState error={stored.error} onRetry={() => setReloads((n) => n + 1)} />}
       {(stored.loading || followed.state === 'joining') && <Skeleton rows={6} label="Running the query" />}
       {shown?.results && shown.outline && (shown.results.groups.length > 0 || shown.results.rows.length > 0) && (
         <QueryResults
           results={shown.results} outline={shown.outline} choice={choiceOf(params, shown.results, shown.outline)} group={params.get('group')}
           span={mode === 'live' && followed.untilNs > 0n ? { fromNs: followed.fromNs, untilNs: followed.untilNs } : null}
           range={mode === 'stored' ? storedRange : null}
-          command={mode === 'live' ? `wherefore query --interval ${followed.query?.interval_ms ?? 1000}ms ${shellQuoted(followed.query?.query ?? '')}` : `wherefore query --stored${range.since === 'all' ? '' : ` --since ${range.since}`}${range.until ? ` --until ${range.until}` : ''} ${shellQuoted(asked)}`}
+          command={mode === 'live' ? `wherefore query --interval ${followed.query?.interval_ms ?? 1000}ms ${shellQuoted(followed.query?.query ?? '')}` : `wherefore query --stored${range.since === 'all' ? '' : ` --since ${range.since}`}${range.until ? ` --until ${range.until}` : ''} ${shellQuoted(urlText)}`}
         />
       )}
       {mode === 'live' && running && followed.results?.groups.length === 0 && followed.results.rows.length === 0 && <p className="banner query-waiting" role="status">No rows yet. Rows appear when a process reaches a tracepoint{now && now.processes.known === 0 ? '; no process is connected' : ''}.</p>}
-      {((mode === 'live' && id === '') || (mode === 'stored' && asked === '')) && <NothingAsked mode={mode} known={tracepoints} onTake={setText} />}
+      {((mode === 'live' && id === '') || (mode === 'stored' && urlText === '')) && <StarterQueries mode={mode} known={tracepoints} onChoose={setText} />}
       {mode === 'live' && queries && <StandingQueries queries={queries} current={followed.query?.id ?? ''} onRemove={(q) => void stop(q.id)} />}
       {token && <TokenDialog wrong={token.wrong} onGiven={() => void asAdmin(token.then)} onClose={() => setToken(null)} />}
     </div>
@@ -217,7 +217,7 @@ export function QueryView() {
 }
 
 // What another text would not mean.
-const FORGET = { value: null, rows: null, cols: null, by: null, unit: null, view: null }
+const RESET_CHOICES = { value: null, rows: null, cols: null, by: null, unit: null, view: null }
 
 function storedParams(params: URLSearchParams): URLSearchParams {
   const { since, until } = rangeFromParams(params)
@@ -227,9 +227,9 @@ function storedParams(params: URLSearchParams): URLSearchParams {
   return out
 }
 
-function useStored(text: string, params: URLSearchParams, again: number): { results: Results | null; facts: string; error: ApiError | null; loading: boolean } {
+function useStored(text: string, params: URLSearchParams, reloads: number): { results: Results | null; facts: string; error: ApiError | null; loading: boolean } {
   const range = storedParams(params)
-  const { data, error, loading } = useAnswer(`stored ${range} ${text}`, again, async (signal) => {
+  const { data, error, loading } = useAnswer(`stored ${range} ${text}`, reloads, async (signal) => {
     if (text === '') return null
     const answer = await queryStored(text, range, signal)
     const collected = new Collected(answer.columns, outline(text), 1n)
@@ -239,7 +239,7 @@ function useStored(text: string, params: URLSearchParams, again: number): { resu
   return { results: data?.results ?? null, facts: data?.facts ?? '', error: text === '' ? null : error, loading: loading && text !== '' && !data }
 }
 
-function headlineOf(mode: Mode, followed: Followed, shown: { results: Results | null; outline: Outline | null } | null, params: URLSearchParams, loading: boolean): { text: string; quiet: boolean } {
+function headlineOf(mode: Mode, followed: FollowedQuery, shown: { results: Results | null; outline: Outline | null } | null, params: URLSearchParams, loading: boolean): { text: string; quiet: boolean } {
   const results = shown?.results
   if (results && shown.outline && (results.groups.length > 0 || results.rows.length > 0)) {
     if (results.raw || results.values.length === 0) return { text: results.raw ? `${count(results.rows.length, 'row')}${results.rows.length >= 1000 ? ', newest only' : ''}` : count(results.groups.length, 'group'), quiet: false }
@@ -254,7 +254,7 @@ function headlineOf(mode: Mode, followed: Followed, shown: { results: Results | 
   return { text: mode === 'live' ? 'Query the running system' : 'Query stored traces', quiet: false }
 }
 
-function LiveFacts({ followed, now, known }: { followed: Followed; now: LiveQuery | undefined; known: Tracepoint[] | null }) {
+function LiveFacts({ followed, now, known }: { followed: FollowedQuery; now: LiveQuery | undefined; known: Tracepoint[] | null }) {
   const { query, state } = followed
   if (!query) {
     if (state === 'gone') return <span>{followed.error?.code === 'not_found' ? 'Run it again, or keep it as a standing query.' : followed.error?.message}</span>
@@ -263,7 +263,7 @@ function LiveFacts({ followed, now, known }: { followed: Followed; now: LiveQuer
   const seen = Number(followed.untilNs - followed.fromNs)
   return (
     <>
-      <span className={`query-state query-${state}`} role="status">{state === 'ended' ? 'ended' : state === 'again' ? 'connection lost, retrying' : now?.state === 'ending' ? 'ending' : 'running'}</span>
+      <span className={`query-state query-${state}`} role="status">{state === 'ended' ? 'ended' : state === 'retrying' ? 'connection lost, retrying' : now?.state === 'ending' ? 'ending' : 'running'}</span>
       {seen > 0 && <><span className="dot" /><span>{duration(Math.round(seen / 1e8) * 1e8)} of data, {duration(query.interval_ms * 1e6)} per interval</span></>}
       {state !== 'ended' && now && <><span className="dot" /><span>in {now.processes.told} of {count(now.processes.known, 'process', 'processes')}</span></>}
       {query.standing && <><span className="dot" /><span>standing</span></>}
@@ -271,7 +271,7 @@ function LiveFacts({ followed, now, known }: { followed: Followed; now: LiveQuer
   )
 }
 
-function Warnings({ followed, cost, mode }: { followed: Followed; cost: Followed['cost']; mode: Mode }) {
+function Warnings({ followed, cost, mode }: { followed: FollowedQuery; cost: FollowedQuery['cost']; mode: Mode }) {
   if (mode !== 'live') return null
   const lost = Math.max(followed.results?.lost ?? 0, cost?.lost ?? 0)
   const overflowed = cost?.overflowed ?? 0

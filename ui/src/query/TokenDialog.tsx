@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { keepAdminToken } from '../api/queries'
+import { storeAdminToken } from '../api/queries'
 import { Dialog } from '../parts/Dialog'
 
 // Advice runs in other people's processes: the server wants to know that the administrator asks.
@@ -11,7 +11,7 @@ export function TokenDialog({ wrong, onGiven, onClose }: { wrong: boolean; onGiv
         className="save-chart"
         onSubmit={(event) => {
           event.preventDefault()
-          keepAdminToken(token.trim())
+          storeAdminToken(token.trim())
           onGiven()
         }}
       >

@@ -104,22 +104,22 @@ function split(list: Token[]): Token[][] {
 
 const textOf = (text: string, part: Token[]): string => (part.length ? text.slice(part[0]!.from, part.at(-1)!.to) : '')
 // A part may have been one token with a dot behind: what is being typed.
-const plain = (name: string): string => name.replace(/`([^`]*)`?/g, '$1')
+const unquoted = (name: string): string => name.replace(/`([^`]*)`?/g, '$1')
 
 function itemOf(text: string, part: Token[]): Item {
   const as = part.findIndex((t) => t.text.toLowerCase() === 'as')
   const expression = as < 0 ? part : part.slice(0, as)
-  const said = textOf(text, expression)
-  const name = as >= 0 && part[as + 1] ? plain(part[as + 1]!.text) : expression.map((t) => t.text).join('')
+  const expressionText = textOf(text, expression)
+  const name = as >= 0 && part[as + 1] ? unquoted(part[as + 1]!.text) : expression.map((t) => t.text).join('')
   const has = expression.some((t) => t.kind === 'word' && isAggregate(t.text))
-  if (!has) return { name, text: said, merge: null }
+  if (!has) return { name, text: expressionText, merge: null }
   // One call and nothing around it adds up over intervals and groups as its function does.
   const first = expression[0]!.text.toUpperCase()
   let depth = 0
   const closes = expression.findIndex((t, i) => i > 0 && (depth += t.text === '(' ? 1 : t.text === ')' ? -1 : 0) === 0)
   const whole = expression.length === 1 || closes === expression.length - 1
   const merge = !whole ? 'newest' : first === 'SUM' || first === 'COUNT' ? 'sum' : first === 'MIN' ? 'min' : first === 'MAX' ? 'max' : 'newest'
-  return { name, text: said, merge }
+  return { name, text: expressionText, merge }
 }
 
 function sourceOf(clause: Clause, join: boolean): Source | null {
@@ -128,7 +128,7 @@ function sourceOf(clause: Clause, join: boolean): Source | null {
   const on = rest.findIndex((t) => t.text.toLowerCase() === 'on')
   const names = (on < 0 ? rest : rest.slice(0, on))
     .filter((t, i, list) => (t.kind === 'word' || t.kind === 'name') && !isFilter(t.text) && list[i - 1]?.text.toLowerCase() !== 'from')
-    .map((t) => plain(t.text))
+    .map((t) => unquoted(t.text))
   return { alias: alias.text, names, join }
 }
 
@@ -203,6 +203,6 @@ export function placeOf(text: string, message: string, hint: string): Place {
     return { from, to: Math.min(from + length, text.length), message: `${at[1]}:${at[2]} ${at[3]!}`, hint: advice }
   }
   const name = /^tracepoint "([^"]+)"/.exec(message)?.[1] ?? ''
-  const token = name ? tokens(text).find((t) => plain(t.text) === name) : undefined
+  const token = name ? tokens(text).find((t) => unquoted(t.text) === name) : undefined
   return { from: token?.from ?? -1, to: token?.to ?? -1, message, hint }
 }

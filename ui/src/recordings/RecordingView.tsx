@@ -10,7 +10,7 @@ import { SubPanel, useLineage } from './SubPanel'
 import { ThreadLanes } from './ThreadLanes'
 
 // More sub-computations than this are fetched stretch by stretch.
-const MOST_AT_ONCE = 20_000
+const MAX_AT_ONCE = 20_000
 
 const VIEWS: [string, string, string][] = [
   ['threads', 'Threads', '1'],
@@ -21,11 +21,11 @@ const VIEWS: [string, string, string][] = [
 // One recorded program: its threads over time, who waited for whom, which memory they shared.
 export function RecordingView({ id }: { id: string }) {
   const { params } = useRoute()
-  const [again, setAgain] = useState(0)
-  const summary = useAnswer(`summary ${id}`, again, (signal) => getSummary(id, signal))
-  const pieces = summary.data ? Math.max(1, Math.ceil(summary.data.sub_computations / MOST_AT_ONCE)) : 1
+  const [reloads, setReloads] = useState(0)
+  const summary = useAnswer(`summary ${id}`, reloads, (signal) => getSummary(id, signal))
+  const pieces = summary.data ? Math.max(1, Math.ceil(summary.data.sub_computations / MAX_AT_ONCE)) : 1
   const piece = Math.min(pieces - 1, Math.max(0, Number(params.get('piece') ?? 0) || 0))
-  const graph = useAnswer<RecordingGraph | null>(`graph ${id} ${piece} of ${summary.data ? pieces : 0}`, again, async (signal) => {
+  const graph = useAnswer<RecordingGraph | null>(`graph ${id} ${piece} of ${summary.data ? pieces : 0}`, reloads, async (signal) => {
     if (!summary.data) return null
     if (pieces === 1) return getGraph(id, {}, signal)
     const length = summary.data.duration_ns / pieces
@@ -50,7 +50,7 @@ export function RecordingView({ id }: { id: string }) {
   const error = summary.error ?? graph.error
   if (error && !graph.data) {
     return (
-      <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>
+      <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}>
         <a className="button" href={`/trace/${id}`} onClick={followInPage}>Open trace</a>
       </ErrorState>
     )
@@ -90,24 +90,24 @@ export function RecordingView({ id }: { id: string }) {
 
 function sentence(graph: RecordingGraph, summary: RecordingSummary): string {
   const start = `${count(summary.threads, 'thread')} in ${durationText(summary.duration_ns)}`
-  const most = waitRows(graph).find((row) => !isJoin(row))
-  if (!most || most.total * 1000 < summary.duration_ns) return `${start}; almost no waiting`
-  const longest = graph.sub_computations.find((sub) => sub.id === most.longestSub)
+  const largest = waitRows(graph).find((row) => !isJoin(row))
+  if (!largest || largest.total * 1000 < summary.duration_ns) return `${start}; almost no waiting`
+  const longest = graph.sub_computations.find((sub) => sub.id === largest.longestSub)
   const where = placeText(longest?.sync?.site)
-  return `${start}; most waiting was for ${most.label}: ${durationText(most.total)} in ${count(most.waits, 'wait')}, max ${durationText(most.longest)} by thread ${longest?.thread}${where ? ` in ${where}` : ''}`
+  return `${start}; most waiting was for ${largest.label}: ${durationText(largest.total)} in ${count(largest.waits, 'wait')}, max ${durationText(largest.longest)} by thread ${longest?.thread}${where ? ` in ${where}` : ''}`
 }
 
 function Threads({ id, graph, lanes, duration, params }: { id: string; graph: RecordingGraph; lanes: Lanes; duration: number; params: URLSearchParams }) {
   const selected = params.get('sub')
-  const asked = params.get('lineage')
-  const lineage = useLineage(id, asked)
-  const found = useMemo(() => (asked && lineage.data ? new Map(lineage.data.sub_computations.map((sub) => [sub.id, sub.unordered])) : null), [asked, lineage.data])
+  const question = params.get('lineage')
+  const lineage = useLineage(id, question)
+  const found = useMemo(() => (question && lineage.data ? new Map(lineage.data.sub_computations.map((sub) => [sub.id, sub.unordered])) : null), [question, lineage.data])
   const onSelect = useCallback((sub: string | null) => setParams(sub ? { sub } : { sub: null, lineage: null }), [])
   const known = selected && lanes.byId.has(selected) ? selected : null
   return (
     <div className="trace-body recording-body">
       <ThreadLanes lanes={lanes} duration={duration} selected={known} lineage={found} onSelect={onSelect} />
-      {known && <SubPanel id={id} graph={graph} lanes={lanes} duration={duration} selected={known} asked={asked} onAsk={(question) => setParams({ lineage: question })} onSelect={onSelect} />}
+      {known && <SubPanel id={id} graph={graph} lanes={lanes} duration={duration} selected={known} question={question} onAsk={(question) => setParams({ lineage: question })} onSelect={onSelect} />}
     </div>
   )
 }

@@ -4,17 +4,17 @@ import { useAnswer } from '../api/use_answer'
 import { count, dateTime, duration, instantTitle } from '../parts/format'
 import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { followInPage } from '../shell/router'
-import { whenImported } from '../upload/Upload'
+import { onImported } from '../upload/Upload'
 
 // The recorded programs that were imported, newest first.
 export function RecordingsView() {
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer('recordings', again, getRecordings)
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer('recordings', reloads, getRecordings)
   useEffect(() => {
     document.title = 'Recordings · wherefore'
-    return whenImported(() => setAgain((n) => n + 1))
+    return onImported(() => setReloads((n) => n + 1))
   }, [])
-  if (!data) return error ? <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} /> : <Skeleton rows={6} label="Loading the recordings" />
+  if (!data) return error ? <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} /> : <Skeleton rows={6} label="Loading the recordings" />
   if (data.length === 0) {
     return (
       <EmptyState title="No recordings yet">

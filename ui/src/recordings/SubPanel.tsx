@@ -12,7 +12,7 @@ interface Props {
   lanes: Lanes
   duration: number
   selected: string
-  asked: string | null // of what the lineage is shown
+  question: string | null // of what the lineage is shown
   onAsk: (question: string | null) => void
   onSelect: (id: string | null) => void
 }
@@ -20,7 +20,7 @@ interface Props {
 const PAGES_SHOWN = 24
 
 // One sub-computation: what it did, what it waited for, who was before and after it, and where its memory came from.
-export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, onSelect }: Props) {
+export function SubPanel({ id, graph, lanes, duration, selected, question, onAsk, onSelect }: Props) {
   const place = lanes.byId.get(selected)
   const data = graph.depth.includes('data')
   const pages = useAnswer(`pages ${id} ${selected} ${data}`, 0, async (signal) => {
@@ -95,27 +95,27 @@ export function SubPanel({ id, graph, lanes, duration, selected, asked, onAsk, o
           {written.length > PAGES_SHOWN && <p className="muted">and {count(written.length - PAGES_SHOWN, 'page')} more</p>}
         </section>
       )}
-      {asked && <LineageAnswer id={id} asked={asked} onClose={() => onAsk(null)} onSelect={onSelect} />}
+      {question && <LineageAnswer id={id} question={question} onClose={() => onAsk(null)} onSelect={onSelect} />}
     </aside>
   )
 }
 
-export function lineageParams(asked: string): Record<string, string> {
+export function lineageParams(question: string): Record<string, string> {
   const out: Record<string, string> = {}
-  for (const part of asked.split('&')) {
+  for (const part of question.split('&')) {
     const at = part.indexOf('=')
     if (at > 0) out[part.slice(0, at)] = part.slice(at + 1)
   }
   return out
 }
 
-export const useLineage = (id: string, asked: string | null) =>
-  useAnswer<Lineage | null>(`lineage ${id} ${asked}`, 0, async (signal) => (asked ? getLineage(id, lineageParams(asked), signal) : null))
+export const useLineage = (id: string, question: string | null) =>
+  useAnswer<Lineage | null>(`lineage ${id} ${question}`, 0, async (signal) => (question ? getLineage(id, lineageParams(question), signal) : null))
 
-function LineageAnswer({ id, asked, onClose, onSelect }: { id: string; asked: string; onClose: () => void; onSelect: (id: string) => void }) {
-  const { data, error } = useLineage(id, asked)
+function LineageAnswer({ id, question, onClose, onSelect }: { id: string; question: string; onClose: () => void; onSelect: (id: string) => void }) {
+  const { data, error } = useLineage(id, question)
   const ends = data?.sources ?? data?.sinks ?? []
-  const params = lineageParams(asked)
+  const params = lineageParams(question)
   return (
     <section className="lineage" aria-live="polite">
       <h3>

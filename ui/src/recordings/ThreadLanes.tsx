@@ -28,7 +28,7 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
   const size = useSize(box)
   const [range, setRange] = useState<Range | null>(null)
   const [hover, setHover] = useState<{ sub: SubComputation; x: number; y: number } | null>(null)
-  const { shown, showRange, takesKey, beginDrag, drags, endsDrag } = useZoomedRange({ box, whole: { from: lanes.from, to: lanes.to }, least: 100, range, onRange: setRange })
+  const { shown, showRange, handleKey, beginDrag, moveDrag, endDrag } = useZoomedRange({ box, whole: { from: lanes.from, to: lanes.to }, minLength: 100, range, onRange: setRange })
   const shownNow = useRef(shown)
   shownNow.current = shown
   useEffect(() => setRange(null), [lanes])
@@ -87,7 +87,7 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
       const { sub } = lanes.byId.get(selected)!
       const length = endOf(sub, duration) + sub.wait_ns - sub.start_ns
       showRange(sub.start_ns - length * 0.1, sub.start_ns + length * 1.1)
-    } else if (!takesKey(event)) return
+    } else if (!handleKey(event)) return
     event.preventDefault()
     event.stopPropagation()
   }
@@ -115,9 +115,9 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
           }}
           onKeyDown={onKeyDown}
           onPointerDown={beginDrag}
-          onPointerMove={(event) => setHover(drags(event) ? null : at(event))}
+          onPointerMove={(event) => setHover(moveDrag(event) ? null : at(event))}
           onPointerLeave={() => setHover(null)}
-          onClick={(event) => !endsDrag() && onSelect(at(event)?.sub.id ?? null)}
+          onClick={(event) => !endDrag() && onSelect(at(event)?.sub.id ?? null)}
         >
           <div className="wf-spacer" style={{ height: lanes.lanes.length * LANE }}>
             <canvas className="wf-canvas" ref={canvas} aria-hidden="true" />

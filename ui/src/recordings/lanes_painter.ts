@@ -90,7 +90,7 @@ function paintWait(ctx: CanvasRenderingContext2D, colours: CanvasColours, from: 
   ctx.restore()
 }
 
-const MOST_EDGES = 1500
+const MAX_EDGES = 1500
 
 // Of the selected one all its edges; without a selection those of synchronization, while they can be told apart.
 function paintEdges(ctx: CanvasRenderingContext2D, scene: LanesScene, colours: CanvasColours, x: (time: number) => number, scrollTop: number, width: number, height: number): void {
@@ -100,7 +100,7 @@ function paintEdges(ctx: CanvasRenderingContext2D, scene: LanesScene, colours: C
     const b = x(scene.lanes.byId.get(edge.to)!.sub.start_ns)
     return b >= 0 && b <= width
   })
-  if (!scene.selected && shown.length > MOST_EDGES) return
+  if (!scene.selected && shown.length > MAX_EDGES) return
   for (const edge of shown) {
     const from = scene.lanes.byId.get(edge.from)!
     const to = scene.lanes.byId.get(edge.to)!

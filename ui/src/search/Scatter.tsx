@@ -68,7 +68,7 @@ export function Scatter({ traces, fromMs, toMs, log, region, onLog, onRegion, on
     }
     return best
   }
-  const finish = (event: React.PointerEvent) => {
+  const onPointerUp = (event: React.PointerEvent) => {
     const b = brush
     setBrush(null)
     if (!b) return
@@ -117,7 +117,7 @@ export function Scatter({ traces, fromMs, toMs, log, region, onLog, onRegion, on
             setHovered(null)
           } else setHovered(nearest(x, y))
         }}
-        onPointerUp={finish}
+        onPointerUp={onPointerUp}
         onPointerCancel={() => setBrush(null)}
         onPointerLeave={() => setHovered(null)}
       >

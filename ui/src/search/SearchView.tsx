@@ -3,7 +3,7 @@ import { ApiError, searchTraces } from '../api/client'
 import type { TraceSummary } from '../api/types'
 import { useAnswer } from '../api/use_answer'
 import { saveCsv } from '../parts/canvas'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { count, duration, exactInstant, grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { EmptyState, ErrorState, Skeleton } from '../parts/states'
@@ -38,13 +38,13 @@ export function SearchView() {
   const filter = filterFromParams(params)
   const range = rangeFromParams(params)
   const query = apiQuery(params).toString()
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer(query, again, async (signal) => {
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer(query, reloads, async (signal) => {
     const page = await searchTraces(new URLSearchParams(query), signal)
-    learnServices(page.traces.map((t) => t.service))
+    registerServices(page.traces.map((t) => t.service))
     return { ...page, askedMs: Date.now() }
   })
-  const more = useMorePages(query, again, data?.next ?? null)
+  const more = useMorePages(query, reloads, data?.next ?? null)
   const traces = useMemo(() => (data ? [...data.traces, ...more.traces] : []), [data, more.traces])
   const next = more.started ? more.next : (data?.next ?? null)
   const region = regionFromParam(params.get('sel'))
@@ -61,7 +61,7 @@ export function SearchView() {
     writeFilter(f, wanted)
     wanted.delete('sel')
     const url = withParams('/search', wanted)
-    if (url === location.pathname + location.search) setAgain((n) => n + 1)
+    if (url === location.pathname + location.search) setReloads((n) => n + 1)
     else navigate(url)
   }
   const onCsv = () =>
@@ -84,9 +84,9 @@ export function SearchView() {
       </header>
       <div className="search-bar">
         <FilterBar text={printFilter(filter)} onFilter={onFilter} />
-        <button type="button" className="icon-button" aria-label="Search again" title="Search again" onClick={() => setAgain((n) => n + 1)}><Icon name="reset" /></button>
+        <button type="button" className="icon-button" aria-label="Search again" title="Search again" onClick={() => setReloads((n) => n + 1)}><Icon name="reset" /></button>
       </div>
-      {error && !data && <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)} />}
+      {error && !data && <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)} />}
       {loading && !data && <Skeleton rows={14} label="Searching" />}
       {data && traces.length === 0 && <NothingFound filter={filter} since={range.since} />}
       {data && traces.length > 0 && (
@@ -194,8 +194,8 @@ function NothingFound({ filter, since }: { filter: Filter; since: string }) {
 }
 
 // Pages after the first, kept apart so that a new question drops them.
-function useMorePages(query: string, again: number, firstNext: string | null) {
-  const key = `${query} ${again}`
+function useMorePages(query: string, reloads: number, firstNext: string | null) {
+  const key = `${query} ${reloads}`
   const [state, setState] = useState<{ key: string; traces: TraceSummary[]; next: string | null; started: boolean; loading: boolean; error: ApiError | null }>(
     { key, traces: [], next: null, started: false, loading: false, error: null },
   )

@@ -8,7 +8,7 @@ export function tokenAt(text: string, caret: number): { from: number; to: number
   return tokenize(text).find((t) => t.from <= caret && caret <= t.to) ?? { from: caret, to: caret, text: '' }
 }
 
-const starts = (prefix: string) => {
+const contains = (prefix: string) => {
   const lower = prefix.toLowerCase()
   return (s: string) => s.toLowerCase().includes(lower)
 }
@@ -33,14 +33,14 @@ export async function complete(text: string, caret: number, signal: AbortSignal)
 
 async function completeValue(field: string, prefix: string, text: string, signal: AbortSignal): Promise<Suggestion[]> {
   const value = (v: string, note = ''): Suggestion => ({ insert: `${field}:${quote(v)}`, note, open: false })
-  if (field === 'status') return STATUSES.filter(starts(prefix)).map((s) => value(s))
-  if (field === 'service') return (await getServices(signal)).filter(starts(prefix)).slice(0, LIMIT).map((s) => value(s))
+  if (field === 'status') return STATUSES.filter(contains(prefix)).map((s) => value(s))
+  if (field === 'service') return (await getServices(signal)).filter(contains(prefix)).slice(0, LIMIT).map((s) => value(s))
   if (field === 'operation') {
     const service = tokenize(text).find((t) => t.text.startsWith('service:'))
     const services = service ? [unquote(service.text.slice(8))] : (await getServices(signal)).slice(0, 10)
     const lists = await Promise.all(services.map((s) => getOperations(s, signal).catch(() => [])))
     const operations = [...new Map(lists.flat().map((o) => [o.name, o])).values()]
-    return operations.filter((o) => starts(prefix)(o.name)).slice(0, LIMIT).map((o) => value(o.name, o.kind))
+    return operations.filter((o) => contains(prefix)(o.name)).slice(0, LIMIT).map((o) => value(o.name, o.kind))
   }
   const number = /^\d+(\.\d+)?/.exec(prefix)?.[0]
   return number ? ['ms', 's', 'us'].map((unit) => value(number + unit)) : ['10ms', '100ms', '1s'].map((d) => value(d))
@@ -54,7 +54,7 @@ async function completeStart(token: string, signal: AbortSignal): Promise<Sugges
   ])
   return [
     ...fields,
-    ...services.filter(starts(token)).slice(0, 4).map((s) => ({ insert: `service:${quote(s)}`, note: 'service', open: false })),
+    ...services.filter(contains(token)).slice(0, 4).map((s) => ({ insert: `service:${quote(s)}`, note: 'service', open: false })),
     ...keys.slice(0, LIMIT - fields.length).map((k) => ({ insert: `${k}=`, note: 'attribute', open: true })),
   ].slice(0, LIMIT)
 }

@@ -1,13 +1,13 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { getServices } from '../api/client'
-import { isSignedIn, onAskedToSignIn, sessionTenant, signOut } from '../api/session'
-import { learnServices } from '../parts/colours'
+import { isSignedIn, onSignInRequested, sessionTenant, signOut } from '../api/session'
+import { registerServices } from '../parts/colours'
 import { Icon } from '../parts/Icon'
 import { EmptyState } from '../parts/states'
 import { SearchView } from '../search/SearchView'
 import { TraceHome } from '../trace/TraceHome'
 import { TraceView } from '../trace/TraceView'
-import { chooseFiles, Upload } from '../upload/Upload'
+import { openFileChooser, Upload } from '../upload/Upload'
 import { CommandPalette } from './CommandPalette'
 import { ErrorBoundary } from './ErrorBoundary'
 import { followInPage, navigate, useRoute } from './router'
@@ -52,11 +52,11 @@ export function App() {
   const [palette, setPalette] = useState(false)
   const [, setServices] = useState(0)
   const [signingIn, setSigningIn] = useState(false)
-  useEffect(() => onAskedToSignIn(() => setSigningIn(true)), [])
+  useEffect(() => onSignInRequested(() => setSigningIn(true)), [])
   useEffect(() => {
     // Colours settle once all services are known; without an answer they come from the names alone.
     getServices().then((names) => {
-      learnServices(names)
+      registerServices(names)
       setServices(names.length)
     }, () => undefined)
     const onKey = (event: KeyboardEvent) => {
@@ -106,7 +106,7 @@ export function App() {
         <button type="button" className="rail-item" title="Go to… (Ctrl+K)" onClick={() => setPalette(true)}>
           <Icon name="goto" size={18} />Go to
         </button>
-        <button type="button" className="rail-item" title="Upload trace files" onClick={chooseFiles}>
+        <button type="button" className="rail-item" title="Upload trace files" onClick={openFileChooser}>
           <Icon name="upload" size={18} />Upload
         </button>
         <button type="button" className="rail-item" title={`Use the ${theme === 'dark' ? 'light' : 'dark'} theme`} onClick={toggleTheme}>

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { getServices } from '../api/client'
 import { listDashboards, type DashboardSummary } from '../api/datasets'
 import { Dialog } from '../parts/Dialog'
-import { chooseFiles } from '../upload/Upload'
+import { openFileChooser } from '../upload/Upload'
 import { recentTraces } from './recent'
 import { navigate } from './router'
 import { toggleTheme } from './theme'
@@ -47,7 +47,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       ...services.map((s) => ({ label: s, note: 'service', run: go(`/search?service=${encodeURIComponent(s)}`) })),
       ...dashboards.map((d) => ({ label: d.title, note: 'dashboard', run: go(`/dashboards/${encodeURIComponent(d.name)}`) })),
       ...recentTraces().map((t) => ({ label: `${t.label} · ${t.took}`, note: 'recent trace', run: go(`/trace/${t.id}`) })),
-      { label: 'Upload trace files', note: 'action', run: chooseFiles },
+      { label: 'Upload trace files', note: 'action', run: openFileChooser },
       { label: 'Switch between light and dark', note: 'action', run: toggleTheme },
     ]
     const found = all.filter((item) => item.label.toLowerCase().includes(wanted))

@@ -15,18 +15,18 @@ function read(): Route {
   return { path: location.pathname, params: new URLSearchParams(location.search) }
 }
 
-function changed() {
+function onUrlChange() {
   current = read()
   listeners.forEach((listener) => listener())
 }
 
-window.addEventListener('popstate', changed)
+window.addEventListener('popstate', onUrlChange)
 
 export function navigate(url: string, how: 'push' | 'replace' = 'push'): void {
   if (url === location.pathname + location.search) return
   if (how === 'push') history.pushState(null, '', url)
   else history.replaceState(null, '', url)
-  changed()
+  onUrlChange()
 }
 
 export function useRoute(): Route {

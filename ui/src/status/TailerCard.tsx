@@ -26,7 +26,7 @@ export function TailerCard({ tailer }: { tailer: TailerStatus }) {
           <Row name="in the cache" value={`${count(number(tailer.cache.traces!), 'trace')}, ${bytes(number(tailer.cache.bytes!))}`} />
           <Row name="waiting in the delayed queue" value={grouped(number(tailer.delayed_queue.traces))} />
           {Object.entries(tailer.delayed).map(([reason, n]) => <Row key={reason} name={`delayed: ${reason.replace(/_/g, ' ')}`} value={grouped(number(n))} />)}
-          {Object.entries(tailer.requeued).map(([reason, n]) => <Row key={reason} name={`again: ${reason.replace(/_/g, ' ')}`} value={grouped(number(n))} />)}
+          {Object.entries(tailer.requeued).map(([reason, n]) => <Row key={reason} name={`requeued: ${reason.replace(/_/g, ' ')}`} value={grouped(number(n))} />)}
           {losses.map(([name, n, why]) => <Row key={name} name={name} value={grouped(number(n))} title={why} bad={number(n) > 0} />)}
         </tbody>
       </table>

@@ -1,13 +1,13 @@
 import { useState } from 'react'
 import { count } from '../parts/format'
 import { Icon } from '../parts/Icon'
-import { repairMeaning, whatIsMissing } from './answer_sentence'
+import { repairMeaning, describeMissing } from './answer_sentence'
 import type { Waterfall } from './waterfall_model'
 
 // Partial data says so: what is missing, whether it may still come, and what was repaired on the way.
 export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () => void; onSelect: (spanId: string) => void }) {
   const [open, setOpen] = useState(false)
-  const missing = whatIsMissing(w)
+  const missing = describeMissing(w)
   const repairs = Object.entries(w.repairs).filter(([, n]) => n > 0)
   const repaired = repairs.reduce((sum, [, n]) => sum + n, 0)
   if (!missing && repaired === 0 && w.violations.length === 0) return null

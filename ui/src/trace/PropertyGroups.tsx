@@ -66,8 +66,8 @@ function GroupEditor({ group, exists, taken, properties, onClose, onSave }: Edit
   const [find, setFind] = useState('')
   const all = [...new Set([...group.keys, ...Object.keys(properties)])]
   const shown = all.filter((k) => k.toLowerCase().includes(find.toLowerCase())).slice(0, SHOWN)
-  const doubled = taken.includes(name.trim())
-  const ready = name.trim() !== '' && keys.length > 0 && !doubled
+  const isDuplicate = taken.includes(name.trim())
+  const ready = name.trim() !== '' && keys.length > 0 && !isDuplicate
   return (
     <Dialog title={exists ? `Property group ${group.name}` : 'New property group'} onClose={onClose}>
       <form
@@ -92,7 +92,7 @@ function GroupEditor({ group, exists, taken, properties, onClose, onSave }: Edit
         </ul>
         {shown.length === 0 && <p className="muted">This span has no {find ? 'matching properties' : 'properties'}.</p>}
         <p className="muted small">Shown first for every span that has them, to everyone who uses this server.</p>
-        {doubled && <p className="bad" role="alert">▲ A group with this name exists.</p>}
+        {isDuplicate && <p className="bad" role="alert">▲ A group with this name exists.</p>}
         {fault && <p className="bad" role="alert">▲ {fault}</p>}
         <div className="row">
           <button type="submit" className="button primary" disabled={!ready}>Save</button>

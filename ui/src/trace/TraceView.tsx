@@ -1,13 +1,13 @@
 import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { getWaterfall } from '../api/client'
 import { useAnswer } from '../api/use_answer'
-import { learnServices } from '../parts/colours'
+import { registerServices } from '../parts/colours'
 import { count, dateTime, duration, exactNs, instantTitle } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { CopyButton, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { rememberTrace } from '../shell/recent'
 import { followInPage, navigate, setParams, useRoute } from '../shell/router'
-import { howLarge, whatItWas } from './answer_sentence'
+import { describeSize, describeRequest } from './answer_sentence'
 import { Banner } from './Banner'
 import { CompareWith } from './CompareWith'
 import { KeyboardHelp } from './KeyboardHelp'
@@ -25,22 +25,22 @@ const PathView = lazy(() => import('./PathView').then((m) => ({ default: m.PathV
 const FlameView = lazy(() => import('../flame/FlameView').then((m) => ({ default: m.FlameView })))
 
 export function TraceView({ id }: { id: string }) {
-  const [again, setAgain] = useState(0)
-  const { data, error, loading } = useAnswer(`trace ${id}`, again, async (signal) => {
+  const [reloads, setReloads] = useState(0)
+  const { data, error, loading } = useAnswer(`trace ${id}`, reloads, async (signal) => {
     const w = decodeWaterfall(await getWaterfall(id, signal))
-    learnServices(w.services)
+    registerServices(w.services)
     return w
   })
   useEffect(() => {
     if (!data) return
-    const what = whatItWas(data)
+    const what = describeRequest(data)
     document.title = `${what.took} ${what.service} ${what.name} · wherefore`
     rememberTrace({ id: data.traceId, label: `${what.service} ${what.name}`, took: what.took })
   }, [data])
-  if (data) return <LoadedTrace key={data.traceId} w={data} reload={() => setAgain((n) => n + 1)} />
+  if (data) return <LoadedTrace key={data.traceId} w={data} reload={() => setReloads((n) => n + 1)} />
   if (error) {
     return (
-      <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>
+      <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}>
         <a className="button" href="/search" onClick={followInPage}>Search traces</a>
       </ErrorState>
     )
@@ -81,7 +81,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     [w, folded, grouping, shutText],
   )
   const match = useMemo(() => (find ? findBlocks(w, find) : null), [w, find])
-  const what = whatItWas(w)
+  const what = describeRequest(w)
 
   const changeFolds = useCallback(
     (next: ReadonlySet<number>) => {
@@ -213,7 +213,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
             Most own time: {w.strings[w.service[w.mostOwn]!]} {w.strings[w.name[w.mostOwn]!]} {duration(w.own[w.mostOwn]!)} of {what.took}
           </button>
           <span className="dot" />
-          {howLarge(w)}
+          {describeSize(w)}
           <span className="dot" />
           {w.errors > 0 ? (
             <button type="button" className="link-button bad" onClick={() => nextOf(errorBlocks(), 1)} title="Next error (E)">

@@ -3,7 +3,7 @@ import { Inferred, StandIn, type Waterfall } from './waterfall_model'
 
 // The first thing on the page: what it was and how long it took; then where the time went.
 
-export function whatItWas(w: Waterfall): { service: string; name: string; took: string; tookNs: number; rootMissing: boolean } {
+export function describeRequest(w: Waterfall): { service: string; name: string; took: string; tookNs: number; rootMissing: boolean } {
   const { from, to, duration: lengths } = w.times.aligned
   let root = w.mainRoot
   const rootMissing = root >= 0 && (w.flags[root]! & StandIn) !== 0
@@ -19,12 +19,12 @@ export function whatItWas(w: Waterfall): { service: string; name: string; took: 
   }
 }
 
-export function howLarge(w: Waterfall): string {
+export function describeSize(w: Waterfall): string {
   const inferred = w.flags.some((f) => (f & Inferred) !== 0)
   return `${count(w.count - w.standIns, 'span')} in ${count(w.services.length, 'service')}${inferred ? ', inferred from messages' : ''}`
 }
 
-export function whatIsMissing(w: Waterfall): { sentence: string; mayStillCome: boolean } | null {
+export function describeMissing(w: Waterfall): { sentence: string; mayStillCome: boolean } | null {
   if (w.complete && w.missing.length === 0) return null
   const kinds = new Map<string, number>()
   for (const m of w.missing) kinds.set(m.what, (kinds.get(m.what) ?? 0) + 1)

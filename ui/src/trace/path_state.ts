@@ -20,7 +20,7 @@ export function pathQuery(params: URLSearchParams, clock: Clock): URLSearchParam
 // Asked once the waterfall is on the screen and the browser has nothing better to do: the trace must not wait for
 // its path.
 export function useCriticalPath(w: Waterfall, params: URLSearchParams, clock: Clock): PathState {
-  const [again, setAgain] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const [drawn, setDrawn] = useState(false)
   useEffect(() => {
     let gone = false
@@ -31,8 +31,8 @@ export function useCriticalPath(w: Waterfall, params: URLSearchParams, clock: Cl
     }
   }, [])
   const query = pathQuery(params, clock)
-  const answer = useAnswer(drawn && w.count > 0 ? `path ${w.traceId} ${query}` : '', again, async (signal) =>
+  const answer = useAnswer(drawn && w.count > 0 ? `path ${w.traceId} ${query}` : '', reloads, async (signal) =>
     drawn && w.count > 0 ? decodePath(await getCriticalPath(w.traceId, query, signal), w) : null,
   )
-  return { data: answer.data ?? null, error: answer.error, loading: answer.loading || !drawn, retry: () => setAgain((n) => n + 1) }
+  return { data: answer.data ?? null, error: answer.error, loading: answer.loading || !drawn, retry: () => setReloads((n) => n + 1) }
 }

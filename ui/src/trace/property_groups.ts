@@ -19,24 +19,24 @@ const PATH = '/api/v1/property-groups'
 const OLD_KEY = 'wherefore.property-groups' // where a browser kept its own, before they were shared
 const listeners = new Set<() => void>()
 let saved: Saved = { groups: [], revision: '' }
-let asked = false
+let loadStarted = false
 
-function show(next: Saved): void {
+function publish(next: Saved): void {
   saved = next
   listeners.forEach((listener) => listener())
 }
 
 async function load(): Promise<void> {
   try {
-    show(await get<Saved>(PATH))
-    await bringOld()
+    publish(await get<Saved>(PATH))
+    await importLocalGroups()
   } catch {
-    asked = false // the trace can be read without; asked again by the next reader
+    loadStarted = false // the trace can be read without; asked again by the next reader
   }
 }
 
 // Groups of this browser's own are added to the shared ones once, unless there is one of that name.
-async function bringOld(): Promise<void> {
+async function importLocalGroups(): Promise<void> {
   const text = localStorage.getItem(OLD_KEY)
   if (text === null) return
   const old = parseGroups(text).filter((g) => saved.groups.every((s) => s.name !== g.name))
@@ -60,7 +60,7 @@ export function parseGroups(text: string): PropertyGroup[] {
 // Null when it is saved, else what to tell the reader.
 export async function saveGroups(groups: PropertyGroup[]): Promise<string | null> {
   try {
-    show(await send<Saved>('PUT', PATH, JSON.stringify({ groups: groups.filter((g) => g.keys.length > 0), revision: saved.revision })))
+    publish(await send<Saved>('PUT', PATH, JSON.stringify({ groups: groups.filter((g) => g.keys.length > 0), revision: saved.revision })))
     return null
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
@@ -74,8 +74,8 @@ export function usePropertyGroups(): PropertyGroup[] {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
-      if (!asked) {
-        asked = true
+      if (!loadStarted) {
+        loadStarted = true
         void load()
       }
       return () => listeners.delete(listener)

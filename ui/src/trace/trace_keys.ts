@@ -60,7 +60,7 @@ export function useTraceKeys(actions: Actions): void {
           before = performance.now()
           if (!frame) frame = requestAnimationFrame(glide)
         }
-      } else if (!onKey(key, event, a)) return
+      } else if (!handleKey(key, event, a)) return
       event.preventDefault()
     }
     const onKeyUp = (event: KeyboardEvent) => held.delete(event.key.toLowerCase())
@@ -85,7 +85,7 @@ function typing(target: EventTarget | null): boolean {
 // Arrows and Enter belong to a focused button or link first.
 const onControl = (target: EventTarget | null) => target instanceof HTMLElement && target.closest('button, a, summary') !== null
 
-function onKey(key: string, event: KeyboardEvent, a: Actions): boolean {
+function handleKey(key: string, event: KeyboardEvent, a: Actions): boolean {
   const { rows, selected } = a
   const row = selected >= 0 ? rows.rowOf[selected]! : -1
   const last = rows.blocks.length - 1

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { getWaterfall } from '../api/client'
 import { useAnswer, type Answer } from '../api/use_answer'
 import { saveCsv, sizeCanvas, useSize } from '../parts/canvas'
-import { coloursVersion, learnServices, readCanvasColours, serviceColour } from '../parts/colours'
+import { coloursVersion, registerServices, readCanvasColours, serviceColour } from '../parts/colours'
 import { count, dateTime, duration, exactNs, grouped, percent } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { ErrorState, Skeleton } from '../parts/states'
@@ -11,7 +11,7 @@ import { recentTraces } from '../shell/recent'
 import { followInPage, navigate, useRoute } from '../shell/router'
 import { traceIdOf } from '../shell/trace_id'
 import { useTheme } from '../shell/theme'
-import { howLarge, whatItWas } from '../trace/answer_sentence'
+import { describeSize, describeRequest } from '../trace/answer_sentence'
 import { paintOverview, paintRuler } from '../trace/overview_painter'
 import { decodeWaterfall, wholeRange, type Waterfall } from '../trace/waterfall_model'
 import { compareOperations, type OperationDifference } from './operation_differences'
@@ -30,22 +30,22 @@ export function TwoTracesView() {
   return <Both key={`${a} ${b}`} a={a} b={b} />
 }
 
-function useWaterfall(id: string, again: number): Answer<Waterfall> {
-  return useAnswer(`trace ${id}`, again, async (signal) => {
+function useWaterfall(id: string, reloads: number): Answer<Waterfall> {
+  return useAnswer(`trace ${id}`, reloads, async (signal) => {
     const w = decodeWaterfall(await getWaterfall(id, signal))
-    learnServices(w.services)
+    registerServices(w.services)
     return w
   })
 }
 
 function Both({ a, b }: { a: string; b: string }) {
-  const [again, setAgain] = useState(0)
-  const first = useWaterfall(a, again)
-  const second = useWaterfall(b, again)
+  const [reloads, setReloads] = useState(0)
+  const first = useWaterfall(a, reloads)
+  const second = useWaterfall(b, reloads)
   const error = first.error ?? second.error
   if (error) {
     return (
-      <ErrorState error={error} onRetry={() => setAgain((n) => n + 1)}>
+      <ErrorState error={error} onRetry={() => setReloads((n) => n + 1)}>
         <button type="button" className="button" onClick={() => navigate(first.error ? `/compare/traces?b=${b}` : `/compare/traces?a=${a}`)}>Choose another trace</button>
       </ErrorState>
     )
@@ -56,8 +56,8 @@ function Both({ a, b }: { a: string; b: string }) {
 
 function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
   const rows = useMemo(() => compareOperations(a, b), [a, b])
-  const was = whatItWas(a)
-  const is = whatItWas(b)
+  const was = describeRequest(a)
+  const is = describeRequest(b)
   const more = is.tookNs - was.tookNs
   const longest = Math.max(a.times.aligned.to - a.times.aligned.from, b.times.aligned.to - b.times.aligned.from)
   const top = rows[0]
@@ -108,7 +108,7 @@ function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: n
   const box = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const { width } = useSize(box)
-  const what = whatItWas(w)
+  const what = describeRequest(w)
   useEffect(() => {
     if (!canvas.current || width === 0) return
     const colours = readCanvasColours(theme)
@@ -127,7 +127,7 @@ function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: n
     <section className="two-side" aria-label={`Trace ${letter}`}>
       <h2><span className="two-letter">{letter}</span><a href={`/trace/${w.traceId}`} onClick={followInPage}>{what.service} {what.name}</a></h2>
       <p className="muted">
-        <strong className="num">{what.took}</strong> · {howLarge(w)} · {w.errors > 0 ? <span className="bad">▲ {count(w.errors, 'error')}</span> : 'no errors'}{!w.complete && ' · incomplete'} · <span className="num">{dateTime(w.startNs)}</span>
+        <strong className="num">{what.took}</strong> · {describeSize(w)} · {w.errors > 0 ? <span className="bad">▲ {count(w.errors, 'error')}</span> : 'no errors'}{!w.complete && ' · incomplete'} · <span className="num">{dateTime(w.startNs)}</span>
       </p>
       <div ref={box}><canvas ref={canvas} aria-hidden="true" /></div>
     </section>

@@ -18,13 +18,13 @@ interface Job {
 }
 
 let openChooser = () => undefined as void
-export const chooseFiles = (): void => openChooser()
+export const openFileChooser = (): void => openChooser()
 
 // For views that show what files brought in: they ask again. Returns what ends it.
-const imported = new Set<() => void>()
-export const whenImported = (listener: () => void): (() => void) => {
-  imported.add(listener)
-  return () => void imported.delete(listener)
+const importListeners = new Set<() => void>()
+export const onImported = (listener: () => void): (() => void) => {
+  importListeners.add(listener)
+  return () => void importListeners.delete(listener)
 }
 
 // Files dropped anywhere (or chosen) go to the server's import, one after the other; counts and links come back.
@@ -44,7 +44,7 @@ export function Upload() {
         if (job.abort.signal.aborted) return update(job.key, { cancelled: true })
         try {
           update(job.key, { answer: await importFile(file, (sent) => update(job.key, { sent }), job.abort.signal) })
-          imported.forEach((listener) => listener())
+          importListeners.forEach((listener) => listener())
         } catch (cause) {
           if (cause instanceof ApiError) update(job.key, { error: cause })
           else update(job.key, { cancelled: true })
