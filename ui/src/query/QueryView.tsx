@@ -17,7 +17,7 @@ import { QueryEditor } from './QueryEditor'
 import { QueryPlan } from './QueryPlan'
 import { QueryResults } from './QueryResults'
 import { StandingQueries } from './StandingQueries'
-import { StarterQueries } from './NothingAsked'
+import { StarterQueries } from './StarterQueries'
 import { TokenDialog } from './TokenDialog'
 import { useLiveQuery, type FollowedQuery } from './use_live_query'
 
