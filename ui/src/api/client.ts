@@ -2,7 +2,7 @@ import { ns, parseExact, parseExactAround, type ExactInt } from './exact_json'
 import { requestSignIn, sessionHeaders } from './session'
 import type { CriticalPathAnswer, CriticalPathsAnswer, ExplainAnswer, ImportAnswer, SpanAnswer, StacksAnswer, StatusAnswer, TracesPage, WaterfallAnswer } from './types'
 
-// Every failure a view can show: what failed, what to try, and the request it belongs to.
+// A failure as views show it: what failed, what to try, and the request.
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -92,7 +92,7 @@ export const getCriticalPaths = (query: URLSearchParams, signal?: AbortSignal) =
 
 export const explainPath = (id: string, query: URLSearchParams) => `/api/v1/explain${id ? `/${encodeURIComponent(id)}` : ''}${query.size ? `?${query}` : ''}`
 
-// Of one request, or without an id of the slowest ones that the query describes.
+// Explains one request, or without an id the slowest ones that the query describes.
 export const getExplanation = (id: string, query: URLSearchParams, signal?: AbortSignal) => get<ExplainAnswer>(explainPath(id, query), signal)
 
 export const getStatus = (signal?: AbortSignal) => get<StatusAnswer>('/api/v1/status', signal)
@@ -116,7 +116,7 @@ export const getAttributeValues = async (key: string, prefix: string, signal?: A
     )
   ).values.map((value) => (typeof value === 'string' ? value.replace(/^\u0000/, '') : String(value)))
 
-// XMLHttpRequest because fetch cannot tell how much of an upload has left.
+// XMLHttpRequest because fetch does not report upload progress.
 export function importFile(
   file: File,
   onProgress: (sent: number) => void,

@@ -1,7 +1,7 @@
 import { ApiError, get, send } from './client'
 import { isLongInteger, ns, type ExactInt } from './exact_json'
 
-// Datasets: tables of features extracted from traces, and what can be asked of them.
+// Datasets: tables of features extracted from traces, and the queries on them.
 
 export type ColumnType = 'bool' | 'int' | 'double' | 'text' | 'stack'
 export type Cell = string | number | bigint | boolean | null
@@ -18,9 +18,9 @@ export interface UsedColumn extends Column {
 export interface Rows {
   columns: Column[]
   rows: Cell[][]
-  // The limit cut something off.
+  // The limit cut off rows.
   more: boolean
-  // Old rows were subsampled; NAME_low and NAME_high are 95 % bounds.
+  // Old rows were sampled, so values are estimates; NAME_low and NAME_high are 95 % bounds.
   estimated: boolean
   dialect: string
 }
@@ -127,7 +127,7 @@ export async function compareDataset(name: string, query: URLSearchParams, signa
 export const runSql = async (sql: string, signal?: AbortSignal): Promise<Rows> =>
   rowsOf(await get<RawRows>(`${DATASET}/sql?${new URLSearchParams({ sql })}`, signal))
 
-// What a definition gives on the newest 1,000 traces that match, and whether it was saved.
+// The result of a definition on the newest 1,000 matching traces, and whether it was saved.
 export interface ApplyAnswer {
   dataset: string
   owner: string
@@ -163,7 +163,7 @@ export interface Dashboard {
   name: string
   title: string
   charts: SavedChart[]
-  revision: string // of what was read; '' when there is none yet
+  revision: string // of the version that was read; '' for a new dashboard
 }
 
 export interface DashboardSummary {
@@ -182,7 +182,7 @@ const dashboardPath = (name: string) => `/api/v1/dashboards/${encodeURIComponent
 
 export const getDashboard = (name: string, signal?: AbortSignal) => get<Dashboard>(dashboardPath(name), signal)
 
-// A save over somebody else's is refused (isConflict), unless it is meant to replace whatever there is.
+// The server refuses a save over a newer version (isConflict), unless `over` says to replace whatever there is.
 export const putDashboard = ({ name, title, charts, revision }: Dashboard, over: 'what-was-read' | 'whatever-there-is' = 'what-was-read') =>
   send<Dashboard>('PUT', dashboardPath(name), JSON.stringify(over === 'what-was-read' ? { title, charts, revision } : { title, charts }))
 

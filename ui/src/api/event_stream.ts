@@ -1,7 +1,7 @@
 import { requestSignIn, isSignedIn, sessionHeaders } from './session'
 
-// Server-sent events. The browser's own EventSource cannot send a header, so a tab that is signed in reads the stream
-// itself, and comes back with the last event's id as EventSource would.
+// Server-sent events. EventSource cannot send a header, so a signed-in tab reads the stream with fetch and reconnects with
+// the last event's id, as EventSource would.
 export interface StreamHandlers {
   onEvent: (type: string, data: string) => void
   onLost: (final: boolean) => void

@@ -1,4 +1,4 @@
-// JSON.parse turns every number into a double, which would round Unix nanoseconds (19 digits) by up to 128 ns.
+// JSON.parse turns every number into a 64-bit float, which would round Unix nanoseconds (19 digits) by up to 128 ns.
 // Integers of 16 digits or more are therefore rewritten as marked strings before parsing, and read back with ns().
 // A scanner, not a regular expression: digits inside strings must stay as they are, and a 100,000-span answer
 // (about 12 MB) must pass in a few dozen milliseconds.
@@ -12,8 +12,8 @@ export function parseExact(text: string): unknown {
   return JSON.parse(markLongIntegers(text))
 }
 
-// For an answer of large number columns that hold no long integers: only what stands before the key `first` and
-// from the key `last` on is scanned for them. Both must be keys of the outermost object.
+// For an answer with large columns of short numbers: scans for long integers only before the key `first` and from the
+// key `last` on. Both must be keys of the outermost object.
 export function parseExactAround(text: string, first: string, last: string): unknown {
   const from = text.indexOf(`"${first}":`)
   const to = text.lastIndexOf(`"${last}":`)

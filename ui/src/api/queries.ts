@@ -2,8 +2,8 @@ import { followEvents } from './event_stream'
 import { ApiError, get, send } from './client'
 import { isLongInteger, ns, parseExact, type ExactInt } from './exact_json'
 
-// Queries joined by happened-before: of the running system, which are started, listened to and removed; and of stored
-// traces, which are answered at once.
+// Queries joined by happened-before. Those on the running system are started, followed and removed; those on stored
+// traces are answered at once.
 
 export type Value = string | number | bigint | boolean | null | Value[]
 
@@ -28,7 +28,7 @@ export interface LiveQuery {
   dataset?: string
   sinceNs: bigint
   state: 'running' | 'ending'
-  plan?: 'rewritten' | 'emit'  // what requests that begin now run on
+  plan?: 'rewritten' | 'emit'  // the plan for requests that start now
   columns: string[]
   tracepoints: string[]
   processes: { told: number; known: number }
@@ -40,7 +40,7 @@ export interface LiveQuery {
 export interface Tracepoint {
   name: string
   exports: string[]
-  // Where it is: in how many connected processes, or by whose definition.
+  // In how many connected processes it is, or that it is defined on the server.
   note: string
 }
 
@@ -73,7 +73,8 @@ export interface Explained {
 
 const TOKEN = 'wherefore.token'
 
-// What only the administrator may do carries the token of the store's server.json. It lives as long as the tab.
+// Requests that only the administrator may make carry the token from the store's server.json. It is kept until the tab
+// is closed.
 export const adminToken = (): string => sessionStorage.getItem(TOKEN) ?? ''
 export function storeAdminToken(token: string): void {
   if (token) sessionStorage.setItem(TOKEN, token)
@@ -82,7 +83,7 @@ export function storeAdminToken(token: string): void {
 
 const authorized = (): Record<string, string> => (adminToken() ? { authorization: `Bearer ${adminToken()}` } : {})
 
-// A 16-digit integer that parseExact kept as text becomes a BigInt again.
+// Turns the long integers that parseExact kept as text into BigInts.
 function restoreBigInts(value: unknown): Value {
   if (Array.isArray(value)) return value.map(restoreBigInts)
   return isLongInteger(value) ? BigInt(value.slice(1)) : (value as Value)
@@ -122,7 +123,8 @@ interface CheckAnswer {
   diagnostics: { line: number; column: number; length: number; message: string; hint: string }[]
 }
 
-// Whether the running system would take it; an ApiError in the form of the server's complaints, with its place, if not.
+// Checks whether the running system accepts the query. Throws an ApiError that reads like the server's other
+// diagnostics, with its position, if it does not.
 export async function checkLive(query: string, signal?: AbortSignal): Promise<CheckAnswer> {
   const path = '/api/v1/queries/check'
   const checked = await send<CheckAnswer>('POST', path, JSON.stringify({ query }), signal)
@@ -162,11 +164,12 @@ export interface StreamEvents {
   onNote: (text: string) => void
   onTotal: (rows: RowsAnswer) => void
   onEnd: (reason: string, cost: QueryCost | null) => void
-  // The stream cannot be had, now (the browser tries again) or at all.
+  // The connection broke. `final`: there will be no retry.
   onLost: (final: boolean) => void
 }
 
-// Follows a query from what the server remembers of it on. The browser comes back by itself with the last interval it had.
+// Follows a query, beginning with the intervals the server still has. After a lost connection it continues behind the
+// last interval it got.
 export function followQuery(id: string, events: StreamEvents): () => void {
   const handlers: Record<string, (data: Record<string, unknown>) => void> = {
     interval: (d) =>

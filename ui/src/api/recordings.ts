@@ -92,7 +92,7 @@ export const getLineage = (id: string, params: Record<string, string>, signal?: 
 
 export const getRaces = async (id: string, signal?: AbortSignal) => (await get<{ races: Race[] }>(recordingPath(id, { what: 'races' }), signal)).races
 
-// A recording's own trace says so by an attribute.
+// The trace of a recording carries the label `recording`.
 export async function getRecordings(signal?: AbortSignal): Promise<TracesPage['traces']> {
   const pages = await Promise.all(
     ['complete', 'cut off'].map((how) => searchTraces(new URLSearchParams({ attr: `label:recording=${how}`, since: '0', limit: '200' }), signal)),

@@ -1,5 +1,5 @@
-// Who this tab acts as, on a server that has accounts. It lives as long as the tab and goes out as a header only: a page
-// of another site cannot make the browser send it.
+// The account this tab uses, on a server that has accounts. It is kept until the tab is closed and sent as a header
+// only, so a page of another site cannot make the browser send it.
 const AUTHORIZATION = 'wherefore.authorization'
 const TENANT = 'wherefore.tenant'
 const SIGN_IN_EVENT = 'wherefore:sign-in'
@@ -21,7 +21,7 @@ export interface SignIn {
   tenant: string
 }
 
-// UTF-8, as RFC 7617 wants it.
+// In UTF-8, as RFC 7617 requires.
 const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 
 function headersOf({ name, secret, tenant }: SignIn): Record<string, string> {
@@ -37,7 +37,7 @@ export interface WhoAmI {
   rights: string[]
 }
 
-// Kept only if the server takes it; else what the server says against it.
+// Null if the server accepts the credentials, which are then kept; else the server's message.
 export async function signIn(as: SignIn): Promise<string | null> {
   try {
     const headers = headersOf(as)
@@ -57,14 +57,14 @@ export function signOut(): void {
   sessionStorage.removeItem(TENANT)
 }
 
-// Some request was answered 401.
+// Called when a request got 401.
 export const requestSignIn = (): void => void window.dispatchEvent(new Event(SIGN_IN_EVENT))
 export function onSignInRequested(listener: () => void): () => void {
   window.addEventListener(SIGN_IN_EVENT, listener)
   return () => window.removeEventListener(SIGN_IN_EVENT, listener)
 }
 
-// A link cannot carry a header: what it would have fetched is fetched here and handed over.
+// Downloads with the session's headers, which a plain link cannot carry.
 export async function download(path: string, name: string): Promise<void> {
   const answer = await fetch(path, { headers: sessionHeaders() })
   if (answer.status === 401) return requestSignIn()

@@ -67,7 +67,7 @@ export interface WaterfallAnswer {
     own: number[]
     unit: number[]
   }
-  // Names are indices into strings, where 0 is none.
+  // Names are indices into strings; 0 means none.
   units: { id: string[]; name: number[]; service: number[]; thread: number[]; host: number[]; samples: number[] }
   points: { block: number[]; time: number[]; name: number[]; marker: number[] }
   edges: {
@@ -248,7 +248,7 @@ export interface ExplainVertexAnswer {
   origin?: string
   expired?: boolean
   members?: string[]
-  // Whose work it is, for a merged one of all its members.
+  // The traces and spans whose work it is; of a merged vertex, those of all its members.
   trace_ids?: string[]
   span_ids?: string[]
   baseline_ns?: ExactInt
@@ -264,9 +264,9 @@ export interface ExplainAnswer {
   edges: { from: string; to: string; kind: 'causal' | 'sequencing'; delay_ns?: ExactInt }[]
   sizes?: { raw: number; nonzero: number; pruned: number; aggregated: number }
   what_if?: { matched: ExactInt; delay_ns: ExactInt }
-  // Of the form without a trace id: whose explanations these are together.
+  // The requests explained together, in the form without a trace id.
   requests?: string[]
-  // What is normal: how many requests say so, and how long half of all take at most.
+  // The usual time: p50 and the number of requests it comes from.
   baseline?: { requests: number; median_ns: ExactInt }
   assumed?: unknown
   loaded?: unknown

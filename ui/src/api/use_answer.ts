@@ -7,8 +7,8 @@ export interface Answer<T> {
   loading: boolean
 }
 
-// Runs `ask` whenever `key` changes or `again` grows; a late answer to an older question is dropped.
-// The previous data stays visible while the same key is asked again.
+// Runs `load` when `key` or `reloads` changes and drops late answers to an older key. While the same key reloads, the
+// previous data stays visible.
 export function useAnswer<T>(key: string, reloads: number, load: (signal: AbortSignal) => Promise<T>): Answer<T> {
   const [state, setState] = useState<Answer<T> & { key: string }>({ key, data: null, error: null, loading: true })
   useEffect(() => {
@@ -26,7 +26,7 @@ export function useAnswer<T>(key: string, reloads: number, load: (signal: AbortS
       },
     )
     return () => abort.abort()
-    // `ask` is a fresh closure on each render; `key` says when the question changes.
+    // `load` is a new closure on each render; `key` changes when its answer may.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key, reloads])
   return state.key === key ? state : { data: null, error: null, loading: true }

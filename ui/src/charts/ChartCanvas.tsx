@@ -37,8 +37,8 @@ function markAt(layout: Layout, x: number, y: number): number {
 
 const ordered = (s: Selection): Selection => ({ x0: Math.min(s.x0, s.x1), x1: Math.max(s.x0, s.x1), y0: Math.min(s.y0, s.y1), y1: Math.max(s.y0, s.y1) })
 
-// A laid-out chart on a canvas: point at marks for their facts, click for the rows behind them, drag a selection.
-// Without a pointer, arrows walk the marks and Enter picks; the table below holds the same.
+// A chart on a canvas: hover shows a mark's facts, a click shows its rows, dragging selects a region. With the keyboard,
+// arrows move between marks and Enter picks one.
 export const ChartCanvas = forwardRef<ChartHandle, Props>(function ChartCanvas({ model, label, chosen = null, selection = null, onPick, onSelect }, handle) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)

@@ -6,7 +6,7 @@ import { FONT } from '../parts/axis'
 import { count, grouped } from '../parts/format'
 import { clear, fit, type ChartModel, type Layout, type Mark } from './layout'
 
-// One bar a group, the greatest first, with its value written beside it.
+// One bar per group with its value, largest first.
 
 const BAR = 22
 const SHOWN = 40

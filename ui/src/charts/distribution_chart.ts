@@ -32,7 +32,7 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
     const height = width < 500 ? 240 : 300
     const plot = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom }
     const w = (plot.right - plot.left) / n
-    // Place of a value: bins are equally wide on screen, whatever their bounds are.
+    // Bins are equally wide on screen, whatever their bounds are.
     const x = (v: number) => {
       const i = binOf(bins, v)
       const low = bins.bounds[i]!
@@ -88,7 +88,7 @@ export function distributionChart(rows: Rows, percentiles: Rows, q: ChartQuery):
           const label = `${p} ${formatNumber(q.metric, v)}`
           const half = ctx.measureText(label).width / 2
           const place = Math.max(plot.left + half, Math.min(px, plot.right - half))
-          // Labels that would overlap go one line up; a third one is in the table.
+          // A label that would overlap goes one line up.
           const row = place - half < busy ? 8 : 19
           ctx.fillText(label, place, row)
           busy = place + half + 6

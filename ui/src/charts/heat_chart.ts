@@ -7,7 +7,8 @@ import { clockTime, count, date, grouped } from '../parts/format'
 import { clear, paintSelection, type ChartModel, type Layout, type Mark } from './layout'
 import { binOf, makeBins } from './value_bins'
 
-// How often each value occurred, over time. The area of a cell's square says how often as well as its depth of colour.
+// How often each value occurred, over time. Both the size and the shade of a square show the count, so the chart can be
+// read without colour.
 
 const MARGIN = { left: 72, right: 12, top: 8, bottom: 24 }
 
@@ -110,7 +111,7 @@ export function heatChart(rows: Rows, q: ChartQuery): ChartModel {
           ctx.strokeRect(at.x0 + 0.5, at.y0 + 0.5, at.x1 - at.x0 - 1, at.y1 - at.y0 - 1)
         }
       },
-      // A selection snaps to cells, so that it holds exactly what is drawn inside it.
+      // A selection snaps to cells, so its condition selects exactly what is drawn inside it.
       selectionToText: (s) => {
         const c0 = column(s.x0)
         const c1 = Math.max(c0 + 1, column(s.x1))
@@ -140,7 +141,7 @@ export function heatChart(rows: Rows, q: ChartQuery): ChartModel {
   }
 }
 
-// The condition of a selection's text, of the heat map or of the series (which has no values).
+// The condition of a selection in the URL, from a heat map or from a series (which has no range of values).
 export function selectionCondition(text: string, metric: string): string | null {
   const match = /^(\d+)-(\d+)(?:,(-?[\d.e+-]+)\.\.(-?[\d.e+-]+))?$/.exec(text)
   if (!match) return null

@@ -1,7 +1,7 @@
 import type { CanvasColours } from '../parts/colours'
 
-// A chart laid out for a width: rectangles that can be pointed at, and how to draw them. Painters make these from
-// answers; ChartCanvas sizes the canvas, hit-tests, and shows the tip.
+// A chart laid out for a width: marks to hover and click, and how to draw them. The *_chart.ts files make these from
+// answers; ChartCanvas sizes the canvas, finds the mark under the pointer and shows the tip.
 
 export interface Mark {
   x0: number
@@ -31,21 +31,21 @@ export interface Layout {
   width: number
   height: number
   marks: Mark[]
-  // How far from a mark a pointer still means it; 0: inside only.
+  // Max distance in pixels at which the pointer still hits a mark; 0: inside only.
   reach: number
-  // What may be dragged out: a stretch of time, a region, or nothing.
+  // What dragging selects: a time range, a region, or nothing.
   brush: 'x' | 'xy' | null
   plot: { left: number; right: number; top: number; bottom: number }
   paint: (ctx: CanvasRenderingContext2D, colours: CanvasColours, state: PaintState) => void
-  // The condition a selected rectangle stands for, and the rectangle of a condition given by toText().
+  // A selected rectangle as text for the URL, and back.
   selectionToText?: (s: Selection) => string
   selectionFromText?: (text: string) => Selection | null
 }
 
 export interface ChartModel {
-  // What the chart says, in a sentence.
+  // The answer of the chart in a sentence.
   sentence: string
-  // Said under the chart: what is left out or estimated.
+  // What is left out or estimated, shown under the chart.
   notes: string[]
   layout: (width: number) => Layout
 }
@@ -67,7 +67,7 @@ export function paintSelection(ctx: CanvasRenderingContext2D, s: Selection | nul
   ctx.setLineDash([])
 }
 
-// Cuts a text with an ellipsis; measured once per text and width.
+// Shortens a text to the width, with an ellipsis.
 export function fit(ctx: CanvasRenderingContext2D, text: string, width: number): string {
   if (width <= 8) return ''
   if (ctx.measureText(text).width <= width) return text

@@ -6,7 +6,7 @@ import { FONT } from '../parts/axis'
 import { count, grouped } from '../parts/format'
 import { clear, fit, type ChartModel, type Layout, type Mark } from './layout'
 
-// Two columns against each other, the aggregate in each cell. Depth of colour follows the number that is written there.
+// Two columns against each other, with the aggregate in each cell; the shade follows the number.
 
 const ROW = 26
 const HEAD = 30

@@ -7,7 +7,7 @@ import { clockTime, count, date, grouped, parseDuration } from '../parts/format'
 import { clear, fit, paintSelection, type ChartModel, type Layout, type Mark, type Selection } from './layout'
 import { MARGIN, paintTimeAxes, timeScale } from './time_axes'
 
-// An aggregate over time, one line a group. Lines are told apart by marker and name, not by colour alone.
+// An aggregate over time, one line per group. Lines differ by marker as well as by colour.
 
 interface Line {
   name: string
@@ -99,7 +99,7 @@ export function seriesChart(rows: Rows, q: ChartQuery): ChartModel {
           ctx.lineWidth = 1.5
           ctx.beginPath()
           line.forEach((p, k) => {
-            // What is not there is no line: a gap of a bucket shows as one, but a missing count is 0.
+            // A missing bucket is a gap in the line, except that a missing count or sum is 0.
             const gap = k === 0 || p.ms - line[k - 1]!.ms > bucketMs * 1.5
             if (gap && additive && k > 0) {
               ctx.lineTo(x(line[k - 1]!.ms + bucketMs * 1.5), y(0))
@@ -149,7 +149,7 @@ function sentenceOf(lines: Line[], groups: number, value: string, by: string | n
   return `${value} by ${by}: max ${formatNumber(value, peak.value)}, for ${peakLine.name} at ${clockTime(peak.ns).slice(0, 8)} (${count(groups, 'group')})`
 }
 
-// Disc, square, triangle, diamond, then the same hollow.
+// Disc, square, triangle, diamond, then the same outlined.
 export function paintMarker(ctx: CanvasRenderingContext2D, i: number, x: number, y: number, r: number): void {
   ctx.beginPath()
   const shape = i % 4

@@ -2,7 +2,7 @@ import { FONT, linearTicks, timeTicks } from '../parts/axis'
 import type { CanvasColours } from '../parts/colours'
 import type { Layout } from './layout'
 
-// Values upwards, time to the right.
+// Time on the x axis, values on the y axis.
 
 export const MARGIN = { left: 68, right: 16, top: 10, bottom: 24 }
 

@@ -1,5 +1,5 @@
-// Bins of a number's values: by ratio where values span more than threefold and none is at or below zero, else equal.
-// Bounds are integers where all values are: conditions made from them then mean exactly what is drawn.
+// Bins of numbers: logarithmic if all are positive and max is more than three times min, else equally wide. If all
+// values are integers so are the bounds, so that conditions made from them select exactly what is drawn.
 
 export interface Bins {
   // bounds[i] ≤ value < bounds[i + 1]
@@ -30,7 +30,7 @@ export function makeBins(values: number[], wanted: number, linear: boolean): Bin
     bounds = Array.from({ length: Math.floor((max - first) / step) + 2 }, (_, i) => first + i * step)
   }
   if (whole) bounds = [...new Set(bounds.map((b, i) => (i === 0 ? Math.floor(b) : Math.ceil(b))))]
-  // The greatest value belongs to the last bin.
+  // The last bin includes the max.
   const last = bounds.length - 1
   if (bounds[last]! <= max) bounds[last] = whole ? max + 1 : max + Math.max(Math.abs(max) * 1e-9, 1e-12)
   return { bounds, log }

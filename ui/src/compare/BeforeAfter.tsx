@@ -5,7 +5,7 @@ import { setParams, useRoute } from '../shell/router'
 
 const localInput = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 
-// A instant splits the rows into before (A) and after (B).
+// An instant splits the rows into before (A) and after (B).
 export function BeforeAfter({ summary }: { summary: DatasetSummary | null }) {
   const { params } = useRoute()
   const given = /^time_ns < (\d+)$/.exec(params.get('a') ?? '')

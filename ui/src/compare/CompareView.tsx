@@ -21,7 +21,7 @@ const FlameView = lazy(() => import('./FlameView').then((m) => ({ default: m.Fla
 
 const WORDS = ['rest']
 
-// Two populations of one dataset: which columns explain how they differ.
+// Two populations of one dataset: which columns differ most.
 export function CompareView() {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)
@@ -122,7 +122,7 @@ const useComparison = (comparison: ComparisonQuery) => {
   return useAnswer(`compare ${comparison.dataset} ${query}`, comparison.reloads, (signal) => compareOnce(comparison.dataset, query, comparison.reloads, signal))
 }
 
-// The heading and the table show one answer: it is asked for once.
+// The heading and the table show the same answer, so it is loaded once.
 let last: { key: string; answer: Promise<Comparison> } | null = null
 function compareOnce(dataset: string, query: URLSearchParams, reloads: number, _signal: AbortSignal): Promise<Comparison> {
   const key = `${dataset} ${query} ${reloads}`
@@ -213,7 +213,7 @@ function typedValue(column: UsedColumn, value: string | null): string | number |
   return column.type === 'bool' ? value === 'true' : Number(value)
 }
 
-// From −1 (all less in B) to 1 (all more): a bar from the middle, and the number.
+// From −1 (all lower in B) to 1 (all higher): a bar from the middle, and the number.
 function Effect({ effect }: { effect: number }) {
   const size = Math.min(1, Math.abs(effect)) * 50
   return (

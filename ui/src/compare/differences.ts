@@ -2,7 +2,7 @@ import type { Comparison, Difference } from '../api/datasets'
 import { formatNumber, signed } from '../data/values'
 import { grouped } from '../parts/format'
 
-// What a comparison says, in plain words.
+// A comparison in words.
 
 export const SIGNIFICANT = 0.05
 

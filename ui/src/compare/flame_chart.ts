@@ -3,7 +3,7 @@ import { quoteText } from '../data/condition_language'
 import { FONT } from '../parts/axis'
 import type { FlameTree, Frame } from './flame_model'
 
-// The differential flame graph (Canopy figure 9a): width is what B spends, colour and sign how that differs from A.
+// The differential flame graph (Canopy figure 9a): width is the time of B, colour and sign show the change from A.
 
 const ROW = 20
 const MAX_DEPTH = 60
@@ -19,7 +19,7 @@ export interface FlameOptions {
   format: (value: number) => string
 }
 
-// −1…1: how much more B spends, against the larger of the two.
+// −1…1: the change from A to B relative to the larger of the two.
 const changeOf = (f: Frame): number => (f.b - f.a) / (Math.max(f.a, f.b) || 1)
 
 export const signOf = (f: { a: number; b: number }): string => {
@@ -35,7 +35,7 @@ export function flameChart(tree: FlameTree, options: FlameOptions): ChartModel {
   const { side, format } = options
   const root = tree.frames[options.zoom] ?? tree.frames[0]!
   const zoomed = tree.frames[options.zoom] ? options.zoom : 0
-  // Frames that only the other side has still get a place: the wider of the two would lie about the total.
+  // Widths come from one side only; the wider of the two would misstate the total.
   const widthOf = (f: Frame) => f[side]
   const layout = (width: number): Layout => {
     const marks: Mark[] = []
@@ -100,7 +100,7 @@ function sentence(tree: FlameTree): string {
   return `${largest.name} changed most: ${signOf({ a: largest.ownA, b: largest.ownB })} own time`
 }
 
-// The stacks that go through a frame.
+// The condition for stacks that go through a frame.
 export function frameCondition(tree: FlameTree, index: number, stack: string): string {
   const names: string[] = []
   for (let i = index; i > 0; i = tree.frames[i]!.parent) names.unshift(tree.frames[i]!.name)

@@ -1,8 +1,7 @@
 import type { Cell, Rows } from '../api/datasets'
 import { numberOf } from '../data/values'
 
-// Stacks of two populations merged into one tree. Values are per row of the population they come from, so populations
-// of different size can be compared.
+// Stacks of two populations merged into one tree. Values are per row, so populations of different size compare.
 
 export interface Frame {
   name: string
@@ -10,7 +9,7 @@ export interface Frame {
   parent: number
   a: number
   b: number
-  // Per row, in the frame itself rather than what it called.
+  // Own time per row, without callees.
   ownA: number
   ownB: number
   children: Map<string, number>
@@ -50,7 +49,7 @@ export function flameTree(a: Rows, b: Rows): FlameTree {
   return { frames, depth: deepest }
 }
 
-// Rows of a population: the count is the last column.
+// Number of rows of a population.
 function total(rows: Rows): number {
   const at = rows.columns.findIndex((c) => c.name === 'count')
   return rows.rows.reduce((sum, row: Cell[]) => sum + (numberOf(row[at] ?? null) ?? 0), 0)
@@ -62,7 +61,7 @@ export interface FunctionChange {
   b: number
 }
 
-// By function: what its frames spend themselves, wherever they are; the greatest change first.
+// Own time per function, summed over its frames, largest change first.
 export function functionChanges(tree: FlameTree): FunctionChange[] {
   const byName = new Map<string, FunctionChange>()
   for (const f of tree.frames) {

@@ -11,20 +11,20 @@ import { rangeFromParams } from '../search/time_range'
 import { TimeRangePicker } from '../search/TimeRangePicker'
 import { followInPage, navigate, useRoute } from '../shell/router'
 
-// A grid of saved charts. A time range in the URL holds for all of them; without one each has its own.
+// A grid of saved charts. A time range in the URL applies to all of them; without one each uses its own.
 export function DashboardView({ name }: { name: string }) {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)
   const [editing, setEditing] = useState(false)
   const [fault, setFault] = useState<string | null>(null)
   const [changed, setChanged] = useState<Dashboard | null>(null)
-  const [refused, setRefused] = useState<Dashboard | null>(null) // a save that would undo somebody else's
+  const [refused, setRefused] = useState<Dashboard | null>(null) // a save that the server refused because of a newer version
   const { data, error } = useAnswer(`dashboard ${name}`, reloads, async (signal) => {
     const [board, datasets] = await Promise.all([getDashboard(name, signal), listDatasets(signal)])
     return { board, datasets }
   })
   const board = changed ?? data?.board ?? null
-  // Saves go one after the other, each over what the one before it made: a reader's own quick changes are no conflict.
+  // Saves run one after the other, each on top of the one before, so that a reader's own quick changes do not conflict.
   const saves = useRef(Promise.resolve())
   const revision = useRef<string | null>(null)
   useEffect(() => {

@@ -6,7 +6,7 @@ import { Dialog } from '../parts/Dialog'
 import { followInPage } from '../shell/router'
 import { nameFrom } from './dashboard_name'
 
-// Adds the chart to a dashboard, which is made if it is not there.
+// Adds the chart to a dashboard, and creates the dashboard if it does not exist.
 export function SaveChart({ dataset, query, onClose }: { dataset: string; query: string; onClose: () => void }) {
   const { data: dashboards } = useAnswer('dashboards', 0, listDashboards)
   const [title, setTitle] = useState(`${dataset}: ${new URLSearchParams(query).get('chart') ?? 'series'}`)
@@ -24,7 +24,7 @@ export function SaveChart({ dataset, query, onClose }: { dataset: string; query:
           await putDashboard({ ...old, name, charts: [...old.charts, chart] })
           break
         } catch (cause) {
-          // Adding a chart undoes nobody's change: it is added to what they saved meanwhile.
+          // Adding a chart does not undo anyone's change, so on a conflict it is added to the newer version.
           if (!known || !isConflict(cause) || attempt === 5) throw cause
         }
       }

@@ -10,7 +10,7 @@ import { parseConditions } from './condition_language'
 import { DataTable } from './DataTable'
 import { formatCell } from './values'
 
-// The condition of a mark for a reader: instants as times.
+// A mark's condition for reading, with instants as times.
 export function readableCondition(where: string): string {
   const parsed = parseConditions(where, null)
   if (!parsed.ok) return where
@@ -22,7 +22,7 @@ export function readableCondition(where: string): string {
     .join(' and ')
 }
 
-// The traces behind a mark of the chart above, those with the greatest value first.
+// The rows behind a mark of the chart above, largest value first.
 export function BehindMark({ dataset, query, mark, columns, compareUrl }: { dataset: string; query: ChartQuery; mark: string; columns: UsedColumn[]; compareUrl: string }) {
   const [reloads, setReloads] = useState(0)
   const params = behindParams(query, mark, columns)

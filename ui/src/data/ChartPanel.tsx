@@ -22,7 +22,7 @@ interface Props {
   // With everything filled in (completeQuery).
   query: ChartQuery
   title?: string
-  // Grows to ask again.
+  // Increase to load again.
   reloads?: number
   tile?: boolean
   chosen?: string | null
@@ -32,7 +32,7 @@ interface Props {
   onSentence?: (text: string | null) => void
   onPick?: (mark: Mark) => void
   onSelect?: (text: string | null) => void
-  // What stands in place of the table while a mark is chosen.
+  // Shown instead of the table while a mark is selected.
   below?: React.ReactNode
 }
 
@@ -52,7 +52,7 @@ function modelOf(answer: Answered, query: ChartQuery): ChartModel | null {
   }
 }
 
-// The condition of a row of a grouped answer.
+// The condition that selects the rows behind a row of a grouped answer.
 function conditionOf(rows: Rows, query: ChartQuery): ((row: Cell[]) => string) | undefined {
   const keys = query.kind === 'series' ? 1 + Math.min(1, query.groupBy.length) : query.kind === 'breakdown' ? query.groupBy.length : query.kind === 'pivot' ? 2 : 0
   if (keys === 0) return undefined
@@ -68,7 +68,7 @@ function conditionOf(rows: Rows, query: ChartQuery): ((row: Cell[]) => string) |
 
 export const kindName = (query: ChartQuery): string => CHARTS.find(([k]) => k === query.kind)![1]
 
-// One chart with its sentence, its table and its query; asks for itself.
+// One chart with its sentence, table and query; loads its own data.
 export function ChartPanel({ dataset, query, title, reloads = 0, tile = false, chosen, selection, tools, onSentence, onPick, onSelect, below }: Props) {
   const params = chartParams(query)
   const key = `${dataset}?${params} ${query.kind} ${query.metric} ${query.kind === 'distribution'}`

@@ -5,7 +5,7 @@ import { followInPage } from '../shell/router'
 import { datasetUrl } from './chart_query'
 import { isNumeric, typeName } from './values'
 
-// The columns, those asked for most first. A number opens its distribution, a text its breakdown.
+// The columns, most used first. A number links to its distribution, a text to its breakdown.
 export function ColumnList({ dataset, columns }: { dataset: string; columns: UsedColumn[] }) {
   const [find, setFind] = useState('')
   const shown = columns.filter((c) => c.name.toLowerCase().includes(find.toLowerCase()))

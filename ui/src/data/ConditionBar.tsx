@@ -10,13 +10,13 @@ interface Props {
   label: string
   placeholder?: string
   button?: string
-  // Words that are no condition but may stand here, such as `rest`.
+  // Words accepted besides conditions, such as `rest`.
   words?: string[]
   onSubmit: (text: string) => void
 }
 
 const LIMIT = 14
-// Asked once a page and column: completing must not count as using it over and over.
+// Loaded once per page and column, because the server counts how often a column is used.
 const knownValues = new Map<string, Promise<string[]>>()
 
 function valuesOf(dataset: string, column: string): Promise<string[]> {

@@ -16,8 +16,8 @@ function widthOf(column: Column, index: number, rows: Cell[][]): number {
   return Math.min(36, Math.max(6, widest)) * 7.4 + 24
 }
 
-// Rows of an answer; only those in view exist. trace_id links to its trace; `behind` gives a row's condition, and so a
-// button to the rows behind it.
+// Rows of an answer, virtualised. trace_id links to its trace; with `behind` each row gets a button to the rows behind
+// it.
 export function DataTable({ rows, label, behind, onBehind, fill = false }: { rows: Rows; label: string; behind?: (row: Cell[]) => string; onBehind?: (where: string) => void; fill?: boolean }) {
   const box = useRef<HTMLDivElement>(null)
   const { height } = useSize(box)

@@ -21,7 +21,7 @@ const DefinitionEditor = lazy(() => import('./DefinitionEditor').then((m) => ({ 
 const BackfillBox = lazy(() => import('./DefinitionEditor').then((m) => ({ default: m.BackfillBox })))
 const SaveChart = lazy(() => import('../dashboards/SaveChart').then((m) => ({ default: m.SaveChart })))
 
-// One dataset: its columns, a question about it, and the answer as a chart with its table. The URL holds it all.
+// One dataset: its columns, a query, and the result as a chart with its table. The URL holds the state.
 export function DatasetView({ name }: { name: string }) {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)
@@ -109,7 +109,7 @@ function Question({ name, columns, summary, nowMs, reloads, onReload, onSentence
   const query = completeQuery(urlQuery, columns, summary, nowMs)
   const mark = params.get('mark')
   const selection = params.get('sel')
-  // A changed question drops what was selected in the answer to the old one.
+  // A new query clears what was selected in the result of the old one.
   const change = (changes: Partial<ChartQuery>) => {
     const url = datasetUrl(name, queryToParams({ ...urlQuery, ...changes }))
     if (url === location.pathname + location.search) onReload()

@@ -15,7 +15,7 @@ const NewDefinition = lazy(async () => {
   }
 })
 
-// What is extracted from traces: every dataset, with its size, its newest row and what it costs.
+// All datasets with their size, newest row and cost.
 export function DatasetsView() {
   const { params } = useRoute()
   const making = params.get('new') !== null

@@ -16,7 +16,7 @@ columns: |
   Blocks | Filter(status = "error") | Count | RecordAs("errors")
 `
 
-// A dataset's definition: edit it, see what it would give and cost, save it, fill it from stored traces.
+// A dataset's definition: edit it, check its result and cost, save it, fill it from stored traces.
 export function DefinitionEditor({ definition, standing, onSaved, after }: { definition: string; standing: boolean; onSaved: (name: string) => void; after?: (applied: ApplyAnswer) => React.ReactNode }) {
   const [text, setText] = useState(definition)
   const [applied, setApplied] = useState<ApplyAnswer | null>(null)
@@ -42,7 +42,7 @@ export function DefinitionEditor({ definition, standing, onSaved, after }: { def
       if (running.current === controller) setBusy(false)
     }
   }
-  // Only a definition that is right but dear can be forced.
+  // A valid definition above the cost limit can be applied with force.
   const tooCostly = fault !== null && /--force/.test(fault.hint)
   return (
     <div className="definition">
@@ -87,7 +87,7 @@ export function DefinitionEditor({ definition, standing, onSaved, after }: { def
 
 function TrialResult({ applied }: { applied: ApplyAnswer }) {
   const t = applied.trial
-  const own = applied.columns.slice(4) // behind those that every dataset has
+  const own = applied.columns.slice(4) // after the columns that every dataset has
   return (
     <section className="trial" aria-label="Result of the check">
       <p role="status">

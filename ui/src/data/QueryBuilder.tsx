@@ -5,7 +5,7 @@ import { quoteKey } from './condition_language'
 import { INSTANT, isNumeric } from './values'
 
 interface Props {
-  // What is asked, with everything filled in; `asked` is what the URL says.
+  // The query with defaults filled in; `urlQuery` is what the URL says.
   query: ChartQuery
   urlQuery: ChartQuery
   columns: UsedColumn[]
@@ -19,7 +19,7 @@ function readAggregate(agg: string): { fn: string; column: string } {
   return match ? { fn: match[1]!, column: match[2]! } : { fn: agg, column: '' }
 }
 
-// What of the question is not the filter: which aggregate, of what, by what, in which steps.
+// The query apart from its filter: the aggregate, its column, the groups and the time step.
 export function QueryBuilder({ query, urlQuery, columns, onChange }: Props) {
   const { fn, column } = readAggregate(query.agg)
   const numbers = columns.filter((c) => isNumeric(c) && c.name !== INSTANT)

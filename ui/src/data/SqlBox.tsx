@@ -20,7 +20,7 @@ function example(dataset: string, columns: UsedColumn[]): string {
   return group ? `SELECT ${ident(group)}, count(*) AS n${of}\nFROM ${ident(dataset)}\nGROUP BY 1\nORDER BY 2 DESC\nLIMIT 100` : `SELECT count(*) AS n${of}\nFROM ${ident(dataset)}`
 }
 
-// SQL over the tenant's datasets, run by the server in a process of its own. The statement is in the URL once it ran.
+// SQL over the tenant's datasets, run by the server in a separate process. The URL holds the statement once it ran.
 export function SqlBox({ dataset, sql, columns }: { dataset: string; sql: string; columns: UsedColumn[] }) {
   const [text, setText] = useState(sql || example(dataset, columns))
   const [reloads, setReloads] = useState(0)

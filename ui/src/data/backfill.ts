@@ -2,8 +2,8 @@ import { getStatus } from '../api/client'
 import { backfillDataset, type BackfillAnswer } from '../api/datasets'
 import { ns, type ExactInt } from '../api/exact_json'
 
-// Rows of stored traces, piece of time by piece of time: each answer comes soon, so that there is progress to show and a
-// place to stop. Rows are replaced, not doubled: what was done stays, and doing it again changes nothing.
+// Adds rows of stored traces, one piece of time after the other, so that there is progress to show and a point to stop.
+// Rows are replaced, not duplicated: a stopped backfill keeps what it did and can be started again.
 
 const PIECES = 32n
 

@@ -4,7 +4,7 @@ import { instantMs } from '../search/time_range'
 import { joinConditions, quoteKey } from './condition_language'
 import { INSTANT, usualGroup, usualMetric } from './values'
 
-// What a chart shows, as the URL of its page holds it. A saved chart is exactly this text.
+// What a chart shows, as its page's URL holds it. A saved chart is exactly this text.
 
 export const CHARTS = [
   ['series', 'Time series'],
@@ -31,7 +31,7 @@ export interface ChartQuery {
   linear: boolean
 }
 
-// Datasets sum up the past: without a choice all of it is asked.
+// Without a choice, charts cover all time.
 export const STANDARD_RANGE = 'all'
 
 export function queryFromParams(params: URLSearchParams): ChartQuery {
@@ -49,7 +49,7 @@ export function queryFromParams(params: URLSearchParams): ChartQuery {
   }
 }
 
-// The state that belongs to the query; selections and marks do not.
+// The parameters of the query, without selections and marks.
 export function queryToParams(q: ChartQuery): URLSearchParams {
   const params = new URLSearchParams()
   const set = (key: string, value: string | null, standard = '') => value && value !== standard && params.set(key, value)
@@ -65,7 +65,7 @@ export function queryToParams(q: ChartQuery): URLSearchParams {
   return params
 }
 
-// With what was left open filled in from the dataset.
+// Fills in what the query leaves open, from the dataset.
 export function completeQuery(q: ChartQuery, columns: UsedColumn[], dataset: DatasetSummary | null, nowMs: number): ChartQuery {
   const metric = q.metric || usualMetric(columns)
   const group = usualGroup(columns)
@@ -86,7 +86,7 @@ export function completeQuery(q: ChartQuery, columns: UsedColumn[], dataset: Dat
 
 const BUCKETS = ['1s', '2s', '5s', '10s', '30s', '1m', '2m', '5m', '10m', '30m', '1h', '2h', '6h', '12h', '24h', '168h']
 
-// The least round one that makes at most 60.
+// The smallest bucket that gives at most 60 points.
 function usualBucket(q: ChartQuery, dataset: DatasetSummary | null, nowMs: number): string {
   const [from, to] = extentMs(q, dataset, nowMs)
   return BUCKETS.find((b) => (parseDuration(b)! / 1e6) * 60 >= to - from) ?? '720h'
@@ -99,11 +99,11 @@ export function extentMs(q: { since: string; until: string | null }, dataset: Da
   return [from, Math.max(to, from + 1)]
 }
 
-// More rows than this are not drawn one by one; the newest are taken and the chart says so.
+// Heat maps and distributions draw at most this many rows, the newest, and say so.
 export const DRAWN_ROWS = 50_000
 const GROUPS = 5_000
 
-// What the API is asked for the chart itself.
+// The API parameters for the chart.
 export function chartParams(q: ChartQuery): URLSearchParams {
   const params = rangeParams(q)
   if (q.where) params.set('where', q.where)
@@ -127,7 +127,7 @@ export function chartParams(q: ChartQuery): URLSearchParams {
 
 export const PERCENTILES = ['min', 'p50', 'p90', 'p95', 'p99', 'max', 'mean'] as const
 
-// Of every row, not only of those drawn.
+// The API parameters for percentiles, which cover all rows, not only those drawn.
 export function percentileParams(q: ChartQuery): URLSearchParams {
   const params = rangeParams(q)
   if (q.where) params.set('where', q.where)
@@ -135,7 +135,7 @@ export function percentileParams(q: ChartQuery): URLSearchParams {
   return params
 }
 
-// The rows behind a mark, those with the most first.
+// The API parameters for the rows behind a mark, largest value first.
 export function behindParams(q: ChartQuery, mark: string, columns: UsedColumn[]): URLSearchParams {
   const params = rangeParams(q)
   const where = joinConditions(q.where, mark)
@@ -157,7 +157,7 @@ function rangeParams(q: { since: string; until: string | null }): URLSearchParam
 
 const shell = (text: string): string => (/^[\w.:,=/@%+-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`)
 
-// The same question for a terminal.
+// The command that gives the same result in a terminal.
 export function commandFor(verb: string, name: string, params: URLSearchParams): string {
   const flags = [...params].map(([key, value]) => `--${key.replace(/_/g, '-')} ${shell(value)}`)
   return [`wherefore dataset ${verb} ${shell(name)}`, ...flags].join(' ')

@@ -3,7 +3,7 @@ import type { Column } from '../api/datasets'
 // Conditions on a dataset's columns, as `--where` reads them:
 //   conditions = condition { "and" condition } ;
 //   condition  = [ "not" ] key ( compare literal | "in" "(" literal { "," literal } ")" | "exists" ) ;
-// The server has the last word; this reader colours the bar while typing and knows what may come next.
+// The server decides; this parser marks errors and completes while typing.
 
 export interface Token {
   kind: 'name' | 'string' | 'number' | 'sign'
@@ -20,7 +20,7 @@ export interface Condition {
   values: string[]
 }
 
-// What the next word may be where reading stopped, for completion.
+// What may come next where parsing stopped, for completion.
 export type Expected = 'column' | 'comparison' | 'value' | 'and'
 
 export type Conditions =
@@ -202,7 +202,7 @@ class Reader {
   }
 }
 
-// `columns` null: they are not known (yet); only the grammar is checked.
+// If `columns` is null (not loaded yet), only the grammar is checked.
 export function parseConditions(text: string, columns: Column[] | null): Conditions {
   const reader = new Reader(tokenizeConditions(text), text.length, columns)
   const conditions: Condition[] = []
@@ -222,14 +222,14 @@ export function parseConditions(text: string, columns: Column[] | null): Conditi
 
 export const joinConditions = (...parts: (string | null | undefined)[]): string => parts.filter((p) => p?.trim()).join(' and ')
 
-// A cell as a condition; nulls are what is not there.
+// The condition that selects rows with this value; null means the column does not exist.
 export function cellCondition(column: Column, value: string | number | bigint | boolean | null): string {
   const key = quoteKey(column.name)
   if (value === null) return `not ${key} exists`
   return `${key} = ${typeof value === 'string' ? quoteText(value) : String(value)}`
 }
 
-// Where the caret stands: which kind of word is being typed, of which column, and what of it is there.
+// The word at the caret: its kind, its column, and the part typed so far.
 export function expectedAt(text: string, caret: number, columns: Column[]): { kind: Expected; from: number; to: number; prefix: string; column: string } {
   const tokens = tokenizeConditions(text.slice(0, caret))
   const last = tokens.at(-1)

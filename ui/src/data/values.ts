@@ -1,7 +1,7 @@
 import type { Cell, Column, ColumnType, UsedColumn } from '../api/datasets'
 import { bytes, count, dateTime, duration, exactInstant, exactNs, grouped } from '../parts/format'
 
-// How a dataset's values read. Units are in the names: *_ns is a duration (time_ns an instant), *bytes a size.
+// Formats a dataset's values. Names carry the unit: *_ns is a duration (time_ns an instant), *bytes a size.
 
 export const INSTANT = 'time_ns'
 
@@ -44,7 +44,6 @@ export function formatNumber(name: string, value: number): string {
 
 export const signed = (name: string, value: number): string => (value > 0 ? `+${formatNumber(name, value)}` : formatNumber(name, value))
 
-// Values on an axis keep few digits.
 export const formatTick = formatNumber
 
 export function formatCell(column: Column, cell: Cell): string {
@@ -55,7 +54,7 @@ export function formatCell(column: Column, cell: Cell): string {
   return formatNumber(column.name, Number(cell))
 }
 
-// Every digit, for titles.
+// All digits, for tooltips.
 export function exactCell(column: Column, cell: Cell): string {
   if (cell === null) return 'null'
   if (typeof cell === 'bigint' || typeof cell === 'number') {
@@ -67,7 +66,7 @@ export function exactCell(column: Column, cell: Cell): string {
   return String(cell)
 }
 
-// What a chart is of when nobody said: the duration of the row, else the first number that is asked for most.
+// The default metric: the row's duration, else the most used number.
 export function usualMetric(columns: UsedColumn[]): string {
   const numbers = columns.filter((c) => isNumeric(c) && c.name !== INSTANT)
   const named = ['latency_ns', 'duration_ns', 'latency', 'duration'].find((n) => numbers.some((c) => c.name === n))

@@ -9,11 +9,11 @@ import { isSlim, type Edge, type Explanation, type Vertex } from './explain_mode
 import { layOutLayers, type Layout } from './layered_layout'
 import { svgToPng } from './svg_png'
 
-// The explanation as figures 4 and 8 of the paper draw it: the end on top, what it is because of below, width by time.
-// What was waited for (sequencing) is dashed, framed and labelled, so that it can be told without colour.
+// The explanation as in figures 4 and 8 of the Zeno paper: the end on top, causes below, width by time. Waits
+// (sequencing edges) are dashed, framed and labelled, so that they can be read without colour.
 
 const BOX = { width: 236, height: 64 }
-// A step of the request's own that took next to no time is one line: the eye shall fall on what did.
+// A step of the request itself that took almost no time is one line, so that the others stand out.
 const SLIM_HEIGHT = 26
 const LAYER_GAP = 32
 const MARGIN = 20
@@ -34,14 +34,14 @@ interface Props {
 
 interface Drawing {
   layout: Layout
-  order: number[] // vertex of each place; the end comes first
+  order: number[] // vertex at each place; the end comes first
   place: number[]
   ways: { edge: Edge; path: string; thick: number; label: { x: number; y: number } }[]
   width: number
   height: number
   layerTop: number[]
   layerHeight: number[]
-  main: (number | null)[] // of each vertex, the cause with most time
+  main: (number | null)[] // the cause of each vertex with the most delay
   effects: (number | null)[]
 }
 
@@ -57,8 +57,8 @@ export const ExplainGraph = forwardRef<GraphHandle, Props>(function ExplainGraph
   const focused = x.vertices.findIndex((v) => v.id === selected)
   const home = focused >= 0 ? focused : Math.max(0, x.root)
   useImperativeHandle(ref, () => ({ savePng: (caption, name) => svg.current && svgToPng(svg.current, caption, name) }))
-  // What is selected, else the end, is in the middle when the drawing is larger than the screen: when it appears and when
-  // the room for it changes. Whoever scrolls in between keeps the place.
+  // Centres the selected vertex, else the end, when the drawing appears and when the width changes. In between, the
+  // reader's scroll position stays.
   useLayoutEffect(() => {
     const scroll = box.current
     if (!scroll || size.width === 0 || x.root < 0) return
@@ -218,7 +218,7 @@ function draw(x: Explanation): Drawing {
   }
   const d: Drawing = { layout, order, place, ways: [], layerTop, layerHeight, width: layout.width + 2 * MARGIN, height: y - LAYER_GAP + MARGIN + 6, main: x.vertices.map(() => null), effects: x.vertices.map(() => null) }
   const thick = edges.map((e) => THIN + (THICK - THIN) * share(e.delay))
-  // Ribbons leave and reach a box side by side, in the order of where they go.
+  // Ribbons leave and reach a box side by side, ordered by where they go.
   const upperEnd = edges.map((e) => (layout.layer[place[e.to]!]! <= layout.layer[place[e.from]!]! ? e.to : e.from))
   const lowerEnd = edges.map((e, i) => (upperEnd[i] === e.to ? e.from : e.to))
   const below = ports(edges.length, upperEnd, thick, (i) => MARGIN + (layout.bends[i]![0] ?? layout.x[place[lowerEnd[i]!]!]!), (v) => centre(d, v))
@@ -236,7 +236,7 @@ function draw(x: Explanation): Drawing {
     let labelAt: { x: number; y: number } | null = null
     for (const bend of layout.bends[i]!) {
       to(MARGIN + bend, layerTop[++layer]!)
-      // Between boxes a label has more room than above one that several ways lead to.
+      // A label has more space between boxes than above a box with several edges.
       labelAt ??= { x: at.x + thick[i]! / 2 + 5, y: at.y + 14 }
       at.y += layerHeight[layer]!
       path += `L${at.x.toFixed(1)} ${at.y.toFixed(1)}`
@@ -258,7 +258,7 @@ function draw(x: Explanation): Drawing {
   return d
 }
 
-// Where each edge touches its box: those of one box next to each other around its middle.
+// The x where each edge touches its box: side by side around the middle.
 function ports(count: number, ends: number[], thick: number[], toward: (edge: number) => number, middle: (vertex: number) => number): number[] {
   const byEnd = new Map<number, number[]>()
   for (let i = 0; i < count; i++) byEnd.set(ends[i]!, [...(byEnd.get(ends[i]!) ?? []), i])

@@ -2,7 +2,7 @@ import { duration, exactNs, grouped, percent } from '../parts/format'
 import type { Explanation, Vertex } from './explain_model'
 import { typeMeaning } from './explain_model'
 
-// The table behind the graph: every vertex, most delay first.
+// All vertices as a table, largest delay first.
 export function ExplainTable({ x, selected, onSelect }: { x: Explanation; selected: string | null; onSelect: (id: string) => void }) {
   const rows = [...x.vertices].sort((a, b) => b.delay - a.delay || b.own - a.own || a.start - b.start)
   return (

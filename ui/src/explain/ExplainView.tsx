@@ -28,7 +28,7 @@ interface Loaded {
   x: Explanation
 }
 
-// Why it took that long: of one request (`id`), or of the slowest of an operation.
+// Explains one request (`id`), or the slowest requests of an operation.
 export function ExplainView({ id }: { id: string }) {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)
@@ -169,7 +169,7 @@ function Evidence({ id, query, data, params, sentence }: { id: string; query: UR
     if (u.count === 1 && !u.restOf) return
     const next = new Set(open)
     if (!next.delete(key)) next.add(key)
-    // Unfolded, the members have the room; folded again, the whole is told of.
+    // The panel closes to make space for the members; folding selects the merged vertex again.
     setParams({ open: [...next].join(','), sel: next.has(key) ? null : key })
   }
   const hidden = data.x.vertices.filter((_, i) => isNegligible(data.x, i)).length + shown.vertices.reduce((n, u) => n + Math.max(0, u.steps.length - 1), 0)
@@ -241,7 +241,7 @@ function Legend() {
   )
 }
 
-// What the answer rests on: causes that are gone, and what had to be assumed about servers and arrivals.
+// What limits the answer: causes that retention removed, and assumptions about servers and arrivals.
 function Notes({ data }: { data: Loaded }) {
   const [open, setOpen] = useState(false)
   const expired = data.x.vertices.filter((v) => v.expired).length

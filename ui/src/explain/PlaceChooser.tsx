@@ -4,10 +4,10 @@ import { setParams } from '../shell/router'
 import { parsePlace } from '../trace/path_model'
 import type { Waterfall } from '../trace/waterfall_model'
 
-// A list is for choosing: of a large trace the longest spans are in it, and whichever is chosen already.
+// Of a large trace the list has the longest spans, and the one that is chosen.
 const MAX_LISTED = 400
 
-// Where the explanation begins and ends: a span's start or end, else the whole request.
+// Where the explanation starts or ends: a span's start or end, or that of the whole request.
 export function PlaceChooser({ w, which, text }: { w: Waterfall | null; which: 'from' | 'to'; text: string | null }) {
   const side = which === 'from' ? 'start' : 'end'
   const id = useId()

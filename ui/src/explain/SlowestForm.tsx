@@ -6,7 +6,7 @@ import { followInPage, navigate } from '../shell/router'
 import { traceIdOf } from '../shell/trace_id'
 import { DEFAULT_SINCE, DEFAULT_SLOWEST } from './explain_query'
 
-// The person on call has no trace id: a service, one of its operations and how many of the slowest requests.
+// For an on-call engineer without a trace id: a service, an operation and how many of the slowest requests.
 export function SlowestForm({ params }: { params: URLSearchParams }) {
   const [service, setService] = useState(params.get('service') ?? '')
   const [operation, setOperation] = useState(params.get('operation') ?? '')
@@ -18,7 +18,7 @@ export function SlowestForm({ params }: { params: URLSearchParams }) {
     setService(params.get('service') ?? '')
     setOperation(params.get('operation') ?? '')
     setSlowest(params.get('slowest') ?? String(DEFAULT_SLOWEST))
-    // The URL is the truth; what is typed follows it when it changes.
+    // When the URL changes, the fields follow it.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [given])
   const valid = service !== '' && operation !== '' && /^[1-9]\d{0,3}$/.test(slowest)
@@ -55,7 +55,7 @@ export function SlowestForm({ params }: { params: URLSearchParams }) {
   )
 }
 
-// Where "Explain" in the rail leads when nothing is asked yet.
+// Shown on the Explain page before anything is chosen.
 export function TraceForm() {
   const [text, setText] = useState('')
   const id = useId()

@@ -24,7 +24,7 @@ interface Props {
 
 const SHOWN_AT_FIRST = 20
 
-// One vertex: how much, whose, why it counts, and the way to its traces.
+// One vertex: its delay, whose work it is, and links to its traces.
 export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onToggle, onWhatIf, onClose }: Props) {
   const theme = useTheme()
   if (v.steps.length > 0) return <StepsPanel v={v} onClose={onClose} />
@@ -82,7 +82,7 @@ export function VertexPanel({ x, v, traceId, open, unfolding, unfoldError, onTog
   )
 }
 
-// Steps in a row that took next to no time: each can be had.
+// A run of steps that took almost no time, each with a link.
 function StepsPanel({ v, onClose }: { v: Vertex; onClose: () => void }) {
   return (
     <section className="panel" aria-label="Selected step">

@@ -1,6 +1,6 @@
 import { count } from '../parts/format'
 
-// What the server took for granted, as sentences. The shape may grow: whatever is not known here is left out.
+// The server's assumptions as sentences. The server may add fields; unknown ones are ignored.
 
 interface AssumedResource {
   resource: string
@@ -40,7 +40,7 @@ export function describeAssumptions(assumed: unknown, loaded: unknown): string[]
   return out
 }
 
-// What was not read of the traces around, so that the answer may be told short.
+// What the server did not read of other traces, so that causes may be missing.
 export function describeOmissions(loaded: unknown): string | null {
   const l = object(loaded)
   const parts: string[] = []

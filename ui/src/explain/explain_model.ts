@@ -1,13 +1,13 @@
 import { ns } from '../api/exact_json'
 import type { ExplainAnswer, ExplainVertexAnswer } from '../api/types'
 
-// An explanation ready to be drawn: vertices by index, times as numbers of nanoseconds since the first start.
+// An explanation ready for drawing: vertices by index, times in ns since the first start.
 
 export interface Vertex {
   id: string
   type: string
   node: string
-  // What it did, without what only tells a span's id.
+  // The tuple without the span id.
   name: string
   tuple: string
   origin: string
@@ -21,13 +21,13 @@ export interface Vertex {
   count: number
   members: string[]
   work: Work[]
-  // Stands for members of an unfolded vertex that are not shown by themselves.
+  // Set on the vertex that holds those members of an unfolded vertex that are not shown one by one.
   restOf: string | null
-  // Stands for steps in a row that took next to no time; empty otherwise.
+  // The vertices of a run of short steps that is drawn as one; empty otherwise.
   steps: Vertex[]
 }
 
-// A trace, and the span in it when it is known, whose work a vertex is.
+// The trace, and the span if known, whose work a vertex is.
 export interface Work {
   traceId: string
   spanId: string
@@ -57,7 +57,7 @@ export function tupleName(tuple: string): string {
   return tuple.replace(/^[+-]/, '').replace(/\(.*$/s, '')
 }
 
-// An event of a trace is named TRACE:SPAN:PART.
+// Ids of events of a trace are TRACE:SPAN:PART.
 const EVENT_ID = /^([0-9a-f]{32}):([0-9a-f]{16}):/
 
 function workOf(v: ExplainVertexAnswer): Work[] {
@@ -65,7 +65,7 @@ function workOf(v: ExplainVertexAnswer): Work[] {
   const spans = v.span_ids ?? []
   if (traces.length === 0) return []
   if (traces.length === 1 && spans.length === 1) return [{ traceId: traces[0]!, spanId: spans[0]! }]
-  // The two lists are without doubles, so of several members only their ids say which span is whose.
+  // The two lists have no duplicates, so only the members' ids say which span belongs to which trace.
   const out = new Map<string, Work>()
   for (const id of v.members ?? []) {
     const event = EVENT_ID.exec(id)
@@ -91,7 +91,7 @@ export function decodeExplanation(answer: ExplainAnswer): Explanation {
       type: v.type,
       node: v.node,
       tuple: v.tuple,
-      // A message's + says that it adds something, which nearly all do; a − stays.
+      // Nearly all messages add something, so their + is dropped; a − stays.
       name: (SPAN_TUPLE.exec(v.tuple)?.[1] ?? v.tuple).replace(/^\+/, ''),
       origin: v.origin ?? '',
       start: Number(ns(v.start_ns) - zero),
@@ -124,18 +124,18 @@ export function decodeExplanation(answer: ExplainAnswer): Explanation {
   }
 }
 
-// Of a merged vertex at most so many members stand by themselves; the rest stays together.
+// An unfolded vertex shows at most this many members; the rest stay merged.
 export const MAX_MEMBERS = 6
 
-// The merged explanation with the vertices of `open` replaced by their members, which `apart` (the same question, not
-// merged) tells one by one.
+// Replaces the vertices in `open` by their members, which `unmerged` (the same explanation without merging) has one by
+// one.
 export function unfold(merged: Explanation, unmerged: Explanation, open: ReadonlySet<string>): Explanation {
   const single = new Map(unmerged.vertices.map((v, i) => [v.id, i]))
   const opened = merged.vertices.filter((v) => open.has(v.id) && v.count > 1 && v.members.every((m) => single.has(m)))
   if (opened.length === 0) return merged
   const vertices: Vertex[] = []
-  const place = new Map<string, number>() // of an event in `vertices`
-  const own = new Set<number>() // places that come of unfolding
+  const place = new Map<string, number>() // index in `vertices` by event id
+  const own = new Set<number>() // indices of vertices added by unfolding
   for (const v of merged.vertices) {
     const ids = v.count > 1 ? v.members : [v.id]
     if (!opened.includes(v)) {
@@ -145,7 +145,7 @@ export function unfold(merged: Explanation, unmerged: Explanation, open: Readonl
     }
     const members = ids.map((id) => unmerged.vertices[single.get(id)!]!).sort((a, b) => b.delay - a.delay)
     const shown = members.slice(0, members.length > MAX_MEMBERS ? MAX_MEMBERS - 1 : MAX_MEMBERS)
-    // The rest comes first: it weighs most, and stands where the whole stood.
+    // The rest comes first: it has the most delay and takes the place of the merged vertex.
     const rest = members.slice(shown.length)
     if (rest.length > 0) {
       for (const m of rest) place.set(m.id, vertices.length)
@@ -162,7 +162,7 @@ export function unfold(merged: Explanation, unmerged: Explanation, open: Readonl
       vertices.push(m)
     }
   }
-  // Edges between what stayed merged are as they were; those of members come from where they are told apart.
+  // Edges between merged vertices stay; edges of members come from the unmerged explanation.
   const newPlace = merged.vertices.map((v) => place.get(v.id)!)
   const edges = merged.edges.filter((e) => !opened.includes(merged.vertices[e.from]!) && !opened.includes(merged.vertices[e.to]!)).map((e) => ({ ...e, from: newPlace[e.from]!, to: newPlace[e.to]! }))
   const joined = new Map<string, Edge>()
@@ -181,15 +181,15 @@ export function unfold(merged: Explanation, unmerged: Explanation, open: Readonl
 
 const sum = (list: number[]) => list.reduce((a, b) => a + b, 0)
 
-// Less than this part of the whole is not drawn until it is asked for.
+// A vertex with a smaller share of the delay is drawn only on demand.
 const NEGLIGIBLE_SHARE = 0.01
-// A step of the request's own with less than this of its own time is told by the way.
+// A step of the request with a smaller own share is drawn as one line.
 export const SLIM_SHARE = 0.02
 
 export const isNegligible = (x: Explanation, i: number): boolean => i !== x.root && i !== x.from && x.vertices[i]!.delay <= x.delay * NEGLIGIBLE_SHARE
 
-// What is drawn: what carries delay, and the two ends, with the edges that some of it takes, steps in a row that took
-// next to no time as one. All of it, step by step, on demand.
+// The part that is drawn: vertices and edges that carry delay, and both ends, with runs of short steps as one vertex.
+// With `all`, everything.
 export function drawnPart(whole: Explanation, all: boolean): Explanation {
   if (all) return whole
   const kept = whole.vertices.map((_, i) => !isNegligible(whole, i))
@@ -206,10 +206,10 @@ function keepOnly(x: Explanation, keep: (vertex: number) => boolean): Explanatio
   return { ...x, vertices, edges, root: x.root < 0 ? -1 : place[x.root]!, from: x.from < 0 ? -1 : place[x.from]! }
 }
 
-// Is it a step of the request's own that took next to no time?
+// Whether it is a step of the request itself that took almost no time.
 export function isSlim(x: Explanation, i: number): boolean {
   const v = x.vertices[i]!
-  // Of many requests together each step is there once for each.
+  // When several requests are explained together, each step occurs once per request.
   const each = x.vertices[x.root]?.count ?? 1
   return v.functional && !v.expired && v.count <= each && i !== x.root && v.own <= x.delay * SLIM_SHARE
 }
@@ -253,7 +253,7 @@ export function explainWhatIfProblem(text: string): string | null {
   return 'the factor is a number followed by x, for example 0.5x or 2x'
 }
 
-// The change that would scale a vertex: its name at its node.
+// The what-if change that scales a vertex.
 export const changeOf = (v: Vertex, factor = '0.5x'): string => `${v.node}/${tupleName(v.tuple)}=${factor}`
 
 const TYPES: Record<string, string> = {

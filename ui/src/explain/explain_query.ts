@@ -1,4 +1,4 @@
-// What the URL of the page asks the server. Both speak of the same things by the same names.
+// The API query for the page's URL; parameters have the same names in both.
 
 export const DEFAULT_SLOWEST = 20
 export const DEFAULT_SINCE = '15m'
@@ -16,7 +16,7 @@ export function explainQuery(id: string, params: URLSearchParams): URLSearchPara
   return query
 }
 
-// Nothing is asked about many requests until it is said which.
+// Whether the URL names a request, or a service and an operation.
 export const canExplain = (id: string, params: URLSearchParams): boolean => id !== '' || (params.has('service') && params.has('operation'))
 
 export function commandFor(id: string, query: URLSearchParams): string {

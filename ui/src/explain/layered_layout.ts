@@ -1,7 +1,7 @@
-// Layered drawing of a directed graph, after Sugiyama: cycles cut where a walk from the first node closes them, layers
-// by the longest way, a place in every layer an edge crosses, order by the middle of the neighbours, and then each row
-// moved as near to its neighbours as the order allows: exactly, by pooling (isotonic regression), so that a heavy chain
-// comes out straight. The binary draws its SVG the same way (src/graph/layered_layout.cc).
+// Layered drawing of a directed graph, after Sugiyama: break cycles by a walk from the first node, assign layers by the
+// longest path, give each edge a bend in every layer it crosses, order each row by the barycentre of the neighbours, and
+// then place each row as close to its neighbours as the order allows. Placing is exact (isotonic regression by pooling),
+// so that a heavy chain comes out straight. The server draws its SVG the same way (src/graph/layered_layout.cc).
 
 export interface LayoutEdge {
   from: number
@@ -14,7 +14,7 @@ export interface Layout {
   x: number[] // centres; the left edge of the drawing is 0
   layers: number
   width: number
-  // Of each edge, its x in every layer strictly between its ends, downwards.
+  // The x of each edge in every layer strictly between its ends, top to bottom.
   bends: number[][]
 }
 
@@ -125,7 +125,7 @@ function layersOf(nodes: number, edges: LayoutEdge[]): number[] {
   return layer
 }
 
-// Least squares under "right of its neighbour by at least so much".
+// Least squares, subject to a min distance between neighbours.
 function pool(row: number[], wanted: number[], weight: number[], apart: (a: number, b: number) => number, x: number[]): void {
   const offset = [0]
   for (let i = 1; i < row.length; i++) offset.push(offset[i - 1]! + apart(row[i - 1]!, row[i]!))

@@ -1,6 +1,6 @@
 import { savePng } from '../parts/canvas'
 
-// A drawing of this page as a picture. The style sheet does not travel with it, so what it says is written onto each
+// Saves an SVG of the page as PNG. The style sheet is not part of the SVG, so computed styles are copied onto each
 // element first.
 const KEPT = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'opacity', 'font', 'paint-order', 'visibility']
 

@@ -14,7 +14,7 @@ interface Props {
   boxes: Boxes
   strings: string[]
   label: string
-  // The instant that the ruler calls 0; null: no ruler, since the widths are sums and not a stretch of time.
+  // The instant at 0 on the ruler; null: no ruler, because widths are sums and not a time range.
   origin: number | null
   range: Range | null
   onRange: (range: Range | null) => void
@@ -24,7 +24,7 @@ interface Props {
   canvasRef?: RefObject<HTMLCanvasElement>
 }
 
-// Boxes on a canvas: wheel with Ctrl or W/S zooms, drag or A/D moves, arrows walk from frame to frame.
+// Boxes on a canvas: Ctrl+wheel or W/S zooms, drag or A/D moves, arrows move between frames.
 export function FlameChart({ boxes, strings, label, origin, range, onRange, selected, find, onSelect, canvasRef }: Props) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)

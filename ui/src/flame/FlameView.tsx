@@ -42,7 +42,7 @@ export function FlameView({ w, clock, selected, unitId, mode: wanted, frame, fin
   const unit = sampled.find((u) => u.id === unitId) ?? ofSelection ?? sampled[0]
   const samples = useMemo(() => (data && unit ? samplesOf(data, unit.index) : null), [data, unit?.index])
   const root = useRef<HTMLDivElement>(null)
-  // 1, 2 and 3 switch at once: the chart has the focus as soon as it is there.
+  // The chart takes the focus when it appears, so that 1, 2 and 3 work at once.
   useEffect(() => {
     if (samples) root.current?.querySelector<HTMLElement>('.flame-scroll')?.focus({ preventScroll: true })
   }, [samples === null])

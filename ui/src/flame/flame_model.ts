@@ -1,7 +1,7 @@
 import type { StacksAnswer } from '../api/types'
 
-// Stack samples of one execution unit as boxes to draw: in the order of time, merged (heaviest left), or around one
-// function. A box covers [start, start + length) on its level; `frame` is a name.
+// Stack samples of one execution unit as boxes to draw: in time order, merged (largest on the left), or around one
+// function. A box covers [start, start + length) on its level.
 
 export interface Boxes {
   count: number
@@ -9,7 +9,7 @@ export interface Boxes {
   length: Float64Array
   level: Int32Array
   name: Int32Array // index into strings
-  // Where boxes of level l are: order of drawing is by (level, start), so each level can be searched.
+  // First box of each level; boxes are sorted by (level, start), so a level can be searched.
   levelFirst: Int32Array
   levels: number
   from: number
@@ -20,19 +20,18 @@ export interface Samples {
   strings: string[]
   parent: Int32Array
   frameName: Int32Array
-  // Stretches of time in which a stack was seen: ordered, without overlap.
+  // Time ranges in which a stack was seen, ordered and without overlap.
   start: Float64Array
   length: Float64Array
   stack: Int32Array
-  taken: number // samples they came from
+  taken: number // number of samples
   from: number
   to: number
-  interval: number // what one sample stands for at most, 0 where stacks come with their length
+  interval: number // usual time between samples; 0 if stacks come with their length
 }
 
-// A sample is an instant: it stands for the time up to the next one, but no longer than is usual between samples
-// (half as much again as the median), so that a pause in sampling does not become work. A stack on a block covers
-// the block; where blocks nest, the inner one's stack is the one that ran.
+// A sample stands for the time until the next one, but for at most 1.5 times the median gap, so that a pause in sampling
+// does not count as work. A stack on a block covers the block; where blocks nest, the inner one's stack counts.
 export function samplesOf(answer: StacksAnswer, unit: number): Samples {
   const { time, length, unit: units, stack } = answer.samples
   const own: number[] = []
@@ -62,7 +61,7 @@ export function samplesOf(answer: StacksAnswer, unit: number): Samples {
       stacks.push(s)
     }
   }
-  // Sorted by start; the open ones are a stack, the innermost on top.
+  // Samples are sorted by start; those still open form a stack with the innermost on top.
   const open: number[] = []
   let at = -Infinity
   const close = (until: number) => {
@@ -135,7 +134,7 @@ class BoxList {
   }
 }
 
-// As it happened: neighbouring samples that share frames share their boxes.
+// In time order: neighbouring samples with the same frames share a box.
 export function timeOrder(s: Samples): Boxes {
   const boxes = new BoxList()
   let openFrames: number[] = []
@@ -192,14 +191,14 @@ function layOut(root: Node, strings: string[], flip: 'down' | 'up'): Boxes {
   return boxes.done(0, root.total)
 }
 
-// All samples of a stack together, the heaviest on the left.
+// Samples merged by stack, largest on the left.
 export function leftHeavy(s: Samples): Boxes {
   const root = node(-1)
   for (let i = 0; i < s.stack.length; i++) addPath(root, framesOf(s, s.stack[i]!).map((f) => s.frameName[f]!), s.length[i]!)
   return layOut(root, s.strings, 'down')
 }
 
-// Around one function: who called it (upwards), and what it called. Of recursive calls the outermost counts.
+// The callers (upwards) and callees of one function. Of recursive calls the outermost counts.
 export function sandwich(s: Samples, name: number): { callers: Boxes; callees: Boxes } {
   const callers = node(name)
   const callees = node(name)
@@ -219,7 +218,7 @@ export interface FunctionTotal {
   self: number
 }
 
-// Time of each function with what it called (once per stack, however often it recurs), and alone.
+// Total and own time of each function. A recursive function counts once per stack.
 export function functionTotals(s: Samples): FunctionTotal[] {
   const totals = new Map<number, FunctionTotal>()
   for (let i = 0; i < s.stack.length; i++) {

@@ -14,8 +14,8 @@ export interface FlameScene {
   find: string
 }
 
-// Only levels in view are touched, and of each only boxes inside the stretch of time; boxes that share a pixel are
-// drawn once. So the cost follows the screen, not the number of samples.
+// Draws only levels and times in view, and boxes that share a pixel once, so that the cost depends on the screen and not
+// on the number of samples.
 export function paintFlame(ctx: CanvasRenderingContext2D, scene: FlameScene, colours: CanvasColours, width: number, height: number, scrollTop: number): void {
   const { boxes, strings } = scene
   ctx.fillStyle = colours.background
@@ -23,7 +23,7 @@ export function paintFlame(ctx: CanvasRenderingContext2D, scene: FlameScene, col
   ctx.font = FONT
   ctx.textBaseline = 'middle'
   const scale = width / (scene.to - scene.from)
-  // Light enough for the text on them, which has the theme's own colour.
+  // Light enough for text in the theme's colour.
   const strength = colours.theme === 'dark' ? 0.45 : 0.62
   const wanted = scene.find.trim().toLowerCase()
   const firstLevel = Math.max(0, Math.floor(scrollTop / LEVEL))
@@ -57,7 +57,7 @@ export function paintFlame(ctx: CanvasRenderingContext2D, scene: FlameScene, col
   }
 }
 
-// Functions of one library share a hue: what stands before the last "::", "." or "/" names it.
+// Functions of one library share a colour: the part before the last "::", "." or "/" names the library.
 function frameColour(name: string, theme: 'light' | 'dark'): string {
   const at = Math.max(name.lastIndexOf('::'), name.lastIndexOf('.'), name.lastIndexOf('/'))
   return serviceColour(at > 0 ? name.slice(0, at) : name, theme)

@@ -17,7 +17,7 @@ import { edgesOf, layOut } from './service_graph'
 
 const CALLS = 'calls'
 
-// Which service calls which, how often, how slow and with which errors: a query over the standing dataset of calls.
+// Calls between services with rate, latency and errors: a query over the standing dataset `calls`.
 export function MapView() {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)

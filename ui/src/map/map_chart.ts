@@ -5,8 +5,8 @@ import { serviceColour } from '../parts/colours'
 import { count, duration, grouped, percent } from '../parts/format'
 import { OUTSIDE, type Edge, type Graph, type Node } from './service_graph'
 
-// Boxes are services, arrows calls. An arrow is as thick as its calls are many (by order of magnitude), dashed when some
-// failed; its label says rate, errors and duration.
+// Boxes are services, arrows are calls. The width of an arrow follows the logarithm of its calls; it is dashed if some
+// failed. Its label shows rate, p95 and errors.
 
 const BOX = { width: 150, height: 44 }
 const GAP = { x: 170, y: 26 }
@@ -52,7 +52,7 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
         where: node.name === OUTSIDE ? 'not caller exists' : cellCondition({ ...TEXT, name: 'service' }, node.name),
       })
     }
-    // In a large map labels of all arrows would cover each other: only that of the one pointed at shows.
+    // In a large map labels would cover each other, so only the hovered arrow has one.
     const crowded = graph.edges.length > 60
     const taken: { x: number; y: number }[] = []
     const arrows = graph.edges.map((e) => {
@@ -66,7 +66,7 @@ export function mapChart(graph: Graph, seconds: number): ChartModel {
       const y1 = forward ? to.y + BOX.height / 2 : self ? to.y + BOX.height : to.y + BOX.height
       const lx = (x0 + x1) / 2
       let ly = forward ? (y0 + y1) / 2 : Math.max(y0, y1) + 14
-      // Labels must not cover each other: the later one steps down.
+      // Moves a label down until it covers no other.
       while (!crowded && taken.some((t) => Math.abs(t.x - lx) < 130 && Math.abs(t.y - ly) < 18) && ly < height - 12) ly += 6
       taken.push({ x: lx, y: ly })
       marks.push({ x0: lx - 46, x1: lx + 46, y0: ly - 9, y1: ly + 9, title: `${e.from || OUTSIDE} → ${e.to}`, lines: edgeFacts(e, seconds), where: edgeCondition(e) })

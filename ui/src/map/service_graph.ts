@@ -1,10 +1,10 @@
 import type { Rows } from '../api/datasets'
 import { numberOf } from '../data/values'
 
-// Services and their calls, laid out in layers: callers left of those they call, as far as there are no cycles.
+// Services and their calls, laid out in layers: callers to the left of callees, except in cycles.
 
 export interface Edge {
-  // '' calls from outside.
+  // '': calls from outside.
   from: string
   to: string
   calls: number
@@ -56,13 +56,13 @@ export function layOut(edges: Edge[]): Graph {
   }
   const sorted = [...names].sort()
   let layer = layersOf(sorted, out, into)
-  // Graphs full of cycles make one long chain of the longest way; the shortest one keeps them readable.
+  // In graphs full of cycles the longest path becomes one long chain; shortest distances keep them readable.
   if (Math.max(...layer.values()) > MAX_LAYERS) layer = distancesOf(sorted, out, into)
   const byLayer: string[][] = []
   for (const n of sorted) (byLayer[layer.get(n)!] ??= []).push(n)
   const whole = Array.from(byLayer, (l) => l ?? [])
   untangle(whole, into, out)
-  // A layer of many services becomes several columns: a canvas has a greatest height.
+  // A large layer becomes several columns, because a canvas has a max height.
   const layers = whole.flatMap((l) => Array.from({ length: Math.ceil(l.length / MAX_ROWS) }, (_, i) => l.slice(i * MAX_ROWS, (i + 1) * MAX_ROWS)))
   const calls = new Map<string, [number, number]>()
   for (const e of edges) {
@@ -79,7 +79,7 @@ function push(map: Map<string, string[]>, key: string, value: string) {
   else map.set(key, [value])
 }
 
-// The longest way from a service nobody calls; edges that close a cycle do not count. Without recursion: chains may be long.
+// The longest path from a service without callers, ignoring edges that close a cycle. Not recursive: chains may be long.
 function layersOf(names: string[], out: Map<string, string[]>, into: Map<string, string[]>): Map<string, number> {
   const state = new Map<string, 1 | 2>()
   const order: string[] = []
@@ -110,7 +110,7 @@ function layersOf(names: string[], out: Map<string, string[]>, into: Map<string,
   return layer
 }
 
-// The fewest calls from a service nobody calls (or, in a closed circle, from its first by name).
+// The shortest distance from a service without callers (in a cycle, from the first service by name).
 function distancesOf(names: string[], out: Map<string, string[]>, into: Map<string, string[]>): Map<string, number> {
   const layer = new Map<string, number>()
   for (const root of [...names.filter((n) => !into.has(n)), ...names]) {
@@ -128,7 +128,7 @@ function distancesOf(names: string[], out: Map<string, string[]>, into: Map<stri
   return layer
 }
 
-// A few sweeps of the barycentre heuristic: a service stands near the middle of its neighbours.
+// A few sweeps of the barycentre heuristic, which puts a service near the middle of its neighbours.
 function untangle(layers: string[][], into: Map<string, string[]>, out: Map<string, string[]>) {
   for (let sweep = 0; sweep < 6; sweep++) {
     const forward = sweep % 2 === 0

@@ -6,7 +6,7 @@ export interface Suggestion {
   // What replaces the word under the caret.
   insert: string
   note: string
-  // It waits for more: the caret stays behind it, without a space.
+  // More text must follow: no space is added after it.
   open: boolean
 }
 
@@ -15,14 +15,14 @@ interface Props {
   label: string
   placeholder: string
   button?: string
-  // Why the text cannot be asked; null if it can.
+  // What is wrong with the text; null if nothing.
   faultOf: (text: string) => string | null
   wordAt: (text: string, caret: number) => { from: number; to: number; text: string }
   complete: (text: string, caret: number, signal: AbortSignal) => Promise<Suggestion[]>
   onSubmit: (text: string) => void
 }
 
-// A filter bar. Green while what is typed can be asked, red with the reason while it cannot; Enter asks.
+// A filter bar with completion: green while the text is valid, red with the reason while it is not. Enter submits.
 export function CompletingBar({ text: given, label, placeholder, button, faultOf, wordAt, complete, onSubmit }: Props) {
   const [text, setText] = useState(given)
   const [caret, setCaret] = useState(given.length)
@@ -47,7 +47,7 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
       clearTimeout(timer)
       abort.abort()
     }
-    // `complete` is a fresh closure on each render; what it answers depends on the text alone.
+    // `complete` is a new closure on each render; its result depends only on the text.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [text, caret, open])
 
@@ -63,7 +63,7 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
     const rest = text.slice(token.to)
     const next = text.slice(0, token.from) + s.insert + (s.open || rest.startsWith(' ') ? '' : ' ') + rest
     const place = token.from + s.insert.length + (s.open ? 0 : 1)
-    // At once, not a frame later: whoever types on must not find the caret moved under the next letters.
+    // Synchronous, so that the caret does not move under the next letters of a fast typist.
     flushSync(() => {
       setText(next)
       setCaret(place)
@@ -77,7 +77,7 @@ export function CompletingBar({ text: given, label, placeholder, button, faultOf
       if (!open || suggestions.length === 0) setOpen(true)
       else setActive((active + (event.key === 'ArrowDown' ? 1 : active < 0 ? 0 : -1) + suggestions.length) % suggestions.length)
     } else if (event.key === 'Tab' && open && suggestions.length > 0 && !event.shiftKey && wordAt(text, caret).text !== '') {
-      // The list may be older than the last letters: what no longer fits them is not meant.
+      // The list may be older than the last letters, so a suggestion must still match.
       const word = wordAt(text, caret).text.toLowerCase()
       const suggestion = active >= 0 ? suggestions[active] : suggestions.find((s) => s.insert.toLowerCase().includes(word))
       if (!suggestion) return

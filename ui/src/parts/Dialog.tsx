@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from 'react'
 import { Icon } from './Icon'
 
-// The platform's own modal: focus is trapped, Escape closes, the rest of the page is inert.
+// The browser's modal dialog: it traps the focus, closes on Escape and makes the rest of the page inert.
 export function Dialog({ title, onClose, children, className = '' }: { title: string; onClose: () => void; children: ReactNode; className?: string }) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Line icons on a 16-px grid, drawn here so that no icon set has to be loaded.
+// Line icons on a 16-px grid, so that no icon set has to be loaded.
 
 const PATHS: Record<string, string> = {
   search: 'M7 12.5a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11ZM11 11l4 4',

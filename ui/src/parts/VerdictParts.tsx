@@ -10,7 +10,7 @@ export function VerdictChip({ verdict }: { verdict: Verdict }) {
   )
 }
 
-// How much of the whole each verdict took, largest first; it is also the legend of what stands beside it.
+// Time per verdict, largest first; also the legend of the chart beside it.
 export function VerdictTotals({ totals, whole }: { totals: Record<Verdict, number>; whole: number }) {
   const shown = VERDICTS.filter((v) => totals[v] > 0).sort((a, b) => totals[b] - totals[a])
   return (

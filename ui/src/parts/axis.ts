@@ -1,4 +1,4 @@
-// Ticks of axes: round steps of time and of numbers.
+// Ticks at round times and numbers.
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 

@@ -37,7 +37,7 @@ export function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
-// The picture with a line below it that says what it shows and where it came from: a chart carries its query.
+// Saves the chart with a caption below it: what it shows, and its URL.
 export function savePng(chart: HTMLCanvasElement, caption: string, name: string): void {
   const dpr = window.devicePixelRatio || 1
   const foot = Math.round(24 * dpr)
@@ -56,7 +56,7 @@ export function savePng(chart: HTMLCanvasElement, caption: string, name: string)
   canvas.toBlob((blob) => blob && saveBlob(blob, name), 'image/png')
 }
 
-// RFC 4180, and no cell that a spreadsheet would run as a formula.
+// CSV by RFC 4180, with cells quoted that a spreadsheet would run as a formula.
 export function saveCsv(rows: (string | number | bigint)[][], name: string): void {
   const cell = (value: string | number | bigint) => {
     const text = String(value)

@@ -1,8 +1,8 @@
 import { readVerdictColours, type VerdictColours } from './verdict'
 
-// Colour means service. A name hashes to a place in a palette whose neighbours differ in lightness as well as
-// hue (so that it survives colour-blindness); services known to the server take their places in sorted order and
-// move on to the next free place when two hash to the same one, which everybody's browser does alike.
+// Colour means service. A name hashes to a place in a palette whose neighbours differ in lightness as well as in hue, for
+// colour-blind readers. Services take their places in sorted order, and the next free place if theirs is taken, so that
+// every browser shows the same colours.
 
 const LIGHT = [
   '#3d6fc4', '#d97a1c', '#128f7e', '#8757c9', '#b58e0a', '#4aa3d8',
@@ -25,7 +25,7 @@ let known: string[] = []
 const places = new Map<string, number>()
 let version = 0
 
-// Grows when places move, for whoever keeps colours.
+// Changes when places move, for code that caches colours.
 export const coloursVersion = (): number => version
 
 export function registerServices(names: readonly string[]): void {
@@ -52,10 +52,10 @@ export type ThemeName = 'light' | 'dark'
 export const serviceColour = (name: string, theme: ThemeName): string =>
   (theme === 'dark' ? DARK : LIGHT)[servicePlace(name)]!
 
-// The i-th colour, for lines that are told apart by place rather than by name.
+// The i-th colour, for lines without a service.
 export const paletteColour = (i: number, theme: ThemeName): string => (theme === 'dark' ? DARK : LIGHT)[i % paletteSize]!
 
-// What canvases need of the style sheet's variables, read once per theme change rather than per frame.
+// The style sheet's variables that canvases need, read once per theme change instead of per frame.
 export interface CanvasColours {
   theme: ThemeName
   background: string

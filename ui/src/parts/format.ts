@@ -1,4 +1,4 @@
-// Numbers for readers: three significant digits and a unit that fits; the exact value belongs in a title.
+// Numbers for readers: three significant digits and a suitable unit. The exact value goes into a tooltip.
 
 const UNITS: [number, string][] = [
   [1e9, 's'],
@@ -27,7 +27,7 @@ export function duration(ns: number): string {
   if (ns >= 3600e9) return twoUnits(ns, 3600e9, 'h', 60e9, 'min')
   if (ns >= 59.995e9) return twoUnits(ns, 60e9, 'min', 1e9, 's')
   for (const [size, unit] of UNITS) {
-    // 999.6 µs would print as "1000 µs": it reads better as 1 ms.
+    // 999.6 µs would round to "1000 µs"; it prints as 1 ms.
     if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`
   }
   return `${ns} ns`
@@ -73,7 +73,7 @@ export function date(instant: bigint): string {
 
 export const dateTime = (instant: bigint): string => `${date(instant)} ${clockTime(instant)}`
 
-// Full precision, for titles and copying: RFC 3339 in UTC with nine decimals.
+// Full precision, for tooltips and copying: RFC 3339 in UTC with nine decimals.
 export function exactInstant(instant: bigint): string {
   let seconds = instant / 1_000_000_000n
   let rest = instant % 1_000_000_000n
@@ -92,7 +92,7 @@ const SIZES: Record<string, number> = {
   ns: 1, us: 1e3, 'µs': 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9, d: 86400e9,
 }
 
-// "250ms" → 250000000; null if it is not a duration of the command line's grammar.
+// "250ms" → 250000000; null if it is not a duration as the command line accepts it.
 export function parseDuration(text: string): number | null {
   const match = DURATION.exec(text.trim())
   return match ? Math.round(Number(match[1]) * SIZES[match[2]!]!) : null

@@ -2,8 +2,8 @@ import { useState, type ReactNode } from 'react'
 import type { ApiError } from '../api/client'
 import { Icon } from './Icon'
 
-// Loading, empty and failing: the three screens every view needs. Skeletons show after 150 ms (in the style
-// sheet), so that fast answers do not flicker.
+// The loading, empty and error states of views. Skeletons appear after 150 ms (in the style sheet), so that fast answers
+// do not flicker.
 
 export function Skeleton({ rows, label }: { rows: number; label: string }) {
   return (
@@ -15,7 +15,7 @@ export function Skeleton({ rows, label }: { rows: number; label: string }) {
   )
 }
 
-// Hints name commands between backquotes.
+// Shows the parts of a hint between backquotes as code.
 export function WithCode({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>
 }
@@ -52,7 +52,7 @@ export function EmptyState({ title, children }: { title: string; children: React
   )
 }
 
-// The clipboard API exists only on https and localhost; elsewhere the old way still works.
+// The clipboard API exists only on https and localhost; elsewhere execCommand still works.
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')

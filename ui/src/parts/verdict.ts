@@ -1,5 +1,5 @@
-// What a stretch of the critical path was spent on. Each verdict has a colour and a pattern, so that it can be read
-// without colour, and words for sentences.
+// What a part of the critical path was spent on. Each verdict has a colour, a pattern for reading without colour, and
+// words for sentences.
 
 export const VERDICTS = ['self', 'blocked', 'network', 'queue', 'unknown'] as const
 export type Verdict = (typeof VERDICTS)[number]
@@ -32,7 +32,7 @@ export function readVerdictColours(): VerdictColours {
   return out
 }
 
-// Canvas fills: own work is solid, the waits are hatched, each in its own way.
+// Canvas fills: own work is solid, each kind of wait has its own hatch.
 export class VerdictFills {
   private fills = new Map<Verdict, CanvasPattern | string>()
 

@@ -7,14 +7,14 @@ export interface VirtualRows {
   box: RefObject<HTMLDivElement>
   first: number
   last: number
-  // Heights of what is left out above and below.
+  // Heights of the rows left out above and below.
   above: number
   below: number
   onScroll: (event: UIEvent<HTMLElement>) => void
   reveal: (row: number) => void
 }
 
-// Which of `count` equal rows exist in a scrolling box: those in view and a few around them.
+// The rows to render in a scrolling box of `count` equally high rows: those in view and a few around them.
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const box = useRef<HTMLDivElement>(null)
   const { height } = useSize(box)

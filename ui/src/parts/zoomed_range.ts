@@ -8,12 +8,12 @@ export interface Range {
 interface Options {
   box: RefObject<HTMLElement>
   whole: Range
-  minLength: number // how far one can zoom in
-  range: Range | null // null: the whole
+  minLength: number // limit for zooming in
+  range: Range | null // null: all
   onRange: (range: Range | null) => void
 }
 
-// The stretch of time that a chart shows: wheel with Ctrl or W/S zooms, drag, A/D or the wheel sideways moves, 0 shows all.
+// The time range that a chart shows: Ctrl+wheel or W/S zooms; drag, A/D or the wheel sideways moves; 0 shows all.
 export function useZoomedRange({ box, whole, minLength, range, onRange }: Options) {
   const shown = range ?? whole
   const now = useRef({ whole, shown })
@@ -55,7 +55,7 @@ export function useZoomedRange({ box, whole, minLength, range, onRange }: Option
     return () => element.removeEventListener('wheel', onWheel)
   }, [box, zoom, showRange])
 
-  // Whether the key was one of its own.
+  // True if it handled the key.
   const handleKey = (event: KeyboardEvent): boolean => {
     const { from, to } = shown
     const quarter = (to - from) / 4
@@ -73,7 +73,7 @@ export function useZoomedRange({ box, whole, minLength, range, onRange }: Option
   const beginDrag = (event: PointerEvent) => {
     if (event.button === 0) drag.current = { x: event.clientX, ...shown, moved: false }
   }
-  // Whether this move drags the chart, so that nothing is pointed at.
+  // True while the pointer drags the chart, so that nothing is hovered.
   const moveDrag = (event: PointerEvent): boolean => {
     const d = drag.current
     if (!d || !(event.buttons & 1)) return false
@@ -88,7 +88,7 @@ export function useZoomedRange({ box, whole, minLength, range, onRange }: Option
     }
     return d.moved
   }
-  // Whether this click is only the end of a drag.
+  // True if the click only ends a drag.
   const endDrag = (): boolean => {
     const moved = drag.current?.moved ?? false
     drag.current = null

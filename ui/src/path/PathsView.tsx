@@ -18,7 +18,7 @@ import { TimeRangePicker } from '../search/TimeRangePicker'
 import { followInPage, navigate, setParams, useRoute, withParams } from '../shell/router'
 import { WhatIfBox } from './WhatIfBox'
 
-// At most so many requests; the server's default.
+// Max number of requests; the server's default.
 const LIMIT = 1000
 
 function apiQuery(params: URLSearchParams): URLSearchParams {
@@ -32,7 +32,7 @@ function apiQuery(params: URLSearchParams): URLSearchParams {
   return query
 }
 
-// The same filter, in another view.
+// The URL of another view with the same filter.
 export function sameFilter(params: URLSearchParams, path: string, changes: Record<string, string> = {}): string {
   const out = new URLSearchParams()
   for (const key of ['service', 'operation', 'status', 'min_duration', 'max_duration', 'since', 'until']) if (params.get(key)) out.set(key, params.get(key)!)
@@ -41,7 +41,7 @@ export function sameFilter(params: URLSearchParams, path: string, changes: Recor
   return withParams(path, out)
 }
 
-// What the critical paths of many requests are made of.
+// The critical paths of many requests, summed by step.
 export function PathsView() {
   const { params } = useRoute()
   const filter = filterFromParams(params)

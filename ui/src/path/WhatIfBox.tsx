@@ -7,11 +7,11 @@ import { whatIfProblem } from '../trace/path_model'
 interface Props {
   changes: string[]
   suggestions: string[]
-  // The answer to `changes`: how long it took and would have taken.
+  // The time it took, and the server's estimate with `changes`.
   nowNs: number
   then: { matched: number; durationNs: number } | null
   subject: string
-  // Another grammar of changes than the critical path's.
+  // Checks the text, where the grammar is not that of the critical path.
   problemOf?: (text: string) => string | null
   placeholder?: string
 }

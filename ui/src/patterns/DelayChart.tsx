@@ -14,7 +14,7 @@ interface Props {
   colour: string
 }
 
-// How one delay is spread over the instances; dashed, how it usually is. Both have the area 1.
+// The distribution of one delay, with the usual one dashed. Both have the area 1.
 export function DelayChart({ title, bins, usualBins, mean, usualMean, colour }: Props) {
   if (bins.length === 0) return null
   const density = (list: Bin[]) => {

@@ -1,7 +1,7 @@
 import { duration, exactNs, grouped } from '../parts/format'
 import { wayTo, type PathGraphModel } from './path_graph'
 
-// The ways of the graph as a table, the most frequent first.
+// The edges of the graph as a table, most frequent first.
 export function GraphTable({ graph, onSelect }: { graph: PathGraphModel; onSelect: (id: string) => void }) {
   const edges = [...graph.edges].sort((a, b) => b.count - a.count)
   return (

@@ -3,7 +3,7 @@ import { Command, EmptyState } from '../parts/states'
 import { setParams } from '../shell/router'
 import { openFileChooser } from '../upload/Upload'
 
-// Nothing to infer from: how to get messages in.
+// The empty state: how to get messages.
 export function NoMessages({ all }: { all: boolean }) {
   return (
     <EmptyState title={all ? 'No messages stored yet.' : 'No messages in this time range.'}>

@@ -16,7 +16,7 @@ interface Props {
   onClose: () => void
 }
 
-// One place of a pattern: what it takes, how that is spread, and each of its own steps.
+// One node of a pattern: its delays, their distribution, and its own time step by step.
 export function NodePanel({ pattern, at, other, comparing, tracesUrl, onClose }: Props) {
   const theme = useTheme()
   const n = pattern.nodes[at]!

@@ -19,7 +19,7 @@ interface Props {
   onSelect: (id: string | null) => void
 }
 
-// Who sends to whom: roots on top, wider is more often. With the panel of what was clicked.
+// Messages between nodes: roots on top, wider edges are more frequent. A panel shows the selected node.
 export function PathGraph({ graph, caption, selected, onSelect }: Props) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
@@ -37,7 +37,7 @@ export function PathGraph({ graph, caption, selected, onSelect }: Props) {
   const at = graph.nodes.findIndex((n) => n.id === selected)
   const lit = new Set(at >= 0 && graph.tree ? wayTo(graph, at) : at >= 0 ? [at] : [])
   const ways = useMemo(() => drawWays(graph, layout, gap), [graph, layout, gap])
-  // What is selected, else the root, is in the middle when the drawing appears.
+  // Centres the selected node, else the root, when the drawing appears.
   useLayoutEffect(() => {
     if (box.current && size.width > 0 && graph.nodes.length > 0) box.current.scrollLeft = x(Math.max(0, at)) * scale - size.width / 2
     // eslint-disable-next-line react-hooks/exhaustive-deps
@@ -97,10 +97,10 @@ export function PathGraph({ graph, caption, selected, onSelect }: Props) {
 interface Way {
   e: GraphEdge
   d: string
-  label: { x: number; y: number } | null // null: every place is taken
+  label: { x: number; y: number } | null // null: no free place
 }
 
-// Curves between boxes; each label stands on its own curve, where no earlier one does.
+// Curves between boxes. Each label lies on its curve, where it covers no earlier label.
 function drawWays(graph: PathGraphModel, layout: Layout, gap: number): Way[] {
   const x = (i: number) => MARGIN + layout.x[i]!
   const y = (i: number) => MARGIN + layout.layer[i]! * (BOX.height + gap)

@@ -49,7 +49,7 @@ const ALGORITHMS: [string, string, string][] = [
   ['convolution', 'convolution', 'Finds delays shared by many messages; works for one-way messages'],
 ]
 
-// Causal paths of the messages that were kept: what a system does when nobody instrumented it.
+// Causal paths inferred from stored messages, for systems without instrumentation.
 export function PathsView() {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)
@@ -134,7 +134,7 @@ function Facts({ data, phrase }: { data: Loaded; phrase: string }) {
   )
 }
 
-// Linking weighs all calls of a window together, which takes its time; there is a quicker way.
+// Linking weighs all calls of a window together, which can take long, so this offers a faster way.
 function Waiting({ algorithm }: { algorithm: string | null }) {
   const [seconds, setSeconds] = useState(0)
   useEffect(() => {
@@ -167,7 +167,7 @@ interface PatternsProps {
 function Patterns({ population, before, params, range, usualRange, query }: PatternsProps) {
   const view = params.get('view') ?? 'patterns'
   const sort: Sort = params.get('sort') === 'count' ? 'count' : 'total'
-  // Rare patterns that take long are few among all: they have their own list, the costliest beyond the usual first.
+  // Rare slow patterns would be hard to find among all, so they have their own list.
   const rare = useMemo(() => (population.answer.rare_slow ?? []).map(decodePattern), [population])
   const onlyRare = params.get('rare') === '1' && rare.length > 0
   const patterns = onlyRare ? rare : population.patterns
@@ -182,7 +182,7 @@ function Patterns({ population, before, params, range, usualRange, query }: Patt
   const compare = (slow: [bigint, bigint]) => {
     const start = spans[0]!.fromNs
     const end = spans.at(-1)!.untilNs
-    // The rest is what came before; what began with the slow part is compared with what came after.
+    // The slow part is compared with the longer of the parts before and after it.
     const rest: [bigint, bigint] = slow[0] - start >= end - slow[1] ? [start, slow[0]] : [slow[1], end]
     setParams({ since: instant(slow[0]), until: instant(slow[1]), normal: rest.map(instant).join('~'), node: null }, 'push')
   }

@@ -20,7 +20,7 @@ interface Props {
 
 const operationOf = (pattern: Pattern) => ({ service: pattern.nodes[0]!.node, operation: `request from ${pattern.client}` })
 
-// Traces are found by what their first span says and by when they began.
+// Searches traces by their first span's operation and by start time.
 export function tracesUrl(pattern: Pattern, more: Record<string, string> = {}): string {
   const query = new URLSearchParams(operationOf(pattern))
   if (pattern.firstNs !== null && pattern.lastNs !== null) {
@@ -38,7 +38,7 @@ function explainUrl(pattern: Pattern): string {
   return `/explain?${query}`
 }
 
-// One pattern: its tree and, beside it, when each node works and how that is spread.
+// One pattern: its tree, and a timeline of when each node works.
 export function PatternDetail({ pattern, usual, comparing, selected }: Props) {
   const { others, grewMost } = useMemo(() => compareNodes(usual, pattern), [usual, pattern])
   const compared = usual !== null

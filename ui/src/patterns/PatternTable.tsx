@@ -21,7 +21,7 @@ interface Row {
   pattern: Pattern | null // null: the cluster's own row
 }
 
-// Patterns by what they cost. Those that differ in names only share a row that opens.
+// Patterns by cost. Those that differ only in names share a row that unfolds.
 export function PatternTable({ list, total, open, chosen, usual, phases }: Props) {
   const rowsOf: Row[] = list.flatMap((cluster): Row[] => {
     if (cluster.patterns.length === 1) return [{ cluster, pattern: cluster.patterns[0]! }]
@@ -35,7 +35,7 @@ export function PatternTable({ list, total, open, chosen, usual, phases }: Props
   const toggle = (cluster: Cluster) => {
     const next = new Set(open)
     if (!next.delete(cluster.shape)) next.add(cluster.shape)
-    // An empty list means the standard, so a closed one has a name.
+    // An empty list means the default, so "all closed" needs a value.
     setParams({ open: [...next].join(',') || 'none' })
   }
   const choose = (pattern: Pattern) => setParams({ pattern: pattern.id, node: null })
@@ -125,7 +125,7 @@ export function PatternTable({ list, total, open, chosen, usual, phases }: Props
   )
 }
 
-// Of the same patterns in the other window; with the mix of requests it has there.
+// The mean of the same patterns in the usual window.
 function usualOf(cluster: Cluster, usual: Map<string, Pattern> | null): { mean: number } | null {
   const known = cluster.patterns.flatMap((p) => usual?.get(p.id) ?? [])
   const requests = known.reduce((s, p) => s + p.count, 0)

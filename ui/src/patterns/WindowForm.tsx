@@ -13,7 +13,7 @@ const local = (text: string | null, otherwise: number) => {
   return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
-// The two windows of time, to be typed; the strip sets them too.
+// Fields for the two time windows, which the strip sets too.
 export function WindowForm({ slow, usual, onApply, onStop }: Props) {
   const now = Date.now()
   const [texts, setTexts] = useState([local(usual.since, now), local(usual.until, now), local(slow.since, now), local(slow.until, now)])

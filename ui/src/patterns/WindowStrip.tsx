@@ -14,7 +14,7 @@ interface Props {
   onCompare: (fromNs: bigint, untilNs: bigint) => void
 }
 
-// How long a path took, by when it began. Drag over the part that is slow: it can be looked at alone or against the rest.
+// Mean latency by start time. Dragging over a part offers to show it alone or to compare it with the rest.
 export function WindowStrip({ spans, usual, onOnly, onCompare }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)

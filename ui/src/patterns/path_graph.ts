@@ -2,7 +2,7 @@ import { ns } from '../api/exact_json'
 import type { ConvolutionAnswer, PatternsAnswer } from '../api/paths'
 import { duration, grouped, percent } from '../parts/format'
 
-// Nodes and the ways between them, whichever way they were found.
+// Nodes and edges, from patterns or from convolution.
 
 export interface GraphNode {
   id: string
@@ -16,13 +16,13 @@ export interface GraphEdge {
   to: number
   count: number
   label: string
-  delays: { delay: number; count: number }[] // by falling count
+  delays: { delay: number; count: number }[] // by descending count
 }
 
 export interface PathGraphModel {
   nodes: GraphNode[]
   edges: GraphEdge[]
-  // Every vertex is one visit with one way to it: the way's label can stand in its box.
+  // Each node has at most one incoming edge, so the edge's label can go into its box.
   tree: boolean
 }
 
@@ -44,13 +44,13 @@ function delayLabel(delays: { delay: number; count: number }[], count: number): 
   return [...(shown.length > 0 ? [`${shown.join(', ')}${delays.length > 2 ? ', …' : ''}`] : []), grouped(count)].join(' · ')
 }
 
-// All patterns in one graph: how often a visit of one node calls another, and how long after it was called itself.
+// All patterns in one graph: how often a node calls another, and how long after it was called itself.
 export function mergedGraph(answer: PatternsAnswer): PathGraphModel {
   const graph = answer.graph ?? { nodes: [], edges: [] }
   const nodes: GraphNode[] = []
   const at = new Map<string, number>()
   for (const e of graph.edges) {
-    // A client may bear the name of a node that is called, too; it is another visitor then.
+    // A client may have the same name as a node that is called; it is a separate box.
     const key = e.starts_path ? `client ${e.from}` : ''
     if (key && !at.has(key)) at.set(key, nodes.push({ id: key, node: e.from, note: 'client', marked: false }) - 1)
   }
@@ -65,7 +65,7 @@ export function mergedGraph(answer: PatternsAnswer): PathGraphModel {
   return { nodes, edges, tree: false }
 }
 
-// The vertices from a root to one of them.
+// The path from a root to a node.
 export function wayTo(graph: PathGraphModel, at: number): number[] {
   const out = [at]
   for (let i = 0; i < graph.nodes.length; i++) {

@@ -4,9 +4,9 @@ import { serviceColour, type CanvasColours } from '../parts/colours'
 import { duration } from '../parts/format'
 import type { PathNode, Pattern } from './patterns_model'
 
-// The mean path on an axis of time, a row per node: light is the whole of a node, solid what none of its calls covers. Above
-// each bar hills show how the instances are spread: outlined, when the node was called; filled, when it had answered.
-// With a normal to compare with, its bar is the thin hatched one below, its hills are dashed.
+// The mean path over time, one row per node: the light bar is the whole node, the solid parts its own time. Above each bar
+// curves show the distributions: outlined, of when the node was called; filled, of when it replied. In a comparison, the
+// usual bar is thin and hatched, and its curves are dashed.
 
 export const ROW = 34
 export const AXIS = 24
@@ -15,14 +15,14 @@ const PAD = 10
 
 export interface TimelineScene {
   pattern: Pattern
-  others: (PathNode | null)[] | null // the same places, as they usually are
+  others: (PathNode | null)[] | null // the same nodes in the usual window
   marked: number
   selected: number
   hovered: number
   width: number
   height: number
   top: number // pixels scrolled
-  labels: number // width of names drawn left of the axis: for pictures
+  labels: number // width of the names left of the axis, for saved pictures
 }
 
 export function timelineEnd(pattern: Pattern, others: (PathNode | null)[] | null): number {
@@ -32,7 +32,7 @@ export function timelineEnd(pattern: Pattern, others: (PathNode | null)[] | null
     const total = bins.reduce((s, b) => s + b[2], 0)
     let seen = 0
     let p99 = 0
-    // Without the last hundredth: one stray instance would squeeze all others.
+    // Up to p99: one outlier would squeeze everything else.
     for (const [, until, count] of bins) {
       if (seen < total * 0.99) p99 = until
       seen += count
@@ -44,7 +44,7 @@ export function timelineEnd(pattern: Pattern, others: (PathNode | null)[] | null
   return end * 1.04
 }
 
-// What of a node's mean time none of its calls covers.
+// The parts of a node's mean time that none of its calls covers.
 function ownParts(nodes: PathNode[], i: number): [number, number][] {
   const n = nodes[i]!
   const covered: [number, number][] = []
@@ -117,7 +117,7 @@ function paintRow(ctx: CanvasRenderingContext2D, colours: CanvasColours, scene: 
     ctx.textBaseline = 'middle'
     ctx.fillText(`${n.node}${i === scene.marked ? ' ◀' : ''}`, 10 + n.depth * 12, barTop + barHeight / 2, scene.labels - 12 - n.depth * 12)
   }
-  // From the caller down to the call.
+  // A line from the caller to the call.
   if (n.parent >= 0) {
     ctx.fillStyle = colours.line
     ctx.fillRect(Math.round(x0), y - 4, 1, barTop - y + 4)
@@ -167,7 +167,7 @@ function paintRow(ctx: CanvasRenderingContext2D, colours: CanvasColours, scene: 
   ctx.strokeRect(ox + 0.5, thin + 0.5, Math.max(0, ow - 1), 4)
 }
 
-// A hill over the axis' pixels, smoothed a little: bins narrower than a pixel, and few instances, would be a row of needles.
+// A smoothed curve of the distribution; unsmoothed, narrow bins and few requests would look like needles.
 const KERNEL = [1, 3, 6, 8, 6, 3, 1]
 
 function paintHill(ctx: CanvasRenderingContext2D, bins: Bin[] | undefined, origin: number, x: (t: number) => number, base: number, colour: string, how: 'line' | 'filled' | 'dashed') {
@@ -184,7 +184,7 @@ function paintHill(ctx: CanvasRenderingContext2D, bins: Bin[] | undefined, origi
   const smooth = raw.map((_, px) => KERNEL.reduce((sum, k, i) => sum + k * (raw[px + i - half] ?? 0), 0))
   const max = smooth.reduce((m, v) => Math.max(m, v), 0)
   ctx.beginPath()
-  let down = true // on the ground: what lies between two hills is not drawn
+  let down = true // at zero: nothing is drawn between two peaks
   smooth.forEach((v, px) => {
     const y = base - HILL * (v / max)
     if (v <= max * 0.002) {

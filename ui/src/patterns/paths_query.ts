@@ -1,7 +1,7 @@
 import type { TimeRange } from '../search/time_range'
 import { DEFAULT_TOP } from './paths_state'
 
-// What the API is asked for a window of time.
+// The API query for a time window.
 export function pathsQuery(params: URLSearchParams, range: TimeRange): URLSearchParams {
   const query = new URLSearchParams()
   if (range.since !== 'all') query.set('since', range.since)
@@ -11,7 +11,7 @@ export function pathsQuery(params: URLSearchParams, range: TimeRange): URLSearch
   return query
 }
 
-// The same question at the command line.
+// The command that gives the same result in a terminal.
 export function commandFor(query: URLSearchParams): string {
   const flags = [...query].map(([key, value]) => `--${key} ${/^[\w.:+-]+$/.test(value) ? value : `'${value.replace(/'/g, "'\\''")}'`}`)
   return ['wherefore paths', ...flags].join(' ')

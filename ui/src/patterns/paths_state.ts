@@ -1,7 +1,8 @@
 import type { TimeRange } from '../search/time_range'
 
-// The view's part of the URL: since, until (what is looked at), normal (FROM~UNTIL, what it is compared with), algorithm,
-// sort, top, rare (1: the rare slow ones), pattern, node (a place in its tree), view (graph, table) and open (clusters).
+// URL parameters of the view: since, until (the window shown), normal (FROM~UNTIL, the usual window it is compared with),
+// algorithm, sort, top, rare (1: only rare slow patterns), pattern, node (a key in its tree), view (graph, table) and open
+// (clusters).
 
 export const DEFAULT_TOP = 50
 export const STANDARD_RANGE = 'all'

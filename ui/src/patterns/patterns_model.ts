@@ -1,8 +1,8 @@
 import { ns, type ExactInt } from '../api/exact_json'
 import type { Bin, NodeAnswer, PatternAnswer, PatternsAnswer } from '../api/paths'
 
-// Patterns as the view needs them: trees flattened in the order they are read, patterns of equal shape in one cluster,
-// and two windows of time side by side. Without recursion: a path may be as deep as its trace is long.
+// Patterns for the view: trees flattened in reading order, patterns of equal shape in clusters, and comparisons of two
+// time windows. Not recursive: a path may be as deep as its trace is long.
 
 export interface Spread {
   latency: Bin[]
@@ -14,8 +14,8 @@ export interface PathNode {
   node: string
   depth: number
   parent: number
-  end: number // index behind its subtree
-  key: string // of the place in the tree: the same in every window
+  end: number // index after its subtree
+  key: string // of its place in the tree, the same in every window
   start: number // mean, after the root's call
   latency: number
   callDelay: number
@@ -66,7 +66,7 @@ export function decodePattern(p: PatternAnswer): Pattern {
       afterReply: answer.after_reply === true,
       spread: h ? { latency: h.latency_ns, callDelay: h.call_delay_ns, own: h.own_ns } : null,
     })
-    // Like siblings are told apart by their order, not by their place among others: that may differ between windows.
+    // Siblings of the same name are numbered among themselves, because their position may differ between windows.
     const seen = new Map<string, number>()
     const below = answer.children.map((child) => {
       const nth = seen.get(child.node) ?? 0
@@ -100,7 +100,7 @@ export function decodePattern(p: PatternAnswer): Pattern {
   }
 }
 
-// "WS1 → AUTH (→ DB1), AP1 → DB1": the tree in one line. `most` characters or so; the rest is an ellipsis.
+// "WS1 → AUTH (→ DB1), AP1 → DB1": the tree in one line, with an ellipsis after about `maxLength` characters.
 export function pathText(nodes: { node: string; depth: number; end: number }[], maxLength = 160): string {
   let out = ''
   const closes: { end: number; bracket: boolean }[] = []
@@ -111,7 +111,7 @@ export function pathText(nodes: { node: string; depth: number; end: number }[], 
     if (i > 0) out += first ? ' → ' : ', '
     out += n.node
     if (out.length > maxLength) return `${out}…`
-    // What follows a node's children as its sibling would read as their sibling.
+    // Without brackets, a sibling after a node's children would read as one of them.
     const bracket = n.end > i + 1 && n.end < nodes.length && nodes[n.end]!.depth === n.depth
     if (bracket) out += ' ('
     closes.push({ end: n.end, bracket })
@@ -125,12 +125,12 @@ export interface Cluster {
   patterns: Pattern[]
   count: number
   total: number
-  names: string // the tree in one line, with all names of a place
+  names: string // the tree in one line, with all names of each place
 }
 
 export type Sort = 'total' | 'count'
 
-// Patterns of equal shape together; clusters, and the patterns in them, by falling time or count.
+// Groups patterns by shape; clusters and their patterns are sorted by descending time or count.
 export function clusters(patterns: Pattern[], sort: Sort): Cluster[] {
   const by = new Map<string, Pattern[]>()
   for (const p of patterns) {
@@ -157,7 +157,7 @@ function namesOf(patterns: Pattern[]): string {
   return pathText(merged)
 }
 
-// The same tree with children by their shape, then by when they are called: so places of equal shapes meet.
+// The same tree with children sorted by shape, then by call time, so that equal shapes line up.
 function inShapeOrder(nodes: PathNode[]): { node: string; depth: number; end: number }[] {
   const kids: number[][] = nodes.map(() => [])
   for (let i = 1; i < nodes.length; i++) kids[nodes[i]!.parent]!.push(i)
@@ -176,7 +176,7 @@ function inShapeOrder(nodes: PathNode[]): { node: string; depth: number; end: nu
   return out
 }
 
-// What each node adds to an average path, over all patterns, those not shown included.
+// What each node adds to the mean path, over all patterns including those not shown.
 export interface Share {
   node: string
   perPath: number
@@ -186,7 +186,7 @@ export interface Population {
   answer: PatternsAnswer
   patterns: Pattern[]
   paths: number
-  total: number // of those shown
+  total: number // of the patterns shown
   mean: number
   shares: Share[]
 }
@@ -211,7 +211,7 @@ export interface NodeDifference {
   slow: number
 }
 
-// Which nodes make an average path of one window longer than of the other; the largest growth first.
+// How much each node adds to the mean path in both windows, largest growth first.
 export function nodeDifferences(usual: Population, slow: Population): NodeDifference[] {
   const out = new Map<string, NodeDifference>()
   for (const s of usual.shares) out.set(s.node, { node: s.node, usual: s.perPath, slow: 0 })
@@ -223,7 +223,7 @@ export function nodeDifferences(usual: Population, slow: Population): NodeDiffer
   return [...out.values()].sort((a, b) => b.slow - b.usual - (a.slow - a.usual))
 }
 
-// The node of a pattern whose own time grew most, and each node's other self. -1: none grew.
+// The node whose own time grew most (-1: none), and each node's counterpart in the usual window.
 export function compareNodes(usual: Pattern | null, slow: Pattern): { others: (PathNode | null)[]; grewMost: number } {
   const byKey = new Map(usual?.nodes.map((n) => [n.key, n]) ?? [])
   const others = slow.nodes.map((n) => byKey.get(n.key) ?? null)
@@ -268,9 +268,9 @@ export function timeSpans(answer: PatternsAnswer): TimeSpan[] {
   return spans.slice(0, last)
 }
 
-// Where the time falls best into a quicker and a slower part: the border after which (or before which) paths take longer,
-// by the variance between the two sides. A pause tells two captures apart, so a border beside one is preferred to a
-// slightly better one elsewhere. Null if there are fewer than four spans with paths.
+// The split of the time into a fast and a slow part with the largest variance between both. A pause usually separates two
+// captures, so a split beside one is preferred to a slightly better one elsewhere. Null if fewer than four spans have
+// paths.
 export function bestSplit(spans: TimeSpan[]): number | null {
   if (spans.filter((s) => s.count > 0).length < 4) return null
   const all = spans.reduce((s, x) => s + x.count, 0)

@@ -12,15 +12,15 @@ interface Props {
   outline: Outline
   keys: { item: Item; value: Value }[]
   span: Span | null
-  // Of stored traces: the time range of the question.
+  // The time range of a query on stored traces.
   range: URLSearchParams | null
   onClose: () => void
 }
 
-// One click from a group to traces like it.
+// Traces of a group.
 export function GroupExamples({ outline, keys, span, range, onClose }: Props) {
   const name = keys.map((k) => valueText(k.value)).join(' · ')
-  // The time of a live query grows while one looks; the traces are those of the time when it was asked.
+  // The time of a live query grows meanwhile; the traces stay those of the time of the click.
   const { data, error } = useAnswer(`examples ${outline.head} ${name} ${range ?? ''}`, 0, (signal) => examplesOf(outline, keys, span, range, signal))
   return (
     <section className="behind" aria-label="Example traces">

@@ -8,7 +8,7 @@ const WIDTH = 60
 const HEIGHT = 18
 const SPARK_POINTS = 60
 
-// The last intervals as a line; what has no value leaves a gap. `max` is the scale of all lines of its kind.
+// The last intervals as a line, with gaps where there is no value. `max` is the scale.
 const Sparkline = memo(function Sparkline({ series, max, zero }: { series: (number | null)[]; max: number; zero: boolean }) {
   const shown = series.slice(-SPARK_POINTS)
   if (shown.length < 2) return <svg className="spark" width={WIDTH} height={HEIGHT} aria-hidden="true" />
@@ -36,7 +36,7 @@ interface Props {
   onPick: (group: string) => void
 }
 
-// Lines of a row share one scale, so that what stands side by side can be compared; a row's total has its own.
+// Lines of a row share one scale, so that they can be compared; a row's total has its own.
 export function PivotTable({ results, value, unit, down, across, chosen, onPick }: Props) {
   const pivot = pivotOf(results, value, down, across)
   const single = pivot.columnName === null

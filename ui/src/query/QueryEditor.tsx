@@ -16,8 +16,8 @@ interface Props {
 const kindOf = (text: string, kind: string): string =>
   kind === 'string' ? 'q-string' : kind === 'number' ? 'q-number' : kind !== 'word' ? '' : isKeyword(text) ? 'q-keyword' : isAggregate(text) || isFilter(text) || isFunction(text) ? 'q-function' : ''
 
-// The text again, below the one that is typed: its words in colours, the fault underlined, and a mark where the word
-// under the caret begins.
+// The text in colours below the transparent text area, with the error underlined and a mark at the start of the word
+// under the caret.
 function Painted({ text, fault, mark, markAt }: { text: string; fault: Place | null; mark: React.RefObject<HTMLSpanElement>; markAt: number }) {
   const all = tokens(text)
   const cuts = new Set([0, text.length, markAt, ...all.flatMap((t) => [t.from, t.to])])
@@ -44,7 +44,7 @@ function Painted({ text, fault, mark, markAt }: { text: string; fault: Place | n
   )
 }
 
-// A query of several lines: completion while typing, the server's complaint at its place. Ctrl+Enter runs, Ctrl+Space lists.
+// A query of several lines with completion and the server's error at its position. Ctrl+Enter runs, Ctrl+Space completes.
 export function QueryEditor({ text, fault, complete, onChange, onRun }: Props) {
   const [caret, setCaret] = useState(text.length)
   const [open, setOpen] = useState(false)
@@ -61,7 +61,7 @@ export function QueryEditor({ text, fault, complete, onChange, onRun }: Props) {
     const timer = setTimeout(() => {
       void complete(text, caret, abort.signal).then((list) => {
         if (abort.signal.aborted) return
-        // What is already there needs no list.
+        // No list if its only entry is already typed.
         const word = text.slice(wordAt(text, caret).from, caret)
         setSuggestions(list.length === 1 && list[0]!.insert === word ? [] : list)
         setActive(-1)
@@ -71,7 +71,7 @@ export function QueryEditor({ text, fault, complete, onChange, onRun }: Props) {
       clearTimeout(timer)
       abort.abort()
     }
-    // `complete` is a fresh closure on each render; what it answers depends on the text.
+    // `complete` is a new closure on each render; its result depends on the text.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [text, caret, open])
   const showList = open && suggestions.length > 0
@@ -103,7 +103,7 @@ export function QueryEditor({ text, fault, complete, onChange, onRun }: Props) {
       const step = event.key === 'ArrowDown' ? 1 : active < 0 ? 0 : -1
       setActive((active + step + suggestions.length) % suggestions.length)
     } else if (showList && event.key === 'Tab' && !event.shiftKey) {
-      // The list may be older than the last letters: what no longer fits them is not meant.
+      // The list may be older than the last letters, so a suggestion must still match.
       const typed = text.slice(wordAt(text, caret).from, caret).toLowerCase().replace(/`/g, '')
       const meant = active >= 0 ? suggestions[active] : suggestions.find((s) => s.insert.toLowerCase().replace(/`/g, '').includes(typed))
       if (!meant) return

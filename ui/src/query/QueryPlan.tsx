@@ -23,7 +23,7 @@ function Plan({ title, plan }: { title: string; plan: ExplainedPlan }) {
   )
 }
 
-// What the query becomes at each tracepoint, as it is written and as it is woven, and what requests carry for it.
+// The query's advice at each tracepoint, as written and as woven, and what requests carry for it.
 export function QueryPlan({ text }: { text: string }) {
   const { data, error } = useAnswer(`explain ${text}`, 0, (signal) => explainQuery(text, signal))
   return (

@@ -55,7 +55,7 @@ function Select({ label, value, options, onChange }: { label: string; value: str
   )
 }
 
-// The answer three ways: lines over time, rows against columns, and every group.
+// The result in three views: lines over time, a pivot table, and all groups.
 export function QueryResults({ results, outline, choice, group, span, range, command }: Props) {
   const chart = useRef<ChartHandle>(null)
   const { value, unit, by } = choice

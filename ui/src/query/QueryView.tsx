@@ -24,7 +24,7 @@ import { useLiveQuery, type FollowedQuery } from './use_live_query'
 const CHECK_AFTER_MS = 250
 const LIST_EVERY_MS = 2000
 
-// The server's word on a text, a moment after the last key.
+// The server's check of the text, shortly after the last key.
 function useFault(text: string, mode: Mode): Place | null {
   const [fault, setFault] = useState<{ of: string; place: Place | null }>({ of: '', place: null })
   const key = `${mode} ${text}`
@@ -65,7 +65,7 @@ function useRunning(): { queries: LiveQuery[] | null; refresh: () => void } {
   return { queries, refresh: useCallback(() => setReloads((n) => n + 1), []) }
 }
 
-// Ask a running system, or stored traces, joined by what happened before what.
+// Queries on the running system or on stored traces, joined by happened-before.
 export function QueryView() {
   const { params } = useRoute()
   const mode = modeOf(params)
@@ -96,11 +96,11 @@ export function QueryView() {
     if (followed.state === 'ended') refresh()
   }, [followed.state, refresh])
   useEffect(() => {
-    // A link that names a query but not its text.
+    // A link may name a query without its text.
     if (followed.query && urlText === '') setParams({ q: followed.query.query })
   }, [followed.query, urlText])
 
-  // Does what needs the administrator; asks for the token if the server wants it, and tries again.
+  // Runs `act`; if the server denies it, asks for the administrator token and runs it again.
   const asAdmin = async (act: () => Promise<void>) => {
     setBusy(true)
     setFault(null)
@@ -125,7 +125,7 @@ export function QueryView() {
       clearTimeout(stopAt.current)
       setParams({ q: text, id: query.id, group: null, ...(text === urlText ? {} : RESET_CHOICES) }, 'push')
       const length = params.get('for') ?? DEFAULT_FOR
-      // Without this page the query goes by itself, so nobody else needs the timer.
+      // A timer here is enough: without this page the server removes the query.
       if (!standing && length !== 'none') stopAt.current = window.setTimeout(() => void stop(query.id), intervalMs(length))
       refresh()
       if (before) void removeQuery(before).catch(() => undefined)
@@ -216,7 +216,7 @@ export function QueryView() {
   )
 }
 
-// What another text would not mean.
+// Choices that do not apply to another query text.
 const RESET_CHOICES = { value: null, rows: null, cols: null, by: null, unit: null, view: null }
 
 function storedParams(params: URLSearchParams): URLSearchParams {

@@ -10,7 +10,7 @@ const since = (ns: bigint): string => {
   return ms < 24 * HOUR ? `${duration(Math.max(0, Math.round(ms / 1000)) * 1e9)} ago` : dateTime(ns).slice(0, 16)
 }
 
-// What runs now, what it costs, and the way out.
+// The running queries with their cost and a button to remove each.
 export function StandingQueries({ queries, current, onRemove }: { queries: LiveQuery[]; current: string; onRemove: (query: LiveQuery) => void }) {
   return (
     <section className="query-part" aria-label="Running queries">

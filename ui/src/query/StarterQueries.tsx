@@ -5,7 +5,7 @@ import { quoteName } from './query_text'
 
 const name = (t: Tracepoint, mode: Mode) => (mode === 'stored' && t.name.endsWith('.end') ? `${quoteName(t.name.slice(0, -4))}.end` : quoteName(t.name))
 
-// Queries that work here and now, made from what there is.
+// Example queries on tracepoints that exist here.
 function starterQueries(mode: Mode, known: Tracepoint[]): [string, string][] {
   if (mode === 'stored') {
     const end = known.find((t) => t.name.endsWith('.end'))

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { storeAdminToken } from '../api/queries'
 import { Dialog } from '../parts/Dialog'
 
-// Advice runs in other people's processes: the server wants to know that the administrator asks.
+// Advice runs inside other processes, so the server requires the administrator token.
 export function TokenDialog({ wrong, onGiven, onClose }: { wrong: boolean; onGiven: () => void; onClose: () => void }) {
   const [token, setToken] = useState('')
   return (

@@ -3,9 +3,9 @@ import { queryStored, type Value } from '../api/queries'
 import { numberOf, valueText } from './query_results'
 import { tracesOfGroup, type Item, type Outline } from './query_text'
 
-// From a group of an answer to stored traces. Where the store holds the events that the query names, the traces are those
-// the group was made of: the query is asked again, with the group's keys as conditions. Otherwise (a live query's tracepoints
-// are seldom spans) they are traces of the same process in the same time, and the screen says which keys that leaves out.
+// Finds stored traces for a group of a result. If the store has the events that the query names, the query runs again with
+// the group's keys as conditions, which gives exactly the group's traces. Otherwise (tracepoints of a live query are seldom
+// spans) it searches traces of the same process and time, and says which keys it could not use.
 
 export interface Span {
   fromNs: bigint
@@ -24,7 +24,7 @@ interface Keyed {
   value: Value
 }
 
-// A search asks for one span that has everything, so only keys of one alias may be put together.
+// A search matches one span, so it can only use keys of one alias.
 export function searchFor(keys: Keyed[], span: Span | null): { search: URLSearchParams; used: string[]; unused: string[] } {
   const byAlias = new Map<string, { keyed: Keyed; set: (p: URLSearchParams) => void }[]>()
   for (const keyed of keys) {
@@ -55,7 +55,7 @@ export function searchFor(keys: Keyed[], span: Span | null): { search: URLSearch
 
 export async function examplesOf(o: Outline, keys: Keyed[], span: Span | null, range: URLSearchParams | null, signal: AbortSignal): Promise<Examples> {
   const query = tracesOfGroup(o, keys, range ? null : span)
-  // An aggregate sub-query or a list as key cannot be asked for again; then the search is what is left.
+  // A group keyed by a list or by an aggregate sub-query cannot be queried again; then only the search is left.
   const answer = query === null ? null : await queryStored(query, range ?? new URLSearchParams(), signal).catch((cause: unknown) => {
     if (signal.aborted) throw cause
     return null

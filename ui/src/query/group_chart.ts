@@ -6,7 +6,7 @@ import { clockTime, count, date } from '../parts/format'
 import { addsUp, seriesOf, totalOf, valueText, type Group, type Results } from './query_results'
 import { show, type Unit } from './units'
 
-// One value over time, a line a group. Groups may be put together by one key, where their values add up.
+// One value over time, one line per group, or per value of one key where values add up.
 
 export interface Line {
   name: string
@@ -16,7 +16,7 @@ export interface Line {
 
 const SHOWN = 8
 
-// Lines by all keys, or by the one named.
+// One line per group, or per value of the key `by`.
 export function groupLines(results: Results, value: number, by: number | null): Line[] {
   const bundles = new Map<string, Group[]>()
   for (const g of results.groups) {
@@ -28,7 +28,7 @@ export function groupLines(results: Results, value: number, by: number | null): 
   const zero = results.values[value]!.merge === 'sum'
   return ordered.map(([name, groups]) => {
     const series = seriesOf(results, groups, value)
-    // An interval without a tuple sums to nothing; of an average it says nothing. What is still coming is no zero.
+    // An interval without rows is 0 for a sum but missing for an average. Before the first value there is nothing.
     const first = series.findIndex((v) => v !== null)
     return {
       name, groups,
@@ -86,7 +86,7 @@ export function groupChart(results: Results, value: number, by: number | null, u
           line.forEach((p, k) => (k === 0 || p.ms - line[k - 1]!.ms > bucketMs * 1.5 ? ctx.moveTo(p.px, p.py) : ctx.lineTo(p.px, p.py)))
           ctx.stroke()
           ctx.lineWidth = 1
-          // Markers tell lines apart without colour; among many points some are enough.
+          // Markers distinguish lines without colour; at most about 40 per line.
           const each = Math.max(1, Math.ceil(line.length / 40))
           line.forEach((p, k) => (k % each === 0 || k === line.length - 1) && paintMarker(ctx, i, p.px, p.py, 3))
         })
@@ -105,7 +105,7 @@ export function groupChart(results: Results, value: number, by: number | null, u
   return { sentence: sentence(results, value, unit), notes: all.length > SHOWN ? [`${count(all.length - SHOWN, 'smaller group')} in the table only.`] : [], layout }
 }
 
-// Who has most of it.
+// The sentence for the heading: the group with the largest value.
 export function sentence(results: Results, value: number, unit: Unit): string {
   const item = results.values[value]!
   const groups = results.groups.filter((g) => g.totals[value] !== null)

@@ -17,7 +17,7 @@ export interface Pivot {
   rowTotals: Cell[]
   columnTotals: Cell[]
   grand: Cell
-  // Sums of cells are values too.
+  // Whether values add up, so that there are totals.
   margins: boolean
   shownColumns: number
 }
@@ -28,8 +28,8 @@ const ROWS = 200
 const COLUMNS = 24
 const collate = new Intl.Collator('en', { numeric: true })
 
-// `across`: the key of the columns, or null for one column. Keys that are neither are added up; where values do not
-// add up, they stand with the rows.
+// `across`: the key of the columns, or null for one column. Other keys are summed over; if values do not add up, they
+// become part of the row's name.
 export function pivotOf(results: Results, value: number, down: number, across: number | null): Pivot {
   const margins = addsUp(results.values[value]!)
   const others = results.keys.map((_, i) => i).filter((i) => i !== down && i !== across)

@@ -13,7 +13,7 @@ const STORED: [string, string][] = [
   ['duration', 'ns, at the end of a span'], ['alignedTime', 'time with host clocks aligned'], ['traceId', 'its trace'], ['spanId', 'its span'], ['kind', 'kind of span'], ['status', 'ok, error or unset'],
 ]
 
-// What can be asked for, live and stored; asked of the server once per visit.
+// The names a query can use; loaded once per visit.
 export async function tracepointsOf(mode: Mode, signal?: AbortSignal): Promise<Tracepoint[]> {
   if (mode === 'live') return listTracepoints(signal)
   const services = (await getServices(signal)).slice(0, 20)
@@ -37,7 +37,7 @@ export function wordAt(text: string, caret: number): { from: number; to: number;
 
 type Place = 'source' | 'join-alias' | 'left' | 'right' | 'expression' | 'new-name' | 'start'
 
-// What may stand at the caret, by the tokens before it.
+// What may come at the caret, from the tokens before it.
 function placeAfter(before: Token[]): Place {
   const last = before.at(-1)
   if (!last || last.text === ';' || (last.text === ':' && before.length === 2)) return 'start'
@@ -45,7 +45,7 @@ function placeAfter(before: Token[]): Place {
   if (word === 'from' || word === 'join' || word === 'as') return 'new-name'
   if (word === 'on') return 'left'
   if (last.text === '->') return 'right'
-  // Back to the word that rules here; within brackets of a filter the names go on.
+  // Look back for the keyword that applies here; inside the brackets of a filter come names.
   for (let i = before.length - 1; i >= 0; i--) {
     const t = before[i]!.text
     if (t.toLowerCase() === 'in') return last.text === ',' || last.text === '(' || word === 'in' ? 'source' : 'expression'
@@ -72,7 +72,7 @@ async function variables(source: Source, mode: Mode, known: Tracepoint[], text: 
   return named([...own, ...DEFAULTS, ...(mode === 'stored' ? STORED : []), ...attributes].map(([v, note]) => [`${source.alias}.${v}`, note]))
 }
 
-// The aliases so far: the text may not be a query yet, so they are looked for word by word where there is no outline.
+// The aliases so far. The text may not be a complete query yet, so they are also searched word by word.
 function sources(text: string): Source[] {
   const found = outline(`${text}\nSelect COUNT`)?.sources ?? outline(text)?.sources
   const all = tokens(text)
@@ -93,7 +93,7 @@ export async function complete(text: string, caret: number, mode: Mode, known: T
   const place = placeAfter(before)
   const typed = word.text.toLowerCase().replace(/`/g, '')
   const fits = (s: Suggestion) => s.insert.toLowerCase().replace(/`/g, '').includes(typed)
-  // Those that begin with what was typed stand before those that only hold it.
+  // Suggestions that start with the typed text come first.
   const rank = (list: Suggestion[]) =>
     list.filter(fits).sort((a, b) => Number(b.insert.toLowerCase().startsWith(typed)) - Number(a.insert.toLowerCase().startsWith(typed))).slice(0, LIMIT)
   if (place === 'new-name') return []
@@ -102,7 +102,7 @@ export async function complete(text: string, caret: number, mode: Mode, known: T
   if (place === 'source') {
     return rank([
       ...[...namedQueries(text).keys()].map((n) => ({ insert: n, note: 'sub-query', open: false })),
-      // Within brackets a bracket follows, elsewhere a word.
+      // Inside brackets no space follows.
       ...known.map((t) => ({ insert: written(t.name, mode), note: t.note, open: before.some((b, i) => b.text === '(' && !before.slice(i).some((c) => c.text === ')')) })),
       ...(before.at(-1)?.text === '(' ? [] : FILTERS.map((f) => ({ insert: `${f}(`, note: f.endsWith('N') ? 'n, tracepoint' : 'of the events before', open: true }))),
     ])

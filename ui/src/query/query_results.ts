@@ -2,13 +2,13 @@ import type { RowsAnswer, Value } from '../api/queries'
 import { parseDuration } from '../parts/format'
 import type { Item, Outline } from './query_text'
 
-// Rows of intervals, put together to groups over time. Sums and counts of intervals add up, least and greatest values are
-// compared; of what does neither (averages, percentiles) the newest is shown until the server tells the total.
+// Collects rows of intervals into groups over time. Sums and counts add up, min and max are compared; of averages and
+// percentiles the newest is shown until the server sends the total.
 
 export interface Group {
   id: string
   keys: Value[]
-  // One per value column, over everything so far.
+  // One per value column, over all intervals so far.
   totals: (number | null)[]
 }
 
@@ -21,10 +21,10 @@ export interface Results {
   keys: Item[]
   values: Item[]
   groups: Group[]
-  // In order of time; empty if the answer has none.
+  // In time order; empty if the result has no time.
   points: Point[]
   bucketNs: bigint
-  // Tuples as they came, for a query without groups; else the groups' rows as the server told them last.
+  // For a query without groups, the rows as received; else one row per group.
   columns: string[]
   rows: Value[][]
   raw: boolean
@@ -84,7 +84,7 @@ export class Collected {
 
   private readonly raw: boolean
 
-  // `atNs`: the interval's start; null if the answer is not of one.
+  // `atNs`: the interval's start; null if the rows do not belong to an interval.
   add(rows: Value[][], atNs: bigint | null, lost: number): void {
     this.lost += lost
     if (this.raw) {
@@ -105,7 +105,7 @@ export class Collected {
     }
   }
 
-  // The server merged the partial results themselves: averages and percentiles are right now.
+  // The server merged the partial results, so averages and percentiles are now correct.
   setTotals(answer: RowsAnswer): void {
     if (this.raw) return
     for (const group of this.groups.values()) group.totals = this.values.map(() => null)
@@ -138,7 +138,7 @@ export class Collected {
     return point
   }
 
-  // What the screen shows: never the same object twice.
+  // A new object each time, so that React sees the change.
   snapshot(): Results {
     const groups = [...this.groups.values()]
     return {
@@ -151,7 +151,7 @@ export class Collected {
   }
 }
 
-// Values of one column over time, added up over the groups given; a point without any is null (nothing happened).
+// Values of one column over time, merged over the given groups; null where there is none.
 export function seriesOf(results: Results, groups: Group[], value: number): (number | null)[] {
   const how = results.values[value]!.merge
   return results.points.map((p) => groups.reduce<number | null>((sum, g) => {
@@ -163,5 +163,5 @@ export function seriesOf(results: Results, groups: Group[], value: number): (num
 export const totalOf = (results: Results, groups: Group[], value: number): number | null =>
   groups.reduce<number | null>((sum, g) => (g.totals[value] === null ? sum : merge(results.values[value]!.merge, sum, g.totals[value]!)), null)
 
-// Whether values of several groups make one: averages of averages are none.
+// Whether values of several groups can be merged; averages cannot.
 export const addsUp = (item: Item): boolean => item.merge !== 'newest'

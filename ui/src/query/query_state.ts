@@ -5,7 +5,7 @@ import { addsUp, valueText, type Results } from './query_results'
 import type { Outline } from './query_text'
 import { guessUnit, UNITS, type Unit } from './units'
 
-// What the URL says of the view.
+// The state of the view in the URL.
 
 export const INTERVALS = ['200ms', '1s', '5s', '30s', '1m', '10m']
 export const LENGTHS: [string, string][] = [['10s', '10 s'], ['30s', '30 s'], ['1m', '1 min'], ['10m', '10 min'], ['1h', '1 h'], ['none', 'until stopped']]
@@ -24,13 +24,13 @@ function index(text: string | null, length: number): number | null {
   return n >= 0 && n < length ? n : null
 }
 
-// There is more room downwards than across: of the first two keys the one with more values makes the rows.
+// The key with more values makes the rows, because there is more space downwards.
 function usualRows(results: Results): number {
   const values = (key: number) => new Set(results.groups.map((g) => valueText(g.keys[key]!))).size
   return results.keys.length > 1 && values(1) > values(0) ? 1 : 0
 }
 
-// Without a word in the URL: two keys pivot, one is drawn as lines.
+// By default two keys give a pivot table and one key gives lines.
 export function choiceOf(params: URLSearchParams, results: Results, o: Outline): Choice {
   const keys = results.keys.length
   const value = index(params.get('value'), results.values.length) ?? 0

@@ -1,5 +1,5 @@
-// As much of the query language (docs/reference/query-language.md) as the screen needs: where the clauses of a text stand, which columns are
-// keys and which are aggregates, and how a group of the answer is asked for again. The server is who judges a text.
+// As much of the query language (docs/reference/query-language.md) as the view needs: the clauses of a text, which columns are keys and which
+// are aggregates, and how to query a group's traces. Only the server checks a text.
 
 export interface Token {
   from: number
@@ -22,7 +22,7 @@ export const isFilter = inAnyCase(FILTERS)
 export const isAggregate = inAnyCase(AGGREGATES)
 export const isFunction = inAnyCase(FUNCTIONS)
 
-// A name of several parts (`a.b`, `` `GET /x`.end ``) is one token; so is a string that does not end.
+// A name of several parts (`a.b`, `` `GET /x`.end ``) is one token; so is an unclosed string.
 const TOKEN = /\s+|((?:[A-Za-z_]\w*|`[^`]*`?)(?:\.(?:[A-Za-z_]\w*|`[^`]*`?))*\.?)|('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)|(\d+(?:\.\d+)?[a-z]*)|(->|&&|\|\||[=!<>]=|.)/gsy
 
 export function tokens(text: string): Token[] {
@@ -36,10 +36,10 @@ export function tokens(text: string): Token[] {
 }
 
 export interface Item {
-  // The column's name, and the expression it is of.
+  // The column's name and expression.
   name: string
   text: string
-  // How values of several intervals become one; null: it is a key.
+  // How values of several intervals merge; null: it is a key.
   merge: 'sum' | 'min' | 'max' | 'newest' | null
 }
 
@@ -52,10 +52,10 @@ export interface Source {
 export interface Outline {
   sources: Source[]
   items: Item[]
-  // Rows are tuples as they come, not groups.
+  // The rows are not grouped.
   raw: boolean
   window: string | null
-  // The text up to what the rows are grouped and selected by, and the alias of From: enough to ask for the tuples again.
+  // The From, Join and Where clauses, and the alias of From: enough to query the same events again.
   head: string
   from: string
 }
@@ -69,7 +69,7 @@ interface Clause {
   inside: Token[]
 }
 
-// The clauses of the query that is answered: the last of the program, outside of all brackets.
+// The clauses of the last query of the program, outside all brackets.
 function outermost(all: Token[]): { start: number; clauses: Clause[] } {
   let start = 0
   let depth = 0
@@ -103,7 +103,7 @@ function split(list: Token[]): Token[][] {
 }
 
 const textOf = (text: string, part: Token[]): string => (part.length ? text.slice(part[0]!.from, part.at(-1)!.to) : '')
-// A part may have been one token with a dot behind: what is being typed.
+// The last backquote may be missing while the name is being typed.
 const unquoted = (name: string): string => name.replace(/`([^`]*)`?/g, '$1')
 
 function itemOf(text: string, part: Token[]): Item {
@@ -113,7 +113,7 @@ function itemOf(text: string, part: Token[]): Item {
   const name = as >= 0 && part[as + 1] ? unquoted(part[as + 1]!.text) : expression.map((t) => t.text).join('')
   const has = expression.some((t) => t.kind === 'word' && isAggregate(t.text))
   if (!has) return { name, text: expressionText, merge: null }
-  // One call and nothing around it adds up over intervals and groups as its function does.
+  // Only a single call with nothing around it merges as its function does.
   const first = expression[0]!.text.toUpperCase()
   let depth = 0
   const closes = expression.findIndex((t, i) => i > 0 && (depth += t.text === '(' ? 1 : t.text === ')' ? -1 : 0) === 0)
@@ -149,7 +149,7 @@ export function outline(text: string): Outline | null {
   }
 }
 
-// Names of the sub-queries that stand before the one that is answered, and their columns.
+// Named sub-queries before the last query, with their columns.
 export function namedQueries(text: string): Map<string, string[]> {
   const out = new Map<string, string[]>()
   for (const m of text.matchAll(/(?:^|;)\s*([A-Za-z_]\w*)\s*:([^;]*)/g)) out.set(m[1]!, outline(m[2]!)?.items.map((i) => i.name) ?? [])
@@ -158,7 +158,7 @@ export function namedQueries(text: string): Map<string, string[]> {
 
 const PART = /^[A-Za-z_]\w*$/
 
-// As the language writes a tracepoint's name: in backquotes what is no plain name.
+// A tracepoint's name as the language writes it: in backquotes unless it is a plain name.
 export const quoteName = (name: string): string =>
   name.split('.').every((p) => PART.test(p) && !isKeyword(p)) ? name : `\`${name}\``
 
@@ -168,7 +168,7 @@ function literal(value: unknown): string | null {
   return null
 }
 
-// The requests behind a group: the same From, Joins and conditions, and its keys; one row a trace.
+// A query for the traces of a group: the same clauses with its keys as conditions, one row per trace.
 export function tracesOfGroup(o: Outline, keys: { item: Item; value: unknown }[], limits: { fromNs: bigint; untilNs: bigint } | null): string | null {
   const where: string[] = []
   for (const { item, value } of keys) {
@@ -188,7 +188,7 @@ export interface Place {
   hint: string
 }
 
-// Where the server's complaint points: `query:LINE:COLUMN: message`, with a line of ^~~~ below the text; or a name in quotes.
+// The place a server's diagnostic points to: `query:LINE:COLUMN: message` with a line of ^~~~, or a name in quotes.
 export function placeOf(text: string, message: string, hint: string): Place {
   const at = /^query:(\d+):(\d+): (.*)/.exec(message)
   const advice = [...message.matchAll(/^\s*\| (did you mean .*)$/gm)].map((m) => m[1]!).join(' ')

@@ -1,7 +1,7 @@
 import { formatNumber } from '../data/values'
 import type { Item, Outline } from './query_text'
 
-// A query's numbers have no unit; names tell it often enough, and the reader may say another.
+// Query results have no units; the unit is guessed from names, and the reader can change it.
 
 export type Unit = 'number' | 'bytes' | 'duration'
 export const UNITS: Unit[] = ['number', 'bytes', 'duration']
@@ -16,7 +16,7 @@ export function guessUnit(item: Item, o: Outline | null): Unit {
   const [variable = ''] = inside.split(',')
   if (/(^|[._])(ns|duration|elapsed)\s*$/i.test(variable) || /\.\w*time\b.*-.*\.\w*time\b/i.test(variable)) return 'duration'
   if (/bytes\s*$/i.test(variable)) return 'bytes'
-  // incrBytesRead.delta: the tracepoint says what is counted.
+  // For incrBytesRead.delta the tracepoint's name has the unit.
   const alias = /^\s*(\w+)\.\w+\s*$/.exec(variable)?.[1]
   const names = o?.sources.find((s) => s.alias === alias)?.names ?? []
   return names.length > 0 && names.every((n) => /bytes/i.test(n)) && /\.(delta|size|length|n)\s*$/.test(variable) ? 'bytes' : 'number'

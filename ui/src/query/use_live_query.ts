@@ -8,7 +8,7 @@ export interface FollowedQuery {
   state: 'none' | 'joining' | 'running' | 'retrying' | 'ended' | 'gone'
   query: LiveQuery | null
   results: Results | null
-  // When the first and the last interval that came began and ended.
+  // Start of the first and end of the last interval received.
   fromNs: bigint
   untilNs: bigint
   notes: string[]
@@ -17,10 +17,11 @@ export interface FollowedQuery {
 }
 
 const NOTHING: FollowedQuery = { state: 'none', query: null, results: null, fromNs: 0n, untilNs: 0n, notes: [], cost: null, error: null }
-// What the server remembers comes at once: the screen follows at this pace.
+// The server sends its stored intervals at once; the screen updates at this pace.
 const PACE_MS = 80
 
-// Follows a live query by its id or name: from what is remembered of it until it ends. What came stays on the screen.
+// Follows a live query by id or name until it ends, beginning with the intervals the server still has. Results stay on
+// the screen afterwards.
 export function useLiveQuery(id: string): FollowedQuery {
   const [followed, setFollowed] = useState<FollowedQuery>(NOTHING)
   const shown = useRef('')
@@ -77,7 +78,7 @@ export function useLiveQuery(id: string): FollowedQuery {
           if (current.state === 'ended') return
           current.state = 'retrying'
           publish()
-          // A stream that will not come back: the query is gone, or the server.
+          // No retry will follow: find out whether the query is gone, or the server.
           if (final) getQuery(query.id, abort.signal).then(() => undefined, fail)
         },
       })

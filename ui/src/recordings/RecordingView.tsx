@@ -9,7 +9,7 @@ import { isJoin, makeLanes, placeText, waitRows, type Lanes } from './lanes_mode
 import { SubPanel, useLineage } from './SubPanel'
 import { ThreadLanes } from './ThreadLanes'
 
-// More sub-computations than this are fetched stretch by stretch.
+// Recordings with more sub-computations load in parts.
 const MAX_AT_ONCE = 20_000
 
 const VIEWS: [string, string, string][] = [
@@ -18,7 +18,7 @@ const VIEWS: [string, string, string][] = [
   ['pages', 'Pages', '3'],
 ]
 
-// One recorded program: its threads over time, who waited for whom, which memory they shared.
+// One recorded program: its threads over time, their waits, and the memory they share.
 export function RecordingView({ id }: { id: string }) {
   const { params } = useRoute()
   const [reloads, setReloads] = useState(0)

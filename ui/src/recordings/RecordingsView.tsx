@@ -6,7 +6,7 @@ import { Command, EmptyState, ErrorState, Skeleton } from '../parts/states'
 import { followInPage } from '../shell/router'
 import { onImported } from '../upload/Upload'
 
-// The recorded programs that were imported, newest first.
+// Imported recordings, newest first.
 export function RecordingsView() {
   const [reloads, setReloads] = useState(0)
   const { data, error, loading } = useAnswer('recordings', reloads, getRecordings)

@@ -12,14 +12,14 @@ interface Props {
   lanes: Lanes
   duration: number
   selected: string
-  question: string | null // of what the lineage is shown
+  question: string | null // whose lineage is shown
   onAsk: (question: string | null) => void
   onSelect: (id: string | null) => void
 }
 
 const PAGES_SHOWN = 24
 
-// One sub-computation: what it did, what it waited for, who was before and after it, and where its memory came from.
+// One sub-computation: its time, its wait, its neighbours in other threads, and where its data came from.
 export function SubPanel({ id, graph, lanes, duration, selected, question, onAsk, onSelect }: Props) {
   const place = lanes.byId.get(selected)
   const data = graph.depth.includes('data')

@@ -19,7 +19,7 @@ interface Props {
   onSelect: (id: string | null) => void
 }
 
-// Threads as lanes: W/S zooms, A/D moves, arrows walk from one sub-computation to the next and from thread to thread.
+// Threads as lanes: W/S zooms, A/D moves, arrows move between sub-computations and threads.
 export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Props) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
@@ -47,7 +47,7 @@ export function ThreadLanes({ lanes, duration, selected, lineage, onSelect }: Pr
   }, [lanes, duration, shown.from, shown.to, selected, hover, lineage, theme, size, coloursVersion()])
   useLayoutEffect(draw, [draw])
 
-  // What is chosen elsewhere (a list, the address bar) comes into view.
+  // Scrolls to a sub-computation that was selected elsewhere, in a list or by URL.
   useEffect(() => {
     const place = selected ? lanes.byId.get(selected) : undefined
     const scroller = box.current

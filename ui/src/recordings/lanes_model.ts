@@ -1,6 +1,6 @@
 import type { GraphEdge, RecordingGraph, Site, SubComputation } from '../api/recordings'
 
-// What the lanes show: per thread its sub-computations in order, each followed by the wait that ended it.
+// Sub-computations per thread, in order, each followed by the wait that ended it.
 
 export interface Lane {
   thread: number
@@ -38,7 +38,7 @@ export function makeLanes(graph: RecordingGraph, duration: number): Lanes {
   return { lanes, byId, edges, from: Number.isFinite(from) ? from : 0, to: Math.max(to, 1) }
 }
 
-// The sub-computation at a time, or the one whose wait covers it; binary search, lanes may be long.
+// The sub-computation at a time, or the one whose wait covers it.
 export function subAt(lane: Lane, time: number): SubComputation | null {
   let low = 0
   let high = lane.subs.length
@@ -68,7 +68,7 @@ export interface WaitRow {
 
 const THREAD_OPS = /^(pthread_(create|join|.*join_np)|thrd_(create|join)|thread_exit)$/
 
-// Waits by what was waited for, most first. Joins are told apart: whoever joins has nothing else to do.
+// Waits by what was waited for, longest total first.
 export function waitRows(graph: RecordingGraph): WaitRow[] {
   const rows = new Map<string, WaitRow>()
   for (const sub of graph.sub_computations) {

@@ -12,10 +12,10 @@ export interface LanesScene {
   to: number
   selected: string | null
   hovered: string | null
-  lineage: Map<string, boolean> | null // id: whether only found by an unordered step
+  lineage: Map<string, boolean> | null // by id: true if found only through an unordered step
 }
 
-// Lanes in view only, and of each only what lies in the stretch of time; what shares a pixel is drawn once.
+// Draws only lanes and times in view, and sub-computations that share a pixel once.
 export function paintLanes(ctx: CanvasRenderingContext2D, scene: LanesScene, colours: CanvasColours, width: number, height: number, scrollTop: number): void {
   ctx.fillStyle = colours.background
   ctx.fillRect(0, 0, width, height)
@@ -70,7 +70,7 @@ export function paintLanes(ctx: CanvasRenderingContext2D, scene: LanesScene, col
   paintEdges(ctx, scene, colours, x, scrollTop, width, height)
 }
 
-// Waiting is told by its pattern, not by colour alone.
+// Waits are hatched, so that they can be read without colour.
 function paintWait(ctx: CanvasRenderingContext2D, colours: CanvasColours, from: number, y: number, to: number): void {
   const top = y + (LANE - BAR) / 2
   ctx.save()
@@ -92,7 +92,7 @@ function paintWait(ctx: CanvasRenderingContext2D, colours: CanvasColours, from: 
 
 const MAX_EDGES = 1500
 
-// Of the selected one all its edges; without a selection those of synchronization, while they can be told apart.
+// All edges of the selection; without one, sync edges, unless there are too many to distinguish.
 function paintEdges(ctx: CanvasRenderingContext2D, scene: LanesScene, colours: CanvasColours, x: (time: number) => number, scrollTop: number, width: number, height: number): void {
   const shown = scene.lanes.edges.filter((edge) => {
     if (scene.selected) return edge.from === scene.selected || edge.to === scene.selected

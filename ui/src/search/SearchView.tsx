@@ -127,7 +127,7 @@ export function SearchView() {
   )
 }
 
-// Two ticked traces can be compared; one waits for the other.
+// Offers to compare two selected traces.
 function Picked({ picked }: { picked: string[] }) {
   return (
     <p className="pick-note" role="status">
@@ -166,7 +166,7 @@ function Answer({ traces, total, loading, failed, more, phrase, region }: { trac
   )
 }
 
-// The explanation of the slowest of these requests: of the operation searched for, else of the slowest one's.
+// Explains the slowest requests of the operation of the slowest trace.
 function slowestUrl(slowest: TraceSummary): string {
   const params = new URLSearchParams(location.search)
   const { since, until } = rangeFromParams(params)
@@ -193,7 +193,7 @@ function NothingFound({ filter, since }: { filter: Filter; since: string }) {
   )
 }
 
-// Pages after the first, kept apart so that a new question drops them.
+// Pages after the first; a new query drops them.
 function useMorePages(query: string, reloads: number, firstNext: string | null) {
   const key = `${query} ${reloads}`
   const [state, setState] = useState<{ key: string; traces: TraceSummary[]; next: string | null; started: boolean; loading: boolean; error: ApiError | null }>(

@@ -4,7 +4,7 @@ import { DEFAULT_RANGE, instantMs, PRESETS, rangeName, type TimeRange } from './
 
 const localInput = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 
-// `standard` is the range of a URL that names none.
+// `standard`: the range of a URL without one.
 export function TimeRangePicker({ range, standard = DEFAULT_RANGE }: { range: TimeRange; standard?: string }) {
   const preset = PRESETS.some(([value]) => value === range.since) && !range.until
   const [custom, setCustom] = useState(!preset)

@@ -32,7 +32,7 @@ export const sortTraces = (traces: TraceSummary[], sort: Sort): TraceSummary[] =
 const ROW = 28
 const OVERSCAN = 8
 
-// Only the rows in view exist; arrows move between them, Enter follows the row's link.
+// A virtualised table; arrows move between rows, Enter opens the trace.
 export function TraceTable({ traces, sort, picked, footer }: { traces: TraceSummary[]; sort: Sort; picked: string[]; footer: React.ReactNode }) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
@@ -63,7 +63,7 @@ export function TraceTable({ traces, sort, picked, footer }: { traces: TraceSumm
     event.preventDefault()
     focusRow(current + step)
   }
-  // The two ticked last: a third takes the place of the older one.
+  // A third selection replaces the older of the two.
   const onPick = (id: string, on: boolean) => setParams({ pick: (on ? [...picked, id].slice(-2) : picked.filter((p) => p !== id)).join(',') })
   const heading = (key: SortKey, label: string, className: string) => {
     const mark = <span className="sort-mark" aria-hidden="true">{sort.key === key ? (sort.descending ? '▾' : '▴') : ''}</span>

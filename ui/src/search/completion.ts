@@ -13,7 +13,7 @@ const contains = (prefix: string) => {
   return (s: string) => s.toLowerCase().includes(lower)
 }
 
-// Asks the server for what exists. Failures give no suggestions: the bar works without.
+// Suggestions from the server. Errors give none: the bar works without.
 export async function complete(text: string, caret: number, signal: AbortSignal): Promise<Suggestion[]> {
   const token = tokenAt(text, caret).text
   try {

@@ -1,6 +1,6 @@
 import { parseDuration } from '../parts/format'
 
-// What the filter bar understands: `service:frontend operation:"POST /checkout" status:error min:100ms max:2s
+// The language of the filter bar: `service:frontend operation:"POST /checkout" status:error min:100ms max:2s
 // http.route=/cart`. It maps one to one onto the parameters of /api/v1/traces, so the URL, the bar and the
 // command line say the same thing.
 
@@ -34,7 +34,7 @@ export const FIELDS: [string, string][] = [
 ]
 export const STATUSES = ['error', 'ok', 'unset']
 
-// Splits at spaces outside quotes; positions are kept for completion and for pointing at mistakes.
+// Splits at spaces outside quotes. Positions are for completion and for marking mistakes.
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = []
   let from = -1

@@ -3,8 +3,8 @@ import { timeTicks } from '../parts/axis'
 import { duration } from '../parts/format'
 import type { TraceSummary } from '../api/types'
 
-// Latency over time. Colour is the root's service; shape is the verdict (disc: fine, triangle: has errors,
-// hollow: incomplete), so the chart can be read without colour.
+// Latency over time. Colour is the root's service. Shape shows errors (triangle) and incomplete traces (outlined), so
+// that the chart can be read without colour.
 
 export interface Axes {
   fromMs: number

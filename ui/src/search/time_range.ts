@@ -1,4 +1,4 @@
-// The stretch of time a search covers, as the URL and the API write it: `since=1h`, or two RFC 3339 instants.
+// A time range as the URL and the API write it: `since=1h`, or two RFC 3339 instants.
 
 export const PRESETS: [string, string][] = [
   ['15m', 'last 15 minutes'],

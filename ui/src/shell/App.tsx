@@ -54,7 +54,7 @@ export function App() {
   const [signingIn, setSigningIn] = useState(false)
   useEffect(() => onSignInRequested(() => setSigningIn(true)), [])
   useEffect(() => {
-    // Colours settle once all services are known; without an answer they come from the names alone.
+    // Colours are final once all services are known; if that fails, they come from the names alone.
     getServices().then((names) => {
       registerServices(names)
       setServices(names.length)
@@ -69,7 +69,7 @@ export function App() {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
   useEffect(() => {
-    // On a phone the rail is wider than the screen.
+    // On a phone the rail is wider than the screen, so scroll to the current view.
     document.querySelector('.rail-item[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     if (route.path === '/') navigate('/search' + location.search, 'replace')
   }, [route.path])
@@ -128,7 +128,7 @@ export function App() {
   )
 }
 
-// /compare takes two traces by their ids; anything else it is given are conditions on populations.
+// /compare takes two trace ids, or conditions for two populations.
 const isTracePair = (params: URLSearchParams) => ['a', 'b'].every((key) => traceIdOf(params.get(key) ?? '') !== null)
 
 function View({ path, params }: { path: string; params: URLSearchParams }) {

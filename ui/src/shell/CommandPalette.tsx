@@ -13,7 +13,7 @@ interface Item {
   run: () => void
 }
 
-// Ctrl-K: go to a trace id, a service, a view, a saved dashboard; or do one of the few things that are not places.
+// Ctrl+K: go to a trace id, a service, a view or a dashboard, or run an action.
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)

@@ -1,8 +1,8 @@
 import { Component, type ReactNode } from 'react'
 import { EmptyState } from '../parts/states'
 
-// A view that throws must not take the rail, the palette and the other views with it. Whoever renders it gives it a key
-// that changes with the view, so that going elsewhere is enough to recover.
+// Keeps the rail and the other views alive when a view throws. Give it a key that changes with the view, so that going to
+// another view recovers.
 export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: Error | null }> {
   override state: { fault: Error | null } = { fault: null }
 
@@ -13,7 +13,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: E
   override render(): ReactNode {
     const { fault } = this.state
     if (!fault) return this.props.children
-    // After an upgrade of the server the files of the page that is open are gone.
+    // After a server upgrade the files of an open page are gone.
     const stale = /dynamically imported module|Importing a module script failed/.test(fault.message)
     return (
       <div role="alert">

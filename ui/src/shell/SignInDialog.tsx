@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { signIn } from '../api/session'
 import { Dialog } from '../parts/Dialog'
 
-// The server wants to know who asks. What is given is kept until the tab is closed, and only if the server takes it.
+// Asks for credentials after a 401. They are kept until the tab is closed, and only if the server accepts them.
 export function SignInDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [secret, setSecret] = useState('')

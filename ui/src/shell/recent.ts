@@ -1,4 +1,4 @@
-// The last traces this browser opened, for the palette and the Trace page.
+// The traces this browser opened last, for the palette and the Trace page.
 
 export interface RecentTrace {
   id: string
@@ -23,6 +23,6 @@ export function rememberTrace(trace: RecentTrace): void {
     const rest = recentTraces().filter((t) => t.id !== trace.id)
     localStorage.setItem(KEY, JSON.stringify([trace, ...rest].slice(0, LIMIT)))
   } catch {
-    // No storage, no recent list: everything else works.
+    // Without storage there is no recent list; everything else works.
   }
 }

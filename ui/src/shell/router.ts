@@ -54,7 +54,7 @@ export function setParams(changes: Record<string, string | null>, how: 'push' | 
   navigate(withParams(location.pathname, params), how)
 }
 
-// Plain left clicks stay in the page; everything else (new tab, download) is the browser's.
+// Handles plain left clicks in the page; the browser handles the rest (new tab, download).
 export function followInPage(event: React.MouseEvent<HTMLAnchorElement>): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
   const { pathname, search } = event.currentTarget

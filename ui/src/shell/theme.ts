@@ -30,13 +30,13 @@ system.addEventListener('change', applyTheme)
 export function toggleTheme(): void {
   chosen = themeNow() === 'dark' ? 'light' : 'dark'
   try {
-    // Choosing what the system prefers anyway means following the system again.
+    // Choosing the system's theme means following the system again.
     if ((chosen === 'dark') === system.matches) {
       chosen = null
       localStorage.removeItem(KEY)
     } else localStorage.setItem(KEY, chosen)
   } catch {
-    // Private windows may refuse storage; the choice then lasts as long as the page.
+    // Private windows may have no storage; the choice then lasts as long as the page.
   }
   applyTheme()
 }

@@ -16,7 +16,7 @@ const number = (value: unknown): number => {
   return typeof value === 'string' ? Number(value.replace(/^\u0000/, '')) || 0 : 0
 }
 
-// Our own health: what is kept, what was lost or repaired (by name), and where we listen.
+// The server's health: what is stored, losses and repairs by name, and listeners.
 export function StatusView() {
   const [tick, setTick] = useState(0)
   const [paused, setPaused] = useState(false)
@@ -27,7 +27,7 @@ export function StatusView() {
     document.title = 'Status · wherefore'
   }, [])
   useEffect(() => {
-    // Asked again some time after the answer, not by the clock: a slow server must get the chance to answer at all.
+    // Polls some time after each answer, so that a slow server can answer at all.
     if (paused || loading) return
     const timer = setInterval(() => document.visibilityState === 'visible' && setTick((n) => n + 1), EVERY_MS)
     return () => clearInterval(timer)

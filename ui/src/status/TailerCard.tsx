@@ -5,7 +5,7 @@ import { bytes, count, duration, grouped } from '../parts/format'
 const number = (value: ExactInt): number => Number(ns(value))
 const share = (value: number): string => `${(100 * value).toFixed(2)} %`
 
-// What keeps the datasets up: how much of it is done, what waits, and everything that was put off or left out, by name.
+// The tailer, which adds rows to datasets: what it did, what waits, and what it delayed or skipped, by name.
 export function TailerCard({ tailer }: { tailer: TailerStatus }) {
   if (!tailer.on) return <p className="muted">Off: dataset rows come from backfill and import only.</p>
   const losses: [string, ExactInt, string][] = [

@@ -5,7 +5,7 @@ import { grouped } from '../parts/format'
 import { Icon } from '../parts/Icon'
 import { followInPage } from '../shell/router'
 
-// Senders may attach 10,000 attributes, or a megabyte in one: what is shown at first stays small.
+// A span may have 10,000 attributes, or a megabyte in one; at first only a part is shown.
 const MANY = 200
 const LONG = 2000
 
@@ -35,7 +35,7 @@ export function AttributeTable({ attributes, empty, searchable = false }: { attr
   )
 }
 
-// The next question: which other traces have this value?
+// Links to other traces with the same value.
 function FindLike({ name, value }: { name: string; value: unknown }) {
   if (value === null || typeof value === 'object') return null
   const text = isLongInteger(value) ? value.slice(1) : String(value)

@@ -4,7 +4,7 @@ import { Icon } from '../parts/Icon'
 import { repairMeaning, describeMissing } from './answer_sentence'
 import type { Waterfall } from './waterfall_model'
 
-// Partial data says so: what is missing, whether it may still come, and what was repaired on the way.
+// Says what is missing, whether it may still arrive, and what was repaired.
 export function Banner({ w, onReload, onSelect }: { w: Waterfall; onReload: () => void; onSelect: (spanId: string) => void }) {
   const [open, setOpen] = useState(false)
   const missing = describeMissing(w)

@@ -3,7 +3,7 @@ import { Dialog } from '../parts/Dialog'
 import { recentTraces } from '../shell/recent'
 import { followInPage, navigate } from '../shell/router'
 
-// Chooses the other trace of a comparison: an id, one seen before, or one that a search finds.
+// Chooses the other trace of a comparison: by id, from recent traces, or by search.
 export function CompareWith({ traceId, service, name, onClose }: { traceId: string; service: string; name: string; onClose: () => void }) {
   const [text, setText] = useState('')
   const valid = /^[0-9a-fA-F]{1,32}$/.test(text.trim())

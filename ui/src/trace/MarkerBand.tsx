@@ -21,8 +21,8 @@ interface Shown {
   more: number
 }
 
-// Labels of the phases, above the lines that the waterfall draws for them, on two lanes. A label that finds both
-// taken is counted on the last one instead.
+// Labels of the phases above their lines in the waterfall, on two lanes. A label without space is counted on the last
+// one that has some.
 export function MarkerBand({ w, clock, range, treeWidth, width, onSelect }: Props) {
   const timeWidth = Math.max(0, width - treeWidth)
   const shown: Shown[] = []

@@ -4,7 +4,7 @@ import { duration, exactNs, grouped, percent } from '../parts/format'
 import { useTheme } from '../shell/theme'
 import { totalsByOperation, type Waterfall } from './waterfall_model'
 
-// The table behind the waterfall: own time by operation, which is where the time went.
+// The waterfall as a table: own time by operation.
 export function OperationTable({ w, onSelect }: { w: Waterfall; onSelect: (block: number) => void }) {
   const theme = useTheme()
   const totals = useMemo(() => totalsByOperation(w), [w])

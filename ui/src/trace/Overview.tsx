@@ -18,7 +18,7 @@ interface Props {
   onRange: (range: Range) => void
 }
 
-// Minimap and ruler above the rows. Dragging across either one chooses the stretch of time to look at.
+// Minimap and ruler above the rows. Dragging across either zooms to a time range.
 export function Overview({ w, clock, range, treeWidth, width, cursor, onRange }: Props) {
   const theme = useTheme()
   const strip = useRef<HTMLCanvasElement>(null)

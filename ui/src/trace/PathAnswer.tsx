@@ -4,7 +4,7 @@ import type { PathState } from './path_state'
 import type { Waterfall } from './waterfall_model'
 import { placeName } from './PathPlaces'
 
-// What set the time, in a sentence; the evidence is one click away.
+// Where the time went, in a sentence that links to the evidence.
 export function PathAnswer({ w, state, from, to, onSelect, onOpen }: { w: Waterfall; state: PathState; from: string | null; to: string | null; onSelect: (block: number) => void; onOpen: () => void }) {
   if (state.error) {
     return (

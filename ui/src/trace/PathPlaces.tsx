@@ -9,7 +9,7 @@ export function placeName(w: Waterfall, text: string, side: 'start' | 'end'): st
   return block < 0 ? text : `${w.strings[w.name[block]!]!}’s ${place!.side}`
 }
 
-// Where the path begins and ends, when it is not the whole request; each can be taken away.
+// Where the path starts and ends if it is not the whole request; each can be cleared.
 export function PathPlaces({ w, from, to }: { w: Waterfall; from: string | null; to: string | null }) {
   const place = (key: 'from' | 'to', text: string | null, side: 'start' | 'end') =>
     text && (

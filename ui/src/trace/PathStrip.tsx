@@ -11,7 +11,7 @@ const STRIP = 44
 const RULER = 22
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
-// The path from left to right. Segments below a pixel share it; the one that took most of the pixel gives the fill.
+// The path from left to right. Of segments that share a pixel, the longest is drawn.
 export function PathStrip({ path, origin, selected, onSelect, canvasRef }: { path: PathModel; origin: number; selected: number; onSelect: (segment: number) => void; canvasRef: React.RefObject<HTMLCanvasElement> }) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
@@ -50,7 +50,7 @@ export function PathStrip({ path, origin, selected, onSelect, canvasRef }: { pat
       const label = `${path.service[s]} ${path.name[s]}`
       const text = fit(ctx, label, w - 16)
       if (!text) continue
-      // On a plate: text on a hatch cannot be read.
+      // Text on a hatch is unreadable, so it gets a background.
       ctx.fillStyle = colours.background
       ctx.fillRect(x + 4, RULER + STRIP / 2 - 9, ctx.measureText(text).width + 8, 18)
       ctx.fillStyle = colours.text
@@ -88,7 +88,7 @@ function fit(ctx: CanvasRenderingContext2D, text: string, space: number): string
   return keep > 2 ? `${text.slice(0, keep)}…` : ''
 }
 
-// At most two segments per pixel are worth drawing, however many there are.
+// Reduces the segments to draw to at most two per pixel.
 function pixels(path: PathModel, width: number): number[] {
   if (path.count <= 2 * width || width === 0) return Array.from({ length: path.count }, (_, i) => i)
   const scale = width / Math.max(path.to - path.from, 1)

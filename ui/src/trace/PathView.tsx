@@ -26,7 +26,7 @@ interface Props {
   onSelect: (block: number) => void
 }
 
-// The critical path by itself: a strip from start to end, and a table of its segments.
+// The critical path as a strip from start to end, and as a table of segments.
 export function PathView({ w, state, from, to, whatIf, selected, onSelect }: Props) {
   const path = state.data
   const suggestions = useMemo(() => (path ? suggest(path) : []), [path])
@@ -70,7 +70,7 @@ function Segments({ w, path, selected, onSelect }: { w: Waterfall; path: PathMod
   const choose = (segment: number) => {
     if (path.block[segment]! >= 0) onSelect(path.block[segment]!)
   }
-  // A span selected elsewhere (a deep link, the answer) is brought into view here.
+  // Scrolls to a span that was selected elsewhere, by link or in the answer.
   const { reveal } = rows
   useEffect(() => {
     if (selected >= 0 && path.first[selected + 1]! > path.first[selected]!) reveal(path.order[path.first[selected]!]!)

@@ -4,10 +4,10 @@ import { Dialog } from '../parts/Dialog'
 import { AttributeTable } from './AttributeTable'
 import { saveGroups, usePropertyGroups, type PropertyGroup } from './property_groups'
 
-// The reader's own groups, on top of everything else a span carries.
+// Property groups, shown above the other properties of a span.
 export function PropertyGroups({ properties }: { properties: Attributes }) {
   const groups = usePropertyGroups()
-  // The group that is edited, by its name: others may change the list meanwhile. '': a new one.
+  // The group being edited, by name because others may change the list. '': a new group.
   const [editing, setEditing] = useState<string | null>(null)
   const edited = groups.find((g) => g.name === editing)
   return (
@@ -52,10 +52,10 @@ const SHOWN = 300
 interface EditorProps {
   group: PropertyGroup
   exists: boolean
-  taken: string[] // names of the others
+  taken: string[] // names of the other groups
   properties: Attributes
   onClose: () => void
-  onSave: (group: PropertyGroup | null) => Promise<string | null> // what went wrong
+  onSave: (group: PropertyGroup | null) => Promise<string | null> // an error message, or null
 }
 
 function GroupEditor({ group, exists, taken, properties, onClose, onSave }: EditorProps) {

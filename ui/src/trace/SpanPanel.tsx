@@ -27,7 +27,7 @@ interface Props {
   onSelect: (block: number) => void
 }
 
-// Facts about the selected span: what the waterfall already knows at once, the rest when the server answers.
+// Facts about the selected span: those the waterfall has at once, the rest when the server answers.
 export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: Props) {
   const theme = useTheme()
   const spanId = w.spanId[block]!
@@ -96,7 +96,7 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
 
 const probable = (p: number): string => (p >= 0.995 ? (p === 1 ? '100 %' : 'over 99 %') : percent(p, 1))
 
-// What this span has to do with the critical path, and the path between it and the rest.
+// The span's time on the critical path, and links for the path from and to it.
 function OnPath({ w, path, block }: { w: Waterfall; path: PathModel | null; block: number }) {
   const times = path ? timeOnPath(path, block) : []
   const id = w.spanId[block]!

@@ -3,7 +3,7 @@ import { canFold, depthAt, type Clock, type Rows, type Waterfall } from './water
 
 const AROUND = 12
 
-// The canvas as a screen reader meets it: real rows around the selection, visually hidden, updated as it moves.
+// Rows for screen readers, which cannot read the canvas: hidden ones around the selection.
 export function SpanRows({ w, rows, folded, clock, selected }: { w: Waterfall; rows: Rows; folded: ReadonlySet<number>; clock: Clock; selected: number }) {
   const centre = selected >= 0 ? rows.rowOf[selected]! : 0
   const first = Math.max(0, centre - AROUND)

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { recentTraces } from '../shell/recent'
 import { followInPage, navigate } from '../shell/router'
 
-// Where "Trace" in the rail leads when no trace is open: type an id, or go back to one seen before.
+// The Trace page without a trace: enter an id, or open a recent one.
 export function TraceHome() {
   const [text, setText] = useState('')
   const recent = recentTraces()

@@ -53,7 +53,7 @@ const parseRange = (text: string | null): Range | null => {
   return match && Number(match[2]) > Number(match[1]) ? { from: Number(match[1]), to: Number(match[2]) } : null
 }
 
-// Folded spans travel in the URL by id as long as it stays a URL one can paste.
+// The URL lists folded spans by id only up to this number, so that it stays short enough to paste.
 const MAX_FOLDED_IN_URL = 40
 
 function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
@@ -68,7 +68,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   const path = useCriticalPath(w, params, clock)
   const spanId = params.get('span')
   const find = params.get('find') ?? ''
-  // A walk over the ids takes less time than building a map of them would, and is rare.
+  // A linear search: it is rare, and cheaper than building a map.
   const selected = useMemo(() => (spanId ? w.spanId.indexOf(spanId) : -1), [w, spanId])
   const waterfall = useRef<WaterfallHandle>(null)
   const findInput = useRef<HTMLInputElement>(null)
@@ -104,7 +104,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
       if (block < 0) return
       const group = rows.groups.find((g) => g.shut && g.members.includes(block))
       if (group) changeShut(group.key, false)
-      // A selected span is always visible: unfold what hides it.
+      // Unfold what hides the selected span.
       let hides = false
       for (let p = w.parent[block]!; p >= 0; p = w.parent[p]!) hides ||= folded.has(p)
       if (hides) {
@@ -130,7 +130,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
     changeFolds(next)
   }
 
-  // The URL follows the range a moment later: History is too slow (and rate-limited) for every wheel tick.
+  // The URL follows with a delay, because the History API is too slow (and rate-limited) for every wheel tick.
   const timer = useRef(0)
   const onRange = useCallback((range: Range | null) => {
     clearTimeout(timer.current)
@@ -144,7 +144,7 @@ function LoadedTrace({ w, reload }: { w: Model; reload: () => void }) {
   useLayoutEffect(() => {
     if (selected >= 0) waterfall.current?.reveal(selected, 'centre')
     waterfall.current?.focus()
-    // Only when the trace appears: later moves scroll as little as possible.
+    // Only when the trace appears; later selections scroll as little as possible.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
   useEffect(() => {

@@ -47,7 +47,7 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
   const size = useSize(scroller)
   const [treeShare, setTreeShare] = useState(0.36)
   const treeWidth = Math.round(Math.max(110, Math.min(size.width * treeShare, size.width - 120)))
-  // null: all of it, on whichever clock.
+  // null: the whole trace, on either clock.
   const [chosen, setChosen] = useState<Range | null>(props.initialRange)
   const range = useMemo(() => chosen ?? wholeRange(w, clock), [chosen, w, clock])
   const [hover, setHover] = useState<{ block: number; x: number; y: number; time: number } | null>(null)
@@ -130,8 +130,8 @@ export const Waterfall = forwardRef<WaterfallHandle, Props>(function Waterfall(p
     image: () => canvas.current,
   }))
 
-  // The wheel scrolls rows; with Ctrl it zooms at the pointer, sideways or with Shift it pans. React's own wheel
-  // listener is passive and could not keep the browser from zooming the page.
+  // The wheel scrolls rows; with Ctrl it zooms at the pointer, sideways or with Shift it pans. Not React's wheel listener:
+  // it is passive, so it cannot keep the browser from zooming the page.
   useEffect(() => {
     const box = scroller.current
     if (!box) return

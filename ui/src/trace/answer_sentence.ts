@@ -1,14 +1,14 @@
 import { count, duration } from '../parts/format'
 import { Inferred, StandIn, type Waterfall } from './waterfall_model'
 
-// The first thing on the page: what it was and how long it took; then where the time went.
+// Sentences about a trace: what the request was, how long it took, and what is missing.
 
 export function describeRequest(w: Waterfall): { service: string; name: string; took: string; tookNs: number; rootMissing: boolean } {
   const { from, to, duration: lengths } = w.times.aligned
   let root = w.mainRoot
   const rootMissing = root >= 0 && (w.flags[root]! & StandIn) !== 0
   const tookNs = w.count === 0 ? 0 : root >= 0 ? Math.max(lengths[root]!, 0) : to - from
-  // A stand-in has no name worth a headline: the first span that did arrive speaks for the trace.
+  // A placeholder has no useful name, so the first span that arrived names the trace.
   while (root >= 0 && root < w.count - 1 && (w.flags[root]! & StandIn) !== 0) root++
   return {
     service: root >= 0 ? w.strings[w.service[root]!]! : 'unknown',

@@ -22,7 +22,7 @@ export function paintOverview(w: Waterfall, clock: Clock, theme: 'light' | 'dark
   const lines = Math.min(deepest + 1, LINES)
   const lineHeight = height / lines
   const colours = w.strings.map(() => '')
-  // A pixel column of a line already painted in full need not be painted again.
+  // The x up to which each line is painted, to paint each pixel once.
   const covered = new Float64Array(lines).fill(-1)
   for (let i = 0; i < w.count; i++) {
     const line = Math.min(w.depth[i]!, lines - 1)

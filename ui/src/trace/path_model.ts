@@ -3,11 +3,11 @@ import type { CriticalPathAnswer } from '../api/types'
 import { VERDICTS, verdictOf, verdictWords, type Verdict } from '../parts/verdict'
 import type { Waterfall } from './waterfall_model'
 
-// The critical path of one trace as columns, in time order, with the segments of each block at hand for drawing.
+// The critical path of one trace as columns, in time order, indexed by block for drawing.
 
 export interface PathModel {
   count: number
-  block: Int32Array // -1: a span the waterfall does not have (it was loaded before the span came)
+  block: Int32Array // -1: a span that arrived after the waterfall was loaded
   verdict: Uint8Array // index into VERDICTS
   start: Float64Array // ns since the trace's start
   length: Float64Array
@@ -27,7 +27,7 @@ export interface PathModel {
 
 export function decodePath(answer: CriticalPathAnswer, w: Waterfall): PathModel {
   const n = answer.segments.length
-  // Only the path's own spans: it is short where the trace is large.
+  // Only ids of spans on the path: it is short even if the trace is large.
   const at = new Map<string, number>()
   for (const s of answer.segments) at.set(s.span_id, -1)
   for (let i = 0; i < w.count; i++) if (at.has(w.spanId[i]!)) at.set(w.spanId[i]!, i)
@@ -76,10 +76,10 @@ export interface PathPart {
   total: number
   spans: number
   segments: number
-  longest: number // the segment that took longest
+  longest: number // index of the longest segment
 }
 
-// What the path is made of, by service, operation and kind of time; most time first.
+// The path summed by service, operation and verdict, largest first.
 export function pathParts(path: PathModel): PathPart[] {
   const parts = new Map<string, PathPart & { ids: Set<string> }>()
   for (let i = 0; i < path.count; i++) {
@@ -112,7 +112,7 @@ export function timeOnPath(path: PathModel, block: number): [Verdict, number][] 
   return [...totals]
 }
 
-// The first segment that ends after `time`: what is drawn from there on is in view.
+// The first segment that ends after `time`.
 export function firstSegmentAfter(path: PathModel, time: number): number {
   let low = 0
   let high = path.count
@@ -138,7 +138,7 @@ export function parsePlace(text: string | null, side: 'start' | 'end'): Place | 
 
 const WHAT_IF = /^(service|operation|span|type)\/.+=\d+(\.\d+)?x$/
 
-// Why a change cannot be asked, or null. The server knows better what NAMEs there are; this is for while typing.
+// What is wrong with a what-if text, or null. Checks only the grammar; the server checks names.
 export function whatIfProblem(text: string): string | null {
   if (WHAT_IF.test(text)) return null
   if (!text.includes('=')) return 'write SELECTOR=FACTORx, for example service/storage=0.5x'

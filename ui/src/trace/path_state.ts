@@ -8,7 +8,7 @@ export interface PathState extends Answer<PathModel> {
   retry: () => void
 }
 
-// The path the URL asks for: between `from` and `to` where given, replayed with the changes of `what_if`.
+// The API query for the path in the URL: between `from` and `to`, replayed with `what_if`.
 export function pathQuery(params: URLSearchParams, clock: Clock): URLSearchParams {
   const query = new URLSearchParams()
   for (const key of ['from', 'to']) if (params.get(key)) query.set(key, params.get(key)!)
@@ -17,8 +17,7 @@ export function pathQuery(params: URLSearchParams, clock: Clock): URLSearchParam
   return query
 }
 
-// Asked once the waterfall is on the screen and the browser has nothing better to do: the trace must not wait for
-// its path.
+// Loads the path once the waterfall is drawn and the browser is idle, so that the trace does not wait for it.
 export function useCriticalPath(w: Waterfall, params: URLSearchParams, clock: Clock): PathState {
   const [reloads, setReloads] = useState(0)
   const [drawn, setDrawn] = useState(false)

@@ -2,8 +2,8 @@ import { useSyncExternalStore } from 'react'
 import { ApiError, get, send } from '../api/client'
 import type { Attributes, BlockDetail, SpanAnswer } from '../api/types'
 
-// Named groups of properties that the inspector shows first, for every trace. They are kept by the server, one list for
-// everybody who reads its traces; a save over somebody else's is refused, and what they saved is shown.
+// Named groups of properties that the span panel shows first. The server stores one list for all its users. It refuses a
+// save over a newer version, which is then shown.
 
 export interface PropertyGroup {
   name: string
@@ -16,7 +16,7 @@ interface Saved {
 }
 
 const PATH = '/api/v1/property-groups'
-const OLD_KEY = 'wherefore.property-groups' // where a browser kept its own, before they were shared
+const OLD_KEY = 'wherefore.property-groups' // where browsers stored groups before the server did
 const listeners = new Set<() => void>()
 let saved: Saved = { groups: [], revision: '' }
 let loadStarted = false
@@ -31,16 +31,16 @@ async function load(): Promise<void> {
     publish(await get<Saved>(PATH))
     await importLocalGroups()
   } catch {
-    loadStarted = false // the trace can be read without; asked again by the next reader
+    loadStarted = false // the next span panel tries again
   }
 }
 
-// Groups of this browser's own are added to the shared ones once, unless there is one of that name.
+// Adds the groups this browser stored to the shared list once, unless the name exists.
 async function importLocalGroups(): Promise<void> {
   const text = localStorage.getItem(OLD_KEY)
   if (text === null) return
   const old = parseGroups(text).filter((g) => saved.groups.every((s) => s.name !== g.name))
-  if (old.length > 0 && (await saveGroups([...saved.groups, ...old])) !== null) return // tried again another time
+  if (old.length > 0 && (await saveGroups([...saved.groups, ...old])) !== null) return // tried again with the next load
   localStorage.removeItem(OLD_KEY)
 }
 
@@ -57,7 +57,7 @@ export function parseGroups(text: string): PropertyGroup[] {
   }
 }
 
-// Null when it is saved, else what to tell the reader.
+// Null if saved, else an error message.
 export async function saveGroups(groups: PropertyGroup[]): Promise<string | null> {
   try {
     publish(await send<Saved>('PUT', PATH, JSON.stringify({ groups: groups.filter((g) => g.keys.length > 0), revision: saved.revision })))
@@ -84,8 +84,8 @@ export function usePropertyGroups(): PropertyGroup[] {
   )
 }
 
-// Everything a span carries under one kind of name: attributes as they are, annotations as `counter:bytes`, what
-// its process says as `process: host.name`. Annotations of one name that differ are listed.
+// All properties of a span by name: attributes as they are, annotations as `counter:bytes`, attributes of its process as
+// `process: host.name`. Several annotations of one name become a list.
 export function propertiesOf(block: BlockDetail, process: NonNullable<SpanAnswer['processes']>[number] | undefined): Attributes {
   const out: Attributes = { ...(block.attributes ?? {}) }
   for (const a of block.annotations ?? []) {

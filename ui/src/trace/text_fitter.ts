@@ -1,4 +1,4 @@
-// Widths of texts on a canvas, measured once: measuring is what costs most of drawing labels.
+// Caches text widths on a canvas, because measuring is the largest cost of drawing labels.
 export class TextFitter {
   private widths = new Map<string, number>()
   private labels = new Map<string, string>()
@@ -13,7 +13,7 @@ export class TextFitter {
     return known
   }
 
-  // The text, or as much of it with an ellipsis as `space` holds.
+  // The text, shortened with an ellipsis to fit `space`.
   fit(ctx: CanvasRenderingContext2D, text: string, space: number): string {
     const bucket = Math.floor(space / 6)
     const key = `${bucket} ${text}`

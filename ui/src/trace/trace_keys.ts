@@ -82,14 +82,14 @@ function typing(target: EventTarget | null): boolean {
   return target.closest('input, textarea, select, dialog, [contenteditable]') !== null
 }
 
-// Arrows and Enter belong to a focused button or link first.
+// A focused button or link gets Enter first.
 const onControl = (target: EventTarget | null) => target instanceof HTMLElement && target.closest('button, a, summary') !== null
 
 function handleKey(key: string, event: KeyboardEvent, a: Actions): boolean {
   const { rows, selected } = a
   const row = selected >= 0 ? rows.rowOf[selected]! : -1
   const last = rows.blocks.length - 1
-  // Headings of groups are passed over, in the direction of the move; at the end the other way.
+  // Skips group headings in the direction of the move, or back at the end.
   const go = (to: number) => {
     let at = Math.max(0, Math.min(last, to))
     const step = to < row ? -1 : 1

@@ -1,7 +1,7 @@
 import type { Clock, RowGroup, Rows, Waterfall } from './waterfall_model'
 
-// Rows of a waterfall by who did the work instead of who called: one group per execution unit, service or thread,
-// groups of one type beside each other. A block lies under its parent where both are of the same group.
+// Waterfall rows grouped by execution unit, service or thread instead of by call, with groups of one type together. A
+// block is below its parent if both are in the same group.
 
 export const GROUPINGS = ['unit', 'service', 'thread'] as const
 export type Grouping = (typeof GROUPINGS)[number]
@@ -44,7 +44,7 @@ export function groupRows(w: Waterfall, folded: ReadonlySet<number>, by: Groupin
   const depthOf = new Int32Array(w.count)
   const hidden = new Int32Array(w.count)
   const foldable = new Uint8Array(w.count)
-  // Row owner of a hidden block, -1 while it has a row of its own.
+  // The folded block that hides a block; -1 if the block has its own row.
   const owner = new Int32Array(w.count).fill(-1)
   ordered.forEach((group, g) => {
     const header = blocks.length
@@ -81,7 +81,7 @@ export function groupRows(w: Waterfall, folded: ReadonlySet<number>, by: Groupin
   }
 }
 
-// When a group was busy: the union of its blocks, as [from, to] pairs.
+// The times when a group was busy: the union of its blocks, as [from, to] pairs.
 export function busyParts(w: Waterfall, members: Int32Array, clock: Clock): Float64Array {
   const { start, duration } = w.times[clock]
   const sorted = Int32Array.from(members).sort((a, b) => start[a]! - start[b]!)

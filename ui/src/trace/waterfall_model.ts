@@ -30,7 +30,7 @@ export interface Waterfall {
   flags: Uint8Array
   own: Float64Array
   times: Record<Clock, { start: Float64Array; duration: Float64Array; from: number; to: number }>
-  // The execution unit of each block, and the units themselves; -1 and none where the server does not tell.
+  // The execution unit of each block (-1: unknown), and the units.
   unit: Int32Array
   units: UnitInfo[]
   // Points that name a phase: their time, label and block, in time order.
@@ -72,14 +72,14 @@ export interface Range {
   to: number
 }
 
-// The whole trace with a little air before it and room for the longest bar's label behind it.
+// The whole trace, with a margin before it and space for the label of the longest bar after it.
 export function wholeRange(w: Waterfall, clock: Clock): Range {
   const { from, to } = w.times[clock]
   const length = to - from
   return { from: from - length * 0.005, to: to + length * 0.12 }
 }
 
-// `new Int32Array(list)`, not `.from`, which walks an iterator and takes five times as long.
+// `new Int32Array(list)`, because `.from` uses an iterator and takes five times as long.
 export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
   const b = answer.blocks
   const count = b.span_id.length
@@ -103,7 +103,7 @@ export function decodeWaterfall(answer: WaterfallAnswer): Waterfall {
     if (own[i]! > own[mostOwn]!) mostOwn = i
   }
   const flags = new Uint8Array(b.flags)
-  // The server's mark wins over our own maximum: it knows how ties are broken.
+  // The server's choice wins over our max, because it breaks ties.
   const marked = flags.findIndex((f) => (f & MostOwn) !== 0)
   if (marked >= 0) mostOwn = marked
 
@@ -211,13 +211,13 @@ function groupPoints(answer: WaterfallAnswer, count: number) {
 
 export const hasChildren = (w: Waterfall, i: number) => w.subtreeEnd[i]! > i + 1
 
-// Which blocks have a row, given the folded ones, and the row of each block (a hidden block's is its nearest
-// visible ancestor's).
+// The visible rows, given the folded blocks, and the row of each block (for a hidden block, that of its nearest visible
+// ancestor).
 export interface Rows {
   // The block of each row; −1 − g for the heading of group g.
   blocks: Int32Array
   rowOf: Int32Array
-  // Where rows are grouped: each row's depth, what each block hides, and which blocks can be folded.
+  // For grouped rows: each row's depth, how many blocks each one hides, and which can be folded.
   depth: Int32Array | null
   hidden: Int32Array | null
   foldable: Uint8Array | null
@@ -306,7 +306,7 @@ export interface OperationTotal {
   example: number
 }
 
-// "Where the time went": own time summed by service and operation, largest first.
+// Own time summed by service and operation, largest first.
 export function totalsByOperation(w: Waterfall): OperationTotal[] {
   const totals = new Map<string, OperationTotal>()
   const { duration } = w.times.aligned

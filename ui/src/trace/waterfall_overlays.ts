@@ -4,15 +4,15 @@ import type { PathModel } from './path_model'
 import type { Clock, Waterfall } from './waterfall_model'
 import type { Scene } from './waterfall_painter'
 
-// What is drawn over the bars of a waterfall: the critical path and the phases; and stretches of time in general.
+// Drawn over the bars of a waterfall: the critical path and the phases.
 
 const PATH_HEIGHT = 10
 
-// Points and edges come in aligned time; on the raw clock they move with their block.
+// Points and edges have aligned times; on the raw clock they shift with their block.
 export const shiftOf = (w: Waterfall, block: number, clock: Clock): number =>
   clock === 'raw' ? w.times.raw.start[block]! - w.times.aligned.start[block]! : 0
 
-// Phases: a dashed line through all rows; the labels stand above them (MarkerBand).
+// Phases: a dashed line through all rows; MarkerBand has the labels.
 export function paintMarkers(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, left: number, width: number, height: number): void {
   const { w } = scene
   if (w.markers.length === 0) return
@@ -32,8 +32,8 @@ export function paintMarkers(ctx: CanvasRenderingContext2D, scene: Scene, colour
   ctx.setLineDash([])
 }
 
-// The path's segments in this row: a band in the upper half of the bar, filled by verdict. It may reach outside
-// the bar, where the span was waited for before it began.
+// The path's segments in this row: a band in the upper half of the bar, filled by verdict. It may extend beyond the bar
+// where something waited for the span before it started.
 export function paintPath(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, fills: VerdictFills, path: PathModel, block: number, left: number, right: number, top: number, scale: number): void {
   const end = path.first[block + 1]!
   let covered = -Infinity
@@ -54,7 +54,7 @@ export function paintPath(ctx: CanvasRenderingContext2D, scene: Scene, colours: 
   }
 }
 
-// [from, to] pairs in one go; pieces that share a pixel are one piece.
+// Paints [from, to] pairs, merging those that share a pixel.
 export function paintParts(ctx: CanvasRenderingContext2D, parts: Float64Array, scene: Scene, left: number, right: number, top: number, height: number, scale: number): void {
   let from = NaN
   let to = NaN

@@ -25,7 +25,7 @@ export interface Scene {
   rows: Rows
   folded: ReadonlySet<number>
   clock: Clock
-  // The visible stretch of time, ns relative to the trace's start.
+  // The visible time range, in ns relative to the trace's start.
   from: number
   to: number
   selected: number
@@ -34,12 +34,12 @@ export interface Scene {
   // The critical path, drawn into the bars it goes through.
   path: PathModel | null
   treeWidth: number
-  // Where the pointer is in time, for a hair line.
+  // The time at the pointer, for a hair line.
   cursor: number | null
 }
 
 export function indentOf(depth: number): number {
-  // Deep chains must not push their names out of the column: after ten levels the steps get small.
+  // After ten levels indents are smaller, so that names of deep chains stay in the column.
   return INDENT * Math.min(depth, 10) + 2 * Math.min(Math.max(depth - 10, 0), 30)
 }
 
@@ -143,7 +143,7 @@ export class WaterfallPainter {
     }
   }
 
-  // The heading of a group of rows: who it is and how many spans; its bar shows when it was busy at all.
+  // The heading of a group of rows: its name and number of spans; paintBusy draws when it was busy.
   private paintHeading(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, g: number, y: number) {
     const group = scene.rows.groups[g]!
     const mid = y + ROW / 2
@@ -203,7 +203,7 @@ export class WaterfallPainter {
       ctx.globalAlpha = 1
     }
     ctx.font = FONT
-    // The service is named where it changes; below that the colour strip and indentation carry it.
+    // The service name shows only where it changes; otherwise the colour strip shows it.
     const parent = w.parent[block]!
     const newService = parent < 0 || w.service[parent] !== w.service[block] || (scene.rows.depth !== null && depth === 1)
     ctx.fillStyle = (w.flags[block]! & StandIn) !== 0 ? colours.muted : colours.text
@@ -251,7 +251,7 @@ export class WaterfallPainter {
         ctx.fillRect(a, top + BAR_HEIGHT - 3, b - a, 3)
       }
       if ((flags & Asynchronous) !== 0) {
-        // A notch at the start: this work does not hold its parent up.
+        // A notch at the start: the parent does not wait for this work.
         ctx.fillStyle = colours.background
         ctx.beginPath()
         ctx.moveTo(a, top)
@@ -275,7 +275,7 @@ export class WaterfallPainter {
     paintParts(ctx, parts, scene, left, right, top, BAR_HEIGHT, scale)
   }
 
-  // What a folded row hides, as a strip under its bar: pieces that share a pixel are one piece.
+  // The blocks that a folded row hides, as a strip under its bar.
   private paintFolded(ctx: CanvasRenderingContext2D, scene: Scene, colours: CanvasColours, block: number, left: number, right: number, top: number, scale: number) {
     const { start, duration: length } = this.w.times[scene.clock]
     ctx.fillStyle = colours.muted
@@ -339,7 +339,7 @@ export class WaterfallPainter {
       ctx.fillText(text, x0 - 6, mid)
       ctx.textAlign = 'left'
     } else {
-      // The bar spans the view: the label sits on it, on a small plate so that any bar colour stays readable.
+      // The bar fills the view: the label goes on it, with a background for contrast.
       const x = Math.min(x1, right) - need - 2
       ctx.fillStyle = colours.background
       ctx.globalAlpha = 0.86
@@ -381,7 +381,7 @@ export class WaterfallPainter {
       const label = this.w.strings[edges.type[e]!]!.replace(/_/g, ' ')
       const labelWidth = this.text.width(ctx, label)
       const labelY = (y0 + y1) / 2
-      // On the line when it is long enough to carry the word, else to its left.
+      // On the line if it is long enough for the label, else to its left.
       const labelX = Math.abs(x1 - x0) > labelWidth + 24 ? middle - labelWidth / 2 : Math.max(left + 4, Math.min(x0, x1) - labelWidth - 10)
       ctx.fillStyle = colours.background
       ctx.fillRect(labelX - 3, labelY - 7, labelWidth + 6, 14)

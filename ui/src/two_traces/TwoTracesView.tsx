@@ -18,7 +18,7 @@ import { compareOperations, type OperationDifference } from './operation_differe
 
 const idOf = (text: string | null) => traceIdOf(text ?? '')
 
-// Two single traces: which operations took more or less of their own time.
+// Two traces: which operations spent more or less own time.
 export function TwoTracesView() {
   const { params } = useRoute()
   const a = idOf(params.get('a'))
@@ -93,7 +93,7 @@ function Loaded({ a, b }: { a: Waterfall; b: Waterfall }) {
   )
 }
 
-// ", +12 %"; above twice as long ", 3.4 times as long".
+// ", +12 %", or ", 3.4 times as long" from twice as long on.
 function ratio(was: number, is: number): string {
   if (was <= 0) return ''
   if (is >= 2 * was) return `, ${is >= 10 * was ? Math.round(is / was) : (is / was).toFixed(1)} times as long`
@@ -102,7 +102,7 @@ function ratio(was: number, is: number): string {
 
 const signed = (ns: number): string => (ns > 0 ? `+${duration(ns)}` : duration(ns))
 
-// Both strips have the same scale: the longer trace fills its own.
+// Both strips have the scale of the longer trace.
 function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: number }) {
   const theme = useTheme()
   const box = useRef<HTMLDivElement>(null)
@@ -115,7 +115,7 @@ function Side({ letter, w, longest }: { letter: string; w: Waterfall; longest: n
     const ctx = sizeCanvas(canvas.current, width, 62)
     ctx.fillStyle = colours.background
     ctx.fillRect(0, 0, width, 62)
-    // The overview's own range has air around the trace.
+    // The overview has a margin around the trace.
     const { from, to } = wholeRange(w, 'aligned')
     const perNs = width / longest
     const share = Math.max(1, (to - from) * perNs)

@@ -5,11 +5,11 @@ export interface OperationDifference {
   name: string
   a: OperationTotal | null
   b: OperationTotal | null
-  // Own time in b less that in a.
+  // Own time in b minus own time in a.
   difference: number
 }
 
-// Operations of both traces, by how much their own time differs: what changed comes first, whichever way.
+// Operations of both traces, largest difference in own time first.
 export function compareOperations(a: Waterfall, b: Waterfall): OperationDifference[] {
   const rows = new Map<string, OperationDifference>()
   const row = (t: OperationTotal) => {

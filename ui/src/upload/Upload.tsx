@@ -20,14 +20,14 @@ interface Job {
 let openChooser = () => undefined as void
 export const openFileChooser = (): void => openChooser()
 
-// For views that show what files brought in: they ask again. Returns what ends it.
+// Calls the listener after each import, for views that show imported data. Returns a function that unsubscribes.
 const importListeners = new Set<() => void>()
 export const onImported = (listener: () => void): (() => void) => {
   importListeners.add(listener)
   return () => void importListeners.delete(listener)
 }
 
-// Files dropped anywhere (or chosen) go to the server's import, one after the other; counts and links come back.
+// Imports dropped or chosen files, one after the other, and shows counts and links to their traces.
 export function Upload() {
   const input = useRef<HTMLInputElement>(null)
   const [over, setOver] = useState(false)
@@ -57,7 +57,7 @@ export function Upload() {
   const latest = useRef(start)
   latest.current = start
   useEffect(() => {
-    // dragenter and dragleave fire for every child: count them.
+    // dragenter and dragleave fire for every child, so they are counted.
     let depth = 0
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
     const onEnter = (event: DragEvent) => {
