@@ -1,5 +1,5 @@
 // dist/wherefore.js (ES module), dist/wherefore.iife.js (a plain script) and dist/types (declarations).
-// A type error fails the build: nothing else would look at them.
+// A type error fails the build, because nothing else checks types.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,15 +9,15 @@ import { buildSync } from 'esbuild'
 process.chdir(fileURLToPath(new URL('.', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
 
-// Members of our own types that nobody outside names; shortened, they save 4% of what a page loads. None may be the
-// name of an option, of a method the page calls, or of anything in the DOM: the browser test runs what is built here.
+// Members used only inside the client; short names save 4 % of the size. None may be an option, a method the page calls,
+// or a name in the DOM; the browser test runs the result.
 const INTERNAL = [
-  'setting', 'decision', 'lastActivity', 'requestsUnderWay', 'kept', 'wanted', 'pastBlock', 'room', 'record',
+  'setting', 'decision', 'lastActivity', 'requestsInProgress', 'kept', 'wanted', 'pastBlock', 'room', 'record',
   'unload', 'traceNow', 'propagates', 'drain', 'spanId', 'sampled', 'traceId', 'answered', 'failed', 'settle', 'facts',
   'shown', 'current', 'id1', 'id2', 'ended', 'answer', 'begin', 'root', 'unit', 'count', 'write',
 ]
 
-// es2021 is the floor because of BigInt (Unix time in ns does not fit a double) and what came soon after it.
+// es2021 is the min target because of BigInt, for Unix time in ns.
 const common = {
   bundle: true, minify: true, target: 'es2021', legalComments: 'none', logLevel: 'warning',
   mangleProps: new RegExp(`^(${INTERNAL.join('|')})$`),

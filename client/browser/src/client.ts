@@ -1,7 +1,7 @@
-// The client: starts traces, gives each thing that happens to the trace it belongs to, ends traces that went quiet.
+// The client: starts traces, adds each event to its trace, and ends traces without activity.
 //
-// It runs in somebody else's page: it never throws into it (`guard` around everything the page or the browser calls),
-// never waits, holds a bounded amount (traces × events, and the sender's queue), and can be switched off.
+// It runs in other people's pages: it never throws into them (`guard` wraps everything the page or the browser calls),
+// never blocks, uses bounded memory (traces × events, and the sender's queue), and can be switched off.
 import type { Nanos } from './clock'
 import { MS, fromMs, now } from './clock'
 import type { Watch } from './entries'
@@ -9,7 +9,7 @@ import { watchEntries } from './entries'
 import type { Facts } from './event'
 import { watchClicks, watchScrolls } from './interactions'
 import { guard, listen } from './guard'
-import { lose, losses } from './losses'
+import { countLoss, losses } from './losses'
 import { navigationContext, recordNavigation } from './navigation'
 import type { Settings } from './options'
 import { makeRequests, wrapFetch, wrapXhr } from './requests'
@@ -20,22 +20,22 @@ import { Trace } from './trace'
 import type { SpanContext } from './trace_context'
 import { contextOfTiming, randomHex } from './trace_context'
 
-const MAX_OPEN = 8 // traces at once; the oldest makes room
+const MAX_OPEN = 8 // traces at once; a new one ends the oldest
 const TICK_MS = 200
 
-// What start() gives the page.
+// What start() returns to the page.
 export interface Wherefore {
-  // A point in the trace that is under way: mark('display_done').
+  // Adds a point to the trace in progress: mark('display_done').
   mark(name: string, facts?: Facts): void
-  // Runs `body`, which must not wait, as a block. What it returns and throws is the page's.
+  // Runs `body`, which must be synchronous, as a block. Returns what it returns, and throws what it throws.
   block<T>(name: string, body: () => T, facts?: Facts): T
   // Starts a trace for something that is neither navigation, click nor scroll.
   trace(name: string, facts?: Facts): void
-  // Sends what waits to be sent.
+  // Sends queued events.
   flush(): void
   // What was lost, by name.
   counters(): Record<string, number>
-  // The off switch: ends what is under way, sends it, and takes every hook out of the page.
+  // The off switch: ends open traces, sends them, and removes all hooks from the page.
   stop(): void
 }
 
@@ -48,8 +48,8 @@ export function runClient(settings: Settings): Wherefore {
   const undo: (() => void)[] = []
   let open: Trace[] = [] // by start, latest last
   let navigation: Trace | undefined
-  let server: SpanContext | undefined // who served this page
-  let described = false // the navigation is over, and written
+  let server: SpanContext | undefined // context of the server that served this page
+  let described = false // the navigation is recorded
   let waited = !settings.waitFor
   let largestPaint: Nanos = 0
   let tokens = settings.startsPerMinute
@@ -72,18 +72,18 @@ export function runClient(settings: Settings): Wherefore {
     tokens = Math.min(startsPerMinute, tokens + ((current - refilled) / (60000 * MS)) * startsPerMinute)
     refilled = current
     if (stopped) return undefined
-    if (tokens < 1) return lose('starts_limited'), undefined
+    if (tokens < 1) return countLoss('starts_limited'), undefined
     tokens--
     if (open.length >= MAX_OPEN) end(open[0]!)
     const trace = new Trace({ service, host, maxEvents, write: sender.add }, cause, at, name, { page: shown(location.href), ...facts })
     open.push(trace)
-    if (cause !== 'navigation') decideHere(trace)
-    tickLater()
+    if (cause !== 'navigation') decideLocally(trace)
+    scheduleTick()
     return trace
   }
 
-  // Where the client decides, it does so at the start; where the server does, its answers will.
-  function decideHere(trace: Trace): void {
+  // If the client decides, it does so at the start; if the server decides, its responses do.
+  function decideLocally(trace: Trace): void {
     if (settings.decide === 'client') trace.decide(Math.random() < settings.sample)
   }
 
@@ -91,20 +91,20 @@ export function runClient(settings: Settings): Wherefore {
     if (context?.traceId === trace.id) trace.decide(context.sampled)
   }
 
-  // What happened at `at` belongs to the trace that started last before it.
+  // The trace for an event at `at`: the last one that started before it.
   function traceAt(at: Nanos): Trace | undefined {
     for (let i = open.length; i--; ) if (open[i]!.start <= at) return open[i]
     return undefined
   }
 
-  function place(at: Nanos, put: (trace: Trace) => void): void {
+  function addToTraceAt(at: Nanos, put: (trace: Trace) => void): void {
     const trace = traceAt(at)
     if (trace) put(trace)
-    else lose('unattributed')
+    else countLoss('unattributed')
   }
 
   function point(name: string, at: Nanos, facts?: Facts): void {
-    place(at, (trace) => trace.point(name, at, facts))
+    addToTraceAt(at, (trace) => trace.point(name, at, facts))
     if (name === settings.waitFor) waited = true
   }
 
@@ -118,37 +118,37 @@ export function runClient(settings: Settings): Wherefore {
     open = open.filter((t) => t !== trace)
   }
 
-  function tickLater(): void {
+  function scheduleTick(): void {
     timer ??= setTimeout(guard(() => {
       timer = undefined
       drain()
       const current = now()
       for (const trace of open) {
-        const quiet = !trace.requestsUnderWay && current - trace.lastActivity >= settings.quietMs * MS
+        const quiet = !trace.requestsInProgress && current - trace.lastActivity >= settings.quietMs * MS
         const ready = trace !== navigation || (described && waited)
         if ((ready && quiet) || current - trace.start >= settings.maxTraceMs * MS) end(trace)
       }
-      if (open.length) tickLater()
+      if (open.length) scheduleTick()
     }), TICK_MS)
   }
 
   // ---- the navigation
 
-  // It takes the trace id of the server that answered it, unless events left under its own already. The sampled flag
-  // is that server's decision.
-  function meetServer(): void {
+  // Adopts the trace id and the sampled flag of the server that served the page, unless events were already sent under
+  // another id.
+  function adoptServerContext(): void {
     server ??= navigationContext()
     if (!server || navigation!.decision !== 'pending') return
     navigation!.id = server.traceId
     if (settings.decide === 'server') navigation!.decide(server.sampled)
-    else decideHere(navigation!)
+    else decideLocally(navigation!)
   }
 
   function describeNavigation(): void {
     if (described || !navigation) return
     described = true
-    meetServer()
-    decideHere(navigation)
+    adoptServerContext()
+    decideLocally(navigation)
     recordNavigation(navigation, server, shown(location.href))
   }
 
@@ -158,7 +158,7 @@ export function runClient(settings: Settings): Wherefore {
     for (const watch of watches) watch.drain()
   }
 
-  function leave(): void {
+  function onPageHide(): void {
     drain()
     for (const trace of open) end(trace)
     sender.unload()
@@ -177,7 +177,7 @@ export function runClient(settings: Settings): Wherefore {
       recordLoad(trace, entry, shown(entry.name), call?.block)
     }
     if (call) record(call.trace)
-    else place(at, record)
+    else addToTraceAt(at, record)
   }
 
   const client: Wherefore = {
@@ -206,7 +206,7 @@ export function runClient(settings: Settings): Wherefore {
 
     stop() {
       stopped = true
-      undo.push(leave, ...watches.map((w) => w.stop), () => clearTimeout(timer))
+      undo.push(onPageHide, ...watches.map((w) => w.stop), () => clearTimeout(timer))
       for (const step of undo.splice(0)) guard(step)()
     },
   }
@@ -215,31 +215,31 @@ export function runClient(settings: Settings): Wherefore {
     if (settings.requests) undo.push(wrapFetch(requests), wrapXhr(requests))
     if (settings.clicks) undo.push(watchClicks(start))
     if (settings.scrolls) undo.push(watchScrolls(start))
-    undo.push(listen(['pagehide'], leave))
+    undo.push(listen(['pagehide'], onPageHide))
     undo.push(listen(['visibilitychange'], () => {
       if (document.hidden) drain(), sender.unload()
     }))
     if (settings.navigation) {
       navigation = start('navigation', 0, 'navigation')
-      if (navigation) meetServer()
+      if (navigation) adoptServerContext()
       // loadEventEnd is known in the task after the load event.
       if (document.readyState === 'complete') describeNavigation()
       else undo.push(listen(['load'], ({ target }) => void (target === document && setTimeout(guard(describeNavigation)))))
     }
     if (settings.resources) watch('resource', (entry, at) => load(entry as PerformanceResourceTiming, at))
     if (settings.marks) watch('mark', (entry, at) => point(entry.name, at))
-    if (settings.longTasks) watch('longtask', (entry, at) => place(at, (trace) => trace.pastBlock('long_task', at, at + fromMs(entry.duration))))
+    if (settings.longTasks) watch('longtask', (entry, at) => addToTraceAt(at, (trace) => trace.pastBlock('long_task', at, at + fromMs(entry.duration))))
     // first_paint, first_contentful_paint
     watch('paint', ({ name }, at) => point(name.replace(/-/g, '_'), at))
     watch('largest-contentful-paint', (_, at) => (largestPaint = at))
   } catch (cause) {
-    client.stop() // half a client is none: what was hooked is unhooked
+    client.stop() // remove the hooks that were installed
     throw cause
   }
   return client
 }
 
-// The browser's clock has a name, so that the server can measure how far it is off. It lasts as long as the tab.
+// A name for the browser's clock, kept as long as the tab, so that the server can measure its offset.
 function sessionName(): string {
   const fresh = `browser-${randomHex(4)}`
   try {
@@ -247,6 +247,6 @@ function sessionName(): string {
     if (!known) sessionStorage.setItem('wherefore.host', fresh)
     return known ?? fresh
   } catch {
-    return fresh // storage is forbidden here
+    return fresh // no storage here
   }
 }

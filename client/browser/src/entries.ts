@@ -1,20 +1,20 @@
-// Performance entries, each kind by its own observer. `buffered` brings those from before we started; what the browser
-// had no room for is counted.
+// Performance entries, one observer per type. `buffered` includes entries from before the client started; those that the
+// browser dropped are counted.
 import { guard } from './guard'
-import { lose } from './losses'
+import { countLoss } from './losses'
 
 export interface Watch {
-  drain(): void // takes what was observed and not delivered yet: before a trace ends, and before the page does
+  drain(): void // delivers pending entries, before a trace or the page ends
   stop(): void
 }
 
 export function watchEntries(type: string, each: (entry: PerformanceEntry) => void): Watch | undefined {
   if (!PerformanceObserver.supportedEntryTypes?.includes(type)) return undefined
-  const take = (entries: PerformanceEntryList) => entries.forEach(guard(each))
-  const observer = new PerformanceObserver((list, _, told?: { droppedEntriesCount?: number }) => {
-    lose('browser_buffer', told?.droppedEntriesCount ?? 0)
-    take(list.getEntries())
+  const deliver = (entries: PerformanceEntryList) => entries.forEach(guard(each))
+  const observer = new PerformanceObserver((list, _, options?: { droppedEntriesCount?: number }) => {
+    countLoss('browser_buffer', options?.droppedEntriesCount ?? 0)
+    deliver(list.getEntries())
   })
   observer.observe({ type, buffered: true })
-  return { drain: () => take(observer.takeRecords()), stop: () => observer.disconnect() }
+  return { drain: () => deliver(observer.takeRecords()), stop: () => observer.disconnect() }
 }

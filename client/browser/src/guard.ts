@@ -1,17 +1,18 @@
-// The border to the page. Whatever the page or the browser calls goes through here: our faults must not become theirs.
-import { lose } from './losses'
+// Everything the page or the browser calls goes through here, so that our errors do not reach the page.
+import { countLoss } from './losses'
 
 export function guard<A extends unknown[]>(body: (...args: A) => void): (...args: A) => void {
   return (...args) => {
     try {
       body(...args)
     } catch {
-      lose('internal_error')
+      countLoss('internal_error')
     }
   }
 }
 
-// Passive, and before the page's own listeners, so that its handlers already run within the trace. Gives what stops it.
+// Listens passively and before the page's listeners, so that its handlers run within the trace. Returns a function that
+// stops it.
 export function listen(names: string[], body: (event: Event) => void): () => void {
   const guarded = guard(body)
   const options = { capture: true, passive: true }

@@ -1,15 +1,15 @@
-// wherefore in the browser: start() once, as early as the page can.
+// wherefore in the browser: call start() once, as early as possible.
 import type { Wherefore } from './client'
 import { runClient } from './client'
-import { lose } from './losses'
+import { countLoss } from './losses'
 import type { Options } from './options'
-import { settle, switchedOff } from './options'
+import { switchedOff, withDefaults } from './options'
 
 export type { Wherefore } from './client'
 export type { Facts } from './event'
 export type { Options } from './options'
 
-// What there is where the client is switched off, or the browser is too old.
+// Returned if the client is switched off or the browser is too old.
 const nothing = () => {}
 const inert: Wherefore = { mark: nothing, block: (_, body) => body(), trace: nothing, flush: nothing, counters: () => ({}), stop: nothing }
 
@@ -18,7 +18,7 @@ let running: Wherefore | undefined
 export function start(options?: Options): Wherefore {
   if (running) return running // one page, one client
   try {
-    const settings = settle(options)
+    const settings = withDefaults(options)
     if (!settings.enabled || switchedOff()) return inert
     const client = runClient(settings)
     return (running = {
@@ -29,7 +29,7 @@ export function start(options?: Options): Wherefore {
       },
     })
   } catch {
-    lose('internal_error')
+    countLoss('internal_error')
     return inert
   }
 }

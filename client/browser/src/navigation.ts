@@ -1,5 +1,5 @@
-// The load of this page: what the browser measured of it, as points and one edge of the navigation's trace, and the
-// server that answered, as an RPC.
+// The load of this page: the browser's measurements as points and one edge of the navigation's trace, and the server's
+// part as an RPC.
 import type { Nanos } from './clock'
 import { fromMs } from './clock'
 import { recordLoad } from './resource_load'
@@ -10,19 +10,19 @@ import { contextOfTiming } from './trace_context'
 export const navigationEntry = (): PerformanceNavigationTiming | undefined =>
   performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined
 
-// Who served this page, if the server said so.
+// The context of the server that served this page, if it sent one.
 export function navigationContext(): SpanContext | undefined {
   const entry = navigationEntry()
   return entry && contextOfTiming(entry)
 }
 
-// Their markers are the browser's names, in our spelling: response_start, dom_interactive, load_event_end.
+// Markers have the browser's names in snake case: response_start, dom_interactive, load_event_end.
 const PHASES = [
   'redirectStart', 'domainLookupStart', 'connectStart', 'requestStart', 'responseStart', 'responseEnd', 'domInteractive',
   'domContentLoadedEventEnd', 'domComplete', 'loadEventEnd',
 ] as const
 
-// Called once, after the load event or when the page goes away before it; what did not happen is 0, and left out.
+// Called once, after the load event or when the page is closed before it. Phases that did not happen are 0 and left out.
 export function recordNavigation(trace: Trace, server: SpanContext | undefined, url: string): void {
   const entry = navigationEntry()
   if (!entry) return

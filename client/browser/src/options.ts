@@ -1,22 +1,22 @@
-// What the page may choose, and what holds if it does not.
+// The options of the page, and their defaults.
 
 export interface Options {
-  // Where events go: POST /api/v1/events of `wherefore serve`, or a path of the page's own server that leads there.
+  // Where events go: POST /api/v1/events of `wherefore serve`, or a path of the page's server that forwards there.
   endpoint?: string
-  // Names the process: what traces are searched by. Default: the page's host name.
+  // The service name of the traces. Default: the page's host name.
   service?: string
-  // Names the clock. Default: a random name that lasts as long as the tab's session.
+  // The name of the clock. Default: a random name for the tab's session.
   host?: string
-  // `client`: the page decides by `sample`, at once. `server`: events wait, bounded, until an answer of the page's own
-  // server says whether the trace is wanted (opportunistic tracing).
+  // `client`: the page decides at once, by `sample`. `server`: events are held, within limits, until a response of the
+  // page's server says whether to keep the trace (opportunistic tracing).
   decide?: 'client' | 'server'
-  // Which share of traces is wanted, 0 to 1, where the client decides.
+  // Share of traces to keep, 0 to 1, if the client decides.
   sample?: number
-  // Other origins whose requests carry traceparent too. They must allow it (CORS), or the requests would fail.
+  // Other origins to send traceparent to. They must allow it (CORS), or the requests fail.
   propagateTo?: string[]
-  // How URLs are shown. Default: path without query, and the origin where it is not the page's.
+  // How URLs are shown. Default: path without query, and the origin if it is not the page's.
   shownUrl?: (url: string) => string
-  // The navigation's trace waits for this mark (`display_done`, say), as long as maxTraceMs allows.
+  // The navigation's trace waits for this mark (for example `display_done`), for at most maxTraceMs.
   waitFor?: string
   // What is recorded.
   navigation?: boolean
@@ -26,18 +26,18 @@ export interface Options {
   scrolls?: boolean
   marks?: boolean // performance.mark()
   longTasks?: boolean
-  // Limits. A trace ends after `quietMs` without anything new and without a request under way.
+  // Limits. A trace ends after `quietMs` without activity and without a request in progress.
   startsPerMinute?: number
   maxEvents?: number // of one trace
   quietMs?: number
   maxTraceMs?: number
-  flushMs?: number // how long events may wait to be sent together
+  flushMs?: number // max time that events wait for a batch
   enabled?: boolean
 }
 
 export type Settings = Required<Omit<Options, 'shownUrl' | 'waitFor'>> & Pick<Options, 'shownUrl' | 'waitFor'>
 
-export function settle(options: Options | undefined): Settings {
+export function withDefaults(options: Options | undefined): Settings {
   return {
     endpoint: '/api/v1/events',
     service: location.hostname || 'browser',
@@ -62,13 +62,13 @@ export function settle(options: Options | undefined): Settings {
   }
 }
 
-// The off switch that needs no new version of the page: window.WHEREFORE_OFF = true before the client starts, or
+// The off switch without a new version of the page: window.WHEREFORE_OFF = true before the client starts, or
 // localStorage['wherefore.off'] = '1' in one browser.
 export function switchedOff(): boolean {
   if ((window as { WHEREFORE_OFF?: unknown }).WHEREFORE_OFF) return true
   try {
     return !!localStorage.getItem('wherefore.off')
   } catch {
-    return false // storage is forbidden here
+    return false // no storage here
   }
 }

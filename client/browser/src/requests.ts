@@ -1,12 +1,12 @@
-// fetch and XMLHttpRequest: each request of the page to its own origin (or one on the allow-list) carries traceparent,
-// and stands in the trace as a unit of its own, since requests overlap and blocks of one unit nest. The span of the
-// server that answers is a child of that block. The answer's traceresponse may decide whether the trace is wanted.
+// fetch and XMLHttpRequest: each request to the page's origin (or to an allowed one) carries traceparent and becomes a
+// unit of the trace, because requests overlap while blocks of one unit nest. The server's span is a child of its block. The
+// response's traceresponse may decide whether to keep the trace.
 //
-// Both functions are replaced by wrappers that hand every argument on, and give back what the original gave, as is.
+// Both functions are replaced by wrappers that pass all arguments on and return what the original returns.
 import type { Nanos } from './clock'
 import { MS, fromMs, now } from './clock'
 import { guard } from './guard'
-import { lose } from './losses'
+import { countLoss } from './losses'
 import type { Trace } from './trace'
 import type { SpanContext } from './trace_context'
 import { formatContext, newId, parseContext } from './trace_context'
@@ -17,12 +17,12 @@ export interface Call {
   unit: string
   block: string
   start: Nanos
-  answered?: Nanos // when the page got the answer
+  answered?: Nanos // when the response arrived
   failed?: string
 }
 
 export interface RequestHooks {
-  // The trace a request started now belongs to; undefined: none, it is left alone.
+  // The trace of a request that starts now; undefined: none, so the request is left alone.
   traceNow: () => Trace | undefined
   shown: (url: string) => string
   // Whether requests to this URL may carry our headers.
@@ -34,14 +34,14 @@ export interface Requests {
   begin(url: string, method: string): Call | undefined
   headers(call: Call): [string, string][]
   answer(call: Call, traceresponse: string | null, failure?: string): void
-  // The browser's measure of the same request, if this entry is one: it knows when the last byte came.
+  // The call that a performance entry measured. The entry knows when the last byte arrived.
   match(entry: PerformanceResourceTiming): Call | undefined
-  // The trace is about to end: what is known of its requests is all there will be.
+  // Ends the calls of a trace that is about to end.
   settle(trace: Trace): void
 }
 
 export function makeRequests(hooks: RequestHooks): Requests {
-  // Those whose end is not written yet. Bounded, because traces are: each ends, and settles its own.
+  // Calls whose end is not recorded yet. Bounded, because traces are, and each settles its calls at its end.
   let calls: Call[] = []
 
   function close(call: Call, end: Nanos): void {
@@ -58,8 +58,8 @@ export function makeRequests(hooks: RequestHooks): Requests {
       const trace = hooks.propagates(target) ? hooks.traceNow() : undefined
       if (!trace) return undefined
       const call: Call = { trace, url: target.href.replace(/#.*/, ''), unit: newId(), block: newId(), start: now() }
-      trace.requestsUnderWay++
-      // A trace that is not wanted, or full, still propagates.
+      trace.requestsInProgress++
+      // A dropped or full trace still propagates.
       if (!trace.room()) return call
       const { service, host } = trace.setting
       trace.record('unit_begin', call.unit, trace.current, call.start, { name: 'fetch', service, host })
@@ -68,15 +68,14 @@ export function makeRequests(hooks: RequestHooks): Requests {
       return call
     },
 
-    // traceparent, and how far it goes: a decision that the server takes for us is for that server only, and the mark
-    // keeps it from passing the undecided trace on.
+    // While the decision is pending only the page's server may decide; the mark keeps it from passing the trace on.
     headers({ trace, block }) {
       const parent: [string, string] = ['traceparent', formatContext(trace.id, block, trace.decision === 'yes')]
       return trace.decision === 'pending' ? [parent, ['tracestate', OPPORTUNISTIC]] : [parent]
     },
 
     answer(call, traceresponse, failure) {
-      call.trace.requestsUnderWay--
+      call.trace.requestsInProgress--
       call.answered = now()
       call.failed = failure
       hooks.answered(call.trace, parseContext(traceresponse))
@@ -97,8 +96,8 @@ export function makeRequests(hooks: RequestHooks): Requests {
 
 export const OPPORTUNISTIC = 'wf=o'
 
-// Puts `make(original)` in place of a function. Gives what undoes it: unless somebody wrapped us in turn; then we stay
-// in the chain, and find no trace to add to.
+// Replaces a function by `make(original)`. Returns a function that restores it, unless other code wrapped it since; then
+// the wrapper stays in the chain and does nothing.
 function wrap<O, K extends keyof O>(object: O, name: K, make: (original: O[K]) => O[K]): () => void {
   const original = object[name]
   const wrapper = make(original)
@@ -113,11 +112,11 @@ export const wrapFetch = (requests: Requests): (() => void) =>
     let call: Call | undefined
     let extended = init
     guard(() => {
-      // An options object that is not plain (some pass a Request) cannot be copied faithfully: hands off.
-      if (init && Object.getPrototypeOf(init) !== Object.prototype) return lose('unpropagated')
+      // Options that are not a plain object (some pass a Request) cannot be copied faithfully.
+      if (init && Object.getPrototypeOf(init) !== Object.prototype) return countLoss('unpropagated')
       const request = input instanceof Request ? input : undefined
       const headers = new Headers(init?.headers ?? request?.headers)
-      if (headers.has('traceparent')) return // another tracer is at work
+      if (headers.has('traceparent')) return // another tracer sets it
       call = requests.begin(request?.url ?? String(input), init?.method ?? request?.method ?? 'GET')
       if (!call) return
       for (const [name, value] of requests.headers(call)) headers.append(name, value)
@@ -134,7 +133,7 @@ export const wrapFetch = (requests: Requests): (() => void) =>
   })
 
 export function wrapXhr(requests: Requests): () => void {
-  // What open() was told; undefined once somebody else put a traceparent on it.
+  // The arguments of open(); removed once the page sets traceparent itself.
   const targets = new WeakMap<XMLHttpRequest, [string, string] | undefined>()
   const before = {
     open(xhr: XMLHttpRequest, [method, url]: unknown[]) {
@@ -149,7 +148,7 @@ export function wrapXhr(requests: Requests): () => void {
       if (!call) return
       for (const header of requests.headers(call)) xhr.setRequestHeader(...header)
       xhr.addEventListener('loadend', guard(() => {
-        // Asking for a header that CORS hides makes the browser complain in the page's console.
+        // getResponseHeader() of a header that CORS hides would log an error in the page's console.
         const response = /^traceresponse: *(.*)$/im.exec(xhr.getAllResponseHeaders())?.[1] ?? null
         requests.answer(call, response, xhr.status ? undefined : 'failed')
       }), { once: true })

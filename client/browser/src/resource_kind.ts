@@ -1,5 +1,5 @@
-// What was loaded: css, js, img, font, fetch, media, document, beacon or other. The browser only tells who asked for
-// it (initiatorType: a link element, a style sheet, a script), so the name's ending and the document help.
+// The kind of a resource: css, js, img, font, fetch, media, document, beacon or other. The browser reports only the
+// initiator (a link element, a style sheet, a script), so the file extension and the document help.
 
 const ENDINGS: [RegExp, string][] = [
   [/\.css$/, 'css'],

@@ -1,31 +1,31 @@
-// A performance entry of a load → an edge of type `resource` (Canopy figure 8): from the moment it was asked for to
-// the moment its last byte was there, with what it was as label `resource` and its size as counter `bytes`.
+// Turns a performance entry of a load into an edge of type `resource` (Canopy figure 8), from its start to its last byte,
+// with its kind as label `resource` and its size as counter `bytes`.
 import { fromMs } from './clock'
 import { resourceKind } from './resource_kind'
 import type { Trace } from './trace'
 import { newId } from './trace_context'
 
-// Code, styles and data are waited for; a picture or a font appears when it appears. The browser knows better when it
-// says that it blocked rendering. A request whose span stands in the trace is waited for through that span.
+// Kinds of resources that the page waits for; it does not wait for pictures and fonts. If the browser reports that a load
+// blocked rendering, that counts. A request with a span in the trace is waited for through its span.
 const WAITED_FOR = /^(css|js|fetch|document)$/
 
 export function shownUrl(url: string): string {
   try {
     const { origin, pathname } = new URL(url, document.baseURI)
-    // The query may hold what is nobody's business, and splits groups; the page's own origin says nothing.
+    // The query may be private and would split groups.
     return origin === location.origin ? pathname : origin + pathname
   } catch {
     return ''
   }
 }
 
-// `request`: the block of the request, where the client propagated it.
+// `request`: the block of the request, if the client propagated it.
 export function recordLoad(trace: Trace, entry: PerformanceResourceTiming, url: string, request?: string): void {
   if (!trace.room()) return
   const { startTime, responseStart, responseEnd, requestStart, transferSize, encodedBodySize, decodedBodySize } = entry
   const { renderBlockingStatus, responseStatus } = entry as { renderBlockingStatus?: string; responseStatus?: number }
   const resource = resourceKind(entry.name, entry.initiatorType)
-  // Another origin that does not allow timing (Timing-Allow-Origin) shows zeros. Not known is not nothing.
+  // An origin without Timing-Allow-Origin shows zeros, which mean unknown.
   const known = transferSize || encodedBodySize || responseStart
   const edge = newId()
   const from = fromMs(startTime)

@@ -1,5 +1,5 @@
-// The plain script: <script src="wherefore.iife.js" data-options='{"service":"shop-web"}'></script> starts the client
-// and leaves it in window.wherefore. Without data-options it only leaves window.wherefore.start there.
+// The plain script: <script src="wherefore.iife.js" data-options='{"service":"shop-web"}'></script> starts the client as
+// window.wherefore. Without data-options it only defines window.wherefore.start.
 import { start } from './index'
 
 const options = document.currentScript?.dataset.options

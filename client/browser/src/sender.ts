@@ -1,10 +1,10 @@
-// Lines → the server. Sent in small batches by fetch with keepalive while the page lives, and by sendBeacon when it
-// goes away. What may wait is bounded; one batch is under way at a time; a server that does not answer is asked again
-// a few times, then its batch is given up and counted. The content type is text/plain because that needs no preflight.
+// Sends lines to the server, in small batches by fetch with keepalive, and by sendBeacon when the page is closed. The queue
+// is bounded and one batch is in flight at a time. A failed batch is retried a few times, then dropped and counted. The
+// content type is text/plain because that needs no preflight.
 import { guard } from './guard'
-import { lose } from './losses'
+import { countLoss } from './losses'
 
-// Browsers allow 64 KiB under way in keepalive requests and beacons together.
+// Browsers allow 64 KiB in flight in keepalive requests and beacons together.
 const BATCH_BYTES = 48 * 1024
 const QUEUE_BYTES = 256 * 1024
 const RETRIES = 3
@@ -24,13 +24,13 @@ export interface Sender {
 
 export function makeSender(endpoint: string, flushMs: number, post: typeof fetch): Sender {
   const lines: string[] = []
-  let queued = 0 // characters of `lines`: what is sent is nearly all ASCII
-  let underWay: Batch | undefined
-  let retrying = false // the batch under way is not: it waits for its next try
+  let queued = 0 // characters in `lines`, which are nearly all ASCII
+  let inFlight: Batch | undefined
+  let retrying = false // the batch waits for its next try
   let tries = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  function take(): Batch | undefined {
+  function nextBatch(): Batch | undefined {
     let size = 0
     let events = 0
     while (events < lines.length && (!events || size + lines[events]!.length <= BATCH_BYTES)) size += lines[events++]!.length
@@ -51,28 +51,28 @@ export function makeSender(endpoint: string, flushMs: number, post: typeof fetch
   }
 
   function done(): void {
-    underWay = undefined
+    inFlight = undefined
     tries = 0
     if (lines.length) schedule(flushMs)
   }
 
   function flush(): void {
-    if (underWay && !retrying) return
-    const batch = (underWay ??= take())
+    if (inFlight && !retrying) return
+    const batch = (inFlight ??= nextBatch())
     if (!batch) return
     retrying = false
     const failed = (refused: boolean) => {
-      if (underWay !== batch) return // it left by beacon meanwhile
+      if (inFlight !== batch) return // it was sent by beacon
       if (!refused && ++tries <= RETRIES) {
         retrying = true
         cancel()
         return schedule(RETRY_MS * 2 ** (tries - 1))
       }
-      lose(refused ? 'refused' : 'send_failed', batch.events)
+      countLoss(refused ? 'refused' : 'send_failed', batch.events)
       done()
     }
     post(endpoint, { method: 'POST', body: batch.body, keepalive: true, headers: { 'content-type': CONTENT_TYPE } }).then(
-      // Too many requests, or the server's own trouble: later may be better. Any other refusal is final.
+      // 429 and 5xx may succeed later; any other refusal is final.
       guard(({ ok, status }) => (ok ? done() : failed(status !== 429 && status < 500))),
       guard(() => failed(false)),
     )
@@ -80,7 +80,7 @@ export function makeSender(endpoint: string, flushMs: number, post: typeof fetch
 
   return {
     add(line) {
-      if (queued + line.length > QUEUE_BYTES) return lose('queue_full')
+      if (queued + line.length > QUEUE_BYTES) return countLoss('queue_full')
       lines.push(line)
       queued += line.length
       if (queued > BATCH_BYTES) flush()
@@ -89,14 +89,14 @@ export function makeSender(endpoint: string, flushMs: number, post: typeof fetch
 
     flush,
 
-    // The page goes away: everything leaves now, a batch that waits for its retry too. One that is under way stays so.
+    // Sends everything now, including a batch that waits for its retry. A batch in flight is left alone.
     unload() {
       cancel()
-      let batch = retrying ? underWay : undefined
-      if (retrying) underWay = undefined
+      let batch = retrying ? inFlight : undefined
+      if (retrying) inFlight = undefined
       retrying = false
-      while ((batch ??= take())) {
-        if (!navigator.sendBeacon(endpoint, new Blob([batch.body], { type: CONTENT_TYPE }))) lose('beacon_refused', batch.events)
+      while ((batch ??= nextBatch())) {
+        if (!navigator.sendBeacon(endpoint, new Blob([batch.body], { type: CONTENT_TYPE }))) countLoss('beacon_refused', batch.events)
         batch = undefined
       }
     },

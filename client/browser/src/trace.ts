@@ -1,14 +1,14 @@
 // One trace of this page: a navigation, a click, a scroll, or one the page's code started. It is an execution unit
 // named "Client" with one block that lasts from the start to the last thing that happened in it.
 //
-// Until somebody decided whether the trace is wanted, its events wait here, bounded (opportunistic tracing, Canopy
-// §4.1, figure 6): yes sends them and all that follow, no drops them and records nothing more. The trace id may still
-// change while nothing has been sent: a navigation takes the id its server gave it.
+// Until it is decided whether to keep the trace, its events are held here, within limits (opportunistic tracing, Canopy
+// §4.1, figure 6): yes sends them and all that follow, no drops them and records nothing more. The trace id may change until
+// something is sent: a navigation takes the id from its server.
 import type { Nanos } from './clock'
 import { now, originNow } from './clock'
 import type { Event, EventType, Facts } from './event'
 import { toLine } from './event'
-import { lose, newLosses } from './losses'
+import { countLoss, newLosses } from './losses'
 import { newId, newTraceId } from './trace_context'
 
 export type Cause = 'navigation' | 'click' | 'scroll' | 'code'
@@ -28,12 +28,12 @@ export class Trace {
   readonly unit = newId()
   readonly root = newId()
   lastActivity: Nanos
-  requestsUnderWay = 0
+  requestsInProgress = 0
 
   private readonly origin = originNow()
   private kept: Event[] = []
   private count = 0
-  private open: string[] = [] // blocks of the page's own code, innermost last
+  private open: string[] = [] // open blocks of the page's code, innermost last
 
   constructor(
     readonly setting: TraceSetting,
@@ -53,26 +53,26 @@ export class Trace {
     return this.decision !== 'no' && !this.ended
   }
 
-  // The innermost block that runs now: what is started belongs to it.
+  // The innermost open block, the parent of what starts now.
   get current(): string {
     return this.open[this.open.length - 1] ?? this.root
   }
 
-  // The server's decision, or ours. The first one holds.
+  // The server's decision, or ours. The first one counts.
   decide(wanted: boolean): void {
     if (this.decision !== 'pending') return
     const events = this.kept
     this.kept = []
     this.decision = wanted ? 'yes' : 'no'
     if (wanted) for (const event of events) this.write(event)
-    else lose('unsampled', events.length)
+    else countLoss('unsampled', events.length)
   }
 
-  // Whether there is room for something that has a beginning and an end. Pairs ask before they begin, lest only an
-  // end be written; a no is counted.
+  // Whether a pair of events still fits. Checked before the first one, so that an end never stands alone; a no is
+  // counted.
   room(): boolean {
     const room = this.count < this.setting.maxEvents
-    if (this.wanted && !room) lose('trace_full')
+    if (this.wanted && !room) countLoss('trace_full')
     return this.wanted && room
   }
 
@@ -89,7 +89,7 @@ export class Trace {
     if (this.room()) this.record('point', newId(), this.current, at, { name, marker: name, ...facts })
   }
 
-  // A block that is over already, as performance entries tell of it; it must lie within the trace.
+  // A block that has ended, from a performance entry; it must lie within the trace.
   pastBlock(name: string, from: Nanos, to: Nanos): void {
     if (!this.room()) return
     const id = newId()
@@ -97,7 +97,7 @@ export class Trace {
     this.record('block_end', id, this.unit, to)
   }
 
-  // A block of code that runs now, to its end, without waiting: such blocks nest (docs/use/browser-client.md). Gives what ends it.
+  // Begins a block of synchronous code; such blocks nest (docs/use/browser-client.md). Returns a function that ends it.
   begin(name: string, facts?: Facts): (() => void) | undefined {
     if (!this.room()) return undefined
     const id = newId()
@@ -109,14 +109,14 @@ export class Trace {
     }
   }
 
-  // Nothing more will happen: the trace ends where its last event was. If nobody decided by now, nobody will.
+  // Ends the trace at its last event. A decision that is still pending will not come any more.
   end(): void {
     const at = this.lastActivity
     while (this.open.length) this.record('block_end', this.open.pop()!, this.unit, at)
     this.record('block_end', this.root, this.unit, at)
     this.record('unit_end', this.unit, undefined, at, this.decision === 'yes' ? newLosses() : undefined)
     this.ended = true
-    if (this.decision === 'pending') lose('undecided', this.kept.length)
+    if (this.decision === 'pending') countLoss('undecided', this.kept.length)
     this.kept = []
   }
 

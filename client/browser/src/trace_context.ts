@@ -6,15 +6,15 @@ export interface SpanContext {
   sampled: boolean
 }
 
-// Lower-case hex of random bytes. All zero would be invalid as an id; 64 bits never are.
+// Random bytes as lower-case hex. An all-zero id would be invalid, but is too unlikely with 64 bits.
 export const randomHex = (bytes: number): string =>
   [...crypto.getRandomValues(new Uint8Array(bytes))].map((b) => (b + 256).toString(16).slice(1)).join('')
 
 export const newTraceId = (): string => randomHex(16)
 export const newId = (): string => randomHex(8)
 
-// traceparent and traceresponse have one form. Version ff and zero ids are invalid; version 00 ends after the flags, a
-// later one may carry more. The last bit of the flags says sampled.
+// The format of traceparent and traceresponse. Version ff and zero ids are invalid; version 00 ends after the flags, later
+// ones may have more. The last bit of the flags means sampled.
 const CONTEXT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]([\da-f])(-.*)?$/
 
 export function parseContext(text: string | null | undefined): SpanContext | undefined {
@@ -25,8 +25,7 @@ export function parseContext(text: string | null | undefined): SpanContext | und
 export const formatContext = (traceId: string, spanId: string, sampled: boolean): string =>
   `00-${traceId}-${spanId}-0${sampled ? 1 : 0}`
 
-// A page cannot read the headers of its own navigation. Server-Timing is the one that reaches it, so servers repeat
-// their context there: `Server-Timing: traceparent;desc="00-…-…-01"` (or `traceresponse`).
+// A page cannot read the headers of its own navigation except Server-Timing, so servers repeat their context there: `Server-Timing: traceparent;desc="00-…-…-01"` (or `traceresponse`).
 export function contextOfTiming(entry: { serverTiming?: readonly PerformanceServerTiming[] }): SpanContext | undefined {
   for (const { name, description } of entry.serverTiming ?? []) {
     if (name === 'traceparent' || name === 'traceresponse') {

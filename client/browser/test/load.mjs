@@ -1,5 +1,5 @@
-// Loads modules of src for the tests, bundled together so that they share one state. The few globals of a page that
-// pure parts look at are set here; what needs a real page is tested in one (tests/browser/client_test.mjs).
+// Loads modules of src for the tests, bundled together so that they share state. What needs a real page is tested in
+// tests/browser/client_test.mjs.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

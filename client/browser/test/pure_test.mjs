@@ -83,7 +83,7 @@ test('URLs are shown without query, fragment, and the own origin', () => {
 const written = []
 const newTrace = (maxEvents = 100) => {
   written.length = 0
-  c.forgetLosses()
+  c.resetLosses()
   return new c.Trace({ service: 's', host: 'h', maxEvents, write: (line) => written.push({ ...JSON.parse(line), time_ns: BigInt(/"time_ns":(\d+)/.exec(line)[1]) }) }, 'code', 0, 'work')
 }
 const types = () => written.map((e) => e.type).join(' ')
@@ -123,7 +123,7 @@ test('without any decision what was kept is dropped at the end, and counted', ()
   assert.deepEqual(c.losses(), { undecided: 5 })
 })
 
-test('a full trace still ends what it began, and tells what it lost once', () => {
+test('a full trace still ends what it began, and reports its losses once', () => {
   const trace = newTrace(6)
   trace.decide(true)
   const finish = trace.begin('outer')
@@ -147,8 +147,8 @@ test('blocks still open at the end are ended, innermost first', () => {
   assert.deepEqual(ids('block_end'), ids('block_begin').reverse())
 })
 
-test('our faults stay ours', () => {
-  c.forgetLosses()
+test('errors do not reach the page', () => {
+  c.resetLosses()
   c.guard(() => {
     throw new Error('ours')
   })()

@@ -1,12 +1,12 @@
-// How events leave: batches, retries, refusals, bounds and the beacon; with a server and a clock made up here.
+// How events are sent: batches, retries, refusals, limits and the beacon, with a fake server and clock.
 // parallel: yes
 import test, { mock } from 'node:test'
 import assert from 'node:assert/strict'
 import { load } from './load.mjs'
 
-const { makeSender, losses, forgetLosses } = await load('sender.ts', 'losses.ts')
+const { makeSender, losses, resetLosses } = await load('sender.ts', 'losses.ts')
 
-// Timers run when told to.
+// Timers run on tick().
 const timers = []
 mock.method(globalThis, 'setTimeout', (body, ms) => timers.push({ body, ms }) && timers.at(-1))
 mock.method(globalThis, 'clearTimeout', (timer) => timers.includes(timer) && timers.splice(timers.indexOf(timer), 1))
@@ -26,7 +26,7 @@ Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable:
 function setUp(...answers) {
   timers.length = beacons.length = 0
   takesBeacons = true
-  forgetLosses()
+  resetLosses()
   const posts = []
   const sender = makeSender('/events', 1000, async (url, request) => {
     posts.push({ url, ...request })
@@ -61,7 +61,7 @@ test('one batch at a time, each within what browsers let outlive a page', async 
   assert.ok(posts.every(({ body }) => body.length <= 49_152))
 })
 
-test('no answer, or trouble: asked again, ever later, then given up and counted', async () => {
+test('no response or a server error: retried with growing delays, then dropped and counted', async () => {
   const { sender, posts } = setUp('network', 503, 429, 500)
   sender.add('a\n')
   sender.add('b\n')
@@ -85,12 +85,12 @@ test('a refusal is final', async () => {
   assert.deepEqual(losses(), { refused: 1 })
 })
 
-test('what may wait is bounded', async () => {
+test('the queue is bounded', async () => {
   const { sender } = setUp('never')
   const line = 'x'.repeat(1023) + '\n'
   for (let i = 0; i < 1000; i++) sender.add(line)
   const { queue_full } = losses()
-  // One batch is under way (49 lines: the one that passed the mark goes along in the next), 256 wait.
+  // One batch is in flight (49 lines: the one that passed the mark goes along in the next), 256 wait.
   assert.equal(queue_full, 1000 - 256 - 48)
 })
 
@@ -109,7 +109,7 @@ test('at unload everything leaves by beacon: what waits, and the batch that wait
   assert.deepEqual(losses(), {})
 })
 
-test('a batch under way at unload is not sent twice', async () => {
+test('a batch in flight at unload is not sent twice', async () => {
   const { sender } = setUp('never')
   sender.add('a\n')
   await tick()

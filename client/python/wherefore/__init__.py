@@ -1,4 +1,4 @@
-"""Ask a wherefore server from Python: traces, features over many traces, datasets.
+"""Query a wherefore server from Python: traces, features over many traces, datasets.
 
     import wherefore
     server = wherefore.connect()                       # $WHEREFORE_STORE, or http://127.0.0.1:8642
@@ -7,7 +7,7 @@
     trace = server.trace("4bf92f3577b34da6a3ce929d0e0e4736")
     table = server.map(lambda t: {"blocks": len(t.blocks)}, server.traces(limit=100))
 
-Only the standard library is needed. Where pandas is installed, Table.to_pandas() gives a DataFrame.
+Only the standard library is needed. With pandas installed, Table.to_pandas() returns a DataFrame.
 """
 from .client import Server, ServerError, connect
 from .table import Table

@@ -1,4 +1,4 @@
-"""Server: the HTTP API, one method a question."""
+"""Server: the HTTP API, one method per question."""
 import json
 import os
 import urllib.error
@@ -12,7 +12,7 @@ DEFAULT = "http://127.0.0.1:8642"
 
 
 class ServerError(Exception):
-    """The server said no. `code`, `message` and `hint` are its words."""
+    """The server returned an error with this `code`, `message` and `hint`."""
 
     def __init__(self, code, message, hint=""):
         super().__init__(f"{message} ({hint})" if hint else message)
@@ -20,8 +20,8 @@ class ServerError(Exception):
 
 
 def connect(store=None, token=None, timeout=60):
-    """`store`: http(s)://host:port, or the directory a server holds; default $WHEREFORE_STORE, else the usual port.
-    `token`: default $WHEREFORE_TOKEN, else what the directory's server.json says."""
+    """`store`: http(s)://host:port, or the store directory of a running server; default $WHEREFORE_STORE, else
+    http://127.0.0.1:8642. `token`: default $WHEREFORE_TOKEN, else the one in the directory's server.json."""
     store = store or os.environ.get("WHEREFORE_STORE") or DEFAULT
     token = token or os.environ.get("WHEREFORE_TOKEN")
     if store.startswith(("http://", "https://")):
@@ -45,7 +45,7 @@ class Server:
         return Trace(self.ask(f"trace/{_quoted(trace_id)}", clock=clock))
 
     def traces(self, limit=100, **search):
-        """Summaries, newest first; follows the cursor until `limit`. Flags as of `wherefore traces`, with `_`:
+        """Up to `limit` summaries, newest first. Takes the flags of `wherefore traces`, with `_` for `-`:
         service, operation, attr (a "K=V" or a list of them), min_duration, max_duration, status, since, until."""
         found, cursor = [], None
         while len(found) < limit:
@@ -62,8 +62,8 @@ class Server:
     # --- features
 
     def features(self, program, traces):
-        """Runs a program of the feature language over traces (ids, or summaries from traces()): one Table with a
-        trace_id column first."""
+        """Runs a feature program over traces (ids, or summaries from traces()). Returns a Table whose first column is
+        trace_id."""
         columns, rows = [{"name": "trace_id", "type": "text"}], []
         for trace_id in map(_id_of, traces):
             one = self.ask("feature/run", body=program, trace=trace_id)
@@ -87,7 +87,7 @@ class Server:
         return self.ask("dataset/list")
 
     def dataset(self, name, **query):
-        """Rows, or groups of them: where, group_by, agg, bucket, since, until, limit, as of `wherefore dataset query`."""
+        """Rows, or groups of rows. Takes the flags of `wherefore dataset query`: where, group_by, agg, bucket, since, …"""
         return _table(self.ask(f"dataset/query/{_quoted(name)}", **query))
 
     def compare(self, name, a, b, metric=None):
@@ -96,10 +96,10 @@ class Server:
     def sql(self, text):
         return _table(self.ask("dataset/sql", body=text))
 
-    # --- the wire
+    # --- HTTP
 
     def ask(self, path, body=None, **parameters):
-        """GET /api/v1/PATH (POST when there is a body); parameters that are None are left out, lists are repeated."""
+        """GET /api/v1/PATH, or POST if there is a body. Parameters that are None are left out; lists become several."""
         given = [(name, value) for name, value in parameters.items() if value is not None]
         query = urllib.parse.urlencode(given, doseq=True)
         request = urllib.request.Request(f"{self.url}/api/v1/{path}" + ("?" + query if query else ""),
@@ -112,16 +112,16 @@ class Server:
             with urllib.request.urlopen(request, timeout=self.timeout) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            raise _said(error) from None
+            raise _server_error(error) from None
         except urllib.error.URLError as error:
-            raise ServerError("environment", f"{self.url}: {error.reason}", "is wherefore serve running there?") from None
+            raise ServerError("environment", f"{self.url}: {error.reason}", "is `wherefore serve` running there?") from None
 
 
-def _said(error):
+def _server_error(error):
     text = error.read().decode("utf-8", "replace")
     try:
-        words = json.loads(text)["error"]
-        return ServerError(words["code"], words["message"], words.get("hint", ""))
+        fields = json.loads(text)["error"]
+        return ServerError(fields["code"], fields["message"], fields.get("hint", ""))
     except (ValueError, KeyError, TypeError):
         return ServerError("environment", f"HTTP {error.code}: {text[:200]}")
 

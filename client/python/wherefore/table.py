@@ -1,9 +1,9 @@
-"""Table: rows with named columns, as datasets and features come."""
+"""Table: rows with named columns, the result of datasets and features."""
 import csv
 import html
 import io
 
-SHOWN = 50  # rows in a notebook; the rest is counted
+SHOWN = 50  # max rows in a notebook; the rest are counted
 
 
 class Table:
@@ -15,7 +15,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows):
-        """Columns in the order in which the rows first name them, types from their values."""
+        """Columns in the order in which they first appear, with types from their values."""
         rows = list(rows)
         types = {}
         for row in rows:
@@ -30,7 +30,7 @@ class Table:
 
     def column(self, name):
         if name not in self.names:
-            raise KeyError(f"no column {name!r}; there are: {', '.join(self.names)}")
+            raise KeyError(f"no column {name!r}; columns: {', '.join(self.names)}")
         return [row.get(name) for row in self.rows]
 
     def __len__(self):
@@ -43,7 +43,7 @@ class Table:
         return self.column(key) if isinstance(key, str) else self.rows[key]
 
     def to_pandas(self):
-        import pandas  # only who asks for a DataFrame needs it
+        import pandas  # optional dependency
 
         return pandas.DataFrame(self.rows, columns=self.names)
 

@@ -2,7 +2,7 @@
 
 
 class Element:
-    """A part of a trace. `data` is what the server said; its keys can be read as attributes."""
+    """A part of a trace. `data` is the server's JSON; its keys can be read as attributes."""
 
     def __init__(self, trace, data):
         self.trace, self.data = trace, data
@@ -11,7 +11,7 @@ class Element:
         try:
             return self.__dict__["data"][name]
         except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no {name}; it has: {', '.join(self.data)}") from None
+            raise AttributeError(f"{type(self).__name__} has no {name}; fields: {', '.join(self.data)}") from None
 
     def get(self, name, default=None):
         return self.data.get(name, default)
@@ -55,7 +55,7 @@ class Block(Element):
         return self.trace._points_of_block.get(self.span_id, [])
 
     def descendants(self):
-        """All below it, parents before children."""
+        """All blocks below it, parents before children."""
         waiting = list(reversed(self.children))
         while waiting:
             block = waiting.pop()
@@ -83,7 +83,7 @@ class Edge(Element):
 
 
 class Trace:
-    """What `wherefore trace ID --format json` says, as objects: units, blocks, points, edges."""
+    """The output of `wherefore trace ID --format json` as objects: units, blocks, points, edges."""
 
     def __init__(self, data):
         self.data = data
