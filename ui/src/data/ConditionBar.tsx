@@ -34,7 +34,8 @@ function valuesOf(dataset: string, column: string): Promise<string[]> {
 function example(columns: UsedColumn[]): string {
   const group = usualGroup(columns)
   const metric = usualMetric(columns)
-  return ['Filter rows', group && `${quoteKey(group)} = "…"`, metric && `${quoteKey(metric)} > ${unitOf(metric) === 'duration' ? '250ms' : '100'}`].filter(Boolean).join(', ')
+  const conditions = [group && `${quoteKey(group)} = "…"`, metric && `${quoteKey(metric)} > ${unitOf(metric) === 'duration' ? '250ms' : '100'}`].filter(Boolean)
+  return ['Filter rows', conditions.join(' and ')].filter(Boolean).join(': ')
 }
 
 export function ConditionBar({ dataset, columns, text, label, placeholder, button, words = [], onSubmit }: Props) {

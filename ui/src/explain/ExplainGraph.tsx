@@ -36,7 +36,7 @@ interface Drawing {
   layout: Layout
   order: number[] // vertex at each place; the end comes first
   place: number[]
-  ways: { edge: Edge; path: string; thick: number; label: { x: number; y: number } }[]
+  ways: { edge: Edge; path: string; thick: number; label: { x: number; y: number; anchor: 'start' | 'end' } }[]
   width: number
   height: number
   layerTop: number[]
@@ -102,7 +102,7 @@ export const ExplainGraph = forwardRef<GraphHandle, Props>(function ExplainGraph
                 <title>{`${duration(w.edge.delay)} ${behind ? 'waited for' : 'caused by'} ${label(x.vertices[w.edge.from]!)}`}</title>
                 <path className="ribbon" d={w.path} strokeWidth={w.thick} />
                 {behind && <path className="dashes" d={w.path} />}
-                {behind && w.edge.delay >= x.delay * 0.03 && <text className="small-text" x={w.label.x} y={w.label.y}>waited for · {duration(w.edge.delay)}</text>}
+                {behind && w.edge.delay >= x.delay * 0.03 && <text className="small-text" x={w.label.x} y={w.label.y} textAnchor={w.label.anchor}>waited for · {duration(w.edge.delay)}</text>}
               </g>
             )
           })}
@@ -233,17 +233,19 @@ function draw(x: Explanation): Drawing {
       at = { x: nx, y: ny }
     }
     let layer = layout.layer[place[upperEnd[i]!]!]!
-    let labelAt: { x: number; y: number } | null = null
+    let labelAt: Drawing['ways'][number]['label'] | null = null
     for (const bend of layout.bends[i]!) {
       to(MARGIN + bend, layerTop[++layer]!)
       // A label has more space between boxes than above a box with several edges.
-      labelAt ??= { x: at.x + thick[i]! / 2 + 5, y: at.y + 14 }
+      labelAt ??= { x: at.x + thick[i]! / 2 + 5, y: at.y + 14, anchor: 'start' }
       at.y += layerHeight[layer]!
       path += `L${at.x.toFixed(1)} ${at.y.toFixed(1)}`
     }
     const end = { x: above[i]!, y: top(d, lowerEnd[i]!) }
+    // The label goes to the side that the ribbon does not come from.
+    const side = at.x > end.x ? -1 : 1
     to(end.x, end.y)
-    d.ways.push({ edge: e, path, thick: thick[i]!, label: labelAt ?? { x: end.x + thick[i]! / 2 + 5, y: end.y - 7 } })
+    d.ways.push({ edge: e, path, thick: thick[i]!, label: labelAt ?? { x: end.x + side * (thick[i]! / 2 + 5), y: end.y - 7, anchor: side < 0 ? 'end' : 'start' } })
     if (d.main[e.to] === null || e.delay > edges[strongest[e.to]!]!.delay) {
       d.main[e.to] = e.from
       strongest[e.to] = i

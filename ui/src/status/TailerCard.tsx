@@ -13,7 +13,7 @@ export function TailerCard({ tailer }: { tailer: TailerStatus }) {
     ['rows skipped', tailer.features.rows_dropped, 'feature_rows_dropped: above the row limit of one trace'],
     ['traces unusable', tailer.traces_unusable, 'they break a rule of the trace model'],
     ['writes failed', tailer.rows.write_failures, 'their traces are processed again'],
-    ['events of traces that ran too long', tailer.blacklist.events_dropped, `${count(number(tailer.blacklist.traces), 'trace')} ran too long`],
+    ['events of overlong traces', tailer.blacklist.events_dropped, `${count(number(tailer.blacklist.traces), 'trace')} ran too long`],
   ]
   return (
     <>

@@ -67,7 +67,7 @@ export function SpanPanel({ w, path, block, clock, onClose, onZoom, onSelect }: 
           </Fact>
         </div>
         {(flags & StandIn) !== 0 && <p className="note">This span never arrived. It is a placeholder for the parent that its children name.</p>}
-        {(flags & Inferred) !== 0 && <p className="note">Inferred from messages alone; no program reported it.{data?.blocks[0]?.probability !== undefined && <> Its caller is right with a probability of <strong>{probable(data.blocks[0].probability)}</strong>.</>}</p>}
+        {(flags & Inferred) !== 0 && (flags & StandIn) === 0 && <p className="note">Inferred from messages alone; no program reported it.{data?.blocks[0]?.probability !== undefined && <> Its caller is right with a probability of <strong>{probable(data.blocks[0].probability)}</strong>.</>}</p>}
         {(flags & Asynchronous) !== 0 && <p className="note">Asynchronous: its parent does not wait for it.</p>}
         <OnPath w={w} path={path} block={block} />
         {error && !data && <ErrorState error={error} />}

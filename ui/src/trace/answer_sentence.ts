@@ -20,7 +20,8 @@ export function describeRequest(w: Waterfall): { service: string; name: string; 
 }
 
 export function describeSize(w: Waterfall): string {
-  const inferred = w.flags.some((f) => (f & Inferred) !== 0)
+  // A placeholder is inferred too, but from its children and not from messages.
+  const inferred = w.flags.some((f) => (f & Inferred) !== 0 && (f & StandIn) === 0)
   return `${count(w.count - w.standIns, 'span')} in ${count(w.services.length, 'service')}${inferred ? ', inferred from messages' : ''}`
 }
 
@@ -51,8 +52,8 @@ const NAMES: Record<string, [string, string]> = {
 }
 
 const PASSES: Record<string, string> = {
-  missing_end: 'had no end; set to the latest end of their children',
-  missing_begin: 'had no start; set to the earliest start of their children',
+  missing_end: 'had no end; set to the latest end among children',
+  missing_begin: 'had no start; set to the earliest start among children',
   end_before_start: 'ended before they started; end set to start',
   stray_point: 'events outside their span; moved to the nearest bound',
   missing_parent: 'named a parent that never arrived; a placeholder took its place',
