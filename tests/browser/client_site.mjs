@@ -21,7 +21,7 @@ const page = (options, script) => `<!doctype html><html lang="en"><head><title>S
 <body><h1>Site</h1><img src="/pic.svg" alt=""><button id="buy">Buy</button><a id="away" href="/gone">Away</a>
 <div id="tall"></div><script src="${script}"></script></body></html>`
 
-// The page's own code, by the name its script is asked for.
+// The page's scripts by name.
 const SCRIPTS = {
   '/app.js': `
     const work = (ms) => { for (const until = performance.now() + ms; performance.now() < until; ); }

@@ -1,4 +1,4 @@
-// The browser client in a real browser, on a real page: what it sends, when, and that it models without repair.
+// The browser client in a real browser, on a real page: what it sends and when, and that the trace needs no repair.
 // needs: wherefore
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -146,7 +146,7 @@ test('a click starts a trace, and the request it makes continues it on the serve
   equal(served.parent_id, parent, "parent of the server's span")
 })
 
-test('a click that code makes starts no trace', async ({ open }) => {
+test('a click made by code starts no trace', async ({ open }) => {
   const { site, page } = await openSite(open)
   await traceOf(site, 'navigation')
   await page.evaluate(() => document.getElementById('buy').click())
@@ -170,7 +170,7 @@ test('a scroll by hand starts a trace, one by code does not', async ({ open }) =
   checkSound(modeled(site, events[0].trace_id))
 })
 
-test('what is under way when the page goes away leaves by beacon, ended', async ({ open }) => {
+test('a trace in progress is ended and sent by beacon when the page is closed', async ({ open }) => {
   const { site, page } = await openSite(open, { options: { flushMs: 600_000, quietMs: 600_000, maxTraceMs: 900_000 } })
   await page.evaluate(() => new Promise((done) => (document.readyState === 'complete' ? setTimeout(done, 50) : addEventListener('load', () => setTimeout(done, 50)))))
   await page.click('h1')
@@ -318,7 +318,7 @@ test('fetch and XMLHttpRequest behave as without the client', async ({ open }) =
   checkSound(modeled(site, (await traceOf(site, 'navigation'))[0].trace_id))
 })
 
-test('a trace holds so many events and no more; the rest is counted and told', async ({ open }) => {
+test('a trace holds a max number of events; the rest are counted and reported', async ({ open }) => {
   const script = `for (let i = 0; i < 500; i++) wherefore.mark('m' + i)`
   const { site, page } = await openSite(open, { path: '/many', scripts: { '/many.js': script }, options: { maxEvents: 40 } })
   const events = await traceOf(site, 'navigation')
@@ -337,7 +337,7 @@ test('starts above the rate are counted', async ({ open }) => {
   equal(causes(site).length, 4, 'traces')
 })
 
-test('a server in trouble is asked again, one that refuses is not', async ({ open }) => {
+test('a server error is retried, a refusal is not', async ({ open }) => {
   const { site, page } = await openSite(open, { expectFailures: true, site: {}, options: {} })
   site.status = 503
   await page.click('h1')

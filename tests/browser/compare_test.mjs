@@ -1,4 +1,4 @@
-// Compare: which columns explain the difference between two populations, and their function calls.
+// Compare: which columns differ most between two populations, and their function calls.
 // parallel: yes
 import { api, atEnd, check, checkAxe, equal, eventually, everyLook, run, settled, shoot, startServer, test } from './harness.mjs'
 import { datasetMock } from './mock_datasets.mjs'
@@ -65,7 +65,7 @@ test('without a difference it says so; a population without rows too', async ({ 
   await none.getByText('B has no rows, so there is nothing to compare').waitFor()
 })
 
-test('typing the populations asks, and the URL alone gives the same screen', async ({ open }) => {
+test('typing the populations compares them, and the URL alone gives the same screen', async ({ open }) => {
   const page = await open({ url: at({ dataset: 'pages' }) })
   await page.getByRole('combobox', { name: 'Population A' }).fill('version = "1.2"')
   await page.keyboard.press('Enter')

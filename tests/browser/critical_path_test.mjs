@@ -16,7 +16,7 @@ const param = (page, name) => new URL(page.url()).searchParams.get(name)
 const path = await api(server, `/api/v1/critical-path/${ID}`)
 const w = await api(server, `/api/v1/trace/${ID}?view=waterfall`)
 const idOf = (name) => w.blocks.span_id[w.blocks.name.findIndex((n) => w.strings[n] === name)]
-// Exactly: JSON.parse would round Unix nanoseconds.
+// From the text, because JSON.parse would round Unix nanoseconds.
 const exact = await (await fetch(`${server.url}/api/v1/critical-path/${ID}`)).text()
 const whole = Number(BigInt(/"end_ns":(\d+)/.exec(exact)[1]) - BigInt(/"start_ns":(\d+)/.exec(exact)[1]))
 const loaded = async (page) => {
@@ -38,7 +38,7 @@ test('the answer says where the time went, and leads to it', async ({ open }) =>
   check((await page.locator('.panel').innerText()).includes('own work'), 'the panel does not say what is on the path')
 })
 
-test('the waterfall shows the path on its bars, and P takes it away', async ({ open }) => {
+test('the waterfall shows the path on its bars, and P hides it', async ({ open }) => {
   const page = await open({ url: url() })
   await loaded(page)
   // Own work is drawn in its verdict's colour, which no service has.
@@ -66,7 +66,7 @@ test('the view lists every segment in order; a click selects its span; CSV has t
   equal(await table.getAttribute('aria-rowcount'), String(path.segments.length + 1), 'rows')
   const names = await page.locator('.segments-scroll [role=row] .s-step').allInnerTexts()
   equal(names.join('|'), path.segments.map((s) => `${s.service} ${s.name}`).join('|'), 'the steps')
-  check((await rowOf(page, 'GET compute/price').first().innerText()).includes('network'), 'a client’s own time is not called network')
+  check((await rowOf(page, 'GET compute/price').first().innerText()).includes('network'), 'a client’s own time is not labelled network')
   await rowOf(page, 'scan').getByRole('button').click()
   await eventually(() => param(page, 'span') === idOf('scan'), 'a clicked segment does not select its span')
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
@@ -154,7 +154,7 @@ test('paths of many requests: shares, drill-down to the longest, and the same fi
   await page.getByRole('table', { name: 'Segments of the critical path' }).waitFor()
 })
 
-test('paths of no request: what is missing and a way on', async ({ open }) => {
+test('no requests: says so, and offers a way on', async ({ open }) => {
   const page = await open({ url: `${server.url}/critical-path?service=nobody` })
   await page.getByText('No requests to explain.').waitFor()
   await checkAxe(page, 'no paths')

@@ -20,7 +20,7 @@ const drawn = async (page, n) => {
   await settled(page)
 }
 
-test('the API keeps what is put, refuses what is not a dashboard, and forgets what is deleted', async () => {
+test('the API stores dashboards, refuses invalid ones, and deletes them', async () => {
   equal((await put('shop', { title: 'Shop', charts: CHARTS })).status, 200, 'saved')
   const kept = await api(server, '/api/v1/dashboards/shop')
   equal(JSON.stringify(kept.charts), JSON.stringify(CHARTS), 'the charts')
@@ -73,7 +73,7 @@ test('editing: the order, the width, the title; charts go; all of it is kept', a
   await put('edit', { title: 'Edit me', charts: CHARTS.slice(0, 3) })
   const page = await open({ url: `${server.url}/dashboards/edit` })
   await drawn(page, 3)
-  // Each save takes its time: the next change is made while the one before is still on its way.
+  // Saves are slow, so that the next change is made while the one before is in progress.
   await page.route('**/api/v1/dashboards/edit', async (route) => {
     if (route.request().method() === 'PUT') await new Promise((r) => setTimeout(r, 300))
     await route.continue()
@@ -112,7 +112,7 @@ test('a save over a newer one is refused, and the reader chooses', async ({ open
   await alert.getByRole('button', { name: 'Load theirs' }).click()
   await eventually(async () => (await page.getByRole('textbox', { name: 'Title' }).inputValue()) === 'Theirs', 'theirs is not shown')
   await drawn(page, 2)
-  // Read anew, the change is taken; and when it is refused again, it can be forced.
+  // After loading, the change is accepted; if it is refused again, it can be forced.
   await page.getByRole('button', { name: 'Remove CSS' }).click()
   await eventually(async () => (await api(server, '/api/v1/dashboards/both')).charts.length === 1, 'it is not saved')
   await page.getByRole('button', { name: 'wide' }).click()

@@ -37,7 +37,7 @@ test('the list shows every dataset with owner, rows and newest row', async ({ op
   await drawn(page)
 })
 
-test('a series says its answer in a sentence, and its table holds the numbers of the API', async ({ open }) => {
+test('a series has a sentence, and its table has the numbers of the API', async ({ open }) => {
   const page = await open({ url: at({ agg: 'p50(latency_ns)', group_by: 'version', bucket: '5m' }) })
   await drawn(page)
   check(/p50\(latency_ns\) by version: max \d.*, for 1\.[23] at /.test(await plain(page)), await plain(page))
@@ -147,13 +147,13 @@ test('a distribution marks percentiles of all rows; a pivot has a number in each
   check(/^count by \w+ and \w+: max \d+, for .* with .*$/.test(await plain(page)), await plain(page))
 })
 
-test('keyboard alone: arrows walk the marks, Enter shows the rows behind one', async ({ open }) => {
+test('keyboard alone: arrows move between marks, Enter shows the rows behind one', async ({ open }) => {
   const page = await open({ url: at({ chart: 'breakdown', group_by: 'version', agg: 'count' }) })
   await drawn(page)
   await page.locator('.plot-scroll').focus()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('ArrowDown')
-  check((await page.locator('.plot [role=status]').innerText()).includes('count 120'), 'the mark is not said')
+  check((await page.locator('.plot [role=status]').innerText()).includes('count 120'), 'the mark is not announced')
   await page.keyboard.press('Enter')
   await page.getByRole('table', { name: 'Rows behind this point' }).waitFor()
 })
@@ -171,7 +171,7 @@ test('PNG and CSV can be saved', async ({ open }) => {
   check(csv.startsWith('country,count\r\n') && csv.trim().split('\r\n').length === 6, csv)
 })
 
-test('SQL runs, stays in the URL, and a fault is shown', async ({ open }) => {
+test('SQL runs, stays in the URL, and an error is shown', async ({ open }) => {
   const page = await open({ url: at({ sql: '' }), expectFailures: true })
   const box = page.getByRole('textbox', { name: 'SQL' })
   await box.fill('SELECT version, count(*) AS n FROM pages GROUP BY 1 ORDER BY 1')
@@ -201,7 +201,7 @@ test('columns are listed by use and lead to their chart', async ({ open }) => {
   await drawn(page)
 })
 
-test('a dataset that is not there, and one without rows', async ({ open }) => {
+test('a dataset that does not exist, and one without rows', async ({ open }) => {
   const missing = await open({ url: `${server.url}/datasets/pagse`, expectFailures: true })
   await missing.getByRole('alert').waitFor()
   check((await missing.getByRole('alert').innerText()).includes('pages'), await missing.getByRole('alert').innerText())

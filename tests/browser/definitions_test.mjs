@@ -9,7 +9,7 @@ await applyDataset(server, PAGES_YAML)
 const rowsOf = async (name) => (await api(server, '/api/v1/dataset/list')).datasets.find((d) => d.dataset === name)
 const editor = (page) => page.getByRole('textbox', { name: 'Definition' })
 
-test('a new dataset: checked, applied, filled, asked', async ({ open }) => {
+test('a new dataset: checked, applied, filled, opened', async ({ open }) => {
   const page = await open({ url: `${server.url}/datasets` })
   await page.getByRole('link', { name: 'New dataset' }).click()
   await page.waitForURL(/\/datasets\?new=/)
@@ -34,7 +34,7 @@ test('a new dataset: checked, applied, filled, asked', async ({ open }) => {
   await page.locator('.plot canvas').waitFor()
 })
 
-test('what is wrong is pointed at, and nothing is saved', async ({ open }) => {
+test('errors are shown at their place, and nothing is saved', async ({ open }) => {
   const page = await open({ url: `${server.url}/datasets/pages?definition=`, expectFailures: true })
   await editor(page).waitFor()
   const before = (await rowsOf('pages')).definition
@@ -52,7 +52,7 @@ test('what is wrong is pointed at, and nothing is saved', async ({ open }) => {
   await eventually(async () => (await alert.count()) === 0, 'the old diagnostics stay')
 })
 
-test('what is above the owner’s share is applied only when it is forced', async ({ open }) => {
+test('a definition above the cost limit is applied only with force', async ({ open }) => {
   const page = await open({ url: `${server.url}/datasets?new=`, expectFailures: true })
   await editor(page).fill('dataset: dear\nowner: me\ncolumns: |\n  Trace | Duration | RecordAs("d")\n')
   // The server's own measure would depend on the machine.

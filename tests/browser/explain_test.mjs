@@ -1,5 +1,5 @@
 // Why it took that long: the sentence, the graph and its table, unfolding, places, what-if, the usual times, the slowest
-// requests of an operation; and a view that throws leaves the rest of the page standing.
+// requests of an operation; and a view that throws does not break the rest of the page.
 // parallel: yes
 // needs: wherefore
 import { readFile } from 'node:fs/promises'
@@ -127,7 +127,7 @@ test('a merged vertex unfolds into its members, by button and by key, and folds 
   equal(param(page, 'open'), null, 'folded again')
 })
 
-test('keyboard alone: down the strongest way to the culprit, Enter tells of it, Escape closes', async ({ open }) => {
+test('keyboard alone: arrows go down to the culprit, Enter shows it, Escape closes', async ({ open }) => {
   const page = await open({ url: `${server.url}/explain/${ID}` })
   await drawn(page)
   await page.locator('.vertex[tabindex="0"]').focus()
@@ -145,7 +145,7 @@ test('keyboard alone: down the strongest way to the culprit, Enter tells of it, 
   equal(param(page, 'view'), 'table', 'the view in the URL')
 })
 
-test('places, what-if and the usual times are asked of the server and live in the URL', async ({ open }) => {
+test('places, what-if and usual times are sent to the server and kept in the URL', async ({ open }) => {
   const asked = []
   const own = await mock((path, url) => {
     if (path.startsWith('/api/v1/explain/')) asked.push(url.searchParams)

@@ -17,7 +17,7 @@ const drawn = async (page) => {
   await settled(page)
 }
 
-test('without calls it says what fills it', async ({ open }) => {
+test('without calls it says how to get them', async ({ open }) => {
   const page = await open({ url: `${server.url}/map`, expectFailures: true })
   await page.getByText('No calls to draw.').waitFor()
   check((await page.locator('.state').innerText()).includes('backfill'), await page.locator('.state').innerText())
@@ -56,7 +56,7 @@ test('an arrow leads to its calls and to its traces, and back', async ({ open })
   await drawn(page)
 })
 
-test('keyboard alone: arrows walk services and calls, Enter chooses one', async ({ open }) => {
+test('keyboard alone: arrows move between services and calls, Enter selects one', async ({ open }) => {
   await filled()
   const page = await open({ url: `${server.url}/map` })
   await drawn(page)

@@ -1,6 +1,6 @@
 // Explanations for the mock server: a checkout that waited on storage behind many requests of maintenance, in the
-// shape the server answers. `apart` tells the merged vertices one by one. Numbers are made so that they add up: each
-// vertex's delay is its own time plus what goes on to its causes.
+// format of the server. With `apart` vertices are not merged. Numbers add up: each vertex's delay is its own time plus the
+// delay of its causes.
 const MS = 1_000_000
 
 export function explainMock(spans, { others = 58, otherTraces = [], apart = false, baseline = false, whatIf = [], expired = false } = {}) {

@@ -1,5 +1,5 @@
-// Black boxes: patterns of generated messages, ranked and clustered; the tree and its timeline; a slow time against a normal
-// one; convolution as a graph; inferred traces; nothing kept yet.
+// Black boxes: patterns of generated messages, ranked and clustered; the tree and its timeline; a slow time compared with
+// the usual one; convolution as a graph; inferred traces; no messages yet.
 // parallel: yes
 // needs: wherefore
 import { execFileSync } from 'node:child_process'
@@ -37,10 +37,10 @@ const drawn = async (page) => {
   await settled(page)
 }
 const h1 = (page) => page.locator('h1').innerText()
-// Without a server nobody infers anything.
+// Only the real server infers paths.
 const only = (name, body) => test(name, async (tools) => (real ? body(tools) : undefined))
 
-only('patterns by total latency, alike ones in one row that opens; the answer stands first', async ({ open }) => {
+only('patterns by total latency, similar ones in one row that unfolds; the answer comes first', async ({ open }) => {
   const page = await open({ url: `${server.url}/paths` })
   await drawn(page)
   const answer = await api(server, '/api/v1/paths?top=50')
@@ -118,7 +118,7 @@ only('a slow time compared with the usual one: the node that grew is named in th
   await eventually(() => Number(param(page, 'since')?.slice(0, -9)) >= NORMAL_AT + 17 && param(page, 'until') !== null && param(page, 'normal') === null, 'the part dragged over is not looked at')
 })
 
-only('from a pattern to its inferred traces, which say that they are inferred and how probable', async ({ open }) => {
+only('from a pattern to its inferred traces, which show that they are inferred, and their probability', async ({ open }) => {
   const page = await open({ url: `${server.url}/paths` })
   await drawn(page)
   await page.getByRole('link', { name: 'Its traces' }).click()
@@ -137,7 +137,7 @@ only('from a pattern to its inferred traces, which say that they are inferred an
   await shoot(page, 'paths-inferred-trace')
 })
 
-only('convolution is a graph with the delays of each way, and pictures of both kinds can be had', async ({ open }) => {
+only('convolution is a graph with the delays of each edge, and can be downloaded as SVG and DOT', async ({ open }) => {
   const page = await open({ url: `${server.url}/paths?algorithm=convolution` })
   await page.locator('.path-graph .vertex').first().waitFor()
   const answer = await api(server, '/api/v1/paths?algorithm=convolution')
@@ -146,12 +146,12 @@ only('convolution is a graph with the delays of each way, and pictures of both k
   await page.locator(`.path-graph .vertex[data-vertex="${answer.vertices.findIndex((v) => v.id === edge.to)}"]`).focus()
   await page.keyboard.press('Enter')
   const rows = page.getByRole('region', { name: 'Selected node' }).locator('.section').first().locator('tr')
-  equal(await rows.count(), edge.delays_ns.length, 'delays of the way')
+  equal(await rows.count(), edge.delays_ns.length, 'delays of the edge')
   await checkAxe(page, 'convolution')
   await shoot(page, 'paths-convolution')
   await page.keyboard.press('3')
   await page.getByRole('region', { name: 'Edges as a table' }).waitFor()
-  equal(await page.locator('.grid tbody tr').count(), answer.edges.length, 'ways in the table')
+  equal(await page.locator('.grid tbody tr').count(), answer.edges.length, 'edges in the table')
   for (const [name, type] of [['SVG', 'image/svg+xml'], ['DOT', 'text/vnd.graphviz']]) {
     const href = await page.getByRole('link', { name }).getAttribute('href')
     for (const path of [href, href.replace('algorithm=convolution', 'algorithm=nesting')]) {

@@ -1,5 +1,5 @@
-// Queries: written with completion and the server's complaints at their place, asked of a running block store and of stored
-// traces; charts, the pivot table and its margins, what runs and what it costs, and the way from a group to traces.
+// Queries: completion and errors at their place; on a running block store and on stored traces; charts, the pivot table and
+// its totals, running queries and their cost, and from a group to traces.
 // needs: wherefore
 // timeout: 240
 import { spawn } from 'node:child_process'
@@ -13,13 +13,13 @@ const real = binary !== 'mock'
 const [server, bare] = real ? await Promise.all([startServer(['--tailer', 'off']), startServer(['--tailer', 'off'])]) : []
 const SLOW = 40_000 // a wait that only a machine in trouble needs
 
-// The demo's block store, with two of its clients at their leisure.
+// The demo's block store with two slow clients.
 function startBlocks() {
   const path = join(process.env.WHEREFORE_BUILD ?? dirname(binary), 'wherefore-blocks')
   check(existsSync(path), `${path} is not built`)
   const child = spawn(path, ['up', '--clients', 'FSread4m:1:60,Hget:1:30', '--files', '200', '--seconds', '200', '--endpoint', server.url], { stdio: 'ignore', detached: true })
   const over = new Promise((resolve) => child.once('exit', resolve))
-  // It serves until its clients are done; all of its group goes with the test.
+  // It runs until its clients are done; the test ends its process group.
   let ended = false
   child.once('exit', () => (ended = true))
   const end = () => {
@@ -46,9 +46,9 @@ const editor = (page) => page.getByRole('combobox', { name: 'Query' })
 const h1 = (page) => page.locator('h1').innerText()
 const withToken = (token) => `sessionStorage.setItem('wherefore.token', ${JSON.stringify(token)})`
 const queries = async () => (await api(server, '/api/v1/queries')).queries
-const known = () => eventually(async () => (await api(server, '/api/v1/tracepoints')).compiled_in.some((t) => t.name === 'DataNodeMetrics.incrBytesRead'), 'the block store does not tell its tracepoints', SLOW)
+const known = () => eventually(async () => (await api(server, '/api/v1/tracepoints')).compiled_in.some((t) => t.name === 'DataNodeMetrics.incrBytesRead'), 'the block store does not report its tracepoints', SLOW)
 
-// Cells, margins and grand total, exact, as the titles have them.
+// Exact cells and totals, from the tooltips.
 const pivot = (page) => page.evaluate(() => {
   const number = (cell) => (cell.title === '' ? 0 : Number(cell.title))
   const table = document.querySelector('.pivot')
@@ -62,7 +62,7 @@ function checkMargins({ rows, foot }) {
   equal(foot.at(-1), sum(foot.slice(0, -1)), 'the grand total')
 }
 
-// Everything a query tells, until it ends.
+// All intervals of a query until it ends.
 async function listen(id) {
   const intervals = []
   const answer = await fetch(`${server.url}/api/v1/queries/${id}/stream?after_ns=0`)
@@ -71,7 +71,7 @@ async function listen(id) {
   return intervals
 }
 
-only('typing completes tracepoints, exports and aliases; a fault is told at its place', async ({ open }) => {
+only('typing completes tracepoints, exports and aliases; an error is shown at its place', async ({ open }) => {
   await known()
   const page = await open({ url: `${server.url}/query`, expectFailures: true })
   await page.getByText('Example queries').waitFor()
@@ -106,14 +106,14 @@ only('typing completes tracepoints, exports and aliases; a fault is told at its 
   await completeTo('incr.de', 'incr.delta')
   await page.keyboard.type(')')
   await eventually(async () => (await editor(page).getAttribute('aria-invalid')) === 'false' && !(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()), `the query is not taken: ${await editor(page).inputValue()}`)
-  // A name that nobody has is pointed at too.
+  // An unknown name is marked too.
   await editor(page).fill('From x In DataNodeMetrics.incrBytesRea Select COUNT')
   await page.locator('.q-fault', { hasText: 'DataNodeMetrics.incrBytesRea' }).waitFor()
   await page.keyboard.press('Escape')
   await checkAxe(page, 'a wrong query')
 })
 
-only('a live query: the token is asked for, rows pivot as they come, margins are sums, the end is exact', async ({ open }) => {
+only('a live query: asks for the token, pivots rows as they arrive, totals are sums, the final result is exact', async ({ open }) => {
   await known()
   const page = await open({ url: `${server.url}/query?${new URLSearchParams({ q: Q, for: 'none', unit: 'number' })}`, expectFailures: true })
   await page.getByRole('button', { name: 'Run', exact: true }).click()
@@ -131,13 +131,13 @@ only('a live query: the token is asked for, rows pivot as they come, margins are
     return [...names, ...head].includes('FSread4m') && [...names, ...head].includes('Hget') && (await page.locator('.spark path').count()) > 4
   }, 'the clients are not in the table', SLOW)
   check(/^(FSread4m|[A-H]) has most of SUM\(incr\.delta\): /.test(await h1(page)), await h1(page))
-  // What runs stands below, with its cost.
+  // Running queries are listed below, with their cost.
   const listed = page.locator('.query-list tbody tr', { hasText: id })
   await eventually(async () => Number((await listed.locator('td').nth(3).innerText()).replace(/,/g, '')) > 0, 'the list has no hits', SLOW)
   await page.keyboard.press('1')
   await page.locator('.plot canvas').waitFor()
   await page.keyboard.press('2')
-  // The same URL elsewhere: the same query, from what is remembered on.
+  // The same URL in another tab follows the same query.
   const copy = await open({ url: page.url() })
   await copy.locator('.pivot').waitFor({ timeout: SLOW })
   equal(await editor(copy).inputValue(), Q, 'the text behind the same URL')
@@ -145,9 +145,9 @@ only('a live query: the token is asked for, rows pivot as they come, margins are
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.locator('.query-ended').waitFor({ timeout: SLOW })
   const rows = (await heard).flatMap((i) => i.rows)
-  await eventually(async () => (await pivot(page)).foot.at(-1) === sum(rows.map((r) => r[2])), 'the grand total is not what was told', SLOW)
+  await eventually(async () => (await pivot(page)).foot.at(-1) === sum(rows.map((r) => r[2])), 'the grand total is not that of the intervals', SLOW)
   checkMargins(await pivot(page))
-  // What has ended stands still, and can be looked at.
+  // After the end nothing changes any more.
   await checkAxe(page, 'a live pivot table')
   await shoot(page, 'query-live-pivot')
   await page.keyboard.press('1')
@@ -165,7 +165,7 @@ only('a live query: the token is asked for, rows pivot as they come, margins are
   await eventually(async () => (await queries()).length === 0, 'the query stays', SLOW)
 })
 
-only('a query that is left standing stays until it is removed; the plan shows what it becomes; losses are told', async ({ open }) => {
+only('a standing query runs until it is removed; the plan shows its advice; losses are shown', async ({ open }) => {
   await known()
   const page = await open({ url: `${server.url}/query?${new URLSearchParams({ q: Q, plan: '1' })}`, init: withToken(server.token), expectFailures: true })
   await page.getByRole('region', { name: 'Plan' }).getByText('PACK-FIRST').first().waitFor()
@@ -220,7 +220,7 @@ only('stored traces: a pivot table, and one click from a group to the traces it 
   })
 })
 
-only('nothing to ask yet: how tracepoints and traces come', async ({ open }) => {
+only('no tracepoints yet: says how to get them', async ({ open }) => {
   for (const viewport of [DESKTOP, PHONE]) {
     const page = await open({ url: `${bare.url}/query`, viewport })
     await page.getByText('No tracepoints yet.').waitFor()

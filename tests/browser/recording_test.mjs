@@ -42,7 +42,7 @@ only('the list leads to the recording', async ({ open }) => {
   check((await h1(page)).startsWith('7 threads in '), `the sentence does not name 7 threads: ${await h1(page)}`)
 })
 
-only('keys walk along a thread, and the panel tells of its sub-computations', async ({ open }) => {
+only('keys move along a thread, and the panel shows its sub-computations', async ({ open }) => {
   const page = await open({ url: at() })
   await shown(page)
   await page.locator('.lane-scroll').focus()
@@ -64,10 +64,10 @@ only('an edge leads to the other thread', async ({ open }) => {
   check(new URL(page.url()).searchParams.get('sub').startsWith('0.'), 'the address holds what is selected')
 })
 
-only('the waits stand in a table, and lead back to the threads', async ({ open }) => {
+only('the waits are in a table that leads back to the threads', async ({ open }) => {
   const page = await open({ url: at('?view=waits') })
   await shown(page)
-  check((await page.locator('.grid tbody tr').count()) >= 1, 'somebody joined')
+  check((await page.locator('.grid tbody tr').count()) >= 1, 'no thread waits')
   await checkAxe(page, 'the waits')
   await page.locator('.grid tbody tr button').first().click()
   await panel(page, /\d/)
@@ -78,7 +78,7 @@ only('without data depth the pages say how to record them', async ({ open }) => 
   await page.getByText('wherefore record --data').waitFor({ timeout: SLOW })
 })
 
-only('a recording that is not there', async ({ open }) => {
+only('a recording that does not exist', async ({ open }) => {
   const page = await open({ url: `${server.url}/recordings/00000000000000000000000000000abc`, expectFailures: true })
   await page.getByText('no recording is kept there').waitFor({ timeout: SLOW })
 })

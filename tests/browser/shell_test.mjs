@@ -124,7 +124,7 @@ test('the trace page without a trace takes an id and remembers', async ({ open }
   await page.waitForURL(`${server.url}/trace/${traces[1][0].traceId}`)
 })
 
-test('back and forward walk through the views', async ({ open }) => {
+test('back and forward move through the views', async ({ open }) => {
   const page = await open({ url: `${server.url}/search?service=frontend` })
   await page.locator('.traces-scroll .traces-row').first().waitFor()
   await page.locator('[data-row="0"]').click()
@@ -134,7 +134,7 @@ test('back and forward walk through the views', async ({ open }) => {
   equal(await page.getByRole('combobox', { name: 'Filter traces' }).inputValue(), 'service:frontend', 'the filter after Back')
 })
 
-test('an unknown path says so and leads back', async ({ open }) => {
+test('an unknown path says so and links to the search', async ({ open }) => {
   const page = await open({ url: `${server.url}/nowhere`, expectFailures: true })
   await page.getByText('Page not found.').waitFor()
   await checkAxe(page, 'unknown page')

@@ -1,4 +1,4 @@
-// A server with accounts: the page asks who one is, keeps it for the tab, shows the tenant, and never another's data.
+// A server with accounts: the page asks to sign in, keeps it for the tab, shows the tenant, and never another's data.
 // needs: wherefore
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ async function signIn(page, token) {
   await dialogOf(page).getByRole('button', { name: 'Sign in' }).click()
 }
 
-test('the page asks who one is; a wrong token is told', async ({ open }) => {
+test('the page asks to sign in; a wrong token is refused', async ({ open }) => {
   const page = await open({ url: `${server.url}/search`, expectFailures: true })
   await dialogOf(page).waitFor()
   await checkAxe(page, 'sign-in')
@@ -35,7 +35,7 @@ test('the page asks who one is; a wrong token is told', async ({ open }) => {
   equal(await page.evaluate(() => sessionStorage.length), 0, 'what is kept of a wrong token')
 })
 
-test('with a token one sees the tenant and its traces, in this tab, until one signs out', async ({ open }) => {
+test('with a token the tab shows the tenant and its traces, until sign-out', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${spans[0].traceId}`, expectFailures: true })
   await dialogOf(page).waitFor()
   await signIn(page, 'token-of-shop')
@@ -52,12 +52,12 @@ test('with a token one sees the tenant and its traces, in this tab, until one si
   await dialogOf(page).waitFor()
 })
 
-test('another tenant’s trace is not there', async ({ open }) => {
+test('another tenant’s trace is not shown', async ({ open }) => {
   const page = await open({ url: `${server.url}/trace/${spans[0].traceId}`, expectFailures: true })
   await dialogOf(page).waitFor()
   await signIn(page, 'token-of-ops')
   await page.getByRole('button', { name: 'ops' }).waitFor()
-  await eventually(async () => (await page.locator('#main').innerText()).includes('not in this store'), 'the trace is not missed')
+  await eventually(async () => (await page.locator('#main').innerText()).includes('not in this store'), 'the trace is shown')
 })
 
 await run()

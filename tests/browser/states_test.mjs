@@ -73,7 +73,7 @@ for (const [view, path, api] of [
   })
 }
 
-test('a server that went away is named, and the page recovers', async ({ open }) => {
+test('an unreachable server is reported, and the page recovers', async ({ open }) => {
   const server = await mock({})
   const page = await open({ url: `${server.url}/search`, expectFailures: true })
   await page.locator('.traces-scroll .traces-row').first().waitFor()
@@ -190,7 +190,7 @@ const scrolledOnce = (page) =>
     return times.sort((a, b) => a - b)[197]
   })
 
-test('search stays fluent with 6,000 traces loaded', async ({ open }) => {
+test('search stays fast with 6,000 traces loaded', async ({ open }) => {
   const many = new MockStore()
   const rnd = random(8)
   for (let i = 0; i < 6000; i++) many.add(browse(rnd, now - BigInt(i) * 500_000_000n - 10_000_000_000n))
@@ -206,7 +206,7 @@ test('search stays fluent with 6,000 traces loaded', async ({ open }) => {
   check((await page.locator('h1').innerText()).startsWith('6,000 traces in the last hour'), await page.locator('h1').innerText())
   const all = await scrolled(page)
   console.log(`# scrolled, p99 of a frame: ${few.toFixed(1)} ms with 500 rows, ${all.toFixed(1)} ms with 6,000`)
-  // A busy machine makes every frame late; what must not be is that more rows make them later.
+  // A busy machine makes every frame late, but more rows must not make them later.
   check(all <= 100 || all <= 2 * few, `p99 of a scrolled frame is ${all} ms with 6,000 rows, ${few} ms with 500`)
 })
 

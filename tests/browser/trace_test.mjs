@@ -42,7 +42,7 @@ test('a span shows typed attributes, exact nanoseconds, events, process and scop
   await panel.getByText('session.id').waitFor()
   check(await panel.locator('.value-number', { hasText: /^9007199254740993$/ }).count(), 'a 64-bit attribute is rounded')
   check(await panel.locator('.value-bool', { hasText: 'false' }).count(), 'no boolean')
-  check(await panel.locator('.value-number', { hasText: '0.25' }).count(), 'no double')
+  check(await panel.locator('.value-number', { hasText: '0.25' }).count(), 'no float')
   check(await panel.getByText('payment declined by upstream').count(), 'no status message')
   check(await panel.getByText('cart validated').count(), 'no event')
   check(await panel.getByText('frontend-1').count(), 'no host')
