@@ -258,7 +258,7 @@ function LiveFacts({ followed, now, known }: { followed: FollowedQuery; now: Liv
   const { query, state } = followed
   if (!query) {
     if (state === 'gone') return <span>{followed.error?.code === 'not_found' ? 'Run it again, or keep it as a standing query.' : followed.error?.message}</span>
-    return <span>{known === null ? ' ' : known.length === 0 ? 'No tracepoints yet.' : `${count(known.length, 'tracepoint')} available.`}</span>
+    return <span>{known === null ? ' ' : known.length === 0 ? 'No process has reported a tracepoint.' : `${count(known.length, 'tracepoint')} available.`}</span>
   }
   const seen = Number(followed.untilNs - followed.fromNs)
   return (
