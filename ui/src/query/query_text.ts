@@ -1,5 +1,5 @@
-// As much of the query language (docs/reference/query-language.md) as the view needs: the clauses of a text, which columns are keys and which
-// are aggregates, and how to query a group's traces. Only the server checks a text.
+// As much of the query language (docs/reference/query-language.md) as the view needs: the clauses of a text, which columns
+// are keys and which are aggregates, and how to query a group's traces. Only the server checks a text.
 
 export interface Token {
   from: number
