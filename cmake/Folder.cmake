@@ -13,7 +13,7 @@ find_package(benchmark QUIET)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/test_places.h.in ${CMAKE_BINARY_DIR}/generated/test_places.h @ONLY)
 
 # wf_join_sources(TARGET SOURCES...): compiles the sources of one folder a few at a time (WHEREFORE_UNITY files in one
-# compilation), because half of a file's time goes into headers. docs/decisions/0010 has the figures. 0 turns it off.
+# compilation), because half of a file's time goes into headers. docs/decisions/0012-joined-compilation.md has the figures. 0 turns it off.
 function(wf_join_sources target)
   if(WHEREFORE_UNITY LESS 2)
     return()
