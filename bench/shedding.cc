@@ -65,8 +65,8 @@ class FixedCostDatasets : public pipeline::DatasetSource {
       };
       dataset.extract = [wants = dataset.wants](const Trace& trace, DatasetTable& table) {
         if (!wants(trace)) return;
-        const Nanos until = ThreadCpuNow() + kExtractionCpu;
-        while (ThreadCpuNow() < until) {
+        const Nanos until = pipeline::ThreadCpuNow() + kExtractionCpu;
+        while (pipeline::ThreadCpuNow() < until) {
         }
         table.columns[0].AppendInt(trace.start_ns);
       };

@@ -30,6 +30,10 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-omit-fram
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict)  # gcc 12 warns falsely inside std::string (its bug 105651)
 endif()
+if(WHEREFORE_UNITY GREATER 1)
+  # gcc takes an anonymous namespace outside of the compilation's main file for one in a header; joined files are neither.
+  add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+endif()
 if(WHEREFORE_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -11,7 +11,7 @@
 namespace blocks {
 namespace {
 
-constexpr uint64_t kDisk = 16u << 20;
+constexpr uint64_t kWorkDisk = 16u << 20;
 
 class TaskManager {
  public:
@@ -19,7 +19,7 @@ class TaskManager {
 
   Message Handle(const Message& call) {
     Message answer;
-    const uint64_t bytes = call.numbers.empty() ? 0 : std::min<uint64_t>(call.numbers[0], kDisk);
+    const uint64_t bytes = call.numbers.empty() ? 0 : std::min<uint64_t>(call.numbers[0], kWorkDisk);
     thread_local std::mt19937_64 draw{std::random_device()()};
     const std::string path = FileName(static_cast<int>(draw() % static_cast<uint64_t>(files_)));
     answer.failed = bytes > 0 && store_.Read(path, 0, bytes) == bytes ? 0 : 1;
@@ -36,7 +36,7 @@ class TaskManager {
  private:
   const int files_;
   StoreClient store_;
-  LocalDisk disk_{kDisk};
+  LocalDisk disk_{kWorkDisk};
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ class TwoReceivers : public testing::Test {
   void SetUp() override {
     char path[] = "/tmp/wherefore-shares-XXXXXX";
     directory_ = mkdtemp(path);
-    auto opened = OpenDuckdbStore(directory_);
+    auto opened = store::duckdb::OpenDuckdbStore(directory_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
   }

@@ -104,7 +104,7 @@ class StoreFolder {
     std::filesystem::remove_all(path);
   }
   void Open() {
-    auto opened = OpenDuckdbStore(path, {});
+    auto opened = store::duckdb::OpenDuckdbStore(path, {});
     EXPECT_TRUE(opened.ok());
     store = std::move(*opened);
   }

@@ -47,7 +47,7 @@ uint64_t OffsetOf(const std::string& name) {
 }
 
 void Probed(benchmark::State& state, const char* name, void (*function)()) {
-  bpf::BpfAssembler assembler;
+  wf::bpf::BpfAssembler assembler;
   assembler.Return(0);
   auto program =
       wf::bpf::BpfProgram::Load("wf_cost", wf::bpf::BpfProgramType::kProbe, assembler.Finish());

@@ -9,7 +9,7 @@ namespace wf::answer {
 namespace {
 
 TEST(PatternDrawing, AsFigure8WithALinkThatMatters) {
-  testing_calls::Trace trace;
+  paths::testing_calls::Trace trace;
   trace.Add("A", "B", 0, 100);
   trace.Add("B", "C", 10, 20);
   paths::Call& far = trace.Add("B", "D", 30, 90);
