@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "analysis/paths/paths_inference.h"
 #include "answer/paths/assignments_file.h"
-#include "answer/paths/paths_inference.h"
 #include "answer/paths/paths_output.h"
 #include "cli/progress.h"
 #include "cli/sighting_flags.h"
@@ -84,17 +84,17 @@ Status ReadDuration(const char* flag, const std::string& text, Nanos& to) {
   return {};
 }
 
-Result<answer::PathsRequest> ToRequest(const PathsFlags& flags) {
-  answer::PathsRequest request;
-  for (const answer::PathAlgorithm algorithm :
-       {answer::PathAlgorithm::kAuto, answer::PathAlgorithm::kNesting,
-        answer::PathAlgorithm::kConvolution, answer::PathAlgorithm::kLinking})
-    if (flags.algorithm == answer::NameOf(algorithm)) request.algorithm = algorithm;
+Result<paths::PathsRequest> ToRequest(const PathsFlags& flags) {
+  paths::PathsRequest request;
+  for (const paths::PathAlgorithm algorithm :
+       {paths::PathAlgorithm::kAuto, paths::PathAlgorithm::kNesting,
+        paths::PathAlgorithm::kConvolution, paths::PathAlgorithm::kLinking})
+    if (flags.algorithm == paths::NameOf(algorithm)) request.algorithm = algorithm;
   request.candidates = flags.candidates;
   if (flags.deskew && flags.raw_clocks)
     return BadInput("--deskew and --raw-clocks exclude each other", "give one of them");
-  if (flags.deskew) request.deskew = answer::Deskew::kAlways;
-  if (flags.raw_clocks) request.deskew = answer::Deskew::kNever;
+  if (flags.deskew) request.deskew = paths::Deskew::kAlways;
+  if (flags.raw_clocks) request.deskew = paths::Deskew::kNever;
   request.keep_rows = !flags.assignments.empty();
   request.nesting = flags.nesting;
   request.nesting_window = flags.window;
@@ -118,9 +118,9 @@ Result<answer::PathsRequest> ToRequest(const PathsFlags& flags) {
     request.convolution.skew_window_ns = request.nesting.skew_window;
   }
   if (flags.truth == "path") {
-    request.truth_source = answer::TruthSource::kPathKeys;
+    request.truth_source = paths::TruthSource::kPathKeys;
   } else if (!flags.truth.empty()) {
-    request.truth_source = answer::TruthSource::kRows;
+    request.truth_source = paths::TruthSource::kRows;
     WF_ASSIGN(const std::string text, ReadFile(flags.truth));
     WF_ASSIGN(request.truth, answer::ParseTruth(text, flags.truth));
   }
@@ -151,7 +151,7 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   if (!flags.since.empty() || !flags.until.empty())
     return BadInput("--since, --until: of the store's messages, and an INPUT is given",
                     "leave one of them out");
-  WF_ASSIGN(answer::PathsRequest request, ToRequest(flags));
+  WF_ASSIGN(paths::PathsRequest request, ToRequest(flags));
   WF_ASSIGN(const detect::SightingOptions options, SightingOptionsOf(flags.input));
   StringTable names;
   WF_ASSIGN(const auto input, detect::SightingInput::Open(flags.input.inputs, options, names));
@@ -163,7 +163,7 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
     else
       count.Show(static_cast<int64_t>(sightings));
   };
-  WF_ASSIGN(answer::PathsFindings findings, answer::InferPaths(*input, names, request));
+  WF_ASSIGN(paths::PathsFindings findings, paths::InferPaths(*input, names, request));
   if (input->bytes_total() > 0)
     progress.Finish();
   else

@@ -24,7 +24,7 @@ void AppendPlace(const Place& place, PlaceForm form, std::string& to) {
     fmt::format_to(out, "\"{}:{}\"", place.input, place.line);
 }
 
-void AppendRow(const AssignmentRow& row, PlaceForm form, bool with_others, std::string& to) {
+void AppendRow(const paths::AssignmentRow& row, PlaceForm form, bool with_others, std::string& to) {
   auto out = std::back_inserter(to);
   to += "{\"call\":";
   AppendPlace(row.call, form, to);
@@ -63,10 +63,11 @@ bool ReadPlace(const JsonValue& value, Place& place) {
 
 }  // namespace
 
-Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool with_others,
+Status WriteAssignments(std::vector<paths::AssignmentRow>& rows, PlaceForm form, bool with_others,
                         const std::string& path) {
-  std::sort(rows.begin(), rows.end(),
-            [](const AssignmentRow& a, const AssignmentRow& b) { return a.call < b.call; });
+  std::sort(
+      rows.begin(), rows.end(),
+      [](const paths::AssignmentRow& a, const paths::AssignmentRow& b) { return a.call < b.call; });
   std::FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr)
     return EnvironmentError(fmt::format("{}: {}", path, std::strerror(errno)),
@@ -77,7 +78,7 @@ Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool w
     written = written && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     text.clear();
   };
-  for (const AssignmentRow& row : rows) {
+  for (const paths::AssignmentRow& row : rows) {
     AppendRow(row, form, with_others, text);
     if (text.size() > size_t{1} << 20) flush();
   }

@@ -8,26 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/paths/assignment_row.h"
 #include "analysis/paths/path_accuracy.h"
 #include "base/result.h"
 
 namespace wf::answer {
 
-struct AssignmentRow {
-  Place call, parent;  // parent's line 0: none
-  float p = 1;
-  bool unpaired = false;
-  struct Other {
-    Place parent;
-    double p = 0;
-  };
-  std::vector<Other> others;
-};
-
 enum class PlaceForm { kLine, kInputAndLine };
 
 // Sorts the rows by place and writes them to `path`; `-` is refused, standard output carries the answer.
-Status WriteAssignments(std::vector<AssignmentRow>& rows, PlaceForm form, bool with_others,
+Status WriteAssignments(std::vector<paths::AssignmentRow>& rows, PlaceForm form, bool with_others,
                         const std::string& path);
 
 // `name` is for errors.

@@ -9,7 +9,7 @@
 namespace wf::answer {
 namespace {
 
-std::string Written(std::vector<AssignmentRow> rows, PlaceForm form, bool with_others) {
+std::string Written(std::vector<paths::AssignmentRow> rows, PlaceForm form, bool with_others) {
   const std::string path =
       ::testing::TempDir() + "assignments-" + std::to_string(::getpid()) + ".jsonl";
   const Status status = WriteAssignments(rows, form, with_others, path);
@@ -21,8 +21,8 @@ std::string Written(std::vector<AssignmentRow> rows, PlaceForm form, bool with_o
   return text.str();
 }
 
-AssignmentRow Row(Place call, Place parent, float p) {
-  AssignmentRow row;
+paths::AssignmentRow Row(Place call, Place parent, float p) {
+  paths::AssignmentRow row;
   row.call = call;
   row.parent = parent;
   row.p = p;
@@ -30,7 +30,7 @@ AssignmentRow Row(Place call, Place parent, float p) {
 }
 
 TEST(AssignmentsFile, RowsAreInLineOrder) {
-  AssignmentRow lost = Row({1, 9}, {}, 1);
+  paths::AssignmentRow lost = Row({1, 9}, {}, 1);
   lost.unpaired = true;
   EXPECT_EQ(Written({Row({1, 3}, {1, 1}, 0.8f), lost, Row({1, 1}, {}, 1)}, PlaceForm::kLine, false),
             "{\"call\":1,\"parent\":null,\"p\":1}\n"
@@ -39,7 +39,7 @@ TEST(AssignmentsFile, RowsAreInLineOrder) {
 }
 
 TEST(AssignmentsFile, SeveralInputsAreNamed) {
-  AssignmentRow row = Row({2, 3}, {1, 7}, 0.75f);
+  paths::AssignmentRow row = Row({2, 3}, {1, 7}, 0.75f);
   row.others = {{{1, 5}, 0.25}, {{}, 0}};
   EXPECT_EQ(Written({row}, PlaceForm::kInputAndLine, true),
             "{\"call\":\"2:3\",\"parent\":\"1:7\",\"p\":0.75,\"others\":"

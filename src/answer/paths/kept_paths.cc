@@ -55,14 +55,14 @@ size_t MemoryOf(const InferredPaths& paths) {
 
 Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context,
                                                    store::TimeRange time,
-                                                   const PathsRequest& request) {
+                                                   const paths::PathsRequest& request) {
   WF_ASSIGN(std::vector<Message> messages, context.store.ReadMessages(context.tenant, time));
   if (messages.empty())
     return NotFound("there are no messages of that time",
                     "wherefore import FILE keeps them; --since reaches further back");
   auto paths = std::make_shared<InferredPaths>();
   StoredSightings source(std::move(messages), paths->names);
-  WF_ASSIGN(paths->findings, InferPaths(source, paths->names, request));
+  WF_ASSIGN(paths->findings, paths::InferPaths(source, paths->names, request));
   paths->findings.patterns->ReleaseScratch();
   return std::shared_ptr<const InferredPaths>(std::move(paths));
 }
@@ -71,13 +71,14 @@ Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context,
 
 Result<std::shared_ptr<const InferredPaths>> InferStoredPaths(const AnswerContext& context,
                                                               store::TimeRange time,
-                                                              const PathsRequest& request) {
+                                                              const paths::PathsRequest& request) {
   if (context.kept_paths == nullptr) return Infer(context, time, request);
   // The time asked for is no part of the key: what lies in it is.
   WF_ASSIGN(const store::MessagesDigest digest, context.store.DigestMessages(context.tenant, time));
-  const std::string key = fmt::format("{} {} {} {:016x}{:016x} {}", NameOf(request.algorithm),
-                                      static_cast<int>(request.distributions), digest.count,
-                                      digest.hash.hi, digest.hash.lo, context.tenant);
+  const std::string key =
+      fmt::format("{} {} {} {:016x}{:016x} {}", paths::NameOf(request.algorithm),
+                  static_cast<int>(request.distributions), digest.count, digest.hash.hi,
+                  digest.hash.lo, context.tenant);
   return context.kept_paths->Get(key, [&]() -> Result<KeptPaths::Made> {
     WF_ASSIGN(auto paths, Infer(context, time, request));
     // Messages that came or went meanwhile may be in it.

@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "analysis/paths/paths_inference.h"
 #include "answer/frame/answer.h"
-#include "answer/paths/paths_inference.h"
 #include "base/kept_results.h"
 #include "model/string_table.h"
 
@@ -14,7 +14,7 @@ namespace wf::answer {
 
 struct InferredPaths {
   StringTable names;
-  PathsFindings findings;
+  paths::PathsFindings findings;
   mutable std::mutex writing;  // held while an answer is written of them (paths_output.h)
 };
 
@@ -29,6 +29,6 @@ class KeptPaths : public KeptResults<InferredPaths> {
 // besides: it may have what questions about stored messages can ask for, the algorithm and distributions.
 Result<std::shared_ptr<const InferredPaths>> InferStoredPaths(const AnswerContext& context,
                                                               store::TimeRange time,
-                                                              const PathsRequest& request);
+                                                              const paths::PathsRequest& request);
 
 }  // namespace wf::answer

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/paths/nesting.h"
+#include "analysis/paths/paths_inference.h"
 #include "answer/frame/text_table.h"
-#include "answer/paths/paths_inference.h"
 #include "answer/paths/paths_json.h"
 #include "answer/paths/paths_text.h"
 
@@ -52,19 +52,19 @@ class Calls : public SightingSource {
   size_t next_ = 0;
 };
 
-PathsFindings Infer(Calls& calls, PathAlgorithm algorithm,
-                    paths::KeepDistributions distributions = paths::KeepDistributions::kNo) {
-  PathsRequest request;
+paths::PathsFindings Infer(Calls& calls, paths::PathAlgorithm algorithm,
+                           paths::KeepDistributions distributions = paths::KeepDistributions::kNo) {
+  paths::PathsRequest request;
   request.distributions = distributions;
   request.algorithm = algorithm;
-  auto findings = InferPaths(calls, calls.names, request);
+  auto findings = paths::InferPaths(calls, calls.names, request);
   EXPECT_TRUE(findings.ok());
   return std::move(findings).value();
 }
 
-PathsAnswer AnswerOf(const PathsFindings& findings, const Calls& calls) {
+PathsAnswer AnswerOf(const paths::PathsFindings& findings, const Calls& calls) {
   PathsAnswer answer;
-  answer.algorithm = NameOf(findings.algorithm);
+  answer.algorithm = paths::NameOf(findings.algorithm);
   answer.why = findings.why;
   answer.pairing = findings.pairing;
   answer.parallelism = findings.parallelism;
@@ -78,7 +78,7 @@ TEST(PathsAnswer, JsonIsAsAgreed) {
   calls.Add("A", "B", 1, 11);
   calls.Add("B", "C", 3, 5);
   calls.Add("B", "D", 7, 9);
-  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting);
+  const paths::PathsFindings findings = Infer(calls, paths::PathAlgorithm::kNesting);
   const std::string json = PathsJson(AnswerOf(findings, calls));
   const std::string tree =
       R"("client":"A","root":{"node":"B","latency_ns":10,"call_delay_ns":0,"steps_ns":[2,2,2],"children":[)"
@@ -98,11 +98,11 @@ TEST(PathsAnswer, DistributionsAreWrittenWhereTheyWereAskedForOnly) {
     calls.Add("A", "B", at, at + 10 * kMilli);
     calls.Add("B", "C", at + 4 * kMilli, at + 6 * kMilli);
   }
-  const PathsFindings without = Infer(calls, PathAlgorithm::kNesting);
+  const paths::PathsFindings without = Infer(calls, paths::PathAlgorithm::kNesting);
   EXPECT_EQ(PathsJson(AnswerOf(without, calls)).find("histogram"), std::string::npos);
   calls.Rewind();
-  const PathsFindings findings =
-      Infer(calls, PathAlgorithm::kNesting, paths::KeepDistributions::kYes);
+  const paths::PathsFindings findings =
+      Infer(calls, paths::PathAlgorithm::kNesting, paths::KeepDistributions::kYes);
   PathsAnswer answer = AnswerOf(findings, calls);
   answer.distributions = paths::KeepDistributions::kYes;
   const std::string json = PathsJson(answer);
@@ -121,7 +121,7 @@ TEST(PathsAnswer, ChildrenStandByDelayThenName) {
   calls.Add("B", "Z", 10, 20);
   calls.Add("B", "Y", 10, 20);
   calls.Add("B", "C", 30, 40);
-  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting);
+  const paths::PathsFindings findings = Infer(calls, paths::PathAlgorithm::kNesting);
   const paths::Pattern& pattern = findings.patterns->patterns().front();
   std::string order;
   for (const uint32_t child : ChildrenInOrder(pattern, 0, calls.names))
@@ -136,26 +136,11 @@ TEST(PathsAnswer, ShapesForgetNames) {
   calls.Add("A", "X", 1000, 1100);
   calls.Add("X", "Y", 1010, 1020);
   calls.Add("A", "B", 2000, 2100);
-  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting);
+  const paths::PathsFindings findings = Infer(calls, paths::PathAlgorithm::kNesting);
   const auto& patterns = findings.patterns->patterns();
   ASSERT_EQ(patterns.size(), 3u);
   EXPECT_EQ(ShapeOf(patterns[0]), ShapeOf(patterns[1]));
   EXPECT_NE(ShapeOf(patterns[0]), ShapeOf(patterns[2]));
-}
-
-TEST(PathsAnswer, TheChoiceIsStated) {
-  std::string why;
-  paths::PairingCounts counts;
-  counts.messages = 200, counts.calls = 95, counts.msgs = 10;
-  EXPECT_EQ(ChooseAlgorithm(counts, why), PathAlgorithm::kLinking);  // 5%, not over
-  counts.msgs = 11;
-  EXPECT_EQ(ChooseAlgorithm(counts, why), PathAlgorithm::kConvolution);
-  EXPECT_NE(why.find("5.5% of the messages are one-way"), std::string::npos) << why;
-  counts.msgs = 0, counts.calls = 100, counts.unpaired_calls = 50;
-  EXPECT_EQ(ChooseAlgorithm(counts, why), PathAlgorithm::kLinking);  // half, not under
-  counts.unpaired_calls = 51;
-  EXPECT_EQ(ChooseAlgorithm(counts, why), PathAlgorithm::kConvolution);
-  EXPECT_NE(why.find("only 49.0% of the calls"), std::string::npos) << why;
 }
 
 TEST(PathsAnswer, TextKeepsToItsWidthAndMarksTheSlowest) {
@@ -166,7 +151,7 @@ TEST(PathsAnswer, TextKeepsToItsWidthAndMarksTheSlowest) {
   for (int depth = 0; depth + 1 < 100; ++depth)
     calls.Add(names[static_cast<size_t>(depth)].c_str(),
               names[static_cast<size_t>(depth) + 1].c_str(), depth, 100'000 - depth);
-  const PathsFindings findings = Infer(calls, PathAlgorithm::kNesting);
+  const paths::PathsFindings findings = Infer(calls, paths::PathAlgorithm::kNesting);
   const std::string text = PathsText(AnswerOf(findings, calls));
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());

@@ -23,7 +23,7 @@ Answer Drawn(const PathsDrawing& drawing, const std::string& format) {
 
 }  // namespace
 
-Answer WritePaths(const PathsFindings& findings, const StringTable& names,
+Answer WritePaths(const paths::PathsFindings& findings, const StringTable& names,
                   const PathsOutput& output) {
   const bool draws = output.format == "dot" || output.format == "svg";
   if (findings.convolution) {
@@ -34,7 +34,7 @@ Answer WritePaths(const PathsFindings& findings, const StringTable& names,
                : Answer{"application/json", ConvolutionJson(result, names, findings.why)};
   }
   PathsAnswer answer;
-  answer.algorithm = NameOf(findings.algorithm);
+  answer.algorithm = paths::NameOf(findings.algorithm);
   answer.why = findings.why;
   answer.pairing = findings.pairing;
   answer.duplicates = findings.pairing.duplicates + output.duplicates;
@@ -62,10 +62,11 @@ Result<Answer> AnswerPaths(const AnswerContext& context, const Question& questio
   WF_ASSIGN(const auto sort, params.Choice("sort", {"total", "count"}));
   WF_ASSIGN(const auto top, params.Integer("top", 0, INT32_MAX));
   WF_ASSIGN(const auto histogram, params.Choice("histogram", {"true", "false"}));
-  PathsRequest request;
-  for (const PathAlgorithm one :
-       {PathAlgorithm::kNesting, PathAlgorithm::kConvolution, PathAlgorithm::kLinking})
-    if (algorithm == NameOf(one)) request.algorithm = one;
+  paths::PathsRequest request;
+  for (const paths::PathAlgorithm one :
+       {paths::PathAlgorithm::kNesting, paths::PathAlgorithm::kConvolution,
+        paths::PathAlgorithm::kLinking})
+    if (algorithm == paths::NameOf(one)) request.algorithm = one;
   if (histogram == "true") request.distributions = paths::KeepDistributions::kYes;
   WF_ASSIGN(const std::shared_ptr<const InferredPaths> paths,
             InferStoredPaths(context, time, request));

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/paths/paths_inference.h"
 #include "answer/frame/answer.h"
 #include "answer/paths/paths_answer.h"
-#include "answer/paths/paths_inference.h"
 
 namespace wf::answer {
 
@@ -22,7 +22,7 @@ struct PathsOutput {
 
 // `names` is the table that the findings were made with. Not of the same findings on two threads: quantiles move what
 // they are taken of.
-Answer WritePaths(const PathsFindings& findings, const StringTable& names,
+Answer WritePaths(const paths::PathsFindings& findings, const StringTable& names,
                   const PathsOutput& output);
 
 // `GET /api/v1/paths`: of the messages that `import` kept.

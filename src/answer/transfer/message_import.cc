@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "answer/paths/paths_inference.h"
+#include "analysis/paths/paths_inference.h"
 #include "import/detect/sighting_file.h"
 #include "import/detect/sighting_input.h"
 #include "import/messages/message_text.h"
@@ -102,7 +102,7 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
                                      pipeline::ImportJob& job) {
   MessageImport import;
   KeepingSource keeping(source, nodes, tenant, store);
-  PathsRequest request;
+  paths::PathsRequest request;
   request.on_assigned = [&](std::span<const paths::Call> calls,
                             const std::vector<paths::Assignment>& assignments) -> Status {
     WF_ASSIGN(const pipeline::InferredTraceCounts counts,
@@ -113,12 +113,12 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
     import.spans = counts.spans;
     return {};
   };
-  WF_ASSIGN(const PathsFindings findings, InferPaths(keeping, nodes, request));
+  WF_ASSIGN(const paths::PathsFindings findings, paths::InferPaths(keeping, nodes, request));
   import.messages = keeping.count();
   import.unpaired_calls = findings.pairing.unpaired_calls;
   import.unpaired_returns = findings.pairing.unpaired_returns;
   import.msgs = findings.pairing.msgs;
-  import.algorithm = NameOf(findings.algorithm);
+  import.algorithm = paths::NameOf(findings.algorithm);
   import.why = findings.why;
   return import;
 }

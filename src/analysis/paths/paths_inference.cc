@@ -1,4 +1,4 @@
-#include "answer/paths/paths_inference.h"
+#include "analysis/paths/paths_inference.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "analysis/paths/clock_skew.h"
 #include "analysis/paths/nesting_stream.h"
 
-namespace wf::answer {
+namespace wf::paths {
 namespace {
 
 // With --algorithm auto both calls and sightings are kept until all are read and the choice can be made. Beyond so
@@ -21,7 +21,7 @@ class Inference {
  public:
   Inference(const StringTable& nodes, const PathsRequest& request)
       : nodes_(nodes), request_(request) {
-    findings_.patterns = std::make_unique<paths::PatternTable>(nodes, request.distributions);
+    findings_.patterns = std::make_unique<PatternTable>(nodes, request.distributions);
   }
 
   Result<PathsFindings> Run(SightingSource& source) {
@@ -60,7 +60,7 @@ class Inference {
 
   // Everything there is; `calls_` in line order behind it.
   Status Read(SightingSource& source, Keep keep) {
-    paths::CallPairing pairing({}, [&](const paths::Call& call) {
+    CallPairing pairing({}, [&](const Call& call) {
       if (keep != Keep::kSightings) calls_.push_back(call);
     });
     SightingLine line;
@@ -77,16 +77,16 @@ class Inference {
     pairing.Finish();
     findings_.pairing = pairing.counts();
     std::sort(calls_.begin(), calls_.end(),
-              [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
+              [](const Call& a, const Call& b) { return a.place < b.place; });
     return {};
   }
 
-  Keep ChooseEarly(const paths::PairingCounts& counts) {
+  Keep ChooseEarly(const PairingCounts& counts) {
     // What is open yet is not unpaired: only what was given up is.
     findings_.algorithm = ChooseAlgorithm(counts, findings_.why);
     findings_.why += fmt::format(", of the first {} sightings", kMaxUndecided);
     if (findings_.algorithm == PathAlgorithm::kConvolution) {
-      calls_ = std::vector<paths::Call>();  // `= {}` would keep the room, here and below
+      calls_ = std::vector<Call>();  // `= {}` would keep the room, here and below
       return Keep::kSightings;
     }
     sightings_ = std::vector<Sighting>();
@@ -98,8 +98,8 @@ class Inference {
   }
 
   Status RunNesting(SightingSource& source) {
-    paths::NestingStream stream = MakeStream();
-    paths::CallPairing pairing({}, [&](const paths::Call& call) {
+    NestingStream stream = MakeStream();
+    CallPairing pairing({}, [&](const Call& call) {
       TakeCall(call, stream);
       if (request_.truth_source == TruthSource::kPathKeys) calls_.push_back(call);
     });
@@ -121,27 +121,26 @@ class Inference {
   Status RunNestingDeskewed(SightingSource& source) {
     WF_TRY(Read(source, Keep::kCalls));
     RemoveClockSkew();
-    paths::NestingStream stream = MakeStream();
-    for (const paths::Call& call : calls_) TakeCall(call, stream);
+    NestingStream stream = MakeStream();
+    for (const Call& call : calls_) TakeCall(call, stream);
     FinishNesting(stream);
     return {};
   }
 
-  paths::NestingStream MakeStream() {
-    paths::NestingOptions options = request_.nesting;
+  NestingStream MakeStream() {
+    NestingOptions options = request_.nesting;
     options.candidates = request_.candidates;
-    return paths::NestingStream(
-        options,
-        request_.nesting_window == 0 ? paths::NestingStream::kWindow : request_.nesting_window,
-        [this](paths::PathBatch& batch) { TakePaths(batch); });
+    return NestingStream(
+        options, request_.nesting_window == 0 ? NestingStream::kWindow : request_.nesting_window,
+        [this](PathBatch& batch) { TakePaths(batch); });
   }
 
-  void TakeCall(const paths::Call& call, paths::NestingStream& stream) {
+  void TakeCall(const Call& call, NestingStream& stream) {
     stream.Add(call);
     if (NeedsParents()) TakeNames(call);
   }
 
-  void FinishNesting(paths::NestingStream& stream) {
+  void FinishNesting(NestingStream& stream) {
     stream.Finish();
     findings_.parallelism = stream.counts().Parallelism();
     NoteNesting(stream.counts(), stream.cut_short());
@@ -150,14 +149,14 @@ class Inference {
 
   // The window that times taken over from another clock still need.
   Nanos RemoveClockSkew() {
-    const paths::ClockSkew skew = EstimateSkew(calls_);
+    const ClockSkew skew = EstimateSkew(calls_);
     RemoveSkew(skew, calls_);
     for (const auto& [node, offset] : skew.offset_ns)
       findings_.skew_ns[std::string(nodes_.At(node))] = offset;
     return skew.window_ns;
   }
 
-  void NoteNesting(const paths::NestingCounts& counts, uint64_t cut_short) {
+  void NoteNesting(const NestingCounts& counts, uint64_t cut_short) {
     if (counts.after_reply > 0)
       findings_.notes.push_back(
           fmt::format("{} calls were issued after the reply to their cause", counts.after_reply));
@@ -170,7 +169,7 @@ class Inference {
           cut_short));
   }
 
-  void TakeNames(const paths::Call& call) {
+  void TakeNames(const Call& call) {
     names_.push_back({call.place, call.caller, call.callee});
     if (call.returned) return;
     AssignmentRow row;
@@ -179,12 +178,12 @@ class Inference {
     findings_.rows.push_back(std::move(row));
   }
 
-  void TakePaths(paths::PathBatch& batch) {
+  void TakePaths(PathBatch& batch) {
     if (NeedsParents()) {
       std::vector<uint32_t> walk(batch.roots.begin(), batch.roots.end());
       for (size_t i = 0; i < walk.size(); ++i) {
         const uint32_t at = walk[i];
-        const std::vector<paths::Candidate>* others =
+        const std::vector<Candidate>* others =
             batch.decisions.others.empty() ? nullptr : &batch.decisions.others[at];
         AddRow(batch.calls, at, batch.decisions.parent[at], batch.decisions.p[at], others);
         const auto kids = batch.forest.KidsOf(at);
@@ -194,15 +193,15 @@ class Inference {
     findings_.patterns->Add(batch.calls, batch.forest, batch.roots);
   }
 
-  void AddRow(std::span<const paths::Call> calls, uint32_t call, uint32_t parent, float p,
-              const std::vector<paths::Candidate>* others) {
+  void AddRow(std::span<const Call> calls, uint32_t call, uint32_t parent, float p,
+              const std::vector<Candidate>* others) {
     AssignmentRow row;
     row.call = calls[call].place;
     if (parent < calls.size()) row.parent = calls[parent].place;
     row.p = p;
     row.unpaired = !calls[call].returned;
     if (others != nullptr)
-      for (const paths::Candidate& other : *others)
+      for (const Candidate& other : *others)
         row.others.push_back(
             {other.parent < calls.size() ? calls[other.parent].place : Place{}, other.p});
     findings_.rows.push_back(std::move(row));
@@ -210,13 +209,13 @@ class Inference {
 
   Status RunLinking() {
     sightings_ = std::vector<Sighting>();
-    paths::LinkOptions options = request_.linking;
+    LinkOptions options = request_.linking;
     options.candidates = request_.candidates;
     if (request_.deskew != Deskew::kNever) {
       const Nanos window = RemoveClockSkew();
       if (!request_.linking_window_given) options.skew_window = window;
     }
-    const std::vector<paths::Assignment> assignments = LinkCalls(calls_, options);
+    const std::vector<Assignment> assignments = LinkCalls(calls_, options);
     if (request_.on_assigned) WF_TRY(request_.on_assigned(calls_, assignments));
     findings_.parallelism = CountCandidates(calls_, request_.nesting.skew_window).Parallelism();
     std::vector<uint32_t> parents(calls_.size());
@@ -226,7 +225,7 @@ class Inference {
       names_.push_back({calls_[i].place, calls_[i].caller, calls_[i].callee});
       AddRow(calls_, i, parents[i], static_cast<float>(assignments[i].p), &assignments[i].others);
     }
-    paths::PathForest forest = BuildForest(calls_, parents, paths::Decisions::kUndecided);
+    PathForest forest = BuildForest(calls_, parents, Decisions::kUndecided);
     const std::vector<uint32_t> roots = forest.roots;
     findings_.patterns->Add(calls_, forest, roots);
     Judge();
@@ -238,22 +237,22 @@ class Inference {
       return BadInput("convolution finds delays of many messages, not the parent of each call (" +
                           findings_.why + ")",
                       "--algorithm linking or nesting gives assignments and their accuracy");
-    WF_ASSIGN(findings_.convolution, paths::Convolve(sightings_, nodes_, request_.convolution));
+    WF_ASSIGN(findings_.convolution, Convolve(sightings_, nodes_, request_.convolution));
     return {};
   }
 
   // Against the truth, where there is one.
   void Judge() {
     if (request_.truth_source == TruthSource::kNone) return;
-    std::vector<paths::ParentRow> truth = request_.truth;
+    std::vector<ParentRow> truth = request_.truth;
     if (request_.truth_source == TruthSource::kPathKeys) {
-      paths::NestingOptions options = request_.nesting;
-      options.rule = paths::CandidateRule::kSamePath;
+      NestingOptions options = request_.nesting;
+      options.rule = CandidateRule::kSamePath;
       std::sort(calls_.begin(), calls_.end(),
-                [](const paths::Call& a, const paths::Call& b) { return a.place < b.place; });
-      truth = RowsOf(calls_, paths::NestCalls(calls_, options));
+                [](const Call& a, const Call& b) { return a.place < b.place; });
+      truth = RowsOf(calls_, NestCalls(calls_, options));
     }
-    std::vector<paths::ParentRow> found;
+    std::vector<ParentRow> found;
     for (const AssignmentRow& row : findings_.rows)
       found.push_back({row.call, row.parent, row.unpaired});
     findings_.accuracy = MeasureAccuracy(std::move(truth), std::move(found), names_, nodes_);
@@ -262,9 +261,9 @@ class Inference {
   const StringTable& nodes_;
   const PathsRequest& request_;
   PathsFindings findings_;
-  std::vector<paths::Call> calls_;
+  std::vector<Call> calls_;
   std::vector<Sighting> sightings_;
-  std::vector<paths::RequestNames> names_;
+  std::vector<RequestNames> names_;
 };
 
 std::string Percent(uint64_t part, uint64_t of) {
@@ -288,7 +287,7 @@ const char* NameOf(PathAlgorithm algorithm) {
   return "auto";
 }
 
-PathAlgorithm ChooseAlgorithm(const paths::PairingCounts& counts, std::string& why) {
+PathAlgorithm ChooseAlgorithm(const PairingCounts& counts, std::string& why) {
   const uint64_t paired = counts.calls - counts.unpaired_calls;
   if (counts.msgs * 20 > counts.messages) {
     why = fmt::format("{} of the messages are one-way, which is over 5%",
@@ -314,4 +313,4 @@ Result<PathsFindings> InferPaths(SightingSource& source, const StringTable& node
   return Inference(nodes, request).Run(source);
 }
 
-}  // namespace wf::answer
+}  // namespace wf::paths
