@@ -10,7 +10,6 @@
 #include <set>
 
 #include "answer/transfer/import_answer.h"
-#include "answer/transfer/message_import.h"
 #include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -22,6 +21,8 @@
 #include "import/detect/sighting_input.h"
 #include "import/messages/message_text.h"
 #include "import/recording/recording_events.h"
+#include "pipeline/finish_import.h"
+#include "pipeline/message_import.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/store_datasets.h"
 #include "security/hash_key.h"
@@ -153,12 +154,12 @@ Result<pipeline::ImportReport> ImportHere(StoreAccess& access, const std::string
   size_t done = 0;
   if (!files.messages.empty()) {
     size_t read = 0;
-    WF_TRY(answer::ImportMessageFiles(files.messages, TheClientSettings().LocalTenant(), store, job,
-                                      [&](size_t bytes) {
-                                        read = bytes;
-                                        progress.Show(bytes);
-                                        return !Interrupted();
-                                      }));
+    WF_TRY(pipeline::ImportMessageFiles(files.messages, TheClientSettings().LocalTenant(), store,
+                                        job, [&](size_t bytes) {
+                                          read = bytes;
+                                          progress.Show(bytes);
+                                          return !Interrupted();
+                                        }));
     done += read;
   }
   for (const std::string& file : files.traces) {
@@ -171,7 +172,7 @@ Result<pipeline::ImportReport> ImportHere(StoreAccess& access, const std::string
     done += in_file;
   }
   WF_ASSIGN(const pipeline::ImportReport report,
-            answer::FinishImport(job, store, TheClientSettings().LocalTenant(), tailer.get()));
+            pipeline::FinishImport(job, store, TheClientSettings().LocalTenant(), tailer.get()));
   WF_TRY(
       datasets.WriteFiles(TheClientSettings().LocalTenant(), pipeline::StoreDatasets::When::kNow));
   return report;

@@ -3,22 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "answer/trace/clock_answer.h"
-#include "answer/transfer/message_import.h"
+#include "pipeline/finish_import.h"
+#include "pipeline/message_import.h"
 #include "pipeline/pipeline.h"
 
 namespace wf::answer {
-
-Result<pipeline::ImportReport> FinishImport(pipeline::ImportJob& job, store::Store& store,
-                                            const std::string& tenant, pipeline::Tailer* tailer) {
-  WF_ASSIGN(const pipeline::ImportReport report, job.Finish());
-  if (report.time.from < report.time.until)
-    WF_TRY(pipeline::RefreshClocks(store, tenant, report.time));
-  if (tailer != nullptr)
-    WF_TRY(tailer->ProcessNow(tenant, {job.traces().begin(), job.traces().end()}));
-  return report;
-}
-
 namespace {
 
 Result<std::vector<TraceId>> ParseIdLines(std::string_view text) {
@@ -78,9 +67,9 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
       WF_ASSIGN(continues, ParseContinuation(*text));
     }
     const std::string name = params.Get("name").value_or("upload");
-    WF_ASSIGN(const bool messages, HoldsMessages(content));
+    WF_ASSIGN(const bool messages, pipeline::HoldsMessages(content));
     WF_TRY(messages && !continues
-               ? ImportMessageContent(name, content, context.tenant, context.store, job)
+               ? pipeline::ImportMessageContent(name, content, context.tenant, context.store, job)
                : job.AddContent(name, content, continues));
   }
   if (model == "later") {
@@ -90,7 +79,7 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
     return Answer{"application/json", pipeline::ImportReportJson(report)};
   }
   WF_ASSIGN(const pipeline::ImportReport report,
-            FinishImport(job, context.store, context.tenant, context.tailer));
+            pipeline::FinishImport(job, context.store, context.tenant, context.tailer));
   return Answer{"application/json", pipeline::ImportReportJson(report)};
 }
 

@@ -2,14 +2,9 @@
 #pragma once
 
 #include "answer/frame/answer.h"
-#include "pipeline/import_job.h"
+#include "import/detect/file_splitter.h"
 
 namespace wf::answer {
-
-// Ends an import: models what came in, solves the hosts' clocks anew for its time, and extracts the datasets' rows (when
-// there is a tailer): when it returns, the next question sees them.
-Result<pipeline::ImportReport> FinishImport(pipeline::ImportJob& job, store::Store& store,
-                                            const std::string& tenant, pipeline::Tailer* tailer);
 
 // The parameter `continues` of a file sent in pieces (import/detect/file_splitter.h): FORMAT:BYTE:LINE.
 std::string FormatContinuation(const detect::FileContinuation& continuation);

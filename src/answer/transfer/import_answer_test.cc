@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "answer/testing/fake_store.h"
+#include "pipeline/import_job.h"
 
 namespace wf::answer {
 namespace {

@@ -8,7 +8,7 @@
 #include "pipeline/import_job.h"
 #include "store/store.h"
 
-namespace wf::answer {
+namespace wf::pipeline {
 
 struct MessageImport {
   int64_t messages = 0;  // sightings read; the store keeps each once
@@ -21,18 +21,16 @@ struct MessageImport {
 // `source` gives texts too (SightingTexts::kKeep); `nodes` is the table it interns into.
 Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& nodes,
                                      const std::string& tenant, store::Store& store,
-                                     pipeline::ImportJob& job);
+                                     ImportJob& job);
 
 // One file or several, merged: the job's report says what came of them.
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          store::Store& store, pipeline::ImportJob& job,
-                          const pipeline::ImportJob::Progress& progress);
+                          store::Store& store, ImportJob& job, const ImportJob::Progress& progress);
 
 // Whether a file's bytes are messages: text, a capture or mail, compressed or not.
 Result<bool> HoldsMessages(std::string_view content);
 // The same of an uploaded file's bytes.
 Status ImportMessageContent(std::string_view name, std::string_view content,
-                            const std::string& tenant, store::Store& store,
-                            pipeline::ImportJob& job);
+                            const std::string& tenant, store::Store& store, ImportJob& job);
 
-}  // namespace wf::answer
+}  // namespace wf::pipeline

@@ -1,4 +1,4 @@
-#include "answer/transfer/message_import.h"
+#include "pipeline/message_import.h"
 
 #include <unistd.h>
 
@@ -12,11 +12,11 @@
 #include "import/messages/message_text.h"
 #include "pipeline/inferred_traces.h"
 
-namespace wf::answer {
+namespace wf::pipeline {
 namespace {
 
 constexpr size_t kMessagesAtOnce = 50'000;  // one insertion: 10 MB
-constexpr size_t kRowsAtOnce = 4096;
+constexpr size_t kInferredRowsAtOnce = 4096;
 constexpr size_t kBeginning = size_t{1} << 20;  // of a file, to see what it is
 
 // Hands sightings on, and keeps each in the store.
@@ -99,16 +99,16 @@ Error Named(Error error, const std::string& copy, std::string_view name) {
 
 Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& nodes,
                                      const std::string& tenant, store::Store& store,
-                                     pipeline::ImportJob& job) {
+                                     ImportJob& job) {
   MessageImport import;
   KeepingSource keeping(source, nodes, tenant, store);
   paths::PathsRequest request;
   request.on_assigned = [&](std::span<const paths::Call> calls,
                             const std::vector<paths::Assignment>& assignments) -> Status {
-    WF_ASSIGN(const pipeline::InferredTraceCounts counts,
-              pipeline::WriteInferredTraces(
-                  calls, assignments, nodes, kRowsAtOnce,
-                  [&](EventBatch&& batch) { return job.AddBatch(std::move(batch)); }));
+    WF_ASSIGN(const InferredTraceCounts counts,
+              WriteInferredTraces(calls, assignments, nodes, kInferredRowsAtOnce, [&](EventBatch&& batch) {
+                return job.AddBatch(std::move(batch));
+              }));
     import.traces = counts.traces;
     import.spans = counts.spans;
     return {};
@@ -124,8 +124,8 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
 }
 
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          store::Store& store, pipeline::ImportJob& job,
-                          const pipeline::ImportJob::Progress& progress) {
+                          store::Store& store, ImportJob& job,
+                          const ImportJob::Progress& progress) {
   detect::SightingOptions options;
   options.texts = detect::SightingTexts::kKeep;
   StringTable nodes;
@@ -133,7 +133,7 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
   // Progress and Ctrl-C, a look at a time.
   class Watched : public SightingSource {
    public:
-    Watched(detect::SightingInput& input, const pipeline::ImportJob::Progress& progress)
+    Watched(detect::SightingInput& input, const ImportJob::Progress& progress)
         : input_(input), progress_(progress) {}
     Result<bool> Next(SightingLine& line) override {
       if (++count_ % 10'000 == 0 && !progress_(input_.bytes_read()))
@@ -144,7 +144,7 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
 
    private:
     detect::SightingInput& input_;
-    const pipeline::ImportJob::Progress& progress_;
+    const ImportJob::Progress& progress_;
     uint64_t count_ = 0;
   } watched(*input, progress);
   WF_ASSIGN(const MessageImport import, ImportMessages(watched, nodes, tenant, store, job));
@@ -169,8 +169,7 @@ Result<bool> HoldsMessages(std::string_view content) {
 }
 
 Status ImportMessageContent(std::string_view name, std::string_view content,
-                            const std::string& tenant, store::Store& store,
-                            pipeline::ImportJob& job) {
+                            const std::string& tenant, store::Store& store, ImportJob& job) {
   WF_ASSIGN(const auto file, TemporaryFile::Hold(content));
   const Status status =
       ImportMessageFiles({file->path()}, tenant, store, job, [](size_t) { return true; });
@@ -178,4 +177,4 @@ Status ImportMessageContent(std::string_view name, std::string_view content,
   return {};
 }
 
-}  // namespace wf::answer
+}  // namespace wf::pipeline
