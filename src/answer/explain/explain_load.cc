@@ -9,8 +9,6 @@
 namespace wf::answer {
 namespace {
 
-// Stretches of one place closer than this are asked for at once: a query costs a millisecond or two, whatever it finds.
-constexpr Nanos kJoinStretches = 20 * kMilli;
 // So many traces tell the least one-way time between services that do not record arrivals.
 constexpr size_t kOneWaySample = 50;
 constexpr Nanos kOneWayAround = 10 * kMinute;
@@ -19,9 +17,22 @@ constexpr size_t kReadAtOnce = 50;
 // How long before a stretch a trace may have begun that still runs in it, where only starts can be searched.
 constexpr Nanos kSearchBack = kMinute;
 
-std::string_view ProcessHost(const Trace& trace, const Block& block) {
-  if (block.process == kNone) return {};
-  return trace.events->str(trace.events->processes[trace.processes[block.process]].host);
+store::ResourceKey ResourceKeyOf(provenance::PlaceKey key) {
+  switch (key) {
+    case provenance::PlaceKey::kInstance:
+      return store::ResourceKey::kInstance;
+    case provenance::PlaceKey::kHost:
+      return store::ResourceKey::kHost;
+    case provenance::PlaceKey::kPid:
+      return store::ResourceKey::kPid;
+    case provenance::PlaceKey::kThread:
+      return store::ResourceKey::kThread;
+    case provenance::PlaceKey::kPartition:
+      return store::ResourceKey::kPartition;
+    case provenance::PlaceKey::kResource:
+      break;
+  }
+  return store::ResourceKey::kResource;
 }
 
 }  // namespace
@@ -64,116 +75,10 @@ std::vector<const Trace*> ExplainTraces::traces() const {
   return out;
 }
 
-void ExplainTraces::AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset,
-                             Wants& wants) {
-  Wanted& wanted = wants[name];
-  wanted.place = std::move(place);
-  wanted.stretches.push_back(stretch);
-  wanted.offset = offset;
-}
-
-// Of the block's process; none where it tells neither of an instance nor of a host.
-std::vector<std::pair<store::ResourceKey, std::string>> ExplainTraces::ProcessKeys(
-    const Trace& trace, const Block& block) {
-  std::vector<std::pair<store::ResourceKey, std::string>> keys;
-  if (const auto instance = provenance::BlockAttribute(trace, block, "service.instance.id")) {
-    keys.emplace_back(store::ResourceKey::kInstance, *instance);
-  } else if (const std::string_view host = ProcessHost(trace, block); !host.empty()) {
-    keys.emplace_back(store::ResourceKey::kHost, host);
-    if (const auto pid = provenance::BlockAttribute(trace, block, "process.pid"))
-      keys.emplace_back(store::ResourceKey::kPid, *pid);
-  }
-  return keys;
-}
-
-// Locks that were watched from outside are in traces of their own: what its threads did meanwhile.
-void ExplainTraces::WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants) {
-  for (const provenance::ThreadWork& work : provenance::FindThreadWork(trace)) {
-    const Block& block = trace.blocks[work.block];
-    const Nanos from = std::max(work.start_ns, within.first);
-    const Nanos until = std::min(work.end_ns, within.second);
-    if (SaturatingSub(until, from) < least_wait_) continue;
-    Place place;
-    place.keys = ProcessKeys(trace, block);
-    if (place.keys.empty()) continue;
-    const std::string thread(provenance::ThreadOf(trace, block));
-    place.keys.emplace_back(store::ResourceKey::kThread, thread);
-    const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
-    AddPlace(provenance::ProcessName(trace, block) + " thread " + thread, std::move(place),
-             {SaturatingAdd(from, offset), SaturatingAdd(until, offset)}, offset, wants);
-  }
-}
-
-void ExplainTraces::Want(const Trace& trace, const provenance::TraceWait& wait, Stretch within,
-                         Wants& wants) {
-  const Block& block = trace.blocks[wait.block];
-  if (block.stand_in()) return;
-  const Nanos from = std::max(wait.from_ns, within.first);
-  const Nanos until = std::min(wait.until_ns, within.second);
-  if (from >= until) return;
-  if (SaturatingSub(until, from) < least_wait_) {
-    ++counts_.waits_ignored;
-    return;
-  }
-  // The store knows what hosts recorded.
-  const Nanos offset = SaturatingSub(block.raw_start_ns, block.start_ns);
-  const Stretch stretch = {SaturatingAdd(from, offset), SaturatingAdd(until, offset)};
-  Place process;
-  process.keys = ProcessKeys(trace, block);
-  process.service = trace.service(block);
-  const auto attribute = [&](std::string_view key) {
-    return provenance::BlockAttribute(trace, block, key);
-  };
-  AddPlace(provenance::ProcessName(trace, block), std::move(process), stretch, offset, wants);
-  if (const auto partition = attribute("messaging.destination.partition.id"))
-    AddPlace("partition " + *partition, {{{store::ResourceKey::kPartition, *partition}}, ""},
-             stretch, offset, wants);
-  for (const std::string& name :
-       provenance::BlockAttributeValues(trace, block, "wherefore.resource"))
-    AddPlace("resource " + name, {{{store::ResourceKey::kResource, name}}, ""}, stretch, offset,
-             wants);
-}
-
-std::vector<ExplainTraces::Stretch> ExplainTraces::NotYetAsked(const std::string& place,
-                                                               std::vector<Stretch> stretches) {
-  std::sort(stretches.begin(), stretches.end());
-  std::vector<Stretch> joined;
-  for (const Stretch& stretch : stretches) {
-    if (!joined.empty() && stretch.first <= SaturatingAdd(joined.back().second, kJoinStretches))
-      joined.back().second = std::max(joined.back().second, stretch.second);
-    else
-      joined.push_back(stretch);
-  }
-  std::map<Nanos, Nanos>& asked = asked_[place];
-  const auto known = [&](const Stretch& s) {
-    const auto behind = asked.upper_bound(s.first);
-    return behind != asked.begin() && s.second <= std::prev(behind)->second;
-  };
-  joined.erase(std::remove_if(joined.begin(), joined.end(), known), joined.end());
-  for (const Stretch& stretch : joined) {
-    Stretch whole = stretch;
-    auto at = asked.upper_bound(whole.first);
-    if (at != asked.begin() && std::prev(at)->second >= whole.first) --at;
-    while (at != asked.end() && at->first <= whole.second) {
-      whole = {std::min(whole.first, at->first), std::max(whole.second, at->second)};
-      at = asked.erase(at);
-    }
-    asked.insert(whole);
-  }
-  return joined;
-}
-
-void ExplainTraces::Extend(Relevant& found, TraceId id, Stretch stretch) {
-  if (stretch.first > stretch.second) return;
-  const auto [at, added] = found.try_emplace(id, stretch);
-  if (added) return;
-  at->second.first = std::min(at->second.first, stretch.first);
-  at->second.second = std::max(at->second.second, stretch.second);
-}
-
-Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found) {
+Status ExplainTraces::Ask(const provenance::NeighbourPlace& place, Stretch stretch, Nanos offset,
+                          provenance::TraceStretches& found) {
   store::ResourceQuery query;
-  query.keys = place.keys;
+  for (const auto& [key, value] : place.keys) query.keys.emplace_back(ResourceKeyOf(key), value);
   query.time = {stretch.first, stretch.second};
   query.limit = limits_.rows_a_query;
   WF_ASSIGN(const store::ResourcePage page, context_.store.OnResource(context_.tenant, query));
@@ -186,9 +91,10 @@ Status ExplainTraces::Ask(const Place& place, Stretch stretch, Nanos offset, Rel
     const Nanos start = rows.start_ns[row];
     const bool ended = (rows.marks[row] & kHasEnd) && rows.end_ns[row] > start;
     const Nanos end = ended ? rows.end_ns[row] : start;
-    Extend(found, rows.trace_id(row),
-           {SaturatingSub(std::max(start, stretch.first), offset),
-            SaturatingSub(std::min(std::max(end, stretch.first), stretch.second), offset)});
+    provenance::Extend(
+        found, rows.trace_id(row),
+        {SaturatingSub(std::max(start, stretch.first), offset),
+         SaturatingSub(std::min(std::max(end, stretch.first), stretch.second), offset)});
   }
   return {};
 }
@@ -229,8 +135,8 @@ Status ExplainTraces::SearchService(const std::string& service,
   return {};
 }
 
-void ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offset,
-                                 Relevant& found) {
+void ExplainTraces::AskByService(const provenance::NeighbourPlace& place, Stretch stretch,
+                                 Nanos offset, provenance::TraceStretches& found) {
   const Nanos from = SaturatingSub(stretch.first, kSearchBack);
   const auto& known = services_[place.service];
   const auto at = std::find_if(known.begin(), known.end(), [&](const ServiceTraces& k) {
@@ -245,16 +151,17 @@ void ExplainTraces::AskByService(const Place& place, Stretch stretch, Nanos offs
     if (trace.start_ns < from || trace.start_ns >= stretch.second ||
         SaturatingAdd(trace.start_ns, trace.duration_ns) < stretch.first)
       continue;
-    Extend(found, trace.trace_id,
-           {SaturatingSub(stretch.first, offset), SaturatingSub(stretch.second, offset)});
+    provenance::Extend(
+        found, trace.trace_id,
+        {SaturatingSub(stretch.first, offset), SaturatingSub(stretch.second, offset)});
   }
 }
 
 // Where arrivals are not recorded, the quickest calls of other times tell how long the way takes.
-Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows) {
+Status ExplainTraces::ReadOneWayTimes(const std::vector<provenance::NeighbourWindow>& windows) {
   std::set<std::string> services;
   Nanos first = INT64_MAX, last = INT64_MIN;
-  for (const ExplainWindow& window : windows) {
+  for (const provenance::NeighbourWindow& window : windows) {
     const Trace* trace = Find(window.trace);
     if (trace == nullptr || !provenance::AddOneWayTimes(*trace, one_way_.least)) continue;
     first = std::min(first, window.from_ns);
@@ -283,24 +190,23 @@ Status ExplainTraces::ReadOneWayTimes(const std::vector<ExplainWindow>& windows)
   return {};
 }
 
-Status ExplainTraces::AskFor(Wants& wants, Relevant& found) {
-  for (auto& [name, wanted] : wants) {
-    const std::vector<Stretch> stretches = NotYetAsked(name, std::move(wanted.stretches));
-    const bool by_service = wanted.place.keys.empty();
-    if (by_service) WF_TRY(SearchService(wanted.place.service, stretches));
-    for (const Stretch& stretch : stretches) {
-      if (by_service)
-        AskByService(wanted.place, stretch, wanted.offset, found);
-      else if (counts_.queries >= limits_.queries)
-        ++counts_.queries_left_out;
-      else
-        WF_TRY(Ask(wanted.place, stretch, wanted.offset, found));
-    }
+Status ExplainTraces::FindAt(const provenance::NeighbourPlace& place,
+                             const std::vector<Stretch>& stretches, Nanos offset,
+                             provenance::TraceStretches& found) {
+  const bool by_service = place.keys.empty();
+  if (by_service) WF_TRY(SearchService(place.service, stretches));
+  for (const Stretch& stretch : stretches) {
+    if (by_service)
+      AskByService(place, stretch, offset, found);
+    else if (counts_.queries >= limits_.queries)
+      ++counts_.queries_left_out;
+    else
+      WF_TRY(Ask(place, stretch, offset, found));
   }
   return {};
 }
 
-Status ExplainTraces::ReadWithinLimits(const std::vector<TraceId>& ids) {
+Status ExplainTraces::ReadTraces(const std::vector<TraceId>& ids) {
   const size_t room = limits_.traces > by_id_.size() ? limits_.traces - by_id_.size() : 0;
   size_t taken = 0;
   // A few at a time: the last of them may go beyond the limit, not thousands.
@@ -314,72 +220,14 @@ Status ExplainTraces::ReadWithinLimits(const std::vector<TraceId>& ids) {
   return {};
 }
 
-std::vector<TraceId> ExplainTraces::LinkedTo(const Relevant& traces) const {
-  std::set<TraceId> named;
-  for (const auto& [id, within] : traces) {
-    const Trace* trace = Find(id);
-    if (trace == nullptr) continue;
-    for (const provenance::SpanLink& link : provenance::FindLinks(*trace)) {
-      if (by_id_.count(link.trace) == 0) named.insert(link.trace);
-    }
-  }
-  return {named.begin(), named.end()};
-}
-
-Status ExplainTraces::ReadNeighbours(const std::vector<ExplainWindow>& windows) {
+Status ExplainTraces::ReadNeighbours(const std::vector<provenance::NeighbourWindow>& windows) {
   WF_TRY(ReadOneWayTimes(windows));
   WF_ASSIGN(const auto lock_keys, context_.store.AttributeKeys(context_.tenant, "label:lock", 1));
-  locks_stored_ = !lock_keys.empty();
-  least_wait_ = INT64_MAX;
-  Relevant fresh;
-  for (const ExplainWindow& window : windows) {
-    const Nanos length = SaturatingSub(window.until_ns, window.from_ns);
-    least_wait_ = std::min(least_wait_, std::max<Nanos>(1, length / 1000));
-    Extend(fresh, window.trace, {window.from_ns, window.until_ns});
-  }
-  looked_at_ = fresh;
-  Stretch whole = {INT64_MAX, INT64_MIN};
-  for (const auto& [id, within] : fresh)
-    whole = {std::min(whole.first, within.first), std::max(whole.second, within.second)};
-  for (int round = 0; !fresh.empty() && round < limits_.rounds; ++round) {
-    Wants wants;
-    for (const auto& [id, within] : fresh) {
-      const Trace* trace = Find(id);
-      if (trace == nullptr) continue;
-      for (const provenance::TraceWait& wait : provenance::FindWaits(*trace))
-        Want(*trace, wait, within, wants);
-      if (locks_stored_) WantWatchedLocks(*trace, within, wants);
-    }
-    if (locks_stored_) {
-      for (const provenance::LockWait& lock : provenance::FindLockWaits(traces())) {
-        const auto within = looked_at_.find(lock.trace->id);
-        if (within != looked_at_.end()) Want(*lock.trace, lock.wait, within->second, wants);
-      }
-    }
-    Relevant found;
-    WF_TRY(AskFor(wants, found));
-    std::vector<TraceId> unread;
-    for (const auto& [id, stretch] : found) {
-      if (by_id_.count(id) == 0) unread.push_back(id);
-    }
-    WF_TRY(ReadWithinLimits(unread));
-    // Whom their spans link to is a cause, whenever it was; that it waited counts within the request's time.
-    const std::vector<TraceId> linked = LinkedTo(fresh);
-    WF_TRY(ReadWithinLimits(linked));
-    for (const TraceId& id : linked) {
-      if (Find(id) != nullptr) Extend(found, id, whole);
-    }
-    // Follow what is new: traces, or other times of traces.
-    fresh.clear();
-    for (const auto& [id, stretch] : found) {
-      const auto known = looked_at_.find(id);
-      if (known != looked_at_.end() && known->second.first <= stretch.first &&
-          stretch.second <= known->second.second)
-        continue;
-      fresh.emplace(id, stretch);
-      Extend(looked_at_, id, stretch);
-    }
-  }
+  provenance::NeighbourOptions options;
+  options.rounds = limits_.rounds;
+  if (!lock_keys.empty()) options.locks = provenance::NeighbourOptions::WatchedLocks::kStored;
+  WF_ASSIGN(const int64_t ignored, provenance::ReadNeighbours(windows, options, *this));
+  counts_.waits_ignored += ignored;
   return {};
 }
 

@@ -1,6 +1,6 @@
-// What explaining a request needs of the store: its trace, and the traces that shared a resource with it while it
-// waited; then those that these waited for at that time, and so on. Nothing else is read, and no more than a bounded
-// number of traces; what was left out is counted.
+// What explaining a request needs of the store: its trace, and what analysis/provenance/neighbour_search.h asks for,
+// the traces that shared a resource with it while it waited. Nothing else is read, and no more than a bounded number of
+// traces; what was left out is counted.
 #pragma once
 
 #include <deque>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/provenance/neighbour_search.h"
 #include "analysis/provenance/trace_execution.h"
 #include "answer/frame/answer.h"
 #include "model/trace.h"
@@ -42,13 +43,7 @@ struct OneWaySamples {
   std::set<std::string> sampled;  // services whose calls of other times were looked at
 };
 
-// A stretch of a trace that is to be explained, by the clock the traces are built with.
-struct ExplainWindow {
-  TraceId trace;
-  Nanos from_ns = 0, until_ns = 0;
-};
-
-class ExplainTraces {
+class ExplainTraces : private provenance::NeighbourSource {
  public:
   // The samples are borrowed, and outlive this.
   ExplainTraces(const AnswerContext& context, ClockMode clock, OneWaySamples& one_way,
@@ -58,65 +53,43 @@ class ExplainTraces {
 
   // Reads these traces; one that is not there is left out.
   Status Read(const std::vector<TraceId>& ids);
-  const Trace* Find(TraceId id) const;  // null if it was not there
+  const Trace* Find(TraceId id) const override;  // null if it was not there
   // Reads whoever shared a resource while these waited.
-  Status ReadNeighbours(const std::vector<ExplainWindow>& windows);
+  Status ReadNeighbours(const std::vector<provenance::NeighbourWindow>& windows);
 
-  std::vector<const Trace*> traces() const;
+  std::vector<const Trace*> traces() const override;
   const ExplainLoadCounts& counts() const { return counts_; }
   bool full() const { return counts_.spans >= static_cast<int64_t>(limits_.spans); }
   const provenance::OneWayTimes& least_one_way() const { return one_way_.least; }
 
  private:
-  using Stretch = std::pair<Nanos, Nanos>;
-  // Whom to ask the store for: a process, a partition, a named resource.
-  struct Place {
-    std::vector<std::pair<store::ResourceKey, std::string>> keys;
-    std::string service;  // rows of others are passed over; empty: of any
-  };
-  struct Wanted {
-    Place place;
-    std::vector<Stretch> stretches;  // as recorded there
-    Nanos offset = 0;                // of its host's clock
-  };
-  using Wants = std::map<std::string, Wanted>;
+  using Stretch = provenance::Stretch;
   // What a service did in a stretch of time: traces that began in it.
   struct ServiceTraces {
     Nanos from = 0, until = 0;
     Nanos known_from = 0;  // earlier ones are beyond the limit
     std::vector<store::TraceSummary> traces;
   };
-  using Relevant = std::map<TraceId, Stretch>;
 
-  void Want(const Trace& trace, const provenance::TraceWait& wait, Stretch within, Wants& wants);
-  void AddPlace(const std::string& name, Place place, Stretch stretch, Nanos offset, Wants& wants);
-  std::vector<Stretch> NotYetAsked(const std::string& place, std::vector<Stretch> stretches);
-  Status AskFor(Wants& wants, Relevant& found);
+  Status FindAt(const provenance::NeighbourPlace& place, const std::vector<Stretch>& stretches,
+                Nanos offset, provenance::TraceStretches& found) override;
   // As many of them as there is room for; the others are counted.
-  Status ReadWithinLimits(const std::vector<TraceId>& ids);
-  // Whom their spans link to, as far as it was not read.
-  std::vector<TraceId> LinkedTo(const Relevant& traces) const;
-  Status Ask(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
+  Status ReadTraces(const std::vector<TraceId>& ids) override;
+  Status Ask(const provenance::NeighbourPlace& place, Stretch stretch, Nanos offset,
+             provenance::TraceStretches& found);
   // Spans that tell neither of an instance nor of a host: whatever their service did about that time. Stretches near to
   // each other are searched for at once.
   Status SearchService(const std::string& service, const std::vector<Stretch>& stretches);
-  void AskByService(const Place& place, Stretch stretch, Nanos offset, Relevant& found);
-  static std::vector<std::pair<store::ResourceKey, std::string>> ProcessKeys(const Trace& trace,
-                                                                             const Block& block);
-  void WantWatchedLocks(const Trace& trace, Stretch within, Wants& wants);
-  Status ReadOneWayTimes(const std::vector<ExplainWindow>& windows);
-  void Extend(Relevant& found, TraceId id, Stretch stretch);
+  void AskByService(const provenance::NeighbourPlace& place, Stretch stretch, Nanos offset,
+                    provenance::TraceStretches& found);
+  Status ReadOneWayTimes(const std::vector<provenance::NeighbourWindow>& windows);
 
   const AnswerContext& context_;
   const ClockMode clock_;
   const ExplainLimits limits_;
-  Nanos least_wait_ = 0;
-  bool locks_stored_ = false;  // any at all
   std::deque<EventBatch> batches_;
   std::deque<Trace> traces_;
   std::map<TraceId, const Trace*> by_id_;
-  std::map<std::string, std::map<Nanos, Nanos>> asked_;  // by place: stretches, none touch
-  Relevant looked_at_;  // up to where each trace's waits were followed
   OneWaySamples& one_way_;
   std::map<std::string, std::vector<ServiceTraces>> services_;
   ExplainLoadCounts counts_;

@@ -186,7 +186,7 @@ class Requests {
   const BadTargets bad_;
   provenance::TraceExecutionOptions options_;
   std::vector<ExplainTarget> targets_;  // that have their places: two each, in options_
-  std::vector<ExplainWindow> windows_;
+  std::vector<provenance::NeighbourWindow> windows_;
   std::vector<const Trace*> all_;
   provenance::TraceExecution made_;
   std::map<TraceId, Error> refused_;  // targets
