@@ -17,7 +17,7 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "import/detect/file_splitter.h"
-#include "import/detect/sighting_file.h"
+#include "import/detect/format_detector.h"
 #include "import/detect/sighting_input.h"
 #include "import/messages/message_text.h"
 #include "import/recording/recording_events.h"
@@ -86,12 +86,9 @@ struct ImportFiles {
 ImportFiles Sorted(const std::vector<std::string>& files) {
   ImportFiles sorted;
   for (const std::string& file : files) {
-    // JSON is what most files are, and never messages: those need not be opened twice. An empty file is neither.
-    std::ifstream in(file, std::ios::binary);
-    const int first = (in >> std::ws).peek();
-    const bool messages = first != '{' && first != '[' &&
-                          first != std::ifstream::traits_type::eof() &&
-                          detect::SightingFile::Open(file).ok();
+    // One that cannot be read is left to the importer of events, which says why.
+    const auto found = detect::DetectFileAt(file);
+    const bool messages = found.ok() && found->holds_messages();
     (messages ? sorted.messages : sorted.traces).push_back(file);
   }
   return sorted;
@@ -207,7 +204,11 @@ Result<pipeline::ImportReport> ImportThere(StoreAccess& access, const ImportFile
     if (!in) return EnvironmentError(file + ": cannot be read", "check its permissions");
     // One that is too large for a request is sent as the events it becomes; then the server has no pages of it to show.
     char magic[8] = {};
-    if (in.read(magic, sizeof(magic)) && recording::IsRecording({magic, sizeof(magic)}) &&
+    const bool recorded =
+        in.read(magic, sizeof(magic)) &&
+        detect::DetectFile({magic, sizeof(magic)}, detect::HeadExtent::kBeginning, file).format ==
+            detect::ImportFormat::kRecording;
+    if (recorded &&
         TotalBytes({file}) > static_cast<int64_t>(detect::FileSplitterOptions().whole_bytes)) {
       WF_ASSIGN(const recorder::Recording recording, recorder::ReadRecording(file));
       WF_TRY(recording::RecordingToEvents(recording, [&](const std::string& body) -> Status {

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "analysis/paths/paths_inference.h"
-#include "import/detect/sighting_file.h"
 #include "import/detect/sighting_input.h"
 #include "import/messages/message_text.h"
 #include "pipeline/inferred_traces.h"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr size_t kMessagesAtOnce = 50'000;  // one insertion: 10 MB
 constexpr size_t kInferredRowsAtOnce = 4096;
-constexpr size_t kBeginning = size_t{1} << 20;  // of a file, to see what it is
 
 // Hands sightings on, and keeps each in the store.
 class KeepingSource : public SightingSource {
@@ -105,10 +103,10 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
   paths::PathsRequest request;
   request.on_assigned = [&](std::span<const paths::Call> calls,
                             const std::vector<paths::Assignment>& assignments) -> Status {
-    WF_ASSIGN(const InferredTraceCounts counts,
-              WriteInferredTraces(calls, assignments, nodes, kInferredRowsAtOnce, [&](EventBatch&& batch) {
-                return job.AddBatch(std::move(batch));
-              }));
+    WF_ASSIGN(
+        const InferredTraceCounts counts,
+        WriteInferredTraces(calls, assignments, nodes, kInferredRowsAtOnce,
+                            [&](EventBatch&& batch) { return job.AddBatch(std::move(batch)); }));
     import.traces = counts.traces;
     import.spans = counts.spans;
     return {};
@@ -159,13 +157,6 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
   if (import.traces == 0) count("message_without_trace", static_cast<uint64_t>(import.messages));
   job.AddMessages(static_cast<int64_t>(input->counts().files), import.messages, repairs);
   return {};
-}
-
-Result<bool> HoldsMessages(std::string_view content) {
-  const size_t at = content.find_first_not_of(" \t\r\n");
-  if (at == std::string_view::npos || content[at] == '{' || content[at] == '[') return false;
-  WF_ASSIGN(const auto file, TemporaryFile::Hold(content.substr(0, kBeginning)));
-  return detect::SightingFile::Open(file->path()).ok();
 }
 
 Status ImportMessageContent(std::string_view name, std::string_view content,

@@ -27,8 +27,6 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
                           store::Store& store, ImportJob& job, const ImportJob::Progress& progress);
 
-// Whether a file's bytes are messages: text, a capture or mail, compressed or not.
-Result<bool> HoldsMessages(std::string_view content);
 // The same of an uploaded file's bytes.
 Status ImportMessageContent(std::string_view name, std::string_view content,
                             const std::string& tenant, store::Store& store, ImportJob& job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "import/detect/format_detector.h"
 #include "pipeline/finish_import.h"
 #include "pipeline/message_import.h"
 #include "pipeline/pipeline.h"
@@ -67,8 +68,9 @@ Result<Answer> AnswerImport(const AnswerContext& context, const Params& params,
       WF_ASSIGN(continues, ParseContinuation(*text));
     }
     const std::string name = params.Get("name").value_or("upload");
-    WF_ASSIGN(const bool messages, pipeline::HoldsMessages(content));
-    WF_TRY(messages && !continues
+    // What cannot be decoded is no messages: the importer of events says why.
+    const auto found = detect::DetectContent(content, name);
+    WF_TRY(found.ok() && found->holds_messages() && !continues
                ? pipeline::ImportMessageContent(name, content, context.tenant, context.store, job)
                : job.AddContent(name, content, continues));
   }

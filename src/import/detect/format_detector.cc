@@ -4,17 +4,23 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <vector>
 
 #include "import/decode/attribute_writer.h"
 #include "import/detect/json_space.h"
 #include "import/recording/recording_events.h"
 #include "json/json_splitter.h"
+#include "net/decoding_reader.h"
 
 namespace wf::detect {
 namespace {
 
 constexpr size_t kWindow = 64 * 1024;
+constexpr size_t kTextWindow = 512;  // binary data shows itself in it
+constexpr size_t kHead = 4096;       // of a file, enough to tell its kind
 
 struct Member {
   std::string_view key;
@@ -123,7 +129,7 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
 
 // A protobuf message whose first field is resource_spans: its length must lie inside the file, and the field inside
 // it must be one of ResourceSpans.
-bool LooksLikeOtlpProtobuf(std::string_view content) {
+bool LooksLikeOtlpProtobuf(std::string_view content, HeadExtent extent) {
   if (content.size() < 2 || content[0] != 0x0A) return false;
   uint64_t length = 0;
   size_t at = 1;
@@ -133,16 +139,18 @@ bool LooksLikeOtlpProtobuf(std::string_view content) {
     if (byte < 0x80) break;
   }
   if (length == 0) return at == content.size() || content[at] == 0x0A;
-  if (length > content.size() - at) return false;
+  if (at == content.size()) return false;
+  if (extent == HeadExtent::kWholeFile && length > content.size() - at) return false;
   return content[at] == 0x0A || content[at] == 0x12 || content[at] == 0x1A;
 }
 
-bool LooksLikeFramedProtobuf(std::string_view content) {
+bool LooksLikeFramedProtobuf(std::string_view content, HeadExtent extent) {
   if (content.size() < 6) return false;
   const uint64_t length =
       LoadBigEndian64((std::string(4, '\0') + std::string(content.substr(0, 4))).data());
-  return length >= 2 && length <= content.size() - 4 && content[4] == 0x0A &&
-         LooksLikeOtlpProtobuf(content.substr(4, length));
+  const bool inside = length <= content.size() - 4;
+  return length >= 2 && (inside || extent == HeadExtent::kBeginning) && content[4] == 0x0A &&
+         LooksLikeOtlpProtobuf(content.substr(4, length), inside ? HeadExtent::kWholeFile : extent);
 }
 
 // Message text, as the black boxes' verbs read it: SECONDS KIND SENDER RECEIVER [ID].
@@ -160,12 +168,86 @@ bool LooksLikeMessageText(std::string_view content) {
   return false;
 }
 
-bool LooksLikeCapture(std::string_view content) {
-  for (const std::string_view magic : {"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1",
-                                       "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}) {
-    if (content.substr(0, 4) == magic) return true;
+bool IsCapture(std::string_view bytes) {
+  static constexpr std::string_view kMagics[] = {"\xA1\xB2\xC3\xD4", "\xD4\xC3\xB2\xA1",
+                                                 "\xA1\xB2\x3C\x4D", "\x4D\x3C\xB2\xA1",
+                                                 "\x0A\x0D\x0D\x0A"};
+  return std::any_of(std::begin(kMagics), std::end(kMagics),
+                     [&](std::string_view magic) { return bytes.substr(0, 4) == magic; });
+}
+
+// mbox begins with `From `; a single mail with a header that mails begin with.
+bool IsMail(std::string_view bytes) {
+  while (!bytes.empty() && (bytes[0] == '\n' || bytes[0] == '\r')) bytes.remove_prefix(1);
+  if (bytes.substr(0, 5) == "From ") return true;
+  static constexpr std::string_view kHeaders[] = {
+      "received",     "return-path", "delivered-to", "envelope-to", "from",
+      "to",           "subject",     "date",         "message-id",  "reply-to",
+      "mime-version", "x-",          "arc-",         "dkim-",       "authentication-results",
+      "received-spf"};
+  const size_t colon = bytes.find_first_of(": \n");
+  if (colon == std::string_view::npos || bytes[colon] != ':') return false;
+  std::string name(bytes.substr(0, colon));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::any_of(std::begin(kHeaders), std::end(kHeaders), [&](std::string_view header) {
+    return header.back() == '-' ? name.compare(0, header.size(), header) == 0 : name == header;
+  });
+}
+
+// No character that text does not have: a newline and a letter are the beginning of some protobuf messages too.
+bool IsPlainText(std::string_view bytes) {
+  return std::none_of(bytes.begin(), bytes.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && !(c >= '\t' && c <= '\r');
+  });
+}
+
+DetectedFile EventsOf(ImportFormat format) {
+  DetectedFile found;
+  found.kind = FileKind::kEvents;
+  found.format = format;
+  return found;
+}
+
+DetectedFile OfKind(FileKind kind) {
+  DetectedFile found;
+  found.kind = kind;
+  return found;
+}
+
+DetectedFile RefusedAs(FileKind kind, Error refusal) {
+  DetectedFile found = OfKind(kind);
+  found.refusal = std::move(refusal);
+  return found;
+}
+
+// Of text that begins as JSON does, at `at`. None: it is not JSON.
+std::optional<DetectedFile> DetectJson(std::string_view window, size_t at, std::string_view name) {
+  const bool in_array = window[at] == '[';
+  if (in_array) {
+    at = SkipSpace(window, at + 1);
+    if (at < window.size() && window[at] == ']')
+      return EventsOf(ImportFormat::kZipkinJson);  // no spans at all
   }
-  return false;
+  std::vector<Member> members;
+  if (at >= window.size() || window[at] != '{' || !ReadMembers(window, at, members)) return {};
+  const auto found = DetectObject(Members(members), in_array, name);
+  if (found.ok()) return EventsOf(*found);
+  if (members.empty()) return {};
+  return RefusedAs(FileKind::kOther, found.error());
+}
+
+// Reads the head of what a source gives.
+Result<DetectedFile> DetectSource(net::ChunkSource source, std::string_view name) {
+  net::DecodingReader reader(std::move(source));
+  std::string head(kHead, '\0');
+  size_t have = 0;
+  while (have < kHead) {
+    WF_ASSIGN(const size_t got, reader.Read(head.data() + have, kHead - have));
+    if (got == 0) break;
+    have += got;
+  }
+  head.resize(have);
+  return DetectFile(head, have < kHead ? HeadExtent::kWholeFile : HeadExtent::kBeginning, name);
 }
 
 }  // namespace
@@ -223,37 +305,82 @@ std::optional<ImportFormat> ImportFormatOfKey(std::string_view key) {
   }
 }
 
-Result<ImportFormat> DetectFormat(std::string_view content, std::string_view name) {
-  if (LooksLikeCapture(content)) {
-    return Refused(name, "a packet capture: its messages are imported whole, not in pieces",
-                   fmt::format("wherefore import {}, or wherefore paths {}", name, name));
-  }
-  if (recording::IsRecording(content)) return ImportFormat::kRecording;
-  if (content.substr(0, 4) == "WFEV") return ImportFormat::kEventsBinary;
-  const std::string_view window = content.substr(0, kWindow);
+DetectedFile DetectFile(std::string_view head, HeadExtent extent, std::string_view name) {
+  if (IsCapture(head)) return OfKind(FileKind::kCapture);
+  if (recording::IsRecording(head)) return EventsOf(ImportFormat::kRecording);
+  if (head.substr(0, 4) == "WFEV") return EventsOf(ImportFormat::kEventsBinary);
+  const std::string_view window = head.substr(0, kWindow);
   size_t at = SkipSpace(window, 0);
   if (window.substr(at, 3) == "\xEF\xBB\xBF") at = SkipSpace(window, at + 3);
   if (at == window.size())
-    return Refused(name, "the file is empty (byte 0)", "give a file with traces");
-  bool in_array = false;
-  if (window[at] == '[') {
-    in_array = true;
-    at = SkipSpace(window, at + 1);
-    if (at < window.size() && window[at] == ']')
-      return ImportFormat::kZipkinJson;  // no spans at all
+    return RefusedAs(FileKind::kEmpty,
+                     Refused(name, "the file is empty (byte 0)", "give a file with traces"));
+  const bool json = window[at] == '{' || window[at] == '[';
+  if (json) {
+    if (auto found = DetectJson(window, at, name)) {
+      found->syntax = DetectedFile::Syntax::kJson;
+      return *found;
+    }
   }
-  std::vector<Member> members;
-  if (at < window.size() && window[at] == '{' && ReadMembers(window, at, members)) {
-    auto found = DetectObject(Members(members), in_array, name);
-    if (found.ok() || !members.empty()) return found;
+  const std::string_view beginning = head.substr(0, kTextWindow);
+  if (!IsPlainText(beginning)) {
+    if (LooksLikeOtlpProtobuf(head, extent)) return EventsOf(ImportFormat::kOtlpProtobuf);
+    if (LooksLikeFramedProtobuf(head, extent)) return EventsOf(ImportFormat::kOtlpProtobufFile);
   }
-  if (LooksLikeOtlpProtobuf(content)) return ImportFormat::kOtlpProtobuf;
-  if (LooksLikeFramedProtobuf(content)) return ImportFormat::kOtlpProtobufFile;
-  if (LooksLikeMessageText(content)) {
-    return Refused(name, "message text: it is imported whole, not in pieces",
+  DetectedFile other = RefusedAs(FileKind::kOther, Unrecognised(name));
+  if (beginning.find('\0') != std::string_view::npos) return other;
+  if (json) {
+    other.syntax = DetectedFile::Syntax::kJson;
+    return other;
+  }
+  return OfKind(IsMail(head) ? FileKind::kMail : FileKind::kMessageText);
+}
+
+Result<DetectedFile> DetectFileAt(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return EnvironmentError(path + ": " + std::strerror(errno), "may it be read?");
+  return DetectSource(
+      [&](char* buffer, size_t size) -> Result<size_t> {
+        in.read(buffer, static_cast<std::streamsize>(size));
+        if (in.bad()) return EnvironmentError(path + ": cannot be read", "is it a file?");
+        return static_cast<size_t>(in.gcount());
+      },
+      path);
+}
+
+Result<DetectedFile> DetectContent(std::string_view content, std::string_view name) {
+  return DetectSource(
+      [&](char* buffer, size_t size) -> Result<size_t> {
+        const size_t n = std::min(size, content.size());
+        std::copy_n(content.data(), n, buffer);
+        content.remove_prefix(n);
+        return n;
+      },
+      name);
+}
+
+Result<ImportFormat> DetectFormat(std::string_view content, std::string_view name) {
+  const DetectedFile found = DetectFile(content, HeadExtent::kWholeFile, name);
+  const auto whole = [&](std::string_view what) {
+    return Refused(name, what,
                    fmt::format("wherefore import {}, or wherefore paths {}", name, name));
+  };
+  switch (found.kind) {
+    case FileKind::kEvents:
+      return found.format;
+    case FileKind::kCapture:
+      return whole("a packet capture: its messages are imported whole, not in pieces");
+    case FileKind::kMessageText:
+      if (LooksLikeMessageText(content))
+        return whole("message text: it is imported whole, not in pieces");
+      return Unrecognised(name);
+    case FileKind::kMail:
+      return Unrecognised(name);
+    case FileKind::kEmpty:
+    case FileKind::kOther:
+      break;
   }
-  return Unrecognised(name);
+  return found.refusal;
 }
 
 size_t FindArrayMember(std::string_view object, std::string_view key) {

@@ -1,7 +1,9 @@
-// Which format a file is in, by its content: names and extensions lie.
+// Which format a file is in, by its content: names and extensions lie. Whoever has to tell files apart asks here.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -25,8 +27,35 @@ const char* ImportFormatName(ImportFormat format);  // "OTLP JSON", …
 const char* ImportFormatKey(ImportFormat format);
 std::optional<ImportFormat> ImportFormatOfKey(std::string_view key);
 
-// Looks at the first 64 KiB. Files that another verb reads, and formats we know but do not import, are BadInput with
-// the verb or the way round; so is everything else. `name` is only for messages.
+enum class FileKind : uint8_t {
+  kEmpty,
+  kEvents,       // of traces, in an ImportFormat
+  kMessageText,  // docs/reference/messages.md; any text that is nothing else is read as such
+  kCapture,
+  kMail,
+  kOther,  // what another verb reads, what we know but do not import, and everything else
+};
+
+struct DetectedFile {
+  FileKind kind = FileKind::kOther;
+  ImportFormat format = ImportFormat::kOtlpJson;  // of kEvents
+  enum class Syntax : uint8_t { kJson, kNotJson } syntax = Syntax::kNotJson;
+  Error refusal{ErrorCode::kBadInput, "", ""};  // of kEmpty and kOther: what import says of it
+
+  bool holds_messages() const {
+    return kind == FileKind::kMessageText || kind == FileKind::kCapture || kind == FileKind::kMail;
+  }
+};
+
+// Looks at the first 64 KiB. `head` is decoded already; kBeginning: more follows. `name` is only for messages.
+enum class HeadExtent : uint8_t { kWholeFile, kBeginning };
+DetectedFile DetectFile(std::string_view head, HeadExtent extent, std::string_view name);
+
+// The same of a file, or of its bytes, compressed or not. What cannot be read is an error.
+Result<DetectedFile> DetectFileAt(const std::string& path);
+Result<DetectedFile> DetectContent(std::string_view content, std::string_view name);
+
+// For the importer of events: everything but kEvents is BadInput, with the verb or the way round.
 Result<ImportFormat> DetectFormat(std::string_view content, std::string_view name);
 
 // For the importer: where the array that is the value of member `key` begins ('['), in an object that begins at the

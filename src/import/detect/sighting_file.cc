@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "import/detect/format_detector.h"
+
 namespace wf::detect {
 namespace {
 
@@ -17,44 +19,24 @@ namespace fs = std::filesystem;
 
 constexpr size_t kPeek = 4096;
 
-bool IsCapture(std::string_view bytes) {
-  static constexpr std::string_view kMagics[] = {"\xA1\xB2\xC3\xD4", "\xD4\xC3\xB2\xA1",
-                                                 "\xA1\xB2\x3C\x4D", "\x4D\x3C\xB2\xA1",
-                                                 "\x0A\x0D\x0D\x0A"};
-  return std::any_of(std::begin(kMagics), std::end(kMagics),
-                     [&](std::string_view magic) { return bytes.substr(0, 4) == magic; });
-}
-
-// mbox begins with `From `; a single mail with a header that mails begin with.
-bool IsMail(std::string_view bytes) {
-  while (!bytes.empty() && (bytes[0] == '\n' || bytes[0] == '\r')) bytes.remove_prefix(1);
-  if (bytes.substr(0, 5) == "From ") return true;
-  static constexpr std::string_view kHeaders[] = {
-      "received",     "return-path", "delivered-to", "envelope-to", "from",
-      "to",           "subject",     "date",         "message-id",  "reply-to",
-      "mime-version", "x-",          "arc-",         "dkim-",       "authentication-results",
-      "received-spf"};
-  const size_t colon = bytes.find_first_of(": \n");
-  if (colon == std::string_view::npos || bytes[colon] != ':') return false;
-  std::string name(bytes.substr(0, colon));
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::any_of(std::begin(kHeaders), std::end(kHeaders), [&](std::string_view header) {
-    return header.back() == '-' ? name.compare(0, header.size(), header) == 0 : name == header;
-  });
-}
-
-Result<SightingFileKind> KindOf(std::string_view bytes, const std::string& name) {
-  if (IsCapture(bytes)) return SightingFileKind::kCapture;
-  if (bytes.substr(0, 512).find('\0') != std::string_view::npos) {
-    return BadInput(name + ": neither message text nor a capture nor mail",
-                    "pcap, pcapng, mbox and the text of docs/reference/messages.md are read");
+Result<SightingFileKind> KindOf(std::string_view head, HeadExtent extent, const std::string& name) {
+  const DetectedFile found = DetectFile(head, extent, name);
+  switch (found.kind) {
+    case FileKind::kCapture:
+      return SightingFileKind::kCapture;
+    case FileKind::kMail:
+      return SightingFileKind::kMail;
+    case FileKind::kEmpty:
+    case FileKind::kMessageText:
+      return SightingFileKind::kText;
+    case FileKind::kEvents:
+    case FileKind::kOther:
+      break;
   }
-  if (IsMail(bytes)) return SightingFileKind::kMail;
-  const size_t first = bytes.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
+  if (found.syntax == DetectedFile::Syntax::kJson)
     return BadInput(name + ": JSON, not messages", "wherefore import reads traces");
-  }
-  return SightingFileKind::kText;
+  return BadInput(name + ": neither message text nor a capture nor mail",
+                  "pcap, pcapng, mbox and the text of docs/reference/messages.md are read");
 }
 
 Error FileError(const std::string& name, const char* next) {
@@ -95,7 +77,8 @@ Result<std::unique_ptr<SightingFile>> SightingFile::Open(const std::string& path
         }
       });
   WF_TRY(raw->Peek());
-  WF_ASSIGN(raw->kind_, KindOf(raw->peeked_, raw->name_));
+  // Whether more follows is not known, and not waited for.
+  WF_ASSIGN(raw->kind_, KindOf(raw->peeked_, HeadExtent::kBeginning, raw->name_));
   return file;
 }
 
