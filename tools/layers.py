@@ -130,9 +130,7 @@ THIRD_PARTY = {
     "dwarf.h": ["elf"],
     "gelf.h": ["elf"],
     "libelf.h": ["elf"],
-    # Two that walk machine code. One is built on the other's queries and eBPF, so neither can use the other; and what
-    # they ask of an instruction is small and different.
-    "Zydis/": ["weaver", "recorder/control"],
+    "Zydis/": ["elf"],
     "intel-pt.h": ["recorder/control"],
     "baggage.pb.h": ["bench"],  # generated for the rival of bench/baggage.cc
     "fmt/": None,  # anywhere but BARE: it is our std::format until C++20's can be used

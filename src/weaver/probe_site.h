@@ -19,28 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "elf/register.h"
+
 namespace wf::weaver {
 
-// Numbered as DWARF does for x86-64; kIp is where the probe stands.
-enum class Register : uint8_t {
-  kRax,
-  kRdx,
-  kRcx,
-  kRbx,
-  kRsi,
-  kRdi,
-  kRbp,
-  kRsp,
-  kR8,
-  kR9,
-  kR10,
-  kR11,
-  kR12,
-  kR13,
-  kR14,
-  kR15,
-  kIp,
-};
+using elf::Register;
 
 // Steps work on one 64-bit accumulator; the first is kRegister or kConstant.
 enum class ReadOp : uint8_t {

@@ -32,7 +32,8 @@ ProbeSite MakeSite(const elf::ElfImage& image, SiteKind kind, const Instruction&
   site.address = instruction.address;
   site.offset = image.OffsetOf(instruction.address).value_or(0);
   site.cost = instruction.cost;
-  site.instruction = Describe(image.Text(instruction.address, 16), instruction.address);
+  site.instruction =
+      elf::DescribeInstruction(image.Text(instruction.address, 16), instruction.address);
   return site;
 }
 

@@ -25,7 +25,8 @@ ProbeSite MakeUnwinderSite(const elf::ElfImage& image, const Instruction& instru
   site.address = instruction.address;
   site.offset = image.OffsetOf(instruction.address).value_or(0);
   site.cost = instruction.cost;
-  site.instruction = Describe(image.Text(instruction.address, 16), instruction.address);
+  site.instruction =
+      elf::DescribeInstruction(image.Text(instruction.address, 16), instruction.address);
   site.frame = {{ReadOp::kRegister, Register::kRsp, 0, 0}};
   AppendAdd(site.frame, above);
   return site;

@@ -5,7 +5,7 @@
 #include <deque>
 #include <unordered_set>
 
-#include "recorder/control/instruction.h"
+#include "recorder/control/instruction_flow.h"
 
 namespace wf::recorder {
 namespace {
@@ -70,10 +70,10 @@ CoveragePaths::Way CoveragePaths::Search(uint64_t from, uint64_t to) const {
     uint64_t address = steps[next].address;
     std::string_view text = code_(address);
     for (bool on = true; on && !text.empty() && ++instructions <= kMaxInstructions;) {
-      const auto found = DecodeInstruction(text, address);
+      const auto found = elf::DecodeInstruction(text, address);
       if (!found) break;
       const uint64_t following = address + found->length;
-      switch (found->flow) {
+      switch (FlowOf(found->kind)) {
         case Flow::kCall:
           if (following == to) return WayTo(steps, here);
           if (Callee{found->target, found->slot} == *trace_call) on = false;  // another block

@@ -16,7 +16,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "recorder/control/instruction.h"
+#include "recorder/control/instruction_flow.h"
 #include "recorder/control/thunk_reader.h"
 #include "recorder/format/block.h"
 
@@ -89,7 +89,7 @@ std::vector<uint64_t> StepThrough() {
 Block EndOf(const Image& image, uint64_t address) {
   const std::string_view code = image.At(address);
   Block block;
-  if (const auto found = DecodeInstruction(code, address))
+  if (const auto found = elf::DecodeInstruction(code, address))
     Classify(reinterpret_cast<const uint8_t*>(code.data()), found->length, address, block);
   return block;
 }
@@ -178,8 +178,8 @@ class Packets {
 void PutStep(const Image& image, const std::vector<uint64_t>& path, size_t i, Packets& out) {
   const Block block = EndOf(image, path[i]);
   if (block.end == BlockEnd::kConditional) return out.Bit(path[i + 1] == block.target);
-  const auto instruction = DecodeInstruction(image.At(path[i]), path[i]);
-  const bool returned = instruction && instruction->flow == Flow::kEnd;
+  const auto instruction = elf::DecodeInstruction(image.At(path[i]), path[i]);
+  const bool returned = instruction && FlowOf(instruction->kind) == Flow::kEnd;
   if (block.end != BlockEnd::kOther || returned) out.Ip(ppt_tip, path[i + 1]);
 }
 
@@ -232,8 +232,8 @@ TEST_F(PtDecoder, TheRecordersOwnCodeIsLeftOut) {
   const auto truth = ThunksOf(*image_, *path_);
   uint64_t own = 0;
   for (size_t i = 0; i < path_->size(); ++i) {
-    const auto call = DecodeInstruction(image_->At((*path_)[i]), (*path_)[i]);
-    if (call && call->flow == Flow::kCall && call->target) own = *call->target;
+    const auto call = elf::DecodeInstruction(image_->At((*path_)[i]), (*path_)[i]);
+    if (call && FlowOf(call->kind) == Flow::kCall && call->target) own = *call->target;
   }
   ASSERT_NE(own, 0U);
   PtFacts facts{};
