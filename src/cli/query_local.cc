@@ -200,7 +200,7 @@ void AddLocalQueryFlags(CLI::App& app, LocalQueryFlags& flags) {
       ->check([](const std::string& text) {
         return text.find_first_not_of("0123456789") == std::string::npos && text != "0"
                    ? std::string()
-                   : text + " is no process number";
+                   : text + " is not a process number";
       });
   app.add_option("--exe", flags.exes,
                  "without a server: weave into every process that runs this: name, path or glob; "

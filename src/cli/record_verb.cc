@@ -37,7 +37,7 @@ Status SetSnapshots(const RecordFlags& flags, recorder::RecordOptions& options) 
   const auto every = ParseDuration(flags.snapshot_every);
   constexpr int64_t kLeast = 10'000'000, kMost = int64_t{24} * 3600 * 1'000'000'000;
   if (!every.ok() || *every < kLeast || *every > kMost)
-    return BadInput("--snapshot-every " + flags.snapshot_every + ": is no time between snapshots",
+    return BadInput("--snapshot-every " + flags.snapshot_every + ": is not a time between snapshots",
                     "write it as in 1s or 250ms, from 10ms to 24h");
   options.snapshot_every_ms = static_cast<uint32_t>(*every / 1'000'000);
   if (options.slots == 0) options.slots = kDefaultSlots;

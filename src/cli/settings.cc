@@ -97,7 +97,7 @@ Status ApplySettings(CLI::App& root, CLI::App& verb, const ConfigFile& config,
       known = known || app->get_option_no_throw("--" + key) != nullptr;
     }
     if (!known)
-      return BadInput(config_path + ": \"" + key + "\" is no flag",
+      return BadInput(config_path + ": \"" + key + "\" is not a flag",
                       "wherefore serve --help lists the flags");
   }
   for (CLI::Option* option : verb.get_options()) {
@@ -131,13 +131,13 @@ Result<decode::AttributeRule> ParseAttributeRule(const std::string& text) {
   } else if (words[0] == "hash") {
     rule.action = decode::AttributeAction::kHash;
   } else {
-    return bad("\"" + words[0] + "\" is no action");
+    return bad("\"" + words[0] + "\" is not an action");
   }
   rule.key_glob = words.back();
   if (words.size() == 3 && words[1] != "any") {
     constexpr std::string_view kPlaces[] = {"span", "process", "scope", "point", "link"};
     const auto found = std::find(std::begin(kPlaces), std::end(kPlaces), words[1]);
-    if (found == std::end(kPlaces)) return bad("\"" + words[1] + "\" is no place");
+    if (found == std::end(kPlaces)) return bad("\"" + words[1] + "\" is not a place");
     rule.any_place = false;
     rule.place = static_cast<decode::AttributePlace>(found - std::begin(kPlaces));
   }

@@ -5,7 +5,7 @@ namespace wf::cluster {
 Result<Role> ParseRole(std::string_view text) {
   for (const Role role : {Role::kAll, Role::kReceive, Role::kTail, Role::kQuery})
     if (RoleName(role) == text) return role;
-  return BadInput("--role: \"" + std::string(text) + "\" is no role",
+  return BadInput("--role: \"" + std::string(text) + "\" is not a role",
                   "choose all, receive, tail or query");
 }
 

@@ -28,7 +28,7 @@ class DefinitionReader {
       std::string hint = lang::DidYouMean(key, known);
       if (hint.empty())
         for (const std::string& one : known) hint += (hint.empty() ? "known: " : ", ") + one;
-      return Bad(value, fmt::format("\"{}\" is no key of {}", key, where), hint);
+      return Bad(value, fmt::format("\"{}\" is not a key of {}", key, where), hint);
     }
     return {};
   }
@@ -68,7 +68,7 @@ class DefinitionReader {
         } else if (item.text == "parquet") {
           out.parquet = true;
         } else {
-          return Bad(item, fmt::format("\"{}\" is no output", item.text), "table or parquet");
+          return Bad(item, fmt::format("\"{}\" is not an output", item.text), "table or parquet");
         }
       }
     } else {
@@ -89,7 +89,7 @@ class DefinitionReader {
     }
     const auto duration = ParseDuration(node.text);
     if (!duration.ok() || *duration <= 0)
-      return Bad(node, fmt::format("{}: \"{}\" is no duration", key, node.text),
+      return Bad(node, fmt::format("{}: \"{}\" is not a duration", key, node.text),
                  "as in 90d or 12h");
     out = *duration;
     return {};
@@ -112,7 +112,7 @@ class DefinitionReader {
                                                 text.data() + text.size(), n);
       if (text.substr(0, 2) != "1/" || error != std::errc() || end != text.data() + text.size() ||
           n < 2 || n > 1'000'000)
-        return Bad(*keep, fmt::format("keep: \"{}\" is no share", text), "one in so many: 1/10");
+        return Bad(*keep, fmt::format("keep: \"{}\" is not a share", text), "one in so many: 1/10");
       out.keep_one_in = n;
     }
     return {};

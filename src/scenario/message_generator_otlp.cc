@@ -18,7 +18,7 @@ Status CheckConfig(const GeneratorConfig& config) {
     for (const Tracelet& tracelet : group.tracelets) {
       for (const TraceletMessage& message : tracelet.messages) {
         if (message.kind == MessageKind::kMessage)
-          return BadInput("MSG: a one-way message is no span", "write --as text");
+          return BadInput("MSG: a one-way message is not a span", "write --as text");
       }
     }
   }

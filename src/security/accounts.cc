@@ -74,7 +74,7 @@ Status Reader::TakeRoles(const lang::YamlNode& node, Account& account) const {
     } else if (role == "administer") {
       account.rights |= right(Right::kRead) | right(Right::kWrite) | right(Right::kAdminister);
     } else {
-      return Bad(node, "\"" + role + "\" is no role", "write read, write or administer");
+      return Bad(node, "\"" + role + "\" is not a role", "write read, write or administer");
     }
   }
   return {};
@@ -122,7 +122,7 @@ Result<Account> Reader::ReadAccount(const lang::YamlNode& node) const {
         return Bad(value, "expires: expected a time", "write 2027-01-31 or 2027-01-31T12:00:00Z");
       account.expires_ns = *instant;
     } else {
-      return Bad(value, "\"" + key + "\" is no key of an account",
+      return Bad(value, "\"" + key + "\" is not a key of an account",
                  "name, token, password, certificate, tenants, roles and expires are");
     }
   }
@@ -156,7 +156,7 @@ Result<TenantQuotas> Reader::ReadQuotas(const lang::YamlNode& node) const {
     } else if (key == "stored-bytes") {
       WF_ASSIGN(quotas.stored_bytes, Bytes(value, key));
     } else {
-      return Bad(value, "\"" + key + "\" is no limit",
+      return Bad(value, "\"" + key + "\" is not a limit",
                  "spans-per-second, bytes-per-second, questions-per-second, request-bytes and "
                  "stored-bytes are");
     }
@@ -177,7 +177,7 @@ Status CheckTenantName(std::string_view tenant) {
                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") ==
                         std::string_view::npos;
   if (good) return {};
-  return BadInput("\"" + std::string(tenant.substr(0, 80)) + "\" is no name of a tenant",
+  return BadInput("\"" + std::string(tenant.substr(0, 80)) + "\" is not a name of a tenant",
                   "use 1 to 64 letters, digits, dots, dashes and underscores");
 }
 
@@ -212,7 +212,7 @@ Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name
         WF_ASSIGN(file.tenants[tenant], reader.ReadQuotas(limits));
       }
     } else {
-      return reader.Bad(value, "\"" + key + "\" is no key here", "accounts and tenants are");
+      return reader.Bad(value, "\"" + key + "\" is not a key here", "accounts and tenants are");
     }
   }
   return file;

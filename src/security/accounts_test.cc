@@ -59,7 +59,7 @@ TEST(Accounts, WhatIsWrongIsNamedWithItsLine) {
            {Entry("    tenants: [shop]\n"), "roles are missing"},
            {Entry("    roles: [read]\n"), "tenants or roles"},
            {Entry("    tenants: [../etc]\n    roles: [read]\n"), "../etc"},
-           {Entry("    tenants: [shop]\n    roles: [root]\n"), "\"root\" is no role"},
+           {Entry("    tenants: [shop]\n    roles: [root]\n"), "\"root\" is not a role"},
            {Entry(rest + "    colour: red\n"), "colour"},
            {Entry(rest + "    expires: soon\n"), "expires"},
            {Entry(rest + "    password: secret\n"), "password"},

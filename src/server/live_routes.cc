@@ -73,7 +73,7 @@ net::HttpResponse Stream(const LiveParts& live, const RouteRequest& request) {
     if (const auto read = std::from_chars(after.data(), end, value);
         read.ec != std::errc() || read.ptr != end)
       return ErrorAnswer(BadInput(
-          "after_ns: \"" + std::string(after.substr(0, 40)) + "\" is no instant in Unix ns",
+          "after_ns: \"" + std::string(after.substr(0, 40)) + "\" is not an instant in Unix ns",
           "give the start_ns of the last interval you have"));
     after_ns = value;
   }

@@ -129,7 +129,7 @@ Result<ColumnDefinition> FindColumn(const std::vector<ColumnDefinition>& columns
     if (const size_t d = EditDistance(column.name, name); d < distance)
       distance = d, nearest = &column;
   }
-  return BadInput(fmt::format("\"{}\" is no column of this dataset", name),
+  return BadInput(fmt::format("\"{}\" is not a column of this dataset", name),
                   nearest != nullptr ? fmt::format("did you mean \"{}\"?", nearest->name)
                                      : "wherefore dataset columns NAME lists them");
 }

@@ -307,7 +307,7 @@ Result<Typed> StepIndex(Typed from, int64_t index) {
   const auto element = type ? TypeOf(*type) : std::nullopt;
   const auto size = element ? ByteSize(*element) : std::nullopt;
   if (!type || !size || (TagOf(*type) != DW_TAG_pointer_type && TagOf(*type) != DW_TAG_array_type))
-    return BadInput(fmt::format("[{}]: {} is no array or pointer", index, TypeName(from.type)));
+    return BadInput(fmt::format("[{}]: {} is not an array or pointer", index, TypeName(from.type)));
   const int64_t offset = index * static_cast<int64_t>(*size);
   if (TagOf(*type) == DW_TAG_pointer_type) {
     WF_ASSIGN(Recipe address, from.place.Read(8));

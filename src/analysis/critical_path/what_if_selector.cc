@@ -31,7 +31,7 @@ Result<WhatIf> ParseWhatIf(std::string_view text) {
     WF_ASSIGN(const SpanId id, ParseSpanId(change.name));
     change.span_id = id.value;
   } else {
-    return bad("\"" + std::string(kind) + "\" is no kind of selector");
+    return bad("\"" + std::string(kind) + "\" is not a kind of selector");
   }
   std::string factor(text.substr(equals + 1));
   if (factor.empty() || factor.back() != 'x') return bad("the factor does not end with x");
@@ -41,7 +41,7 @@ Result<WhatIf> ParseWhatIf(std::string_view text) {
   char* end = nullptr;
   change.factor = digits ? std::strtod(factor.c_str(), &end) : -1;
   if (!digits || *end != '\0' || !(change.factor <= 1e6)) {
-    return bad("the factor is no number from 0 to 1000000");
+    return bad("the factor is not a number from 0 to 1000000");
   }
   return change;
 }

@@ -119,7 +119,7 @@ Result<Distances> Distances::Parse(const std::string& text, uint32_t nodes,
       char* end = nullptr;
       const double value = std::strtod(word.c_str(), &end);
       if (*end != '\0' || !(value > 0) || !std::isfinite(value))
-        return BadInput(fmt::format("{}:{}: {} is no distance", name, number, word), next);
+        return BadInput(fmt::format("{}:{}: {} is not a distance", name, number, word), next);
       out.between.push_back(value);
       ++columns;
     }

@@ -123,7 +123,7 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   if (!line.has_id) {
     if (!line.has_servers || !line.has_resource)
       return bad("neither an event, with an \"id\", nor a resource with \"servers\"");
-    if (!line.servers) return bad("\"servers\" is no whole number of 64 bits");
+    if (!line.servers) return bad("\"servers\" is not a whole number of 64 bits");
     return rows.Add(line.resource, *line.servers, fmt::format("line {}", number));
   }
   const struct {
@@ -140,7 +140,7 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   const std::optional<ProvenanceType> type = ProvenanceTypeOfName(line.type);
   if (!type) {
     return bad(
-        fmt::format("\"{}\" is no type; they are INS, DEL, DRV, UDRV, SND and RCV", line.type));
+        fmt::format("\"{}\" is not a type; they are INS, DEL, DRV, UDRV, SND and RCV", line.type));
   }
   line.event.type = *type;
   if (line.has_resource && line.has_holds)

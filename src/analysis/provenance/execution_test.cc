@@ -60,7 +60,7 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
             "f: line 1: neither an event, with an \"id\", nor a resource with \"servers\"");
   EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":0})j"), "f: line 1: resource r: 0 servers");
   EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":"2"})j"),
-            "f: line 1: \"servers\" is no whole number of 64 bits");
+            "f: line 1: \"servers\" is not a whole number of 64 bits");
   EXPECT_EQ(ErrorOf("{\"resource\":\"r\",\"servers\":1}\n{\"resource\":\"r\",\"servers\":2}"),
             "f: line 2: resource r: 2 servers here, 1 before");
   EXPECT_EQ(ErrorOf(a + kA), "f: line 2, event a: the id is taken already, by line 1, event a");
@@ -69,10 +69,10 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
   };
   EXPECT_EQ(event(R"j("start_ns":6,"end_ns":7)j"), "f: line 2, event b: \"type\" is missing");
   EXPECT_EQ(event(R"j("type":"XXX","start_ns":6,"end_ns":7)j"),
-            "f: line 2, event b: \"XXX\" is no type; they are INS, DEL, DRV, UDRV, SND and RCV");
+            "f: line 2, event b: \"XXX\" is not a type; they are INS, DEL, DRV, UDRV, SND and RCV");
   EXPECT_EQ(event(R"j("type":"INS","end_ns":7)j"), "f: line 2, event b: \"start_ns\" is missing");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":6.5,"end_ns":7)j"),
-            "f: line 2, event b: \"start_ns\" is no time in nanoseconds, a 64-bit integer");
+            "f: line 2, event b: \"start_ns\" is not a time in nanoseconds, a 64-bit integer");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":8,"end_ns":7)j"),
             "f: line 2, event b: ends at 7, before it starts at 8");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":6,"end_ns":7,"ready_ns":8)j"),
@@ -121,13 +121,13 @@ TEST(ReadExecution, TimesAreSigned64BitIntegers) {
   EXPECT_EQ(at("-9223372036854775807"), "accepted");
   for (const char* number : {"1e3", "1.0", "1.5", "\"5\"", "true"}) {
     EXPECT_EQ(at(number),
-              "f: line 1, event b: \"start_ns\" is no time in nanoseconds, a 64-bit integer")
+              "f: line 1, event b: \"start_ns\" is not a time in nanoseconds, a 64-bit integer")
         << number;
   }
   EXPECT_EQ(at("9223372036854775808"),
-            "f: line 1, event b: \"start_ns\" is no time: it is beyond 64 bits, signed");
+            "f: line 1, event b: \"start_ns\" is not a time: it is beyond 64 bits, signed");
   EXPECT_EQ(at("-9223372036854775808"),
-            "f: line 1, event b: \"start_ns\" is no time: it is the least of all 64-bit integers");
+            "f: line 1, event b: \"start_ns\" is not a time: it is the least of all 64-bit integers");
   EXPECT_EQ(at("99999999999999999999"),
             "f: line 1, event b: 99999999999999999999 is beyond 64 bits");
   EXPECT_EQ(at("-9223372036854775809"),
@@ -138,7 +138,7 @@ TEST(ReadExecution, TimesAreSigned64BitIntegers) {
   EXPECT_EQ(ErrorOf(R"j({"id":"b","start_ns":99999999999999999999)j").substr(0, 16),
             "f: line 1, byte ");
   EXPECT_EQ(ErrorOf(R"j({"resource":"r","servers":2.0})j"),
-            "f: line 1: \"servers\" is no whole number of 64 bits");
+            "f: line 1: \"servers\" is not a whole number of 64 bits");
 }
 
 TEST(ExecutionBuilder, TheMarkOfATimeThatIsNotToldIsNoTime) {
@@ -152,7 +152,7 @@ TEST(ExecutionBuilder, TheMarkOfATimeThatIsNotToldIsNoTime) {
     return added.ok() ? "accepted" : added.error().message;
   };
   EXPECT_EQ(refused(event), "accepted");
-  const std::string why = "event a: the least of all 64-bit integers is no time";
+  const std::string why = "event a: the least of all 64-bit integers is not a time";
   ProvenanceEvent ready = event, since = event;
   ready.ready_ns = INT64_MIN;
   EXPECT_EQ(refused(ready), why);

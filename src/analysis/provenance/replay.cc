@@ -82,7 +82,7 @@ Result<ExplainWhatIf> ParseExplainWhatIf(std::string_view text) {
   char* end = nullptr;
   change.factor = digits ? std::strtod(factor.c_str(), &end) : -1;
   if (!digits || *end != '\0' || !(change.factor <= 1e6))
-    return bad("the factor is no number from 0 to 1000000");
+    return bad("the factor is not a number from 0 to 1000000");
   return change;
 }
 

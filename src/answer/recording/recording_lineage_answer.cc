@@ -81,7 +81,7 @@ Result<uint64_t> ParseAddress(OpenedRecording& opened, const std::string& text) 
   const auto hex = ParseHex(text);
   if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
     if (hex) return *hex;
-    return BadInput(text + ": is no address", "write it as 0x7ffd1000, or a variable's name");
+    return BadInput(text + ": is not an address", "write it as 0x7ffd1000, or a variable's name");
   }
   Result<uint64_t> named = opened.symbols().AddressOf(text);
   if (!named.ok() && hex) return *hex;

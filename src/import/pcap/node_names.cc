@@ -66,7 +66,7 @@ Result<NodeNames> NodeNames::Parse(std::string_view text, const std::string& nam
     uint16_t port = 0;
     const std::string place = name + ":" + std::to_string(number);
     if (!ParseEndpoint(endpoint, address, port)) {
-      return BadInput(place + ": " + endpoint + " is no address",
+      return BadInput(place + ": " + endpoint + " is not an address",
                       "a line reads `address[:port] name`, as in 10.0.0.7:8080 shop");
     }
     if (node.empty() || (!rest.empty() && rest[0] != '#')) {

@@ -154,7 +154,7 @@ class Reader {
       std::vector<std::string> names = {"p50", "p95", "p99"};
       for (const NamedAggregate& named : kAggregates) names.emplace_back(named.name);
       const std::string meant = DidYouMean(token.text, names);
-      return FailAt(token, "\"" + token.text + "\" is no aggregate",
+      return FailAt(token, "\"" + token.text + "\" is not an aggregate",
                     meant.empty() ? "count, sum, mean, min, max, distinct or pNN" : meant);
     }
     if (out.kind == AggregateKind::kCount && !Peek().Is("(")) return true;
@@ -197,7 +197,7 @@ class Reader {
         if (one.name == unit.text) factor = one.factor, known = true;
       }
       if (!known)
-        return Fail("\"" + unit.text + "\" is no unit", "ns, us, ms, s, m, h, B, kB, MB or GB");
+        return Fail("\"" + unit.text + "\" is not a unit", "ns, us, ms, s, m, h, B, kB, MB or GB");
       ++at_;
     }
     int64_t whole = 0;
@@ -212,7 +212,7 @@ class Reader {
     double real = 0;
     const auto as_real = std::from_chars(token.text.data(), end, real);
     if (as_real.ec != std::errc() || as_real.ptr != end)
-      return FailAt(token, "this is no number", "as in 250, 1.5 or 1e6");
+      return FailAt(token, "this is not a number", "as in 250, 1.5 or 1e6");
     const double scaled = real * static_cast<double>(factor);
     // 1.5ms is a whole number of nanoseconds.
     if (factor != 1 && std::abs(scaled) < 9e18) {

@@ -61,7 +61,7 @@ TEST(Condition, FaultsHaveACaretAndSayWhatIsMissing) {
       {"a = 1 b = 2", "expected and, found \"b\""},
       {"= 1", "expected a column"},
       {"a b", "expected a comparison"},
-      {"a = 5parsec", "\"parsec\" is no unit"},
+      {"a = 5parsec", "\"parsec\" is not a unit"},
       {"a in 5", "expected ( after in"},
       {"a in (5", "expected , or )"},
       {"a = 99999999999999999h", "too large"},
@@ -79,7 +79,7 @@ TEST(Condition, ReadsAggregatesKeysAndOrders) {
             "distinct(a.b)/a.b");
   EXPECT_EQ(Aggs("count()"), "count/");
   EXPECT_EQ(Aggs("count(a)"), "count(a)/a");
-  EXPECT_THAT(Aggs("avg(a)"), ::testing::HasSubstr("\"avg\" is no aggregate"));
+  EXPECT_THAT(Aggs("avg(a)"), ::testing::HasSubstr("\"avg\" is not an aggregate"));
   EXPECT_THAT(Aggs("mena(a)"), ::testing::HasSubstr("did you mean mean"));
   EXPECT_THAT(Aggs("p95"), ::testing::HasSubstr("expected (COLUMN)"));
   EXPECT_THAT(Aggs("count count"), ::testing::HasSubstr("expected a comma"));

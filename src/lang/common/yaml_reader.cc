@@ -83,7 +83,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!open_.empty() && open_.back()->IsList()) {
       node = &open_.back()->items.emplace_back();
     } else if (!open_.empty()) {
-      if (!key_.back()) throw Stop{line, "a key that is no text", "write key: value"};
+      if (!key_.back()) throw Stop{line, "a key that is not a text", "write key: value"};
       node = &open_.back()->members.emplace_back(YamlMember{std::move(*key_.back()), {}}).value;
       key_.back().reset();
     }

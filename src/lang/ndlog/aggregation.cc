@@ -121,7 +121,7 @@ void Core::Recompute(Group& group, const Moment& moment) {
   const int node = NodeOf(where);
   if (node < 0)
     return Fail(rule,
-                fmt::format("derives {} for {}, which is no node", predicate.name, where.Shown()));
+                fmt::format("derives {} for {}, which is not a node", predicate.name, where.Shown()));
   if (!predicate.is_table()) {
     // An aggregate that is announced as an event: each new value once.
     if (old != nullptr && old->value == value) return;

@@ -30,7 +30,7 @@ TEST(NdlogCompiler, SyntaxIsComplainedAboutAtItsPlace) {
   EXPECT_EQ(Wrong("r1 p(@X) :- q(@X), !r(@X)."),
             "1:20 the language has no negation | derive what is missing from what is there, or "
             "count it\n");
-  EXPECT_EQ(Wrong("r1 p(@X,MIM<C>) :- q(@X,C)."), "1:9 MIM is no aggregate | did you mean MIN?\n");
+  EXPECT_EQ(Wrong("r1 p(@X,MIM<C>) :- q(@X,C)."), "1:9 MIM is not an aggregate | did you mean MIN?\n");
   EXPECT_EQ(Wrong("r1 p(@X,SUM<*>) :- q(@X,C)."), "1:13 only COUNT can be of *\n");
   EXPECT_EQ(
       Wrong("materialize(p, infinty, infinity, keys(1)).\nr1 p(@X) :- q(@X)."),

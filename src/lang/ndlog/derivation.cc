@@ -93,7 +93,7 @@ void Core::Derived(const CompiledRule& rule, int rule_index, Match match, const 
   const Value& where = match.head[static_cast<size_t>(head.location)];
   const int node = NodeOf(where);
   if (node < 0)
-    return Fail(rule, fmt::format("derives {} for {}, which is no node",
+    return Fail(rule, fmt::format("derives {} for {}, which is not a node",
                                   TupleText(head.name, match.head, head.location), where.Shown()));
   std::vector<VertexId> causes = CausesOf(match.premises, moment.vertex);
   if (rule.event >= 0 || !head.is_table()) {

@@ -215,7 +215,7 @@ Value Arithmetic(char op, const Value& a, const Value& b, Evaluation& evaluation
                        : op == '/' ? x / y
                                    : std::fmod(x, y);
     // NaN would equal everything and nothing in a table.
-    if (std::isnan(out)) return Fault(evaluation, "the result is no number");
+    if (std::isnan(out)) return Fault(evaluation, "the result is not a number");
     return Value(out);
   }
   if (op == '+' && a.Text() != nullptr && b.Text() != nullptr) {

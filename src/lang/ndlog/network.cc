@@ -54,7 +54,7 @@ Result<Nanos> Duration(const JsonValue& line, const char* key, const std::string
   const auto number = value.Int();
   constexpr Nanos kMost = 1000 * kDay;
   if (!number || *number < 0 || *number > kMost)
-    return BadInput(fmt::format("{}: {} is no duration", place, key),
+    return BadInput(fmt::format("{}: {} is not a duration", place, key),
                     "a whole number of nanoseconds from 0");
   return Nanos{*number};
 }
@@ -91,7 +91,7 @@ class NetworkReader {
         if (out_.Find(end) >= 0) continue;
         std::string hint = lang::DidYouMean(end, out_.nodes);
         if (hint.empty()) hint = fmt::format(R"(a line {{"node":"{}"}} makes it one)", end);
-        return BadInput(fmt::format("{}: {} is no node", link.place, end), std::move(hint));
+        return BadInput(fmt::format("{}: {} is not a node", link.place, end), std::move(hint));
       }
       const std::pair<int, int> ends{out_.Find(link.a), out_.Find(link.b)};
       if (ends.first == ends.second)
@@ -194,7 +194,7 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
                     R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
   input.kind = insert ? Input::Kind::kInsert : Input::Kind::kDelete;
   const JsonValue text = line.Get(insert ? "insert" : "delete");
-  if (!text.IsString()) return BadInput(place + ": the tuple is no text", R"x(as in "t(@a,1)")x");
+  if (!text.IsString()) return BadInput(place + ": the tuple is not a text", R"x(as in "t(@a,1)")x");
   auto tuple = ParseTuple(text.String());
   if (!tuple.ok()) return BadInput(place + ": " + tuple.error().message, tuple.error().hint);
   input.predicate = program.Find(tuple->name);
@@ -226,7 +226,7 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
     std::string hint = lang::DidYouMean(where.Shown(), network.nodes);
     if (hint.empty())
       hint = fmt::format(R"(a line {{"node":"{}"}} of the topology makes it one)", where.Shown());
-    return BadInput(fmt::format("{}: {} is no node", place, where.Shown()), std::move(hint));
+    return BadInput(fmt::format("{}: {} is not a node", place, where.Shown()), std::move(hint));
   }
   if (input.kind == Input::Kind::kDelete && !predicate.is_table())
     return BadInput(

@@ -241,7 +241,7 @@ class Parser {
           Now().text.rfind("f_", 0) != 0) {
         const auto function = AggregateOf(Now().text);
         if (!function)
-          Fail(PlaceOf(Now()), Now().text + " is no aggregate",
+          Fail(PlaceOf(Now()), Now().text + " is not an aggregate",
                lang::DidYouMean(Now().text, {"MIN", "MAX", "COUNT", "SUM", "LIST"}));
         if (rule.aggregate) Fail(PlaceOf(Now()), "a head has one aggregate at most");
         rule.aggregate = Aggregate{*function, atom.args.size(), PlaceOf(Now())};

@@ -104,7 +104,7 @@ void Core::ScheduleInputs(const std::vector<Input>& inputs) {
     const Value& where = values[static_cast<size_t>(of.location)];
     const int node = NodeOf(where);
     if (node < 0) {
-      failure_ = BadInput(fmt::format("the fact {}: {} is no node of the topology",
+      failure_ = BadInput(fmt::format("the fact {}: {} is not a node of the topology",
                                       TupleText(of.name, values, of.location), where.Shown()),
                           fmt::format(R"(a line {{"node":"{}"}} makes it one)", where.Shown()));
       return;

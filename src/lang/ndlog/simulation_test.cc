@@ -266,7 +266,7 @@ TEST(NdlogRun, FaultsOfTheProgramNameTheRule) {
               ElementsAre("rule r1 (line 2, column 32): division by zero"));
   EXPECT_THAT(
       TableAfter("r1 t(@B) :- in(@A,B).", Nodes({"a"}), Inputs({{0, "insert", "in(@a,z)"}}), "t"),
-      ElementsAre("rule r1 (line 1, column 4): derives t(@z) for z, which is no node"));
+      ElementsAre("rule r1 (line 1, column 4): derives t(@z) for z, which is not a node"));
   RunOptions options;
   options.most_events = 1000;
   EXPECT_THAT(TableAfter("r1 n(@A,M) :- n(@A,N), M := N + 1.", Nodes({"a"}),
@@ -353,13 +353,13 @@ TEST(NdlogNetwork, BadLinesAreNamed) {
   EXPECT_THAT(topology("{\"node\":\"a\"}\n{\"node\":\"a\"}"),
               HasSubstr("net:2: the node a is there twice"));
   EXPECT_THAT(topology("{\"node\":\"alpha\"}\n{\"link\":[\"alpha\",\"alpja\"]}"),
-              HasSubstr("net:2: alpja is no node | did you mean alpha?"));
+              HasSubstr("net:2: alpja is not a node | did you mean alpha?"));
   EXPECT_THAT(topology("{\"node\":\"a\",\"delay\":5}"),
               HasSubstr("net:1: delay is not known here"));
   EXPECT_THAT(topology("{\"node\":\"a\"}\n{\"rule\":\"r2\",\"cost_ns\":1}"),
               HasSubstr("net:2: the program has no rule r2 | did you mean r1?"));
   EXPECT_THAT(topology("{\"node\":\"a\"}\n{\"rule\":\"r1\",\"cost_ns\":-1}"),
-              HasSubstr("net:2: cost_ns is no duration"));
+              HasSubstr("net:2: cost_ns is not a duration"));
   EXPECT_THAT(topology("{\"node\":\"a\"}\n{"), HasSubstr("net:2: "));
   const auto inputs = [&](const std::string& text) {
     const auto result = RunFromTexts({program, "{\"node\":\"a\"}", text, "p", "net", "in"}, {});
@@ -367,7 +367,7 @@ TEST(NdlogNetwork, BadLinesAreNamed) {
   };
   EXPECT_THAT(inputs("{\"at_ns\":0,\"insert\":\"pq(@a)\"}"),
               HasSubstr("in:1: the program does not know pq | did you mean p"));
-  EXPECT_THAT(inputs("{\"at_ns\":0,\"insert\":\"q(@b)\"}"), HasSubstr("in:1: b is no node"));
+  EXPECT_THAT(inputs("{\"at_ns\":0,\"insert\":\"q(@b)\"}"), HasSubstr("in:1: b is not a node"));
   EXPECT_THAT(inputs("{\"at_ns\":0,\"insert\":\"q(@a,1)\"}"),
               HasSubstr("in:1: q has 1 attributes, not 2"));
   EXPECT_THAT(inputs("{\"at_ns\":0,\"delete\":\"q(@a)\"}"), HasSubstr("in:1: q is an event"));

@@ -216,8 +216,8 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
        "1:24 two queries are parted by \";\" | put ; behind the first"},
       {"From x In A Select x.a x.b",
        "1:24 expected the end instead of \"x\" | columns are parted by commas, and named with As"},
-      {"From x In A Select SMU(x.a)", "1:20 \"SMU\" is no function | did you mean SUM?"},
-      {"From x In A Select avg(x.a)", "1:20 \"avg\" is no function | did you mean AVERAGE?"},
+      {"From x In A Select SMU(x.a)", "1:20 \"SMU\" is not a function | did you mean SUM?"},
+      {"From x In A Select avg(x.a)", "1:20 \"avg\" is not a function | did you mean AVERAGE?"},
       {"From x In A Select Contains(x.a)",
        "1:20 Contains takes two arguments | as in Contains(text, part)"},
       {"From x In A Select SUM()", "1:20 SUM takes one argument | as in SUM(number)"},
@@ -226,7 +226,7 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
       {"From x In A Select 'a\\d'",
        "1:20 a backslash in a text stands before n, t, \\, ' or \" | write \\\\ for a backslash"},
       {"From x In A Select 5days",
-       "1:20 \"days\" behind a number is no unit of time | a duration is an integer and ns, us, "
+       "1:20 \"days\" behind a number is not a unit of time | a duration is an integer and ns, us, "
        "ms, s, m or h, as 5ms"},
       {"From x In A Select 1.5s",
        "1:20 a duration is an integer and its unit | use a smaller unit"},
@@ -242,7 +242,7 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
        "1:30 expected how many events to keep instead of \"B\" | an integer up to 1000000, as in "
        "FirstN(3, TRACEPOINT)"},
       {"From x In A Join y In Last(B) On y -> x Select x.a",
-       "1:27 \"Last\" is no filter | filters are First, MostRecent, FirstN and MostRecentN"},
+       "1:27 \"Last\" is not a filter | filters are First, MostRecent, FirstN and MostRecentN"},
       {"From x In A Select (From y In B Select COUNT)",
        "1:21 a sub-query cannot stand in an expression | Join it under an alias, and read "
        "x.COLUMN"},

@@ -12,7 +12,7 @@ Result<Plan> PlanByName(std::string_view name) {
   if (name == "advice") return Plan::kAdvice;
   if (name == "rewritten" || name.empty()) return Plan::kRewritten;
   if (name == "emit") return Plan::kEmit;
-  return BadInput("\"" + std::string(name) + "\" is no plan",
+  return BadInput("\"" + std::string(name) + "\" is not a plan",
                   "plans are reference, advice, rewritten and emit");
 }
 

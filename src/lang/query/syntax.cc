@@ -288,7 +288,7 @@ class Parser {
       source.names.push_back(Name());
     }
     if (Peek().Is("("))
-      Fail(Peek(), "\"" + source.names.back().text + "\" is no filter",
+      Fail(Peek(), "\"" + source.names.back().text + "\" is not a filter",
            "filters are First, MostRecent, FirstN and MostRecentN");
     Stretch(source.place, source.names.back().place);
     return source;
@@ -474,7 +474,7 @@ class Parser {
         hint = "functions are";
         for (const std::string& name : FunctionNames()) hint += " " + name;
       }
-      Fail(token, "\"" + token.text + "\" is no function", hint);
+      Fail(token, "\"" + token.text + "\" is not a function", hint);
     }
     Take();  // "("
     std::vector<Expr> args;

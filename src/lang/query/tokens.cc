@@ -165,7 +165,7 @@ class Lexer {
     for (const lang::NumberUnit& known : lang::kNumberUnits)
       if (known.name == unit && unit.back() != 'B') factor = known.factor;
     if (factor == 0)
-      return Fail("\"" + std::string(unit) + "\" behind a number is no unit of time", kHint);
+      return Fail("\"" + std::string(unit) + "\" behind a number is not a unit of time", kHint);
     int64_t whole = 0, nanos = 0;
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
     if (!integer) return Fail("a duration is an integer and its unit", "use a smaller unit");

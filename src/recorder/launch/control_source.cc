@@ -47,7 +47,7 @@ Result<ControlChoice> ChooseControl(const std::string& program, const std::strin
         wanted == "auto" ? "pt" : wanted, {}, {}, "branches are told by the processor (Intel PT)"};
   }
   if (wanted != "auto")
-    return BadInput(wanted + " is no source of branches",
+    return BadInput(wanted + " is not a source of branches",
                     "one of auto, pt, pt-overwrite, coverage, qemu");
   return ByEmulator("there is no Intel PT, and the program does not import " +
                     std::string(kTracePc));

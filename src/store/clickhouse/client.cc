@@ -300,7 +300,7 @@ Result<ServerVersion> Client::ReadVersion(size_t shard) {
   auto [dot, failed] = std::from_chars(out.text.data(), end, out.major);
   if (failed == std::errc() && dot != end) failed = std::from_chars(dot + 1, end, out.minor).ec;
   if (failed != std::errc()) {
-    return EnvironmentError(fmt::format("ClickHouse {}: its version \"{}\" is no version",
+    return EnvironmentError(fmt::format("ClickHouse {}: its version \"{}\" is not a version",
                                         url_.shards[shard].text(), out.text.substr(0, 40)),
                             "is this the HTTP port of a ClickHouse server?");
   }

@@ -151,7 +151,7 @@ class Lexer {
       good = good && (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == 'e' ||
                       c == 'E' || c == '+' || c == '-');
     good = good && std::count(token.text.begin(), token.text.end(), '.') <= 1;
-    if (!good) return Refuse(begin + 1, "\"" + token.text + "\" is no number", "write 12 or 1.5e3");
+    if (!good) return Refuse(begin + 1, "\"" + token.text + "\" is not a number", "write 12 or 1.5e3");
     return {};
   }
 
@@ -322,7 +322,7 @@ class Guard {
     }
     if (IsSign(Next(), ".") && (token.name == "system" || token.name == "information_schema" ||
                                 token.name == "INFORMATION_SCHEMA" || token.name == "default"))
-      return Refuse(token.place, token.text + " is no dataset", "name datasets only");
+      return Refuse(token.place, token.text + " is not a dataset", "name datasets only");
     Emit(token.text);
     return {};
   }
@@ -380,7 +380,7 @@ class Guard {
       return Refuse(table.place, "a dataset or a SELECT in brackets must follow", "name a dataset");
     const std::string name = NameOf(table);
     if (IsSign(Next(2), "(") || IsSign(Next(2), "."))
-      return Refuse(table.place, fmt::format("{} is no dataset", name),
+      return Refuse(table.place, fmt::format("{} is not a dataset", name),
                     "name datasets only; wherefore dataset list shows them");
     ++at_;
     if (common_.count(name) != 0) {

@@ -128,7 +128,7 @@ def errors():
             write("f.ndlog", "r1 p(@X) :- q(@X,P), f_membr(P,X) == 0."), "--topology", topology, "--inputs", inputs)
     refused("a topology that is wrong", "did you mean r1?", "run", program, "--inputs", inputs, "--topology",
             write("t", SQUARE + lines({"rule": "r11", "cost_ns": 1})))
-    refused("an input that is wrong", "in.2:5: z is no node", "run", program, "--topology", topology, "--inputs",
+    refused("an input that is wrong", "in.2:5: z is not a node", "run", program, "--topology", topology, "--inputs",
             write("in.2", lines(*LINKS, insert(0, "link(@z,a)"))))
     refused("a file that is not there", "nothing.ndlog", "run", "nothing.ndlog", "--topology", topology, "--inputs", inputs)
     refused("no topology", "--topology is missing", "run", program, "--inputs", inputs)

@@ -223,7 +223,7 @@ def refusals():
         behind = refused("--pid", target.pid, "From x In Nowhere Select COUNT")
         check("a query may stand behind its flags", behind.stderr == unknown.stderr, behind.stderr)
     wrong = refused("--pid", "abc", "From m In Meter.Add Select COUNT")
-    check("what is no process number", wrong.returncode == 2 and "abc is no process number" in wrong.stderr, wrong.stderr)
+    check("what is not a process number", wrong.returncode == 2 and "abc is not a process number" in wrong.stderr, wrong.stderr)
     gone = refused("From m In Meter.Add Select COUNT", "--pid", 4_000_000)
     check("a process that is not there", gone.returncode == 1 and "4000000" in gone.stderr, gone.stderr)
     nobody = refused("From m In Meter.Add Select COUNT", "--exe", "no-such-program")

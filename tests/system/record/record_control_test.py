@@ -157,7 +157,7 @@ def what_cannot_be_is_refused():
     equal("thunks of a recording without control depth: 2", cpg(file, "thunks", "1.1"), 2)
     file, _ = record(PROGRAMS["qemu"], "figure1", "0")
     equal("thunks of a sub-computation that is not there: 1", cpg(file, "thunks", "7.1"), 1)
-    equal("thunks of what is no sub-computation: 2", cpg(file, "thunks", "seven"), 2)
+    equal("thunks of what is not a sub-computation: 2", cpg(file, "thunks", "seven"), 2)
     _, ran = record(PROGRAMS["qemu"], "figure1", "0", flags=("--control", "--control-source", "coverage"))
     equal("coverage of a program that was not compiled for it: 125", (ran.returncode, ran.stdout), (125, b""))
     if not os.path.exists("/sys/bus/event_source/devices/intel_pt"):
