@@ -62,7 +62,7 @@ Status PutWhere(const std::string& name, JsonValue where, JsonWriter& json) {
       }
       json.EndArray();
     } else {
-      return Bad(name, fmt::format("where: \"{}\" wants a value, or a list of values", property));
+      return Bad(name, fmt::format("where: \"{}\" needs a value, or a list of values", property));
     }
   }
   json.EndObject();
@@ -111,7 +111,7 @@ Result<std::string> Checked(const AnswerContext& context, const std::string& nam
     }
   }
   if (const JsonValue own = policy.Get("policy"); !own.missing() && own.String() != name) {
-    return Bad(name, fmt::format("is called \"{}\" inside", own.String()));
+    return Bad(name, fmt::format("the definition names it \"{}\"", own.String()));
   }
   const std::string_view owner = policy.Get("owner").String();
   if (owner.empty() || owner.find(',') != std::string_view::npos) {
@@ -194,7 +194,7 @@ Result<Answer> AnswerPolicies(const AnswerContext& context, const Question& ques
   if (!WantsText(question)) return JsonAnswer("{\"policies\":" + array + "}");
   JsonParser parser;
   WF_ASSIGN(const JsonValue policies, parser.Parse(array));
-  if (policies.size() == 0) return TextAnswer("no policies: the token buckets alone decide");
+  if (policies.size() == 0) return TextAnswer("no policies; token buckets decide alone");
   TextTable table({"policy", "owner", "takes", "of", "detail", "ends in"}, {4});
   for (const JsonValue policy : policies.Elements()) {
     const auto ends = policy.Get("expires_ns").Int();
@@ -209,7 +209,7 @@ Result<Answer> AnswerPolicies(const AnswerContext& context, const Question& ques
 Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,
                          std::string_view json) {
   if (!GoodName(name)) {
-    return BadInput("policy \"" + name.substr(0, 100) + "\": not a name",
+    return BadInput("policy \"" + name.substr(0, 100) + "\": not a valid name",
                     "up to 100 letters, digits, '-', '_' and '.'");
   }
   JsonParser parser;
@@ -223,7 +223,7 @@ Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,
 Result<Answer> DeletePolicy(const AnswerContext& context, const std::string& name) {
   if (const Status gone = context.store.DeleteDocument(context.tenant, kKind, name); !gone.ok()) {
     if (gone.error().code != ErrorCode::kNotFound) return gone.error();
-    return NotFound("policy \"" + name + "\": there is none of this name",
+    return NotFound("policy \"" + name + "\": no such name",
                     "wherefore policy list shows them");
   }
   JsonWriter json;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "answer/frame/answer.h"
+#include "answer/frame/text_table.h"
 #include "answer/frame/version.h"
 #include "json/json_writer.h"
 
@@ -11,12 +12,13 @@ namespace {
 std::string StatusText(const AnswerContext& context, const store::StoreStatus& s,
                        const ServerFacts& facts) {
   std::string out = fmt::format("wherefore {}\n\nstore      {}\n", kVersion, context.store_path);
-  out += fmt::format("spans      {} in {} traces\n", s.spans, s.traces);
+  out += fmt::format("spans      {} in {}\n", s.spans, CountOf(static_cast<uint64_t>(s.traces), "trace"));
   if (s.events != s.spans) out += fmt::format("events     {}\n", s.events);
   if (s.messages != 0) out += fmt::format("messages   {}\n", s.messages);
   if (s.attachments != 0) out += fmt::format("attached   {}\n", s.attachments);
   if (s.dataset_rows != 0)
-    out += fmt::format("datasets   {} rows, {:.1f} MB\n", s.dataset_rows,
+    out += fmt::format("datasets   {}, {:.1f} MB\n",
+                       CountOf(static_cast<uint64_t>(s.dataset_rows), "row"),
                        static_cast<double>(s.dataset_bytes) / 1e6);
   if (s.spans != 0) {
     out += fmt::format("from       {}\nto         {}\n", FormatInstant(s.oldest_ns),

@@ -40,7 +40,8 @@ Status PrintExplanation(const provenance::Execution& execution,
                         const provenance::Explanation& explanation,
                         provenance::ExplanationView view, const std::string& format) {
   if (format == "json") return Print(answer::ExplanationJson(execution, explanation, view) + "\n");
-  const answer::ExplainGraph graph = answer::NamedExplanation(execution, explanation);
+  const answer::ExplainGraph graph =
+      answer::NamedExplanation(execution, explanation, answer::WordsOf(view));
   return Print(format == "dot"   ? answer::ExplainDot(graph)
                : format == "svg" ? answer::ExplainSvg(graph)
                                  : answer::ExplainText(graph));

@@ -188,7 +188,7 @@ Result<pipeline::ImportReport> ImportThere(StoreAccess& access, const ImportFile
   };
   const auto stopped = [] {
     return EnvironmentError("import: stopped; what was sent so far is kept",
-                            "run it again: what is there is not doubled");
+                            "run it again: no duplicates are stored");
   };
   if (!files.messages.empty()) {
     WF_ASSIGN(const std::string text, MergedMessages(files.messages));

@@ -210,7 +210,7 @@ Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
     return flags.list ? List(*server, common) : Remove(*server, flags.remove, common);
   }
   if (text.empty())
-    return BadInput("query: there is no query",
+    return BadInput("query: no query given",
                     "as in wherefore query 'From x In tracepoint Select x.host, COUNT'");
   if (flags.standing && (!flags.for_.empty() || flags.total || !flags.count_first.empty()))
     return BadInput("query: --standing, and --for, --total or --count-first, which end",

@@ -32,7 +32,7 @@ constexpr Nanos kPollFor = 50 * kMilli;
 
 Status CheckFlags(const std::string& text, const LiveQueryFlags& live) {
   if (text.empty())
-    return BadInput("query: there is no query",
+    return BadInput("query: no query given",
                     "as in wherefore query 'From x In tracepoint Select x.host, COUNT' --pid 1234");
   if (live.standing || live.list || !live.remove.empty() || !live.dataset.empty() ||
       !live.name.empty())

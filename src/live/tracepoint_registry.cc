@@ -120,7 +120,7 @@ Result<answer::Answer> AnswerTracepoint(const answer::AnswerContext& context,
     return answer::JsonAnswer(json.Take());
   }
   const std::string meant = lang::DidYouMean(name, known);
-  return NotFound("tracepoint \"" + name + "\": there is none of this name",
+  return NotFound("tracepoint \"" + name + "\": no such name",
                   meant.empty() ? "wherefore tracepoints list shows them" : meant);
 }
 
@@ -133,7 +133,7 @@ Result<answer::Answer> PutTracepoint(const answer::AnswerContext& context, const
         "put each by its own name");
   if (definitions[0].name != name)
     return BadInput(
-        fmt::format("tracepoint \"{}\": is called \"{}\" inside", name, definitions[0].name),
+        fmt::format("tracepoint \"{}\": the definition names it \"{}\"", name, definitions[0].name),
         "the address and the definition must agree");
   std::string text = weaver::ToJson(definitions[0]);
   WF_TRY(context.store.PutDocument(context.tenant, kTracepointKind, name, text));

@@ -78,7 +78,7 @@ Status BackfillDataset(store::Store& store, const std::string& tenant, store::Ti
   WF_TRY(extractor.Write(store, tenant));
   if (stopped)
     return EnvironmentError("backfill: stopped; the traces so far are in the dataset",
-                            "run it again: rows are replaced, not doubled");
+                            "run it again: rows are replaced, not duplicated");
   return {};
 }
 

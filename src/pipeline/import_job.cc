@@ -70,7 +70,7 @@ class FileSource {
     done_ += static_cast<size_t>(n);
     if (!progress_(done_)) {
       return EnvironmentError("import: stopped in " + path_ + "; what was read so far is kept",
-                              "run it again: what is there is not doubled");
+                              "run it again: no duplicates are stored");
     }
     return static_cast<size_t>(n);
   }

@@ -136,7 +136,7 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
     Result<bool> Next(SightingLine& line) override {
       if (++count_ % 10'000 == 0 && !progress_(input_.bytes_read()))
         return EnvironmentError("import: stopped; messages read so far are kept",
-                                "run it again: what is there is not doubled");
+                                "run it again: no duplicates are stored");
       return input_.Next(line);
     }
 

@@ -34,7 +34,7 @@ Result<PageIndex> PageIndex::Build(const recorder::Recording& recording) {
   if (accesses > kMostAccesses || recording.subs.size() > INT32_MAX) {
     return BadInput(
         recording.file + ": its sub-computations touched pages too many times to compare",
-        "record less of the program at data depth");
+        "record a shorter run at data depth");
   }
   index.Fill(recording);
   return index;

@@ -60,13 +60,13 @@ Result<ConvolutionResult> Convolve(std::span<const Sighting> sightings, const St
   const EdgeTrace trace = SplitByEdge(std::move(collected.messages), nodes.size());
   if (trace.messages.empty()) {
     result.quantum_ns = std::max<Nanos>(1, options.quantum_ns);
-    result.quantum_why = options.quantum_ns > 0 ? "as told" : "there are no messages";
+    result.quantum_why = options.quantum_ns > 0 ? "as given" : "no messages";
     return result;
   }
   WF_ASSIGN(const std::vector<NodeId> roots, FindRoots(trace, nodes, options));
 
   result.quantum_ns = options.quantum_ns;
-  result.quantum_why = "as told";
+  result.quantum_why = "as given";
   if (options.quantum_ns == 0) {
     QuantumChoice choice = ChooseQuantum(trace);
     result.quantum_ns = choice.quantum_ns;
@@ -76,14 +76,14 @@ Result<ConvolutionResult> Convolve(std::span<const Sighting> sightings, const St
   const int64_t quanta = span / result.quantum_ns + 1;
   if (quanta > kMostQuanta) {
     return BadInput(
-        "convolution: the trace has over 10^12 quanta of " + FormatDuration(result.quantum_ns),
+        "convolution: the trace spans over 10^12 quanta of " + FormatDuration(result.quantum_ns),
         "a coarser quantum: --quantum");
   }
   int64_t lags = std::clamp(quanta / kPartOfTrace, kFewestLags, kMaxConvolutionLags);
   if (options.max_delay_ns > 0) {
     lags = std::max(kFewestLags, options.max_delay_ns / result.quantum_ns);
     if (lags > kMostLagsAsked) {
-      return BadInput("convolution: the longest delay has over 67 million quanta of " +
+      return BadInput("convolution: the longest delay spans over 67 million quanta of " +
                           FormatDuration(result.quantum_ns),
                       "a coarser quantum or a shorter delay: --quantum, --max-delay");
     }

@@ -6,6 +6,7 @@
 
 #include "analysis/paths/clock_skew.h"
 #include "analysis/paths/nesting_stream.h"
+#include "answer/frame/text_table.h"
 
 namespace wf::paths {
 namespace {
@@ -26,7 +27,7 @@ class Inference {
 
   Result<PathsFindings> Run(SightingSource& source) {
     findings_.algorithm = request_.algorithm;
-    findings_.why = fmt::format("asked for by --algorithm {}", NameOf(request_.algorithm));
+    findings_.why = fmt::format("chosen by --algorithm {}", NameOf(request_.algorithm));
     switch (request_.algorithm) {
       case PathAlgorithm::kNesting:
         WF_TRY(request_.deskew == Deskew::kAlways ? RunNestingDeskewed(source)
@@ -159,14 +160,13 @@ class Inference {
   void NoteNesting(const NestingCounts& counts, uint64_t cut_short) {
     if (counts.after_reply > 0)
       findings_.notes.push_back(
-          fmt::format("{} calls were issued after the reply to their cause", counts.after_reply));
+          CountOf(counts.after_reply, "call") + " issued after the reply to the causing request");
     if (counts.cycles > 0)
       findings_.notes.push_back(
-          fmt::format("{} rings of calls that lie in each other were cut", counts.cycles));
+          CountOf(counts.cycles, "cycle") + " of nested calls cut");
     if (cut_short > 0)
-      findings_.notes.push_back(fmt::format(
-          "{} paths left the window before they were known to be whole: --window widens it",
-          cut_short));
+      findings_.notes.push_back(CountOf(cut_short, "path") +
+                                " left the window before completion; --window widens it");
   }
 
   void TakeNames(const Call& call) {
@@ -300,7 +300,7 @@ PathAlgorithm ChooseAlgorithm(const PairingCounts& counts, std::string& why) {
     return PathAlgorithm::kConvolution;
   }
   if (counts.messages == 0) {
-    why = "there are no messages to choose by";
+    why = "no messages to choose by";
     return PathAlgorithm::kLinking;
   }
   why = fmt::format("{} of the calls have a return, and {} of the messages are one-way",

@@ -48,7 +48,7 @@ class PathTextWriter {
     if (what_if) out_ += WhatIfSentence(*what_if, total_) + "\n";
     out_ += fmt::format("trace {} · {}\n", ToHex(t_.id), CompletenessSentence(t_));
     if (t_.roots.size() > 1 && path_.root == t_.main_root()) {
-      out_ += fmt::format("{} more root{} of the trace: not in the way of this one\n",
+      out_ += fmt::format("{} more root{} in this trace, not on this path\n",
                           t_.roots.size() - 1, t_.roots.size() == 2 ? "" : "s");
     }
     out_ += "\n";
@@ -109,7 +109,7 @@ class PathTextWriter {
     }
     tell();
     if (segments_.empty())
-      out_ += "no time passed in between\n";
+      out_ += "no time passed between start and end\n";
     else
       out_ += table.Print(kWidth, 4);
   }
@@ -128,7 +128,7 @@ std::string StepName(std::string_view service, std::string_view name) {
 }
 
 std::string WhatIfSentence(const critical_path::WhatIfAnswer& answer, Nanos recorded) {
-  if (answer.matched == 0) return "what if: nothing matches, so nothing changes";
+  if (answer.matched == 0) return "what if: no match, so no change";
   const Nanos less = SaturatingSub(recorded, answer.duration_ns);
   std::string change = "no change";
   if (less > 0) change = Percent(less, recorded) + " less";
@@ -145,10 +145,10 @@ std::string CriticalPathText(const Trace& trace, const critical_path::CriticalPa
 }
 
 std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next) const {
-  if (requests_.empty()) return "no trace matches; wherefore status tells what the store holds\n";
+  if (requests_.empty()) return "no trace matches; wherefore status shows what the store holds\n";
   const std::vector<Component> ranked = Ranked();
-  std::string out = fmt::format("{} trace{}, {} in all", requests_.size(),
-                                requests_.size() == 1 ? "" : "s", FormatDuration(duration_));
+  std::string out = fmt::format("{}, {} in total", CountOf(requests_.size(), "trace"),
+                                FormatDuration(duration_));
   if (!ranked.empty()) {
     const auto& [service, name, category] = ranked[0].key;
     out += fmt::format("; {:.0f}% of it in {}", 100 * Share(ranked[0].part->total),
@@ -156,7 +156,8 @@ std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next)
   }
   out = CutToWidth(out, kWidth) + "\n";
   if (const auto total = Total()) out += WhatIfSentence(*total, duration_) + "\n";
-  if (skipped_ > 0) out += fmt::format("{} skipped: their times contradict each other\n", skipped_);
+  if (skipped_ > 0)
+    out += CountOf(skipped_, "trace") + " skipped: their times contradict each other\n";
   out += "\n";
   TextTable table({"time", "share", "traces", "category", "component"}, {0, 1, 2});
   Nanos rest = 0;
@@ -175,7 +176,7 @@ std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next)
                fmt::format("{} more", ranked.size() - kMaxRows)});
   }
   out += table.Print(kWidth, 4);
-  if (next) out += "more traces match: --limit, or --cursor " + FormatCursor(*next) + "\n";
+  if (next) out += "more traces match; raise --limit, or continue with --cursor " + FormatCursor(*next) + "\n";
   return out;
 }
 

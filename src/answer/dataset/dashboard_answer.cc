@@ -37,7 +37,7 @@ Status CheckName(const std::string& name) {
            c == '_';
   });
   if (name.empty() || name.size() > kMaxName || !plain)
-    return BadInput(fmt::format("dashboard \"{}\": not a name", Printable(name)),
+    return BadInput(fmt::format("dashboard \"{}\": not a valid name", Printable(name)),
                     "up to 64 letters, digits, - and _; its title may be anything");
   return {};
 }
@@ -98,8 +98,8 @@ Answer DashboardJson(const store::Document& document, const Dashboard& dashboard
 }
 
 Error NoDashboard(const std::string& name) {
-  return NotFound(fmt::format("dashboard {}: there is none", Printable(name)),
-                  "it may have been deleted; GET /api/v1/dashboards names those there are");
+  return NotFound(fmt::format("dashboard {}: no such dashboard", Printable(name)),
+                  "it may have been deleted; GET /api/v1/dashboards lists them");
 }
 
 Result<store::Document> Find(const AnswerContext& context, const std::string& name) {

@@ -34,8 +34,8 @@ Result<Answer> AnswerDataset(const AnswerContext& context, const Question& quest
   for (const DatasetAction& action : DatasetActions()) {
     if (action.name != name) continue;
     if (action.takes_name && dataset.empty())
-      return BadInput(fmt::format("dataset {}: which dataset?", name),
-                      "wherefore dataset list names them");
+      return BadInput(fmt::format("dataset {}: no dataset given", name),
+                      "wherefore dataset list shows them");
     if (!action.takes_name && !dataset.empty())
       return BadInput(fmt::format("dataset {}: takes no name", name), "leave it out");
     return action.answer(context, question, dataset);

@@ -105,7 +105,7 @@ TEST_F(DatasetAnswerTest, RefusalsNameTheFlagAndTheNextStep) {
               ::testing::HasSubstr("use --group-by and --agg"));
   EXPECT_THAT(Ask("query/calls", {}), ::testing::HasSubstr("dataset backfill calls"));
   EXPECT_THAT(Ask("query/pagess", {}), ::testing::HasSubstr("there is none"));
-  EXPECT_THAT(Ask("query", {}), ::testing::HasSubstr("which dataset?"));
+  EXPECT_THAT(Ask("query", {}), ::testing::HasSubstr("no dataset given"));
   EXPECT_THAT(Ask("list/x", {}), ::testing::HasSubstr("takes no name"));
   EXPECT_THAT(Ask("dance", {}), ::testing::HasSubstr("no such action"));
   EXPECT_THAT(Ask("list", {{"format", "csv"}}), ::testing::HasSubstr("--format"));

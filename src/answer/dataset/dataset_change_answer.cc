@@ -5,6 +5,7 @@
 #include <map>
 
 #include "answer/dataset/dataset_answer.h"
+#include "answer/frame/text_table.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 #include "pipeline/dataset_catalog.h"
@@ -44,19 +45,21 @@ struct Trial {
 std::string ApplyText(const pipeline::DatasetDefinition& definition, const Trial& trial,
                       bool saved) {
   std::string out = fmt::format(
-      "dataset {}: of the newest {} traces {} match; {} rows, {:.1f} a trace, {} of CPU a trace\n",
-      definition.name, trial.counts.traces, trial.counts.matched, trial.counts.rows,
-      trial.rows_per_trace(), FormatDuration(trial.cost_ns));
+      "dataset {}: {} of the newest {} match; {}, {:.1f} per trace, {} of CPU per trace\n",
+      definition.name, trial.counts.matched,
+      CountOf(static_cast<uint64_t>(trial.counts.traces), "trace"),
+      CountOf(static_cast<uint64_t>(trial.counts.rows), "row"), trial.rows_per_trace(),
+      FormatDuration(trial.cost_ns));
   if (trial.counts.unusable != 0)
     out +=
         fmt::format("  {} traces violate an invariant and give no rows\n", trial.counts.unusable);
   if (trial.counts.over_budget != 0)
-    out += fmt::format("  {} traces need more work than a trace may; they give no rows\n",
+    out += fmt::format("  {} traces exceed the work limit of one trace and give no rows\n",
                        trial.counts.over_budget);
   out += saved ? fmt::format(
-                     "saved; traces from now on. For stored ones: wherefore dataset backfill {}\n",
+                     "saved for new traces; for stored ones: wherefore dataset backfill {}\n",
                      definition.name)
-               : "not saved: a trial only\n";
+               : "not saved: dry run\n";
   return out;
 }
 
@@ -133,8 +136,8 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
   const bool trial_run = trial_only == "true";
   if (trial.owner_cost_ns > allowed && grows && force != "true" && !trial_run) {
     return BadInput(
-        fmt::format("dataset {}: {} of CPU a trace, {} with the other datasets of owner {}, whose "
-                    "share is {}",
+        fmt::format("dataset {}: {} of CPU per trace, {} with the other datasets of owner {}; "
+                    "the limit is {}",
                     definition.name, FormatDuration(trial.cost_ns),
                     FormatDuration(trial.owner_cost_ns), definition.owner, FormatDuration(allowed)),
         "make it cheaper, or apply it with --force");
@@ -180,15 +183,17 @@ std::string BackfillReportJson(const std::string& dataset, const pipeline::Extra
 }
 
 std::string BackfillReportText(const std::string& dataset, const pipeline::ExtractCounts& counts) {
-  std::string out = fmt::format("dataset {}: {} rows of {} traces, {} looked at\n", dataset,
-                                counts.rows, counts.matched, counts.traces);
+  std::string out = fmt::format("dataset {}: {} from {}, {} examined\n", dataset,
+                                CountOf(static_cast<uint64_t>(counts.rows), "row"),
+                                CountOf(static_cast<uint64_t>(counts.matched), "trace"),
+                                counts.traces);
   if (counts.unusable != 0)
     out += fmt::format("  {} traces violate an invariant and gave no rows\n", counts.unusable);
   if (counts.over_budget != 0)
-    out += fmt::format("  {} traces need more work than a trace may; they gave no rows\n",
+    out += fmt::format("  {} traces exceed the work limit of one trace and gave no rows\n",
                        counts.over_budget);
   if (counts.rows_dropped != 0)
-    out += fmt::format("  {} rows beyond what one trace may give\n", counts.rows_dropped);
+    out += fmt::format("  {} rows dropped: more than one trace may give\n", counts.rows_dropped);
   return out;
 }
 

@@ -43,7 +43,7 @@ Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
   WF_ASSIGN(const auto limit, params.Integer("limit", 1, kMaxRows));
   if (limit) query.limit = static_cast<size_t>(*limit);
   if (query.grouped() && !query.columns.empty())
-    return BadInput("--columns: of groups there are only their keys and aggregates",
+    return BadInput("--columns: groups have only keys and aggregates",
                     "use --group-by and --agg");
   if (query.grouped() && query.aggregates.empty())
     query.aggregates.push_back({AggregateKind::kCount, "", 0, "count"});
@@ -67,7 +67,7 @@ Result<Answer> AnswerDatasetQuery(const AnswerContext& context, const Question& 
               pipeline::DatasetCatalog::Load(context.store, context.tenant));
     WF_TRY(catalog.Get(dataset));
     return NotFound(
-        fmt::format("dataset {}: it has no rows yet", dataset),
+        fmt::format("dataset {}: no rows yet", dataset),
         fmt::format("wherefore dataset backfill {} fills it from stored traces", dataset));
   }
   if (!rows.ok()) return rows.error();
@@ -79,7 +79,7 @@ Result<Answer> AnswerDatasetSql(const AnswerContext& context, const Question& qu
   WF_TRY(question.params.Check({"sql", "format"}));
   const std::string sql =
       question.body.empty() ? question.params.Get("sql").value_or("") : question.body;
-  if (sql.empty()) return BadInput("dataset sql: there is no statement", "give one SELECT");
+  if (sql.empty()) return BadInput("dataset sql: no statement given", "give one SELECT");
   WF_ASSIGN(const store::SqlRows answer, context.store.RunSql(context.tenant, sql));
   return RowsAnswer(question, answer.rows, answer.dialect);
 }

@@ -30,7 +30,7 @@ Result<ProgramText> ReadProgram(const Question& question) {
   if (question.body.empty()) {
     const auto program = question.params.Get("program");
     if (!program) {
-      return BadInput("feature " + question.argument + ": there is no program",
+      return BadInput("feature " + question.argument + ": no program given",
                       "POST it as the body, or give it as program=");
     }
     out.program = *program;
@@ -182,8 +182,8 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
   DatasetTable table = compiled.plan->NewTable();
   const feature::ExtractOutcome outcome = compiled.plan->Extract(trace, table);
   if (outcome.kind == feature::ExtractOutcome::Kind::kOverBudget) {
-    return BadInput("trace " + ToHex(id) + ": the program needs more work than a trace may take",
-                    "filter before Map and Where, so that they go over fewer items");
+    return BadInput("trace " + ToHex(id) + ": the program exceeds the work limit of one trace",
+                    "filter before Map and Where, so that they process fewer items");
   }
   if (outcome.rows_dropped > 0) {
     return BadInput("trace " + ToHex(id) + ": the program gives " +

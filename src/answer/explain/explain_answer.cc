@@ -15,6 +15,7 @@
 #include "answer/explain/explain_sentence.h"
 #include "answer/explain/explain_svg.h"
 #include "answer/explain/explain_text.h"
+#include "answer/frame/text_table.h"
 #include "answer/trace/traces_answer.h"
 #include "json/json_writer.h"
 
@@ -212,12 +213,12 @@ std::vector<std::string> NotesOf(const Shown& shown) {
   const provenance::TraceAssumptions& assumed = shown.found.assumed;
   const ExplainLoadCounts& loaded = shown.found.loaded;
   if (shown.form == Shown::Form::kSlowest)
-    notes.push_back(fmt::format("the slowest {} requests together", shown.found.targets.size()));
+    notes.push_back("the " + CountOf(shown.found.targets.size(), "slowest request") + ", merged");
   if (!shown.found.skipped.empty()) notes.push_back(SkippedNote(shown.found.skipped));
   if (assumed.arrivals_estimated > 0) {
     notes.push_back(fmt::format(
-        "{} of {} servers did not record when a request arrived: taken for its sending plus the "
-        "least time seen on the way",
+        "{} of {} servers did not record when a request arrived; its arrival is taken as its send "
+        "time plus the minimum transit time seen",
         assumed.arrivals_estimated, assumed.arrivals_estimated + assumed.arrivals_recorded));
   }
   int64_t guessed = 0;
@@ -228,28 +229,28 @@ std::vector<std::string> NotesOf(const Shown& shown) {
                                 guessed, guessed == 1 ? "" : "es"));
   }
   if (loaded.left_out > 0 || loaded.stretches_cut > 0) {
-    notes.push_back(fmt::format("left out: {} traces beyond the limit, {} stretches cut short",
-                                loaded.left_out, loaded.stretches_cut));
+    notes.push_back(fmt::format("left out: {} over the limit, {} cut short",
+                                CountOf(loaded.left_out, "trace"),
+                                CountOf(loaded.stretches_cut, "time range")));
   }
   if (loaded.queries_left_out > 0) {
-    notes.push_back(fmt::format("{} stretches of waiting were not looked into: too many",
-                                loaded.queries_left_out));
+    notes.push_back(CountOf(loaded.queries_left_out, "wait") + " not examined: too many");
   }
   if (shown.found.traces_refused > 0) {
-    notes.push_back(fmt::format("{} traces of others left out: their events contradict each other",
-                                shown.found.traces_refused));
+    notes.push_back(CountOf(shown.found.traces_refused, "other trace") +
+                    " left out: their events contradict each other");
   }
   const auto& vertices = shown.explanation().vertices;
   if (std::any_of(vertices.begin(), vertices.end(),
                   [](const provenance::ExplanationVertex& v) { return v.expired; }))
     notes.push_back(
-        fmt::format("what ended before {} is not looked at; --retain 2h looks further back",
+        fmt::format("work that ended before {} is not considered; --retain 2h looks further back",
                     FormatInstant(shown.found.retained_from)));
   return notes;
 }
 
-ExplainGraph GraphOf(const Shown& shown) {
-  ExplainGraph graph = NamedExplanation(shown.found.execution, shown.explanation());
+ExplainGraph GraphOf(const Shown& shown, EventWords words) {
+  ExplainGraph graph = NamedExplanation(shown.found.execution, shown.explanation(), words);
   if (shown.baseline) {
     const auto& keys = shown.shown.keys;
     for (size_t v = 0; v < keys.size(); ++v)
@@ -262,9 +263,9 @@ ExplainGraph GraphOf(const Shown& shown) {
 
 Answer Show(const Question& question, const Shown& shown, provenance::ExplanationView view) {
   const auto format = question.params.Get("format");
-  if (format == "text") return TextAnswer(ExplainText(GraphOf(shown)));
-  if (format == "dot") return {"text/vnd.graphviz", ExplainDot(GraphOf(shown))};
-  if (format == "svg") return {"image/svg+xml", ExplainSvg(GraphOf(shown))};
+  if (format == "text") return TextAnswer(ExplainText(GraphOf(shown, WordsOf(view))));
+  if (format == "dot") return {"text/vnd.graphviz", ExplainDot(GraphOf(shown, WordsOf(view)))};
+  if (format == "svg") return {"image/svg+xml", ExplainSvg(GraphOf(shown, WordsOf(view)))};
   if (format == "events") {
     return {"application/x-ndjson",
             provenance::ExtractEvents(shown.found.execution, shown.explanation().root,
@@ -360,7 +361,7 @@ Result<std::vector<ExplainTarget>> SlowestTargets(const AnswerContext& context,
 Result<Answer> SlowestRequests(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
   if (params.Get("format") == "events") {
-    return BadInput("--extract, format=events: the events of one request",
+    return BadInput("--extract, format=events: needs one request",
                     "wherefore explain ID --extract FILE");
   }
   for (const char* flag : {"from", "to"}) {
@@ -376,7 +377,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   query.service = params.Get("service");
   query.operation = params.Get("operation");
   if (query.service.value_or("").empty() || query.operation.value_or("").empty()) {
-    return BadInput("explain: neither a trace id nor --service and --operation",
+    return BadInput("explain: no trace id given, nor --service and --operation",
                     "wherefore explain ID, or explain --service S --operation O --since 15m");
   }
   WF_ASSIGN(const auto since, params.Instant("since", context.now));
@@ -386,7 +387,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   WF_ASSIGN(const auto slowest, params.Integer("slowest", 1, kMostSlowest));
   WF_ASSIGN(const ExplainQuestion asked, ParseQuestion(question));
   if (asked.view != provenance::ExplanationView::kMerged) {
-    return BadInput("--raw, --no-aggregate: the explanations of many requests are one by merging",
+    return BadInput("--raw, --no-aggregate: several requests are merged into one answer",
                     "give the id of one trace: wherefore explain ID --no-aggregate");
   }
   WF_ASSIGN(const bool baseline, Switch(params, "baseline"));

@@ -65,7 +65,7 @@ class ConfigReader {
         return Bad(member.value, "a resource has no \"" + member.name + "\"");
       }
     }
-    if (rule.name.empty()) return Bad(item, "a resource without a name");
+    if (rule.name.empty()) return Bad(item, "a resource has no name");
     return rule;
   }
 
@@ -89,7 +89,7 @@ class ConfigReader {
         return Bad(member.value, "workers have no \"" + member.name + "\"");
       }
     }
-    if (rule.service.empty()) return Bad(item, "workers of no service");
+    if (rule.service.empty()) return Bad(item, "workers have no service");
     return rule;
   }
 

@@ -45,11 +45,11 @@ TEST(ExplainConfig, AMistakeIsNamedWithItsLine) {
   } cases[] = {
       {"locks: []", "rules: line 1: \"locks\" is neither resources nor workers"},
       {"resources: 5", "rules: line 1: resources is not a list"},
-      {"resources:\n  - service: a", "rules: line 2: a resource without a name"},
+      {"resources:\n  - service: a", "rules: line 2: a resource has no name"},
       {"resources:\n  - name: a\n    size: 3", "rules: line 3: a resource has no \"size\""},
       {"resources:\n  - name: a\n    servers: 0",
        "rules: line 3: servers: \"0\" is not a whole number"},
-      {"workers:\n  - workers: 2", "rules: line 2: workers of no service"},
+      {"workers:\n  - workers: 2", "rules: line 2: workers have no service"},
       {"workers:\n  - service: a\n    kind: busy",
        "rules: line 3: \"busy\" is neither synchronous nor asynchronous"},
       {"workers:\n  - 3", "rules: line 2: an entry of workers is not a map"},

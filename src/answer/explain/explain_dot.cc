@@ -50,7 +50,7 @@ std::string ExplainDot(const ExplainGraph& graph) {
     const double share = Share(node.delay_ns, graph.delay_ns);
     // As in the paper's figure 8, the request's own path is yellow; the dashed border says it without colour.
     out += fmt::format("  v{} [label={}, tooltip={}, penwidth={:.1f}{}{}];\n", v,
-                       Label({NodeLabel(node), time}), Quoted(node.id), 1 + 3 * share,
+                       Label({NodeLabel(node, graph.words), time}), Quoted(node.id), 1 + 3 * share,
                        node.functional ? ", fillcolor=lightyellow" : ", style=\"filled,dashed\"",
                        node.delay_ns > 0 ? "" : ", color=gray60, fontcolor=gray40");
   }

@@ -18,7 +18,7 @@ TEST(ExplainDot, EveryVertexAndEdge) {
   for (const char* part : {"v0 [", "v1 [", "v2 [", "v3 [", "v4 [", "v1 -> v0 [", "v2 -> v1 [",
                            "v3 -> v2 [", "v4 -> v2 ["})
     EXPECT_THAT(dot, HasSubstr(part));
-  EXPECT_THAT(dot, HasSubstr("58 × DRV rewrite on storage, from maintenance\\n11.0 s, own 11.0 s"));
+  EXPECT_THAT(dot, HasSubstr("58 × rewrite on storage, from maintenance\\n11.0 s, own 11.0 s"));
   EXPECT_THAT(
       dot, HasSubstr("v4 -> v2 [penwidth=7.4, label=\"behind on storage  11.0 s\", style=dashed]"));
   EXPECT_THAT(dot, HasSubstr("v3 -> v2 [penwidth=1.1, label=\"200 ms\"]"));
@@ -29,7 +29,7 @@ TEST(ExplainDot, QuotesBackslashesAndControlCharactersStayInTheirLabel) {
   m.g.root = m.On("a\"; evil [", "x\\\n\"(1)", 4 * kSecond, 4 * kSecond);
   m.g.delay_ns = 4 * kSecond;
   const std::string dot = ExplainDot(m.g);
-  EXPECT_THAT(dot, HasSubstr("label=\"DRV x\\\\?\\\"(1) on a\\\"; evil [\\n4.00 s"));
+  EXPECT_THAT(dot, HasSubstr("label=\"x\\\\?\\\"(1) on a\\\"; evil [\\n4.00 s"));
   EXPECT_THAT(dot, Not(HasSubstr("a\"; evil")));
 }
 

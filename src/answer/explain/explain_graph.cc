@@ -109,8 +109,9 @@ Nanos BeforeStart(const provenance::ExplanationVertex& vertex) {
 }  // namespace
 
 ExplainGraph NamedExplanation(const provenance::Execution& x,
-                              const provenance::Explanation& explanation) {
+                              const provenance::Explanation& explanation, EventWords words) {
   ExplainGraph out;
+  out.words = words;
   out.delay_ns = explanation.delay_ns;
   out.sizes = explanation.sizes;
   out.what_if = explanation.what_if;
@@ -169,10 +170,31 @@ std::string WaitedOn(const ExplainGraph& graph, const ExplainLink& link) {
   return resource.find(node) != std::string::npos ? resource : resource + " at " + node;
 }
 
-std::string NodeLabel(const ExplainNode& node) {
+EventWords WordsOf(provenance::ExplanationView view) {
+  return view == provenance::ExplanationView::kRaw ? EventWords::kTypes : EventWords::kPlain;
+}
+
+std::string TypeWord(ProvenanceType type, EventWords words) {
+  if (words == EventWords::kTypes) return std::string(ProvenanceTypeName(type)) + " ";
+  switch (type) {
+    case ProvenanceType::kInsert:
+    case ProvenanceType::kDerive:
+      return "";
+    case ProvenanceType::kDelete:
+    case ProvenanceType::kUnderive:
+      return "delete ";
+    case ProvenanceType::kSend:
+      return "send ";
+    case ProvenanceType::kReceive:
+      return "receive ";
+  }
+  return "";
+}
+
+std::string NodeLabel(const ExplainNode& node, EventWords words) {
   std::string out;
   if (node.count > 1) out = fmt::format("{} × ", node.count);
-  out += fmt::format("{} {} on {}", ProvenanceTypeName(node.type),
+  out += fmt::format("{}{} on {}", TypeWord(node.type, words),
                      Printable(ReadableTuple(node.tuple)), Printable(node.node));
   if (!node.origin.empty() && !node.functional) out += ", from " + Printable(node.origin);
   if (node.expired) out += ", expired";

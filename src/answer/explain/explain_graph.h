@@ -36,7 +36,11 @@ struct ExplainLink {
   std::string resource;  // of a sequencing one: what both took; empty: not known
 };
 
+// How text and pictures name the kind of an event: "send" for people, "SND" where the raw graph was asked for.
+enum class EventWords { kPlain, kTypes };
+
 struct ExplainGraph {
+  EventWords words = EventWords::kPlain;
   Nanos delay_ns = 0;
   uint32_t from = kNoNode, root = kNoNode;  // nodes
   std::vector<ExplainNode> nodes;
@@ -47,7 +51,10 @@ struct ExplainGraph {
 };
 
 ExplainGraph NamedExplanation(const provenance::Execution& execution,
-                              const provenance::Explanation& explanation);
+                              const provenance::Explanation& explanation,
+                              EventWords words = EventWords::kPlain);
+// The raw view keeps the types of the events; the others are for people.
+EventWords WordsOf(provenance::ExplanationView view);
 
 // Before "(", without the sign of a message: "+ping(@a,1)" is ping.
 std::string_view TupleName(std::string_view tuple);
@@ -59,8 +66,11 @@ std::string_view ReadableTuple(std::string_view tuple);
 // A service's workers are the service.
 std::string WaitedOn(const ExplainGraph& graph, const ExplainLink& link);
 
-// "58 × DRV rewrite on storage, from maintenance".
-std::string NodeLabel(const ExplainNode& node);
+// "send", "receive" and so on with a blank behind it; nothing for work itself, which needs no word.
+std::string TypeWord(ProvenanceType type, EventWords words);
+
+// "58 × rewrite on storage, from maintenance".
+std::string NodeLabel(const ExplainNode& node, EventWords words);
 
 // How much time goes along each link. The raw view tells none: there, what goes through its cause.
 std::vector<Nanos> LinkTimes(const ExplainGraph& graph);

@@ -11,7 +11,7 @@ namespace {
 Result<provenance::SpanPlace> PlaceIn(const Trace& trace, const ExplainPlace& place,
                                       provenance::PlaceUse use) {
   const uint32_t root = trace.main_root();
-  if (root == kNone) return NotFound("trace " + ToHex(trace.id) + ": holds no work to explain");
+  if (root == kNone) return NotFound("trace " + ToHex(trace.id) + ": has no work to explain");
   provenance::SpanPlace found{trace.id, trace.blocks[root].id, place.side, use};
   if (!place.span) return found;
   for (const Block& block : trace.blocks) {
@@ -153,8 +153,8 @@ class Requests {
                NotFound(what + " is older than --retain-from-ns", "retain from an earlier time")));
     } else {
       WF_TRY(Skip(asked.trace, SkipReason::kNoSpan,
-                  NotFound(what + " does no work that could be explained",
-                           "name a span that is neither the wait for a lock nor its holding")));
+                  NotFound(what + " does no work to explain",
+                           "choose a span that is neither a lock wait nor a lock hold")));
     }
     return provenance::kNoEvent;
   }

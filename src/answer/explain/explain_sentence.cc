@@ -111,7 +111,7 @@ class SentenceWriter {
   explicit SentenceWriter(const ExplainGraph& graph) : g_(graph), parts_(ExplainParts(graph)) {}
 
   std::string Write() const {
-    if (g_.delay_ns <= 0 || parts_.empty()) return "no time passed in between";
+    if (g_.delay_ns <= 0 || parts_.empty()) return "no time passed between start and end";
     const bool nothing_behind =
         std::none_of(parts_.begin(), parts_.end(),
                      [](const ExplainPart& p) { return p.kind == ExplainPartKind::kBehind; });
@@ -147,15 +147,15 @@ class SentenceWriter {
         break;
       case ExplainPartKind::kTransit:
         out = part.blamed.size() > 1
-                  ? fmt::format("its messages were on their way, most of it {} to {}", name, node)
-                  : fmt::format("its message {} was on its way to {}", name, node);
+                  ? fmt::format("its messages were in transit, most of it {} to {}", name, node)
+                  : fmt::format("its message {} was in transit to {}", name, node);
         break;
       case ExplainPartKind::kGap:
-        out = fmt::format("waited for nothing that was recorded, {}before {} on {}", Mostly(part),
+        out = fmt::format("waited for something not recorded, {}before {} on {}", Mostly(part),
                           name, node);
         break;
     }
-    if (most.expired) out += " (what came before is no longer kept)";
+    if (most.expired) out += " (earlier events are no longer kept)";
     return out;
   }
 
@@ -214,7 +214,7 @@ std::string ExplainSentence(const ExplainGraph& graph) { return SentenceWriter(g
 std::string ExplainWhatIfSentence(const ExplainGraph& graph) {
   if (!graph.what_if) return "";
   const auto& [matched, delay] = *graph.what_if;
-  if (matched == 0) return "what if: nothing matches, so nothing changes";
+  if (matched == 0) return "what if: no match, so no change";
   const Nanos less = SaturatingSub(graph.delay_ns, delay);
   const auto percent = [&](Nanos part) {
     return graph.delay_ns <= 0 ? "0%"

@@ -202,7 +202,7 @@ TEST(ExplainSentence, MessagesOnTheirWay) {
   m.g.root = m.On("a", "+pong(1)", 3 * kSecond, 3 * kSecond, 3 * kSecond, ProvenanceType::kReceive);
   m.g.delay_ns = 3 * kSecond;
   EXPECT_EQ(ExplainSentence(m.g),
-            "3.00 s of 3.00 s: its message pong was on its way to a; no other work held it up");
+            "3.00 s of 3.00 s: its message pong was in transit to a; no other work held it up");
 }
 
 TEST(ExplainSentence, AGapNobodyRecorded) {
@@ -211,7 +211,7 @@ TEST(ExplainSentence, AGapNobodyRecorded) {
   m.g.delay_ns = 3 * kSecond;
   EXPECT_THAT(
       ExplainSentence(m.g),
-      StartsWith("2.90 s of 3.00 s: waited for nothing that was recorded, before retry on a"));
+      StartsWith("2.90 s of 3.00 s: waited for something not recorded, before retry on a"));
 }
 
 TEST(ExplainSentence, ExpiredInputIsSaid) {
@@ -226,7 +226,7 @@ TEST(ExplainSentence, ExpiredInputIsSaid) {
 TEST(ExplainSentence, NoTimePassed) {
   GraphMaker m;
   m.g.root = m.g.from = m.On("a", "x(1)", 0, 0);
-  EXPECT_EQ(ExplainSentence(m.g), "no time passed in between");
+  EXPECT_EQ(ExplainSentence(m.g), "no time passed between start and end");
 }
 
 TEST(ExplainSentence, MergedGraphsMayHaveCycles) {
@@ -264,7 +264,7 @@ TEST(ExplainSentence, WhatIf) {
   EXPECT_EQ(ExplainWhatIfSentence(m.g),
             "what if: 12.0 s instead of 12.0 s, no change (1 event matched)");
   m.g.what_if = {0, 12 * kSecond};
-  EXPECT_EQ(ExplainWhatIfSentence(m.g), "what if: nothing matches, so nothing changes");
+  EXPECT_EQ(ExplainWhatIfSentence(m.g), "what if: no match, so no change");
 }
 
 }  // namespace

@@ -163,8 +163,8 @@ class Picture {
     const std::string way = Way(i);
     const double thick = kThinnest + (kThickest - kThinnest) * Share(times_[links_[i]]);
     std::string title =
-        fmt::format("{}: {} {} {}", FormatDuration(link.delay_ns), NodeLabel(g_.nodes[link.to]),
-                    behind ? "behind" : "because of", NodeLabel(g_.nodes[link.from]));
+        fmt::format("{}: {} {} {}", FormatDuration(link.delay_ns), NodeLabel(g_.nodes[link.to], g_.words),
+                    behind ? "waited behind" : "caused by", NodeLabel(g_.nodes[link.from], g_.words));
     if (behind) title += ", waiting for " + WaitedOn(g_, link);
     std::string out =
         fmt::format("<g><title>{}</title><path class=\"link{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>",
@@ -186,13 +186,13 @@ class Picture {
     const double x = X(i) - kBoxWidth / 2, y = Y(layout_.layer[i]);
     std::string name = node.count > 1 ? fmt::format("{} × ", node.count) : "";
     name += ReadableTuple(node.tuple);
-    std::string where = fmt::format("{} on {}", ProvenanceTypeName(node.type), node.node);
+    std::string where = TypeWord(node.type, g_.words) + "on " + node.node;
     if (!node.functional && !node.origin.empty()) where += ", from " + node.origin;
     std::string time =
         fmt::format("{}, {:.0f}%", FormatDuration(node.delay_ns), 100 * Share(node.delay_ns));
     if (node.self_ns > 0) time += ", own " + FormatDuration(node.self_ns);
     if (node.baseline_ns) time += ", usually " + FormatDuration(*node.baseline_ns);
-    if (node.expired) time += ", older causes gone";
+    if (node.expired) time += ", older causes not kept";
     const double inner = kBoxWidth - 2;
     if (Slim(i)) {
       return fmt::format(
@@ -221,9 +221,8 @@ class Picture {
 
   std::string Foot() const {
     std::string out =
-        "Width by time. Solid: because of. Dashed: behind, on the same resource. Dark part of a "
-        "bar: "
-        "its own.";
+        "Width shows time. Solid: caused by. Dashed: waited behind, on the same resource. "
+        "Dark part of a bar: own time.";
     const size_t left_out = g_.nodes.size() - shown_.size();
     if (left_out > 0) {
       out += fmt::format(" Not drawn: {} with {}.", left_out,

@@ -51,7 +51,7 @@ class TreeWriter {
     }
     if (left > 0)
       Row("⋮", "", "",
-          fmt::format("{} more with a part in it: --format json tells them all", left));
+          fmt::format("{} more: --format json lists all", left));
     if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 1% each", small));
     return table_.Print(kWidth, baseline_ ? 3 : 2);
   }
@@ -78,7 +78,7 @@ class TreeWriter {
     const ExplainNode& node = g_.nodes[v];
     told_[v] = true;
     Row(FormatDuration(node.delay_ns), node.self_ns > 0 ? FormatDuration(node.self_ns) : "",
-        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "", lead + NodeLabel(node));
+        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "", lead + NodeLabel(node, g_.words));
   }
 
   // How a link introduces its cause: by a word, not by the line's form alone.
@@ -112,7 +112,7 @@ class TreeWriter {
         if (told_[cause]) {
           if (rows_ < kMaxRows)
             Row(FormatDuration(times_[l]), "", "",
-                indent + "├─ " + Behind(l) + CutToWidth(NodeLabel(g_.nodes[cause]), 60) +
+                indent + "├─ " + Behind(l) + CutToWidth(NodeLabel(g_.nodes[cause], g_.words), 60) +
                     " (above)");
         } else if (next == kNoNode) {
           next = l;
@@ -171,12 +171,12 @@ std::string ExplainText(const ExplainGraph& graph) {
   const auto expired = std::count_if(graph.nodes.begin(), graph.nodes.end(),
                                      [](const ExplainNode& n) { return n.expired; });
   if (expired > 0) {
-    out += fmt::format("{} lost causes to the retention: their time may have earlier reasons\n",
-                       expired == 1 ? "one vertex" : fmt::format("{} vertices", expired));
+    out += fmt::format("earlier causes of {} were deleted: their time may have earlier reasons\n",
+                       CountOf(static_cast<uint64_t>(expired), "event"));
   }
   out += "\n" + TreeWriter(graph).Write();
-  out += "\n│ because of   ╎ behind, on the same resource   own: what nothing before it explains\n";
-  if (!graph.what_if) out += "what would be saved is another question: --what-if NODE/NAME=0.5x\n";
+  out += "\n│ caused by   ╎ waited behind, on the same resource   own: time that nothing earlier explains\n";
+  if (!graph.what_if) out += "to see what a change would save: --what-if NODE/NAME=0.5x\n";
   return out;
 }
 

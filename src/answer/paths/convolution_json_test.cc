@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 struct Found {
   Found() {
     result.quantum_ns = 5 * kSecond;
-    result.quantum_why = "as told";
+    result.quantum_why = "as given";
     result.messages = 900;
     result.vertices = {nodes.Intern("in"), nodes.Intern("a \"relay\" <1>"), nodes.Intern("box")};
     result.roots = {0};

@@ -83,7 +83,7 @@ std::string ConvolutionText(const paths::ConvolutionResult& result, const String
   const std::string suppressed = Suppressed(result.suppressed);
   if (!suppressed.empty()) out += "not shown: " + suppressed + "\n";
   if (result.duplicates + result.retransmissions > 0) {
-    out += fmt::format("sighted again and not counted: {} in other inputs, {} in the same\n",
+    out += fmt::format("duplicates not counted: {} in other inputs, {} in the same input\n",
                        result.duplicates, result.retransmissions);
   }
   if (result.vertices.empty()) return out;

@@ -58,8 +58,8 @@ Result<std::shared_ptr<const InferredPaths>> Infer(const AnswerContext& context,
                                                    const paths::PathsRequest& request) {
   WF_ASSIGN(std::vector<Message> messages, context.store.ReadMessages(context.tenant, time));
   if (messages.empty())
-    return NotFound("there are no messages of that time",
-                    "wherefore import FILE keeps them; --since reaches further back");
+    return NotFound("no messages in that time range",
+                    "wherefore import FILE stores them; --since reaches further back");
   auto paths = std::make_shared<InferredPaths>();
   StoredSightings source(std::move(messages), paths->names);
   WF_ASSIGN(paths->findings, paths::InferPaths(source, paths->names, request));

@@ -86,7 +86,7 @@ TEST(PathsAnswer, JsonIsAsAgreed) {
       R"({"node":"D","latency_ns":2,"call_delay_ns":6,"steps_ns":[2],"children":[]}]}})";
   EXPECT_NE(json.find(tree), std::string::npos) << json;
   const std::string head =
-      R"({"algorithm":"nesting","why":"asked for by --algorithm nesting","messages":6,"calls":3,)"
+      R"({"algorithm":"nesting","why":"chosen by --algorithm nesting","messages":6,"calls":3,)"
       R"("parallelism":1.0,"unassigned":{"calls":0,"returns":0,"msgs":0},"duplicates":0,"retransmissions":0,)"
       R"("skew_ns":{},"patterns":[)";
   EXPECT_EQ(json.substr(0, head.size()), head);

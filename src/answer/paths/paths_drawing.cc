@@ -4,15 +4,17 @@
 
 #include <algorithm>
 
+#include "answer/frame/text_table.h"
+
 namespace wf::answer {
 
 PathsDrawing DrawConvolution(const paths::ConvolutionResult& result, const StringTable& nodes) {
   PathsDrawing drawing;
-  drawing.title = fmt::format("Paths of {} messages by convolution, quantum {}", result.messages,
-                              FormatDuration(result.quantum_ns));
+  drawing.title = fmt::format("Paths of {} by convolution, quantum {}",
+                              CountOf(result.messages, "message"), FormatDuration(result.quantum_ns));
   drawing.foot =
-      "On an arrow: after which delays at the node it leaves, the most frequent first, and how "
-      "many messages. Width by messages.";
+      "Arrows: delays at the sending node, most frequent first, and number of messages. Width "
+      "shows messages.";
   for (const NodeId node : result.vertices) {
     drawing.nodes.emplace_back();
     drawing.nodes.back().name = std::string(nodes.At(node));

@@ -22,6 +22,10 @@ std::string Grouped(uint64_t number) {
   return text;
 }
 
+std::string Many(uint64_t number, std::string_view one) {
+  return Grouped(number) + " " + std::string(one) + (number == 1 ? "" : "s");
+}
+
 std::string Percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 class TreePrinter {
@@ -51,7 +55,7 @@ class TreePrinter {
     if (rows_ < pattern_.nodes.size())
       table_.Row(
           {"", "", "",
-           fmt::format("⋮ {} more: --format json tells them all", pattern_.nodes.size() - rows_)});
+           fmt::format("⋮ {} more: --format json lists all", pattern_.nodes.size() - rows_)});
     return table_.Print(kPathsWidth, 3);
   }
 
@@ -88,19 +92,20 @@ std::string Head(const PathsAnswer& answer) {
   const paths::PairingCounts& pairing = answer.pairing;
   std::string text = Wrapped(fmt::format("Paths by {}: {}.", answer.algorithm, answer.why));
   text += Wrapped(
-      fmt::format("{} messages, {} calls, {} paths of {} patterns; parallelism {:.2f}.",
-                  Grouped(pairing.messages), Grouped(pairing.calls), Grouped(answer.table->paths()),
-                  Grouped(answer.table->patterns().size() + answer.table->forgotten_patterns()),
+      fmt::format("{}, {}, {} of {}; parallelism {:.2f}.", Many(pairing.messages, "message"),
+                  Many(pairing.calls, "call"), Many(answer.table->paths(), "path"),
+                  Many(answer.table->patterns().size() + answer.table->forgotten_patterns(),
+                       "pattern"),
                   answer.parallelism));
   std::string left;
   const auto add = [&](uint64_t count, const char* what) {
-    if (count > 0) left += (left.empty() ? "" : ", ") + Grouped(count) + " " + what;
+    if (count > 0) left += (left.empty() ? "" : ", ") + Many(count, what);
   };
-  add(pairing.unpaired_calls, "calls without a return");
-  add(pairing.unpaired_returns, "returns without a call");
-  add(pairing.msgs, "one-way messages");
-  add(answer.duplicates, "duplicates");
-  add(pairing.retransmissions, "retransmissions");
+  add(pairing.unpaired_calls, "unanswered call");
+  add(pairing.unpaired_returns, "unmatched return");
+  add(pairing.msgs, "one-way message");
+  add(answer.duplicates, "duplicate");
+  add(pairing.retransmissions, "retransmission");
   if (!left.empty()) text += Wrapped("Left out: " + left + ".");
   if (!answer.skew_ns.empty()) {
     std::string skew;
@@ -109,7 +114,7 @@ std::string Head(const PathsAnswer& answer) {
       skew += (skew.empty() ? "" : ", ") + Printable(node) + " " + (ns < 0 ? "−" : "+") +
               FormatDuration(ns < 0 ? -ns : ns);
     }
-    if (!skew.empty()) text += Wrapped("Clocks were off, and set right: " + skew + ".");
+    if (!skew.empty()) text += Wrapped("Clock skew corrected: " + skew + ".");
   }
   for (const std::string& note : answer.notes) text += Wrapped(Printable(note));
   return text;
@@ -122,7 +127,7 @@ std::string Trees(const PathsAnswer& answer) {
   size_t rank = 0;
   for (const paths::Pattern* pattern : shown.patterns) {
     text += "\n" +
-            Wrapped(fmt::format("{}. {} × {} from {}; median {}, 99% {}; in all {}  [{}]", ++rank,
+            Wrapped(fmt::format("{}. {} × {} from {}; p50 {} · p99 {}; total {}  [{}]", ++rank,
                                 Grouped(pattern->count), FormatDuration(pattern->MeanLatency()),
                                 Printable(answer.names->At(pattern->client)),
                                 FormatDuration(pattern->latency.Quantile(0.5)),
@@ -130,15 +135,16 @@ std::string Trees(const PathsAnswer& answer) {
                                 FormatDuration(paths::HeldToNanos(pattern->total_latency)),
                                 PatternIdText(pattern->id)));
     if (const auto phase = phases.Of(*pattern))
-      text += Wrapped(fmt::format("only between {} and {}: {} of the {} paths of that time",
+      text += Wrapped(fmt::format("only between {} and {}: {} of the {} paths in that time",
                                   FormatInstant(phase->from_ns), FormatInstant(phase->until_ns),
                                   Grouped(phase->count), Grouped(phase->among)));
     text += TreePrinter(*pattern, *answer.names).Print();
   }
   if (shown.omitted_patterns > 0)
     text +=
-        "\n" + Wrapped(fmt::format("{} more patterns of {} paths: --top 0 shows all.",
-                                   Grouped(shown.omitted_patterns), Grouped(shown.omitted_count)));
+        "\n" + Wrapped(fmt::format("{} of {}: --top 0 shows all.",
+                                   Many(shown.omitted_patterns, "more pattern"),
+                                   Many(shown.omitted_count, "path")));
   return text;
 }
 
@@ -165,7 +171,7 @@ std::string AccuracyText(const paths::PathAccuracy& a) {
                fmt::format("{} of {}", Grouped(value.part), Grouped(value.of))});
   };
   right("calls given their true parent", a.edges);
-  right("traces that came out whole", a.traces);
+  right("traces correct as a whole", a.traces);
   right("messages in a wrong path", a.messages);
   table.Row({"patterns found but not true",
              Percent(paths::Fraction{a.pattern_fp, a.found_patterns}.Share()),

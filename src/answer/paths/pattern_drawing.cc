@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "answer/frame/text_table.h"
+
 namespace wf::answer {
 namespace {
 
@@ -18,8 +20,8 @@ class PatternDrawer {
     const uint32_t client = AddBox(NameOf(pattern.client), "", false);
     const uint32_t root =
         AddNode(pattern, 0, client,
-                {fmt::format("{} paths", pattern.count),
-                 FormatDuration(paths::HeldToNanos(pattern.total_latency)) + " in all"});
+                {CountOf(pattern.count, "path"),
+                 FormatDuration(paths::HeldToNanos(pattern.total_latency)) + " total"});
     // Breadth first, so that what a picture has no room for is the deepest.
     std::vector<std::pair<uint32_t, uint32_t>> queue = {{0, root}};  // node, box
     for (size_t i = 0; i < queue.size(); ++i) {
@@ -73,11 +75,11 @@ class PatternDrawer {
 
 PathsDrawing DrawPatterns(const PathsAnswer& answer) {
   PathsDrawing drawing;
-  drawing.title = fmt::format("{} paths of {} messages by {}", answer.table->paths(),
-                              answer.pairing.messages, answer.algorithm);
+  drawing.title = fmt::format("{} of {} by {}", CountOf(answer.table->paths(), "path"),
+                              CountOf(answer.pairing.messages, "message"), answer.algorithm);
   drawing.foot =
-      "In a node: its mean latency, calls included. On an arrow: the mean delay from the parent's "
-      "call; on the first the paths and their latency in all. Width by paths.";
+      "Nodes: mean latency, calls included. Arrows: mean delay from the parent's call; the first "
+      "one: number of paths and their total latency. Width shows paths.";
   const ShownPatterns shown = Shown(answer);
   uint64_t most = 1;
   for (const paths::Pattern* pattern : shown.patterns) most = std::max(most, pattern->count);

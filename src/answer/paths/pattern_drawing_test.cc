@@ -30,7 +30,7 @@ TEST(PatternDrawing, AsFigure8WithALinkThatMatters) {
         node.name + (node.marked ? "!" : "") + (node.note.empty() ? " " : ":" + node.note + " ");
   EXPECT_EQ(boxes, "A B!:100 ns C:10 ns link:40 ns D:20 ns ");
   ASSERT_EQ(drawing.arrows.size(), 4u);
-  EXPECT_EQ(drawing.arrows[0].labels, (std::vector<std::string>{"1 paths", "100 ns in all"}));
+  EXPECT_EQ(drawing.arrows[0].labels, (std::vector<std::string>{"1 path", "100 ns total"}));
   EXPECT_EQ(drawing.arrows[1].labels, (std::vector<std::string>{"10 ns"}));
   EXPECT_EQ(drawing.arrows[2].labels, (std::vector<std::string>{"30 ns"}));
   EXPECT_TRUE(drawing.arrows[3].labels.empty());

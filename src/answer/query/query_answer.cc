@@ -14,7 +14,7 @@ Result<Answer> AnswerQuery(const AnswerContext& context, const Question& questio
   WF_TRY(params.Check({"q", "since", "until", "explain", "format"}));
   const std::string text = question.body.empty() ? params.Get("q").value_or("") : question.body;
   if (text.empty())
-    return BadInput("query: there is no query",
+    return BadInput("query: no query given",
                     "q=From x In TRACEPOINT Select COUNT; docs/reference/query-language.md "
                     "describes the language");
   WF_ASSIGN(const auto query, query::ParseQuery(text));

@@ -61,9 +61,9 @@ std::string QueryRowsText(const QueryRows& answer) {
     table.Row(std::move(cells));
   }
   constexpr size_t kWidth = 100;
-  return table.Print(kWidth, elastic) + fmt::format("{} row{} of {} events\n", answer.rows.size(),
-                                                    answer.rows.size() == 1 ? "" : "s",
-                                                    answer.events);
+  return table.Print(kWidth, elastic) +
+         fmt::format("{} of {}\n", CountOf(answer.rows.size(), "row"),
+                     CountOf(static_cast<uint64_t>(answer.events), "event"));
 }
 
 }  // namespace wf::answer

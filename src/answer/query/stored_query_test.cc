@@ -196,7 +196,7 @@ TEST_F(StoredQueryTest, TheQuestionIsCheckedBeforeTheStoreIsRead) {
             "COUNT\n    2\n1 row of 2 events\n");
   EXPECT_EQ(ask({{"q", "From x In buy Select y.a"}}).substr(0, 40),
             "query:1:22: there is no alias \"y\"\n1 | Fr");
-  EXPECT_EQ(ask({}), "query: there is no query");
+  EXPECT_EQ(ask({}), "query: no query given");
   EXPECT_EQ(ask({{"q", "From x In buy Select COUNT"}, {"sinse", "1h"}}).substr(0, 7), "\"sinse\"");
 }
 

@@ -85,7 +85,7 @@ Result<const lineage::ByteFlows*> OpenedRecording::byte_flows() {
 Status OpenedRecording::Require(recorder::Depth depth) const {
   if (recording_.has(depth)) return {};
   const char* const name = depth == recorder::kData ? "data" : "control";
-  return BadInput(fmt::format("{}: was not recorded at {} depth", recording_.file, name),
+  return BadInput(fmt::format("{}: not recorded at {} depth", recording_.file, name),
                   fmt::format("record it again: wherefore record --{} -o F.cpg -- PROG", name));
 }
 

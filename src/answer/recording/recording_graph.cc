@@ -92,7 +92,7 @@ Result<SelectedGraph> SelectGraph(OpenedRecording& opened, const GraphSelection&
   }
   if (selection.around) {
     if (!chosen[*selection.around])
-      return NotFound(fmt::format("{}: is not in what --thread and --window choose",
+      return NotFound(fmt::format("{}: outside --thread and --window",
                                   opened.SubNameOf(*selection.around)),
                       "leave one of them out");
     chosen = Neighbours(opened, out.edges, *selection.around);

@@ -15,9 +15,9 @@ using recorder::SubId;
 
 Status CheckSize(const OpenedRecording& opened, const SelectedGraph& graph) {
   if (graph.subs.size() <= kMostDrawnVertices) return {};
-  return BadInput(fmt::format("{}: {} vertices are more than the {} that can be drawn",
+  return BadInput(fmt::format("{}: {} vertices; at most {} can be drawn",
                               opened.recording().file, graph.subs.size(), kMostDrawnVertices),
-                  "choose a part: --thread N, --window a-b (as in 10ms-12ms) or --around ID; or "
+                  "narrow it: --thread N, --window a-b (as in 10ms-12ms) or --around ID; or "
                   "--format json");
 }
 
@@ -91,7 +91,7 @@ class Lanes {
     const double width = kLabels + (last_column_ + 1) * kColumn + 2 * kMargin;
     const double height = kHead + static_cast<double>(lanes_.size()) * kLaneHeight + 2 * kMargin;
     const std::string title =
-        fmt::format("{} sub-computations of {} threads", g_.subs.size(), lanes_.size());
+        CountOf(g_.subs.size(), "sub-computation") + " of " + CountOf(lanes_.size(), "thread");
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
@@ -222,11 +222,12 @@ Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& sel
                CutToWidth(after[graph.subs[i]], 24), SubNote(opened, sub)});
   }
   std::string out =
-      fmt::format("{} sub-computations, {} edges{}\n\n", graph.subs.size(), graph.edges.size(),
-                  r.complete ? "" : "; the recording did not end in good order");
+      fmt::format("{}, {}{}\n\n", CountOf(graph.subs.size(), "sub-computation"),
+                  CountOf(graph.edges.size(), "edge"),
+                  r.complete ? "" : "; the recording was cut off");
   out += table.Print(kWidth, 5);
   if (graph.subs.size() > kMostLines)
-    out += fmt::format("… and {} more: --thread N, --window a-b and --around ID choose\n",
+    out += fmt::format("… and {} more: narrow it with --thread N, --window a-b or --around ID\n",
                        graph.subs.size() - kMostLines);
   return out;
 }

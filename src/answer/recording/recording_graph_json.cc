@@ -141,7 +141,7 @@ class GraphWriter {
       few = add(graph_.data.edges[i].pages);
     if (few) return {};
     return BadInput(
-        fmt::format("{}: more than {} pages would have to be listed", r_.file, kMostListedPages),
+        fmt::format("{}: more than {} pages to list", r_.file, kMostListedPages),
         "ask for a part of it (--thread, --window, --around), or without --pages");
   }
 

@@ -98,11 +98,11 @@ class LineageAnswer {
     const int asked = int{q_.of.has_value()} + int{q_.address.has_value()} +
                       int{q_.from.has_value()} + int{q_.crash};
     if (asked != 1)
-      return BadInput(asked == 0 ? "lineage: of what?" : "lineage: of one thing at a time",
+      return BadInput(asked == 0 ? "lineage: no subject given" : "lineage: more than one subject given",
                       "give one of --of OUTPUT[:a-b], --address HEX|SYMBOL[+off], "
                       "--from INPUT[:a-b], --crash");
     if (!q_.at.empty() && !q_.address)
-      return BadInput("--at: belongs to --address", "it says when the memory is meant");
+      return BadInput("--at: needs --address", "it chooses when the memory is read");
     WF_ASSIGN(const lineage::DataFlow* flow, o_.data_flow());
     WF_ASSIGN(const lineage::ByteFlows* bytes, o_.byte_flows());
     const lineage::LineageFinder finder(*flow, *bytes);
@@ -125,7 +125,7 @@ class LineageAnswer {
       return FindAddress(finder, *flow);
     } else {
       if (!r.crash || r.crash->sub == recorder::kNone)
-        return NotFound(r.file + ": the program did not crash, as far as it was recorded",
+        return NotFound(r.file + ": no crash was recorded",
                         "ask with --of, --address or --from");
       lineage_ = finder.OfSub(r.crash->sub, q_.steps);
     }
@@ -210,7 +210,7 @@ class LineageAnswer {
     }
     const uint64_t page = address_ / recorder::kPageBytes;
     if (flow.pages().SpanOf(page) == recorder::kNone)
-      return NotFound(fmt::format("{}: nothing that was recorded touched its page {}", *q_.address,
+      return NotFound(fmt::format("{}: no recorded access to its page {}", *q_.address,
                                   PageAddress(page)),
                       "wherefore cpg F pages lists the pages");
     lineage_ = finder.OfPage(page, at_, q_.steps);

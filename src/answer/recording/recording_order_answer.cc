@@ -30,7 +30,7 @@ std::string OrderText(OpenedRecording& opened, recorder::SubId a, recorder::SubI
   const std::string x = opened.SubNameOf(a), y = opened.SubNameOf(b);
   if (relation == lineage::Relation::kSame) return x + " is " + y + "\n";
   if (relation == lineage::Relation::kConcurrent)
-    return fmt::format("{} and {} are concurrent: nothing that was recorded orders them\n", x, y);
+    return fmt::format("{} and {} are concurrent: no recorded synchronization orders them\n", x, y);
   std::string out = fmt::format("{} happens {} {}\n\n", x, NameOf(relation), y);
   constexpr size_t kMostLines = 60;
   for (size_t i = 0; i < path.size(); ++i) {
@@ -98,7 +98,7 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
     return out + "}\n";
   }
   if (found.races.empty())
-    return std::string("no two threads touched a page unordered, one of them writing\n");
+    return std::string("no races: no two threads touched a page, one of them writing, without synchronization\n");
   constexpr size_t kMostLines = 100;
   TextTable table({"page", "a", "does", "b", "does", "pairs", "variable"}, {5});
   for (size_t i = 0; i < found.races.size() && i < kMostLines; ++i) {
@@ -108,13 +108,13 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
                opened.symbols().VariableOn(race.page).value_or("")});
   }
   std::string out =
-      Wrapped(fmt::format("{} {} of a page and two threads that nothing orders, one of them "
-                          "writing. Page-level: what they touch may lie apart in it.",
-                          found.races.size(), found.races.size() == 1 ? "race" : "races"));
+      Wrapped(CountOf(found.races.size(), "race") +
+              ": two threads touch one page, one of them writing, and nothing orders them. "
+              "They may touch different bytes of it.");
   if (!out.ends_with('\n')) out += '\n';
   out += "\n" + table.Print(100, 6);
   if (found.races.size() > kMostLines)
-    out += fmt::format("… and {} more: --format json has them\n", found.races.size() - kMostLines);
+    out += fmt::format("… and {} more: --format json lists all\n", found.races.size() - kMostLines);
   return out;
 }
 

@@ -21,9 +21,9 @@ Result<std::vector<lineage::PageRow>> MatrixOf(OpenedRecording& opened) {
   uint64_t pages = 0;
   for (const lineage::PageRow& row : rows) pages += std::min(row.count, kMostPages + 1);
   if (pages > kMostPages)
-    return BadInput(fmt::format("{}: more than {} pages would have to be listed",
+    return BadInput(fmt::format("{}: more than {} pages to list",
                                 opened.recording().file, kMostPages),
-                    "record less of the program at data depth");
+                    "record a shorter run at data depth");
   return rows;
 }
 
@@ -84,9 +84,9 @@ std::string PagesText(OpenedRecording& opened, const std::vector<lineage::PageRo
                opened.symbols().VariableOn(row.first).value_or("")});
   }
   std::string out =
-      fmt::format("{} pages; numbers are of sub-computations\n\n", pages) + table.Print(100, 3);
+      CountOf(pages, "page") + "; counts are sub-computations\n\n" + table.Print(100, 3);
   if (rows.size() > kMostLines)
-    out += fmt::format("… and {} more: --format csv has them\n", rows.size() - kMostLines);
+    out += fmt::format("… and {} more: --format csv lists all\n", rows.size() - kMostLines);
   return out;
 }
 
@@ -114,13 +114,14 @@ std::string PagesSvg(OpenedRecording& opened, const std::vector<lineage::PageRow
   }
   const double height = together > 1 ? 4 : kCell;
   const double width = kLeft + static_cast<double>(threads) * kCell + kMargin;
-  const std::string title = fmt::format("{} pages used by {} threads", pages, threads);
+  const std::string title = 
+      CountOf(pages, "page") + " used by " + CountOf(threads, "thread");
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
       "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n<text class=\"say\" x=\"{4}\" "
-      "y=\"32\">{2}</text>\n<text class=\"muted\" x=\"{4}\" y=\"52\">one column a thread; orange: "
-      "written, green: only read; stronger: by more sub-computations</text>\n",
+      "y=\"32\">{2}</text>\n<text class=\"muted\" x=\"{4}\" y=\"52\">one column per thread; orange: "
+      "written, green: only read; stronger: more sub-computations</text>\n",
       std::max(width, 640.0), kTop + static_cast<double>(lines) * height + kMargin, title,
       kPagesStyle, kMargin);
   for (size_t t = 0; t < threads; ++t) {
@@ -217,7 +218,8 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
     return json.Take() + "\n";
   }
   std::string out =
-      fmt::format("{} threads on {} nodes; of all uses of pages, remote:\n", threads, nodes);
+      fmt::format("{} on {}; remote share of all page uses:\n", CountOf(threads, "thread"),
+                  CountOf(nodes, "node"));
   const auto line = [&](const char* what, const lineage::PlacementCost& cost) {
     out += fmt::format("  {:<12} {:5.1f}%   mean distance {:.1f}\n", what, cost.remote_share * 100,
                        cost.mean_distance);
@@ -233,10 +235,10 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
     }
     for (size_t r = 0; r < rows.size(); ++r)
       pages += layout.proposed.rows[r] == node ? rows[r].count : 0;
-    out += "\n" + Wrapped(fmt::format("node {}: {} pages; threads {}", node, pages,
+    out += "\n" + Wrapped(fmt::format("node {}: {}; threads {}", node, CountOf(pages, "page"),
                                       ids.empty() ? "none" : ids));
   }
-  return out + "\n--format json has the node of every page\n";
+  return out + "\n--format json lists the node of every page\n";
 }
 
 }  // namespace wf::answer

@@ -92,15 +92,16 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
   for (const std::string_view name : DepthNames(r))
     depth += (depth.empty() ? "" : ", ") + std::string(name);
   std::string out = fmt::format("{}: {}{}\n", Printable(r.file), depth,
-                                r.complete ? "" : "; did not end in good order");
+                                r.complete ? "" : "; the recording was cut off");
   out +=
-      fmt::format("  {} threads, {} sub-computations in {}; {} spent waiting\n", r.threads.size(),
-                  r.subs.size(), FormatDuration(totals.end_ns), FormatDuration(totals.wait_ns));
+      fmt::format("  {}, {} in {}; {} spent waiting\n", CountOf(r.threads.size(), "thread"),
+                  CountOf(r.subs.size(), "sub-computation"), FormatDuration(totals.end_ns), FormatDuration(totals.wait_ns));
   out += fmt::format("  edges: {} control, {} sync, {} data\n", totals.control, totals.sync,
                      totals.data);
-  out += fmt::format("  {} objects, {} pages, {} inputs, {} outputs\n", r.objects.size(),
-                     totals.pages, totals.inputs, totals.outputs);
-  if (totals.branches) out += fmt::format("  {} branches\n", *totals.branches);
+  out += fmt::format("  {}, {}, {}, {}\n", CountOf(r.objects.size(), "object"),
+                     CountOf(totals.pages, "page"), CountOf(totals.inputs, "input"),
+                     CountOf(totals.outputs, "output"));
+  if (totals.branches) out += "  " + CountOf(*totals.branches, "branch", "branches") + "\n";
   if (totals.denied + totals.reported > 0)
     out +=
         fmt::format("  policy: {} outputs denied, {} reported\n", totals.denied, totals.reported);
@@ -109,7 +110,7 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
                        opened.SubNameOf(r.crash->sub));
   for (const auto& [name, count] : r.lost)
     out += fmt::format("  lost: {} {}\n", count, Printable(name));
-  if (disorder > 0) out += fmt::format("  lost: the order of {} actions\n", disorder);
+  if (disorder > 0) out += "  lost: the order of " + CountOf(disorder, "action") + "\n";
   return out;
 }
 

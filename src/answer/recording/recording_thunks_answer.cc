@@ -66,7 +66,7 @@ class SiteTexts {
 
 Error NothingOf(const std::string& id) {
   return BadInput(id + ": no branches of its thread were recorded",
-                  "a program that another one starts tells them only if it was compiled with "
+                  "a program started by another one records them only if it was compiled with "
                   "-fsanitize-coverage=trace-pc");
 }
 
@@ -119,11 +119,11 @@ Status WriteText(OpenedRecording& opened, recorder::SubId sub, const std::string
             ++index;
           }));
   if (!read.source) return NothingOf(id);
-  std::string out = fmt::format("{}: {} thunks, told by {}; {} gaps\n\n", id, read.thunks,
-                                recorder::NameOf(*read.source), read.gaps);
+  std::string out = fmt::format("{}: {}, recorded by {}; {}\n\n", id, CountOf(read.thunks, "thunk"),
+                                recorder::NameOf(*read.source), CountOf(read.gaps, "gap"));
   out += table.Print(120, 4);
   if (index > kMostLines)
-    out += fmt::format("… and {} more: --format json has them\n", index - kMostLines);
+    out += fmt::format("… and {} more: --format json lists all\n", index - kMostLines);
   return sink(out);
 }
 

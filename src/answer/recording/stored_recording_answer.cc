@@ -19,8 +19,8 @@ Result<recorder::Recording> ReadStored(const AnswerContext& context, const std::
     for (const std::string& chunk : attachment.chunks) bytes += chunk;
     return recorder::ReadRecording(recorder::FromMemory(bytes), id);
   }
-  return NotFound(id + ": no recording is kept there",
-                  "wherefore import F.cpg keeps one; larger than 32 MB only without a server");
+  return NotFound(id + ": no such recording in the store",
+                  "wherefore import F.cpg stores one; a server takes up to 32 MB");
 }
 
 Result<GraphSelection> SelectionOf(const OpenedRecording& opened, const Params& params) {

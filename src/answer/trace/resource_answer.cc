@@ -79,7 +79,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
                  ToHex(rows.trace_id(i))});
     }
     std::string text = table.Print(100, 2);
-    if (page.next) text += "more: --cursor " + FormatResourceCursor(*page.next) + "\n";
+    if (page.next) text += "next page: --cursor " + FormatResourceCursor(*page.next) + "\n";
     return TextAnswer(std::move(text));
   }
   JsonWriter json;

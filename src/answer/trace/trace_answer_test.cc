@@ -223,9 +223,9 @@ TEST(TraceText, FitsTheWidthAndNamesTheLargestOwnTime) {
   const std::string text = TraceText(trace);
   EXPECT_THAT(text, HasSubstr("trace 00000000000000000000000000000001\n"));
   EXPECT_THAT(text, HasSubstr("3 spans · 3 services · 1 error"));
-  EXPECT_THAT(text, HasSubstr("incomplete: 1 parent missing, 2 roots; will not come any more"));
+  EXPECT_THAT(text, HasSubstr("incomplete: 1 parent missing, 2 roots; will not arrive"));
   EXPECT_THAT(text,
-              HasSubstr("most own time: payment-service-of-the-other-team charge_a_card_with"));
+              HasSubstr("longest own time: payment-service-of-the-other-team charge_a_card_with"));
   EXPECT_THAT(text, HasSubstr("… 1.30 s of 1.50 s (87%)"));
   EXPECT_THAT(text, HasSubstr("✗"));
   std::istringstream in(text);

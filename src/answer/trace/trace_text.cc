@@ -119,7 +119,7 @@ class TextWriter {
         total <= 0 ? 0 : 100.0 * static_cast<double>(own_[largest_]) / static_cast<double>(total);
     const std::string times = fmt::format(" {} of {} ({:.0f}%)\n", FormatDuration(own_[largest_]),
                                           FormatDuration(total), share);
-    const std::string head = "most own time: ";
+    const std::string head = "longest own time: ";
     std::string what = Printable(t_.service(block)) + " " + Printable(t_.str(block.name));
     const size_t room = label_ + bar_ + 26 - head.size() - DisplayWidth(times);
     if (DisplayWidth(what) > room) what = CutToWidth(what, room);
@@ -157,7 +157,7 @@ std::string CompletenessSentence(const Trace& trace) {
     }
     if (roots > 0) out += fmt::format("{}{} roots", separator, roots + 1);
     if (!trace.missing.empty())
-      out += trace.missing[0].may_still_come ? "; may still come" : "; will not come any more";
+      out += trace.missing[0].may_still_come ? "; may still arrive" : "; will not arrive";
   }
   if (trace.rebuilt) out += "; rebuilt after late spans";
   if (!trace.usable()) out += "; contradicts itself, not used for features";

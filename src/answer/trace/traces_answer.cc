@@ -72,7 +72,7 @@ std::string StartText(Nanos start) {
 }
 
 std::string TracesText(const store::SearchPage& page) {
-  if (page.traces.empty()) return "no trace matches; wherefore status tells what the store holds\n";
+  if (page.traces.empty()) return "no trace matches; wherefore status shows what the store holds\n";
   TextTable table({"started", "duration", "spans", "errors", "request", "trace"}, {1, 2, 3});
   for (const store::TraceSummary& t : page.traces) {
     table.Row({StartText(t.start_ns), FormatDuration(t.duration_ns), std::to_string(t.spans),
@@ -80,7 +80,7 @@ std::string TracesText(const store::SearchPage& page) {
                t.service + " " + t.name + (t.complete ? "" : " (incomplete)"), ToHex(t.trace_id)});
   }
   std::string out = table.Print(100, 4);
-  if (page.next) out += "more: --cursor " + FormatCursor(*page.next) + "\n";
+  if (page.next) out += "next page: --cursor " + FormatCursor(*page.next) + "\n";
   return out;
 }
 

@@ -169,7 +169,7 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
                       "one SELECT over datasets");
     return BadInput(
         "sql: " + SqlWords(error.message),
-        "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list names them");
+        "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list shows them");
   }
   if (answer->size() >= kMaxAnswerBytes)
     return EnvironmentError("sql: the answer is larger than 256 MB", "select less, or add a LIMIT");

@@ -110,7 +110,7 @@ Result<SqlRows> ParseReply(std::string_view reply) {
   reply.remove_prefix(1);
   if (tag == Reply::kBadStatement)
     return BadInput("sql: " + std::string(reply),
-                    "one SELECT over datasets, in DuckDB's SQL; wherefore dataset list names them");
+                    "one SELECT over datasets, in DuckDB's SQL; wherefore dataset list shows them");
   if (tag == Reply::kTooMuch)
     return EnvironmentError("sql: " + std::string(reply),
                             "ask for less: a statement may take 1 GB of memory and 30 s");

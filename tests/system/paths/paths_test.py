@@ -93,7 +93,7 @@ def paper_metrics():
     equal("the lost return is counted", got["unassigned"], {"calls": 1, "returns": 0, "msgs": 0})
     equal("its call is marked", [r["call"] for r in rows_of(assignments) if r.get("unpaired")], [8])
     code, out, _ = paths(write("trace.txt", text), "--algorithm", "nesting", "--truth", write("truth.jsonl", truth))
-    check("the text says how right it is", code == 0 and "traces that came out whole" in out and "50.0%" in out, out)
+    check("the text says how right it is", code == 0 and "traces correct as a whole" in out and "50.0%" in out, out)
 
 
 def generated(folder_name="generated"):

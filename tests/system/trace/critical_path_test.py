@@ -162,7 +162,7 @@ def population():
     equal("nothing matches", ask("--service", "nobody"),
           {"traces": 0, "duration_ns": 0, "skipped": 0, "components": [], "requests": [], "next": None})
     text = must(cli("critical-path", "--service", "till", store=store, text=True)).out.decode()
-    check("text: a sentence first", text.startswith("3 traces, 740 ms in all; 76% of it in till pay"), text)
+    check("text: a sentence first", text.startswith("3 traces, 740 ms in total; 76% of it in till pay"), text)
     check("text: fits 100 columns", all(len(line) <= 100 for line in text.splitlines()), text)
 
 
