@@ -65,8 +65,8 @@ class BusTailer::FencedRows : public RowSink {
                const std::vector<TraceId>& replaced, store::TimeRange time) override {
     if (MonotonicNow() - shared_->last_read > lease_) {
       ++shared_->fenced;
-      return EnvironmentError("the bus was not read for long: the traces may be another tailer's",
-                              "they come again");
+      return EnvironmentError("the bus was not read for a long time; another tailer may own the traces now",
+                              "they will be delivered again");
     }
     return rows_.Write(tenant, dataset, rows, replaced, time);
   }
@@ -137,11 +137,11 @@ void BusTailer::Gain(const std::vector<int32_t>& partitions) {
   if (partitions.empty()) return;
   auto fresh = std::make_shared<Generation>(*notes_);
   if (const Status held = notes_->Hold(partitions); !held.ok())
-    log::Error("delayed traces: {}; they wait for the next hand-over", held.error().message);
+    log::Error("delayed traces: {}; they wait for the next rebalance", held.error().message);
   auto tailer = Tailer::Start(
       {around_.store, around_.datasets, *rows_, around_.folder, &fresh->delayed}, options_.tailer);
   if (!tailer.ok()) {
-    log::Error("the tailer does not start: {}", tailer.error().message);
+    log::Error("the tailer cannot start: {}", tailer.error().message);
     return;
   }
   fresh->tailer = std::move(*tailer);
@@ -193,7 +193,7 @@ void BusTailer::ReadSome(Nanos patience) {
   auto pieces = reader_->Read(patience);
   shared_->last_read = MonotonicNow();
   if (!pieces.ok()) {
-    log::Warn("{}; joining again", pieces.error().message);
+    log::Warn("{}; rejoining", pieces.error().message);
     return JoinAgain();
   }
   if (pieces->empty()) return;
@@ -258,7 +258,7 @@ void BusTailer::Append(Unstored piece) {
       } else {
         ++shared->retries;
         if (log::LogOnce("append: " + status.error().message))
-          log::Warn("{}; tried again", status.error().message);
+          log::Warn("{}; will retry", status.error().message);
         shared->again.emplace_back(MonotonicNow() + retry, std::move(piece));
       }
       return;
@@ -295,7 +295,7 @@ void BusTailer::AppendAgain() {
       shared_->refused.emplace_back(why, std::move(piece));
       continue;
     }
-    log::Error("a piece of partition {}, offset {}, is set aside: {}", piece.piece.at.partition,
+    log::Error("partition {}, offset {}: a piece is set aside: {}", piece.piece.at.partition,
                piece.piece.at.offset, why);
     ++shared_->set_aside;
     shared_->bytes -= piece.bytes;
@@ -326,7 +326,7 @@ void BusTailer::CommitDone() {
   }
   if (!status.ok()) {
     if (log::LogOnce("commit: " + status.error().message))
-      log::Warn("{}; committed later", status.error().message);
+      log::Warn("{}; will commit later", status.error().message);
     return;
   }
   const std::lock_guard lock(now->mutex);

@@ -61,8 +61,8 @@ Result<DatasetDefinition> DatasetCatalog::Get(const std::string& name) const {
   std::vector<std::string> names;
   for (const DatasetDefinition& definition : definitions_) names.push_back(definition.name);
   const std::string meant = lang::DidYouMean(name, names);
-  return NotFound(fmt::format("dataset {}: there is none", name),
-                  meant.empty() ? "wherefore dataset list names those there are" : meant);
+  return NotFound(fmt::format("dataset {}: no such dataset", name),
+                  meant.empty() ? "wherefore dataset list shows them" : meant);
 }
 
 Status DatasetCatalog::Included(const DatasetDefinition& definition, std::vector<std::string>& path,
@@ -70,8 +70,8 @@ Status DatasetCatalog::Included(const DatasetDefinition& definition, std::vector
   path.push_back(definition.name);
   for (const std::string& name : definition.include) {
     if (std::find(path.begin(), path.end(), name) != path.end())
-      return BadInput(fmt::format("dataset {}: it includes itself, by {}", name, path.back()),
-                      "take one include out");
+      return BadInput(fmt::format("dataset {}: includes itself through {}", name, path.back()),
+                      "remove one include");
     WF_ASSIGN(const DatasetDefinition other, Get(name));
     WF_TRY(Included(other, path, programs));
     programs.push_back(other.columns);
@@ -114,7 +114,7 @@ Result<feature::DatasetPlan> DatasetCatalog::Compile(const DatasetDefinition& de
                            shown);
     if (hint.empty()) hint = one.diagnostic.hint;
   }
-  return BadInput(message.empty() ? file + ": it has no columns" : message, hint);
+  return BadInput(message.empty() ? file + ": no columns" : message, hint);
 }
 
 }  // namespace wf::pipeline

@@ -78,7 +78,7 @@ class DefinitionReader {
       if (const lang::YamlNode* parquet = node->Get("parquet"))
         WF_TRY(Truth(*parquet, "parquet", out.parquet));
     }
-    if (!out.table && !out.parquet) return Bad(*node, "nothing is put out", "say table or parquet");
+    if (!out.table && !out.parquet) return Bad(*node, "no output chosen", "write table or parquet");
     return {};
   }
 
@@ -112,7 +112,7 @@ class DefinitionReader {
                                                 text.data() + text.size(), n);
       if (text.substr(0, 2) != "1/" || error != std::errc() || end != text.data() + text.size() ||
           n < 2 || n > 1'000'000)
-        return Bad(*keep, fmt::format("keep: \"{}\" is not a share", text), "one in so many: 1/10");
+        return Bad(*keep, fmt::format("keep: \"{}\" is not a share", text), "write 1/N, as in 1/10");
       out.keep_one_in = n;
     }
     return {};
@@ -147,7 +147,7 @@ Status CheckDatasetName(const std::string& name) {
   const bool begins =
       !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
   if (begins && name.size() <= 100 && std::all_of(name.begin(), name.end(), good)) return {};
-  return BadInput(fmt::format("dataset \"{}\": not a name", name.substr(0, 100)),
+  return BadInput(fmt::format("dataset \"{}\": not a valid name", name.substr(0, 100)),
                   "letters, digits, _ - and dots, at most 100, a letter first");
 }
 
@@ -162,7 +162,7 @@ Result<DatasetDefinition> ParseDataset(std::string_view yaml, const std::string&
   DatasetDefinition out;
   out.source = yaml;
   WF_TRY(reader.Text("dataset", out.name));
-  if (out.name.empty()) return BadInput(name + ": it has no name", "write dataset: NAME");
+  if (out.name.empty()) return BadInput(name + ": no name", "write dataset: NAME");
   WF_TRY(CheckDatasetName(out.name));
   WF_TRY(reader.Text("owner", out.owner));
   WF_TRY(CheckDatasetName(out.owner));

@@ -54,7 +54,7 @@ TEST(DatasetDefinition, RefusesWithTheLine) {
       {"dataset: x\nretention: {keep: 10}\n", "no share"},
       {"dataset: x\nretention: {keep: 1/1}\n", "no share"},
       {"dataset: x\nretention: -5d\n", "no duration"},
-      {"dataset: x\noutput: {table: false}\n", "nothing is put out"},
+      {"dataset: x\noutput: {table: false}\n", "no output chosen"},
       {"dataset: x\noutput: {csv: true}\n", "\"csv\" is not a key of output"},
       {"dataset: x\noutput: {parquet: /etc}\n", "expected true or false"},
       {"dataset: x\ninclude: [[a]]\n", "expected names"},

@@ -67,7 +67,7 @@ Result<std::vector<DelayedTrace>> DelayedNotes::Peek(size_t limit) {
     DelayedTraceReader reader(note.text);
     DelayedTrace trace;
     if (!reader.Next(trace)) {  // passed over with the next commit of its partition
-      log::Error("the note of a delayed trace, partition {}, offset {}: malformed; left out",
+      log::Error("partition {}, offset {}: malformed note of a delayed trace; skipped",
                  note.at.partition, note.at.offset);
       continue;
     }

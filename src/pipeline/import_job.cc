@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "import/detect/importer.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
@@ -69,7 +70,7 @@ class FileSource {
     if (n < 0) return EnvironmentError(path_ + ": " + std::strerror(errno), "is it a file?");
     done_ += static_cast<size_t>(n);
     if (!progress_(done_)) {
-      return EnvironmentError("import: stopped in " + path_ + "; what was read so far is kept",
+      return EnvironmentError("import: stopped in " + path_ + "; records read so far are stored",
                               "run it again: no duplicates are stored");
     }
     return static_cast<size_t>(n);
@@ -213,7 +214,7 @@ bool ImportJob::Refuses(TraceId id, int64_t stored) {
 
 void ImportJob::Refuse(TraceId id) {
   if (limits_.refused == nullptr || limits_.refused->Lists({tenant_, id})) return;
-  log::Warn("trace {}: too many events; no more of it is stored", ToHex(id));
+  log::Warn("trace {}: too many events; the rest is dropped", ToHex(id));
   if (const Status status = limits_.refused->Add({tenant_, id}); !status.ok())
     log::Error("{}", status.error().message);
 }
@@ -340,14 +341,17 @@ void AddImportReport(const ImportReport& one, ImportReport& total) {
 }
 
 std::string ImportReportText(const ImportReport& r) {
-  std::string out = fmt::format("{} spans of {} traces from {} {}", r.spans, r.traces, r.files,
-                                r.files == 1 ? "file" : "files");
-  if (r.messages != 0) out += fmt::format(", inferred from {} messages", r.messages);
-  if (r.events != r.spans) out += fmt::format(", {} other events", r.events - r.spans);
-  if (r.duplicates != 0) out += fmt::format("; {} were there already", r.duplicates);
+  const auto Count = [](int64_t count, std::string_view one) {
+    return CountOf(static_cast<uint64_t>(count), one);
+  };
+  std::string out = fmt::format("{} of {} from {}", Count(r.spans, "span"),
+                                Count(r.traces, "trace"), Count(r.files, "file"));
+  if (r.messages != 0) out += ", inferred from " + Count(r.messages, "message");
+  if (r.events != r.spans) out += ", " + Count(r.events - r.spans, "other event");
+  if (r.duplicates != 0) out += "; " + Count(r.duplicates, "duplicate") + " skipped";
   if (r.rejected != 0) out += fmt::format("; {} rejected", r.rejected);
   out += "\n";
-  if (!r.first_fault.empty()) out += fmt::format("  first fault: {}\n", r.first_fault);
+  if (!r.first_fault.empty()) out += fmt::format("  first error: {}\n", r.first_fault);
   for (const auto& [name, n] : r.reasons) out += fmt::format("  rejected  {:<24} {}\n", name, n);
   for (const auto& [name, n] : r.repairs) out += fmt::format("  repaired  {:<24} {}\n", name, n);
   if (!r.trace_ids.empty())

@@ -324,7 +324,7 @@ bool Tailer::ExtractDelayed() {
     if (const Status status = ProcessStored(who.first, claims, {who.second, ""}, nullptr);
         !status.ok()) {
       if (!Stopping() && log::LogOnce("delayed: " + status.error().message))
-        log::Error("delayed traces: {}; they are tried again", status.error().message);
+        log::Error("delayed traces: {}; will retry", status.error().message);
       return false;  // not popped
     }
     delayed_done_ += static_cast<int64_t>(claims.size());

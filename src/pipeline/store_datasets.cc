@@ -34,7 +34,7 @@ std::shared_ptr<const TailedDatasets> StoreDatasets::Deployed(const std::string&
     known.looked = now;
     if (const Status status = Reload(tenant, known);
         !status.ok() && log::LogOnce("datasets: " + status.error().message))
-      log::Error("datasets: {}; those known so far go on", status.error().message);
+      log::Error("datasets: {}; known datasets continue", status.error().message);
     if (known.deployed == nullptr) known.deployed = std::make_shared<const TailedDatasets>();
   }
   return known.deployed;

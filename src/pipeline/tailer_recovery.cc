@@ -27,7 +27,7 @@ std::string WatermarkPath(const std::string& folder) { return folder + "/waterma
 Result<std::unique_ptr<Tailer>> Tailer::Start(const Surroundings& surroundings,
                                               TailerOptions options) {
   if (options.cache.triggers.empty() || options.cache.triggers.size() > kMaxTriggers) {
-    return BadInput(fmt::format("{} triggers: there must be 1 to {}", options.cache.triggers.size(),
+    return BadInput(fmt::format("{} triggers: give 1 to {}", options.cache.triggers.size(),
                                 kMaxTriggers),
                     "leave some out");
   }
@@ -141,7 +141,7 @@ void Tailer::Stop() {
   const Status written = writer_.WriteAll(clock());
   const Status synced = delayed_->Sync();
   for (const Status& status : {written, synced})
-    if (!status.ok()) log::Error("the tailer stops: {}", status.error().message);
+    if (!status.ok()) log::Error("the tailer stopped: {}", status.error().message);
   if (!synced.ok() || options_.progress == TailerOptions::Progress::kCallers) return;
   const Nanos watermark = ledger_.Watermark(began);
   (void)store::WriteWholeFile(WatermarkPath(folder_), fmt::format("{}\n", watermark));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/count_of.h"
+
 namespace wf::pipeline {
 
 double TailerStatus::cache_share() const {
@@ -115,12 +117,13 @@ void WriteTailerJson(const TailerStatus& s, JsonWriter& json) {
 std::string TailerText(const TailerStatus& s) {
   if (!s.on) return "tailer     off\n";
   std::string out = fmt::format(
-      "tailer     {} traces processed, {:.2f}% from the cache, {:.2f}% again, {} rows\n",
-      s.traces_from_cache + s.traces_delayed_done, 100 * s.cache_share(), 100 * s.again_share(),
+      "tailer     {} processed, {:.2f}% from the cache, {:.2f}% again, {} rows\n",
+      CountOf(static_cast<uint64_t>(s.traces_from_cache + s.traces_delayed_done), "trace"), 100 * s.cache_share(), 100 * s.again_share(),
       s.rows);
-  out += fmt::format("cache      {} traces, {:.1f} MB\n", s.cached_traces,
+  out += fmt::format("cache      {}, {:.1f} MB\n",
+                     CountOf(static_cast<uint64_t>(s.cached_traces), "trace"),
                      static_cast<double>(s.cached_bytes) / 1e6);
-  out += fmt::format("features   {} traces over budget, {} rows left out, {} traces unusable\n",
+  out += fmt::format("features   {} traces over budget, {} rows dropped, {} traces unusable\n",
                      s.features_over_budget, s.feature_rows_dropped, s.traces_unusable);
   std::string reasons;
   for (const ReasonFacts& r : kDelayReasons) {
@@ -129,7 +132,8 @@ std::string TailerText(const TailerStatus& s) {
     else if (s.delayed[r.reason] != 0)
       reasons += fmt::format("; again: {} {}", r.name, s.delayed[r.reason]);
   }
-  out += fmt::format("delayed    {} traces wait{}\n", s.delayed_queue, reasons);
+  out += fmt::format("delayed    {} waiting{}\n",
+                     CountOf(static_cast<uint64_t>(s.delayed_queue), "trace"), reasons);
   for (const StageStatus& stage : s.stages) {
     out += fmt::format("  {:<9} waiting {:<8} lag p50 {:<9} p99 {:<9} CPU {}\n", stage.name,
                        stage.waiting, FormatDuration(stage.lag_p50_ns),
@@ -140,7 +144,7 @@ std::string TailerText(const TailerStatus& s) {
                        owner.refused, FormatDuration(owner.cpu_ns));
   }
   if (s.blacklisted_traces != 0) {
-    out += fmt::format("refused    {} traces that were too long; {} events dropped\n",
+    out += fmt::format("refused    {} traces too long; {} events dropped\n",
                        s.blacklisted_traces, s.blacklisted_events);
   }
   return out;

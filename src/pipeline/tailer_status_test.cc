@@ -87,7 +87,7 @@ TEST(TailerStatusTest, TracesAreDelayedForTwoReasonsAndJobsStandApart) {
   EXPECT_EQ(counters["tailer_delayed_queue_full"], 22);
   EXPECT_EQ(counters["tailer_requeued_recovered"], 23);
   EXPECT_EQ(counters.count("tailer_delayed_recovered"), 0u);
-  EXPECT_THAT(TailerText(s), HasSubstr("traces wait; events_gone 21; queue_full 22; again: "));
+  EXPECT_THAT(TailerText(s), HasSubstr("traces waiting; events_gone 21; queue_full 22; again: "));
 }
 
 TEST(TailerStatusTest, WhatWasLeftOutIsReadOnATerminal) {

@@ -219,8 +219,8 @@ TEST(ExplainSentence, ExpiredInputIsSaid) {
   m.g.nodes[4].expired = true;
   EXPECT_EQ(
       ExplainSentence(m.g),
-      "11.0 s of 12.0 s: waited on storage behind 58 requests from maintenance (rewrite) (what "
-      "came before is no longer kept)");
+      "11.0 s of 12.0 s: waited on storage behind 58 requests from maintenance (rewrite) (earlier "
+      "events are no longer kept)");
 }
 
 TEST(ExplainSentence, NoTimePassed) {

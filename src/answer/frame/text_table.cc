@@ -42,15 +42,6 @@ std::string CutToWidth(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes)) + (width > 0 ? "…" : "");
 }
 
-std::string CountOf(uint64_t count, std::string_view one, std::string_view many) {
-  std::string out = std::to_string(count) + " ";
-  if (count == 1 || many.empty())
-    out += one;
-  else
-    out += many;
-  return count != 1 && many.empty() ? out + "s" : out;
-}
-
 std::string Wrapped(std::string_view text, size_t width) {
   std::string out, line;
   while (!text.empty()) {

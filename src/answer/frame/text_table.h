@@ -1,10 +1,11 @@
 // TextTable: aligned columns for a terminal, held to a width by cutting one elastic column.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/count_of.h"
 
 namespace wf::answer {
 
@@ -14,9 +15,6 @@ std::string Printable(std::string_view text);
 size_t DisplayWidth(std::string_view text);
 // The text cut to `width` columns, the last of them … when something was cut.
 std::string CutToWidth(std::string_view text, size_t width);
-
-// "1 trace", "2 traces"; `many` where the plural is not made by an s.
-std::string CountOf(uint64_t count, std::string_view one, std::string_view many = {});
 
 // Lines of at most `width` columns, broken at blanks, each with its line feed.
 std::string Wrapped(std::string_view text, size_t width = 100);
