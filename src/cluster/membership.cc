@@ -31,7 +31,7 @@ void Membership::Start() {
       if (const Status status = Round(); !status.ok()) {
         counters_.Add("cluster_rounds_failed", 1);
         if (log::LogOnce("membership"))
-          log::Warn("the other processes cannot be heard: {}", status.error().message);
+          log::Warn("no reports from the other processes: {}", status.error().message);
       }
       lock.lock();
       wake_.wait_for(lock, std::chrono::nanoseconds(options_.period), [&] { return stopping_; });

@@ -154,7 +154,7 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
     if (!id.ok() || !bytes || !advice::Decode(*bytes, program)) {
       if (log::LogOnce("program " + std::string(one.Get("id").String())))
         log::Warn(
-            "agent: query {}: its program cannot be read: is the server newer than this agent?",
+            "agent: query {}: cannot read its program; is the server newer than this agent?",
             one.Get("id").String());
       continue;
     }
@@ -213,8 +213,8 @@ void Agent::Lose() {
     any = !wanted_.empty();
     if (contact_ == Contact::kConnected) {
       contact_ = Contact::kLost;
-      log::Warn("agent: the server is lost: {}{}", trouble_,
-                any ? "; every query is taken out" : "");
+      log::Warn("agent: connection to the server lost: {}{}", trouble_,
+                any ? "; all queries are removed" : "");
     }
   }
   if (any) Want({});
@@ -241,7 +241,7 @@ void Agent::AskLoop() {
       heard_at_ = MonotonicNow();
       {
         const std::lock_guard lock(mutex_);
-        if (contact_ == Contact::kLost) log::Info("agent: the server is back");
+        if (contact_ == Contact::kLost) log::Info("agent: reconnected to the server");
         contact_ = Contact::kConnected;
         trouble_.clear();
       }
@@ -294,7 +294,7 @@ void Agent::Weave(uint64_t id, const Wanted& wanted) {
   weaving->woven = std::move(*woven);
   weaving->results.emplace(*weaving->wanted.program, QueryIntervals::kMostRows);
   weaving->start = IntervalStart(Now(), weaving->wanted.interval);
-  log::Debug("agent: query {} is woven at {} places", ToHex64(id), weaving->woven->places().size());
+  log::Debug("agent: query {} runs at {} places", ToHex64(id), weaving->woven->places().size());
 }
 
 void Agent::Unweave(uint64_t id) {
@@ -352,7 +352,7 @@ void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
       .EndObject();
   weaving.results->Clear();
   if (unsent_.size() >= kMostUnsent) {
-    log::Error("agent: results of query {} are lost: the server takes none", ToHex64(weaving.id));
+    log::Error("agent: results of query {} are lost: the server does not accept them", ToHex64(weaving.id));
     return;
   }
   unsent_.push_back({weaving.id, json.Take()});

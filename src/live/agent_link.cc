@@ -49,11 +49,11 @@ std::optional<uint32_t> ListenerOwner(uint16_t port) {
 Status CheckOwner(const net::Url& server) {
   const auto owner = ListenerOwner(server.port);
   if (!owner)
-    return EnvironmentError(server.HostHeader() + ": nobody listens there",
+    return EnvironmentError(server.HostHeader() + ": connection refused",
                             "is the server running?");
   if (*owner == 0 || *owner == ::geteuid()) return {};
   return Denied(server.HostHeader() + ": the server runs as another user (" +
-                    std::to_string(*owner) + ") and has not proved who it is",
+                    std::to_string(*owner) + ") and has not proved its identity",
                 "give --token-file with the token of its server.json");
 }
 
@@ -84,7 +84,7 @@ class HttpAgentLink : public AgentLink {
     if (Proves() &&
         answer->headers.Get(kProofHeader) != ControlProof(options_.token, nonce, answer->body))
       return Denied(
-          options_.server.HostHeader() + ": the server did not prove that it knows the token",
+          options_.server.HostHeader() + ": the server did not prove its identity",
           "give --token-file with the token of its server.json");
     return std::move(answer->body);
   }
@@ -168,8 +168,8 @@ class LocalAgentLink : public AgentLink {
     std::unique_lock lock(pending->mutex);
     while (!pending->response && !cancelled_)
       pending->come.wait_for(lock, std::chrono::milliseconds(20));
-    if (!pending->response) return EnvironmentError("given up");
-    if (pending->response->status != 200) return EnvironmentError("the server cannot tell");
+    if (!pending->response) return EnvironmentError("cancelled");
+    if (pending->response->status != 200) return EnvironmentError("the server cannot report it");
     return std::move(pending->response->body);
   }
 
@@ -197,7 +197,7 @@ std::string ControlProof(const std::string& token, std::string_view nonce, std::
 
 Result<std::unique_ptr<AgentLink>> MakeHttpAgentLink(const AgentLinkOptions& options) {
   if (!options.server.tls && options.token.empty() && !IsLoopback(options.server.host))
-    return Denied(options.server.HostHeader() + ": cannot tell whether this is your server",
+    return Denied(options.server.HostHeader() + ": cannot verify that this is your server",
                   "give --token-file with the token of its server.json, or use https://");
   return std::unique_ptr<AgentLink>(std::make_unique<HttpAgentLink>(options));
 }

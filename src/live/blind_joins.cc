@@ -34,7 +34,7 @@ std::vector<std::string> BlindJoins(const advice::Program& program,
         for (const std::string& to : unpacking.tracepoints) {
           if (!only(from, compiled_in, woven) || !only(to, woven, compiled_in)) continue;
           sentences.push_back(fmt::format(
-              "what {} packs, {} does not find: the one is compiled in, the other woven "
+              "{} packs tuples that {} cannot read: one is compiled in, the other woven "
               "by eBPF, which does not see baggage; compile both in, or weave both",
               from, to));
         }

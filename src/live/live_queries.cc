@@ -59,12 +59,12 @@ std::string NoteEvent(const std::string& text) {
 
 std::string UnknownTracepoint(const std::string& name) {
   return fmt::format(
-      "tracepoint \"{}\": neither defined nor compiled into any process that told us", name);
+      "tracepoint \"{}\": neither defined nor compiled into a connected process", name);
 }
 
 std::string NearTracepoint(const std::string& name, const std::vector<std::string>& known) {
   const std::string meant = lang::DidYouMean(name, known);
-  return meant.empty() ? "wherefore tracepoints list shows those there are" : meant;
+  return meant.empty() ? "wherefore tracepoints list shows them" : meant;
 }
 
 // Each at its place in the text; sub-queries too.
@@ -203,16 +203,16 @@ Result<std::string> LiveQueries::Start(const std::string& tenant, std::string_vi
   const auto query = std::make_shared<Running>(tenant, std::move(spec), std::move(program), Now());
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return Overloaded("the server is stopping", "ask it again when it is back");
+    if (stopping_) return Overloaded("the server is stopping", "try again when it is back");
     for (const auto& [number, other] : running_) {
       if (other->tenant == tenant && !query->spec.name.empty() &&
           other->spec.name == query->spec.name)
         return BadInput(
-            fmt::format("query \"{}\": one of this name runs already", other->spec.name),
-            "choose another, or remove it: wherefore query --remove " + other->id);
+            fmt::format("query \"{}\": a query of this name is already running", other->spec.name),
+            "choose another name, or remove it: wherefore query --remove " + other->id);
     }
     if (running_.size() >= kMostRunning)
-      return Overloaded(fmt::format("{} queries run already", running_.size()),
+      return Overloaded(fmt::format("{} queries are already running", running_.size()),
                         "wherefore query --list shows them; remove one");
     running_.emplace(id, query);
   }
@@ -323,7 +323,7 @@ LiveQueries::Shared LiveQueries::Find(const std::string& tenant, const std::stri
 namespace {
 
 Error NoQuery(const std::string& id) {
-  return NotFound("query \"" + id.substr(0, 100) + "\": none of this id or name runs",
+  return NotFound("query \"" + id.substr(0, 100) + "\": no running query has this id or name",
                   "wherefore query --list shows them");
 }
 
@@ -397,7 +397,7 @@ Result<std::shared_ptr<net::HttpBodyStream>> LiveQueries::Listen(const std::stri
     size_t all = 0;
     for (const auto& [number, one] : running_) all += one->streams.size();
     if (all >= kMostStreams)
-      return Overloaded(fmt::format("{} clients listen to queries already", all),
+      return Overloaded(fmt::format("{} clients already listen to queries", all),
                         "close one of them");
     stream = std::make_shared<net::HttpBodyStream>(
         net::HttpBodyStreamOptions{8 << 20, std::max(2 * query->spec.interval, kSecond)});

@@ -57,21 +57,21 @@ Result<LiveQuerySpec> ReadLiveQuerySpec(std::string_view text) {
   JsonParser parser;
   const auto json = parser.Parse(text);
   if (!json.ok()) return Bad(json.error().message);
-  if (!json->IsObject()) return Bad("the request is not an object");
+  if (!json->IsObject()) return Bad("the request is not a JSON object");
   for (const auto& [key, value] : json->Members()) {
     if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys))
-      return Bad(fmt::format("\"{}\" is not a key of it", key));
+      return Bad(fmt::format("unknown key \"{}\"", key));
   }
   LiveQuerySpec spec;
   WF_TRY(ReadText(*json, "query", spec.text));
-  if (spec.text.empty()) return Bad("there is no text");
+  if (spec.text.empty()) return Bad("no query given");
   WF_TRY(ReadText(*json, "name", spec.name));
   if (spec.name.size() > kLongestName)
     return Bad(fmt::format("name is longer than {} bytes", kLongestName));
   WF_TRY(ReadBool(*json, "standing", spec.standing));
   WF_TRY(ReadBool(*json, "total", spec.total));
   WF_TRY(ReadBool(*json, "count", spec.count));
-  if (spec.total && spec.standing) return Bad("a standing query has no total: it does not end");
+  if (spec.total && spec.standing) return Bad("a standing query has no total because it does not end");
   int64_t milliseconds = spec.interval / kMilli;
   WF_TRY(ReadNumber(*json, "interval_ms", {kShortestInterval / kMilli, kLongestInterval / kMilli},
                     milliseconds));

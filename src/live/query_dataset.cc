@@ -58,8 +58,8 @@ Status CheckQueryDataset(store::Store& store, const std::string& tenant,
   WF_TRY(pipeline::CheckDatasetName(dataset));
   WF_ASSIGN(const pipeline::DatasetCatalog catalog, pipeline::DatasetCatalog::Load(store, tenant));
   if (catalog.Find(dataset) != nullptr)
-    return BadInput("dataset " + dataset + ": its rows are extracted from traces",
-                    "choose a name of its own for a query's rows");
+    return BadInput("dataset " + dataset + ": its rows come from traces",
+                    "choose another dataset for the query's rows");
   return {};
 }
 

@@ -32,8 +32,7 @@ Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefin
                                        const std::vector<CompiledTracepoint>& compiled) {
   if (defined.empty() && compiled.empty()) {
     return answer::TextAnswer(
-        "no tracepoints: define places in programs with wherefore tracepoints define FILE, or link "
-        "libwherefore");
+        "no tracepoints; define some with wherefore tracepoints define FILE, or link libwherefore");
   }
   answer::TextTable table({"tracepoint", "exports", "where"}, {});
   for (const weaver::TracepointDefinition& one : defined) {
@@ -46,8 +45,9 @@ Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefin
   }
   for (const CompiledTracepoint& one : compiled) {
     table.Row({answer::Printable(one.name), answer::Printable(Joined(one.exports)),
-               one.processes == 0 ? "compiled in; no process runs"
-                                  : fmt::format("compiled in; {} processes", one.processes)});
+               one.processes == 0 ? "compiled in; no process is running"
+                                  : "compiled in; " + CountOf(static_cast<uint64_t>(one.processes),
+                                                             "process", "processes")});
   }
   return answer::TextAnswer(table.Print(100, 2));
 }
@@ -130,11 +130,11 @@ Result<answer::Answer> PutTracepoint(const answer::AnswerContext& context, const
   if (definitions.size() != 1)
     return BadInput(
         fmt::format("tracepoint \"{}\": {} definitions instead of one", name, definitions.size()),
-        "put each by its own name");
+        "send each under its own name");
   if (definitions[0].name != name)
     return BadInput(
         fmt::format("tracepoint \"{}\": the definition names it \"{}\"", name, definitions[0].name),
-        "the address and the definition must agree");
+        "use the same name in both");
   std::string text = weaver::ToJson(definitions[0]);
   WF_TRY(context.store.PutDocument(context.tenant, kTracepointKind, name, text));
   return answer::JsonAnswer(std::move(text));
@@ -145,8 +145,8 @@ Result<answer::Answer> DeleteTracepoint(const answer::AnswerContext& context,
   if (const Status gone = context.store.DeleteDocument(context.tenant, kTracepointKind, name);
       !gone.ok()) {
     if (gone.error().code != ErrorCode::kNotFound) return gone.error();
-    return NotFound("tracepoint \"" + name + "\": it is not defined",
-                    "wherefore tracepoints list shows them; those compiled into programs stay");
+    return NotFound("tracepoint \"" + name + "\": not defined",
+                    "wherefore tracepoints list shows them; compiled-in ones cannot be deleted");
   }
   JsonWriter json;
   json.BeginObject().Field("deleted", name).EndObject();

@@ -223,7 +223,7 @@ Result<GrpcAnswer> GrpcClient::Wait(int32_t id) {
     WF_TRY(state_->Flush());
     if (found->second.closed) break;
     if (nghttp2_session_want_read(state_->session) == 0) {
-      return state_->Failed("the connection was ended");
+      return state_->Failed("the connection was closed");
     }
     WF_TRY(state_->Receive());
   }

@@ -11,7 +11,7 @@ GrpcResponder::~GrpcResponder() {
   if (!sink_) return;
   GrpcReply reply;
   reply.code = kGrpcInternal;
-  reply.message = "the call was dropped without an answer: a bug in wherefore";
+  reply.message = "the call was dropped without a response: a bug in wherefore";
   sink_(std::move(reply));
 }
 

@@ -265,7 +265,7 @@ void GrpcSession::OnMessageBytes(int32_t stream, Call& call, std::string_view by
     }
     if (!call.charge.Resize(call.reader.size())) {
       server_->counters.overloaded.fetch_add(1);
-      return Refuse(stream, call, kGrpcUnavailable, "too many messages are being worked on",
+      return Refuse(stream, call, kGrpcUnavailable, "too many messages in progress",
                     options().retry_delay);
     }
   }
@@ -297,7 +297,7 @@ void GrpcSession::OnRequestEnd(int32_t stream, Call& call) {
     std::string().swap(call.reader.message());
     if (!call.charge.Resize(call.request.message.size())) {
       server_->counters.overloaded.fetch_add(1);
-      return Refuse(stream, call, kGrpcUnavailable, "too many messages are being worked on",
+      return Refuse(stream, call, kGrpcUnavailable, "too many messages in progress",
                     options().retry_delay);
     }
   }

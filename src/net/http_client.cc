@@ -79,7 +79,7 @@ Result<HttpClientResponse> HttpClient::Send(std::string_view method, std::string
   };
   bool bad = has_line_break(method) || target.find_first_of(" \r\n") != std::string_view::npos;
   for (const auto& [name, value] : headers) bad |= has_line_break(name) || has_line_break(value);
-  if (bad) return BadInput("HTTP request: a line break or space where none may stand", "encode it");
+  if (bad) return BadInput("HTTP request: a line break or space where none is allowed", "encode it");
 
   bool reused = state_->stream.has_value() && state_->answered_before;
   Result<HttpClientResponse> result = state_->Exchange(method, target, headers, body);
@@ -133,7 +133,7 @@ Result<HttpClientResponse> HttpClient::State::ReadAnswer(std::string_view method
       while (options.give_up) {
         WF_ASSIGN(const bool readable, stream->AwaitReadable(50 * kMilli));
         if (readable) break;
-        if (options.give_up()) return Malformed("given up");
+        if (options.give_up()) return Malformed("cancelled");
       }
       auto space = buffer.prepare(64 * 1024);
       WF_ASSIGN(size_t got, stream->Read(static_cast<char*>(space.data()), space.size()));
@@ -213,7 +213,7 @@ Result<HttpClientResponse> HttpClient::Stream(std::string_view target, const Hea
   }
   state.stream.reset();
   HttpClientResponse response;
-  if (!parser.is_header_done()) return state.Malformed("it was given up before it began");
+  if (!parser.is_header_done()) return state.Malformed("it was cancelled before it began");
   response.status = static_cast<int>(parser.get().result_int());
   for (const auto& field : parser.get()) {
     response.headers.Add(std::string(field.name_string()), std::string(field.value()));

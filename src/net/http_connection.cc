@@ -560,7 +560,7 @@ void HttpConnection<S>::RefuseOverloaded() {
   server_->counters.overloaded.fetch_add(1);
   Refuse(
       429, "overloaded",
-      fmt::format("request body: {} bytes of bodies are already being worked on, the limit is {}",
+      fmt::format("request body: {} bytes of requests are already in progress, the limit is {}",
                   options().budget->used(), options().budget->limit()),
       "send it again after the time in Retry-After");
 }

@@ -26,7 +26,7 @@ Result<std::string> PercentDecode(std::string_view text, Plus plus) {
             "write a literal % as %25");
       }
       c = static_cast<char>(high * 16 + low);
-      if (c == '\0') return BadInput("request target: it holds a zero byte (%00)", "remove it");
+      if (c == '\0') return BadInput("request target: contains a zero byte (%00)", "remove it");
       i += 2;
     } else if (c == '+' && plus == Plus::kIsSpace) {
       c = ' ';
@@ -87,7 +87,7 @@ const std::string* HttpRequest::Query(std::string_view name) const {
 
 HttpResponder::~HttpResponder() {
   if (sink_) {
-    sink_(ErrorResponse(500, "internal", "the request was dropped without an answer",
+    sink_(ErrorResponse(500, "internal", "the request was dropped without a response",
                         "this is a bug in wherefore: please report it with the server's log"));
   }
 }

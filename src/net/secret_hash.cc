@@ -91,9 +91,9 @@ Result<std::string> HashPassword(std::string_view password) {
   Scrypt how;
   how.salt.resize(kSaltBytes);
   if (RAND_bytes(reinterpret_cast<unsigned char*>(how.salt.data()), kSaltBytes) != 1)
-    return EnvironmentError("password: the system gives no random bytes");
+    return EnvironmentError("password: no random bytes from the system");
   const auto hash = Derive(how, password);
-  if (!hash) return EnvironmentError("password: scrypt failed", "is there memory?");
+  if (!hash) return EnvironmentError("password: scrypt failed", "is memory short?");
   const auto hex = [](const std::string& bytes) {
     return Hex(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   };

@@ -147,7 +147,7 @@ Status SocketStream::State::Handshake(const std::string& host, const SocketOptio
       return {};
     return EnvironmentError(
         fmt::format("{}: its certificate is not the one in {}", name, options.pinned_file),
-        "is it the server that holds this store?");
+        "is it the server of this store?");
   }
   long verify = SSL_get_verify_result(ssl);
   std::string reason = verify != X509_V_OK ? X509_verify_cert_error_string(verify) : TlsError();

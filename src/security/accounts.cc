@@ -132,7 +132,7 @@ Result<Account> Reader::ReadAccount(const lang::YamlNode& node) const {
     return Bad(node, "an account needs a name, without colons", "write name: NAME");
   if (secrets != 1)
     return Bad(node, "account " + account.name + ": expected one of token, password, certificate",
-               "make two accounts of it");
+               "split it into two accounts");
   if (account.tenants.empty() || account.rights == 0)
     return Bad(node, "account " + account.name + ": tenants or roles are missing",
                "write tenants: [NAME] and roles: [read, write]");
@@ -197,8 +197,8 @@ Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name
         if (!names.insert(account.name).second ||
             (!account.token_sha256.empty() && !tokens.insert(account.token_sha256).second) ||
             (!account.certificate.empty() && !certificates.insert(account.certificate).second))
-          return reader.Bad(item, "account " + account.name + ": its name or secret came before",
-                            "each account has its own");
+          return reader.Bad(item, "account " + account.name + ": its name or secret is used twice",
+                            "give each account its own");
         file.accounts.push_back(std::move(account));
       }
     } else if (key == "tenants") {
@@ -221,7 +221,7 @@ Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name
 Result<AccountsFile> LoadAccounts(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IWOTH) != 0)
-    return BadInput("--accounts " + path + ": anybody may write it", "chmod o-w " + path);
+    return BadInput("--accounts " + path + ": every user may write to it", "chmod o-w " + path);
   std::ifstream in(path, std::ios::binary);
   std::stringstream content;
   if (in) content << in.rdbuf();

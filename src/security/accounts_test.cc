@@ -64,7 +64,7 @@ TEST(Accounts, WhatIsWrongIsNamedWithItsLine) {
            {Entry(rest + "    expires: soon\n"), "expires"},
            {Entry(rest + "    password: secret\n"), "password"},
            {Entry(rest + "    certificate: also.example\n"), "one of token"},
-           {Entry(rest + "  - name: shop\n    certificate: x\n" + rest), "came before"},
+           {Entry(rest + "  - name: shop\n    certificate: x\n" + rest), "is used twice"},
            {"accounts:\n  - name: a\n    token: shop-token\n" + rest, "not the token itself"},
            {"accounts:\n  - token: sha256:" + kHash + "\n" + rest, "name"},
            {"tenants:\n  shop: {spans-per-second: -1}\n", "spans-per-second"},

@@ -28,7 +28,7 @@ Status AuditLog::Reopen() {
   const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0)
     return EnvironmentError("--audit-log " + path_ + ": " + std::strerror(errno),
-                            "give a file that may be written, or off");
+                            "give a writable file, or off");
   const std::lock_guard lock(mutex_);
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
@@ -55,7 +55,7 @@ void AuditLog::Write(const AuditEntry& entry) {
   if (::write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
   counters_.Add("audit_failed", 1);
   if (log::LogOnce("audit log"))
-    log::Error("audit log {}: {}; what could not be written is counted", path_,
+    log::Error("audit log {}: {}; entries that could not be written are counted", path_,
                std::strerror(errno));
 }
 

@@ -161,7 +161,7 @@ const Account* Authorizer::CheckBasic(const Known& known, const Credentials& cre
   const auto decoded = FromBase64(credentials.authorization.substr(kBasic.size()));
   const size_t colon = decoded ? decoded->find(':') : std::string::npos;
   if (colon == std::string::npos) {
-    refusal = Unknown("the Authorization header is not well formed",
+    refusal = Unknown("the Authorization header is malformed",
                       "send \"Basic\" and the base64 of NAME:PASSWORD");
     return nullptr;
   }
@@ -172,13 +172,13 @@ const Account* Authorizer::CheckBasic(const Known& known, const Credentials& cre
                        std::string_view(*decoded).substr(colon + 1), credentials.remote_address);
   if (verdict.retry_after != 0) {
     refusal = {Refusal::Kind::kTooMuch,
-               Overloaded("too many passwords were tried", "try again after the time told"),
+               Overloaded("too many password attempts", "try again after the time in Retry-After"),
                verdict.retry_after};
     return nullptr;
   }
   if (verdict.right) return account;
-  refusal = Unknown("the name or the password is not known here",
-                    "ask whoever keeps the server's accounts");
+  refusal = Unknown("wrong name or password",
+                    "ask the administrator of this server");
   return nullptr;
 }
 
@@ -189,7 +189,7 @@ const Account* Authorizer::Recognize(const Known& known, const Credentials& cred
     // What the time of the search tells is about the hash, of which no token can be made.
     const auto found = known.by_token.find(hash);
     if (found != known.by_token.end() && net::SameSecret(found->first, hash)) return found->second;
-    refusal = Unknown("the token is not known here", "ask whoever keeps the server's accounts");
+    refusal = Unknown("unknown token", "ask the administrator of this server");
     return nullptr;
   }
   if (BeginsWith(credentials.authorization, kBasic)) return CheckBasic(known, credentials, refusal);
@@ -214,7 +214,7 @@ Authorization Authorizer::Authorize(const Credentials& credentials, Right needed
   const std::shared_ptr<const Known> known = this->known();
   if (known == nullptr) {
     if (bearer)  // not 401: there is nobody to be, and without a token nearly everything is allowed
-      return Forbidden(Denied("the token is not known here",
+      return Forbidden(Denied("unknown token",
                               "the administrator's token is in the store's server.json"));
     Principal principal;
     principal.rights = static_cast<uint8_t>(Right::kRead) | static_cast<uint8_t>(Right::kWrite);
@@ -234,11 +234,11 @@ Authorization Authorizer::Authorize(const Credentials& credentials, Right needed
   const Account* account = Recognize(*known, credentials, refusal);
   if (refusal) return *refusal;
   if (account == nullptr)
-    return Unknown("this server wants to know who asks",
+    return Unknown("sign in required",
                    "send \"Authorization: Bearer TOKEN\", or a name and password");
   if (account->expires_ns && Now() >= *account->expires_ns)
     return Unknown("account " + account->name + " has expired",
-                   "ask whoever keeps the server's accounts for a new one");
+                   "ask the administrator of this server for a new one");
   principal.name = account->name;
   principal.rights = account->rights;
   principal.every_tenant = account->MayActFor(kEveryTenant);
@@ -253,9 +253,9 @@ Authorization Authorizer::Authorize(const Credentials& credentials, Right needed
                "leave X-Scope-OrgID out, or name a tenant of the account"),
         account->name);
   if (!principal.Has(needed))
-    return Forbidden(Denied("account " + account->name + " has not the right to " +
+    return Forbidden(Denied("account " + account->name + " lacks the right to " +
                                 std::string(RightName(needed)),
-                            "ask whoever keeps the server's accounts"),
+                            "ask the administrator of this server"),
                      account->name);
   return principal;
 }

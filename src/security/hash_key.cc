@@ -73,7 +73,7 @@ Result<decode::HashKey> SharedHashKey(store::Store& store) {
   // takes the same. Only ever once in a store's life.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   WF_ASSIGN(const std::optional<decode::HashKey> made, ReadSharedKey(store));
-  if (!made) return EnvironmentError("the store did not keep the hash key", "try again");
+  if (!made) return EnvironmentError("the store did not save the hash key", "try again");
   return *made;
 }
 

@@ -60,7 +60,7 @@ Refusal TenantLimits::Late(Tenant& tenant, const std::string& name, const char* 
   std::replace(words.begin(), words.end(), '_', ' ');
   return {Refusal::Kind::kTooMuch,
           Overloaded("tenant \"" + name + "\": more than " + Number(allowed) + " " + words,
-                     "send it again after the time told, or ask for a higher limit"),
+                     "send it again after the time in Retry-After, or ask for a higher limit"),
           wait};
 }
 

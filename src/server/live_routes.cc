@@ -73,8 +73,8 @@ net::HttpResponse Stream(const LiveParts& live, const RouteRequest& request) {
     if (const auto read = std::from_chars(after.data(), end, value);
         read.ec != std::errc() || read.ptr != end)
       return ErrorAnswer(BadInput(
-          "after_ns: \"" + std::string(after.substr(0, 40)) + "\" is not an instant in Unix ns",
-          "give the start_ns of the last interval you have"));
+          "after_ns: \"" + std::string(after.substr(0, 40)) + "\" is not a time in Unix ns",
+          "give the start_ns of the last interval you received"));
     after_ns = value;
   }
   auto stream = live.queries->Listen(request.principal.tenant, request.argument, after_ns);

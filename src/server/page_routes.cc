@@ -20,7 +20,7 @@ net::HttpResponse ServeUi(const RouteRequest& request) {
   const bool names_file = path.substr(path.rfind('/') + 1).find('.') != std::string::npos;
   if (const StaticFile* index = FindStaticFile("/index.html"); index != nullptr && !names_file)
     return ServeFile(*index);
-  return ErrorAnswer(NotFound(path + ": there is no such page",
+  return ErrorAnswer(NotFound(path + ": no such page",
                               "open / for the web interface, /api/v1/routes for the API"));
 }
 

@@ -231,7 +231,7 @@ struct UnkeptSignal {
   std::string_view rejected_name;  // in JSON
   Count count, count_json;
 };
-constexpr char kUnkeptReason[] = "wherefore keeps traces only";
+constexpr char kUnkeptReason[] = "wherefore stores traces only";
 
 // The number of what was sent, in the report.
 Outcome CountUnkept(const ReceiverContext& context, const UnkeptSignal& signal,
@@ -287,7 +287,7 @@ bool IsProtobuf(const net::HttpRequest& request) {
   return request.headers.Get("content-type").substr(0, 22) == "application/x-protobuf";
 }
 
-// A path of this listener takes POST only.
+// A path of this listener accepts POST only.
 net::HttpResponse WrongMethod(const net::HttpRequest& request) {
   net::HttpResponse response = net::ErrorResponse(
       405, "bad_input", request.method + " is not a method of " + request.path, "send it by POST");
@@ -297,8 +297,8 @@ net::HttpResponse WrongMethod(const net::HttpRequest& request) {
 
 net::HttpResponse NoSuchRoute(const net::HttpRequest& request, std::string_view wanted) {
   net::HttpResponse response = net::ErrorResponse(
-      404, "not_found", request.method + " " + request.path + ": no such route here",
-      "this listener takes " + std::string(wanted));
+      404, "not_found", request.method + " " + request.path + ": no such route on this listener",
+      "this listener accepts " + std::string(wanted));
   return response;
 }
 
@@ -465,7 +465,7 @@ void ReceiveEvents(const ReceiverContext& context, const net::HttpRequest& reque
                                 EventBatch& batch, decode::DecodeReport& report) -> Status {
     events::DecodeEventLines(body, options, batch, report, *faults);
     if (report.accepted != 0 || report.rejected == 0) return {};
-    return BadInput("events: no line could be taken: " + report.RejectedText(),
+    return BadInput("events: no line could be read: " + report.RejectedText(),
                     "each line is one event: {\"trace_id\",\"type\",\"id1\",\"time_ns\",…}");
   };
   ReceiveFrom(

@@ -160,7 +160,7 @@ Result<const Route*> FindRoute(const std::vector<Route>& routes, const net::Http
   if (!allowed.empty())
     return BadInput(request.method + " is not a method of " + request.path,
                     "GET /api/v1/routes lists them");
-  return NotFound(request.path + ": there is no such route", "GET /api/v1/routes lists them");
+  return NotFound(request.path + ": no such route", "GET /api/v1/routes lists them");
 }
 
 // The path, but not the query nor the body: those may hold anything.
@@ -244,8 +244,8 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
         response = found.answer({job->first, principal, argument});
       } catch (const std::exception&
                    error) {  // out of memory, most likely: this request fails, the server goes on
-        response = ErrorAnswer(EnvironmentError(std::string("the answer failed: ") + error.what(),
-                                                "ask for less: narrow the time, lower the limit"));
+        response = ErrorAnswer(EnvironmentError(std::string("the request failed: ") + error.what(),
+                                                "narrow the time range or lower the limit"));
       }
       if (audited) Audit(context, job->first, principal.name, principal.tenant, response.status);
       AddSecurityHeaders(response);
@@ -257,10 +257,10 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
       job->second(std::move(response));
     });
     if (!taken) {
-      if (work != nullptr) work->Fail("too many questions at once");
+      if (work != nullptr) work->Fail("too many requests at once");
       context.counters.Add("http_questions_refused", 1);
       net::HttpResponse response =
-          ErrorAnswer(Overloaded("too many questions at once", "try again in a second"));
+          ErrorAnswer(Overloaded("too many requests at once", "try again in a second"));
       AddSecurityHeaders(response);
       job->second(std::move(response));
     }

@@ -34,12 +34,12 @@ Status CheckExposure(const ServeOptions& options) {
     const auto address = net::ParseListenAddress(text);
     if (!address.ok() || IsLoopback(*address)) return {};
     return BadInput(std::string(flag) + " " + text +
-                        ": anybody who reaches this address could use it, because nobody is asked "
-                        "who he is",
+                        ": anyone who reaches this address could use it, because no sign-in is "
+                        "required",
                     hint);
   };
   constexpr char kHint[] =
-      "give --accounts FILE or --tls-client-ca FILE; or --allow-anonymous if that is meant";
+      "give --accounts FILE or --tls-client-ca FILE; or --allow-anonymous if that is intended";
   if (!authenticated) {
     WF_TRY(check("--http", options.http, kHint));
     WF_TRY(check("--otlp-grpc", options.otlp_grpc, kHint));
@@ -48,7 +48,7 @@ Status CheckExposure(const ServeOptions& options) {
     WF_TRY(check("--jaeger", options.jaeger, kHint));
   }
   return check("--int", options.int_reports,
-               "UDP reports carry no name: give --allow-anonymous if that is meant");
+               "UDP reports carry no identity: give --allow-anonymous if that is intended");
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ Security::~Security() { Stop(); }
 void Security::TellCertificate() const {
   const net::TlsKeys::Facts facts = tls_->facts();
   const int64_t left = facts.expires_s - Now() / kSecond;
-  if (facts.key_public) log::Warn("--tls-key {}: everybody may read it", options_.tls_key);
+  if (facts.key_public) log::Warn("--tls-key {}: every user may read it", options_.tls_key);
   if (left < 0) {
     log::Warn("the certificate of {} has expired: clients will refuse it", facts.subject);
   } else if (left < kExpiresSoonSeconds) {
@@ -106,7 +106,7 @@ Status Security::TakeAccounts(When when) {
   limits_stored_ = std::any_of(file.tenants.begin(), file.tenants.end(),
                                [](const auto& t) { return t.second.stored_bytes.has_value(); });
   limits_.SetQuotas(file.tenants);
-  log::Info("accounts: {} of them, from {}", file.accounts.size(), options_.accounts);
+  log::Info("accounts: {} read from {}", file.accounts.size(), options_.accounts);
   authorizer_->SetAccounts(std::move(file));
   return {};
 }
@@ -116,7 +116,7 @@ void Security::Note(const char* what, const Status& status, const std::string& d
   if (status.ok()) {
     log::Info("{}", done);
   } else {
-    log::Error("{}; what was there stays in force", status.error().message);
+    log::Error("{}; the previous settings stay in force", status.error().message);
   }
   audit_->Write(
       {"server", "", "", std::string("reload ") + what, status.ok() ? "ok" : "failed", 0});
@@ -128,7 +128,7 @@ void Security::ReloadTls(When when) {
                                                           : net::TlsKeys::When::kIfChanged);
   if (!changed.ok()) return Note("tls", changed.error(), "");
   if (!*changed) return;
-  Note("tls", {}, "TLS: new connections get the certificate of " + tls_->facts().subject);
+  Note("tls", {}, "TLS: new connections use the certificate of " + tls_->facts().subject);
   TellCertificate();
 }
 
@@ -137,7 +137,7 @@ void Security::ReloadAccounts(When when) {
   const std::string before = accounts_seen_;
   const Status status = TakeAccounts(when);
   if (status.ok() && before == accounts_seen_ && when == When::kIfChanged) return;
-  Note("accounts", status, "accounts: taken over");
+  Note("accounts", status, "accounts: reloaded");
 }
 
 void Security::Reload() {

@@ -107,7 +107,7 @@ Status Server::Await(const char* what, const Open& open) {
   for (Nanos wait = kFirstWait;; wait = std::min(2 * wait, kLongestWait)) {
     const Status opened = open();
     if (opened.ok()) {
-      if (told_at != 0) log::Info("the {} is there", what);
+      if (told_at != 0) log::Info("the {} is ready", what);
       return {};
     }
     const Error& error = opened.error();
@@ -119,7 +119,7 @@ Status Server::Await(const char* what, const Open& open) {
     }
     waiting_->Miss(what, error);
     if (told != error.message || MonotonicNow() - told_at >= kToldAgain) {
-      log::Warn("waiting for the {}, not ready: {}; {}", what, error.message, error.hint);
+      log::Warn("not ready: waiting for the {}: {}; {}", what, error.message, error.hint);
       told = error.message;
       told_at = MonotonicNow();
     }
@@ -139,11 +139,11 @@ Status Server::OpenState() {
   std::filesystem::create_directories(state_, error);
   if (error)
     return EnvironmentError("--state " + state_ + ": " + error.message(),
-                            "give a directory that may be written");
+                            "give a writable directory");
   auto lock = store::DirectoryLock::Take(state_);
   if (!lock.ok())
     return EnvironmentError("--state " + state_ + ": another process uses it",
-                            "give every process of this machine a --state of its own");
+                            "give each process on this machine its own --state");
   state_lock_.emplace(std::move(*lock));
   return {};
 }
@@ -347,7 +347,7 @@ Status Server::Listen() {
 void Server::StartAgent() {
   if (!options_.agent || options_.role != cluster::Role::kAll) return;
   if (const Status may = live::CheckWeavePrivileges(); !may.ok()) {
-    log::Info("no agent for this host: {}", may.error().message);
+    log::Info("no agent on this host: {}", may.error().message);
     return;
   }
   const std::string instance = live::AgentInstance();
@@ -372,13 +372,13 @@ void Server::Stop(Nanos patience) {
   if (int_ != nullptr) int_->Stop();
   const size_t cut_http = http_->Stop(patience);
   const size_t cut = cut_http + grpc_->Stop(cut_http == 0 ? patience : 0);
-  if (cut != 0) log::Warn("{} connections were cut", cut);
+  if (cut != 0) log::Warn("{} connections were closed early", cut);
   io_->Stop();  // handlers that are still queued there may use the workers
   workers_.reset();
   self_->Stop();
   if (publisher_ != nullptr) {
     if (const Status drained = publisher_->Drain(patience); !drained.ok())
-      log::Warn("the bus has not confirmed everything; senders were not told that it has: {}",
+      log::Warn("the bus has not confirmed everything; those batches were not acknowledged: {}",
                 drained.error().message);
   }
   bus_tailer_.reset();

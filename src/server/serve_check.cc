@@ -17,27 +17,27 @@ Status CheckRole(const ServeOptions& options) {
   const bool shared = store::IsStoreUrl(options.store);
   if (!options.bus.empty()) WF_TRY(CheckBusUrl(options.bus));
   if (parts.tails && !options.tailer && !options.bus.empty()) {
-    return BadInput(role + ": with --tailer off nobody would read the bus",
+    return BadInput(role + ": with --tailer off nothing would read the bus",
                     "leave one of them out");
   }
   if (options.role == cluster::Role::kAll) return {};
   if (BusIsInProcess(options.bus) && options.role != cluster::Role::kQuery) {
     return BadInput(
-        "--bus " + options.bus + ": only this process can see it, and " + role + " needs others to",
+        "--bus " + options.bus + ": only this process can read it, but " + role + " needs others to",
         "give kafka://HOST:PORT, or --role all");
   }
   if (parts.tails && options.bus.empty()) {
-    return BadInput(role + ": there is nothing to read without a bus",
+    return BadInput(role + ": needs a bus to read from",
                     "give --bus kafka://HOST:PORT, or --role all for a single process");
   }
   if (parts.receives && options.bus.empty() && shared) {
     return BadInput(
-        role + ": without a bus no tailer would ever see what is received",
+        role + ": without a bus no tailer would process what is received",
         "give --bus kafka://HOST:PORT; or --role all for a single process over this store");
   }
   if (!options.bus.empty() && !shared && options.role != cluster::Role::kQuery) {
     return BadInput(
-        role + ": --store " + options.store + " is a directory, which one process alone can hold",
+        role + ": --store " + options.store + " is a directory, which only one process can open",
         "give --store clickhouse://HOST:PORT/DATABASE, or --role all");
   }
   return {};
@@ -49,7 +49,7 @@ Status CheckServeOptions(const ServeOptions& options) {
   WF_TRY(CheckListeners(options));
   if (options.max_request_bytes > options.max_inflight_bytes) {
     return BadInput("--max-request-bytes is larger than --max-inflight-bytes",
-                    "a request of that size could never be taken: raise the latter");
+                    "such a request could never be accepted: raise --max-inflight-bytes");
   }
   for (const std::string& origin : options.events_origins)
     WF_TRY(security::CheckEventsOrigin(origin));
@@ -59,7 +59,7 @@ Status CheckServeOptions(const ServeOptions& options) {
                     "give the directory that holds the data, or clickhouse://HOST:PORT/DATABASE");
   }
   if (store::IsStoreUrl(options.store) && options.state.empty()) {
-    return BadInput("--state is missing", "give a directory that is this process's own");
+    return BadInput("--state is missing", "give a directory for this process alone");
   }
   WF_TRY(CheckRole(options));
   return CheckSecurity(options);

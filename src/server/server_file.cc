@@ -50,7 +50,7 @@ void RemoveServerFile(const std::string& store) { ::unlink(PathOf(store).c_str()
 
 Result<ServerFile> ReadServerFile(const std::string& store) {
   std::ifstream in(PathOf(store));
-  if (!in) return NotFound("no server holds " + store);
+  if (!in) return NotFound("no server runs on " + store);
   std::stringstream text;
   text << in.rdbuf();
   ServerFile file;
@@ -77,7 +77,7 @@ Result<ServerFile> ReadServerFile(const std::string& store) {
   const int lock = ::open((store + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
   const bool free = lock < 0 || ::flock(lock, LOCK_SH | LOCK_NB) == 0;
   if (lock >= 0) ::close(lock);
-  if (free) return NotFound("the server that held " + store + " is gone");
+  if (free) return NotFound("the server of " + store + " is gone");
   return file;
 }
 

@@ -31,7 +31,7 @@ test('the page asks to sign in; a wrong token is refused', async ({ open }) => {
   await checkAxe(page, 'sign-in')
   await shoot(page, 'sign-in')
   await signIn(page, 'nonsense')
-  await dialogOf(page).getByRole('alert').getByText('the token is not known here').waitFor()
+  await dialogOf(page).getByRole('alert').getByText('unknown token').waitFor()
   equal(await page.evaluate(() => sessionStorage.length), 0, 'what is kept of a wrong token')
 })
 

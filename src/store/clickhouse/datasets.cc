@@ -42,7 +42,7 @@ Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
 
 Error NoDataset(const std::string& dataset) {
   return NotFound(fmt::format("dataset {}: there are no rows of it", dataset),
-                  "wherefore dataset list names those that are there; dataset backfill fills one");
+                  "wherefore dataset list shows them; dataset backfill fills one");
 }
 
 // Dropped, and perhaps made anew, since the log was read.

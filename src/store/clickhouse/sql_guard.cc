@@ -390,7 +390,7 @@ class Guard {
     const std::optional<std::string> rows = find_(name);
     if (!rows)
       return Refuse(table.place, fmt::format("there is no dataset {}", name),
-                    "wherefore dataset list names those that are there");
+                    "wherefore dataset list shows them");
     Emit("(" + *rows + ")");
     const Token& after = Next();
     const bool has_alias = IsWord(after, "as") || after.kind == TokenKind::kQuotedName ||

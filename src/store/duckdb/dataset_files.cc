@@ -63,7 +63,7 @@ std::string LowerCase(std::string text) {
 
 Error NoDataset(const std::string& dataset) {
   return NotFound(fmt::format("dataset {}: there are no rows of it", dataset),
-                  "wherefore dataset list names those that are there; dataset backfill fills one");
+                  "wherefore dataset list shows them; dataset backfill fills one");
 }
 
 }  // namespace

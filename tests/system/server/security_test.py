@@ -528,7 +528,7 @@ def teardown():
 def nothing_listens_beyond_loopback_by_accident():
     for flag in ("--http", "--otlp-grpc", "--otlp-http", "--zipkin", "--jaeger", "--int"):
         refused = cli("serve", "--check", flag, "0.0.0.0:0", store=folder())
-        check(f"{flag} 0.0.0.0 without authentication is refused", refused.code == 2 and "anybody" in refused.error["message"]
+        check(f"{flag} 0.0.0.0 without authentication is refused", refused.code == 2 and "anyone" in refused.error["message"]
               and "--allow-anonymous" in refused.error["hint"], refused)
         equal(f"{flag} 0.0.0.0 when it is meant", cli("serve", "--check", flag, "0.0.0.0:0", "--allow-anonymous", store=folder()).code, 0)
         if flag != "--int":
