@@ -27,8 +27,9 @@ Result<std::string> ReadPassword(const std::string& path) {
   } else {
     std::ifstream in(path);
     if (!in)
-      return EnvironmentError("--password-file " + path + ": cannot be read",
-                              "give a file whose first line is the password, or -");
+      return EnvironmentError(
+          "--password-file " + path + ": cannot be read",
+          "give a file whose first line is the password, or - for standard input");
     std::getline(in, password);
   }
   if (!password.empty() && password.back() == '\r') password.pop_back();
@@ -72,8 +73,7 @@ Status New(const AccountsFlags& flags, const CommonFlags& common) {
   }
   std::string text;
   if (!token.empty()) text += "token, shown this once: " + token + "\n\n";
-  return Print(text + "for the list below \"accounts:\" in the file of serve --accounts:\n" +
-               entry);
+  return Print(text + "add it below \"accounts:\" in the file of serve --accounts:\n" + entry);
 }
 
 Status Check(const AccountsFlags& flags, const CommonFlags& common) {
@@ -93,20 +93,24 @@ Status Check(const AccountsFlags& flags, const CommonFlags& common) {
 Verb AddAccounts(CLI::App& root) {
   Verb verb = MakeVerb(root, "accounts", "Make tokens and accounts for serve --accounts");
   const auto flags = std::make_shared<AccountsFlags>();
-  verb.app->add_option("ACTION", flags->action, "new: a token and its entry; check: read a file")
+  verb.app
+      ->add_option("ACTION", flags->action, "new: make a token and its entry; check: check a file")
       ->required()
       ->check(CLI::IsMember({"new", "check"}));
-  verb.app->add_option("NAME", flags->argument, "of the new account; for check, the file")
+  verb.app->add_option("NAME", flags->argument, "name of the new account; for check: the file")
       ->required();
-  verb.app->add_option("--tenants", flags->tenants, "it may act for, the usual one first; * is any")
+  verb.app
+      ->add_option("--tenants", flags->tenants,
+                   "tenants it may act for, the default first; * is any")
       ->delimiter(',')
       ->capture_default_str();
   verb.app->add_option("--roles", flags->roles, "read, write, administer")
       ->delimiter(',')
       ->capture_default_str();
   verb.app->add_option("--expires", flags->expires, "2027-01-31, or with a time");
-  verb.app->add_option("--password-file", flags->password_file,
-                       "make no token but the hash of this file's first line; - reads it here");
+  verb.app->add_option(
+      "--password-file", flags->password_file,
+      "hash the password in this file's first line instead of making a token; -: standard input");
   verb.run = [flags, common = verb.common] {
     return flags->action == "new" ? New(*flags, *common) : Check(*flags, *common);
   };

@@ -66,14 +66,16 @@ Status RunAgent(const AgentFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddAgent(CLI::App& root) {
-  Verb verb = MakeVerb(root, "agent", "Weave live queries into the processes of this host");
+  Verb verb = MakeVerb(root, "agent", "Run live queries in the processes of this host");
   const auto flags = std::make_shared<AgentFlags>();
   AddLiveServerFlags(*verb.app, flags->server);
   verb.app->get_option("--server")->required();
   verb.app->add_option("--link", flags->link, "how probes are attached: auto, multi or perf")
       ->check(CLI::IsMember({"auto", "multi", "perf"}))
       ->capture_default_str();
-  verb.app->add_option("--string-bytes", flags->string_bytes, "strings are cut there, 8 to 256")
+  verb.app
+      ->add_option("--string-bytes", flags->string_bytes,
+                   "maximum string length in bytes, 8 to 256")
       ->check(CLI::Range(8, 256))
       ->capture_default_str();
   verb.app->add_option("--log-level", flags->log_level, "debug, info, warn, error or off")

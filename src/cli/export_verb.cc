@@ -117,7 +117,7 @@ Status FetchWindow(StoreAccess& access, const Window& window,
   store::TimeRange& later = by_receipt ? second.received : second.time;
   const Nanos middle = std::midpoint(earlier.from, earlier.until);
   if (middle == earlier.from) {
-    return EnvironmentError("export: more events of one instant than one answer carries",
+    return EnvironmentError("export: too many events share one timestamp",
                             "stop the server and export from its directory");
   }
   earlier.until = later.from = middle;
@@ -183,14 +183,13 @@ Status RunExport(const ExportFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddExport(CLI::App& root) {
-  Verb verb = MakeVerb(root, "export", "Stored events into a file: Parquet or OTLP JSON");
+  Verb verb = MakeVerb(root, "export", "Write stored events to a file: Parquet or OTLP JSON");
   const auto flags = std::make_shared<ExportFlags>();
-  verb.app->add_option("--to", flags->to, "parquet or otlp-json; else by the file's ending")
+  verb.app->add_option("--to", flags->to, "parquet or otlp-json (default: by the file name)")
       ->check(CLI::IsMember({"parquet", "otlp-json"}));
   verb.app->add_option("--out", flags->out, "the file to write; - for standard output (OTLP JSON)");
-  verb.app->add_option("--since", flags->since,
-                       "events from this time on: 15m back from now, RFC 3339, or Unix ns");
-  verb.app->add_option("--until", flags->until, "before this time, likewise");
+  verb.app->add_option("--since", flags->since, "start time: 15m (ago), RFC 3339 or Unix ns");
+  verb.app->add_option("--until", flags->until, "end time, in the same forms");
   verb.run = [flags, common = verb.common] { return RunExport(*flags, *common); };
   return verb;
 }

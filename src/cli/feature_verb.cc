@@ -69,8 +69,7 @@ std::string BodyOf(const std::string& program, const std::map<std::string, std::
 }  // namespace
 
 Verb AddFeature(CLI::App& root) {
-  Verb verb = MakeVerb(root, "feature",
-                       "A program of the feature language: check it, or run it on a trace");
+  Verb verb = MakeVerb(root, "feature", "Check a feature program, or run it on a trace");
   struct Arguments {
     std::string action, file, trace, row;
   };
@@ -80,7 +79,7 @@ Verb AddFeature(CLI::App& root) {
       ->check(CLI::IsMember({"check", "run"}));
   verb.app->add_option("FILE", arguments->file, "the program; - is standard input")->required();
   verb.app->add_option("--trace", arguments->trace, "run: on this trace");
-  verb.app->add_option("--row", arguments->row, "run: what the rows are, as in a dataset (Trace)");
+  verb.app->add_option("--row", arguments->row, "run: what makes a row, as in a dataset (Trace)");
   verb.run = [common = verb.common, arguments]() -> Status {
     if (arguments->action == "run" && arguments->trace.empty())
       return BadInput("feature run: --trace is missing", "wherefore traces lists what is there");

@@ -95,16 +95,16 @@ std::string Summary(const scenario::GeneratedTrace& done, const GenerateFlags& f
   std::string text = fmt::format("{} messages of {} paths in {}\n", counts.messages - counts.lost,
                                  counts.paths, flags.out);
   if (counts.lost > 0) {
-    text += fmt::format("{} messages of {} paths were lost by the sniffer\n", counts.lost,
+    text += fmt::format("{} messages of {} paths were dropped by the sniffer\n", counts.lost,
                         counts.paths_cut);
   }
-  if (!flags.truth.empty()) text += fmt::format("the truth in {}\n", flags.truth);
+  if (!flags.truth.empty()) text += fmt::format("true assignments in {}\n", flags.truth);
   return text;
 }
 
 Status CheckInterrupted() {
   if (!Interrupted()) return {};
-  return EnvironmentError("interrupted", "nothing is left behind; begin again");
+  return EnvironmentError("interrupted", "partial files are removed; run it again");
 }
 
 Result<scenario::GeneratedTrace> WriteText(const GenerateFlags& flags,
@@ -143,7 +143,7 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
   if (flags.out.empty())
     return BadInput("generate: --out is missing", "name the file to write; - is standard output");
   if (flags.truth == flags.out && flags.out != "/dev/null")
-    return BadInput("generate: --truth is the file of --out", "give it a file of its own");
+    return BadInput("generate: --truth and --out are the same file", "give it a file of its own");
   scenario::GeneratorRequest request;
   request.seed = flags.seed;
   request.start = scenario::kScenarioStart;
@@ -183,7 +183,7 @@ Status RunGenerate(const GenerateFlags& flags, const CommonFlags& common) {
 
 Verb AddGenerate(CLI::App& root) {
   Verb verb =
-      MakeVerb(root, "generate", "Messages of a made-up system, with the truth about their causes");
+      MakeVerb(root, "generate", "Generate messages of a simulated system, with their true causes");
   const auto flags = std::make_shared<GenerateFlags>();
   verb.app->add_option("CONFIG", flags->config, "a YAML file of tracelets; see config/generate/")
       ->required();
@@ -191,11 +191,11 @@ Verb AddGenerate(CLI::App& root) {
       ->capture_default_str();
   verb.app->add_option("--out", flags->out, "the file of messages to write; - is standard output");
   verb.app->add_option("--truth", flags->truth, "the file of true assignments to write");
-  verb.app->add_option("--as", flags->as, "what the messages are written as: text, pcap or otlp")
+  verb.app->add_option("--as", flags->as, "output format: text, pcap or otlp")
       ->check(CLI::IsMember({"text", "pcap", "otlp"}))
       ->capture_default_str();
   verb.app->add_option("--start", flags->start,
-                       "time of the first message: 3h back from now, RFC 3339, or Unix ns");
+                       "time of the first message: 3h (ago), RFC 3339 or Unix ns");
   verb.run = [flags, common = verb.common] { return RunGenerate(*flags, *common); };
   return verb;
 }

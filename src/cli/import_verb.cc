@@ -60,7 +60,8 @@ Result<std::vector<std::string>> ListFiles(const std::vector<std::string>& paths
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
-  if (files.empty()) return BadInput("no files to import", "name files or folders that hold some");
+  if (files.empty())
+    return BadInput("no files to import", "give files, or folders that contain some");
   return files;
 }
 
@@ -187,7 +188,7 @@ Result<pipeline::ImportReport> ImportThere(StoreAccess& access, const ImportFile
     return pipeline::ParseImportReport(answer.body);
   };
   const auto stopped = [] {
-    return EnvironmentError("import: stopped; what was sent so far is kept",
+    return EnvironmentError("import: stopped; records sent so far are stored",
                             "run it again: no duplicates are stored");
   };
   if (!files.messages.empty()) {
@@ -268,12 +269,13 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
   WF_ASSIGN(const auto files, ListFiles(flags.paths));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
   if (access->served() && !flags.rules.empty()) {
-    return BadInput("--attribute-rule: a server holds the store, and its own rules apply",
+    return BadInput("--attribute-rule: this store belongs to a running server, whose rules apply",
                     "give the rules to wherefore serve");
   }
   if (access->served() && flags.max_events_per_trace) {
-    return BadInput("--max-events-per-trace: a server holds the store, and its own limit applies",
-                    "give the limit to wherefore serve");
+    return BadInput(
+        "--max-events-per-trace: this store belongs to a running server, whose limit applies",
+        "give the limit to wherefore serve");
   }
   if (!flags.rules.empty()) {
     WF_ASSIGN(decode.hash_key, store::IsStoreUrl(common.store)
@@ -295,8 +297,7 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddImport(CLI::App& root) {
-  Verb verb =
-      MakeVerb(root, "import", "Files and folders into the store; the format is found by content");
+  Verb verb = MakeVerb(root, "import", "Import files and folders; the format is detected");
   const auto flags = std::make_shared<ImportFlags>();
   verb.app
       ->add_option(
@@ -306,12 +307,11 @@ Verb AddImport(CLI::App& root) {
       ->required();
   verb.app
       ->add_option("--attribute-rule", flags->rules,
-                   "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
-                   "given again")
+                   "drop or hash attributes before storing: \"ACTION [PLACE] KEY\"; repeatable")
       ->take_all();
   verb.app
       ->add_option("--max-events-per-trace", flags->max_events_per_trace,
-                   "no more of a trace is stored beyond it (1000000)")
+                   "max events stored per trace (1000000)")
       ->check(CLI::PositiveNumber);
   verb.run = [flags, common = verb.common] { return RunImport(*flags, *common); };
   return verb;

@@ -77,9 +77,9 @@ Result<std::string> FindDemo() {
       return demo.lexically_normal().string();
   }
   return EnvironmentError(
-      fmt::format("{}: not there; this scenario runs real processes of the demo system",
+      fmt::format("{}: not found; this scenario runs the demo system's programs",
                   (place / "wherefore-demo").string()),
-      "install the package whole, build it (make build) or put wherefore-demo beside wherefore");
+      "install the whole package, run make build, or put wherefore-demo beside wherefore");
 }
 
 // What it writes to stdout.
@@ -111,9 +111,8 @@ Result<std::string> RunDemo(std::vector<std::string> arguments) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return EnvironmentError(
-        fmt::format("{} {}: it did not run through", arguments[0], arguments[1]),
-        "what it says stands above; a machine short of memory or ports may be the reason");
+    return EnvironmentError(fmt::format("{} {}: failed", arguments[0], arguments[1]),
+                            "see its output above; the machine may be short of memory or ports");
   }
   return output;
 }
@@ -155,8 +154,8 @@ Result<IncidentRun> ReadRun(const std::string& output) {
     }
   }
   if (run.before.empty() || run.during.empty()) {
-    return EnvironmentError("wherefore-demo: its answer is not understood",
-                            "are wherefore and wherefore-demo of one version?");
+    return EnvironmentError("wherefore-demo: unexpected output",
+                            "do wherefore and wherefore-demo have the same version?");
   }
   return run;
 }
@@ -227,8 +226,8 @@ Result<scenario::ScenarioFiles> RunIncidentScenario(const scenario::ScenarioOpti
                std::to_string(options.seed), "--size", std::to_string(options.size.value_or(0))}));
   WF_ASSIGN(IncidentRun run, ReadRun(output));
   if (receiver.refused() != 0) {
-    return EnvironmentError("wherefore-demo: it sent events that are not understood",
-                            "are wherefore and wherefore-demo of one version?");
+    return EnvironmentError("wherefore-demo: it sent unexpected events",
+                            "do wherefore and wherefore-demo have the same version?");
   }
 
   // All on one host, so no clock is off.
@@ -252,7 +251,7 @@ Result<scenario::ScenarioFiles> RunIncidentScenario(const scenario::ScenarioOpti
       return EnvironmentError(
           fmt::format("scenario {}: the request of trace {} did not arrive here", options.name,
                       ToHex(asked.trace)),
-          "a machine that is very busy may lose it; run it again");
+          "a busy machine may lose it; run it again");
     }
   }
 

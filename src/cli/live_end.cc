@@ -16,7 +16,7 @@ Result<Nanos> PositiveDuration(const char* flag, const std::string& text) {
   if (!duration.ok())
     return BadInput(std::string(flag) + ": " + duration.error().message, duration.error().hint);
   if (*duration <= 0)
-    return BadInput(std::string(flag) + " " + text + ": that is not a time", "as in 10s");
+    return BadInput(std::string(flag) + " " + text + ": not a duration", "as in 10s");
   return *duration;
 }
 

@@ -160,7 +160,7 @@ Status LiveOutput::Interval(std::string_view json) {
                   FormatDuration(interval.Get("end_ns").Int().value_or(0) -
                                  interval.Get("start_ns").Int().value_or(0)));
   if (const auto lost = interval.Get("lost").Int(); lost && *lost > 0)
-    head += fmt::format("; {} tuples LOST", *lost);
+    head += fmt::format("; {} tuples lost", *lost);
   if (form_ == LiveForm::kTables) {
     if (table.rows.empty()) return Print(head + ": nothing\n");
     return Print(head + "\n" + TableText(table, {}, kMostRows, kWidth));

@@ -10,9 +10,9 @@ namespace wf::cli {
 
 void AddLiveServerFlags(CLI::App& app, LiveServerFlags& flags) {
   app.add_option("--server", flags.server,
-                 "http(s)://host:port of the server; else the one that holds --store");
+                 "http(s)://host:port of the server (default: the server of --store)");
   app.add_option("--token-file", flags.token_file,
-                 "holds the administrator's token; a server's server.json will do");
+                 "file with the administrator's token, or a server's server.json");
 }
 
 Result<std::string> LiveServerToken(const LiveServerFlags& flags, const std::string& store) {

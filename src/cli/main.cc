@@ -59,10 +59,10 @@ Status Caught(const Run& run) {
   try {
     return run();
   } catch (const std::bad_alloc&) {
-    return EnvironmentError("out of memory", "ask about less at once, or give it more memory");
+    return EnvironmentError("out of memory", "narrow the question, or provide more memory");
   } catch (const std::exception& error) {
     return EnvironmentError(std::string("failed: ") + error.what(),
-                            "this is a bug of wherefore: please report it with the command");
+                            "this is a bug in wherefore: please report it with the command");
   }
 }
 

@@ -123,7 +123,7 @@ Status PrintDeskewed(detect::SightingInput& input, const StringTable& nodes,
   for (const SightingLine& moved : lines) WF_TRY(printer.Print(moved));
   for (const auto& [node, offset] : skew.offset_ns) {
     if (offset == 0) continue;
-    std::fprintf(stderr, "wherefore: the clock of %s was %s %s, which is taken away\n",
+    std::fprintf(stderr, "wherefore: the clock of %s was %s %s; corrected\n",
                  std::string(nodes.At(node)).c_str(),
                  FormatDuration(offset < 0 ? -offset : offset).c_str(),
                  offset < 0 ? "behind" : "ahead");
@@ -155,11 +155,10 @@ Status RunMessages(const MessagesFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddMessages(CLI::App& root) {
-  Verb verb = MakeVerb(root, "messages", "Captures, mail and message text as message text");
+  Verb verb = MakeVerb(root, "messages", "Convert captures, mail and message text to message text");
   const auto flags = std::make_shared<MessagesFlags>();
   AddSightingFlags(*verb.app, flags->sightings);
-  verb.app->add_flag("--deskew", flags->deskew,
-                     "estimate how far each node's clock is off, and take it away");
+  verb.app->add_flag("--deskew", flags->deskew, "estimate and remove the clock skew of each node");
   verb.run = [flags, common = verb.common] { return RunMessages(*flags, *common); };
   return verb;
 }

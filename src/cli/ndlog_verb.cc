@@ -32,7 +32,7 @@ std::string AnswerJson(const ndlog::RunResult& result) {
 // What had no effect is said: a delete that finds nothing is usually a slip of the pen.
 void TellCounters(const ndlog::RunResult& result) {
   if (result.deletes_of_nothing > 0)
-    std::fprintf(stderr, "wherefore: %lld deletes found no such base tuple\n",
+    std::fprintf(stderr, "wherefore: %lld deletes matched no base tuple\n",
                  static_cast<long long>(result.deletes_of_nothing));
 }
 
@@ -113,11 +113,13 @@ Verb AddNdlog(CLI::App& root) {
       ->required()
       ->check(CLI::IsMember({"run", "replay"}));
   verb.app->add_option("FILE", flags->file, "run: the program; replay: a recording")->required();
-  verb.app->add_option("--topology", flags->topology, "run: nodes, links and costs, JSON lines");
+  verb.app->add_option("--topology", flags->topology,
+                       "run: file of nodes, links and costs, JSON lines");
   verb.app->add_option("--inputs", flags->inputs, "run: tuples to insert and delete, JSON lines");
-  verb.app->add_option("--trace", flags->trace, "write the provenance, for explain --events");
-  verb.app->add_option("--record", flags->record, "run: write what a replay needs");
-  verb.app->add_option("--seed", flags->seed, "run: of the jitter of costs and links")
+  verb.app->add_option("--trace", flags->trace,
+                       "file to write the provenance to, for explain --events");
+  verb.app->add_option("--record", flags->record, "run: file to write a recording to, for replay");
+  verb.app->add_option("--seed", flags->seed, "run: seed of the jitter of costs and links")
       ->capture_default_str();
   verb.app->add_option("--until", flags->until,
                        "run: stop at this time, as a duration from 0 or in ns");

@@ -44,7 +44,7 @@ Result<std::vector<CaptureFile>> ListCaptures(const std::vector<std::string>& pa
       if (extension == ".pcap" || extension == ".pcapng") found.push_back(it->path().string());
     }
     if (code) return EnvironmentError(path + ": " + code.message(), "is the folder readable?");
-    if (found.empty()) return BadInput(path + ": no .pcap in it", "name the captures themselves");
+    if (found.empty()) return BadInput(path + ": no .pcap in it", "name the capture files");
     std::sort(found.begin(), found.end());
     for (const std::string& file : found) files.push_back({file, false});
   }
@@ -61,7 +61,7 @@ Result<packets::QueueName> ParseQueue(const std::string& text) {
   }
   if (queue.node.empty() || queue.port.empty() || queue.queue.empty() ||
       queue.queue.find('/') != std::string::npos) {
-    return BadInput("--queue " + text + ": not a queue's name", "as in --queue s1/eth2/0");
+    return BadInput("--queue " + text + ": not a queue name", "as in --queue s1/eth2/0");
   }
   return queue;
 }
@@ -171,11 +171,11 @@ Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
   std::string left_out;
   WF_TRY(ReadPassages(captures, pairs, flags.int_port, common.format, passages, left_out));
   if (passages.passages.empty()) {
-    return NotFound("packets: no packet at a queue in what was given:\n" + left_out +
+    return NotFound("packets: no packet at a queue in the input:\n" + left_out +
                         packets::PacketCountsText(passages),
                     captures.empty()
                         ? "are the captures of the same time, on both sides of one queue?"
-                        : "INT reports of version 2.0 with ingress and egress times are read");
+                        : "use INT reports of version 2.0 with ingress and egress times");
   }
   WF_TRY(WriteEvents(passages, flags.out, common.format));
   std::fputs(left_out.c_str(), stderr);
@@ -186,21 +186,20 @@ Status RunPackets(const PacketsFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddPackets(CLI::App& root) {
-  Verb verb = MakeVerb(root, "packets",
-                       "Packets at queues, from INT reports or pairs of captures, for explain");
+  Verb verb = MakeVerb(root, "packets", "Convert packets at queues to events for explain");
   const auto flags = std::make_shared<PacketsFlags>();
   verb.app->add_option("CAPTURE", flags->captures,
                        "captures (pcap, pcapng) of INT reports, or a folder of them");
   verb.app
-      ->add_option("--before", flags->before,
-                   "a capture where packets enter the switch; several ways in by comma; may be "
-                   "given again")
+      ->add_option(
+          "--before", flags->before,
+          "capture where packets enter the switch; comma-separated for several ports; repeatable")
       ->allow_extra_args(false)
       ->take_all();
-  verb.app->add_option("--after", flags->after, "a capture where they leave the queue")
+  verb.app->add_option("--after", flags->after, "capture where they leave the queue")
       ->allow_extra_args(false)
       ->take_all();
-  verb.app->add_option("--queue", flags->queues, "the queue between: SWITCH/PORT/QUEUE")
+  verb.app->add_option("--queue", flags->queues, "the queue between them: SWITCH/PORT/QUEUE")
       ->allow_extra_args(false)
       ->take_all();
   verb.app->add_option("--out", flags->out, "the file of events to write");

@@ -70,12 +70,12 @@ Result<std::vector<NamedPolicy>> ReadPolicyFile(const std::string& path) {
   for (const lang::YamlNode& document : documents) {
     const lang::YamlNode* name = document.Get("policy");
     if (name == nullptr || !name->IsScalar())
-      return BadInput(path + ": a policy needs a name, policy: NAME", "see wherefore(1)");
+      return BadInput(path + ": the policy has no name (policy: NAME)", "see wherefore(1)");
     JsonWriter json;
     PutNode(document, json);
     policies.push_back({name->text, json.Take()});
   }
-  if (policies.empty()) return BadInput(path + ": holds no policy", "see wherefore(1)");
+  if (policies.empty()) return BadInput(path + ": contains no policy", "see wherefore(1)");
   return policies;
 }
 
@@ -111,7 +111,8 @@ Status RunPolicy(const std::string& action, const std::string& argument,
 }  // namespace
 
 Verb AddPolicy(CLI::App& root) {
-  Verb verb = MakeVerb(root, "policy", "Which requests are traced: apply FILE, list, delete NAME");
+  Verb verb =
+      MakeVerb(root, "policy", "Choose which requests are traced: apply FILE, list, delete NAME");
   const auto action = std::make_shared<std::string>();
   const auto argument = std::make_shared<std::string>();
   verb.app->add_option("ACTION", *action, "apply, list or delete")

@@ -58,7 +58,7 @@ Status List(StoreAccess& server, const CommonFlags& common) {
   if (common.format == "json") return Print(answer.body);
   JsonParser parser;
   WF_ASSIGN(const JsonValue json, parser.Parse(answer.body));
-  if (json.Get("queries").size() == 0) return Print("no query runs\n");
+  if (json.Get("queries").size() == 0) return Print("no query is running\n");
   answer::TextTable table(
       {"id", "name", "since", "every", "hits", "tuples", "bytes", "advice", "query"},
       {3, 4, 5, 6, 7});
@@ -66,7 +66,7 @@ Status List(StoreAccess& server, const CommonFlags& common) {
     const JsonValue cost = one.Get("cost");
     const auto number = [&](const char* key) { return cost.Get(key).Int().value_or(0); };
     std::string name = answer::Printable(one.Get("name").String());
-    if (!one.Get("standing").Bool()) name += name.empty() ? "(goes with its client)" : " (…)";
+    if (!one.Get("standing").Bool()) name += name.empty() ? "(ends with its client)" : " (…)";
     if (one.Get("plan").String() == "emit") name += name.empty() ? "emit plan" : ", emit plan";
     table.Row({std::string(one.Get("id").String()), name,
                FormatInstant(one.Get("since_ns").Int().value_or(0)).substr(0, 19) + "Z",
@@ -156,7 +156,7 @@ Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
   id_ = query.Get("id").String();
   if (common_.format != "json") {
     const JsonValue known = query.Get("processes").Get("known");
-    std::fprintf(stderr, "query %s; %lld processes and agents are connected; Ctrl-C removes it\n",
+    std::fprintf(stderr, "query %s runs on %lld processes and agents; Ctrl-C removes it\n",
                  id_.c_str(), static_cast<long long>(known.Int().value_or(0)));
   }
   net::HttpClientOptions options = server_.ClientOptions();
@@ -174,10 +174,10 @@ Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
   }
   if (!answer.ok())
     return EnvironmentError("query " + id_ + ": " + answer.error().message,
-                            "the server is gone; what it had woven takes itself out");
+                            "the server is gone; its probes remove themselves");
   if (answer->status != 200) return ServerError(answer->status, answer->body);
   if (foreign_end_ && !Interrupted())
-    return NotFound("query " + id_ + ": it was ended by somebody else, or the server stopped");
+    return NotFound("query " + id_ + ": ended by another client, or the server stopped");
   return {};
 }
 
@@ -185,27 +185,27 @@ Status LiveRun::Run(const std::string& spec, std::optional<Nanos> end_after) {
 
 void AddLiveQueryFlags(CLI::App& app, LiveQueryFlags& flags) {
   AddLiveServerFlags(app, flags.server);
-  app.add_option("--interval", flags.interval, "live: results come so often")
-      ->capture_default_str();
-  app.add_option("--for", flags.for_, "live: so long, as in 10s; else until Ctrl-C");
-  app.add_flag("--total", flags.total, "live: one answer at the end, over all intervals");
-  app.add_option("--count-first", flags.count_first,
-                 "live: for so long count what requests would carry, as in 10s, instead of asking");
+  app.add_option("--interval", flags.interval, "live: time between results")->capture_default_str();
+  app.add_option("--for", flags.for_, "live: stop after this time, as in 10s (default: at Ctrl-C)");
+  app.add_flag("--total", flags.total, "live: one result at the end, over all intervals");
+  app.add_option(
+      "--count-first", flags.count_first,
+      "live: instead of running, count for this long what requests would carry, as in 10s");
   app.add_option("--max-packed", flags.max_packed,
-                 "live: TUPLES[:BYTES] a request may carry for the query (256:3000)");
-  app.add_option("--name", flags.name, "live: what the query is called");
+                 "live: max TUPLES[:BYTES] a request carries for the query (256:3000)");
+  app.add_option("--name", flags.name, "live: name of the query");
   app.add_flag("--standing", flags.standing,
-               "live: leave it with the server, until it is removed; prints its id");
-  app.add_option("--dataset", flags.dataset, "live: the rows are also appended to this dataset");
-  app.add_flag("--list", flags.list, "live: the queries that run, and what they cost");
-  app.add_option("--remove", flags.remove, "live: take the query of this id or name out");
+               "live: keep it running on the server until removed; prints its id");
+  app.add_option("--dataset", flags.dataset, "live: also append the rows to this dataset");
+  app.add_flag("--list", flags.list, "live: list running queries and their cost");
+  app.add_option("--remove", flags.remove, "live: remove the query with this id or name");
 }
 
 Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
                     const CommonFlags& common) {
   if (flags.list || !flags.remove.empty()) {
     if (!text.empty() || (flags.list && !flags.remove.empty()))
-      return BadInput("query: --list and --remove stand alone", "leave the query out");
+      return BadInput("query: --list and --remove take no query", "leave the query out");
     WF_ASSIGN(const auto server, OpenLiveServer(flags.server, common.store));
     return flags.list ? List(*server, common) : Remove(*server, flags.remove, common);
   }
@@ -213,10 +213,11 @@ Status RunLiveQuery(const std::string& text, const LiveQueryFlags& flags,
     return BadInput("query: no query given",
                     "as in wherefore query 'From x In tracepoint Select x.host, COUNT'");
   if (flags.standing && (!flags.for_.empty() || flags.total || !flags.count_first.empty()))
-    return BadInput("query: --standing, and --for, --total or --count-first, which end",
-                    "leave one of them out");
+    return BadInput(
+        "query: --standing does not end, so --for, --total and --count-first do not apply",
+        "leave one of them out");
   if (!flags.count_first.empty() && (!flags.for_.empty() || flags.total))
-    return BadInput("query: --count-first says itself how long, and prints one answer",
+    return BadInput("query: --count-first sets the time itself and prints one result",
                     "leave --for and --total out");
   std::optional<Nanos> end_after;
   if (!flags.for_.empty()) {

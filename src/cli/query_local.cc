@@ -36,12 +36,11 @@ Status CheckFlags(const std::string& text, const LiveQueryFlags& live) {
                     "as in wherefore query 'From x In tracepoint Select x.host, COUNT' --pid 1234");
   if (live.standing || live.list || !live.remove.empty() || !live.dataset.empty() ||
       !live.name.empty())
-    return BadInput("query: --pid and --exe weave without a server, which those flags ask",
+    return BadInput("query: --pid and --exe work without a server, but other flags need one",
                     "leave --pid and --exe out, or the others");
   if (!live.count_first.empty() && (!live.for_.empty() || live.total))
-    return BadInput(
-        "query: --count-first runs the counting form, for so long, and prints its total",
-        "leave --for and --total out");
+    return BadInput("query: --count-first sets the time itself and prints one total",
+                    "leave --for and --total out");
   return {};
 }
 
@@ -156,14 +155,12 @@ class LocalRun {
         std::fprintf(stderr, "wherefore: %llu %s\n", static_cast<unsigned long long>(count), what);
     };
     tell(counters_.lost, "events were lost: they came faster than they were read");
-    tell(counters_.overflowed, "events had more tuples than advice may make, and are left out");
-    tell(counters_.marked,
-         "requests packed more than --max-packed; woven tuples do not travel in messages, so the "
-         "answer is the same");
-    tell(counters_.cut_strings, "strings were cut (--strings lets them be longer)");
+    tell(counters_.overflowed, "events were dropped: they would make too many tuples");
+    tell(counters_.marked, "requests packed more than --max-packed; the answer is not affected");
+    tell(counters_.cut_strings, "strings were cut (raise --strings)");
     tell(counters_.unread, "values could not be read and are null");
     tell(counters_.unpaired, "calls were entered before the query was woven: elapsed is null");
-    tell(counters_.ambiguous, "receives mixed bytes of several requests: none was followed");
+    tell(counters_.ambiguous, "receives mixed bytes of several requests and were not followed");
     tell(counters_.unfollowed,
          "calls of io_uring, splice or sendfile: requests are not followed through them");
   }
@@ -184,17 +181,15 @@ void TellPlaces(const weaver::Woven& woven, const CommonFlags& common) {
   uint32_t dearest = 0;
   for (const weaver::WovenPlace& place : woven.places())
     dearest = std::max(dearest, place.predicted_ns);
-  std::fprintf(stderr, "woven at %zu places; a hit costs about %s there%s\n", woven.places().size(),
-               FormatDuration(dearest).c_str(),
-               common.format == "json" ? "" : "; Ctrl-C takes it out");
+  std::fprintf(stderr, "watching %zu places; each hit costs about %s%s\n", woven.places().size(),
+               FormatDuration(dearest).c_str(), common.format == "json" ? "" : "; Ctrl-C stops it");
 }
 
 }  // namespace
 
 void AddLocalQueryFlags(CLI::App& app, LocalQueryFlags& flags) {
   // One value each, or they would swallow a query that stands behind them.
-  app.add_option("--pid", flags.pids,
-                 "without a server: weave into this process; may be given again")
+  app.add_option("--pid", flags.pids, "without a server: probe this process; repeatable")
       ->allow_extra_args(false)
       ->take_all()
       ->check([](const std::string& text) {
@@ -202,21 +197,20 @@ void AddLocalQueryFlags(CLI::App& app, LocalQueryFlags& flags) {
                    ? std::string()
                    : text + " is not a process number";
       });
-  app.add_option("--exe", flags.exes,
-                 "without a server: weave into every process that runs this: name, path or glob; "
-                 "may be given again")
+  app.add_option(
+         "--exe", flags.exes,
+         "without a server: probe every process of this program (name, path or glob); repeatable")
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--tracepoint-file", flags.tracepoint_files,
-                 "--pid, --exe: definitions of the tracepoints that the query names; may be given "
-                 "again")
+                 "--pid, --exe: file of tracepoint definitions; repeatable")
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--link", flags.link,
-                 "--pid, --exe: auto, multi (one link for all places) or perf (one for each)")
+                 "--pid, --exe: auto, multi (one link for all probes) or perf (one each)")
       ->check(CLI::IsMember({"auto", "multi", "perf"}));
   app.add_option("--strings", flags.string_bytes,
-                 "--pid, --exe: bytes at which strings are cut, 8 to 256")
+                 "--pid, --exe: max string length in bytes, 8 to 256")
       ->check(CLI::Range(8, 256))
       ->capture_default_str();
 }

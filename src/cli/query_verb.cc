@@ -46,7 +46,7 @@ void TellOfEvents(const query::Query& query, const query::EventsFile& file,
 
 Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
   if (!flags.since.empty() || !flags.until.empty())
-    return BadInput("query: --events, and --since or --until, which are of stored traces",
+    return BadInput("query: --since and --until are for stored traces, not --events",
                     "leave one of them out");
   WF_ASSIGN(const auto parsed, query::ParseQuery(flags.query));
   WF_ASSIGN(const query::Plan plan, query::PlanByName(flags.plan));
@@ -68,7 +68,7 @@ Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
 
 Status QueryStored(const QueryFlags& flags, const CommonFlags& common) {
   if (!flags.plan.empty())
-    return BadInput("query: --plan is of --events", "stored traces have one plan");
+    return BadInput("query: --plan needs --events", "stored traces have one plan");
   answer::Question question{"query", "", {}};
   question.params.Add("q", flags.query);
   if (!flags.since.empty()) question.params.Add("since", flags.since);
@@ -90,23 +90,23 @@ Status ExplainQuery(const QueryFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddQuery(CLI::App& root) {
-  Verb verb = MakeVerb(root, "query", "Ask what happened, joined by what happened before it");
+  Verb verb = MakeVerb(root, "query", "Query events, joined by happened-before");
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<QueryFlags>();
   app.add_option("QUERY", flags->query,
-                 "as 'From x In tracepoint GroupBy x.host Select x.host, COUNT'");
+                 "such as 'From x In tracepoint GroupBy x.host Select x.host, COUNT'");
   CLI::Option* events = app.add_option("--events", flags->events,
                                        "a file of events, JSON lines; - is standard input");
   app.add_option("--plan", flags->plan,
-                 "--events: reference, advice, rewritten (the default) or emit; all give the same")
+                 "--events: reference, advice, rewritten (default) or emit; all give the same rows")
       ->check(CLI::IsMember({"reference", "advice", "rewritten", "emit"}));
-  app.add_flag("--stored", flags->stored, "over the stored traces")->excludes(events);
+  app.add_flag("--stored", flags->stored, "query stored traces")->excludes(events);
   app.add_option("--since", flags->since,
-                 "--stored: From events from this time on: 1h back from now, RFC 3339, or Unix ns");
-  app.add_option("--until", flags->until, "--stored: … before this time");
+                 "--stored: start time of From events: 1h (ago), RFC 3339 or Unix ns");
+  app.add_option("--until", flags->until, "--stored: end time of From events");
   app.add_flag("--explain", flags->explain,
-               "run nothing: print the advice before and after rewriting, and about how many bytes "
-               "of baggage a request will carry");
+               "do not run: print the advice before and after rewriting, and the baggage a request "
+               "will carry");
   AddLiveQueryFlags(app, flags->live);
   AddLocalQueryFlags(app, flags->local);
   verb.run = [flags, common = verb.common]() -> Status {

@@ -37,8 +37,9 @@ Status SetSnapshots(const RecordFlags& flags, recorder::RecordOptions& options) 
   const auto every = ParseDuration(flags.snapshot_every);
   constexpr int64_t kLeast = 10'000'000, kMost = int64_t{24} * 3600 * 1'000'000'000;
   if (!every.ok() || *every < kLeast || *every > kMost)
-    return BadInput("--snapshot-every " + flags.snapshot_every + ": is not a time between snapshots",
-                    "write it as in 1s or 250ms, from 10ms to 24h");
+    return BadInput(
+        "--snapshot-every " + flags.snapshot_every + ": is not a time between snapshots",
+        "write it as in 1s or 250ms, from 10ms to 24h");
   options.snapshot_every_ms = static_cast<uint32_t>(*every / 1'000'000);
   if (options.slots == 0) options.slots = kDefaultSlots;
   return {};
@@ -55,7 +56,7 @@ Result<std::string> CompiledPolicy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream content;
   content << in.rdbuf();
-  if (!in) return EnvironmentError(path + ": the policy cannot be read", "does the file exist?");
+  if (!in) return EnvironmentError(path + ": cannot read the policy", "does the file exist?");
   WF_ASSIGN(const policy::FlowPolicy policy, policy::ParseFlowPolicy(content.view(), path));
   std::error_code error;
   return policy::CompileFlowPolicy(policy, std::filesystem::current_path(error).string(), path);
@@ -92,25 +93,23 @@ Status RunRecord(const RecordFlags& flags) {
 }  // namespace
 
 Verb AddRecord(CLI::App& root) {
-  Verb verb = MakeVerb(root, "record", "Run a program and record how its threads ran");
+  Verb verb = MakeVerb(root, "record", "Run a program and record its threads");
   const auto flags = std::make_shared<RecordFlags>();
-  verb.app->add_flag("--data", flags->data, "also which memory each part read and wrote");
-  verb.app->add_option("--tracker", flags->tracker, "with --data: how touched pages are found")
+  verb.app->add_flag("--data", flags->data, "also record which memory each part read and wrote");
+  verb.app->add_option("--tracker", flags->tracker, "with --data: how touched pages are detected")
       ->check(CLI::IsMember({"auto", "uffd", "sigsegv"}));
   verb.app->add_option("--policy", flags->policy,
-                       "which inputs must not reach which outputs (YAML); includes --data");
-  verb.app->add_flag("--control", flags->control, "also the branches taken");
+                       "YAML file: which inputs must not reach which outputs; includes --data");
+  verb.app->add_flag("--control", flags->control, "also record the branches taken");
   verb.app
       ->add_option("--control-source", flags->control_source,
-                   "who tells the branches: auto, pt, pt-overwrite, coverage or qemu")
+                   "source of branches: auto, pt, pt-overwrite, coverage or qemu")
       ->check(CLI::IsMember({"auto", "pt", "pt-overwrite", "coverage", "qemu"}))
       ->capture_default_str();
-  verb.app->add_option("-o,--output", flags->output, "the recording (default: PROG.PID.cpg)");
+  verb.app->add_option("-o,--output", flags->output, "file to write (default: PROG.PID.cpg)");
   verb.app->add_option("--snapshot-every", flags->snapshot_every,
-                       "take a snapshot every so often, as in 1s; the file has --slots (16)");
-  verb.app
-      ->add_option("--slots", flags->slots,
-                   "keep to so many slots of 4 MB; the oldest is overwritten")
+                       "take a snapshot at this interval, as in 1s; keeps --slots of them (16)");
+  verb.app->add_option("--slots", flags->slots, "number of 4 MB slots; the oldest is overwritten")
       ->check(CLI::Range(2, static_cast<int>(recorder::kMostSlots)));
   verb.app->add_option("command", flags->command, "-- PROG ARGS…");
   verb.app->positionals_at_end();

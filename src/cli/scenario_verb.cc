@@ -104,19 +104,18 @@ Status RunScenario(const ScenarioFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddScenario(CLI::App& root) {
-  Verb verb =
-      MakeVerb(root, "scenario", "Write a simulated system in trouble, for import or explain");
+  Verb verb = MakeVerb(root, "scenario", "Simulate a system with a performance problem");
   const auto flags = std::make_shared<ScenarioFlags>();
-  verb.app->add_option("NAME", flags->options.name, "the scenario; list names them")->required();
-  verb.app->add_option("--out", flags->out, "the folder for events.jsonl and query.json");
+  verb.app->add_option("NAME", flags->options.name, "the scenario; list shows them")->required();
+  verb.app->add_option("--out", flags->out, "folder for events.jsonl and query.json");
   verb.app->add_option("--seed", flags->options.seed, "the same seed gives the same bytes")
       ->capture_default_str();
   verb.app->add_option("--size", flags->options.size,
                        "requests in each population (150); R1 to R4: servers; M1: hosts (16); "
                        "mailbox: messages (11,683)");
   verb.app->add_option("--start", flags->start,
-                       "time of the first request: 3h back from now, RFC 3339, or Unix ns");
-  verb.app->add_option("--fault", flags->fault, "on, or off: the same without the trouble")
+                       "time of the first request: 3h (ago), RFC 3339 or Unix ns");
+  verb.app->add_option("--fault", flags->fault, "on, or off: the same without the problem")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   verb.app->add_option("--piece", flags->options.piece,

@@ -156,7 +156,7 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
               return signal != SIGINT && signal != SIGTERM;
             }));
   if (server == nullptr) {
-    log::Info("stopped before there was anything to serve");
+    log::Info("stopped before the server was ready");
     return {};
   }
   WF_TRY(PrintListeners(*server, common.format));
@@ -178,120 +178,116 @@ Status RunServe(ServeFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddServe(CLI::App& root) {
-  Verb verb = MakeVerb(root, "serve",
-                       "Receive traces, keep them, answer questions, show the web interface");
+  Verb verb = MakeVerb(
+      root, "serve",
+      "Start the server: receive and store traces, answer questions, serve the web interface");
   const auto flags = std::make_shared<ServeFlags>();
   CLI::App& app = *verb.app;
   server::ServeOptions& o = flags->options;
   app.add_option("--role", flags->role,
-                 "all of the work, or a part of it: receive, tail or query (docs/use/cluster.md)")
+                 "all, or one part: receive, tail or query (docs/use/cluster.md)")
       ->capture_default_str();
   app.add_option("--bus", o.bus,
                  "kafka://HOST:PORT[,HOST:PORT…][/TOPIC]: receivers publish there, tailers read");
   app.add_option("--bus-config", o.bus_config,
-                 "file of the bus's properties, as passwords: PROPERTY=VALUE a line");
+                 "file of bus properties such as passwords, one PROPERTY=VALUE per line");
   app.add_option("--store-password-file", o.store_password_file,
-                 "file of the database's password, instead of one in the URL");
+                 "file with the database password, instead of one in the URL");
   app.add_option("--store-ca", o.store_ca,
-                 "PEM file of who signed the database's certificate (the system's)");
+                 "PEM file of the CA of the database's certificate (default: system CAs)");
   app.add_option("--state", o.state,
                  "directory of what this process keeps when the store is no directory "
                  "(~/.local/state/wherefore/ROLE)");
   app.add_option("--drain-delay", flags->drain_delay,
-                 "after SIGTERM, how long to be not ready before connections are refused (0s)");
+                 "after SIGTERM, time to report not ready before refusing connections (0s)");
   app.add_option("--http", o.http,
                  "web interface and API: [HOST:]PORT or off; port 0 picks a free one")
       ->capture_default_str();
-  app.add_option("--otlp-grpc", o.otlp_grpc, "OpenTelemetry over gRPC, likewise")
+  app.add_option("--otlp-grpc", o.otlp_grpc, "OpenTelemetry over gRPC: [HOST:]PORT or off")
       ->capture_default_str();
   app.add_option("--otlp-http", o.otlp_http, "OpenTelemetry over HTTP, protobuf and JSON")
       ->capture_default_str();
   app.add_option("--zipkin", o.zipkin, "Zipkin v2 JSON")->capture_default_str();
   app.add_option("--jaeger", o.jaeger, "Jaeger collector, Thrift over HTTP")->capture_default_str();
-  app.add_option("--int", o.int_reports, "INT telemetry reports over UDP; kept in STORE/int")
+  app.add_option("--int", o.int_reports, "INT telemetry reports over UDP; stored in STORE/int")
       ->capture_default_str();
   app.add_option("--int-keep", flags->int_keep,
-                 "delete the oldest reports when there are more bytes of them (256MiB)");
+                 "max size of stored reports; the oldest are deleted (256MiB)");
   app.add_option("--sync", flags->sync,
-                 "on: acknowledged spans survive power loss; off: only the end of this process")
+                 "on: acknowledged spans survive power loss; off: they survive only a crash of "
+                 "this process")
       ->capture_default_str();
   app.add_option("--retention-age", flags->retention_age,
-                 "delete what was received longer ago, as in 7d");
+                 "delete data received longer ago, as in 7d");
   app.add_option("--retention-bytes", flags->retention_bytes,
-                 "delete the oldest when the directory is larger, as in 20GB");
+                 "max size of the directory; the oldest data is deleted, as in 20GB");
   app.add_option("--max-request-bytes", flags->max_request_bytes,
                  "refuse larger requests, decoded (64MiB)");
   app.add_option("--max-inflight-bytes", flags->max_inflight_bytes,
-                 "of all requests under way; beyond it senders are told to wait (128MiB)");
+                 "max bytes of requests in progress; beyond it senders must wait (128MiB)");
   app.add_option("--tls-cert", o.tls_cert,
                  "PEM file of the certificate, with its chain: every TCP listener speaks TLS");
   app.add_option("--tls-key", o.tls_key, "PEM file of its key");
   app.add_option("--tls-client-ca", o.tls_client_ca,
                  "PEM file of the CA that every client's certificate must be signed by");
-  app.add_option(
-      "--accounts", o.accounts,
-      "YAML file of who may do what, for which tenant, and how much (docs/use/security.md)");
+  app.add_option("--accounts", o.accounts,
+                 "YAML file of accounts, their rights and limits (docs/use/security.md)");
   app.add_option("--audit-log", o.audit_log,
-                 "where administrative actions are recorded, or off (audit.jsonl in the store)");
+                 "file to record administrative actions in, or off (audit.jsonl in the store)");
   app.add_flag("--allow-anonymous", o.allow_anonymous,
-               "let listeners beyond loopback be used by anybody who reaches them");
+               "allow listeners beyond loopback without sign-in");
   app.add_option("--allow-host", o.allowed_hosts,
-                 "a name by which browsers may open the web interface; may be given again")
+                 "host name under which browsers may open the web interface; repeatable")
       ->take_all();
-  app.add_option("--events-origins", o.events_origins,
-                 "another site whose pages may send events, as https://shop.example; may be given "
-                 "again")
+  app.add_option(
+         "--events-origins", o.events_origins,
+         "another site whose pages may send events, such as https://shop.example; repeatable")
       ->take_all();
   app.add_option("--attribute-rule", flags->attribute_rules,
-                 "drop or hash attributes before they are stored: \"ACTION [PLACE] KEY\"; may be "
-                 "given again")
+                 "drop or hash attributes before storing: \"ACTION [PLACE] KEY\"; repeatable")
       ->take_all();
   pipeline::TailerOptions& t = o.tailer_options;
-  app.add_option(
-         "--tailer", flags->tailer,
-         "on: rows of datasets are kept up as traces arrive; off: by backfill and import only")
+  app.add_option("--tailer", flags->tailer,
+                 "on: update datasets as traces arrive; off: only by backfill and import")
       ->capture_default_str();
-  app.add_option(
-         "--tailer-trigger", flags->tailer_triggers,
-         "when a trace is processed: \"NAME TIMEOUT after first|last [within DURATION] "
-         "[limit DURATION] [when KEY=VALUE]\" (live 10s after last within 60s); may be given "
-         "again")
+  app.add_option("--tailer-trigger", flags->tailer_triggers,
+                 "when a trace is processed: \"NAME TIMEOUT after first|last [within DURATION] "
+                 "[limit DURATION] [when KEY=VALUE]\" (live 10s after last within 60s); repeatable")
       ->take_all();
   app.add_option("--tailer-cache-bytes", flags->tailer_cache_bytes,
-                 "of events that wait to be processed (256MiB)");
+                 "max bytes of events waiting to be processed (256MiB)");
   app.add_option("--tailer-cache-expiry", flags->tailer_cache_expiry,
                  "after a trace's last event (2m)");
   app.add_option("--tailer-remember-ids", flags->tailer_remember_ids,
                  "of traces that left the cache (5h)");
-  app.add_option("--tailer-queue", t.isolation_queue,
-                 "traces that may wait for one owner's datasets")
+  app.add_option("--tailer-queue", t.isolation_queue, "max traces waiting for one owner's datasets")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--tailer-owner-rate", t.owner_rate,
-                 "traces a second that one owner's datasets are extracted from as they come; more "
-                 "are processed later; 0: no limit")
+                 "max traces per second processed at once for one owner's datasets; the rest "
+                 "later; 0: no limit")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--tailer-builders", t.builders, "threads that model traces")
+  app.add_option("--tailer-builders", t.builders, "number of threads that build traces")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  app.add_option("--tailer-extractors", t.extractors, "threads that extract features")
+  app.add_option("--tailer-extractors", t.extractors, "number of threads that extract features")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   app.add_option("--max-events-per-trace", t.cache.max_events_per_trace,
-                 "no more of a trace is stored beyond it")
+                 "max events stored per trace")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--self-trace", o.self_trace,
-                 "share of the server's own requests and rounds that are traced into its store, as "
-                 "service wherefore: 0 to 1")
+  app.add_option(
+         "--self-trace", o.self_trace,
+         "share of the server's own requests traced into its store, as service wherefore: 0 to 1")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-agent", flags->no_agent,
-               "do not weave live queries into the processes of this host");
+               "do not run live queries in the processes of this host");
   app.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
       ->capture_default_str();
-  app.add_flag("--check", flags->check, "only check the configuration");
+  app.add_flag("--check", flags->check, "check the configuration and exit");
   verb.run = [flags, common = verb.common] { return RunServe(*flags, *common); };
   return verb;
 }

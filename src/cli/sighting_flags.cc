@@ -8,23 +8,23 @@ namespace wf::cli {
 void AddSightingFlags(CLI::App& app, SightingFlags& flags) {
   app.add_option("INPUT", flags.inputs,
                  "message text, captures (pcap, pcapng), mail (mbox), folders of them, or - for "
-                 "standard input; the kind is found by content");
-  app.add_option("--rename", flags.rename, "a file of lines `old new`: other names for nodes");
+                 "standard input; the format is detected");
+  app.add_option("--rename", flags.rename, "file of lines `old new`: rename nodes");
   app.add_option("--nodes", flags.nodes,
-                 "a file of lines `address[:port] name`: names for the addresses of captures");
+                 "file of lines `address[:port] name`: name the addresses of captures");
   app.add_flag("--dns-names", flags.dns_names,
                "addresses of captures get the names that DNS answers in them give");
   app.add_option("--skew", flags.skew,
-                 "NODE=±DURATION: added to what the node sighted by its own clock (_SENT, _RCVD); "
-                 "may be given again")
+                 "NODE=±DURATION: correct the node's own clock (_SENT, _RCVD); repeatable")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option("--drop", flags.drop,
-                 "RATE:QUEUE: lose what a sniffer would that takes RATE messages a second and has "
-                 "room for QUEUE");
-  app.add_option("--reorder", flags.reorder, "how late a line may stand and still be sorted in")
+  app.add_option(
+      "--drop", flags.drop,
+      "RATE:QUEUE: drop as a sniffer would that reads RATE messages per second and queues QUEUE");
+  app.add_option("--reorder", flags.reorder,
+                 "how far out of order a line may be and still be sorted")
       ->capture_default_str();
-  app.add_flag("--lenient", flags.lenient, "count and skip malformed lines");
+  app.add_flag("--lenient", flags.lenient, "skip and count malformed lines");
 }
 
 Result<std::pair<std::string, Nanos>> ParseSkew(const std::string& text) {

@@ -39,7 +39,8 @@ Result<std::string> ReadTokenFile(const std::string& path) {
   text = text.substr(0, text.find('\n'));
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.pop_back();
   if (text.empty() || text.find_first_of(" \t\r") != std::string::npos)
-    return BadInput(path + ": holds no token", "the administrator's is in the store's server.json");
+    return BadInput(path + ": contains no token",
+                    "the administrator's is in the store's server.json");
   return text;
 }
 
@@ -91,7 +92,7 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
         url = (file->tls_cert.empty() ? "http://" : "https://") + address;
     }
     if (url.empty()) {
-      return EnvironmentError(store + ": a server holds it, but its --http listener is off",
+      return EnvironmentError(store + ": belongs to a running server whose --http listener is off",
                               "stop the server, or start it with --http PORT");
     }
     access->token_ = file->token;

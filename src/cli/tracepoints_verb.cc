@@ -103,8 +103,7 @@ Status RunTracepoints(const TracepointsFlags& flags, const CommonFlags& common) 
 
 Verb AddTracepoints(CLI::App& root) {
   Verb verb = MakeVerb(root, "tracepoints",
-                       "The places in programs that queries name: list, define FILE, show NAME, "
-                       "delete NAME");
+                       "Manage tracepoints: list, define FILE, show NAME, delete NAME");
   const auto flags = std::make_shared<TracepointsFlags>();
   verb.app->add_option("ACTION", flags->action, "list, define, show or delete")
       ->required()

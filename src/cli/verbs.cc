@@ -23,13 +23,13 @@ Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
   verb.app->add_option("--config", verb.common->config, "a YAML file; every flag is a key");
   if (std::strcmp(name, "serve") == 0) return verb;  // it asks nobody
   verb.app->add_option("--ca", verb.common->ca,
-                       "PEM file of whom to trust at https:// (the system's roots)");
+                       "PEM file of trusted CAs for https:// (default: system CAs)");
   verb.app->add_option("--client-cert", verb.common->client_cert,
-                       "PEM file of the certificate to show to servers that ask for one");
+                       "PEM file of the client certificate");
   verb.app->add_option("--client-key", verb.common->client_key,
-                       "PEM file of its key (in the same file)");
+                       "PEM file of the client key (default: the same file)");
   verb.app->add_option("--tenant", verb.common->tenant,
-                       "whose data is meant (the first of the token's account, else default)");
+                       "tenant whose data to use (default: the account's first, else default)");
   return verb;
 }
 

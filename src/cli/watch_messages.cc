@@ -66,17 +66,15 @@ std::vector<std::string> Notes(const watch::WatchCounts& counts, const watch::Io
   const auto note = [&](uint64_t count, const char* what) {
     if (count != 0) notes.push_back(fmt::format("{} {}", count, what));
   };
-  note(probe.dropped_ring_full, "calls LOST: they came faster than they could be read");
-  note(probe.dropped_table_full, "calls LOST: too many threads at once");
-  note(probe.late_sends,
-       "messages sent are told by the end of their call: too many threads at once");
-  note(counts.unresolved, "connections not told: closed before they could be looked at");
-  note(counts.mid_stream, "pieces of returns not told: their requests were before the watch");
-  note(counts.tls, "connections are encrypted (TLS): whose turn it was is seen, not what was said");
-  note(counts.http2,
-       "connections speak HTTP/2: requests that overlap on one of them are taken for one");
+  note(probe.dropped_ring_full, "calls lost: they came faster than they could be read");
+  note(probe.dropped_table_full, "calls lost: too many threads at once");
+  note(probe.late_sends, "messages are timed by the end of their call: too many threads at once");
+  note(counts.unresolved, "connections not reported: closed before they could be read");
+  note(counts.mid_stream, "partial returns not reported: their requests came before the watch");
+  note(counts.tls, "connections are encrypted (TLS): only direction changes are visible");
+  note(counts.http2, "connections use HTTP/2: overlapping requests on one of them count as one");
   for (const std::string& name : counts.uring)
-    notes.push_back(name + " also uses io_uring: what it moves that way is not seen");
+    notes.push_back(name + " also uses io_uring, whose transfers are not seen");
   return notes;
 }
 
@@ -109,7 +107,7 @@ Status WatchMessages(const WatchMessagesFlags& flags, Nanos end,
   WF_ASSIGN(probe, watch::IoProbe::Attach(
                        only, [&](const watch::IoRecord& record) { messages.Add(record); }));
   WF_ASSIGN(const auto file, MessageFile::Create(flags.out));
-  std::fprintf(stderr, "watching messages; Ctrl-C ends it\n");
+  std::fprintf(stderr, "watching messages; Ctrl-C stops\n");
   const auto write = [&](std::string_view line) { file->Write(line); };
   while (!stopped() && MonotonicNow() < end) {
     WF_TRY(probe->Poll(kPollMilliseconds));

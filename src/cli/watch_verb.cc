@@ -34,8 +34,7 @@ struct WatchFlags {
 Result<Nanos> EndOf(const std::string& duration) {
   if (duration.empty()) return INT64_MAX;
   WF_ASSIGN(const Nanos time, ParseDuration(duration));
-  if (time <= 0)
-    return BadInput("--for " + duration + ": nothing can be seen in no time", "--for 10s");
+  if (time <= 0) return BadInput("--for " + duration + ": must be longer than 0", "--for 10s");
   return SaturatingAdd(MonotonicNow(), time);
 }
 
@@ -65,19 +64,19 @@ std::string LockReportJson(const watch::WatchedProcess& process, const LockRepor
 std::string LockReportText(const watch::WatchedProcess& process, const LockReport& report,
                            const std::string& at_least) {
   std::string text = fmt::format(
-      "locks of {} (process {}{}): {} holdings stored as {} events\n", process.service, process.pid,
+      "locks of {} (process {}{}): {} holds stored as {} events\n", process.service, process.pid,
       report.ended ? ", which has ended" : "", report.holdings, report.events);
   const auto line = [&](uint64_t count, const std::string& what) {
     if (count != 0) text += fmt::format("  {} {}\n", count, what);
   };
-  line(static_cast<uint64_t>(report.unfinished), "of them not over yet");
-  line(report.bounded, "of them after a wait on a condition: held at least since somebody waited");
-  line(report.unneeded, "not stored: after a wait on a condition, and nobody waited for them");
+  line(static_cast<uint64_t>(report.unfinished), "of them still held");
+  line(report.bounded, "of them after a wait on a condition: held at least since the first waiter");
+  line(report.unneeded, "not stored: after a wait on a condition, with no waiters");
   line(report.counters.brief, "not stored: wait and hold took less than " + at_least);
   line(report.counters.gave_up, "not stored: a try or a timed wait that did not get the lock");
-  line(report.counters.unpaired, "not stored: released, but taken before we watched");
-  line(report.counters.dropped_ring_full, "LOST: they came faster than they could be read");
-  line(report.counters.dropped_table_full, "LOST: too many threads or locks at once");
+  line(report.counters.unpaired, "not stored: taken before the watch began");
+  line(report.counters.dropped_ring_full, "lost: they came faster than they could be read");
+  line(report.counters.dropped_table_full, "lost: too many threads or locks at once");
   return text;
 }
 
@@ -107,7 +106,7 @@ Status WatchLocks(const WatchFlags& flags, const CommonFlags& common) {
             }));
   WF_ASSIGN(const Nanos end, EndOf(flags.for_));
   if (common.format != "json") {
-    std::fprintf(stderr, "watching the locks of %s (process %d) at %zu places; Ctrl-C ends it\n",
+    std::fprintf(stderr, "watching the locks of %s (process %d) at %zu places; Ctrl-C stops\n",
                  process.service.c_str(), process.pid, probe->probes());
   }
   StopOnInterrupt();
@@ -159,7 +158,7 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   if (file == nullptr) return failed();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, &std::fclose);
   if (common.format != "json")
-    std::fprintf(stderr, "watching what comes to the queue of %s; Ctrl-C ends it\n",
+    std::fprintf(stderr, "watching packets that enter the queue of %s; Ctrl-C stops\n",
                  flags.egress.c_str());
   StopOnInterrupt();
   const auto write = [&]() -> Status {
@@ -186,13 +185,13 @@ Status WatchEgress(const WatchFlags& flags, const CommonFlags& common) {
   }
   std::string text = fmt::format("{} packets in {}\n", count, flags.out);
   if (dropped != 0)
-    text += fmt::format("  {} LOST: they came faster than they could be read\n", dropped);
+    text += fmt::format("  {} lost: they came faster than they could be read\n", dropped);
   return Print(text);
 }
 
 Status RunWatch(const WatchFlags& flags, const CommonFlags& common) {
   if (flags.locks && !flags.egress.empty())
-    return BadInput("watch: --locks and --egress are two things", "watch each by its own command");
+    return BadInput("watch: --locks and --egress exclude each other", "run two commands");
   const bool of_messages = !flags.messages.programs.empty() || !flags.messages.ports.empty() ||
                            flags.messages.by != "name";
   if ((flags.locks || !flags.egress.empty()) && of_messages)
@@ -217,10 +216,10 @@ Status RunWatch(const WatchFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddWatch(CLI::App& root) {
-  Verb verb = MakeVerb(root, "watch", "Look at what runs here by eBPF, without its help");
+  Verb verb = MakeVerb(root, "watch", "Watch running programs by eBPF, without changing them");
   const auto flags = std::make_shared<WatchFlags>();
-  verb.app->add_flag("--locks", flags->locks, "who waits for which lock, and who holds it");
-  verb.app->add_option("--pid", flags->messages.pids, "of these processes only");
+  verb.app->add_flag("--locks", flags->locks, "lock waits and holders");
+  verb.app->add_option("--pid", flags->messages.pids, "only these processes");
   verb.app->add_option(
       "--exe", flags->messages.programs,
       "messages of programs whose name or file matches, as in 'nginx' or '*/app-*'");
@@ -228,20 +227,19 @@ Verb AddWatch(CLI::App& root) {
   verb.app->add_option("--by", flags->messages.by, "a node is a program (name) or a process (pid)")
       ->check(CLI::IsMember({"name", "pid"}))
       ->capture_default_str();
-  verb.app->add_option("--for", flags->for_, "so long, as in 10s; else until Ctrl-C");
+  verb.app->add_option("--for", flags->for_,
+                       "stop after this time, as in 10s (default: at Ctrl-C)");
   verb.app
       ->add_option("--at-least", flags->at_least,
-                   "holdings that take less, their wait included, are only counted")
+                   "shorter holds, wait included, are counted but not stored")
       ->capture_default_str();
   verb.app->add_option("--service", flags->service,
-                       "what the process is called; else $OTEL_SERVICE_NAME of it, or its program");
-  verb.app->add_option("--egress", flags->egress,
-                       "packets as they come to the queue of this interface");
+                       "service name (default: its $OTEL_SERVICE_NAME, or its program)");
+  verb.app->add_option("--egress", flags->egress, "packets that enter the queue of this interface");
   verb.app->add_option("--out", flags->out,
                        "the file to write: message text, or with --egress a capture (pcap)");
   verb.app
-      ->add_option("--snap", flags->snap_bytes,
-                   "--egress: keep so many bytes of each packet, from 64 on")
+      ->add_option("--snap", flags->snap_bytes, "--egress: bytes kept of each packet, at least 64")
       ->capture_default_str();
   verb.run = [flags, common = verb.common] { return RunWatch(*flags, *common); };
   return verb;
