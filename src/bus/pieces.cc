@@ -41,7 +41,7 @@ Status Cut(const EventBatch& batch, int32_t partition, const uint32_t* rows, siz
       out.push_back({partition, std::move(bytes)});
       return {};
     }
-    return BadInput(fmt::format("trace {}: an event of {} bytes, the bus takes {}",
+    return BadInput(fmt::format("trace {}: an event of {} bytes; the bus accepts {}",
                                 ToHex(batch.trace_id(rows[0])), bytes.size(), limits.most),
                     "send fewer or shorter attributes");
   }
@@ -85,7 +85,8 @@ std::string EncodePiece(const EventBatch& batch) {
 
 Result<EventBatch> DecodePiece(std::string_view bytes) {
   if (bytes.size() < kHeadBytes)
-    return BadInput(fmt::format("a piece of {} bytes", bytes.size()), "who else writes the topic?");
+    return BadInput(fmt::format("a piece of {} bytes", bytes.size()),
+                    "does another program write to the topic?");
   if (bytes[0] != kPieceVersion) {
     return BadInput(fmt::format("a piece of version {}, this program knows {}", int{bytes[0]},
                                 kPieceVersion + 0),
@@ -94,7 +95,7 @@ Result<EventBatch> DecodePiece(std::string_view bytes) {
   uint64_t check;
   std::memcpy(&check, bytes.data() + 1, 8);
   if (HashBytes(bytes.substr(kHeadBytes), kCheckSeed) != check)
-    return BadInput("a damaged piece: its check does not match", "the bus changed its bytes");
+    return BadInput("a damaged piece: wrong checksum", "the bus changed its bytes");
   return DeserializeBatch(bytes.substr(kHeadBytes));
 }
 

@@ -24,7 +24,7 @@ Result<KafkaProperties> ReadProperties(const std::string& path) {
     return EnvironmentError(fmt::format("{}: cannot be read", path), "check --bus-config");
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0)
-    log::Warn("{}: everybody may read it; if it holds a password, chmod 600", path);
+    log::Warn("{}: every user may read it; if it contains a password, chmod 600", path);
   return ParseKafkaProperties(text.str(), path);
 }
 

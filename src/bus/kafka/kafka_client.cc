@@ -133,7 +133,8 @@ std::string KafkaText(const KafkaShared& shared, rd_kafka_resp_err_t error) {
 }
 
 Error KafkaError(const KafkaShared& shared, rd_kafka_resp_err_t error) {
-  return EnvironmentError(KafkaText(shared, error), "is the broker running, and may we use it?");
+  return EnvironmentError(KafkaText(shared, error),
+                          "is the broker running, and is access allowed?");
 }
 
 }  // namespace wf::bus::kafka

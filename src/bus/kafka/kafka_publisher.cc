@@ -41,7 +41,7 @@ void KafkaPublisher::Publish(EventBatch batch, Done done) {
   const size_t bytes = batch.MemoryBytes();
   if (!Enter(bytes)) {
     ++shared_->refused;
-    return done(Overloaded("the bus: more arrives than it confirms", "send again later"));
+    return done(Overloaded("the bus: data arrives faster than it confirms", "send again later"));
   }
   auto pieces = CutBatch(std::move(batch), shared_->partitions, shared_->options.limits);
   if (!pieces.ok()) {
@@ -80,7 +80,7 @@ Status KafkaPublisher::Drain(Nanos patience) {
     return {};
   return EnvironmentError(
       fmt::format("bus {}: {} batches are not confirmed", shared_->topic(), batches_),
-      "is the broker running? Their senders were not told that they are kept");
+      "is the broker running? These batches were not acknowledged to their senders");
 }
 
 }  // namespace wf::bus::kafka

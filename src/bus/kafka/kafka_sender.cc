@@ -75,7 +75,7 @@ void KafkaSender::Poll() {
     std::array<char, 256> text{};
     if (rd_kafka_fatal_error(now.get(), text.data(), text.size()) == RD_KAFKA_RESP_ERR_NO_ERROR)
       continue;
-    log::Warn("kafka: {}; a new producer goes on, senders send again what it had", text.data());
+    log::Warn("kafka: {}; a new producer takes over, and senders resend its batches", text.data());
     if (auto fresh = NewProducer(); fresh.ok()) {
       const std::lock_guard lock(mutex_);
       producer_ = std::move(*fresh);

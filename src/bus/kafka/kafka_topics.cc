@@ -58,8 +58,8 @@ Status Create(rd_kafka_t* client, const KafkaShared& shared, const std::string& 
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
       continue;  // another process was quicker
     return EnvironmentError(
-        fmt::format("topic {} cannot be made: {}", topic, rd_kafka_err2str(error)),
-        fmt::format("make it by hand, with {} partitions and max.message.bytes={}", partitions,
+        fmt::format("topic {} cannot be created: {}", topic, rd_kafka_err2str(error)),
+        fmt::format("create it by hand, with {} partitions and max.message.bytes={}", partitions,
                     most));
   }
   return {};
@@ -105,11 +105,11 @@ Result<int32_t> CountPartitions(rd_kafka_t* client, const KafkaShared& shared,
     const rd_kafka_metadata_topic_t& one = metadata->topics[i];
     if (topic != one.topic) continue;
     if (one.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-      return NotFound(fmt::format("topic {}: not there", topic), "make it");
+      return NotFound(fmt::format("topic {}: no such topic", topic), "make it");
     if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(shared, one.err);
     if (one.partition_cnt > 0) return one.partition_cnt;
   }
-  return NotFound(fmt::format("topic {}: not there", topic), "make it");
+  return NotFound(fmt::format("topic {}: no such topic", topic), "make it");
 }
 
 Result<int32_t> EnsureTopics(rd_kafka_t* client, KafkaShared& shared) {

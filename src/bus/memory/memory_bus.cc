@@ -88,7 +88,7 @@ class MemoryPublisher : public BusPublisher {
     const std::lock_guard lock(state_->mutex);
     if (state_->reach == MemoryBus::Reach::kAway) {
       ++state_->counts.failed;
-      return Overloaded("the bus is away", "send again later");
+      return Overloaded("the bus is unavailable", "send again later");
     }
     if (state_->held_bytes > 0 && state_->held_bytes + bytes > state_->options.bytes) {
       ++state_->counts.refused;
@@ -130,7 +130,7 @@ class MemoryReader : public BusReader {
   Status Commit(const std::vector<BusPosition>& done) override {
     const std::lock_guard lock(state_->mutex);
     if (state_->reach == MemoryBus::Reach::kAway)
-      return EnvironmentError("the bus is away", "commit again later");
+      return EnvironmentError("the bus is unavailable", "commit again later");
     if (!member_) return {};
     for (const BusPosition& at : done) {
       if (positions_.count(at.partition) == 0) continue;
@@ -277,7 +277,7 @@ class MemoryNotes : public BusNotes {
   Status Put(const std::vector<BusNote>& notes, Nanos) override {
     const std::lock_guard lock(state_->mutex);
     if (state_->reach == MemoryBus::Reach::kAway)
-      return EnvironmentError("the bus is away", "put them again later");
+      return EnvironmentError("the bus is unavailable", "put them again later");
     for (const BusNote& note : notes)
       state_->note_logs[static_cast<size_t>(note.at.partition)].texts.push_back(note.text);
     return {};
@@ -303,7 +303,7 @@ class MemoryNotes : public BusNotes {
   Status Commit(const std::vector<BusPosition>& done) override {
     const std::lock_guard lock(state_->mutex);
     if (state_->reach == MemoryBus::Reach::kAway)
-      return EnvironmentError("the bus is away", "commit again later");
+      return EnvironmentError("the bus is unavailable", "commit again later");
     for (const BusPosition& at : done) {
       int64_t& committed = state_->GroupOf(group_).notes[static_cast<size_t>(at.partition)];
       if (next_.count(at.partition) != 0) committed = std::max(committed, at.offset + 1);
@@ -344,7 +344,8 @@ Result<std::unique_ptr<BusNotes>> MemoryBus::Notes(const std::string& group) {
 
 Status MemoryBus::Check() {
   const std::lock_guard lock(state_->mutex);
-  if (state_->reach == Reach::kAway) return EnvironmentError("the bus is away", "bring it back");
+  if (state_->reach == Reach::kAway)
+    return EnvironmentError("the bus is unavailable", "bring it back");
   return {};
 }
 

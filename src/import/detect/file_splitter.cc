@@ -87,7 +87,7 @@ FileContinuation FileSplitter::Here() const { return {format_, byte_, line_}; }
 
 Error FileSplitter::TooLarge() const {
   return BadInput(fmt::format("{}: the record at byte {} (line {}) is larger than {} bytes, which "
-                              "is more than a server takes at once",
+                              "is more than a server accepts at once",
                               name_, byte_, line_ + 1, options_.most_bytes),
                   "stop the server and import the file into its directory");
 }
@@ -204,7 +204,7 @@ Status FileSplitter::EndArray() {
   }
   if (ended_ && SkipSpace(rest, 0) == rest.size()) return {};
   return BadInput(
-      fmt::format("{}: there is more behind the array that ends at byte {}", name_, byte_),
+      fmt::format("{}: unexpected text after the array that ends at byte {}", name_, byte_),
       "stop the server and import the file into its directory");
 }
 

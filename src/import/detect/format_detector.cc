@@ -85,7 +85,7 @@ Error Refused(std::string_view name, std::string_view what, std::string hint) {
 }
 
 Error Unrecognised(std::string_view name) {
-  return Refused(name, "not a format that import knows (byte 0)",
+  return Refused(name, "unknown format (byte 0)",
                  "import reads OTLP JSON and protobuf, Zipkin v2, Jaeger JSON, HTrace JSON, "
                  "wherefore events, message text, captures and mail, each plain or compressed with "
                  "gzip or zstd");
@@ -101,11 +101,11 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
   for (const std::string_view vertex : {"INS", "DEL", "DRV", "UDRV", "SND", "RCV"})
     provenance = provenance || (type == vertex && members.Has("node"));
   if (provenance) {
-    return Refused(name, "provenance events, which import does not read",
+    return Refused(name, "provenance events, which cannot be imported",
                    fmt::format("wherefore explain --events {} --from ID --to ID", name));
   }
   if (members.Has("tracepoint") && members.Has("id")) {
-    return Refused(name, "tracepoint events, which import does not read",
+    return Refused(name, "tracepoint events, which cannot be imported",
                    fmt::format("wherefore query --events {} 'From … Select …'", name));
   }
   if (members.Has("trace_id") && members.Has("type")) return ImportFormat::kEventsJson;
@@ -123,8 +123,7 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
   if (members.Text("a").size() == 32 || (members.Has("i") && members.Has("s")))
     return ImportFormat::kHTraceJson;
   if (members.empty() && !in_array) return ImportFormat::kOtlpJson;  // {}: a request without spans
-  return Refused(name, "JSON, but of no format that import knows (byte 0)",
-                 Unrecognised(name).hint);
+  return Refused(name, "JSON of an unknown format (byte 0)", Unrecognised(name).hint);
 }
 
 // A protobuf message whose first field is resource_spans: its length must lie inside the file, and the field inside

@@ -109,13 +109,13 @@ TEST(Import, FilesOfOtherVerbsAreRefusedByName) {
   EXPECT_EQ(
       ImportText(R"j({"id":"1","type":"INS","node":"a","tuple":"t(1)","start_ns":0,"end_ns":1})j")
           .text(),
-      "f: provenance events, which import does not read | wherefore explain --events f --from ID "
+      "f: provenance events, which cannot be imported | wherefore explain --events f --from ID "
       "--to ID");
   EXPECT_EQ(ImportText(R"j({"resource":"pool","servers":4})j").text(),
-            "f: provenance events, which import does not read | wherefore explain --events f "
+            "f: provenance events, which cannot be imported | wherefore explain --events f "
             "--from ID --to ID");
   EXPECT_EQ(ImportText(R"({"id":"1","tracepoint":"A","time_ns":1})").text(),
-            "f: tracepoint events, which import does not read | wherefore query --events f 'From … "
+            "f: tracepoint events, which cannot be imported | wherefore query --events f 'From … "
             "Select …'");
   EXPECT_EQ(ImportText(std::string("\xd4\xc3\xb2\xa1\x02\x00\x04\x00", 8)).result.error().message,
             "f: a packet capture: its messages are imported whole, not in pieces");
@@ -129,10 +129,9 @@ TEST(Import, FilesOfOtherVerbsAreRefusedByName) {
 
 TEST(Import, WhatNobodyKnowsIsRefused) {
   EXPECT_EQ(ImportText("").result.error().message, "f: the file is empty (byte 0)");
-  EXPECT_EQ(ImportText("hello").result.error().message,
-            "f: not a format that import knows (byte 0)");
+  EXPECT_EQ(ImportText("hello").result.error().message, "f: unknown format (byte 0)");
   EXPECT_EQ(ImportText(R"({"hello":1})").result.error().message,
-            "f: JSON, but of no format that import knows (byte 0)");
+            "f: JSON of an unknown format (byte 0)");
   EXPECT_EQ(ImportText(std::string("\x1f\x8b\x08\x00garbage", 11)).result.error().code,
             ErrorCode::kBadInput);
 }

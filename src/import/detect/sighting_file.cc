@@ -115,7 +115,7 @@ Result<std::string> SightingFile::Path() {
   const char* folder = std::getenv("TMPDIR");
   std::string copy = std::string(folder != nullptr ? folder : "/tmp") + "/wherefore-capture-XXXXXX";
   copy_fd_ = ::mkostemp(copy.data(), O_CLOEXEC);
-  if (copy_fd_ < 0) return FileError(copy, "TMPDIR names a folder that can be written");
+  if (copy_fd_ < 0) return FileError(copy, "set TMPDIR to a writable folder");
   ::unlink(copy.c_str());
   const net::ChunkSource bytes = Bytes();
   std::vector<char> buffer(256 * 1024);
@@ -151,7 +151,7 @@ Result<std::vector<std::string>> ListSightingFiles(const std::string& input) {
     }
   }
   if (code) return EnvironmentError(input + ": " + code.message(), "is the folder readable?");
-  if (files.empty()) return BadInput(input + ": no file in it", "name the files themselves");
+  if (files.empty()) return BadInput(input + ": no file in it", "name the files");
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -179,7 +179,7 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
          file_->name(), notes);
     Note(mail.no_time, " Received headers whose date cannot be read left out", file_->name(),
          notes);
-    Note(mail.overlong, " endless lines cut", file_->name(), notes);
+    Note(mail.overlong, " overlong lines cut", file_->name(), notes);
   }
   if (capture_ != nullptr) {
     ++counts.captures;
@@ -189,8 +189,8 @@ void FileSightings::AddTo(SightingCounts& counts, std::vector<std::string>* note
                        std::string(count.meaning));
     }
   }
-  Note(sorter_.late(), " lines are later than --reorder allows, and stand out of order",
-       file_->name(), notes);
+  Note(sorter_.late(), " lines are further out of order than --reorder allows", file_->name(),
+       notes);
 }
 
 // One INPUT: its files merged, and numbered where they have no line numbers of their own.
@@ -273,7 +273,7 @@ Result<std::unique_ptr<SightingInput>> SightingInput::Open(const std::vector<std
   std::vector<SightingSource*> sources;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == "-" && std::exchange(standard_input, true)) {
-      return BadInput("standard input is named twice", "- may stand once");
+      return BadInput("standard input is given twice", "give - once");
     }
     WF_ASSIGN(const auto paths, ListSightingFiles(inputs[i]));
     std::vector<std::unique_ptr<FileSightings>> files;
@@ -331,13 +331,11 @@ std::vector<std::string> SightingInput::Notes() const {
   }
   counts.duplicates += impl_->filter.duplicates();
   if (counts.duplicates > 0)
-    notes.push_back(std::to_string(counts.duplicates) +
-                    " sightings were there twice, in two files");
+    notes.push_back(std::to_string(counts.duplicates) + " sightings are duplicates, in two files");
   if (impl_->dropped > 0) notes.push_back(std::to_string(impl_->dropped) + " sightings dropped");
   for (const std::string& name : impl_->run.changes.Unmoved()) {
     notes.push_back("skew of " + name +
-                    ": nothing was sighted by its own clock (lines without _SENT or _RCVD are by a "
-                    "common one), so nothing was moved");
+                    ": no line has its own clock (_SENT or _RCVD), so nothing changed");
   }
   return notes;
 }
@@ -375,7 +373,7 @@ Result<DropModel> ParseDropModel(const std::string& text) {
       return model;
   }
   return BadInput("--drop " + text + ": not RATE:QUEUE",
-                  "messages a second and how many may wait, as in --drop 500:64");
+                  "messages per second and queue length, as in --drop 500:64");
 }
 
 }  // namespace wf::detect

@@ -87,9 +87,8 @@ class Decoder {
                       "send JSON lines with another Content-Type");
     }
     if (const uint8_t version = in_.Byte(); version != kVersion && in_.ok()) {
-      return BadInput(
-          fmt::format("events: version {} of the binary form is not known here", version),
-          "upgrade the server, or link an older libwherefore");
+      return BadInput(fmt::format("events: version {} of the binary form is unknown", version),
+                      "upgrade the server, or link an older libwherefore");
     }
     ReadProcess();
     while (!in_.AtEnd()) ReadEvent();
@@ -148,7 +147,7 @@ class Decoder {
       return texts_.back();
     }
     if (reference > texts_.size()) {
-      in_.Fail("a reference to a text that was not written");
+      in_.Fail("a reference to a missing text");
       return {};
     }
     return texts_[reference - 1];
@@ -162,7 +161,7 @@ class Decoder {
       return traces_.back();
     }
     if (reference > traces_.size()) {
-      in_.Fail("a reference to a trace that was not written");
+      in_.Fail("a reference to a missing trace");
       return {};
     }
     return traces_[reference - 1];

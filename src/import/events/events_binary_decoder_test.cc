@@ -104,7 +104,7 @@ TEST(EventsBinary, HostileBodies) {
   };
   EXPECT_EQ(Decoded("{}"),
             "events: this is not the binary form of events, it does not begin with WFEV\n");
-  EXPECT_EQ(Decoded("WFEV\x07"), "events: version 7 of the binary form is not known here\n");
+  EXPECT_EQ(Decoded("WFEV\x07"), "events: version 7 of the binary form is unknown\n");
   EXPECT_EQ(Decoded(std::string("WFEV\x01\x05", 6)),
             "events: the process is malformed: the body ends inside a number\n");
   EXPECT_EQ(Decoded(std::string("WFEV\x01\x01\xff\xff\xff\xff\x0f", 11)),
@@ -114,11 +114,11 @@ TEST(EventsBinary, HostileBodies) {
   EXPECT_EQ(Decoded(after_process([](Body& b) { b.Byte(5).Byte(64); })),
             "events: event 1 is malformed: an unknown flag\n");
   EXPECT_EQ(Decoded(after_process([](Body& b) { b.Byte(5).Byte(0).Byte(3); })),
-            "events: event 1 is malformed: a reference to a trace that was not written\n");
+            "events: event 1 is malformed: a reference to a missing trace\n");
   EXPECT_EQ(Decoded(after_process([](Body& b) {
               b.Byte(5).Byte(0).Byte(0).Fixed(0).Fixed(1).Fixed(1).Signed(0).Byte(1).Byte(4);
             })),
-            "events: event 1 is malformed: a reference to a text that was not written\n");
+            "events: event 1 is malformed: a reference to a missing text\n");
   EXPECT_EQ(Decoded(after_process([](Body& b) {
               b.Byte(3).Byte(8).Byte(0).Fixed(0).Fixed(1).Fixed(1).Signed(0).Byte(77).Byte(0);
             })),

@@ -97,7 +97,7 @@ Result<std::string> EncodeIntReports(const IntGroup& group) {
     const size_t words = (main.size() + metadata.size() + inner.size()) / 4;
     if (words > 255) {
       return BadInput(fmt::format("a telemetry report of {} words", words),
-                      "255 are the most: cut the packet within it");
+                      "at most 255: cut the packet within it");
     }
     pcap::Put8(report.type << 4 | (report.inner_type & 0x0f), out);
     pcap::Put8(words, out);

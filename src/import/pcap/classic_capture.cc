@@ -138,7 +138,8 @@ Result<std::unique_ptr<CaptureStream>> OpenClassicCapture(std::unique_ptr<BlockR
                                                           const std::string& name) {
   const char* at = bytes->Look(kFileHead);
   if (at == nullptr) {
-    return BadInput(name + ": a packet capture that ends in its header", "was it copied whole?");
+    return BadInput(name + ": a packet capture that ends in its header",
+                    "was it copied completely?");
   }
   const uint32_t magic = Native32(at);
   const bool swapped = magic == Swap(kMicros) || magic == Swap(kNanos);

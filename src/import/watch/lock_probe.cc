@@ -58,10 +58,8 @@ class AttachedLockProbe : public LockProbe {
     const std::vector<SameCall> places = ByFileAndCall(FindLockFunctions(process), process.pid);
     if (places.empty()) {
       return BadInput(
-          fmt::format("process {}: none of its files has pthread_mutex_lock or its like",
-                      process.pid),
-          "it may take its locks some other way (Go does), or its symbols were "
-          "stripped from a static binary");
+          fmt::format("process {}: no pthread_mutex_lock in any of its files", process.pid),
+          "it may use other locks (as Go does), or its static binary is stripped");
     }
     for (const SameCall& place : places) {
       const auto attach = [&](const bpf::BpfProgram& program, bpf::ProbeSite site) -> Status {

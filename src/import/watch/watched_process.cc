@@ -127,14 +127,14 @@ Result<WatchedProcess> WatchedProcess::Look(pid_t pid) {
   const std::string folder = fmt::format("/proc/{}", pid);
   const std::string stat = pid > 0 ? ReadProc(folder + "/stat") : std::string();
   if (stat.empty()) {
-    return BadInput(fmt::format("--pid {}: there is no such process", pid),
+    return BadInput(fmt::format("--pid {}: no such process", pid),
                     "pgrep -a NAME finds its number");
   }
   process.started = StartTicks(stat);
   struct stat space {};
   if (::stat((folder + "/ns/pid").c_str(), &space) != 0) {
     return Error{ErrorCode::kDenied, fmt::format("process {}: {}", pid, std::strerror(errno)),
-                 "run it as root, or as who owns the process with CAP_SYS_PTRACE"};
+                 "run it as root, or as the owner of the process with CAP_SYS_PTRACE"};
   }
   // As the kernel writes a device number inside, which is not what stat returns.
   process.pid_namespace_device =
