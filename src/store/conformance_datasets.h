@@ -89,8 +89,7 @@ TEST_P(DatasetConformance, GivesBackRowsNewestFirst) {
     EXPECT_EQ(lines[0],
               ToHex(T(4)) + "|" + std::to_string(kT0 + 2 * kMinute) + "||1|null|-5|1.5|null");
     EXPECT_EQ(lines[3], ToHex(T(1)) + "|" + std::to_string(kT0) + "||1|de|10|0.5|1");
-    EXPECT_EQ(Ask({}, "tenant2"),
-              std::vector<std::string>{"error: dataset pages: there are no rows of it"});
+    EXPECT_EQ(Ask({}, "tenant2"), std::vector<std::string>{"error: dataset pages: no rows"});
   }
 }
 
@@ -456,7 +455,7 @@ TEST_P(DatasetConformance, DroppedDatasetsAreGone) {
   for (const char* when : {"dropped", "reopened"}) {
     SCOPED_TRACE(when);
     if (when == std::string("reopened")) Reopen();
-    EXPECT_EQ(Ask({})[0], "error: dataset pages: there are no rows of it");
+    EXPECT_EQ(Ask({})[0], "error: dataset pages: no rows");
     EXPECT_EQ(Ask({}, "tenant2").size(), 4u);
     const auto status = store_->ReadDatasets("default");
     ASSERT_EQ(status->size(), 1u);

@@ -298,7 +298,7 @@ class FakeStore : public store::Store {
     if (failure) return *failure;
     const auto found = tenants_[tenant].datasets.find(dataset);
     if (found == tenants_[tenant].datasets.end())
-      return NotFound("dataset " + dataset + ": there are no rows of it");
+      return NotFound("dataset " + dataset + ": no rows");
     const DatasetTable& table = found->second;
     std::vector<ColumnDefinition> columns;
     for (const TableColumn& column : table.columns) columns.push_back(column.definition);

@@ -37,11 +37,11 @@ Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
   if (good) return {};
   return BadInput(
       fmt::format("dataset {}: the rows lack the columns that every dataset has", dataset),
-      "this is a fault of the program that wrote them");
+      "this is a bug in the program that wrote them");
 }
 
 Error NoDataset(const std::string& dataset) {
-  return NotFound(fmt::format("dataset {}: there are no rows of it", dataset),
+  return NotFound(fmt::format("dataset {}: no rows", dataset),
                   "wherefore dataset list shows them; dataset backfill fills one");
 }
 
@@ -221,7 +221,7 @@ Status Datasets::InsertRows(const DatasetState& state, const Writer& writer,
     if (!id.ok())
       return BadInput(
           fmt::format("dataset {}: a row's trace_id is not 32 hex digits", state.dataset),
-          "this is a fault of the program that wrote it");
+          "this is a bug in the program that wrote it");
     const size_t shard = placement_.Of(*id);
     RowWriter out(bytes[shard]);
     out.Number(id->hi);
@@ -282,7 +282,7 @@ Result<DatasetRows> Datasets::Query(const std::string& tenant, const std::string
                       "it takes a regular expression of RE2's syntax");
     return Error{
         error.code, fmt::format("dataset {}: {}", dataset, error.message),
-        ServerCode(error) != 0 ? "narrow the question with --where, or group by less" : error.hint};
+        ServerCode(error) != 0 ? "narrow it with --where, or group by fewer columns" : error.hint};
   }
 }
 

@@ -68,7 +68,7 @@ class Lexer {
         const size_t end = sql_.find("*/", at_ + 2);
         if (end == std::string_view::npos ||
             sql_.substr(at_ + 2, end - at_ - 2).find("/*") != std::string_view::npos)
-          return Refuse(at_ + 1, "a comment that does not end, or lies in another", "leave it out");
+          return Refuse(at_ + 1, "an unclosed or nested comment", "leave it out");
         at_ = end + 2;
       } else {
         return {};
@@ -134,7 +134,7 @@ class Lexer {
         return {};
       }
     }
-    return Refuse(begin + 1, "a quote that does not end", "close it");
+    return Refuse(begin + 1, "unclosed quote", "close it");
   }
 
   Status ReadNumber(Token& token) {
@@ -151,7 +151,8 @@ class Lexer {
       good = good && (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == 'e' ||
                       c == 'E' || c == '+' || c == '-');
     good = good && std::count(token.text.begin(), token.text.end(), '.') <= 1;
-    if (!good) return Refuse(begin + 1, "\"" + token.text + "\" is not a number", "write 12 or 1.5e3");
+    if (!good)
+      return Refuse(begin + 1, "\"" + token.text + "\" is not a number", "write 12 or 1.5e3");
     return {};
   }
 
@@ -211,8 +212,7 @@ class Guard {
     if (!Is(0, "select") && !Is(0, "with"))
       return Refuse(tokens_[0].place, "only a SELECT is run here", "begin with SELECT");
     for (; tokens_[at_].kind != TokenKind::kEnd; ++at_) WF_TRY(CheckToken());
-    if (!brackets_.empty())
-      return Refuse(tokens_[at_].place, "a bracket that does not end", "close it");
+    if (!brackets_.empty()) return Refuse(tokens_[at_].place, "unclosed bracket", "close it");
     return std::move(out_);
   }
 
@@ -282,13 +282,13 @@ class Guard {
     Emit(token.text);
     if (token.text == "(" || token.text == "[") {
       if (brackets_.size() == kMaxDepth)
-        return Refuse(token.place, "too many brackets in each other", "simplify it");
+        return Refuse(token.place, "brackets nested too deeply", "simplify it");
       brackets_.push_back({});
       kinds_.push_back(token.text[0]);
     }
     if (token.text == ")" || token.text == "]") {
       if (brackets_.empty() || (kinds_.back() == '(') != (token.text == ")"))
-        return Refuse(token.place, "a bracket that was not opened", "leave it out");
+        return Refuse(token.place, "unmatched closing bracket", "leave it out");
       brackets_.pop_back();
       kinds_.pop_back();
     }
@@ -298,7 +298,7 @@ class Guard {
 
   Status CheckWord(const Token& token) {
     if (Forbidden().count(token.name) != 0)
-      return Refuse(token.place, token.text + " may not stand here",
+      return Refuse(token.place, token.text + " is not allowed here",
                     "one SELECT over datasets; a column of this name goes into double quotes");
     if (AfterTables().count(token.name) != 0) Here().in_tables = false;
     if (token.name == "array" && IsWord(Next(), "join"))
@@ -317,8 +317,8 @@ class Guard {
     if (IsSign(Next(), "(")) {
       const bool keyword = token.kind == TokenKind::kWord && BeforeBracket().count(token.name) != 0;
       if (!keyword && !IsHarmlessFunction(token.name))
-        return Refuse(token.place, fmt::format("the function {} may not be used", token.text),
-                      "functions that compute something from columns may be");
+        return Refuse(token.place, fmt::format("the function {} is not allowed", token.text),
+                      "use functions that compute a value from columns");
     }
     if (IsSign(Next(), ".") && (token.name == "system" || token.name == "information_schema" ||
                                 token.name == "INFORMATION_SCHEMA" || token.name == "default"))
@@ -359,11 +359,11 @@ class Guard {
         if (--depth == 0) return {};
       } else if (!IsSign(token, ",") && !IsSign(token, "-") && !IsWord(token, "null") &&
                  token.kind != TokenKind::kText && token.kind != TokenKind::kNumber) {
-        return Refuse(token.place, "a list after IN holds values only",
+        return Refuse(token.place, "a list after IN may contain values only",
                       "write x IN (1, 2), x IN ('a', 'b') or x IN (SELECT …)");
       }
     }
-    return Refuse(tokens_.back().place, "a bracket that does not end", "close it");
+    return Refuse(tokens_.back().place, "unclosed bracket", "close it");
   }
 
   // At a FROM, a JOIN or a comma: the next token begins a table.
@@ -415,7 +415,7 @@ class Guard {
 
 Result<GuardedSql> GuardSql(std::string_view sql, const FindDataset& find) {
   if (sql.size() > kMaxSqlBytes || sql.find('\0') != std::string_view::npos)
-    return BadInput("sql: the statement is longer than 256 kB, or holds a byte 0",
+    return BadInput("sql: the statement is longer than 256 kB, or contains a zero byte",
                     "give one SELECT");
   WF_ASSIGN(std::vector<Token> tokens, Lexer(sql).Read());
   return Guard(std::move(tokens), find).Check();

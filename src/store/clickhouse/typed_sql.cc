@@ -163,10 +163,9 @@ Result<SqlRows> Datasets::RunSql(const std::string& tenant, const std::string& s
       return EnvironmentError("sql: stopped after 30 s", "narrow it: a WHERE on time_ns, a LIMIT");
     if (code == server_code::kOutOfMemory)
       return EnvironmentError("sql: " + SqlWords(error.message),
-                              "ask for less: a statement may take 1 GB of memory and 30 s");
+                              "simplify it: a statement may use 1 GB of memory and 30 s");
     if (code == server_code::kReadOnly)
-      return BadInput("sql: the server refuses it: it does more than read",
-                      "one SELECT over datasets");
+      return BadInput("sql: refused: it does more than read", "one SELECT over datasets");
     return BadInput(
         "sql: " + SqlWords(error.message),
         "one SELECT over datasets, in ClickHouse's SQL; wherefore dataset list shows them");

@@ -26,7 +26,7 @@ void DuckdbStore::Append(EventBatch batch, Done done) {
       return;
     }
   }
-  done(Overloaded("store: more arrives than can be written", "send again later"));
+  done(Overloaded("store: data arrives faster than it can be written", "send again later"));
 }
 
 void DuckdbStore::Listen(Listener listener) {

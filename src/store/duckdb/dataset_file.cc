@@ -76,7 +76,7 @@ Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
   if (good) return {};
   return BadInput(
       fmt::format("dataset {}: the rows lack the columns that every dataset has", dataset),
-      "this is a fault of the program that wrote them");
+      "this is a bug in the program that wrote them");
 }
 
 }  // namespace
@@ -290,7 +290,7 @@ Status DatasetFile::WriteLocked(duck::Connection& connection, const DatasetTable
   WF_TRY(connection.Insert(schema_ + ".rows", feed.source));
   if (feed.bad_id())
     return BadInput(fmt::format("dataset {}: a row's trace_id is not 32 hex digits", dataset_),
-                    "this is a fault of the program that wrote it");
+                    "this is a bug in the program that wrote it");
   return {};
 }
 

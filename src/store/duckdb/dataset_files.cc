@@ -62,7 +62,7 @@ std::string LowerCase(std::string text) {
 }
 
 Error NoDataset(const std::string& dataset) {
-  return NotFound(fmt::format("dataset {}: there are no rows of it", dataset),
+  return NotFound(fmt::format("dataset {}: no rows", dataset),
                   "wherefore dataset list shows them; dataset backfill fills one");
 }
 
@@ -81,7 +81,7 @@ Status DatasetFiles::Open(Make make) {
   std::filesystem::create_directories(folder_, error);
   if (error)
     return EnvironmentError(fmt::format("{}: {}", folder_, error.message()),
-                            "check that the store's directory may be written");
+                            "check that the store's directory is writable");
   duck::DatabaseOptions options;
   options.memory_limit = kMemoryLimit;
   options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
@@ -175,7 +175,7 @@ Result<DatasetRows> DatasetFiles::Query(const std::string& tenant, const std::st
       return BadInput("~: " + Reason(result.error().message),
                       "it takes a regular expression of RE2's syntax");
     return EnvironmentError(fmt::format("dataset {}: {}", dataset, result.error().message),
-                            "narrow the question with --where, or group by less");
+                            "narrow it with --where, or group by fewer columns");
   }
   RowAggregator aggregator(view.definitions(), query, Bounds::kShow);
   DatasetRows rows;

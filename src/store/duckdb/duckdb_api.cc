@@ -46,12 +46,12 @@ Status Load() {
   }
   if (library == nullptr) {
     return EnvironmentError("libduckdb.so: not found",
-                            "install it beside the program, or name it by WHEREFORE_DUCKDB");
+                            "install it beside the program, or set WHEREFORE_DUCKDB");
   }
-#define WF_DUCKDB_FIND(name)                                                                  \
-  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "duckdb_" #name));       \
-  if (table.name == nullptr) {                                                                \
-    return EnvironmentError("libduckdb.so: has no function duckdb_" #name, "use DuckDB 1.5"); \
+#define WF_DUCKDB_FIND(name)                                                              \
+  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "duckdb_" #name));   \
+  if (table.name == nullptr) {                                                            \
+    return EnvironmentError("libduckdb.so: no function duckdb_" #name, "use DuckDB 1.5"); \
   }
   WF_DUCKDB_FUNCTIONS(WF_DUCKDB_FIND)
 #undef WF_DUCKDB_FIND

@@ -112,8 +112,8 @@ Status DuckdbStore::RewriteSideTables(duck::Connection& connection) {
   const auto replace = [&]() -> Status {
     // A log beside the old file would be replayed into the new one.
     if (access((path + ".wal").c_str(), F_OK) == 0) {
-      return EnvironmentError(path + ".wal: still there after a checkpoint",
-                              "it is tried again with the next retention");
+      return EnvironmentError(path + ".wal: not removed by a checkpoint",
+                              "retention will try again");
     }
     if (rename(fresh.c_str(), path.c_str()) != 0)
       return EnvironmentError(path + ": " + std::strerror(errno), "is the directory writable?");

@@ -104,7 +104,7 @@ bool ReadColumn(ReplyReader& reader, uint64_t rows, TableColumn& column) {
 
 Result<SqlRows> ParseReply(std::string_view reply) {
   const Error torn = EnvironmentError("sql: its process ended without an answer",
-                                      "ask for less: it may take 1 GB of memory");
+                                      "simplify it: it may use 1 GB of memory");
   if (reply.empty()) return torn;
   const auto tag = static_cast<Reply>(reply[0]);
   reply.remove_prefix(1);
@@ -113,7 +113,7 @@ Result<SqlRows> ParseReply(std::string_view reply) {
                     "one SELECT over datasets, in DuckDB's SQL; wherefore dataset list shows them");
   if (tag == Reply::kTooMuch)
     return EnvironmentError("sql: " + std::string(reply),
-                            "ask for less: a statement may take 1 GB of memory and 30 s");
+                            "simplify it: a statement may use 1 GB of memory and 30 s");
   ReplyReader reader(reply);
   SqlRows out;
   uint64_t more, columns, rows;
@@ -386,7 +386,7 @@ Ending ReadReply(int fd, Nanos deadline, std::string& reply) {
 Result<SqlRows> RunSandboxedSql(const std::string& program, const std::string& file,
                                 const std::string& sql) {
   if (sql.size() > kMaxSqlBytes || sql.find('\0') != std::string::npos)
-    return BadInput("sql: the statement is longer than 256 kB, or holds a byte 0",
+    return BadInput("sql: the statement is longer than 256 kB, or contains a zero byte",
                     "give one SELECT");
   // A child that ends early must not end us by SIGPIPE: small texts fit into the pipe before it reads.
   Pipe in, out;
