@@ -80,7 +80,7 @@ class Lexer {
       Advance();
       Advance();
       while (at_ < text_.size() && !(Peek() == '*' && Peek(1) == '/')) Advance();
-      if (at_ >= text_.size()) return Complain("this comment has no end", "close it with */");
+      if (at_ >= text_.size()) return Complain("unclosed comment", "close it with */");
       Advance();
       return Advance();
     }
@@ -163,7 +163,7 @@ class Lexer {
       token_.text += text_.substr(from, at_ - from);
     }
     if (Peek() != '"') {
-      Complain("this text has no end", "close it with \" on the same line");
+      Complain("unclosed text", "close it with \" on the same line");
       depth_ = 0;  // what would have closed the parentheses was taken for text
     } else {
       Advance();
@@ -199,8 +199,8 @@ class Lexer {
       hint = "write not, or !=";
     }
     const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    Complain(printable ? "\"" + std::string(character) + "\" means nothing here"
-                       : "a control character means nothing here",
+    Complain(printable ? "\"" + std::string(character) + "\" is not expected here"
+                       : "a control character is not expected here",
              std::move(hint));
   }
 

@@ -57,7 +57,7 @@ TEST(Lexer, WhatItCannotReadIsSaidAndSkipped) {
   const Tokens tokens = Tokenize("a $ b \"no end\nc");
   ASSERT_EQ(tokens.diagnostics.size(), 2u);
   EXPECT_EQ(tokens.diagnostics[0].column, 3);
-  EXPECT_EQ(tokens.diagnostics[1].message, "this text has no end");
+  EXPECT_EQ(tokens.diagnostics[1].message, "unclosed text");
   EXPECT_EQ(tokens.tokens.back().kind, TokenKind::kEof);
 }
 

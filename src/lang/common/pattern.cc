@@ -53,7 +53,7 @@ class PatternCompiler {
       at_ = 4;
     }
     Alternatives(0);
-    if (error_.empty() && at_ < text_.size()) Fail("this ) closes nothing");
+    if (error_.empty() && at_ < text_.size()) Fail("this ) has no matching (");
     Emit({Pattern::Step::kMatch});
     if (!error_.empty()) {
       return BadInput(

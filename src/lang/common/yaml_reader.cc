@@ -31,7 +31,7 @@ class TreeBuilder : public YAML::EventHandler {
   // The parser can answer one document after the other without reading on: at a token no document begins with.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (document_at_ == mark.pos)
-      throw Stop{mark.line + 1, "what stands here belongs to no value", "leave it out"};
+      throw Stop{mark.line + 1, "this belongs to no value", "leave it out"};
     document_at_ = mark.pos;
     documents.emplace_back();
   }
@@ -52,8 +52,7 @@ class TreeBuilder : public YAML::EventHandler {
       const auto& members = open_.back()->members;
       if (std::any_of(members.begin(), members.end(),
                       [&](const auto& m) { return m.name == value; }))
-        throw Stop{mark.line + 1, "\"" + value + "\" stands here for the second time",
-                   "leave one of them"};
+        throw Stop{mark.line + 1, "\"" + value + "\" is given twice", "remove one of them"};
       return;
     }
     const bool null = plain && (value == "~" || value == "null");

@@ -55,7 +55,7 @@ TEST(YamlReader, RefusesWhatItCannotBound) {
 }
 
 TEST(YamlReader, RefusesWhatIsMeantOtherwise) {
-  EXPECT_EQ(Refusal("a: 1\nb: 2\na: 3\n"), "x.yaml: line 3: \"a\" stands here for the second time");
+  EXPECT_EQ(Refusal("a: 1\nb: 2\na: 3\n"), "x.yaml: line 3: \"a\" is given twice");
   EXPECT_EQ(Refusal("a: 1\n---\nb: 2\n"), "x.yaml: line 3: a second document");
   EXPECT_EQ(Refusal("? [a]\n: 1\n"), "x.yaml: line 1: a key that is not a text");
   EXPECT_THAT(Refusal("a: [1, 2\nb: 3\n"), ::testing::HasSubstr("x.yaml: line "));

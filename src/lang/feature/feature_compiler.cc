@@ -235,7 +235,7 @@ void FeatureCompiler::UnknownName(const Call& call, const Environment& env) cons
   if (hint.empty())
     hint = "define it before this line: " + call.name +
            " = …; docs/reference/feature-language.md lists the functions";
-  Fail(call.place, "nothing is called " + call.name + " here", std::move(hint));
+  Fail(call.place, "unknown name " + call.name + " here", std::move(hint));
 }
 
 void FeatureCompiler::CheckCall(const FunctionInfo& info, const Call& call) const {

@@ -85,7 +85,7 @@ class Parser {
   }
   [[noreturn]] void Unexpected() const {
     const lang::Token& token = Peek();
-    if (token.Is(")")) Fail(token, "this ) closes nothing", "remove it, or open a ( before it");
+    if (token.Is(")")) Fail(token, "this ) has no matching (", "remove it, or open a ( before it");
     if (token.Is("="))
       Fail(token, "\"=\" names a pipeline, or compares inside Filter( )",
            "write NAME = pipeline, or | Eq(x) to compare values");

@@ -120,8 +120,8 @@ void Core::Recompute(Group& group, const Moment& moment) {
   const Value& where = head[static_cast<size_t>(predicate.location)];
   const int node = NodeOf(where);
   if (node < 0)
-    return Fail(rule,
-                fmt::format("derives {} for {}, which is not a node", predicate.name, where.Shown()));
+    return Fail(
+        rule, fmt::format("derives {} for {}, which is not a node", predicate.name, where.Shown()));
   if (!predicate.is_table()) {
     // An aggregate that is announced as an event: each new value once.
     if (old != nullptr && old->value == value) return;

@@ -166,7 +166,7 @@ class Compiler {
       const Expression& times = atom.args[3];
       if (times.kind != Expression::Kind::kConstant || times.value.Int() == nullptr ||
           *times.value.Int() < 1) {
-        Complain(times.place, "how often a clock strikes is a whole number above 0");
+        Complain(times.place, "the number of times is a whole number above 0");
         return;
       }
       predicate.times = *times.value.Int();

@@ -30,12 +30,13 @@ TEST(NdlogCompiler, SyntaxIsComplainedAboutAtItsPlace) {
   EXPECT_EQ(Wrong("r1 p(@X) :- q(@X), !r(@X)."),
             "1:20 the language has no negation | derive what is missing from what is there, or "
             "count it\n");
-  EXPECT_EQ(Wrong("r1 p(@X,MIM<C>) :- q(@X,C)."), "1:9 MIM is not an aggregate | did you mean MIN?\n");
+  EXPECT_EQ(Wrong("r1 p(@X,MIM<C>) :- q(@X,C)."),
+            "1:9 MIM is not an aggregate | did you mean MIN?\n");
   EXPECT_EQ(Wrong("r1 p(@X,SUM<*>) :- q(@X,C)."), "1:13 only COUNT can be of *\n");
   EXPECT_EQ(
       Wrong("materialize(p, infinty, infinity, keys(1)).\nr1 p(@X) :- q(@X)."),
       "1:16 the lifetime is a number or infinity, not \"infinty\" | did you mean infinity?\n");
-  EXPECT_EQ(Wrong("/* no end"), "1:1 this comment has no end | close it with */\n");
+  EXPECT_EQ(Wrong("/* no end"), "1:1 unclosed comment | close it with */\n");
   EXPECT_NE(Wrong("r1 p(@X) :- q(@X), X $ 5.").find("means nothing here"), std::string::npos);
   // One mistake does not hide the next.
   EXPECT_EQ(Wrong("r1 p(@X :- q(@X).\nr2 p(@X) :- .\n"),

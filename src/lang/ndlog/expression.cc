@@ -18,7 +18,7 @@ Value Fault(Evaluation& evaluation, std::string what) {
 
 const List* ListOf(const Value& value, const char* function, Evaluation& evaluation) {
   if (const List* list = value.AsList()) return list;
-  Fault(evaluation, fmt::format("{} wants a list, not {}", function, value.Clipped()));
+  Fault(evaluation, fmt::format("{} needs a list, not {}", function, value.Clipped()));
   return nullptr;
 }
 
@@ -26,9 +26,9 @@ const List* ListOf(const Value& value, const char* function, Evaluation& evaluat
 Value MakeList(List list, Evaluation& evaluation) {
   Value made(std::move(list));
   if (made.Weight() > kHeaviest) {
-    return Fault(evaluation,
-                 fmt::format("a list grows beyond all bounds: more than {} elements and characters",
-                             kHeaviest));
+    return Fault(
+        evaluation,
+        fmt::format("a list grows without limit: more than {} elements and characters", kHeaviest));
   }
   if (made.Depth() > kDeepestList)
     return Fault(evaluation, fmt::format("lists are nested more than {} deep", kDeepestList));
@@ -38,7 +38,7 @@ Value MakeList(List list, Evaluation& evaluation) {
 Value MakeText(std::string text, Evaluation& evaluation) {
   if (text.size() > kHeaviest)
     return Fault(evaluation,
-                 fmt::format("a text grows beyond all bounds: more than {} characters", kHeaviest));
+                 fmt::format("a text grows without limit: more than {} characters", kHeaviest));
   return Value(std::move(text));
 }
 
@@ -104,7 +104,7 @@ Value Item(const List& args, Evaluation& evaluation) {
   const List* list = ListOf(args[0], "f_item", evaluation);
   if (list == nullptr) return {};
   if (args[1].Int() == nullptr)
-    return Fault(evaluation, "f_item wants a number, from 0, not " + args[1].Clipped());
+    return Fault(evaluation, "f_item needs a number from 0, not " + args[1].Clipped());
   return At(*list, *args[1].Int(), "f_item", evaluation);
 }
 
@@ -139,7 +139,7 @@ Value Absolute(const List& args, Evaluation& evaluation) {
     return Value(*whole < 0 ? -*whole : *whole);
   }
   if (const auto* number = args[0].Double()) return Value(std::fabs(*number));
-  return Fault(evaluation, "f_abs wants a number, not " + args[0].Clipped());
+  return Fault(evaluation, "f_abs needs a number, not " + args[0].Clipped());
 }
 
 Value HashFunction(const List& args, Evaluation&) {

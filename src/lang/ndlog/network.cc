@@ -194,7 +194,8 @@ Result<Input> ReadInput(const JsonValue& line, const std::string& place, const P
                     R"x(as in {"at_ns":0,"insert":"t(@a,1)"})x");
   input.kind = insert ? Input::Kind::kInsert : Input::Kind::kDelete;
   const JsonValue text = line.Get(insert ? "insert" : "delete");
-  if (!text.IsString()) return BadInput(place + ": the tuple is not a text", R"x(as in "t(@a,1)")x");
+  if (!text.IsString())
+    return BadInput(place + ": the tuple is not a text", R"x(as in "t(@a,1)")x");
   auto tuple = ParseTuple(text.String());
   if (!tuple.ok()) return BadInput(place + ": " + tuple.error().message, tuple.error().hint);
   input.predicate = program.Find(tuple->name);

@@ -148,7 +148,7 @@ class TupleReader {
       }
       out += c;
     }
-    if (!Take('"')) return Wrong("this text has no end");
+    if (!Take('"')) return Wrong("unclosed text");
     return Value(std::move(out));
   }
 

@@ -28,7 +28,7 @@ TEST(NdlogTuple, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_EQ(Again("(@a)"), "tuple (@a): at character 1: a tuple starts with its name");
   EXPECT_EQ(Again("t(@a,)"), "tuple t(@a,): at character 6: a value is missing");
   EXPECT_EQ(Again("t(@a) b"), "tuple t(@a) b: at character 7: something stands behind the tuple");
-  EXPECT_EQ(Again("t(@a,\"b)"), "tuple t(@a,\"b): at character 9: this text has no end");
+  EXPECT_EQ(Again("t(@a,\"b)"), "tuple t(@a,\"b): at character 9: unclosed text");
 }
 
 TEST(NdlogValue, NumbersCompareAcrossKinds) {

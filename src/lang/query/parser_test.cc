@@ -187,7 +187,7 @@ TEST(QueryParser, SampleAndWindowBelongToTheOutermostQuery) {
   EXPECT_EQ(Complaint("From x In A Sample 10 Select x.a"),
             "1:20 Sample keeps a share from 0 to 1 | Sample 0.1 keeps a tenth of the requests");
   EXPECT_EQ(Complaint("From x In A Window 0s Select x.a"),
-            "1:20 a window is longer than nothing | as in Window 10s");
+            "1:20 a window must be longer than 0 | as in Window 10s");
   EXPECT_EQ(Complaint("From x In A Window 10 Select x.a"),
             "1:20 expected a duration instead of a number | as in Window 10s");
 }
@@ -213,16 +213,17 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
        "1:24 Where cannot stand behind Select | the order is From, Join, Where, Sample, Window, "
        "GroupBy, Select"},
       {"From x In A Select x.a From y In B Select y.a",
-       "1:24 two queries are parted by \";\" | put ; behind the first"},
+       "1:24 separate two queries by \";\" | put ; behind the first"},
       {"From x In A Select x.a x.b",
-       "1:24 expected the end instead of \"x\" | columns are parted by commas, and named with As"},
+       "1:24 expected the end instead of \"x\" | separate columns by commas, and name them with "
+       "As"},
       {"From x In A Select SMU(x.a)", "1:20 \"SMU\" is not a function | did you mean SUM?"},
       {"From x In A Select avg(x.a)", "1:20 \"avg\" is not a function | did you mean AVERAGE?"},
       {"From x In A Select Contains(x.a)",
        "1:20 Contains takes two arguments | as in Contains(text, part)"},
       {"From x In A Select SUM()", "1:20 SUM takes one argument | as in SUM(number)"},
-      {"From x In A Select 'abc", "1:20 this text has no end | close it with '"},
-      {"From x In A Select x.`abc", "1:22 this name has no end | close it with a backquote"},
+      {"From x In A Select 'abc", "1:20 unclosed text | close it with '"},
+      {"From x In A Select x.`abc", "1:22 unclosed name | close it with a backquote"},
       {"From x In A Select 'a\\d'",
        "1:20 a backslash in a text stands before n, t, \\, ' or \" | write \\\\ for a backslash"},
       {"From x In A Select 5days",
@@ -230,7 +231,7 @@ TEST(QueryParser, SaysWhereAndWhatNext) {
        "ms, s, m or h, as 5ms"},
       {"From x In A Select 1.5s",
        "1:20 a duration is an integer and its unit | use a smaller unit"},
-      {"From x In A Select x.a & x.b", "1:24 \"&\" means nothing here | write && or And"},
+      {"From x In A Select x.a & x.b", "1:24 \"&\" is not expected here | write && or And"},
       {"From x In A Select 1 < 2 < 3",
        "1:26 comparisons do not chain | join two with And, or use brackets"},
       {"From x In A Select x.a = !x.b",

@@ -219,9 +219,9 @@ class Parser {
         Fail(token, std::string(clause) + " cannot stand behind Select",
              "the order is From, Join, Where, Sample, Window, GroupBy, Select");
     if (AtLabel() || token.IsWord("From"))
-      Fail(token, "two queries are parted by \";\"", "put ; behind the first");
+      Fail(token, "separate two queries by \";\"", "put ; behind the first");
     Fail(token, "expected the end instead of " + Described(token),
-         token.kind == TokenKind::kWord ? "columns are parted by commas, and named with As" : "");
+         token.kind == TokenKind::kWord ? "separate columns by commas, and name them with As" : "");
   }
 
   bool AtFilter() const {
@@ -315,7 +315,7 @@ class Parser {
       Fail(token, "expected a duration instead of " + Described(token), "as in Window 10s");
     query.window_ns = std::get<int64_t>(token.value);
     query.window_place = token.place;
-    if (*query.window_ns == 0) Fail(token, "a window is longer than nothing", "as in Window 10s");
+    if (*query.window_ns == 0) Fail(token, "a window must be longer than 0", "as in Window 10s");
     Take();
   }
 
@@ -344,7 +344,7 @@ class Parser {
     expr.place = place;
     for (const Expr& arg : args) expr.depth = std::max(expr.depth, arg.depth + 1);
     if (expr.depth > kMaxExprDepth)
-      throw SyntaxFault{At(place, "this expression has more than 1000 levels", "part it in two")};
+      throw SyntaxFault{At(place, "this expression has more than 1000 levels", "split it in two")};
     expr.args = std::move(args);
     return expr;
   }

@@ -89,7 +89,7 @@ class Lexer {
   void QuotedWord() {
     Advance();
     while (at_ < text_.size() && Peek() != '`') Advance();
-    if (at_ >= text_.size()) return Fail("this name has no end", "close it with a backquote");
+    if (at_ >= text_.size()) return Fail("unclosed name", "close it with a backquote");
     token_.text = text_.substr(token_.begin + 1, at_ - token_.begin - 1);
     token_.quoted = true;
     Advance();
@@ -107,8 +107,7 @@ class Lexer {
       Advance();
       token_.text += text_.substr(from, at_ - from);
     }
-    if (at_ >= text_.size())
-      return Fail("this text has no end", std::string("close it with ") + quote);
+    if (at_ >= text_.size()) return Fail("unclosed text", std::string("close it with ") + quote);
     Advance();
     Push(TokenKind::kText);
   }
@@ -198,8 +197,8 @@ class Lexer {
     if (taken == "→") hint = "write ->";
     if (c == '$' || c == '@' || c == '-') hint += "; a name with other characters: `a-b`";
     const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    Fail(printable ? "\"" + std::string(taken) + "\" means nothing here"
-                   : "a control character means nothing here",
+    Fail(printable ? "\"" + std::string(taken) + "\" is not expected here"
+                   : "a control character is not expected here",
          std::move(hint));
   }
 

@@ -76,7 +76,7 @@ def the_contract_of_the_command_line():
     equal("check of a good program", (ran.code, ran.json), (0, {"diagnostics": []}))
     ran = cli("feature", "check", bad, store=store)
     equal("check of a bad one exits 1 with its report on stdout", (ran.code, ran.json, ran.err), (1, {"diagnostics": [
-        {"line": 1, "column": 10, "length": 9, "message": "nothing is called Durration here",
+        {"line": 1, "column": 10, "length": 9, "message": "unknown name Durration here",
          "hint": "did you mean Duration?"}]}, b""))
     ran = cli("feature", "check", bad, store=store, text=True)
     check("as text it shows a caret", ran.code == 1 and b"         ^~~~~~~~~\n" in ran.out and ran.err == b"", ran)
