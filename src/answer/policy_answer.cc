@@ -223,8 +223,7 @@ Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,
 Result<Answer> DeletePolicy(const AnswerContext& context, const std::string& name) {
   if (const Status gone = context.store.DeleteDocument(context.tenant, kKind, name); !gone.ok()) {
     if (gone.error().code != ErrorCode::kNotFound) return gone.error();
-    return NotFound("policy \"" + name + "\": no such name",
-                    "wherefore policy list shows them");
+    return NotFound("policy \"" + name + "\": no such name", "wherefore policy list shows them");
   }
   JsonWriter json;
   json.BeginObject().Field("deleted", name).EndObject();

@@ -12,7 +12,8 @@ namespace {
 std::string StatusText(const AnswerContext& context, const store::StoreStatus& s,
                        const ServerFacts& facts) {
   std::string out = fmt::format("wherefore {}\n\nstore      {}\n", kVersion, context.store_path);
-  out += fmt::format("spans      {} in {}\n", s.spans, CountOf(static_cast<uint64_t>(s.traces), "trace"));
+  out += fmt::format("spans      {} in {}\n", s.spans,
+                     CountOf(static_cast<uint64_t>(s.traces), "trace"));
   if (s.events != s.spans) out += fmt::format("events     {}\n", s.events);
   if (s.messages != 0) out += fmt::format("messages   {}\n", s.messages);
   if (s.attachments != 0) out += fmt::format("attached   {}\n", s.attachments);

@@ -153,9 +153,8 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
     advice::Program program;
     if (!id.ok() || !bytes || !advice::Decode(*bytes, program)) {
       if (log::LogOnce("program " + std::string(one.Get("id").String())))
-        log::Warn(
-            "agent: query {}: cannot read its program; is the server newer than this agent?",
-            one.Get("id").String());
+        log::Warn("agent: query {}: cannot read its program; is the server newer than this agent?",
+                  one.Get("id").String());
       continue;
     }
     Wanted query;
@@ -352,7 +351,8 @@ void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
       .EndObject();
   weaving.results->Clear();
   if (unsent_.size() >= kMostUnsent) {
-    log::Error("agent: results of query {} are lost: the server does not accept them", ToHex64(weaving.id));
+    log::Error("agent: results of query {} are lost: the server does not accept them",
+               ToHex64(weaving.id));
     return;
   }
   unsent_.push_back({weaving.id, json.Take()});

@@ -49,8 +49,7 @@ std::optional<uint32_t> ListenerOwner(uint16_t port) {
 Status CheckOwner(const net::Url& server) {
   const auto owner = ListenerOwner(server.port);
   if (!owner)
-    return EnvironmentError(server.HostHeader() + ": connection refused",
-                            "is the server running?");
+    return EnvironmentError(server.HostHeader() + ": connection refused", "is the server running?");
   if (*owner == 0 || *owner == ::geteuid()) return {};
   return Denied(server.HostHeader() + ": the server runs as another user (" +
                     std::to_string(*owner) + ") and has not proved its identity",
@@ -83,9 +82,8 @@ class HttpAgentLink : public AgentLink {
           "is it a wherefore server, and is the token right?");
     if (Proves() &&
         answer->headers.Get(kProofHeader) != ControlProof(options_.token, nonce, answer->body))
-      return Denied(
-          options_.server.HostHeader() + ": the server did not prove its identity",
-          "give --token-file with the token of its server.json");
+      return Denied(options_.server.HostHeader() + ": the server did not prove its identity",
+                    "give --token-file with the token of its server.json");
     return std::move(answer->body);
   }
 

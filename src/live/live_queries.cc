@@ -58,8 +58,8 @@ std::string NoteEvent(const std::string& text) {
 }
 
 std::string UnknownTracepoint(const std::string& name) {
-  return fmt::format(
-      "tracepoint \"{}\": neither defined nor compiled into a connected process", name);
+  return fmt::format("tracepoint \"{}\": neither defined nor compiled into a connected process",
+                     name);
 }
 
 std::string NearTracepoint(const std::string& name, const std::vector<std::string>& known) {

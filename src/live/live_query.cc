@@ -71,7 +71,8 @@ Result<LiveQuerySpec> ReadLiveQuerySpec(std::string_view text) {
   WF_TRY(ReadBool(*json, "standing", spec.standing));
   WF_TRY(ReadBool(*json, "total", spec.total));
   WF_TRY(ReadBool(*json, "count", spec.count));
-  if (spec.total && spec.standing) return Bad("a standing query has no total because it does not end");
+  if (spec.total && spec.standing)
+    return Bad("a standing query has no total because it does not end");
   int64_t milliseconds = spec.interval / kMilli;
   WF_TRY(ReadNumber(*json, "interval_ms", {kShortestInterval / kMilli, kLongestInterval / kMilli},
                     milliseconds));

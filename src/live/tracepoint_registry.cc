@@ -47,7 +47,7 @@ Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefin
     table.Row({answer::Printable(one.name), answer::Printable(Joined(one.exports)),
                one.processes == 0 ? "compiled in; no process is running"
                                   : "compiled in; " + CountOf(static_cast<uint64_t>(one.processes),
-                                                             "process", "processes")});
+                                                              "process", "processes")});
   }
   return answer::TextAnswer(table.Print(100, 2));
 }

@@ -79,7 +79,8 @@ Result<HttpClientResponse> HttpClient::Send(std::string_view method, std::string
   };
   bool bad = has_line_break(method) || target.find_first_of(" \r\n") != std::string_view::npos;
   for (const auto& [name, value] : headers) bad |= has_line_break(name) || has_line_break(value);
-  if (bad) return BadInput("HTTP request: a line break or space where none is allowed", "encode it");
+  if (bad)
+    return BadInput("HTTP request: a line break or space where none is allowed", "encode it");
 
   bool reused = state_->stream.has_value() && state_->answered_before;
   Result<HttpClientResponse> result = state_->Exchange(method, target, headers, body);

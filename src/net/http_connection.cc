@@ -558,11 +558,10 @@ void HttpConnection<S>::RefuseTooLarge(size_t limit) {
 template <typename S>
 void HttpConnection<S>::RefuseOverloaded() {
   server_->counters.overloaded.fetch_add(1);
-  Refuse(
-      429, "overloaded",
-      fmt::format("request body: {} bytes of requests are already in progress, the limit is {}",
-                  options().budget->used(), options().budget->limit()),
-      "send it again after the time in Retry-After");
+  Refuse(429, "overloaded",
+         fmt::format("request body: {} bytes of requests are already in progress, the limit is {}",
+                     options().budget->used(), options().budget->limit()),
+         "send it again after the time in Retry-After");
 }
 
 template <typename S>

@@ -65,8 +65,9 @@ class BusTailer::FencedRows : public RowSink {
                const std::vector<TraceId>& replaced, store::TimeRange time) override {
     if (MonotonicNow() - shared_->last_read > lease_) {
       ++shared_->fenced;
-      return EnvironmentError("the bus was not read for a long time; another tailer may own the traces now",
-                              "they will be delivered again");
+      return EnvironmentError(
+          "the bus was not read for a long time; another tailer may own the traces now",
+          "they will be delivered again");
     }
     return rows_.Write(tenant, dataset, rows, replaced, time);
   }

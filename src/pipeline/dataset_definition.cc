@@ -112,7 +112,8 @@ class DefinitionReader {
                                                 text.data() + text.size(), n);
       if (text.substr(0, 2) != "1/" || error != std::errc() || end != text.data() + text.size() ||
           n < 2 || n > 1'000'000)
-        return Bad(*keep, fmt::format("keep: \"{}\" is not a share", text), "write 1/N, as in 1/10");
+        return Bad(*keep, fmt::format("keep: \"{}\" is not a share", text),
+                   "write 1/N, as in 1/10");
       out.keep_one_in = n;
     }
     return {};

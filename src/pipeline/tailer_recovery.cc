@@ -27,9 +27,9 @@ std::string WatermarkPath(const std::string& folder) { return folder + "/waterma
 Result<std::unique_ptr<Tailer>> Tailer::Start(const Surroundings& surroundings,
                                               TailerOptions options) {
   if (options.cache.triggers.empty() || options.cache.triggers.size() > kMaxTriggers) {
-    return BadInput(fmt::format("{} triggers: give 1 to {}", options.cache.triggers.size(),
-                                kMaxTriggers),
-                    "leave some out");
+    return BadInput(
+        fmt::format("{} triggers: give 1 to {}", options.cache.triggers.size(), kMaxTriggers),
+        "leave some out");
   }
   std::unique_ptr<Tailer> tailer(new Tailer(surroundings, std::move(options), Now()));
   if (tailer->delayed_ == nullptr) {

@@ -118,8 +118,8 @@ std::string TailerText(const TailerStatus& s) {
   if (!s.on) return "tailer     off\n";
   std::string out = fmt::format(
       "tailer     {} processed, {:.2f}% from the cache, {:.2f}% again, {} rows\n",
-      CountOf(static_cast<uint64_t>(s.traces_from_cache + s.traces_delayed_done), "trace"), 100 * s.cache_share(), 100 * s.again_share(),
-      s.rows);
+      CountOf(static_cast<uint64_t>(s.traces_from_cache + s.traces_delayed_done), "trace"),
+      100 * s.cache_share(), 100 * s.again_share(), s.rows);
   out += fmt::format("cache      {}, {:.1f} MB\n",
                      CountOf(static_cast<uint64_t>(s.cached_traces), "trace"),
                      static_cast<double>(s.cached_bytes) / 1e6);
@@ -144,8 +144,8 @@ std::string TailerText(const TailerStatus& s) {
                        owner.refused, FormatDuration(owner.cpu_ns));
   }
   if (s.blacklisted_traces != 0) {
-    out += fmt::format("refused    {} traces too long; {} events dropped\n",
-                       s.blacklisted_traces, s.blacklisted_events);
+    out += fmt::format("refused    {} traces too long; {} events dropped\n", s.blacklisted_traces,
+                       s.blacklisted_events);
   }
   return out;
 }

@@ -345,8 +345,8 @@ bool IsNetworkIncident(std::string_view name) { return Find(name) != nullptr; }
 Result<NetworkIncident> PlanNetworkIncident(const ScenarioOptions& options) {
   const Entry* entry = Find(options.name);
   if (entry == nullptr)
-    return BadInput(fmt::format("scenario {}: there is none of this name", options.name),
-                    "wherefore scenario list names them");
+    return BadInput(fmt::format("scenario {}: no such scenario", options.name),
+                    "wherefore scenario list shows them");
   const int64_t servers = options.size.value_or(entry->servers);
   constexpr int64_t kMost = 5000;
   if (servers < entry->least || servers > kMost) {

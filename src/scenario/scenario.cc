@@ -283,8 +283,8 @@ Result<std::string> GenerateScenario(const ScenarioOptions& options, const LineS
       std::find_if(std::begin(kEntries), std::end(kEntries),
                    [&](const Entry& known) { return known.description.name == options.name; });
   if (entry == std::end(kEntries)) {
-    return BadInput(fmt::format("scenario {}: there is none of this name", options.name),
-                    "wherefore scenario list names them");
+    return BadInput(fmt::format("scenario {}: no such scenario", options.name),
+                    "wherefore scenario list shows them");
   }
   constexpr int64_t kMost = 1'000'000;
   const int64_t size = SizeOf(options);

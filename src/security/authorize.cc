@@ -177,8 +177,7 @@ const Account* Authorizer::CheckBasic(const Known& known, const Credentials& cre
     return nullptr;
   }
   if (verdict.right) return account;
-  refusal = Unknown("wrong name or password",
-                    "ask the administrator of this server");
+  refusal = Unknown("wrong name or password", "ask the administrator of this server");
   return nullptr;
 }
 
@@ -214,8 +213,8 @@ Authorization Authorizer::Authorize(const Credentials& credentials, Right needed
   const std::shared_ptr<const Known> known = this->known();
   if (known == nullptr) {
     if (bearer)  // not 401: there is nobody to be, and without a token nearly everything is allowed
-      return Forbidden(Denied("unknown token",
-                              "the administrator's token is in the store's server.json"));
+      return Forbidden(
+          Denied("unknown token", "the administrator's token is in the store's server.json"));
     Principal principal;
     principal.rights = static_cast<uint8_t>(Right::kRead) | static_cast<uint8_t>(Right::kWrite);
     if (!credentials.tenant.empty()) principal.tenant = credentials.tenant;
@@ -253,10 +252,10 @@ Authorization Authorizer::Authorize(const Credentials& credentials, Right needed
                "leave X-Scope-OrgID out, or name a tenant of the account"),
         account->name);
   if (!principal.Has(needed))
-    return Forbidden(Denied("account " + account->name + " lacks the right to " +
-                                std::string(RightName(needed)),
-                            "ask the administrator of this server"),
-                     account->name);
+    return Forbidden(
+        Denied("account " + account->name + " lacks the right to " + std::string(RightName(needed)),
+               "ask the administrator of this server"),
+        account->name);
   return principal;
 }
 

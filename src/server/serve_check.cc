@@ -22,9 +22,9 @@ Status CheckRole(const ServeOptions& options) {
   }
   if (options.role == cluster::Role::kAll) return {};
   if (BusIsInProcess(options.bus) && options.role != cluster::Role::kQuery) {
-    return BadInput(
-        "--bus " + options.bus + ": only this process can read it, but " + role + " needs others to",
-        "give kafka://HOST:PORT, or --role all");
+    return BadInput("--bus " + options.bus + ": only this process can read it, but " + role +
+                        " needs others to",
+                    "give kafka://HOST:PORT, or --role all");
   }
   if (parts.tails && options.bus.empty()) {
     return BadInput(role + ": needs a bus to read from",

@@ -52,7 +52,7 @@ class ExportParser {
     if (text_.size() > kMaxText) return BadInput(fmt::format("longer than {} bytes", kMaxText));
     WF_ASSIGN(ExportExpression expression, ParseOne());
     Skip();
-    if (at_ != text_.size()) return Fault("nothing more is expected here");
+    if (at_ != text_.size()) return Fault("unexpected text here");
     return expression;
   }
 

@@ -150,8 +150,8 @@ FunctionEnds FindEnds(const elf::ElfImage& image, const Code& code,
   }
   if (out.ends.empty()) out.notes.emplace_back("it never returns");
   if (code.undecoded_bytes > 0) {
-    out.notes.push_back(fmt::format("{} bytes of it are no instructions and were passed over",
-                                    code.undecoded_bytes));
+    out.notes.push_back(
+        fmt::format("{} bytes of it are not instructions and were skipped", code.undecoded_bytes));
   }
   return out;
 }

@@ -99,7 +99,7 @@ Result<LoadedObjects> FindLoadedObjects(pid_t pid) {
     return NotFound(fmt::format("process {}: {}", pid,
                                 code == ENOENT && access(base.c_str(), F_OK) == 0
                                     ? "is a thread of the kernel or has ended"
-                                    : "there is none of this id"),
+                                    : "no such process"),
                     "ps -e lists processes");
   }
   std::ifstream maps(base + "/maps");

@@ -260,7 +260,7 @@ class Expression {
     Dwarf_Block block;
     if (attribute_ == nullptr || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0 ||
         block.length > 8)
-      return Fail("it is a constant too long to be told");
+      return Fail("it is a constant too long to read");
     uint64_t value = 0;
     for (uint64_t i = 0; i < block.length; ++i) value |= uint64_t{block.data[i]} << (8 * i);
     current_ = {8, ValuePiece::Kind::kValue, OfConstant(value), {}};
@@ -426,7 +426,7 @@ ValuePlace EvaluateLocation(const elf::ElfImage& image, const Dwarf_Die& functio
     Dwarf_Sword value = 0;
     if (dwarf_formsdata(&attribute, &value) == 0)
       return ValuePlace::Value(OfConstant(static_cast<uint64_t>(value)));
-    return ValuePlace::Missing("it is a constant too long to be told");
+    return ValuePlace::Missing("it is a constant too long to read");
   }
   if (dwarf_attr_integrate(&copy, DW_AT_location, &attribute) == nullptr)
     return ValuePlace::Missing("optimised out of the whole function");

@@ -55,7 +55,7 @@ class Weaving : public Woven {
     if (!target_.pids.empty()) {
       for (const pid_t pid : target_.pids) {
         if (ExecutableOf(pid).empty()) {
-          return NotFound(fmt::format("process {}: there is none, or it is not ours to see", pid),
+          return NotFound(fmt::format("process {}: no such process, or no permission", pid),
                           "ps lists processes; those of others need root or CAP_SYS_PTRACE");
         }
         TouchConstants(pid);

@@ -14,8 +14,8 @@ Result<WhatIf> ParseWhatIf(std::string_view text) {
         "span");
   };
   const size_t slash = text.find('/'), equals = text.rfind('=');
-  if (equals == std::string_view::npos) return bad("there is no =FACTORx");
-  if (slash == std::string_view::npos || slash > equals) return bad("there is no KIND/NAME");
+  if (equals == std::string_view::npos) return bad("=FACTORx is missing");
+  if (slash == std::string_view::npos || slash > equals) return bad("KIND/NAME is missing");
   WhatIf change;
   const std::string_view kind = text.substr(0, slash);
   change.name = text.substr(slash + 1, equals - slash - 1);

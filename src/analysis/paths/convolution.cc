@@ -19,7 +19,7 @@ constexpr int64_t kMostQuanta = int64_t{1} << 40;
 Status Check(const ConvolutionOptions& options) {
   if (!(options.high > 0) || !(options.low > 0) || options.low > options.high) {
     return BadInput("convolution: N and S must be above 0, and S not above N",
-                    "the paper's are --spike-high 4 --spike-low 3");
+                    "the defaults are --spike-high 4 --spike-low 3");
   }
   if (options.quantum_ns < 0 || options.max_delay_ns < 0 || options.skew_window_ns < 0)
     return BadInput("convolution: quantum, longest delay and skew window cannot be negative");

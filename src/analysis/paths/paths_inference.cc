@@ -159,11 +159,10 @@ class Inference {
 
   void NoteNesting(const NestingCounts& counts, uint64_t cut_short) {
     if (counts.after_reply > 0)
-      findings_.notes.push_back(
-          CountOf(counts.after_reply, "call") + " issued after the reply to the causing request");
+      findings_.notes.push_back(CountOf(counts.after_reply, "call") +
+                                " issued after the reply to the causing request");
     if (counts.cycles > 0)
-      findings_.notes.push_back(
-          CountOf(counts.cycles, "cycle") + " of nested calls cut");
+      findings_.notes.push_back(CountOf(counts.cycles, "cycle") + " of nested calls cut");
     if (cut_short > 0)
       findings_.notes.push_back(CountOf(cut_short, "path") +
                                 " left the window before completion; --window widens it");

@@ -24,7 +24,7 @@ Status ExecutionBuilder::Add(const ProvenanceEvent& event, std::string_view plac
       told_marker = told_marker || hold.since_ns == kNotTold;
   }
   if (told_marker || event.start_ns == kNotTold) {
-    return BadInput("event " + event.id + ": the least of all 64-bit integers is not a time",
+    return BadInput("event " + event.id + ": the minimum 64-bit integer is not a valid time",
                     "docs/concepts/temporal-provenance.md describes the format of events");
   }
   EventView view;

@@ -84,7 +84,7 @@ class LineReader {
     const std::optional<int64_t> time = value.Int();
     if (!time || value.type() != JsonType::kInt)
       return Fault(key, "time in nanoseconds, a 64-bit integer");
-    if (*time == kNotTold) return Fault(key, "time: it is the least of all 64-bit integers");
+    if (*time == kNotTold) return Fault(key, "time: it is the minimum 64-bit integer");
     out = *time;
     if (has != nullptr) *has = true;
   }
@@ -221,9 +221,8 @@ Result<Execution> ReadExecution(std::string_view text, std::string_view name,
     return Error{error.code, fmt::format("{}: {}", name, error.message), error.hint};
   };
   if (text.size() >= std::numeric_limits<uint32_t>::max()) {
-    return BadInput(
-        fmt::format("{}: {} bytes are more than can be explained at once", name, text.size()),
-        "keep the events of the time in question only");
+    return BadInput(fmt::format("{}: {} bytes are too many to explain at once", name, text.size()),
+                    "keep only the events of the time in question");
   }
   ExecutionRows rows;
   if (retain_from) rows.RetainFrom(*retain_from);

@@ -198,7 +198,7 @@ Status ExecutionRows::LinkCauses(const std::vector<uint32_t>& rows) {
         if (!retain_from_) {
           return BadInput(
               fmt::format("{}: cause {} is unknown", Where(row), out_.strings.At(causes_[i])),
-              "give the events all, or say with --retain-from-ns from when on they are");
+              "give all events, or the time of the first with --retain-from-ns");
         }
         out_.lost_cause[e] = true;
         out_.lost_causes.emplace_back(e, causes_[i]);

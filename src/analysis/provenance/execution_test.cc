@@ -127,7 +127,7 @@ TEST(ReadExecution, TimesAreSigned64BitIntegers) {
   EXPECT_EQ(at("9223372036854775808"),
             "f: line 1, event b: \"start_ns\" is not a time: it is beyond 64 bits, signed");
   EXPECT_EQ(at("-9223372036854775808"),
-            "f: line 1, event b: \"start_ns\" is not a time: it is the least of all 64-bit integers");
+            "f: line 1, event b: \"start_ns\" is not a time: it is the minimum 64-bit integer");
   EXPECT_EQ(at("99999999999999999999"),
             "f: line 1, event b: 99999999999999999999 is beyond 64 bits");
   EXPECT_EQ(at("-9223372036854775809"),
@@ -152,7 +152,7 @@ TEST(ExecutionBuilder, TheMarkOfATimeThatIsNotToldIsNoTime) {
     return added.ok() ? "accepted" : added.error().message;
   };
   EXPECT_EQ(refused(event), "accepted");
-  const std::string why = "event a: the least of all 64-bit integers is not a time";
+  const std::string why = "event a: the minimum 64-bit integer is not a valid time";
   ProvenanceEvent ready = event, since = event;
   ready.ready_ns = INT64_MIN;
   EXPECT_EQ(refused(ready), why);

@@ -171,7 +171,7 @@ Result<Explanation> Explain(const Execution& x, const ExplainOptions& options) {
   found.functional = CausalAncestors(x, options.to);
   if (options.from > options.to || found.functional[options.from] == 0) {
     return NotFound(fmt::format("no causal path from {} to {}", id(options.from), id(options.to)),
-                    "ask about an event and one that it had a part in causing");
+                    "choose an event and one that it helped to cause");
   }
   Explanation out;
   out.from = options.from;

@@ -66,7 +66,7 @@ Result<ExplainWhatIf> ParseExplainWhatIf(std::string_view text) {
                     "as in --what-if storage/lookup=0.5x or --what-if 'backend/*=0x'");
   };
   const size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos) return bad("there is no =FACTORx");
+  if (equals == std::string_view::npos) return bad("=FACTORx is missing");
   ExplainWhatIf change;
   const std::string_view selector = text.substr(0, equals);
   // "/cart" is a name.

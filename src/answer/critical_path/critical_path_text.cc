@@ -48,8 +48,8 @@ class PathTextWriter {
     if (what_if) out_ += WhatIfSentence(*what_if, total_) + "\n";
     out_ += fmt::format("trace {} · {}\n", ToHex(t_.id), CompletenessSentence(t_));
     if (t_.roots.size() > 1 && path_.root == t_.main_root()) {
-      out_ += fmt::format("{} more root{} in this trace, not on this path\n",
-                          t_.roots.size() - 1, t_.roots.size() == 2 ? "" : "s");
+      out_ += fmt::format("{} more root{} in this trace, not on this path\n", t_.roots.size() - 1,
+                          t_.roots.size() == 2 ? "" : "s");
     }
     out_ += "\n";
     Rows();
@@ -147,8 +147,8 @@ std::string CriticalPathText(const Trace& trace, const critical_path::CriticalPa
 std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next) const {
   if (requests_.empty()) return "no trace matches; wherefore status shows what the store holds\n";
   const std::vector<Component> ranked = Ranked();
-  std::string out = fmt::format("{}, {} in total", CountOf(requests_.size(), "trace"),
-                                FormatDuration(duration_));
+  std::string out =
+      fmt::format("{}, {} in total", CountOf(requests_.size(), "trace"), FormatDuration(duration_));
   if (!ranked.empty()) {
     const auto& [service, name, category] = ranked[0].key;
     out += fmt::format("; {:.0f}% of it in {}", 100 * Share(ranked[0].part->total),
@@ -176,7 +176,9 @@ std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next)
                fmt::format("{} more", ranked.size() - kMaxRows)});
   }
   out += table.Print(kWidth, 4);
-  if (next) out += "more traces match; raise --limit, or continue with --cursor " + FormatCursor(*next) + "\n";
+  if (next)
+    out +=
+        "more traces match; raise --limit, or continue with --cursor " + FormatCursor(*next) + "\n";
   return out;
 }
 

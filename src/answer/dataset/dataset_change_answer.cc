@@ -56,10 +56,10 @@ std::string ApplyText(const pipeline::DatasetDefinition& definition, const Trial
   if (trial.counts.over_budget != 0)
     out += fmt::format("  {} traces exceed the work limit of one trace and give no rows\n",
                        trial.counts.over_budget);
-  out += saved ? fmt::format(
-                     "saved for new traces; for stored ones: wherefore dataset backfill {}\n",
-                     definition.name)
-               : "not saved: dry run\n";
+  out += saved
+             ? fmt::format("saved for new traces; for stored ones: wherefore dataset backfill {}\n",
+                           definition.name)
+             : "not saved: dry run\n";
   return out;
 }
 
@@ -183,10 +183,10 @@ std::string BackfillReportJson(const std::string& dataset, const pipeline::Extra
 }
 
 std::string BackfillReportText(const std::string& dataset, const pipeline::ExtractCounts& counts) {
-  std::string out = fmt::format("dataset {}: {} from {}, {} examined\n", dataset,
-                                CountOf(static_cast<uint64_t>(counts.rows), "row"),
-                                CountOf(static_cast<uint64_t>(counts.matched), "trace"),
-                                counts.traces);
+  std::string out =
+      fmt::format("dataset {}: {} from {}, {} examined\n", dataset,
+                  CountOf(static_cast<uint64_t>(counts.rows), "row"),
+                  CountOf(static_cast<uint64_t>(counts.matched), "trace"), counts.traces);
   if (counts.unusable != 0)
     out += fmt::format("  {} traces violate an invariant and gave no rows\n", counts.unusable);
   if (counts.over_budget != 0)

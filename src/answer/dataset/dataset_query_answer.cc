@@ -43,8 +43,7 @@ Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
   WF_ASSIGN(const auto limit, params.Integer("limit", 1, kMaxRows));
   if (limit) query.limit = static_cast<size_t>(*limit);
   if (query.grouped() && !query.columns.empty())
-    return BadInput("--columns: groups have only keys and aggregates",
-                    "use --group-by and --agg");
+    return BadInput("--columns: groups have only keys and aggregates", "use --group-by and --agg");
   if (query.grouped() && query.aggregates.empty())
     query.aggregates.push_back({AggregateKind::kCount, "", 0, "count"});
   // The most of something first, as long as it is not a series over time.

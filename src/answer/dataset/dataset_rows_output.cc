@@ -62,7 +62,8 @@ std::string RowsCsv(const DatasetTable& table) {
 
 Result<std::string> RowsParquet(const DatasetTable& table) {
   if (table.columns.empty())
-    return BadInput("a Parquet file needs at least one column", "ask for one, or for another format");
+    return BadInput("a Parquet file needs at least one column",
+                    "ask for one, or for another format");
   std::string folder = (std::filesystem::temp_directory_path() / "wherefore-rows-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
     return EnvironmentError(folder + ": cannot be created", "is the temporary folder writable?");

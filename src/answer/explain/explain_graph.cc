@@ -194,8 +194,8 @@ std::string TypeWord(ProvenanceType type, EventWords words) {
 std::string NodeLabel(const ExplainNode& node, EventWords words) {
   std::string out;
   if (node.count > 1) out = fmt::format("{} × ", node.count);
-  out += fmt::format("{}{} on {}", TypeWord(node.type, words),
-                     Printable(ReadableTuple(node.tuple)), Printable(node.node));
+  out += fmt::format("{}{} on {}", TypeWord(node.type, words), Printable(ReadableTuple(node.tuple)),
+                     Printable(node.node));
   if (!node.origin.empty() && !node.functional) out += ", from " + Printable(node.origin);
   if (node.expired) out += ", expired";
   return out;

@@ -209,9 +209,8 @@ TEST(ExplainSentence, AGapNobodyRecorded) {
   GraphMaker m;
   m.g.root = m.On("a", "retry(1)", 3 * kSecond, 3 * kSecond, 2900 * kMs);
   m.g.delay_ns = 3 * kSecond;
-  EXPECT_THAT(
-      ExplainSentence(m.g),
-      StartsWith("2.90 s of 3.00 s: waited for something not recorded, before retry on a"));
+  EXPECT_THAT(ExplainSentence(m.g),
+              StartsWith("2.90 s of 3.00 s: waited for something not recorded, before retry on a"));
 }
 
 TEST(ExplainSentence, ExpiredInputIsSaid) {

@@ -162,9 +162,9 @@ class Picture {
     const bool behind = link.kind == provenance::ExplanationEdgeKind::kSequencing;
     const std::string way = Way(i);
     const double thick = kThinnest + (kThickest - kThinnest) * Share(times_[links_[i]]);
-    std::string title =
-        fmt::format("{}: {} {} {}", FormatDuration(link.delay_ns), NodeLabel(g_.nodes[link.to], g_.words),
-                    behind ? "waited behind" : "caused by", NodeLabel(g_.nodes[link.from], g_.words));
+    std::string title = fmt::format(
+        "{}: {} {} {}", FormatDuration(link.delay_ns), NodeLabel(g_.nodes[link.to], g_.words),
+        behind ? "waited behind" : "caused by", NodeLabel(g_.nodes[link.from], g_.words));
     if (behind) title += ", waiting for " + WaitedOn(g_, link);
     std::string out =
         fmt::format("<g><title>{}</title><path class=\"link{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>",

@@ -49,9 +49,7 @@ class TreeWriter {
       if (told_[v] || g_.nodes[v].delay_ns <= 0) continue;
       ++(g_.nodes[v].delay_ns > small_ ? left : small);
     }
-    if (left > 0)
-      Row("⋮", "", "",
-          fmt::format("{} more: --format json lists all", left));
+    if (left > 0) Row("⋮", "", "", fmt::format("{} more: --format json lists all", left));
     if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 1% each", small));
     return table_.Print(kWidth, baseline_ ? 3 : 2);
   }
@@ -78,7 +76,8 @@ class TreeWriter {
     const ExplainNode& node = g_.nodes[v];
     told_[v] = true;
     Row(FormatDuration(node.delay_ns), node.self_ns > 0 ? FormatDuration(node.self_ns) : "",
-        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "", lead + NodeLabel(node, g_.words));
+        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "",
+        lead + NodeLabel(node, g_.words));
   }
 
   // How a link introduces its cause: by a word, not by the line's form alone.
@@ -175,7 +174,9 @@ std::string ExplainText(const ExplainGraph& graph) {
                        CountOf(static_cast<uint64_t>(expired), "event"));
   }
   out += "\n" + TreeWriter(graph).Write();
-  out += "\n│ caused by   ╎ waited behind, on the same resource   own: time that nothing earlier explains\n";
+  out +=
+      "\n│ caused by   ╎ waited behind, on the same resource   own: time that nothing earlier "
+      "explains\n";
   if (!graph.what_if) out += "to see what a change would save: --what-if NODE/NAME=0.5x\n";
   return out;
 }

@@ -10,8 +10,9 @@ namespace wf::answer {
 
 PathsDrawing DrawConvolution(const paths::ConvolutionResult& result, const StringTable& nodes) {
   PathsDrawing drawing;
-  drawing.title = fmt::format("Paths of {} by convolution, quantum {}",
-                              CountOf(result.messages, "message"), FormatDuration(result.quantum_ns));
+  drawing.title =
+      fmt::format("Paths of {} by convolution, quantum {}", CountOf(result.messages, "message"),
+                  FormatDuration(result.quantum_ns));
   drawing.foot =
       "Arrows: delays at the sending node, most frequent first, and number of messages. Width "
       "shows messages.";

@@ -91,12 +91,11 @@ class TreePrinter {
 std::string Head(const PathsAnswer& answer) {
   const paths::PairingCounts& pairing = answer.pairing;
   std::string text = Wrapped(fmt::format("Paths by {}: {}.", answer.algorithm, answer.why));
-  text += Wrapped(
-      fmt::format("{}, {}, {} of {}; parallelism {:.2f}.", Many(pairing.messages, "message"),
-                  Many(pairing.calls, "call"), Many(answer.table->paths(), "path"),
-                  Many(answer.table->patterns().size() + answer.table->forgotten_patterns(),
-                       "pattern"),
-                  answer.parallelism));
+  text += Wrapped(fmt::format(
+      "{}, {}, {} of {}; parallelism {:.2f}.", Many(pairing.messages, "message"),
+      Many(pairing.calls, "call"), Many(answer.table->paths(), "path"),
+      Many(answer.table->patterns().size() + answer.table->forgotten_patterns(), "pattern"),
+      answer.parallelism));
   std::string left;
   const auto add = [&](uint64_t count, const char* what) {
     if (count > 0) left += (left.empty() ? "" : ", ") + Many(count, what);
@@ -126,14 +125,14 @@ std::string Trees(const PathsAnswer& answer) {
   const paths::PatternPhases phases(*answer.table);
   size_t rank = 0;
   for (const paths::Pattern* pattern : shown.patterns) {
-    text += "\n" +
-            Wrapped(fmt::format("{}. {} × {} from {}; p50 {} · p99 {}; total {}  [{}]", ++rank,
-                                Grouped(pattern->count), FormatDuration(pattern->MeanLatency()),
-                                Printable(answer.names->At(pattern->client)),
-                                FormatDuration(pattern->latency.Quantile(0.5)),
-                                FormatDuration(pattern->latency.Quantile(0.99)),
-                                FormatDuration(paths::HeldToNanos(pattern->total_latency)),
-                                PatternIdText(pattern->id)));
+    text +=
+        "\n" + Wrapped(fmt::format("{}. {} × {} from {}; p50 {} · p99 {}; total {}  [{}]", ++rank,
+                                   Grouped(pattern->count), FormatDuration(pattern->MeanLatency()),
+                                   Printable(answer.names->At(pattern->client)),
+                                   FormatDuration(pattern->latency.Quantile(0.5)),
+                                   FormatDuration(pattern->latency.Quantile(0.99)),
+                                   FormatDuration(paths::HeldToNanos(pattern->total_latency)),
+                                   PatternIdText(pattern->id)));
     if (const auto phase = phases.Of(*pattern))
       text += Wrapped(fmt::format("only between {} and {}: {} of the {} paths in that time",
                                   FormatInstant(phase->from_ns), FormatInstant(phase->until_ns),
@@ -141,10 +140,9 @@ std::string Trees(const PathsAnswer& answer) {
     text += TreePrinter(*pattern, *answer.names).Print();
   }
   if (shown.omitted_patterns > 0)
-    text +=
-        "\n" + Wrapped(fmt::format("{} of {}: --top 0 shows all.",
-                                   Many(shown.omitted_patterns, "more pattern"),
-                                   Many(shown.omitted_count, "path")));
+    text += "\n" + Wrapped(fmt::format("{} of {}: --top 0 shows all.",
+                                       Many(shown.omitted_patterns, "more pattern"),
+                                       Many(shown.omitted_count, "path")));
   return text;
 }
 

@@ -91,7 +91,8 @@ Status OpenedRecording::Require(recorder::Depth depth) const {
 
 Result<recorder::SubId> OpenedRecording::FindSub(const std::string& text) const {
   const auto parsed = recorder::ParseSubName(text);
-  if (!parsed) return BadInput(text + ": is not a sub-computation", "write THREAD.INDEX, as in 0.3");
+  if (!parsed)
+    return BadInput(text + ": is not a sub-computation", "write THREAD.INDEX, as in 0.3");
   const recorder::SubId sub = recording_.Find(parsed->first, parsed->second);
   if (sub != recorder::kNone) return sub;
   std::string hint = fmt::format("there are threads 0 to {}", recording_.threads.size() - 1);

@@ -92,9 +92,9 @@ Result<SelectedGraph> SelectGraph(OpenedRecording& opened, const GraphSelection&
   }
   if (selection.around) {
     if (!chosen[*selection.around])
-      return NotFound(fmt::format("{}: outside --thread and --window",
-                                  opened.SubNameOf(*selection.around)),
-                      "leave one of them out");
+      return NotFound(
+          fmt::format("{}: outside --thread and --window", opened.SubNameOf(*selection.around)),
+          "leave one of them out");
     chosen = Neighbours(opened, out.edges, *selection.around);
     out.edges.erase(std::remove_if(out.edges.begin(), out.edges.end(),
                                    [&](const GraphEdge& e) { return !both(e.from, e.to); }),

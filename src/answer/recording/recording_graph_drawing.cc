@@ -15,8 +15,8 @@ using recorder::SubId;
 
 Status CheckSize(const OpenedRecording& opened, const SelectedGraph& graph) {
   if (graph.subs.size() <= kMostDrawnVertices) return {};
-  return BadInput(fmt::format("{}: {} vertices; at most {} can be drawn",
-                              opened.recording().file, graph.subs.size(), kMostDrawnVertices),
+  return BadInput(fmt::format("{}: {} vertices; at most {} can be drawn", opened.recording().file,
+                              graph.subs.size(), kMostDrawnVertices),
                   "narrow it: --thread N, --window a-b (as in 10ms-12ms) or --around ID; or "
                   "--format json");
 }
@@ -221,10 +221,9 @@ Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& sel
                sub.wait_ns > 0 ? FormatDuration(sub.wait_ns) : "",
                CutToWidth(after[graph.subs[i]], 24), SubNote(opened, sub)});
   }
-  std::string out =
-      fmt::format("{}, {}{}\n\n", CountOf(graph.subs.size(), "sub-computation"),
-                  CountOf(graph.edges.size(), "edge"),
-                  r.complete ? "" : "; the recording was cut off");
+  std::string out = fmt::format("{}, {}{}\n\n", CountOf(graph.subs.size(), "sub-computation"),
+                                CountOf(graph.edges.size(), "edge"),
+                                r.complete ? "" : "; the recording was cut off");
   out += table.Print(kWidth, 5);
   if (graph.subs.size() > kMostLines)
     out += fmt::format("… and {} more: narrow it with --thread N, --window a-b or --around ID\n",

@@ -140,9 +140,8 @@ class GraphWriter {
     for (size_t i = 0; few && i < graph_.data.edges.size(); ++i)
       few = add(graph_.data.edges[i].pages);
     if (few) return {};
-    return BadInput(
-        fmt::format("{}: more than {} pages to list", r_.file, kMostListedPages),
-        "ask for a part of it (--thread, --window, --around), or without --pages");
+    return BadInput(fmt::format("{}: more than {} pages to list", r_.file, kMostListedPages),
+                    "ask for a part of it (--thread, --window, --around), or without --pages");
   }
 
   void SubPages(JsonWriter& json, const recorder::SubComputation& sub) {

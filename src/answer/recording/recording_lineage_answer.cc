@@ -98,9 +98,10 @@ class LineageAnswer {
     const int asked = int{q_.of.has_value()} + int{q_.address.has_value()} +
                       int{q_.from.has_value()} + int{q_.crash};
     if (asked != 1)
-      return BadInput(asked == 0 ? "lineage: no subject given" : "lineage: more than one subject given",
-                      "give one of --of OUTPUT[:a-b], --address HEX|SYMBOL[+off], "
-                      "--from INPUT[:a-b], --crash");
+      return BadInput(
+          asked == 0 ? "lineage: no subject given" : "lineage: more than one subject given",
+          "give one of --of OUTPUT[:a-b], --address HEX|SYMBOL[+off], "
+          "--from INPUT[:a-b], --crash");
     if (!q_.at.empty() && !q_.address)
       return BadInput("--at: needs --address", "it chooses when the memory is read");
     WF_ASSIGN(const lineage::DataFlow* flow, o_.data_flow());
@@ -125,8 +126,7 @@ class LineageAnswer {
       return FindAddress(finder, *flow);
     } else {
       if (!r.crash || r.crash->sub == recorder::kNone)
-        return NotFound(r.file + ": no crash was recorded",
-                        "ask with --of, --address or --from");
+        return NotFound(r.file + ": no crash was recorded", "ask with --of, --address or --from");
       lineage_ = finder.OfSub(r.crash->sub, q_.steps);
     }
     return {};
@@ -210,9 +210,9 @@ class LineageAnswer {
     }
     const uint64_t page = address_ / recorder::kPageBytes;
     if (flow.pages().SpanOf(page) == recorder::kNone)
-      return NotFound(fmt::format("{}: no recorded access to its page {}", *q_.address,
-                                  PageAddress(page)),
-                      "wherefore cpg F pages lists the pages");
+      return NotFound(
+          fmt::format("{}: no recorded access to its page {}", *q_.address, PageAddress(page)),
+          "wherefore cpg F pages lists the pages");
     lineage_ = finder.OfPage(page, at_, q_.steps);
     return {};
   }

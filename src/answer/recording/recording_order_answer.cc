@@ -98,7 +98,8 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
     return out + "}\n";
   }
   if (found.races.empty())
-    return std::string("no races: no two threads touched a page, one of them writing, without synchronization\n");
+    return std::string(
+        "no races: no two threads touched a page, one of them writing, without synchronization\n");
   constexpr size_t kMostLines = 100;
   TextTable table({"page", "a", "does", "b", "does", "pairs", "variable"}, {5});
   for (size_t i = 0; i < found.races.size() && i < kMostLines; ++i) {

@@ -21,9 +21,9 @@ Result<std::vector<lineage::PageRow>> MatrixOf(OpenedRecording& opened) {
   uint64_t pages = 0;
   for (const lineage::PageRow& row : rows) pages += std::min(row.count, kMostPages + 1);
   if (pages > kMostPages)
-    return BadInput(fmt::format("{}: more than {} pages to list",
-                                opened.recording().file, kMostPages),
-                    "record a shorter run at data depth");
+    return BadInput(
+        fmt::format("{}: more than {} pages to list", opened.recording().file, kMostPages),
+        "record a shorter run at data depth");
   return rows;
 }
 
@@ -114,13 +114,13 @@ std::string PagesSvg(OpenedRecording& opened, const std::vector<lineage::PageRow
   }
   const double height = together > 1 ? 4 : kCell;
   const double width = kLeft + static_cast<double>(threads) * kCell + kMargin;
-  const std::string title = 
-      CountOf(pages, "page") + " used by " + CountOf(threads, "thread");
+  const std::string title = CountOf(pages, "page") + " used by " + CountOf(threads, "thread");
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
       "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n<text class=\"say\" x=\"{4}\" "
-      "y=\"32\">{2}</text>\n<text class=\"muted\" x=\"{4}\" y=\"52\">one column per thread; orange: "
+      "y=\"32\">{2}</text>\n<text class=\"muted\" x=\"{4}\" y=\"52\">one column per thread; "
+      "orange: "
       "written, green: only read; stronger: more sub-computations</text>\n",
       std::max(width, 640.0), kTop + static_cast<double>(lines) * height + kMargin, title,
       kPagesStyle, kMargin);
@@ -217,9 +217,8 @@ Result<std::string> AnswerLayout(OpenedRecording& opened, uint32_t nodes,
     json.EndArray().EndObject();
     return json.Take() + "\n";
   }
-  std::string out =
-      fmt::format("{} on {}; remote share of all page uses:\n", CountOf(threads, "thread"),
-                  CountOf(nodes, "node"));
+  std::string out = fmt::format("{} on {}; remote share of all page uses:\n",
+                                CountOf(threads, "thread"), CountOf(nodes, "node"));
   const auto line = [&](const char* what, const lineage::PlacementCost& cost) {
     out += fmt::format("  {:<12} {:5.1f}%   mean distance {:.1f}\n", what, cost.remote_share * 100,
                        cost.mean_distance);

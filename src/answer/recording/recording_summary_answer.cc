@@ -93,9 +93,9 @@ Result<std::string> AnswerSummary(OpenedRecording& opened, RecordingFormat forma
     depth += (depth.empty() ? "" : ", ") + std::string(name);
   std::string out = fmt::format("{}: {}{}\n", Printable(r.file), depth,
                                 r.complete ? "" : "; the recording was cut off");
-  out +=
-      fmt::format("  {}, {} in {}; {} spent waiting\n", CountOf(r.threads.size(), "thread"),
-                  CountOf(r.subs.size(), "sub-computation"), FormatDuration(totals.end_ns), FormatDuration(totals.wait_ns));
+  out += fmt::format("  {}, {} in {}; {} spent waiting\n", CountOf(r.threads.size(), "thread"),
+                     CountOf(r.subs.size(), "sub-computation"), FormatDuration(totals.end_ns),
+                     FormatDuration(totals.wait_ns));
   out += fmt::format("  edges: {} control, {} sync, {} data\n", totals.control, totals.sync,
                      totals.data);
   out += fmt::format("  {}, {}, {}, {}\n", CountOf(r.objects.size(), "object"),

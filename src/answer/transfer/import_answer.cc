@@ -37,8 +37,9 @@ Result<detect::FileContinuation> ParseContinuation(std::string_view text) {
                           : detect::ImportFormatOfKey(text.substr(0, first));
   if (!format || !number(text.substr(first + 1, second - first - 1), out.byte) ||
       !number(text.substr(second + 1), out.line)) {
-    return BadInput("continues: \"" + std::string(text.substr(0, 64)) + "\" is not a place in a file",
-                    "FORMAT:BYTE:LINE, as in otlp-json:16777216:20480");
+    return BadInput(
+        "continues: \"" + std::string(text.substr(0, 64)) + "\" is not a place in a file",
+        "FORMAT:BYTE:LINE, as in otlp-json:16777216:20480");
   }
   out.format = *format;
   return out;

@@ -257,10 +257,9 @@ void QueryAgent::NoteGap(const std::vector<std::shared_ptr<const LiveQuery>>& ba
   for (const auto& query : back) {
     const uint64_t id = query->program.query;
     if (std::find(lost_queries_.begin(), lost_queries_.end(), id) == lost_queries_.end()) continue;
-    gaps_.emplace_back(id,
-                       process_->name + " (" + std::to_string(process_->pid) + "): taken out for " +
-                           std::to_string(gap_ms) +
-                           " ms, as the server was not heard; what happened meanwhile is missing");
+    gaps_.emplace_back(id, process_->name + " (" + std::to_string(process_->pid) +
+                               "): taken out for " + std::to_string(gap_ms) +
+                               " ms without contact to the server; events in between are missing");
   }
   lost_queries_.clear();
 }

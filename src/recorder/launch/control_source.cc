@@ -21,7 +21,7 @@ Result<ControlChoice> ByEmulator(const std::string& why) {
   WF_ASSIGN(std::string plugin, PluginOnDisk());
   return ControlChoice{
       "qemu", emulator.path, std::move(plugin),
-      "branches are told by qemu (" + why + "); the program runs 3 to 20 times as long"};
+      "branches are recorded by qemu (" + why + "); the program runs 3 to 20 times as long"};
 }
 
 }  // namespace
@@ -31,20 +31,23 @@ Result<ControlChoice> ChooseControl(const std::string& program, const std::strin
   if (wanted == "qemu") return ByEmulator("as asked");
   if (wanted == "coverage" || (wanted == "auto" && compiled && !HasPt())) {
     if (!compiled)
-      return BadInput(program + " does not import " + kTracePc,
-                      "compile it with -fsanitize-coverage=trace-pc, or let the source be chosen");
+      return BadInput(
+          program + " does not import " + kTracePc,
+          "compile it with -fsanitize-coverage=trace-pc, or leave --control-source out");
     return ControlChoice{"coverage",
                          {},
                          {},
-                         "branches are told by the program, which was compiled with "
+                         "branches are recorded by the program, which was compiled with "
                          "-fsanitize-coverage=trace-pc"};
   }
   if (wanted == "pt" || wanted == "pt-overwrite" || (wanted == "auto" && HasPt())) {
     if (!HasPt())
       return EnvironmentError("this processor, or this kernel, has no Intel PT",
-                              "let the source be chosen");
-    return ControlChoice{
-        wanted == "auto" ? "pt" : wanted, {}, {}, "branches are told by the processor (Intel PT)"};
+                              "leave --control-source out");
+    return ControlChoice{wanted == "auto" ? "pt" : wanted,
+                         {},
+                         {},
+                         "branches are recorded by the processor (Intel PT)"};
   }
   if (wanted != "auto")
     return BadInput(wanted + " is not a source of branches",

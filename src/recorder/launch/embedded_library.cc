@@ -132,8 +132,8 @@ Result<std::string> OnDisk(const Embedded& library) {
     if (Holds(path, library.bytes) || (Unpack(path, library.bytes) && Holds(path, library.bytes)))
       return path;
   }
-  return EnvironmentError("the recorder's library cannot be unpacked anywhere",
-                          "set XDG_CACHE_HOME to a folder of yours on a disk without noexec");
+  return EnvironmentError("no place to unpack the recorder's library",
+                          "set XDG_CACHE_HOME to a writable folder on a disk without noexec");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::string PrepareFile(const std::string& file) {
   } else if (facts.st_size != 0) {
     SharedHead head;
     if (!ReadHead(file, head)) {
-      why = file + ": there already, and no recording; remove it or choose another name";
+      why = file + ": already exists and is not a recording; remove it or choose another name";
     } else if (::ftruncate(fd, 0) != 0) {
       why = file + ": " + std::strerror(errno);
     }
@@ -228,7 +228,7 @@ void SayVerdicts(RecordRun& run) {
 
 void JudgeRecording(RecordRun& run, pid_t child) {
   if (!WaitForScribe(run.file)) {
-    run.words.push_back(run.file + ": still being written; it can be read already");
+    run.words.push_back(run.file + ": still being written, but already readable");
     return;
   }
   SharedHead head;
@@ -259,9 +259,8 @@ RecordRun RunRecorded(const RecordOptions& options) {
   if (!library.ok())
     return Refusal(kRefused, library.error().message + "; " + library.error().hint);
   if (options.slots != 0 && (options.depth & kControl) != 0)
-    return Refusal(kRefused,
-                   "branches cannot be recorded into slots: --control goes without --slots and "
-                   "--snapshot-every");
+    return Refusal(
+        kRefused, "branches cannot be recorded into slots: leave out --slots and --snapshot-every");
   ControlChoice control;
   if ((options.depth & kControl) != 0) {
     Result<ControlChoice> chosen = ChooseControl(found.path, options.control_source);
@@ -282,7 +281,7 @@ RecordRun RunRecorded(const RecordOptions& options) {
   SignalsForChild signals;
   const pid_t child = ::fork();
   if (child < 0)
-    return Refusal(kRefused, std::string("no process can be made: ") + std::strerror(errno));
+    return Refusal(kRefused, std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) {
     signals.Restore();
     ::close(report[0]);

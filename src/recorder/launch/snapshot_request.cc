@@ -45,11 +45,11 @@ Result<TakenSnapshot> RequestSnapshot(uint32_t pid) {
   }
   if (got < sizeof answer)
     return EnvironmentError(process + ": its recorder did not answer",
-                            "it may just have ended; its recording can be read");
+                            "it may have just ended; read its recording");
   answer.file[sizeof answer.file - 1] = 0;
   if (answer.number == 0)
     return Overloaded(process + ": no snapshot could be taken",
-                      "a thread was stopped in the middle of a call; try again");
+                      "a thread was in the middle of a call; try again");
   return TakenSnapshot{answer.file, answer.number};
 }
 

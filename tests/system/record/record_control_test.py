@@ -70,7 +70,7 @@ def outcomes(answers, mark):
 def the_source_is_said_aloud():
     for source, program in PROGRAMS.items():
         _, ran = record(program, "figure1", "0")
-        words = {"qemu": "told by qemu", "coverage": "told by the program"}[source]
+        words = {"qemu": "recorded by qemu", "coverage": "recorded by the program"}[source]
         check(f"{source}: who tells the branches is said before the program starts",
               ran.stderr.startswith(b"wherefore: ") and words.encode() in ran.stderr, ran.stderr)
         native = subprocess.run([program, "figure1", "0"], capture_output=True)
