@@ -203,7 +203,7 @@ Result<Answer> AnswerPolicies(const AnswerContext& context, const Question& ques
                std::to_string(policy.Get("detail").Int().value_or(1)),
                ends ? FormatDuration(SaturatingSub(*ends, context.now)) : "never"});
   }
-  return TextAnswer(table.Print(100, 3));
+  return TextAnswer(table.Print(TextWidth(), 3));
 }
 
 Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,

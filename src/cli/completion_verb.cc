@@ -34,6 +34,7 @@ std::string Bash(const CLI::App& root) {
          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
          "  case $prev in\n"
          "    --format) COMPREPLY=($(compgen -W 'text json' -- \"$cur\")); return ;;\n"
+         "    --color) COMPREPLY=($(compgen -W 'auto always never' -- \"$cur\")); return ;;\n"
          "    --clock) COMPREPLY=($(compgen -W 'aligned raw' -- \"$cur\")); return ;;\n"
          "    --status) COMPREPLY=($(compgen -W 'error ok unset' -- \"$cur\")); return ;;\n"
          // Names come from senders: the shell must never expand them.

@@ -189,9 +189,10 @@ Status RunCpg(const CpgFlags& flags, CommonFlags common) {
     names += (names.empty() ? "" : ", ") + std::string(one.name);
   }
   if (action == nullptr)
-    return BadInput(flags.action.empty() ? flags.file + ": what about it?"
-                                         : flags.action + ": no question about a recording",
-                    "there are " + names + "; and wherefore cpg snapshot --pid P -o S.cpg");
+    return BadInput(!flags.action.empty()                     ? flags.action + ": unknown action"
+                    : ::access(flags.file.c_str(), F_OK) != 0 ? flags.file + ": no such file"
+                                                              : flags.file + ": no action given",
+                    "actions: " + names + "; and wherefore cpg snapshot --pid P -o S.cpg");
   if (flags.arguments.size() != action->arguments)
     return BadInput(fmt::format("{}: takes {} arguments, and {} are given", action->name,
                                 action->arguments, flags.arguments.size()),

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "answer/frame/answer.h"
+#include "answer/frame/text_style.h"
 #include "cli/client_settings.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "security/accounts.h"
 #include "store/duckdb/sql_sandbox.h"
@@ -42,13 +44,19 @@ bool WantsJson(int argc, char** argv) {
   return false;
 }
 
-int Report(const Error& error, bool json) {
+int Report(const Error& error, bool json, const std::string& color = "auto") {
   if (error.message.empty()) return ExitCodeOf(error.code);  // a check's report is on stdout
   if (json) {
     std::fputs(answer::ErrorJson(error).c_str(), stderr);
   } else {
-    std::fprintf(stderr, "wherefore: %s\n", error.message.c_str());
-    if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", error.hint.c_str());
+    const answer::TextColor on = ColorOf(color, STDERR_FILENO);
+    const auto paint = [&](answer::Paint role, const std::string& text) {
+      return answer::Painted(role, text, on);
+    };
+    std::fprintf(stderr, "%s %s\n", paint(answer::Paint::kError, "wherefore:").c_str(),
+                 error.message.c_str());
+    if (!error.hint.empty())
+      std::fprintf(stderr, "%s\n", paint(answer::Paint::kHint, "  " + error.hint).c_str());
   }
   return ExitCodeOf(error.code);
 }
@@ -80,6 +88,7 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
         return BadInput("--tenant: " + name.error().message, name.error().hint);
     }
     TheClientSettings() = {common.ca, common.client_cert, common.client_key, common.tenant};
+    const answer::ScopedTextStyle style(StyleOfOutput(common.color));
     return verb.run();
   }
   return BadInput("no verb given", "wherefore --help lists them");
@@ -119,9 +128,13 @@ int Main(int argc, char** argv) {
   const Status status = Caught([&] { return RunChosen(root, verbs); });
   if (status.ok()) return 0;
   bool json = WantsJson(argc, argv);
-  for (const Verb& verb : verbs)
-    json = json || (verb.app->parsed() && verb.common->format == "json");
-  return Report(status.error(), json);
+  std::string color = "auto";
+  for (const Verb& verb : verbs) {
+    if (!verb.app->parsed()) continue;
+    json = json || verb.common->format == "json";
+    color = verb.common->color;
+  }
+  return Report(status.error(), json, color);
 }
 
 }  // namespace

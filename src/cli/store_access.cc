@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "answer/frame/text_style.h"
 #include "answer/policy_answer.h"
 #include "cli/client_settings.h"
 #include "cli/input_file.h"
@@ -152,8 +153,20 @@ answer::AnswerContext StoreAccess::LocalContext() {
   return {*store_, TheClientSettings().LocalTenant(), path_, Now(), {}, {}, nullptr, files_};
 }
 
-Result<answer::Answer> StoreAccess::Ask(const answer::Question& question) {
+Result<answer::Answer> StoreAccess::Ask(const answer::Question& asked) {
+  answer::Question question = asked;
+  question.params = {};
+  for (const auto& [name, value] : asked.params.values()) {
+    if (name != "color") question.params.Add(name, value);  // it is for this terminal, see below
+  }
   if (!served()) return wf::answer::Ask(LocalContext(), question);
+  // The text is made by the server, for our terminal.
+  if (question.params.Get("format") == "text") {
+    const answer::TextStyle style = answer::CurrentTextStyle(), plain;
+    if (style.width != plain.width && !question.params.Get("width"))
+      question.params.Add("width", std::to_string(style.width));
+    if (style.color == answer::TextColor::kAnsi) question.params.Add("color", "always");
+  }
   std::string target = "/api/v1/" + question.verb;
   if (!question.argument.empty()) target += "/" + PercentEncode(question.argument);
   const std::string_view method = !question.method.empty() ? question.method

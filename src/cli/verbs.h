@@ -17,6 +17,7 @@ namespace wf::cli {
 struct CommonFlags {
   std::string store;
   std::string format = "text";
+  std::string color = "auto";  // cli/terminal.h
   std::string config;
   std::string ca, client_cert, client_key, tenant;  // cli/client_settings.h
 };

@@ -49,7 +49,7 @@ Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefin
                                   : "compiled in; " + CountOf(static_cast<uint64_t>(one.processes),
                                                               "process", "processes")});
   }
-  return answer::TextAnswer(table.Print(100, 2));
+  return answer::TextAnswer(table.Print(answer::TextWidth(), 2));
 }
 
 }  // namespace

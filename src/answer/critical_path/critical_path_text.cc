@@ -12,7 +12,6 @@
 namespace wf::answer {
 namespace {
 
-constexpr size_t kWidth = 100;
 constexpr size_t kMaxRows = 60;  // of a longer path the longest steps, in their order
 constexpr size_t kMaxName = 40;  // of the request in a sentence; what it was made of gets the rest
 
@@ -65,8 +64,10 @@ class PathTextWriter {
   void Headline() {
     std::map<std::pair<uint32_t, critical_path::PathCategory>, Nanos> times;
     for (const ShownSegment& s : segments_) times[{s.block, s.category}] += s.end_ns - s.start_ns;
-    out_ = CutToWidth(Name(path_.root), kMaxName) + ": " + FormatDuration(total_);
-    const size_t room = kWidth - DisplayWidth(out_);
+    const size_t width = TextWidth();
+    out_ =
+        CutToWidth(Name(path_.root), std::min(kMaxName, width / 3)) + ": " + FormatDuration(total_);
+    const size_t room = width - DisplayWidth(out_);
     const auto most = std::max_element(times.begin(), times.end(),
                                        [](auto& a, auto& b) { return a.second < b.second; });
     if (most != times.end()) {
@@ -77,7 +78,7 @@ class PathTextWriter {
                                    : " (" + CategoryWord(what.second) + ")";
       out_ += share + CutToWidth(Name(what.first), room - share.size() - kind.size()) + kind;
     }
-    out_ = CutToWidth(out_, kWidth) + "\n";
+    out_ = Painted(Paint::kVerdict, CutToWidth(out_, width)) + "\n";
   }
 
   void Rows() {
@@ -85,6 +86,8 @@ class PathTextWriter {
     std::vector<Nanos> times;
     for (const ShownSegment& s : segments_) times.push_back(s.end_ns - s.start_ns);
     const std::vector<bool> kept = Longest(times, kMaxRows);
+    const auto longest =
+        static_cast<size_t>(std::max_element(times.begin(), times.end()) - times.begin());
     size_t left_out = 0;
     Nanos left_out_time = 0;
     const auto tell = [&] {
@@ -103,15 +106,16 @@ class PathTextWriter {
       tell();
       std::string step = Name(s.block);
       if (!s.alternatives.empty()) step += fmt::format(" (or {} parallel)", s.alternatives.size());
-      table.Row({FormatDuration(SaturatingSub(s.start_ns, path_.start_ns)),
-                 FormatDuration(times[i]), Percent(times[i], total_), CategoryWord(s.category),
-                 step});
+      table.Row(
+          {FormatDuration(SaturatingSub(s.start_ns, path_.start_ns)), FormatDuration(times[i]),
+           Percent(times[i], total_), CategoryWord(s.category), step},
+          i == longest ? RowMark::kCulprit : RowMark::kNone);
     }
     tell();
     if (segments_.empty())
       out_ += "no time passed between start and end\n";
     else
-      out_ += table.Print(kWidth, 4);
+      out_ += table.Print(TextWidth(), 4);
   }
 
   const Trace& t_;
@@ -154,7 +158,7 @@ std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next)
     out += fmt::format("; {:.0f}% of it in {}", 100 * Share(ranked[0].part->total),
                        CutToWidth(StepName(service, name), kMaxName));
   }
-  out = CutToWidth(out, kWidth) + "\n";
+  out = Painted(Paint::kVerdict, CutToWidth(out, TextWidth())) + "\n";
   if (const auto total = Total()) out += WhatIfSentence(*total, duration_) + "\n";
   if (skipped_ > 0)
     out += CountOf(skipped_, "trace") + " skipped: their times contradict each other\n";
@@ -175,10 +179,11 @@ std::string PathPopulation::Text(const std::optional<store::SearchCursor>& next)
     table.Row({FormatDuration(rest), fmt::format("{:.1f}%", 100 * Share(rest)), "", "",
                fmt::format("{} more", ranked.size() - kMaxRows)});
   }
-  out += table.Print(kWidth, 4);
+  out += table.Print(TextWidth(), 4);
   if (next)
-    out +=
-        "more traces match; raise --limit, or continue with --cursor " + FormatCursor(*next) + "\n";
+    out += Painted(Paint::kHint, "more traces match; raise --limit, or continue with --cursor " +
+                                     FormatCursor(*next)) +
+           "\n";
   return out;
 }
 

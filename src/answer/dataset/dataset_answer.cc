@@ -80,7 +80,7 @@ std::string ListText(const std::map<std::string, Listed>& datasets) {
                    : "",
                rows ? FormatInstant(one.status->newest_ns).substr(0, 19) : "", note});
   }
-  return table.Print(100, 5);
+  return table.Print(TextWidth(), 5);
 }
 
 void ListJson(const std::string& name, const Listed& one, JsonWriter& json) {
@@ -161,7 +161,7 @@ Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question
       table.Row({Printable(column.definition.name),
                  std::string(ColumnTypeName(column.definition.type)),
                  std::to_string(column.queries)});
-    return TextAnswer(table.Print(100, 0));
+    return TextAnswer(table.Print(TextWidth(), 0));
   }
   JsonWriter json;
   json.BeginObject().Field("dataset", dataset).Key("columns").BeginArray();

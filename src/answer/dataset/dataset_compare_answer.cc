@@ -102,7 +102,7 @@ std::string CompareText(const Population& a, const Population& b, const compare:
                fmt::format("{:.6g}", one.a), fmt::format("{:.6g}", one.b),
                fmt::format("{:+.3f}", one.effect), fmt::format("{:.2g}", one.q)});
   }
-  return out + table.Print(100, 1);
+  return out + table.Print(TextWidth(), 1);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ std::string RowsText(const DatasetRows& rows) {
       cells.push_back(Printable(CellForReaders(column, row)));
     table.Row(std::move(cells));
   }
-  std::string out = table.Print(100, elastic);
+  std::string out = table.Print(TextWidth(), elastic);
   if (rows.estimated) out += "estimated: old rows were subsampled; _low and _high are 95% bounds\n";
   if (rows.more) out += "more rows: raise --limit\n";
   return out;

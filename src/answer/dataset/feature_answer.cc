@@ -133,7 +133,7 @@ std::string TableText(const DatasetTable& table, size_t first) {
     TextTable text({"column", "value"}, {});
     for (size_t c = first; c < table.columns.size(); ++c)
       text.Row({table.columns[c].definition.name, TextOf(table.columns[c], 0)});
-    return text.Print(100, 1);
+    return text.Print(TextWidth(), 1);
   }
   std::vector<std::string> heads;
   std::vector<size_t> right;
@@ -150,7 +150,7 @@ std::string TableText(const DatasetTable& table, size_t first) {
       cells.push_back(TextOf(table.columns[c], row));
     text.Row(std::move(cells));
   }
-  return text.Print(100, 0);
+  return text.Print(TextWidth(), 0);
 }
 
 Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,

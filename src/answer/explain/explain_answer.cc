@@ -277,7 +277,7 @@ Answer Show(const Question& question, const Shown& shown, provenance::Explanatio
 Result<Answer> OneRequest(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
   WF_TRY(params.Check({"from", "to", "raw", "no_aggregate", "stats", "baseline", "retain",
-                       "retain_from_ns", "clock", "format", "width"},
+                       "retain_from_ns", "clock", "format"},
                       {"what_if"}));
   ExplainTarget target;
   WF_ASSIGN(target.trace, ParseTraceId(question.argument));
@@ -371,7 +371,7 @@ Result<Answer> SlowestRequests(const AnswerContext& context, const Question& que
   }
   WF_TRY(params.Check(
       {"from", "to", "service", "operation", "since", "until", "slowest", "raw", "no_aggregate",
-       "stats", "baseline", "retain", "retain_from_ns", "clock", "format", "width"},
+       "stats", "baseline", "retain", "retain_from_ns", "clock", "format"},
       {"what_if"}));
   store::TraceQuery query;
   query.service = params.Get("service");

@@ -14,7 +14,6 @@
 namespace wf::answer {
 namespace {
 
-constexpr size_t kWidth = 100;
 constexpr size_t kMaxRows = 60;  // a screen or two; json has the rest
 constexpr Nanos kSmallPart =
     1000;  // what is less than this part of the whole gets no row of its own
@@ -31,6 +30,11 @@ class TreeWriter {
         table_(Heads(), RightAligned()),
         told_(graph.nodes.size(), false),
         causes_(graph.nodes.size()) {
+    Nanos most = 0;  // the off-path work with most time of its own
+    for (uint32_t v = 0; v < g_.nodes.size(); ++v) {
+      const ExplainNode& node = g_.nodes[v];
+      if (!node.functional && node.self_ns > most) most = node.self_ns, culprit_ = v;
+    }
     for (uint32_t l = 0; l < g_.links.size(); ++l) {
       if (times_[l] > small_ && g_.links[l].from != g_.links[l].to)
         causes_[g_.links[l].to].push_back(l);
@@ -51,7 +55,7 @@ class TreeWriter {
     }
     if (left > 0) Row("⋮", "", "", fmt::format("{} more: --format json lists all", left));
     if (small > 0) Row("⋮", "", "", fmt::format("{} more with less than 1% each", small));
-    return table_.Print(kWidth, baseline_ ? 3 : 2);
+    return table_.Print(TextWidth(), baseline_ ? 3 : 2);
   }
 
  private:
@@ -64,20 +68,21 @@ class TreeWriter {
     return {0, 1};
   }
 
-  void Row(std::string time, std::string own, std::string usual, std::string what) {
+  void Row(std::string time, std::string own, std::string usual, std::string what,
+           RowMark mark = RowMark::kNone) {
     ++rows_;
     if (baseline_)
-      table_.Row({std::move(time), std::move(own), std::move(usual), std::move(what)});
+      table_.Row({std::move(time), std::move(own), std::move(usual), std::move(what)}, mark);
     else
-      table_.Row({std::move(time), std::move(own), std::move(what)});
+      table_.Row({std::move(time), std::move(own), std::move(what)}, mark);
   }
 
   void NodeRow(uint32_t v, const std::string& lead) {
     const ExplainNode& node = g_.nodes[v];
     told_[v] = true;
     Row(FormatDuration(node.delay_ns), node.self_ns > 0 ? FormatDuration(node.self_ns) : "",
-        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "",
-        lead + NodeLabel(node, g_.words));
+        node.baseline_ns ? FormatDuration(*node.baseline_ns) : "", lead + NodeLabel(node, g_.words),
+        v == culprit_ ? RowMark::kCulprit : RowMark::kNone);
   }
 
   // How a link introduces its cause: by a word, not by the line's form alone.
@@ -159,14 +164,16 @@ class TreeWriter {
   std::vector<bool> told_;
   std::vector<std::vector<uint32_t>> causes_;  // links with time, most first
   size_t rows_ = 0;
+  uint32_t culprit_ = kNoNode;
 };
 
 }  // namespace
 
 std::string ExplainText(const ExplainGraph& graph) {
-  std::string out = Wrapped(ExplainSentence(graph));
+  std::string out = Painted(Paint::kVerdict, Wrapped(ExplainSentence(graph)));
   if (graph.what_if) out += Wrapped(ExplainWhatIfSentence(graph));
-  for (const std::string& note : graph.notes) out += Wrapped(Printable(note));
+  for (const std::string& note : graph.notes)
+    out += Painted(Paint::kHint, Wrapped(Printable(note)));
   const auto expired = std::count_if(graph.nodes.begin(), graph.nodes.end(),
                                      [](const ExplainNode& n) { return n.expired; });
   if (expired > 0) {
@@ -174,10 +181,11 @@ std::string ExplainText(const ExplainGraph& graph) {
                        CountOf(static_cast<uint64_t>(expired), "event"));
   }
   out += "\n" + TreeWriter(graph).Write();
-  out +=
-      "\n│ caused by   ╎ waited behind, on the same resource   own: time that nothing earlier "
+  std::string legend =
+      "│ caused by   ╎ waited behind, on the same resource   own: time that nothing earlier "
       "explains\n";
-  if (!graph.what_if) out += "to see what a change would save: --what-if NODE/NAME=0.5x\n";
+  if (!graph.what_if) legend += "to see what a change would save: --what-if NODE/NAME=0.5x\n";
+  out += "\n" + Painted(Paint::kHint, legend);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include "answer/dataset/dataset_answer.h"
 #include "answer/explain/explain_answer.h"
+#include "answer/frame/text_style_params.h"
 #include "answer/paths/paths_output.h"
 #include "json/json_writer.h"
 
@@ -27,7 +28,9 @@ const std::vector<QuestionKind>& QuestionKinds() {
   return kinds;
 }
 
-Result<Answer> Ask(const AnswerContext& context, const Question& question) {
+namespace {
+
+Result<Answer> AskStyled(const AnswerContext& context, const Question& question) {
   // Rows and pictures can be had in more forms; other answers are JSON or text.
   const bool rows = question.verb == "dataset" &&
                     (question.argument.rfind("query/", 0) == 0 || question.argument == "sql");
@@ -47,6 +50,15 @@ Result<Answer> Ask(const AnswerContext& context, const Question& question) {
     if (kind.verb == question.verb) return kind.answer(context, question);
   }
   return NotFound("\"" + question.verb + "\" is not a question", "wherefore --help lists them");
+}
+
+}  // namespace
+
+Result<Answer> Ask(const AnswerContext& context, const Question& question) {
+  Question rest = question;
+  WF_ASSIGN(const TextStyle style, TakeTextStyle(rest.params));
+  const ScopedTextStyle scope(style);
+  return AskStyled(context, rest);
 }
 
 bool WantsText(const Question& question) { return question.params.Get("format") == "text"; }

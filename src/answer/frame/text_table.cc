@@ -84,11 +84,13 @@ TextTable::TextTable(std::vector<std::string> heads, std::vector<size_t> right_a
     : right_(heads.size(), false) {
   for (size_t column : right_aligned) right_[column] = true;
   rows_.push_back(std::move(heads));
+  marks_.push_back(RowMark::kNone);
 }
 
-void TextTable::Row(std::vector<std::string> cells) {
+void TextTable::Row(std::vector<std::string> cells, RowMark mark) {
   for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));
+  marks_.push_back(mark);
 }
 
 std::string TextTable::Print(size_t width, size_t elastic) const {
@@ -104,7 +106,8 @@ std::string TextTable::Print(size_t width, size_t elastic) const {
                                                    : std::min<size_t>(widths[elastic], 8);
   }
   std::string out;
-  for (const auto& row : rows_) {
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    const auto& row = rows_[r];
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string cell = CutToWidth(row[i], widths[i]);
@@ -113,6 +116,8 @@ std::string TextTable::Print(size_t width, size_t elastic) const {
       line += right_[i] ? padding + cell : cell + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
+    if (r == 0) line = Painted(Paint::kHeading, line);
+    if (marks_[r] == RowMark::kCulprit) line = Painted(Paint::kCulprit, line);
     out += line + "\n";
   }
   return out;

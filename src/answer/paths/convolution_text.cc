@@ -7,7 +7,7 @@
 namespace wf::answer {
 namespace {
 
-constexpr size_t kWidth = 100, kDelayColumns = 40, kDeepestBranch = 28;
+constexpr size_t kDelayColumns = 40, kDeepestBranch = 28;
 
 std::string Count(uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -90,7 +90,7 @@ std::string ConvolutionText(const paths::ConvolutionResult& result, const String
   Tree tree(result, nodes);
   TextTable table({"visit", "messages", "after"}, {1});
   for (const uint32_t root : result.roots) tree.Print(root, table);
-  return out + "\n" + table.Print(kWidth, 0);
+  return out + "\n" + table.Print(TextWidth(), 0);
 }
 
 }  // namespace wf::answer

@@ -9,7 +9,6 @@
 namespace wf::answer {
 namespace {
 
-constexpr size_t kPathsWidth = 100;
 constexpr size_t kMaxIndent = 32;     // columns; deeper nodes stay there
 constexpr size_t kMaxName = 16;       // at the deepest; what stands behind it must be seen
 constexpr size_t kMaxTextNodes = 60;  // of one tree; json has the rest
@@ -56,7 +55,7 @@ class TreePrinter {
       table_.Row(
           {"", "", "",
            fmt::format("⋮ {} more: --format json lists all", pattern_.nodes.size() - rows_)});
-    return table_.Print(kPathsWidth, 3);
+    return table_.Print(TextWidth(), 3);
   }
 
  private:
@@ -77,7 +76,8 @@ class TreePrinter {
         name += (s == 0 ? " " : " · ") + mean(pattern_.steps[node.first_step + s]);
     }
     table_.Row({n == 0 ? "" : "+" + mean(node.call_delay), mean(node.latency),
-                mean(paths::OwnTime(pattern_, n)), name});
+                mean(paths::OwnTime(pattern_, n)), name},
+               n == slowest_ ? RowMark::kCulprit : RowMark::kNone);
     ++rows_;
   }
 
@@ -115,7 +115,8 @@ std::string Head(const PathsAnswer& answer) {
     }
     if (!skew.empty()) text += Wrapped("Clock skew corrected: " + skew + ".");
   }
-  for (const std::string& note : answer.notes) text += Wrapped(Printable(note));
+  for (const std::string& note : answer.notes)
+    text += Painted(Paint::kHint, Wrapped(Printable(note)));
   return text;
 }
 
@@ -157,7 +158,7 @@ std::string RareSlow(const PathsAnswer& answer) {
                Printable(answer.names->At(pattern.nodes[paths::SlowestNode(pattern)].node)),
                PatternIdText(pattern.id)});
   }
-  return "\nRare and slow:\n" + table.Print(kPathsWidth, 4);
+  return "\nRare and slow:\n" + table.Print(TextWidth(), 4);
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ std::string AccuracyText(const paths::PathAccuracy& a) {
         {fmt::format("top {} not among the found {}", top.n, top.n), Percent(top.missing),
          fmt::format("{} within 2%, {} within 6%", Percent(top.within_2), Percent(top.within_6))});
   }
-  std::string text = "\n" + table.Print(kPathsWidth, 0);
+  std::string text = "\n" + table.Print(TextWidth(), 0);
   if (a.unknown_rows > 0)
     text += Wrapped(fmt::format("{} rows of the truth name a request that the input does not show.",
                                 Grouped(a.unknown_rows)));

@@ -60,8 +60,7 @@ std::string QueryRowsText(const QueryRows& answer) {
     for (const advice::Value& value : row) cells.push_back(Cell(value));
     table.Row(std::move(cells));
   }
-  constexpr size_t kWidth = 100;
-  return table.Print(kWidth, elastic) +
+  return table.Print(TextWidth(), elastic) +
          fmt::format("{} of {}\n", CountOf(answer.rows.size(), "row"),
                      CountOf(static_cast<uint64_t>(answer.events), "event"));
 }

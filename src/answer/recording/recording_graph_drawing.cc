@@ -203,7 +203,6 @@ Result<std::string> GraphSvg(OpenedRecording& opened, const GraphSelection& sele
 Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& selection) {
   WF_ASSIGN(const SelectedGraph graph, SelectGraph(opened, selection, GraphPages::kCounts));
   constexpr size_t kMostLines = 200;
-  constexpr size_t kWidth = 100;
   const recorder::Recording& r = opened.recording();
   std::map<SubId, std::string> after;
   for (const GraphEdge& edge : graph.edges) {
@@ -224,7 +223,7 @@ Result<std::string> GraphText(OpenedRecording& opened, const GraphSelection& sel
   std::string out = fmt::format("{}, {}{}\n\n", CountOf(graph.subs.size(), "sub-computation"),
                                 CountOf(graph.edges.size(), "edge"),
                                 r.complete ? "" : "; the recording was cut off");
-  out += table.Print(kWidth, 5);
+  out += table.Print(TextWidth(), 5);
   if (graph.subs.size() > kMostLines)
     out += fmt::format("… and {} more: narrow it with --thread N, --window a-b or --around ID\n",
                        graph.subs.size() - kMostLines);

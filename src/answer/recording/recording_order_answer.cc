@@ -113,7 +113,7 @@ Result<std::string> AnswerRaces(OpenedRecording& opened, RecordingFormat format)
               ": two threads touch one page, one of them writing, and nothing orders them. "
               "They may touch different bytes of it.");
   if (!out.ends_with('\n')) out += '\n';
-  out += "\n" + table.Print(100, 6);
+  out += "\n" + table.Print(TextWidth(), 6);
   if (found.races.size() > kMostLines)
     out += fmt::format("… and {} more: --format json lists all\n", found.races.size() - kMostLines);
   return out;

@@ -84,7 +84,7 @@ std::string PagesText(OpenedRecording& opened, const std::vector<lineage::PageRo
                opened.symbols().VariableOn(row.first).value_or("")});
   }
   std::string out =
-      CountOf(pages, "page") + "; counts are sub-computations\n\n" + table.Print(100, 3);
+      CountOf(pages, "page") + "; counts are sub-computations\n\n" + table.Print(TextWidth(), 3);
   if (rows.size() > kMostLines)
     out += fmt::format("… and {} more: --format csv lists all\n", rows.size() - kMostLines);
   return out;

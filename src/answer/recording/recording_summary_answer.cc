@@ -167,7 +167,7 @@ Result<std::string> AnswerSnapshots(const std::string& file, RecordingFormat for
         .Field("overwritten", uint64_t{slots->head.overwritten});
   json.EndObject();
   if (format == RecordingFormat::kJson) return json.Take() + "\n";
-  std::string out = any ? table.Print(100, 3) : Printable(file) + ": has no snapshots\n";
+  std::string out = any ? table.Print(TextWidth(), 3) : Printable(file) + ": has no snapshots\n";
   if (slots && slots->head.overwritten > 0)
     out += fmt::format("{} overwritten before they were released\n", slots->head.overwritten);
   return out;

@@ -121,7 +121,7 @@ Status WriteText(OpenedRecording& opened, recorder::SubId sub, const std::string
   if (!read.source) return NothingOf(id);
   std::string out = fmt::format("{}: {}, recorded by {}; {}\n\n", id, CountOf(read.thunks, "thunk"),
                                 recorder::NameOf(*read.source), CountOf(read.gaps, "gap"));
-  out += table.Print(120, 4);
+  out += table.Print(TextWidth(), 4);
   if (index > kMostLines)
     out += fmt::format("… and {} more: --format json lists all\n", index - kMostLines);
   return sink(out);

@@ -78,7 +78,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
                              rows.str(rows.name[i])),
                  ToHex(rows.trace_id(i))});
     }
-    std::string text = table.Print(100, 2);
+    std::string text = table.Print(TextWidth(), 2);
     if (page.next) text += "next page: --cursor " + FormatResourceCursor(*page.next) + "\n";
     return TextAnswer(std::move(text));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "answer/frame/text_style.h"
 #include "model/trace.h"
 
 namespace wf::answer {
@@ -21,7 +22,6 @@ struct TraceJsonOptions {
 // kNotFound when the span asked for is not in the trace.
 Result<std::string> TraceJson(const Trace& trace, const TraceJsonOptions& options = {});
 
-enum class TextColor { kPlain, kAnsi };
 struct TraceTextOptions {
   int width = 100;        // columns
   size_t max_rows = 200;  // longer traces are cut in the middle; 0: never

@@ -1,6 +1,7 @@
 // `trace ID`: loads the events of one trace, models them and shows the result: JSON, columns for the web UI, or the
 // waterfall on a terminal.
 #include "answer/frame/answer.h"
+#include "answer/frame/text_style.h"
 #include "answer/trace/clock_answer.h"
 #include "answer/trace/trace_answer.h"
 #include "model/trace_builder.h"
@@ -9,11 +10,10 @@ namespace wf::answer {
 
 Result<Answer> AnswerTrace(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"clock", "span", "view", "format", "width"}));
+  WF_TRY(params.Check({"clock", "span", "view", "format"}));
   WF_ASSIGN(const TraceId id, ParseTraceId(question.argument));
   WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
   WF_ASSIGN(const auto view, params.Choice("view", {"full", "waterfall", "stacks"}));
-  WF_ASSIGN(const auto width, params.Integer("width", 40, 400));
   TraceJsonOptions json;
   json.view = view == "waterfall" ? TraceView::kWaterfall
               : view == "stacks"  ? TraceView::kStacks
@@ -38,7 +38,8 @@ Result<Answer> AnswerTrace(const AnswerContext& context, const Question& questio
   const Trace trace = BuildTrace(events, build);
   if (WantsText(question)) {
     TraceTextOptions text;
-    if (width) text.width = static_cast<int>(*width);
+    text.width = static_cast<int>(TextWidth());
+    text.color = CurrentTextStyle().color;
     return TextAnswer(TraceText(trace, text));
   }
   WF_ASSIGN(std::string body, TraceJson(trace, json));

@@ -79,7 +79,7 @@ std::string TracesText(const store::SearchPage& page) {
                t.errors != 0 ? std::to_string(t.errors) : "",
                t.service + " " + t.name + (t.complete ? "" : " (incomplete)"), ToHex(t.trace_id)});
   }
-  std::string out = table.Print(100, 4);
+  std::string out = table.Print(TextWidth(), 4);
   if (page.next) out += "next page: --cursor " + FormatCursor(*page.next) + "\n";
   return out;
 }
