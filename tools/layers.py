@@ -52,6 +52,7 @@ LAYERS = {
     "import": Folder(["import/*"], "the folders of foreign formats; no code of its own"),
     "store": Folder(["model"], "what is kept: one interface, one table definition"),
     "store/*": Folder(["store"], "one engine of the store"),
+    "store/parquet": Folder(["store", "store/*"], "files of rows in Parquet, written by DuckDB"),
     "store/open": Folder(["store", "store/*"], "which engines there are, and a store by what names it"),
     "bus": Folder(["model"], "ordered, partitioned transport of event batches", "bus.md"),
     "bus/*": Folder(["bus"], "one kind of bus: in memory, Kafka"),

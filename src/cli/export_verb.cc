@@ -14,7 +14,7 @@
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
-#include "store/duckdb/parquet_file.h"
+#include "store/parquet/parquet_file.h"
 
 namespace wf::cli {
 namespace {
@@ -70,15 +70,15 @@ class OtlpJsonFile : public ExportFile {
 class ParquetExport : public ExportFile {
  public:
   static Result<std::unique_ptr<ExportFile>> Open(const std::string& path) {
-    std::vector<store::duckdb::ParquetColumn> columns;
+    std::vector<store::parquet::ParquetColumn> columns;
     for (const answer::SpanColumn& column : answer::SpanColumns()) {
       const bool text = column.type == answer::SpanColumnType::kText;
-      columns.push_back({text ? store::duckdb::ParquetColumn::Type::kText
-                              : store::duckdb::ParquetColumn::Type::kInt64,
+      columns.push_back({text ? store::parquet::ParquetColumn::Type::kText
+                              : store::parquet::ParquetColumn::Type::kInt64,
                          std::string(column.name)});
     }
     std::unique_ptr<ParquetExport> out(new ParquetExport);
-    WF_ASSIGN(out->file_, store::duckdb::ParquetFile::Open(path, std::move(columns)));
+    WF_ASSIGN(out->file_, store::parquet::ParquetFile::Open(path, std::move(columns)));
     return std::unique_ptr<ExportFile>(std::move(out));
   }
   Status Add(const EventBatch& batch) override {
@@ -88,7 +88,7 @@ class ParquetExport : public ExportFile {
   Status Finish() override { return file_->Finish(); }
 
  private:
-  std::unique_ptr<store::duckdb::ParquetFile> file_;
+  std::unique_ptr<store::parquet::ParquetFile> file_;
 };
 
 // A served store answers in windows of receipt and of time; one that holds too much is halved until it fits.

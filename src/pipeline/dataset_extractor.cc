@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "store/duckdb/parquet_rows.h"
+#include "store/parquet/parquet_rows.h"
 #include "store/row_query.h"
 
 namespace wf::pipeline {
@@ -94,7 +94,7 @@ Status WriteParquetHour(store::Store& store, const std::string& tenant, const st
   query.limit = kParquetRows;
   query.counting = DatasetQuery::Counting::kDoNotCount;
   WF_ASSIGN(const DatasetRows rows, store.QueryRows(tenant, dataset, query));
-  return store::duckdb::WriteParquetRows(
+  return store::parquet::WriteParquetRows(
       rows.table, fmt::format("{}/{}.parquet", place, FormatInstant(hour).substr(0, 13)));
 }
 

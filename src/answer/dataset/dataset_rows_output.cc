@@ -9,7 +9,7 @@
 #include "answer/frame/table_cell.h"
 #include "answer/frame/text_table.h"
 #include "store/directory.h"
-#include "store/duckdb/parquet_rows.h"
+#include "store/parquet/parquet_rows.h"
 
 namespace wf::answer {
 namespace {
@@ -68,7 +68,7 @@ Result<std::string> RowsParquet(const DatasetTable& table) {
   if (mkdtemp(folder.data()) == nullptr)
     return EnvironmentError(folder + ": cannot be created", "is the temporary folder writable?");
   const std::string path = folder + "/rows.parquet";
-  const Status written = store::duckdb::WriteParquetRows(table, path);
+  const Status written = store::parquet::WriteParquetRows(table, path);
   Result<std::string> bytes =
       written.ok() ? store::ReadWholeFile(path) : Result<std::string>(written.error());
   std::error_code ignored;

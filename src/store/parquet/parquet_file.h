@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace wf::store::duckdb {
+namespace wf::store::parquet {
 
 struct ParquetColumn {
   enum class Type { kText, kInt64 } type = Type::kText;
@@ -37,4 +37,4 @@ class ParquetFile {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace wf::store::duckdb
+}  // namespace wf::store::parquet

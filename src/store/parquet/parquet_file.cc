@@ -1,4 +1,4 @@
-#include "store/duckdb/parquet_file.h"
+#include "store/parquet/parquet_file.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,9 @@
 
 #include "store/duckdb/connection.h"
 
-namespace wf::store::duckdb {
+namespace wf::store::parquet {
+
+namespace duck = duckdb::duck;
 
 struct ParquetFile::State {
   std::string path, temporary;
@@ -98,4 +100,4 @@ Status ParquetFile::Finish() {
   return {};
 }
 
-}  // namespace wf::store::duckdb
+}  // namespace wf::store::parquet

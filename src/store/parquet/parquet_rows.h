@@ -6,8 +6,8 @@
 #include "base/result.h"
 #include "model/dataset_table.h"
 
-namespace wf::store::duckdb {
+namespace wf::store::parquet {
 
 Status WriteParquetRows(const DatasetTable& table, const std::string& path);
 
-}  // namespace wf::store::duckdb
+}  // namespace wf::store::parquet

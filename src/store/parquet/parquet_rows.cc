@@ -1,4 +1,4 @@
-#include "store/duckdb/parquet_rows.h"
+#include "store/parquet/parquet_rows.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,9 @@
 #include "store/duckdb/connection.h"
 #include "store/duckdb/table_feed.h"
 
-namespace wf::store::duckdb {
+namespace wf::store::parquet {
+
+namespace duck = duckdb::duck;
 
 Status WriteParquetRows(const DatasetTable& table, const std::string& path) {
   duck::DatabaseOptions options;
@@ -18,14 +20,14 @@ Status WriteParquetRows(const DatasetTable& table, const std::string& path) {
   std::string columns, select;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const ColumnDefinition& column = table.columns[i].definition;
-    source.columns.push_back({fmt::format("c{}", i), EngineTypeOf(column.type)});
-    columns +=
-        fmt::format("{}c{} {}", i == 0 ? "" : ", ", i, duck::TypeSql(EngineTypeOf(column.type)));
+    source.columns.push_back({fmt::format("c{}", i), duckdb::EngineTypeOf(column.type)});
+    columns += fmt::format("{}c{} {}", i == 0 ? "" : ", ", i,
+                           duck::TypeSql(duckdb::EngineTypeOf(column.type)));
     select += fmt::format("{}c{}{} AS {}", i == 0 ? "" : ", ", i,
                           column.type == ColumnType::kBool ? "::BOOLEAN" : "",
                           duck::QuoteName(column.name));
   }
-  TableFeed feed(table);
+  duckdb::TableFeed feed(table);
   source.fill_chunk = [&](duckdb_data_chunk chunk, size_t capacity) {
     const size_t n = feed.Begin(capacity);
     for (size_t i = 0; i < table.columns.size(); ++i) feed.Column(chunk, i, table.columns[i], n);
@@ -45,4 +47,4 @@ Status WriteParquetRows(const DatasetTable& table, const std::string& path) {
   return {};
 }
 
-}  // namespace wf::store::duckdb
+}  // namespace wf::store::parquet
