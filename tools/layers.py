@@ -71,10 +71,11 @@ LAYERS = {
     "analysis/compare": Folder(["model", "graph"], "what differs between two populations of traces"),
     "analysis/lineage": Folder(["model", "graph", "recorder/reader"],
                                "edges, order, races, lineage and memory layout of a recording", "recording.md"),
-    "pipeline": Folder(["import", "import/*", "store", "store/*", "bus", "bus/*", "lang/feature", "analysis/*"],
+    "pipeline": Folder(["import", "import/*", "store", "store/open", "store/parquet", "bus", "bus/*", "lang/feature",
+                        "analysis/*"],
                        "the tailer: fetch → trigger → build → extract → shed; datasets; import: files → events → store, once",
                        "tailer.md"),
-    "answer": Folder(["store", "store/*", "lang/*", "analysis/*", "pipeline", "recorder/reader", "recorder/control"],
+    "answer": Folder(["store", "store/parquet", "lang/*", "analysis/*", "pipeline", "recorder/reader", "recorder/control"],
                      "one folder per group of questions: load what the question needs, call the analysis, write the JSON"),
     # R1 to R4 are NDlog programs; M1 is run on real queues, watched as captures are; generate writes what import reads.
     "scenario": Folder(["model", "lang/ndlog", "import/*"], "simulated systems in trouble; generated messages", "scenarios.md"),
@@ -98,6 +99,12 @@ OTHERS = {
     "client/browser": ("the client of web pages", "the HTTP API only", "browser-client.md"),
     "client/python": ("a module over the HTTP API, and notebooks", "the HTTP API only", None),
     "ui": ("the web interface", "the HTTP API only", None),
+}
+
+# Engines are opened by store/open. Only these include them, whatever the table above hands down.
+FENCED = {
+    "store/duckdb": ["store/open", "store/parquet", "bench", "tests"],
+    "store/clickhouse": ["store/open", "bench", "tests"],
 }
 
 # These run in someone else's process, or are linked into one: they get no COMMON, nor any library.

@@ -117,8 +117,8 @@ constexpr size_t kTracesModeled = 100'000;  // by one request: 3 MB of ids, seco
 // others have open too, in a folder that goes with us: what was received meanwhile is their tailers' work.
 class TailerFolder {
  public:
-  TailerFolder(const std::string& store, const std::string& files)
-      : path_(files + "/tailer"), passing_(store::IsStoreUrl(store)) {
+  TailerFolder(const store::Store& store, const std::string& files)
+      : path_(files + "/tailer"), passing_(store.Traits().shared) {
     if (passing_) path_ += "-" + std::to_string(::getpid());
   }
   TailerFolder(const TailerFolder&) = delete;
@@ -135,12 +135,11 @@ class TailerFolder {
 };
 
 // Rows of datasets are extracted here, by the same code as a server's.
-Result<pipeline::ImportReport> ImportHere(StoreAccess& access, const std::string& given,
-                                          const ImportFlags& flags,
+Result<pipeline::ImportReport> ImportHere(StoreAccess& access, const ImportFlags& flags,
                                           const decode::DecodeOptions& decode,
                                           const ImportFiles& files, ProgressBar& progress) {
   store::Store& store = access.local();
-  const TailerFolder folder(given, access.files());
+  const TailerFolder folder(store, access.files());
   pipeline::StoreDatasets datasets(store, access.files() + "/parquet");
   pipeline::TailerOptions options;
   if (flags.max_events_per_trace) options.cache.max_events_per_trace = *flags.max_events_per_trace;
@@ -278,16 +277,15 @@ Status RunImport(const ImportFlags& flags, const CommonFlags& common) {
         "give the limit to wherefore serve");
   }
   if (!flags.rules.empty()) {
-    WF_ASSIGN(decode.hash_key, store::IsStoreUrl(common.store)
+    WF_ASSIGN(decode.hash_key, access->local().Traits().shared
                                    ? security::SharedHashKey(access->local())
                                    : security::LoadHashKey(common.store));
   }
   StopOnInterrupt();
   ProgressBar progress("importing", TotalBytes(files), common.format);
   const ImportFiles sorted = Sorted(files);
-  auto report = access->served()
-                    ? ImportThere(*access, sorted, progress)
-                    : ImportHere(*access, common.store, flags, decode, sorted, progress);
+  auto report = access->served() ? ImportThere(*access, sorted, progress)
+                                 : ImportHere(*access, flags, decode, sorted, progress);
   progress.Finish();
   if (!report.ok()) return report.error();
   return Print(common.format == "json" ? pipeline::ImportReportJson(*report)

@@ -16,7 +16,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "security/accounts.h"
-#include "store/duckdb/sql_sandbox.h"
+#include "store/open/open_store.h"
 
 namespace wf::cli {
 
@@ -95,9 +95,8 @@ Status RunChosen(CLI::App& root, const std::vector<Verb>& verbs) {
 }
 
 int Main(int argc, char** argv) {
-  // Not a verb for people: the process that `dataset sql` runs a statement in.
-  if (argc > 1 && std::strcmp(argv[1], store::duckdb::kSqlVerb) == 0)
-    return store::duckdb::SqlSandboxMain(argc, argv);
+  // Not a verb for people: `dataset sql` runs a statement in a process of its own.
+  if (const auto code = store::RunEngineProcess(argc, argv)) return *code;
   CLI::App root("wherefore: why did it take that long?", "wherefore");
   root.set_version_flag("--version", VersionLine());
   root.require_subcommand(1);

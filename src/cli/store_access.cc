@@ -79,12 +79,13 @@ Result<std::unique_ptr<StoreAccess>> StoreAccess::Open(const std::string& store,
   std::unique_ptr<StoreAccess> access(new StoreAccess);
   WF_TRY(store::CheckStorePlace(store));
   access->path_ = store::WithoutSecrets(store);
-  access->files_ = store::IsStoreUrl(store) ? DefaultState("cli") : store;
+  const store::StorePlace place = store::PlaceOf(store);
+  access->files_ = place == store::StorePlace::kDatabase ? DefaultState("cli") : store;
   std::string url;
-  if (store::IsServerUrl(store)) {
+  if (place == store::StorePlace::kServer) {
     url = store;
     if (const char* given = std::getenv("WHEREFORE_TOKEN")) access->token_ = given;
-  } else if (store::IsStoreUrl(store)) {
+  } else if (place == store::StorePlace::kDatabase) {
     WF_ASSIGN(access->store_, store::OpenStore(store, store::StoreOptionsFromEnvironment()));
     return access;
   } else if (auto file = server::ReadServerFile(store); file.ok()) {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 
 namespace wf::cluster {
 namespace {
@@ -86,7 +86,7 @@ class TwoReceivers : public testing::Test {
   void SetUp() override {
     char path[] = "/tmp/wherefore-shares-XXXXXX";
     directory_ = mkdtemp(path);
-    auto opened = store::duckdb::OpenDuckdbStore(directory_);
+    auto opened = store::OpenStore(directory_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
   }

@@ -16,7 +16,7 @@
 #include "import/decode/base64.h"
 #include "json/json_writer.h"
 #include "live/compile_live.h"
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 
 namespace wf::live::live_testing {
 
@@ -104,7 +104,7 @@ class StoreFolder {
     std::filesystem::remove_all(path);
   }
   void Open() {
-    auto opened = store::duckdb::OpenDuckdbStore(path, {});
+    auto opened = store::OpenStore(path);
     EXPECT_TRUE(opened.ok());
     store = std::move(*opened);
   }

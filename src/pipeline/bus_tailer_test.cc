@@ -10,7 +10,7 @@
 
 #include "bus/memory/memory_bus.h"
 #include "store/batch_builder.h"
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 
 namespace wf::pipeline {
 namespace {
@@ -81,6 +81,7 @@ class MoodyStore : public store::Store {
   std::atomic<bool> overloaded{false};
   std::atomic<uint64_t> refused_trace{0};
 
+  store::StoreTraits Traits() const override { return store_.Traits(); }
   void Listen(Listener listener) override { store_.Listen(std::move(listener)); }
   Result<EventBatch> ReadTrace(const std::string& t, TraceId id) override {
     return store_.ReadTrace(t, id);
@@ -183,12 +184,12 @@ class BusTailerTest : public ::testing::Test {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "wf_bus_tailer_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
-    store::duckdb::DuckdbStoreOptions store_options;
+    store::OpenStoreOptions store_options;
     store_options.sync = store::SyncMode::kNoSync;
-    auto store = OpenDuckdbStore(folder_ + "/store", store_options);
+    auto store = store::OpenStore(folder_ + "/store", store_options);
     EXPECT_TRUE(store.ok()) << store.error().message;
-    duckdb_ = std::move(*store);
-    store_ = std::make_unique<MoodyStore>(*duckdb_);
+    kept_ = std::move(*store);
+    store_ = std::make_unique<MoodyStore>(*kept_);
     options_.tailer.threads = TailerOptions::Threads::kNone;
     options_.tailer.clock = [this] { return now_.load(); };
     options_.retry = 0;
@@ -197,7 +198,7 @@ class BusTailerTest : public ::testing::Test {
   }
   ~BusTailerTest() override {
     tailers_.clear();
-    duckdb_.reset();
+    kept_.reset();
     std::filesystem::remove_all(folder_);
   }
   BusTailer& Start() {
@@ -242,7 +243,7 @@ class BusTailerTest : public ::testing::Test {
   BusTailerOptions options_;
   CountedRows rows_;
   BlocksDataset datasets_;
-  std::unique_ptr<store::Store> duckdb_;
+  std::unique_ptr<store::Store> kept_;
   std::unique_ptr<MoodyStore> store_;
   bus::memory::MemoryBus bus_;
   std::unique_ptr<bus::BusPublisher> publisher_;

@@ -8,7 +8,7 @@
 
 #include "pipeline/dataset_backfill.h"
 #include "store/conformance.h"
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 #include "store/rows_builder.h"
 
 namespace wf::pipeline {
@@ -24,7 +24,7 @@ class DatasetCatalogTest : public ::testing::Test {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "wherefore-catalog-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    auto opened = store::duckdb::OpenDuckdbStore(directory_);
+    auto opened = store::OpenStore(directory_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
   }

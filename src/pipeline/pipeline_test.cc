@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "store/batch_builder.h"
-#include "store/duckdb/duckdb_store.h"
+#include "store/open/open_store.h"
 
 namespace wf::pipeline {
 namespace {
@@ -89,9 +89,9 @@ class TailerTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
   void Open() {
-    store::duckdb::DuckdbStoreOptions store_options;
+    store::OpenStoreOptions store_options;
     store_options.sync = store::SyncMode::kNoSync;
-    auto store = OpenDuckdbStore(folder_ + "/store", store_options);
+    auto store = store::OpenStore(folder_ + "/store", store_options);
     ASSERT_TRUE(store.ok()) << store.error().message;
     store_ = std::move(*store);
     StartTailer();

@@ -92,7 +92,7 @@ Status Server::StartParts() {
                speaks_tls() ? std::filesystem::absolute(options_.tls_cert).string() : ""}));
   security_->Watch(*store_);
   StartAgent();
-  if (parts_.tails || !store::IsStoreUrl(options_.store)) {
+  if (parts_.tails || !store_->Traits().shared) {
     housekeeping_ = std::make_unique<Housekeeping>(HousekeepingContext{
         *store_, *datasets_, counters_, options_.retention_age_ns, options_.retention_bytes,
         [this] { return membership_->LeadsTailers(); }});
@@ -112,7 +112,8 @@ Status Server::Await(const char* what, const Open& open) {
     }
     const Error& error = opened.error();
     // A directory that cannot be opened is not on its way up.
-    const bool others = what == std::string_view("bus") || store::IsStoreUrl(options_.store);
+    const bool others = what == std::string_view("bus") ||
+                        store::PlaceOf(options_.store) == store::StorePlace::kDatabase;
     if (!others || !WaitingMayMend(error)) return opened;
     if (waiting_ == nullptr) {
       WF_ASSIGN(waiting_, WaitingListener::Open(options_));
@@ -133,7 +134,7 @@ Status Server::Await(const char* what, const Open& open) {
 // An embedded store's directory is also where this process keeps what is its own.
 Status Server::OpenState() {
   state_ = options_.store;
-  if (!store::IsStoreUrl(options_.store)) return {};
+  if (store::PlaceOf(options_.store) == store::StorePlace::kDirectory) return {};
   state_ = options_.state;
   std::error_code error;
   std::filesystem::create_directories(state_, error);
@@ -184,7 +185,7 @@ Status Server::StartTailer() {
     // What is imported is modeled here all the same, when asked. Over a shared store nothing of that is remembered: what was
     // received since is the tailers' work.
     tailer_options.threads = pipeline::TailerOptions::Threads::kNone;
-    if (!options_.bus.empty() || store::IsStoreUrl(options_.store)) {
+    if (!options_.bus.empty() || store_->Traits().shared) {
       surroundings.folder = state_ + "/import";
       std::error_code ignored;
       std::filesystem::remove_all(surroundings.folder, ignored);
@@ -244,7 +245,7 @@ Status Server::StartControl() {
 // The other processes over this store; alone, the rates are divided among our own clients all the same.
 void Server::StartMembership() {
   cluster::MembershipOptions options;
-  options.store = store::IsStoreUrl(options_.store) ? store_.get() : nullptr;
+  options.store = store_->Traits().shared ? store_.get() : nullptr;
   options.instance = instance_;
   options.role = options_.role;
   membership_ = std::make_unique<cluster::Membership>(
@@ -259,8 +260,7 @@ void Server::StartMembership() {
           return shares_.LimitShare(tenant, limit);
         });
         if (control_ == nullptr) return;
-        if (store::IsStoreUrl(options_.store))
-          return control_->RefreshAll();  // others change policies, too
+        if (store_->Traits().shared) return control_->RefreshAll();  // others change policies, too
         for (const std::string& tenant : changed) control_->Refresh(tenant);
       });
   membership_->Start();
@@ -277,42 +277,40 @@ void Server::AddChecks() {
                                  "policy"));  // small, and as far as any question goes
     return {};
   });
-  if (!store::IsStoreUrl(options_.store))
-    readiness_->Add("disk", [this] { return CheckDisk(state_); });
+  if (!store_->Traits().shared) readiness_->Add("disk", [this] { return CheckDisk(state_); });
 }
 
 Status Server::Listen() {
   ReceiverContext receivers{sink_,       security_->authorizer(), counters_, {}, tailer_.get(),
                             self_.get(), &security_->limits()};
   receivers.decode.rules = options_.attribute_rules;
-  if (store::IsStoreUrl(options_.store)) {
+  if (store_->Traits().shared) {
     if (!options_.attribute_rules.empty()) {
       WF_ASSIGN(receivers.decode.hash_key, security::SharedHashKey(*store_));
     }
   } else {
     WF_ASSIGN(receivers.decode.hash_key, security::LoadHashKey(state_));
   }
-  const RouteContext routes{
-      parts_,
-      *store_,
-      sink_,
-      store::WithoutSecrets(options_.store),
-      state_,
-      security_->authorizer(),
-      counters_,
-      *workers_,
-      [this] { return Facts(); },
-      *readiness_,
-      receivers.decode,
-      control_.get(),
-      {live_.get(), processes_.get()},
-      tailer_.get(),
-      &datasets_->red(),
-      self_.get(),
-      &security_->limits(),
-      &security_->audit(),
-      store::IsStoreUrl(options_.store) ? StoreUse::kShared : StoreUse::kAlone,
-      &kept_paths_};
+  const RouteContext routes{parts_,
+                            *store_,
+                            sink_,
+                            store::WithoutSecrets(options_.store),
+                            state_,
+                            security_->authorizer(),
+                            counters_,
+                            *workers_,
+                            [this] { return Facts(); },
+                            *readiness_,
+                            receivers.decode,
+                            control_.get(),
+                            {live_.get(), processes_.get()},
+                            tailer_.get(),
+                            &datasets_->red(),
+                            self_.get(),
+                            &security_->limits(),
+                            &security_->audit(),
+                            store_->Traits().shared ? StoreUse::kShared : StoreUse::kAlone,
+                            &kept_paths_};
   const ListenerHandlers handlers{
       live::ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
       OtlpHttpHandler(receivers),

@@ -14,7 +14,7 @@ namespace {
 Status CheckRole(const ServeOptions& options) {
   const cluster::RoleParts parts = cluster::PartsOf(options.role);
   const std::string role = "--role " + std::string(cluster::RoleName(options.role));
-  const bool shared = store::IsStoreUrl(options.store);
+  const bool shared = store::PlaceOf(options.store) == store::StorePlace::kDatabase;
   if (!options.bus.empty()) WF_TRY(CheckBusUrl(options.bus));
   if (parts.tails && !options.tailer && !options.bus.empty()) {
     return BadInput(role + ": with --tailer off nothing would read the bus",
@@ -54,11 +54,12 @@ Status CheckServeOptions(const ServeOptions& options) {
   for (const std::string& origin : options.events_origins)
     WF_TRY(security::CheckEventsOrigin(origin));
   WF_TRY(store::CheckStorePlace(options.store));
-  if (store::IsServerUrl(options.store)) {
+  const store::StorePlace place = store::PlaceOf(options.store);
+  if (place == store::StorePlace::kServer) {
     return BadInput("--store: " + options.store + " is a server's address",
                     "give the directory that holds the data, or clickhouse://HOST:PORT/DATABASE");
   }
-  if (store::IsStoreUrl(options.store) && options.state.empty()) {
+  if (place == store::StorePlace::kDatabase && options.state.empty()) {
     return BadInput("--state is missing", "give a directory for this process alone");
   }
   WF_TRY(CheckRole(options));

@@ -202,9 +202,19 @@ struct MessagesDigest {
   bool operator==(const MessagesDigest&) const = default;
 };
 
+// What one engine can do and another cannot.
+struct StoreTraits {
+  // Other processes may have it open at the same time, and see and change what is in it.
+  bool shared = false;
+  // RunSql works. Where it does not, it is kBadInput.
+  bool sql = true;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
+
+  virtual StoreTraits Traits() const = 0;
 
   // Takes the batch; `done` is called once, from any thread, when it is durable (or failed). kOverloaded means that
   // nothing was kept and the sender should come again later.

@@ -22,6 +22,8 @@ class FakeStore : public store::Store {
   // Every call fails with this when set.
   std::optional<Error> failure;
 
+  store::StoreTraits Traits() const override { return {.sql = false}; }
+
   void Append(EventBatch batch, Done done) override {
     if (failure) return done(*failure);
     Tenant& tenant = tenants_[batch.tenant];

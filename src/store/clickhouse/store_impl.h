@@ -32,6 +32,7 @@ class ClickhouseStore : public Store {
                                              const ClickhouseStoreOptions& options);
   ~ClickhouseStore() override;
 
+  StoreTraits Traits() const override { return {.shared = true}; }
   void Append(EventBatch batch, Done done) override;
   void Listen(Listener listener) override;
   Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;

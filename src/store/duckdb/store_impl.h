@@ -32,6 +32,7 @@ class DuckdbStore : public Store {
                                              const DuckdbStoreOptions& options);
   ~DuckdbStore() override;
 
+  StoreTraits Traits() const override { return {}; }
   void Append(EventBatch batch, Done done) override;
   void Listen(Listener listener) override;
   Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "store/clickhouse/clickhouse_store.h"
 #include "store/directory.h"
 #include "store/duckdb/duckdb_store.h"
+#include "store/duckdb/sql_sandbox.h"
 
 namespace wf::store {
 namespace {
@@ -14,14 +16,13 @@ bool Begins(const std::string& text, std::string_view with) { return text.rfind(
 
 }  // namespace
 
-bool IsStoreUrl(const std::string& place) { return store::clickhouse::IsClickhouseUrl(place); }
-
-bool IsServerUrl(const std::string& place) {
-  return Begins(place, "http://") || Begins(place, "https://");
+StorePlace PlaceOf(const std::string& place) {
+  if (Begins(place, "http://") || Begins(place, "https://")) return StorePlace::kServer;
+  return clickhouse::IsClickhouseUrl(place) ? StorePlace::kDatabase : StorePlace::kDirectory;
 }
 
 Status CheckStorePlace(const std::string& place) {
-  if (place.find("://") == std::string::npos || IsServerUrl(place) || IsStoreUrl(place)) return {};
+  if (place.find("://") == std::string::npos || PlaceOf(place) != StorePlace::kDirectory) return {};
   return BadInput("--store: \"" + WithoutSecrets(place) +
                       "\" is neither a directory nor an address that can be used",
                   "give a directory, clickhouse://HOST:PORT/DATABASE, or http://HOST:PORT of a "
@@ -51,7 +52,7 @@ OpenStoreOptions StoreOptionsFromEnvironment() {
 Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options) {
   WF_TRY(CheckStorePlace(place));
-  if (IsStoreUrl(place)) {
+  if (PlaceOf(place) == StorePlace::kDatabase) {
     store::clickhouse::ClickhouseStoreOptions clickhouse;
     clickhouse.ca_file = options.ca_file;
     clickhouse.open_patience = options.open_patience;
@@ -64,6 +65,11 @@ Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
   store::duckdb::DuckdbStoreOptions duckdb;
   duckdb.sync = options.sync;
   return store::duckdb::OpenDuckdbStore(place, duckdb);
+}
+
+std::optional<int> RunEngineProcess(int argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], duckdb::kSqlVerb) != 0) return std::nullopt;
+  return duckdb::SqlSandboxMain(argc, argv);
 }
 
 }  // namespace wf::store

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -11,10 +12,13 @@
 
 namespace wf::store {
 
-// clickhouse://…: a store that other processes may have open, too.
-bool IsStoreUrl(const std::string& place);
-// http://… or https://…: a running server, which is asked instead.
-bool IsServerUrl(const std::string& place);
+// What a place is, before anything is opened; an open store says what it can do (StoreTraits).
+enum class StorePlace {
+  kDirectory,  // one process opens it
+  kDatabase,   // clickhouse://…: several processes may have it open
+  kServer,     // http://… or https://…: a running server, which is asked instead
+};
+StorePlace PlaceOf(const std::string& place);
 // Whether it can be a store at all: a path, or a URL of an engine there is.
 Status CheckStorePlace(const std::string& place);
 // As it may be shown and logged: without user and password.
@@ -33,5 +37,9 @@ OpenStoreOptions StoreOptionsFromEnvironment();
 
 Result<std::unique_ptr<Store>> OpenStore(const std::string& place,
                                          const OpenStoreOptions& options = {});
+
+// An engine may start this program again to do a piece of its work in a process of its own. When the arguments say so,
+// does that piece and returns the exit code; main asks this first.
+std::optional<int> RunEngineProcess(int argc, char** argv);
 
 }  // namespace wf::store
