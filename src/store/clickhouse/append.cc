@@ -24,7 +24,7 @@ void ClickhouseStore::Append(EventBatch batch, Done done) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || (queue_bytes_ + bytes > options_.max_queue_bytes && !queue_.empty())) {
-      ++counters_["batches_refused"];
+      Count("batches_refused", 1);
     } else {
       queue_bytes_ += bytes;
       queue_rows_ += batch.size();
@@ -35,11 +35,6 @@ void ClickhouseStore::Append(EventBatch batch, Done done) {
     }
   }
   done(Overloaded("store: more arrives than ClickHouse takes", "send again later"));
-}
-
-void ClickhouseStore::Listen(Listener listener) {
-  const std::lock_guard lock(listener_mutex_);
-  listener_ = std::move(listener);
 }
 
 // Waits for work, and for an insert to be allowed or to be worth it anyway. Empty when the store closes.
@@ -105,14 +100,10 @@ void ClickhouseStore::FinishGroup(std::vector<Queued>& group, const Status& stat
     rows += queued.batch.size();
     if (status.ok()) durable.push_back(std::make_shared<const EventBatch>(std::move(queued.batch)));
   }
-  {
-    const std::lock_guard listening(listener_mutex_);
-    for (const auto& batch : durable)
-      if (listener_) listener_(batch);
-  }
+  Announce(durable);
   for (Queued& queued : group) queued.done(status);
   const std::lock_guard lock(mutex_);
-  if (!status.ok()) ++counters_["insert_errors"];
+  if (!status.ok()) Count("insert_errors", 1);
   for (const Queued& queued : group) unfinished_.erase(queued.number);
   rows_under_way_ -= rows;
   idle_.notify_all();

@@ -76,7 +76,7 @@ Result<StoreStatus> ClickhouseStore::ReadStatus(const std::string& tenant) {
   out.counters["clickhouse_bytes_received"] = wire.bytes_received;
   const std::lock_guard lock(mutex_);
   out.pending_rows = static_cast<int64_t>(queue_rows_ + rows_under_way_);
-  for (const auto& [name, value] : counters_) out.counters[name] += value;
+  for (const auto& [name, value] : Counters()) out.counters[name] += value;
   return out;
 }
 

@@ -74,9 +74,4 @@ ClickhouseStore::~ClickhouseStore() {
   for (std::thread& sender : senders_) sender.join();
 }
 
-void ClickhouseStore::Count(const std::string& name, int64_t n) {
-  const std::lock_guard lock(mutex_);
-  counters_[name] += n;
-}
-
 }  // namespace wf::store::clickhouse

@@ -23,60 +23,18 @@
 #include "store/clickhouse/placement.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/sql_text.h"
+#include "store/engine.h"
 
 namespace wf::store::clickhouse {
 
-class ClickhouseStore : public Store {
+class ClickhouseStore : public Engine {
  public:
   static Result<std::unique_ptr<Store>> Open(const std::string& url,
                                              const ClickhouseStoreOptions& options);
   ~ClickhouseStore() override;
 
   StoreTraits Traits() const override { return {.shared = true}; }
-  void Append(EventBatch batch, Done done) override;
-  void Listen(Listener listener) override;
-  Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;
-  Result<EventBatch> ReadTraces(const std::string& tenant,
-                                const std::vector<TraceId>& ids) override;
-  Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override;
-  Result<ResourcePage> OnResource(const std::string& tenant, const ResourceQuery& query) override;
-  Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override;
-  Result<std::vector<std::string>> Services(const std::string& tenant) override;
-  Result<std::vector<Operation>> Operations(const std::string& tenant,
-                                            const std::string& service) override;
-  Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
-                                                 size_t limit) override;
-  Result<std::vector<std::string>> AttributeValues(const std::string& tenant,
-                                                   const std::string& key, std::string_view prefix,
-                                                   size_t limit) override;
-  Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) override;
-  Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override;
-  Result<MessagesDigest> DigestMessages(const std::string& tenant, TimeRange time) override;
-  Status PutAttachment(const std::string& tenant, const Attachment& attachment) override;
-  Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override;
-  Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) override;
-  Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override;
-  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
-                                                   TimeRange time) override;
-  Status PutDocument(const std::string& tenant, const std::string& kind, const std::string& name,
-                     std::string_view text) override;
-  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
-                                              const std::string& kind) override;
-  Status DeleteDocument(const std::string& tenant, const std::string& kind,
-                        const std::string& name) override;
-  Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-                   const RowReplacement& replace) override;
-  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
-                                const DatasetQuery& query) override;
-  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override;
-  Status DropDataset(const std::string& tenant, const std::string& dataset) override;
-  Status RetainRows(const std::string& tenant, const std::string& dataset,
-                    const RowRetention& retention) override;
-  Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) override;
-  Result<StoreStatus> ReadStatus(const std::string& tenant) override;
-  Result<std::vector<TenantUse>> ReadTenants() override;
-  Status Flush() override;
-  Status Retain(const RetentionPolicy& policy) override;
+#include "store/engine_functions.inc"
 
   // For tests: what went over the wire.
   clickhouse::Client& client() { return client_; }
@@ -84,18 +42,10 @@ class ClickhouseStore : public Store {
  private:
   friend class ClickhouseSearch;
 
-  struct Queued {
-    EventBatch batch;
-    Done done;
-    size_t bytes;
-    uint64_t number;
-  };
-
   ClickhouseStore(clickhouse::StoreUrl url, const ClickhouseStoreOptions& options);
 
   // store_impl.cc
   Status Start();
-  void Count(const std::string& name, int64_t n);
 
   // append.cc
   void SendLoop();
@@ -155,7 +105,6 @@ class ClickhouseStore : public Store {
   double insert_tokens_ = 0;
   Nanos tokens_at_ = 0;  // monotonic
   bool stopping_ = false;
-  std::map<std::string, int64_t> counters_;
 
   // Side rows that a shard has, as far as this process wrote them: shard, day, hash of the row.
   std::mutex written_mutex_;
@@ -175,9 +124,6 @@ class ClickhouseStore : public Store {
     Nanos known_at;  // monotonic
   };
   std::map<std::string, Size> sizes_;
-
-  std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
-  Listener listener_;
 
   std::mutex documents_mutex_;  // held while a document or clocks are written
   std::unique_ptr<clickhouse::Datasets> datasets_;

@@ -18,7 +18,7 @@ void DuckdbStore::Append(EventBatch batch, Done done) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_ || (queue_bytes_ + bytes > options_.max_queue_bytes && !queue_.empty())) {
-      ++counters_["batches_refused"];
+      Count("batches_refused", 1);
     } else {
       queue_bytes_ += bytes;
       queue_.push_back({std::move(batch), std::move(done), bytes});
@@ -27,11 +27,6 @@ void DuckdbStore::Append(EventBatch batch, Done done) {
     }
   }
   done(Overloaded("store: data arrives faster than it can be written", "send again later"));
-}
-
-void DuckdbStore::Listen(Listener listener) {
-  const std::lock_guard lock(listener_mutex_);
-  listener_ = std::move(listener);
 }
 
 void DuckdbStore::LogLoop() {
@@ -75,15 +70,11 @@ void DuckdbStore::LogLoop() {
         filling_->batches.push_back(durable.back());
       }
     } else {
-      ++counters_["log_write_errors"];
+      Count("log_write_errors", 1);
     }
     const bool full = IsFull(*filling_);
     lock.unlock();
-    {
-      const std::lock_guard listening(listener_mutex_);
-      for (const auto& batch : durable)
-        if (listener_) listener_(batch);
-    }
+    Announce(durable);
     for (Queued& queued : group) queued.done(status);
     group.clear();
     lock.lock();

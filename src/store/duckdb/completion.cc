@@ -343,7 +343,7 @@ Result<StoreStatus> DuckdbStore::ReadStatus(const std::string& tenant) {
     out.dataset_bytes += dataset.bytes;
   }
   std::lock_guard lock(mutex_);
-  out.counters = counters_;
+  out.counters = Counters();
   return out;
 }
 

@@ -71,7 +71,7 @@ void DuckdbStore::FlushLoop() {
     flush_status_ = status;
     if (!status.ok()) {
       // Disk full, most likely: the rows stay readable here and safe in the log; senders are told to wait.
-      ++counters_["flush_errors"];
+      Count("flush_errors", 1);
       idle_.notify_all();
       if (stopping_) return;
       sealed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; });
@@ -158,8 +158,8 @@ Status DuckdbStore::WritePendingLocked(Pending& pending, Merge merge) {
   next.insert(next.end(), written.begin(), written.end());
   segments_ = std::move(next);
   if (writing_.get() == &pending) writing_.reset();
-  if (doubles != 0) counters_["doubles_removed"] += doubles;
-  ++counters_["segments_written"];
+  if (doubles != 0) Count("doubles_removed", doubles);
+  Count("segments_written", 1);
   for (uint64_t log : pending.logs) {
     applied_log_ = std::max(applied_log_, log);
     unlink((Folder("wal") + "/" + LogFileName(log)).c_str());

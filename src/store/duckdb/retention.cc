@@ -116,7 +116,7 @@ Status DuckdbStore::RetireParts(const std::vector<uint64_t>& numbers) {
       kept.push_back(segment);
       continue;
     }
-    counters_["rows_retired"] += static_cast<int64_t>(segment->rows);
+    Count("rows_retired", static_cast<int64_t>(segment->rows));
     segment->part->Doom();
     if (doomed_.empty() || doomed_.back().lock() != segment->part) doomed_.push_back(segment->part);
     gone.push_back(segment);

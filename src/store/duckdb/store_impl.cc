@@ -218,9 +218,4 @@ DuckdbStore::StageCpu::~StageCpu() {
   store_.Count(std::string("cpu_ns_") + stage_, ThreadCpu() - before_);
 }
 
-void DuckdbStore::Count(const std::string& name, int64_t n) {
-  std::lock_guard lock(mutex_);
-  counters_[name] += n;
-}
-
 }  // namespace wf::store::duckdb

@@ -23,60 +23,18 @@
 #include "store/duckdb/duckdb_store.h"
 #include "store/duckdb/part.h"
 #include "store/duckdb/row_decoder.h"
+#include "store/engine.h"
 
 namespace wf::store::duckdb {
 
-class DuckdbStore : public Store {
+class DuckdbStore : public Engine {
  public:
   static Result<std::unique_ptr<Store>> Open(const std::string& directory,
                                              const DuckdbStoreOptions& options);
   ~DuckdbStore() override;
 
   StoreTraits Traits() const override { return {}; }
-  void Append(EventBatch batch, Done done) override;
-  void Listen(Listener listener) override;
-  Result<EventBatch> ReadTrace(const std::string& tenant, TraceId id) override;
-  Result<EventBatch> ReadTraces(const std::string& tenant,
-                                const std::vector<TraceId>& ids) override;
-  Result<SearchPage> Search(const std::string& tenant, const TraceQuery& query) override;
-  Result<ResourcePage> OnResource(const std::string& tenant, const ResourceQuery& query) override;
-  Status Scan(const std::string& tenant, const ScanOptions& options, const Take& take) override;
-  Result<std::vector<std::string>> Services(const std::string& tenant) override;
-  Result<std::vector<Operation>> Operations(const std::string& tenant,
-                                            const std::string& service) override;
-  Result<std::vector<std::string>> AttributeKeys(const std::string& tenant, std::string_view prefix,
-                                                 size_t limit) override;
-  Result<std::vector<std::string>> AttributeValues(const std::string& tenant,
-                                                   const std::string& key, std::string_view prefix,
-                                                   size_t limit) override;
-  Status AppendMessages(const std::string& tenant, const std::vector<Message>& messages) override;
-  Result<std::vector<Message>> ReadMessages(const std::string& tenant, TimeRange time) override;
-  Result<MessagesDigest> DigestMessages(const std::string& tenant, TimeRange time) override;
-  Status PutAttachment(const std::string& tenant, const Attachment& attachment) override;
-  Result<std::vector<Attachment>> ReadAttachments(const std::string& tenant, TraceId id) override;
-  Status WriteClocks(const std::string& tenant, const std::vector<ClockOffset>& clocks) override;
-  Result<std::vector<ClockOffset>> ReadClocks(const std::string& tenant, TimeRange time) override;
-  Result<std::vector<ClockExchange>> ReadExchanges(const std::string& tenant,
-                                                   TimeRange time) override;
-  Status PutDocument(const std::string& tenant, const std::string& kind, const std::string& name,
-                     std::string_view text) override;
-  Result<std::vector<Document>> ReadDocuments(const std::string& tenant,
-                                              const std::string& kind) override;
-  Status DeleteDocument(const std::string& tenant, const std::string& kind,
-                        const std::string& name) override;
-  Status WriteRows(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
-                   const RowReplacement& replace) override;
-  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
-                                const DatasetQuery& query) override;
-  Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) override;
-  Status DropDataset(const std::string& tenant, const std::string& dataset) override;
-  Status RetainRows(const std::string& tenant, const std::string& dataset,
-                    const RowRetention& retention) override;
-  Result<SqlRows> RunSql(const std::string& tenant, const std::string& sql) override;
-  Result<StoreStatus> ReadStatus(const std::string& tenant) override;
-  Result<std::vector<TenantUse>> ReadTenants() override;
-  Status Flush() override;
-  Status Retain(const RetentionPolicy& policy) override;
+#include "store/engine_functions.inc"
 
  private:
   // Acknowledged rows that are not yet in a part, and the log files that hold them.
@@ -86,11 +44,6 @@ class DuckdbStore : public Store {
     size_t bytes = 0;
     Nanos since = 0;  // monotonic; when the first row came
     std::vector<uint64_t> logs;
-  };
-  struct Queued {
-    EventBatch batch;
-    Done done;
-    size_t bytes;
   };
   // What a read sees: taken at once, used without locks.
   struct Snapshot {
@@ -135,7 +88,6 @@ class DuckdbStore : public Store {
   Result<Lease> Borrow();
   Snapshot Look(const std::string& tenant);
   Result<std::shared_ptr<const SegmentDictionary>> DictionaryOf(const Segment& segment);
-  void Count(const std::string& name, int64_t n);
 
   // append.cc
   bool IsFull(const Pending& pending) const {
@@ -206,7 +158,6 @@ class DuckdbStore : public Store {
   uint64_t seals_asked_ = 0, seals_done_ = 0;
   Status flush_status_;
   bool stopping_ = false;
-  std::map<std::string, int64_t> counters_;
   std::atomic<size_t> pending_bytes_limit_;  // max_pending_bytes, or less under retention by bytes
 
   std::shared_timed_mutex layout_mutex_;
@@ -243,9 +194,6 @@ class DuckdbStore : public Store {
   int64_t side_dead_bytes_ = 0;  // deleted since the file was last written anew
 
   DatasetFiles datasets_;
-
-  std::mutex listener_mutex_;  // held while the listener runs; never together with mutex_
-  Listener listener_;
 
   std::thread log_thread_, flush_thread_;
 };
