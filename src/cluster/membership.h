@@ -20,13 +20,13 @@
 #include "base/result.h"
 #include "cluster/role.h"
 #include "pipeline/counters.h"
-#include "store/store.h"
+#include "store/document_store.h"
 
 namespace wf::cluster {
 
 struct MembershipOptions {
-  store::Store* store = nullptr;  // null: there is nobody else
-  std::string instance;           // a name that nobody else has
+  store::DocumentStore* store = nullptr;  // null: there is nobody else
+  std::string instance;                   // a name that nobody else has
   Role role = Role::kAll;
   Nanos period = kSecond;           // of rounds: the others are heard
   Nanos tell_period = 2 * kSecond;  // every so often we tell

@@ -16,7 +16,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
-#include "store/store.h"
+#include "store/document_store.h"
 
 namespace wf::live {
 
@@ -31,7 +31,7 @@ class ProcessRegistry {
   // Longer than a client may wait for an answer of the control connection.
   static constexpr Nanos kForgetAfter = 60 * kSecond;
 
-  explicit ProcessRegistry(store::Store& store) : store_(store) {}
+  explicit ProcessRegistry(store::DocumentStore& store) : store_(store) {}
 
   struct Process {
     std::string instance, service, host;
@@ -76,7 +76,7 @@ class ProcessRegistry {
   Status Load(const std::string& name, Tenant& tenant);
   void Forget(Tenant& tenant);
 
-  store::Store& store_;
+  store::DocumentStore& store_;
   std::mutex mutex_;
   std::map<std::string, Tenant> tenants_;
 };

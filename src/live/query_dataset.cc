@@ -63,7 +63,7 @@ Status CheckQueryDataset(store::Store& store, const std::string& tenant,
   return {};
 }
 
-Status KeepQueryDataset(store::Store& store, const std::string& tenant,
+Status KeepQueryDataset(store::DocumentStore& store, const std::string& tenant,
                         const std::string& dataset) {
   return store.PutDocument(tenant, kQueryDatasetKind, dataset, "{}");
 }
@@ -85,8 +85,9 @@ Status RetainQueryDatasets(store::Store& store, const std::string& tenant,
   return failed;
 }
 
-Status AppendQueryRows(store::Store& store, const std::string& tenant, const std::string& dataset,
-                       const std::vector<std::string>& columns, const ClosedInterval& interval) {
+Status AppendQueryRows(store::DatasetStore& store, const std::string& tenant,
+                       const std::string& dataset, const std::vector<std::string>& columns,
+                       const ClosedInterval& interval) {
   std::vector<ColumnDefinition> there;
   WF_ASSIGN(const auto stored, store.ReadDatasets(tenant));
   for (const store::DatasetStatus& one : stored) {

@@ -54,7 +54,7 @@ Result<answer::Answer> TracepointsText(const std::vector<weaver::TracepointDefin
 
 }  // namespace
 
-Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::Store& store,
+Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::DocumentStore& store,
                                                                   const std::string& tenant) {
   WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kTracepointKind));
   std::vector<weaver::TracepointDefinition> all;
@@ -71,7 +71,7 @@ Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::Store& 
   return all;
 }
 
-Result<std::string> ReadTracepointsJson(store::Store& store, const std::string& tenant) {
+Result<std::string> ReadTracepointsJson(store::DocumentStore& store, const std::string& tenant) {
   WF_ASSIGN(const auto definitions, ReadTracepoints(store, tenant));
   JsonWriter json;
   json.BeginArray();

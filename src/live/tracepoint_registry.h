@@ -13,10 +13,10 @@
 namespace wf::live {
 
 // All definitions, by name. One that a newer program saved and this one cannot read is left out and logged.
-Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::Store& store,
+Result<std::vector<weaver::TracepointDefinition>> ReadTracepoints(store::DocumentStore& store,
                                                                   const std::string& tenant);
 // The same as a JSON array, as the file has them.
-Result<std::string> ReadTracepointsJson(store::Store& store, const std::string& tenant);
+Result<std::string> ReadTracepointsJson(store::DocumentStore& store, const std::string& tenant);
 
 // {"tracepoints":[as the file],"compiled_in":[{"name","exports","processes"}]}, or a table.
 Result<answer::Answer> AnswerTracepoints(const answer::AnswerContext& context,

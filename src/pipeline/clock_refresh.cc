@@ -17,7 +17,7 @@ Nanos WindowStart(Nanos time) {
 
 }  // namespace
 
-Status RefreshClocks(store::Store& store, const std::string& tenant, store::TimeRange time) {
+Status RefreshClocks(store::ClockStore& store, const std::string& tenant, store::TimeRange time) {
   // A call sent in one window may be answered in the next: whole windows, and one more on each side.
   store::TimeRange windows{SaturatingSub(WindowStart(time.from), kClockWindow),
                            SaturatingAdd(time.until, kClockWindow)};
@@ -48,7 +48,7 @@ Status RefreshClocks(store::Store& store, const std::string& tenant, store::Time
   return store.WriteClocks(tenant, changed);
 }
 
-Result<HostClocks> ClocksFor(store::Store& store, const std::string& tenant,
+Result<HostClocks> ClocksFor(store::ClockStore& store, const std::string& tenant,
                              const EventBatch& events) {
   if (events.empty()) return HostClocks();
   store::TimeRange time{INT64_MAX, INT64_MIN};

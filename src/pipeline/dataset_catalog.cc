@@ -9,7 +9,8 @@
 
 namespace wf::pipeline {
 
-Result<DatasetCatalog> DatasetCatalog::Load(store::Store& store, const std::string& tenant) {
+Result<DatasetCatalog> DatasetCatalog::Load(store::DocumentStore& store,
+                                            const std::string& tenant) {
   DatasetCatalog out;
   std::map<std::string, std::string> texts;
   std::map<std::string, bool> standing;

@@ -20,7 +20,7 @@ const std::vector<std::pair<std::string, std::string>>& StandingDatasets();
 
 class DatasetCatalog {
  public:
-  static Result<DatasetCatalog> Load(store::Store& store, const std::string& tenant);
+  static Result<DatasetCatalog> Load(store::DocumentStore& store, const std::string& tenant);
 
   const std::vector<DatasetDefinition>& definitions() const { return definitions_; }  // by name
   const DatasetDefinition* Find(const std::string& name) const;

@@ -64,7 +64,7 @@ void DatasetExtractor::Add(const Trace& trace, EarlierRows earlier) {
   replace_.traces.push_back(trace.id);
 }
 
-Status DatasetExtractor::Write(store::Store& store, const std::string& tenant) {
+Status DatasetExtractor::Write(store::DatasetStore& store, const std::string& tenant) {
   if (waiting_.rows() == 0 && replace_.traces.empty()) return {};
   // Parquet files are made from the rows kept, so those are kept either way.
   WF_TRY(store.WriteRows(tenant, definition_.name, waiting_, replace_));
@@ -73,7 +73,7 @@ Status DatasetExtractor::Write(store::Store& store, const std::string& tenant) {
   return {};
 }
 
-Status DatasetExtractor::WriteParquet(store::Store& store, const std::string& tenant,
+Status DatasetExtractor::WriteParquet(store::DatasetStore& store, const std::string& tenant,
                                       const std::string& folder) {
   while (!changed_hours_.empty()) {
     WF_TRY(WriteParquetHour(store, tenant, definition_.name, *changed_hours_.begin(), folder));
@@ -82,8 +82,8 @@ Status DatasetExtractor::WriteParquet(store::Store& store, const std::string& te
   return {};
 }
 
-Status WriteParquetHour(store::Store& store, const std::string& tenant, const std::string& dataset,
-                        Nanos hour, const std::string& folder) {
+Status WriteParquetHour(store::DatasetStore& store, const std::string& tenant,
+                        const std::string& dataset, Nanos hour, const std::string& folder) {
   const std::string place = folder + "/" + dataset;
   std::error_code error;
   std::filesystem::create_directories(place, error);

@@ -42,9 +42,10 @@ class DatasetExtractor {
   size_t waiting_rows() const { return waiting_.rows(); }
   const DatasetTable& waiting() const { return waiting_; }
   // Writes what waits, durably. On failure everything waits on.
-  Status Write(store::Store& store, const std::string& tenant);
+  Status Write(store::DatasetStore& store, const std::string& tenant);
   // Parquet files of the hours that changed since the last call, for definitions that want them: FOLDER/NAME/HOUR.parquet.
-  Status WriteParquet(store::Store& store, const std::string& tenant, const std::string& folder);
+  Status WriteParquet(store::DatasetStore& store, const std::string& tenant,
+                      const std::string& folder);
 
  private:
   DatasetDefinition definition_;
@@ -56,7 +57,7 @@ class DatasetExtractor {
 };
 
 // The dataset's rows of one hour as FOLDER/DATASET/HOUR.parquet, whole.
-Status WriteParquetHour(store::Store& store, const std::string& tenant, const std::string& dataset,
-                        Nanos hour, const std::string& folder);
+Status WriteParquetHour(store::DatasetStore& store, const std::string& tenant,
+                        const std::string& dataset, Nanos hour, const std::string& folder);
 
 }  // namespace wf::pipeline

@@ -5,7 +5,7 @@
 
 namespace wf::pipeline {
 
-Result<ImportReport> FinishImport(ImportJob& job, store::Store& store, const std::string& tenant,
+Result<ImportReport> FinishImport(ImportJob& job, store::ClockStore& store, const std::string& tenant,
                                   Tailer* tailer) {
   WF_ASSIGN(const ImportReport report, job.Finish());
   if (report.time.from < report.time.until) WF_TRY(RefreshClocks(store, tenant, report.time));

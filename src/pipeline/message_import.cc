@@ -21,7 +21,7 @@ constexpr size_t kInferredRowsAtOnce = 4096;
 class KeepingSource : public SightingSource {
  public:
   KeepingSource(SightingSource& source, const StringTable& nodes, const std::string& tenant,
-                store::Store& store)
+                store::MessageStore& store)
       : source_(source), nodes_(nodes), tenant_(tenant), store_(store) {}
 
   Result<bool> Next(SightingLine& line) override {
@@ -49,7 +49,7 @@ class KeepingSource : public SightingSource {
   SightingSource& source_;
   const StringTable& nodes_;
   const std::string& tenant_;
-  store::Store& store_;
+  store::MessageStore& store_;
   std::vector<Message> messages_;
   int64_t count_ = 0;
 };
@@ -96,7 +96,7 @@ Error Named(Error error, const std::string& copy, std::string_view name) {
 }  // namespace
 
 Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& nodes,
-                                     const std::string& tenant, store::Store& store,
+                                     const std::string& tenant, store::MessageStore& store,
                                      ImportJob& job) {
   MessageImport import;
   KeepingSource keeping(source, nodes, tenant, store);
@@ -122,7 +122,7 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
 }
 
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          store::Store& store, ImportJob& job,
+                          store::MessageStore& store, ImportJob& job,
                           const ImportJob::Progress& progress) {
   detect::SightingOptions options;
   options.texts = detect::SightingTexts::kKeep;
@@ -160,7 +160,7 @@ Status ImportMessageFiles(const std::vector<std::string>& paths, const std::stri
 }
 
 Status ImportMessageContent(std::string_view name, std::string_view content,
-                            const std::string& tenant, store::Store& store, ImportJob& job) {
+                            const std::string& tenant, store::MessageStore& store, ImportJob& job) {
   WF_ASSIGN(const auto file, TemporaryFile::Hold(content));
   const Status status =
       ImportMessageFiles({file->path()}, tenant, store, job, [](size_t) { return true; });

@@ -20,15 +20,15 @@ struct MessageImport {
 
 // `source` gives texts too (SightingTexts::kKeep); `nodes` is the table it interns into.
 Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& nodes,
-                                     const std::string& tenant, store::Store& store,
+                                     const std::string& tenant, store::MessageStore& store,
                                      ImportJob& job);
 
 // One file or several, merged: the job's report says what came of them.
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          store::Store& store, ImportJob& job, const ImportJob::Progress& progress);
+                          store::MessageStore& store, ImportJob& job, const ImportJob::Progress& progress);
 
 // The same of an uploaded file's bytes.
 Status ImportMessageContent(std::string_view name, std::string_view content,
-                            const std::string& tenant, store::Store& store, ImportJob& job);
+                            const std::string& tenant, store::MessageStore& store, ImportJob& job);
 
 }  // namespace wf::pipeline

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "model/clock_alignment.h"
-#include "store/store.h"
+#include "store/clock_store.h"
 
 namespace wf::pipeline {
 
 class RecentClocks {
  public:
-  explicit RecentClocks(store::Store& store) : store_(store) {}
+  explicit RecentClocks(store::ClockStore& store) : store_(store) {}
   // `now`: any clock that does not run backwards.
   Result<std::shared_ptr<const HostClocks>> For(const EventBatch& events, Nanos now);
 
@@ -26,7 +26,7 @@ class RecentClocks {
     Nanos loaded = 0;
     Nanos until = 0;  // of the events they were loaded for
   };
-  store::Store& store_;
+  store::ClockStore& store_;
   std::mutex mutex_;
   std::map<std::pair<std::string, Nanos>, Window> windows_;  // by tenant and start of window
 };

@@ -12,7 +12,7 @@ constexpr Nanos kLookAgain = kSecond;
 constexpr Nanos kFilePeriod = kMinute;
 
 // The saved texts as one number: compiling is needed only when it changes.
-Result<uint64_t> VersionOf(store::Store& store, const std::string& tenant) {
+Result<uint64_t> VersionOf(store::DocumentStore& store, const std::string& tenant) {
   uint64_t version = 1;
   for (const char* kind : {kDatasetKind, kFeatureKind}) {
     WF_ASSIGN(const auto documents, store.ReadDocuments(tenant, kind));

@@ -47,7 +47,7 @@ constexpr char kKind[] = "hash_key";  // of saved texts
 constexpr char kTenant[] = "default";
 
 // Of those that were made at the same time by processes that did not see each other, the first by name.
-Result<std::optional<decode::HashKey>> ReadSharedKey(store::Store& store) {
+Result<std::optional<decode::HashKey>> ReadSharedKey(store::DocumentStore& store) {
   WF_ASSIGN(const auto documents, store.ReadDocuments(kTenant, kKind));
   if (documents.empty()) return std::optional<decode::HashKey>();
   const std::string& text = documents.front().text;  // 32 hex digits, as a trace id's
@@ -61,7 +61,7 @@ Result<std::optional<decode::HashKey>> ReadSharedKey(store::Store& store) {
 
 }  // namespace
 
-Result<decode::HashKey> SharedHashKey(store::Store& store) {
+Result<decode::HashKey> SharedHashKey(store::DocumentStore& store) {
   WF_ASSIGN(const std::optional<decode::HashKey> there, ReadSharedKey(store));
   if (there) return *there;
   uint64_t random[3];

@@ -6,13 +6,13 @@
 
 #include "base/result.h"
 #include "import/decode/attribute_rules.h"
-#include "store/store.h"
+#include "store/document_store.h"
 
 namespace wf::security {
 
 // Reads STORE/hash.key, or makes it.
 Result<decode::HashKey> LoadHashKey(const std::string& store);
 // The same of a store that many processes share: kept in it, among its saved texts.
-Result<decode::HashKey> SharedHashKey(store::Store& store);
+Result<decode::HashKey> SharedHashKey(store::DocumentStore& store);
 
 }  // namespace wf::security

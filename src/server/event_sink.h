@@ -14,8 +14,8 @@ namespace wf::server {
 using EventSink = std::function<void(EventBatch, std::function<void(Status)>)>;
 
 // Both borrow for the life of the sink.
-inline EventSink SinkInto(store::Store& store) {
-  return [&store](EventBatch batch, store::Store::Done done) {
+inline EventSink SinkInto(store::EventStore& store) {
+  return [&store](EventBatch batch, store::EventStore::Done done) {
     store.Append(std::move(batch), std::move(done));
   };
 }

@@ -148,7 +148,7 @@ void Security::Reload() {
   ReloadAccounts(When::kAlways);
 }
 
-void Security::Watch(store::Store& store) {
+void Security::Watch(store::StoreKeeper& store) {
   watcher_ = std::thread([this, &store] {
     Nanos looked = 0;
     std::unique_lock lock(mutex_);

@@ -37,7 +37,7 @@ class Security {
   ~Security();  // stops watching
 
   // Looks every few seconds for changed files and, when a tenant has a limit of it, for what is stored.
-  void Watch(store::Store& store);
+  void Watch(store::StoreKeeper& store);
   void Stop();
   void Reload();  // everything, now
 

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxPairs = 100'000;
 
 // Nothing when the dataset has no rows in the window, or was redefined without the columns that tell.
-Result<std::optional<Dependencies>> CountCalls(store::Store& store, const std::string& tenant,
-                                               store::TimeRange time) {
+Result<std::optional<Dependencies>> CountCalls(store::DatasetStore& store,
+                                               const std::string& tenant, store::TimeRange time) {
   DatasetQuery query;
   query.where = {{"time_ns", CompareOp::kGe, false, {time.from}},
                  {"time_ns", CompareOp::kLt, false, {time.until}}};
@@ -79,7 +79,7 @@ void CountTrace(const EventBatch& batch, const TraceRows& trace, Counts& counts)
   }
 }
 
-Result<Dependencies> CountSpans(store::Store& store, const std::string& tenant,
+Result<Dependencies> CountSpans(store::EventStore& store, const std::string& tenant,
                                 store::TimeRange time, uint64_t max_spans) {
   Counts counts;
   Dependencies out;

@@ -105,7 +105,7 @@ int JaegerStatus(ErrorCode code) {
   return 500;
 }
 
-JaegerAnswer JaegerServices(store::Store& store, const std::string& tenant) {
+JaegerAnswer JaegerServices(store::EventStore& store, const std::string& tenant) {
   const auto services = store.Services(tenant);
   if (!services.ok()) return Failed(services.error());
   return Wrap({services->size()}, [&](JsonWriter& out) {
@@ -115,12 +115,12 @@ JaegerAnswer JaegerServices(store::Store& store, const std::string& tenant) {
   });
 }
 
-JaegerAnswer JaegerOperationNames(store::Store& store, const std::string& tenant,
+JaegerAnswer JaegerOperationNames(store::EventStore& store, const std::string& tenant,
                                   const std::string& service) {
   const auto operations = store.Operations(tenant, service);
   if (!operations.ok()) return Failed(operations.error());
   std::set<std::string> names;
-  for (const store::Store::Operation& operation : *operations) names.insert(operation.name);
+  for (const store::EventStore::Operation& operation : *operations) names.insert(operation.name);
   return Wrap({names.size()}, [&](JsonWriter& out) {
     out.BeginArray();
     for (const std::string& name : names) out.String(name);
@@ -128,20 +128,20 @@ JaegerAnswer JaegerOperationNames(store::Store& store, const std::string& tenant
   });
 }
 
-JaegerAnswer JaegerOperations(store::Store& store, const std::string& tenant,
+JaegerAnswer JaegerOperations(store::EventStore& store, const std::string& tenant,
                               const QueryParams& params) {
   const std::string* service = FindParam(params, "service");
   if (service == nullptr) return Failed(BadInput("parameter 'service' is required"));
   const std::string* kind = FindParam(params, "spanKind");
   const auto operations = store.Operations(tenant, *service);
   if (!operations.ok()) return Failed(operations.error());
-  std::vector<store::Store::Operation> wanted;
-  for (const store::Store::Operation& operation : *operations) {
+  std::vector<store::EventStore::Operation> wanted;
+  for (const store::EventStore::Operation& operation : *operations) {
     if (kind == nullptr || JaegerSpanKind(operation.kind) == *kind) wanted.push_back(operation);
   }
   return Wrap({wanted.size()}, [&](JsonWriter& out) {
     out.BeginArray();
-    for (const store::Store::Operation& operation : wanted) {
+    for (const store::EventStore::Operation& operation : wanted) {
       out.BeginObject()
           .Field("name", operation.name)
           .Field("spanKind", JaegerSpanKind(operation.kind))
@@ -151,7 +151,7 @@ JaegerAnswer JaegerOperations(store::Store& store, const std::string& tenant,
   });
 }
 
-JaegerAnswer JaegerTrace(store::Store& store, const std::string& tenant, std::string_view id,
+JaegerAnswer JaegerTrace(store::EventStore& store, const std::string& tenant, std::string_view id,
                          const QueryParams& params) {
   const auto trace_id = ParseTraceId(id);
   if (!trace_id.ok()) return Failed(trace_id.error());
@@ -165,8 +165,8 @@ JaegerAnswer JaegerTrace(store::Store& store, const std::string& tenant, std::st
   return WriteFound(*found);
 }
 
-JaegerAnswer JaegerTraces(store::Store& store, const std::string& tenant, const QueryParams& params,
-                          Nanos now) {
+JaegerAnswer JaegerTraces(store::EventStore& store, const std::string& tenant,
+                          const QueryParams& params, Nanos now) {
   const auto search = ParseJaegerSearch(params, now);
   if (!search.ok()) return Failed(search.error());
   const auto found = FindJaegerTraces(store, tenant, *search);

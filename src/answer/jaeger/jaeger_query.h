@@ -35,15 +35,15 @@ std::optional<JaegerAnswer> AnswerJaegerQuery(store::Store& store, const std::st
                                               const QueryParams& params, Nanos now = Now());
 
 // The same, one question each.
-JaegerAnswer JaegerServices(store::Store& store, const std::string& tenant);
-JaegerAnswer JaegerOperationNames(store::Store& store, const std::string& tenant,
+JaegerAnswer JaegerServices(store::EventStore& store, const std::string& tenant);
+JaegerAnswer JaegerOperationNames(store::EventStore& store, const std::string& tenant,
                                   const std::string& service);
-JaegerAnswer JaegerOperations(store::Store& store, const std::string& tenant,
+JaegerAnswer JaegerOperations(store::EventStore& store, const std::string& tenant,
                               const QueryParams& params);
-JaegerAnswer JaegerTrace(store::Store& store, const std::string& tenant, std::string_view id,
+JaegerAnswer JaegerTrace(store::EventStore& store, const std::string& tenant, std::string_view id,
                          const QueryParams& params);
-JaegerAnswer JaegerTraces(store::Store& store, const std::string& tenant, const QueryParams& params,
-                          Nanos now);
+JaegerAnswer JaegerTraces(store::EventStore& store, const std::string& tenant,
+                          const QueryParams& params, Nanos now);
 JaegerAnswer JaegerDependencies(store::Store& store, const std::string& tenant,
                                 const QueryParams& params, Nanos now);
 

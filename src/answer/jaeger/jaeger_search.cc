@@ -61,7 +61,8 @@ bool Matches(const EventBatch& batch, size_t row, const JaegerSearch& search) {
   return true;
 }
 
-Result<std::unordered_set<TraceId>> WithDerivedTags(store::Store& store, const std::string& tenant,
+Result<std::unordered_set<TraceId>> WithDerivedTags(store::EventStore& store,
+                                                    const std::string& tenant,
                                                     const JaegerSearch& search,
                                                     const std::vector<store::TraceSummary>& page) {
   std::vector<TraceId> ids;
@@ -78,7 +79,7 @@ Result<std::unordered_set<TraceId>> WithDerivedTags(store::Store& store, const s
 }
 
 // Ids of matching traces, newest first, at most `limit`.
-Result<std::vector<store::TraceSummary>> Search(store::Store& store, const std::string& tenant,
+Result<std::vector<store::TraceSummary>> Search(store::EventStore& store, const std::string& tenant,
                                                 const JaegerSearch& search, size_t limit,
                                                 std::vector<std::string>& notes) {
   std::vector<store::TraceSummary> found;
@@ -106,8 +107,8 @@ Result<std::vector<store::TraceSummary>> Search(store::Store& store, const std::
   return found;
 }
 
-Status ReadInOrder(store::Store& store, const std::string& tenant, const std::vector<TraceId>& ids,
-                   JaegerFound& found) {
+Status ReadInOrder(store::EventStore& store, const std::string& tenant,
+                   const std::vector<TraceId>& ids, JaegerFound& found) {
   if (ids.empty()) return {};
   WF_ASSIGN(EventBatch events, store.ReadTraces(tenant, ids));
   found.batch = BlocksAsSpans(std::move(events));
@@ -127,7 +128,7 @@ Status ReadInOrder(store::Store& store, const std::string& tenant, const std::ve
 
 }  // namespace
 
-Result<JaegerFound> FindJaegerTraces(store::Store& store, const std::string& tenant,
+Result<JaegerFound> FindJaegerTraces(store::EventStore& store, const std::string& tenant,
                                      const JaegerSearch& search) {
   JaegerFound found;
   if (!search.ids.empty()) {

@@ -23,7 +23,7 @@ struct JaegerFound {
 // One answer holds at most this many spans (about 200 MB of JSON); the first trace is always whole.
 constexpr int64_t kJaegerMaxSpans = 200'000;
 
-Result<JaegerFound> FindJaegerTraces(store::Store& store, const std::string& tenant,
+Result<JaegerFound> FindJaegerTraces(store::EventStore& store, const std::string& tenant,
                                      const JaegerSearch& search);
 
 }  // namespace wf::answer

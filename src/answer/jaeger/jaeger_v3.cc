@@ -18,7 +18,7 @@ JaegerAnswer FailedV3(const Error& error) {
   return FailedV3(JaegerStatus(error.code), error.message);
 }
 
-JaegerAnswer ServicesV3(store::Store& store, const std::string& tenant) {
+JaegerAnswer ServicesV3(store::EventStore& store, const std::string& tenant) {
   const auto services = store.Services(tenant);
   if (!services.ok()) return FailedV3(services.error());
   JsonWriter out;
@@ -28,7 +28,7 @@ JaegerAnswer ServicesV3(store::Store& store, const std::string& tenant) {
   return {200, out.Take()};
 }
 
-JaegerAnswer OperationsV3(store::Store& store, const std::string& tenant,
+JaegerAnswer OperationsV3(store::EventStore& store, const std::string& tenant,
                           const QueryParams& params) {
   const std::string* service = FindParam(params, "service");
   if (service == nullptr) return FailedV3(400, "parameter 'service' is required");
@@ -38,7 +38,7 @@ JaegerAnswer OperationsV3(store::Store& store, const std::string& tenant,
   if (!operations.ok()) return FailedV3(operations.error());
   JsonWriter out;
   out.BeginObject().Key("operations").BeginArray();
-  for (const store::Store::Operation& operation : *operations) {
+  for (const store::EventStore::Operation& operation : *operations) {
     // As Jaeger does: an unspecified kind counts as internal.
     std::string_view text = JaegerSpanKind(operation.kind);
     if (text.empty()) text = "internal";
@@ -49,7 +49,8 @@ JaegerAnswer OperationsV3(store::Store& store, const std::string& tenant,
   return {200, out.Take()};
 }
 
-JaegerAnswer TracesV3(store::Store& store, const std::string& tenant, const JaegerSearch& search) {
+JaegerAnswer TracesV3(store::EventStore& store, const std::string& tenant,
+                      const JaegerSearch& search) {
   const auto found = FindJaegerTraces(store, tenant, search);
   if (!found.ok()) return FailedV3(found.error());
   if (found->traces.empty()) return FailedV3(404, "No traces found");
@@ -72,7 +73,7 @@ JaegerAnswer TracesV3(store::Store& store, const std::string& tenant, const Jaeg
 
 }  // namespace
 
-std::optional<JaegerAnswer> AnswerJaegerV3(store::Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerV3(store::EventStore& store, const std::string& tenant,
                                            std::string_view path, const QueryParams& params) {
   if (path == "/api/v3/services") return ServicesV3(store, tenant);
   if (path == "/api/v3/operations") return OperationsV3(store, tenant, params);

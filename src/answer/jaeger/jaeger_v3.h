@@ -10,7 +10,7 @@
 
 namespace wf::answer {
 
-std::optional<JaegerAnswer> AnswerJaegerV3(store::Store& store, const std::string& tenant,
+std::optional<JaegerAnswer> AnswerJaegerV3(store::EventStore& store, const std::string& tenant,
                                            std::string_view path, const QueryParams& params);
 
 }  // namespace wf::answer

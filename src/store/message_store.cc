@@ -1,14 +1,6 @@
-#include "store/store.h"
-
-#include <future>
+#include "store/message_store.h"
 
 namespace wf::store {
-
-Status Store::AppendAndWait(EventBatch batch) {
-  std::promise<Status> durable;
-  Append(std::move(batch), [&](Status status) { durable.set_value(std::move(status)); });
-  return durable.get_future().get();
-}
 
 Hash128 HashOf(const Message& m) {
   Hasher128 hasher;
@@ -18,7 +10,7 @@ Hash128 HashOf(const Message& m) {
   return hasher.Finish();
 }
 
-Result<MessagesDigest> Store::DigestMessages(const std::string& tenant, TimeRange time) {
+Result<MessagesDigest> MessageStore::DigestMessages(const std::string& tenant, TimeRange time) {
   WF_ASSIGN(const std::vector<Message> messages, ReadMessages(tenant, time));
   MessagesDigest digest{messages.size(), {}};
   for (const Message& message : messages) {
@@ -27,10 +19,6 @@ Result<MessagesDigest> Store::DigestMessages(const std::string& tenant, TimeRang
     digest.hash.lo ^= hash.lo;
   }
   return digest;
-}
-
-Result<std::vector<TenantUse>> Store::ReadTenants() {
-  return std::vector<TenantUse>{{"default", 0, 0}};
 }
 
 }  // namespace wf::store
