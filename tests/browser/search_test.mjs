@@ -209,7 +209,7 @@ test('the commands that an empty server shows fill it', async ({ open }) => {
   const folder = await mkdtemp(join(tmpdir(), 'wherefore-fill-'))
   try {
     const page = await open({ url: `${empty.url}/search` })
-    await page.getByText('Nothing was received in this time.').waitFor()
+    await page.getByText('Nothing was received in this time range.').waitFor()
     const commands = page.locator('.state-empty .command code')
     const [exporter, curl, scenario] = [commands.nth(0), commands.nth(1), commands.nth(2)]
     const shell = (text) => promisify(execFile)('bash', ['-c', text], { cwd: folder, env: { PATH: `${dirname(empty.binary)}:${process.env.PATH}`, HOME: folder } })
@@ -221,7 +221,7 @@ test('the commands that an empty server shows fill it', async ({ open }) => {
     await page.locator('.traces-scroll .traces-row', { hasText: 'GET /hello' }).waitFor()
     await shell(texts[1])
     await page.goto(`${empty.url}/search?since=all`)
-    await eventually(async () => (await page.locator('h1').innerText()).startsWith('301 traces of all time'), 'the scenario is not there', 20_000)
+    await eventually(async () => (await page.locator('h1').innerText()).startsWith('301 traces over all time'), 'the scenario is not there', 20_000)
   } finally {
     await empty.stop()
     await rm(folder, { recursive: true, force: true })
