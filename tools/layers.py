@@ -157,7 +157,7 @@ BY_FILE_NAME = {
 SYSTEM_FOLDERS = ("sys/", "linux/", "netinet/", "arpa/", "net/", "asm/", "bits/", "sanitizer/")
 SYSTEM_HEADERS = set("""libgen.h alloca.h assert.h byteswap.h cpuid.h ctype.h cxxabi.h dirent.h dlfcn.h elf.h endian.h errno.h
     execinfo.h fcntl.h fenv.h float.h fnmatch.h ftw.h getopt.h glob.h grp.h ifaddrs.h immintrin.h inttypes.h
-    limits.h link.h locale.h malloc.h math.h netdb.h nmmintrin.h poll.h pthread.h pwd.h sched.h semaphore.h
+    limits.h link.h locale.h malloc.h math.h netdb.h nmmintrin.h poll.h pthread.h pty.h pwd.h sched.h semaphore.h
     setjmp.h signal.h spawn.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h syslog.h
     sysexits.h termios.h threads.h time.h ucontext.h unistd.h utime.h wchar.h x86intrin.h emmintrin.h smmintrin.h
     tmmintrin.h wmmintrin.h""".split())

@@ -5,8 +5,8 @@
 
 namespace wf::pipeline {
 
-Result<ImportReport> FinishImport(ImportJob& job, store::ClockStore& store, const std::string& tenant,
-                                  Tailer* tailer) {
+Result<ImportReport> FinishImport(ImportJob& job, store::ClockStore& store,
+                                  const std::string& tenant, Tailer* tailer) {
   WF_ASSIGN(const ImportReport report, job.Finish());
   if (report.time.from < report.time.until) WF_TRY(RefreshClocks(store, tenant, report.time));
   if (tailer != nullptr)

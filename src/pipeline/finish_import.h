@@ -12,7 +12,7 @@ class Tailer;
 
 // Models what came in, solves the hosts' clocks anew for its time, and extracts the datasets' rows (when there is a
 // tailer): when it returns, the next question sees them.
-Result<ImportReport> FinishImport(ImportJob& job, store::ClockStore& store, const std::string& tenant,
-                                  Tailer* tailer);
+Result<ImportReport> FinishImport(ImportJob& job, store::ClockStore& store,
+                                  const std::string& tenant, Tailer* tailer);
 
 }  // namespace wf::pipeline

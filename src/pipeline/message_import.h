@@ -25,7 +25,8 @@ Result<MessageImport> ImportMessages(SightingSource& source, const StringTable& 
 
 // One file or several, merged: the job's report says what came of them.
 Status ImportMessageFiles(const std::vector<std::string>& paths, const std::string& tenant,
-                          store::MessageStore& store, ImportJob& job, const ImportJob::Progress& progress);
+                          store::MessageStore& store, ImportJob& job,
+                          const ImportJob::Progress& progress);
 
 // The same of an uploaded file's bytes.
 Status ImportMessageContent(std::string_view name, std::string_view content,

@@ -6,7 +6,7 @@
 
 #include "analysis/paths/clock_skew.h"
 #include "analysis/paths/nesting_stream.h"
-#include "answer/frame/text_table.h"
+#include "base/count_of.h"
 
 namespace wf::paths {
 namespace {

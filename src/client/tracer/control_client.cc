@@ -27,7 +27,7 @@ constexpr milliseconds kLongestPause{5'000};
 // A receiver that is no wherefore server says 404; it will hardly become one.
 constexpr milliseconds kNotThere{60'000};
 
-std::string PercentEncode(std::string_view text) {
+std::string UrlEncode(std::string_view text) {
   std::string out;
   for (unsigned char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -61,7 +61,7 @@ AskPatience PatienceFor(int64_t interval_ns) {
 ControlClient::ControlClient(HttpUrl endpoint, std::string service, std::string instance,
                              Install install, std::shared_ptr<QueryAgent> queries, Demand demand)
     : endpoint_(std::move(endpoint)),
-      about_("service=" + PercentEncode(service) + "&instance=" + PercentEncode(instance)),
+      about_("service=" + UrlEncode(service) + "&instance=" + UrlEncode(instance)),
       token_(TokenFromEnvironment()),
       install_(std::move(install)),
       queries_(std::move(queries)),
@@ -125,11 +125,11 @@ void ControlClient::Ask(milliseconds& pause) {
   request.method = "GET";
   request.path = "/api/v1/control?" + about_;
   if (queries_ && queries_->WantsAll()) version_.clear();
-  if (!version_.empty()) request.path += "&version=" + PercentEncode(version_);
+  if (!version_.empty()) request.path += "&version=" + UrlEncode(version_);
   if (Drained()) request.path += "&drained=1";
   milliseconds within = kAnswerWithin, wait{0};
   if (const auto demand = demand_ ? demand_() : std::nullopt) {
-    request.path += "&demand=" + PercentEncode(*demand);
+    request.path += "&demand=" + UrlEncode(*demand);
     wait = kDemandToldEvery;
   }
   if (const int64_t interval_ns = queries_ ? queries_->ShortestIntervalNs() : 0; interval_ns != 0) {
