@@ -12,6 +12,19 @@ find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/test_places.h.in ${CMAKE_BINARY_DIR}/generated/test_places.h @ONLY)
 
+# What nearly every test includes, compiled once: a third of the time of an average test (docs/decisions/0012).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT WHEREFORE_FUZZ AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/test_headers.cc "int main() {}  // carries the precompiled headers of the tests\n")
+  add_executable(wf_test_headers ${CMAKE_BINARY_DIR}/generated/test_headers.cc)
+  target_link_libraries(wf_test_headers GTest::gmock GTest::gtest Threads::Threads)
+  target_compile_options(wf_test_headers PRIVATE -O1 -fpch-preprocess)
+  target_precompile_headers(wf_test_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h>
+    <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <deque> <filesystem> <fstream> <functional> <map>
+    <memory> <mutex> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <unordered_map>
+    <utility> <variant> <vector>)
+endif()
+
 # wf_join_sources(TARGET SOURCES...): compiles the sources of one folder a few at a time (WHEREFORE_UNITY files in one
 # compilation), because half of a file's time goes into headers. docs/decisions/0012-joined-compilation.md has the figures. 0 turns it off.
 function(wf_join_sources target)
@@ -70,6 +83,12 @@ function(wf_folder name)
     target_include_directories(${name}_test PRIVATE ${CMAKE_BINARY_DIR}/generated)
     # What is tested is optimised in full; the tests' own code is not worth the time to compile it so.
     target_compile_options(${name}_test PRIVATE -O1)
+    if(TARGET wf_test_headers)
+      # gcc forgets which of the precompiled headers are the system's, and then warns falsely inside std::string.
+      target_compile_options(${name}_test PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow
+        -Wno-stringop-overread -Wno-maybe-uninitialized)
+      target_precompile_headers(${name}_test REUSE_FROM wf_test_headers)
+    endif()
     if(NOT ARG_TESTS_BY_SCRIPT)
       add_test(NAME ${name} COMMAND ${name}_test)
       set_tests_properties(${name} PROPERTIES LABELS unit)
