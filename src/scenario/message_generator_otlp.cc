@@ -9,9 +9,9 @@ namespace wf::scenario {
 namespace {
 
 constexpr size_t kRowsPerLine = 512;
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kSpansPiece = size_t{1} << 20;
 
-Status CheckConfig(const GeneratorConfig& config) {
+Status CheckSpansConfig(const GeneratorConfig& config) {
   if (config.drop)
     return BadInput("drop: spans are not sniffed", "leave it out, or write --as text or pcap");
   for (const TraceletGroup& group : config.groups) {
@@ -46,7 +46,7 @@ class OtlpWriter {
         AddSpans(message, shape);
       }
       if (batch_.size() >= kRowsPerLine) WriteBatch();
-      if (text_.size() + truth_text_.size() >= kPiece) WF_TRY(Flush(lines, truth));
+      if (text_.size() + truth_text_.size() >= kSpansPiece) WF_TRY(Flush(lines, truth));
     }
     if (!batch_.empty()) WriteBatch();
     WF_TRY(Flush(lines, truth));
@@ -133,7 +133,7 @@ class OtlpWriter {
 
 Result<GeneratedTrace> GenerateOtlp(const GeneratorConfig& config, const GeneratorRequest& request,
                                     const TextSink& lines, const TextSink& truth) {
-  WF_TRY(CheckConfig(config));
+  WF_TRY(CheckSpansConfig(config));
   return OtlpWriter(config, request).Run(lines, truth);
 }
 

@@ -32,7 +32,7 @@ pcap::FiveTuple Reversed(const pcap::FiveTuple& flow) {
   return {flow.destination, flow.source, flow.destination_port, flow.source_port, flow.protocol};
 }
 
-Status CheckConfig(const GeneratorConfig& config) {
+Status CheckCaptureConfig(const GeneratorConfig& config) {
   if (config.own_clocks)
     return BadInput("skew_ms: a capture has one clock", "leave it out, or write --as text or otlp");
   if (config.nodes.size() >= 1u << 24)
@@ -182,7 +182,7 @@ class PcapWriter {
 Result<GeneratedTrace> GeneratePcap(const GeneratorConfig& config, const GeneratorRequest& request,
                                     pcap::CaptureWriter& capture, const TextSink& truth,
                                     const std::function<Status(uint64_t)>& progress) {
-  WF_TRY(CheckConfig(config));
+  WF_TRY(CheckCaptureConfig(config));
   return PcapWriter(config, request, capture).Run(truth, progress);
 }
 

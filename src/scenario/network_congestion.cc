@@ -135,7 +135,7 @@ const ServiceRequest* Typical(std::vector<const ServiceRequest*> requests) {
   return requests[requests.size() / 2];
 }
 
-Status WriteWhole(const std::string& path, const std::string& text) {
+Status WriteCaptureWhole(const std::string& path, const std::string& text) {
   const std::string part = path + ".part";
   std::ofstream file(part, std::ios::binary);
   file << text;
@@ -222,8 +222,8 @@ Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& opt
   files.query = folder + "/query.json";
   files.traces = run.requests;
   files.event_lines = run.event_lines;
-  WF_TRY(WriteWhole(files.events, run.events));
-  WF_TRY(WriteWhole(files.query, run.query));
+  WF_TRY(WriteCaptureWhole(files.events, run.events));
+  WF_TRY(WriteCaptureWhole(files.query, run.query));
   return files;
 }
 

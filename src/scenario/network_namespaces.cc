@@ -18,7 +18,7 @@
 namespace wf::scenario {
 namespace {
 
-Error Failed(const std::string& what, int code) {
+Error NamespaceFailed(const std::string& what, int code) {
   return EnvironmentError(
       what + ": " + std::strerror(code),
       "real network namespaces need root (CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW)");
@@ -77,7 +77,7 @@ Child StartBatch(const std::string& program, int space, const std::string& batch
   return child;
 }
 
-Status Finish(const Child& child, const std::string& program, const std::string& where) {
+Status FinishChild(const Child& child, const std::string& program, const std::string& where) {
   std::string text;
   int state = 0;
   const bool waited = child.pid > 0 && ::waitpid(child.pid, &state, 0) == child.pid;
@@ -87,7 +87,7 @@ Status Finish(const Child& child, const std::string& program, const std::string&
     while (std::fgets(line, sizeof line, child.errors) != nullptr) text += line;
     std::fclose(child.errors);
   }
-  if (!waited) return Failed("fork", errno);
+  if (!waited) return NamespaceFailed("fork", errno);
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return {};
   if (WIFEXITED(state) && WEXITSTATUS(state) == 127) {
     return EnvironmentError(program + ": not found", "apt-get install iproute2");
@@ -100,7 +100,7 @@ Status Finish(const Child& child, const std::string& program, const std::string&
 // Segments must be what the wire would carry, so nothing may be joined or left for hardware to do.
 Status SwitchOffloadsOff(const std::string& interface) {
   const int handle = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (handle < 0) return Failed("socket", errno);
+  if (handle < 0) return NamespaceFailed("socket", errno);
   for (const uint32_t command :
        {ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) {
     ethtool_value value = {};
@@ -113,7 +113,7 @@ Status SwitchOffloadsOff(const std::string& interface) {
     if (::ioctl(handle, SIOCETHTOOL, &request) != 0 && errno != EOPNOTSUPP) {
       const int code = errno;
       ::close(handle);
-      return Failed("offloads of " + interface, code);
+      return NamespaceFailed("offloads of " + interface, code);
     }
   }
   ::close(handle);
@@ -129,13 +129,14 @@ NetworkNamespaces::~NetworkNamespaces() {
 
 Result<size_t> NetworkNamespaces::Add(const std::string& name) {
   if (own_ < 0) own_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (own_ < 0) return Failed("/proc/thread-self/ns/net", errno);
-  if (::unshare(CLONE_NEWNET) != 0) return Failed("a network namespace", errno);
+  if (own_ < 0) return NamespaceFailed("/proc/thread-self/ns/net", errno);
+  if (::unshare(CLONE_NEWNET) != 0) return NamespaceFailed("a network namespace", errno);
   // Children must inherit it: ip finds it under this number.
   const int file = ::open("/proc/thread-self/ns/net", O_RDONLY);
   const int code = errno;
-  if (::setns(own_, CLONE_NEWNET) != 0) return Failed("the way back to our namespace", errno);
-  if (file < 0) return Failed("a network namespace", code);
+  if (::setns(own_, CLONE_NEWNET) != 0)
+    return NamespaceFailed("the way back to our namespace", errno);
+  if (file < 0) return NamespaceFailed("a network namespace", code);
   files_.push_back(file);
   names_.push_back(name);
   ip_.push_back("link set lo up\n");
@@ -151,7 +152,7 @@ Status NetworkNamespaces::RunAll(const std::string& program,
   Status result;
   for (size_t i = 0; i < batches.size(); ++i) {
     if (batches[i].empty()) continue;
-    Status one = Finish(children[i], program, names_[i]);
+    Status one = FinishChild(children[i], program, names_[i]);
     if (result.ok() && !one.ok()) result = std::move(one);
   }
   return result;
@@ -165,7 +166,7 @@ Status NetworkNamespaces::SetUp() {
         pair.a.interface, pair.a.mac, SpacePath(files_[pair.a.space]), pair.b.interface, pair.b.mac,
         SpacePath(files_[pair.b.space]));
   }
-  WF_TRY(Finish(StartBatch("ip", -1, pairs), "ip", "our namespace"));
+  WF_TRY(FinishChild(StartBatch("ip", -1, pairs), "ip", "our namespace"));
   for (const Pair& pair : joins_) {
     for (const End* end : {&pair.a, &pair.b})
       WF_TRY(Inside(end->space, [&] { return SwitchOffloadsOff(end->interface); }));
@@ -175,9 +176,10 @@ Status NetworkNamespaces::SetUp() {
 }
 
 Status NetworkNamespaces::Inside(size_t space, const std::function<Status()>& what) const {
-  if (::setns(files_[space], CLONE_NEWNET) != 0) return Failed(names_[space], errno);
+  if (::setns(files_[space], CLONE_NEWNET) != 0) return NamespaceFailed(names_[space], errno);
   Status result = what();
-  if (::setns(own_, CLONE_NEWNET) != 0) return Failed("the way back to our namespace", errno);
+  if (::setns(own_, CLONE_NEWNET) != 0)
+    return NamespaceFailed("the way back to our namespace", errno);
   return result;
 }
 
