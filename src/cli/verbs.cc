@@ -20,11 +20,11 @@ Verb MakeVerb(CLI::App& root, const char* name, const char* description) {
   verb.app->add_option("--format", verb.common->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  verb.app->add_option("--config", verb.common->config, "a YAML file; every flag is a key");
+  if (std::strcmp(name, "serve") == 0) return verb;  // it asks nobody
   verb.app->add_option("--color", verb.common->color, "colour on a terminal: auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
-  verb.app->add_option("--config", verb.common->config, "a YAML file; every flag is a key");
-  if (std::strcmp(name, "serve") == 0) return verb;  // it asks nobody
   verb.app->add_option("--ca", verb.common->ca,
                        "PEM file of trusted CAs for https:// (default: system CAs)");
   verb.app->add_option("--client-cert", verb.common->client_cert,
