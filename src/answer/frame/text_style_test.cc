@@ -40,11 +40,11 @@ TEST(TextStyle, TablesHaveBoldHeadsAndKeepTheirColumns) {
   TextTable table({"what", "n"}, {1});
   table.Row({"slow", "7"}, RowMark::kCulprit);
   table.Row({"a\x1b[31m", "8"});
-  const std::string plain = "what     n\nslow     7\na?[31m   8\n";
+  const std::string plain = "what    n\nslow    7\na?[31m  8\n";
   EXPECT_EQ(table.Print(TextWidth(), 0), plain);
   const ScopedTextStyle ansi({100, TextColor::kAnsi});
   EXPECT_EQ(table.Print(TextWidth(), 0),
-            "\x1b[1mwhat     n\x1b[0m\n\x1b[33mslow     7\x1b[0m\na?[31m   8\n");
+            "\x1b[1mwhat    n\x1b[0m\n\x1b[33mslow    7\x1b[0m\na?[31m  8\n");
 }
 
 TEST(TextStyle, SentencesAreWrappedToTheTerminal) {
@@ -61,10 +61,12 @@ TEST(TextStyle, ParametersSayHowTextLooks) {
   EXPECT_EQ(style->color, TextColor::kAnsi);
   EXPECT_TRUE(params.Check({"format"}).ok()) << "they are no flags of the question";
   for (const char* wrong : {"39", "501", "wide"}) {
-    Params refused({{"width", wrong}});
+    Params refused;
+    refused.Add("width", wrong);
     EXPECT_FALSE(TakeTextStyle(refused).ok()) << wrong;
   }
-  Params refused({{"color", "auto"}});
+  Params refused;
+  refused.Add("color", "auto");
   EXPECT_FALSE(TakeTextStyle(refused).ok()) << "only the command line has a terminal";
 }
 
