@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "advice/results.h"
+#include "base/base64.h"
 #include "client/queries/query_agent.h"
 #include "client/runtime/json_text.h"
-#include "import/decode/base64.h"
 #include "lang/query/parser.h"
 #include "lang/query/rewrite.h"
 #include "weaver/weaver.h"
@@ -284,7 +284,7 @@ double CompiledInWoven(int64_t passes) {
   const auto answer = ParseJson(fmt::format(
       R"({{"queries":[{{"id":"0000000000000001","program":"{}","interval_ms":1000,"max_tuples":256,)"
       R"("max_bytes":3000}}]}})",
-      decode::Base64Encode(advice::Encode(program))));
+      Base64Encode(advice::Encode(program))));
   if (agent == nullptr || !answer) std::exit(1);
   agent->Install(*answer);
   const double ns = CompiledIn(passes);

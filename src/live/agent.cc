@@ -10,8 +10,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/ids.h"
-#include "import/decode/base64.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
 #include "live/live_query.h"
@@ -149,7 +149,7 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
   WantedQueries wanted;
   for (const JsonValue one : json.Get("queries").Elements()) {
     const auto id = ParseSpanId(one.Get("id").String());
-    const auto bytes = decode::Base64Decode(one.Get("program").String());
+    const auto bytes = Base64Decode(one.Get("program").String());
     advice::Program program;
     if (!id.ok() || !bytes || !advice::Decode(*bytes, program)) {
       if (log::LogOnce("program " + std::string(one.Get("id").String())))
@@ -340,7 +340,7 @@ void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
       .Field("seq", ++results_)
       .Field("start_ns", start)
       .Field("end_ns", end)
-      .Field("partial", decode::Base64Encode(weaving.results->Encode()))
+      .Field("partial", Base64Encode(weaving.results->Encode()))
       .Field("tuples", weaving.results->tuples())
       .Field("lost", counters->lost)
       .Field("overflowed", counters->overflowed + counters->marked)

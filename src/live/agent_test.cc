@@ -132,8 +132,7 @@ class AgentTest : public testing::Test {
     JsonWriter json;
     json.BeginObject();
     json.Key("queries").BeginArray().BeginObject();
-    json.Field("id", ToHex64(0xabc))
-        .Field("program", decode::Base64Encode(advice::Encode(*program)));
+    json.Field("id", ToHex64(0xabc)).Field("program", Base64Encode(advice::Encode(*program)));
     json.Field("interval_ms", interval / kMilli).EndObject().EndArray();
     json.Key("tracepoints").BeginArray();
     json.Raw(R"({"version":1,"name":"T","locations":[{"exe":"x","function":"f","at":"entry"}],)"
@@ -163,7 +162,7 @@ class AgentTest : public testing::Test {
     for (const std::string& report : server_.reports) {
       JsonParser parser;
       for (const JsonValue one : parser.Parse(report)->Get("results").Elements())
-        EXPECT_TRUE(results.Merge(*decode::Base64Decode(one.Get("partial").String())));
+        EXPECT_TRUE(results.Merge(*Base64Decode(one.Get("partial").String())));
     }
     return results.empty() ? 0 : std::get<int64_t>(results.Rows()[0][1]);
   }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "answer/frame/answer.h"
+#include "base/base64.h"
 #include "base/ids.h"
-#include "import/decode/base64.h"
 #include "json/json_reader.h"
 #include "lang/common/suggestion.h"
 #include "lang/query/parser.h"
@@ -479,8 +479,8 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     Part part;
     const auto id = ParseSpanId(one.Get("query").String());
     const auto start = one.Get("start_ns").IntOrText();
-    const auto partial = decode::Base64Decode(one.Get("partial").String());
-    const auto events = decode::Base64Decode(one.Get("events").String());
+    const auto partial = Base64Decode(one.Get("partial").String());
+    const auto events = Base64Decode(one.Get("events").String());
     if (!id.ok() || !start || !partial || !events) {
       context_.counters.Add("live_query_reports_malformed", 1);
       ++refused;

@@ -291,7 +291,7 @@ TEST_F(LiveQueriesTest, AReportThatComesTwiceCountsOnce) {
           .Field("query", id)
           .Field("seq", number)
           .Field("start_ns", Now())
-          .Field("partial", decode::Base64Encode(Partial(*program, "h", 1)))
+          .Field("partial", Base64Encode(Partial(*program, "h", 1)))
           .Field("hits", 1)
           .EndObject();
     }
@@ -342,9 +342,9 @@ std::string EmitReport(const std::string& id, Nanos start, int overflowed,
   json.BeginObject()
       .Field("query", id)
       .Field("start_ns", start)
-      .Field("partial", decode::Base64Encode(advice::Results(*program).Encode()))
+      .Field("partial", Base64Encode(advice::Results(*program).Encode()))
       .Field("overflowed", overflowed);
-  if (!events.empty()) json.Field("events", decode::Base64Encode(events));
+  if (!events.empty()) json.Field("events", Base64Encode(events));
   json.EndObject().EndArray().EndObject();
   return json.Take();
 }

@@ -12,8 +12,8 @@
 
 #include "advice/interpreter.h"
 #include "advice/results.h"
+#include "base/base64.h"
 #include "base/ids.h"
-#include "import/decode/base64.h"
 #include "json/json_writer.h"
 #include "live/compile_live.h"
 #include "store/open/open_store.h"
@@ -84,7 +84,7 @@ inline std::string ReportJson(const std::string& instance, const std::string& qu
       .Field("query", query)
       .Field("start_ns", start)
       .Field("end_ns", start + kSecond)
-      .Field("partial", decode::Base64Encode(partial))
+      .Field("partial", Base64Encode(partial))
       .Field("hits", hits)
       .Field("tuples", hits)
       .EndObject();

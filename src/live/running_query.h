@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/ids.h"
-#include "import/decode/base64.h"
 #include "live/live_queries.h"
 
 namespace wf::live {
@@ -65,7 +65,7 @@ struct LiveQueries::Running {
         id(ToHex64(compiled->query)),
         spec(std::move(wanted)),
         program(std::move(compiled)),
-        encoded(decode::Base64Encode(advice::Encode(*program))),
+        encoded(Base64Encode(advice::Encode(*program))),
         tracepoints(TracepointsOf(*program)),
         since(now),
         intervals(program, spec.interval, now),

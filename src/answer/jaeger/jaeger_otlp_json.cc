@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "import/decode/base64.h"
+#include "base/base64.h"
 
 namespace wf::answer {
 namespace {
@@ -37,7 +37,7 @@ void WriteAnyValue(const Value& value, JsonWriter& out, int depth = 0) {
       out.Key("doubleValue").Double(value.number);
       break;
     case ValueType::kBytes:
-      out.Field("bytesValue", decode::Base64Encode(value.text));
+      out.Field("bytesValue", Base64Encode(value.text));
       break;
     case ValueType::kArray: {
       out.Key("arrayValue").BeginObject().Key("values").BeginArray();

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "answer/frame/attribute_json.h"
-#include "import/decode/base64.h"
+#include "base/base64.h"
 
 namespace wf::answer {
 namespace {
@@ -36,7 +36,7 @@ void WriteTag(std::string_view key, const Value& value, JsonWriter& out) {
       out.Field("type", "float64").Key("value").Double(value.number);
       break;
     case ValueType::kBytes:
-      out.Field("type", "binary").Field("value", decode::Base64Encode(value.text));
+      out.Field("type", "binary").Field("value", Base64Encode(value.text));
       break;
     case ValueType::kString:
     case ValueType::kNull:

@@ -1,6 +1,6 @@
 #include <unordered_map>
 
-#include "import/decode/base64.h"
+#include "base/base64.h"
 #include "import/decode/json_value_packer.h"
 #include "import/decode/span_times.h"
 #include "import/jaeger/jaeger_decoder.h"
@@ -174,7 +174,7 @@ class TraceDecoder {
       return json.IsBool() || json.String() == "true" || json.String() == "false";
     }
     if (type == "binary") {
-      auto bytes = decode::Base64Decode(json.String());
+      auto bytes = Base64Decode(json.String());
       if (!bytes || !json.IsString()) return false;
       scratch_ = std::move(*bytes);
       value.type = ValueType::kBytes;

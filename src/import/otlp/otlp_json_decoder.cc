@@ -2,8 +2,8 @@
 // left at its default and counted as bad_field.
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "import/decode/attribute_writer.h"
-#include "import/decode/base64.h"
 #include "import/otlp/otlp_decoder.h"
 #include "import/otlp/otlp_row.h"
 #include "json/json_reader.h"
@@ -215,7 +215,7 @@ class JsonDecoder {
       } else if (Is(key, "doubleValue", "double_value")) {
         Either(value.NumberOrText(), [&](double number) { PutDouble(number, batch_.bytes); });
       } else if (Is(key, "bytesValue", "bytes_value")) {
-        Either(decode::Base64Decode(value.String()),
+        Either(Base64Decode(value.String()),
                [&](const std::string& bytes) { writer_.PutText(bytes, ValueType::kBytes); });
       } else if (Is(key, "arrayValue", "array_value")) {
         Nested(value, ValueType::kArray, depth + 1);

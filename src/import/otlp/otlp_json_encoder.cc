@@ -1,6 +1,6 @@
 #include <string>
 
-#include "import/decode/base64.h"
+#include "base/base64.h"
 #include "import/otlp/otlp_encoder.h"
 #include "import/otlp/otlp_export_plan.h"
 #include "import/otlp/otlp_row.h"
@@ -29,7 +29,7 @@ void AnyValue(JsonWriter& json, const Value& value) {
       json.Key("doubleValue").Double(value.number);
       break;
     case ValueType::kBytes:
-      json.Field("bytesValue", decode::Base64Encode(value.text));
+      json.Field("bytesValue", Base64Encode(value.text));
       break;
     case ValueType::kArray: {
       json.Key("arrayValue").BeginObject().Key("values").BeginArray();

@@ -1,8 +1,8 @@
-#include "import/decode/base64.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace wf::decode {
+namespace wf {
 namespace {
 
 TEST(Base64, VectorsOfRfc4648) {
@@ -25,4 +25,4 @@ TEST(Base64, VectorsOfRfc4648) {
 }
 
 }  // namespace
-}  // namespace wf::decode
+}  // namespace wf

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace wf::decode {
+namespace wf {
 
 std::string Base64Encode(std::string_view bytes);
 std::optional<std::string> Base64Decode(std::string_view text);
 
-}  // namespace wf::decode
+}  // namespace wf

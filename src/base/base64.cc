@@ -1,8 +1,8 @@
-#include "import/decode/base64.h"
+#include "base/base64.h"
 
 #include <cstdint>
 
-namespace wf::decode {
+namespace wf {
 namespace {
 
 constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,4 +54,4 @@ std::optional<std::string> Base64Decode(std::string_view text) {
   return out;
 }
 
-}  // namespace wf::decode
+}  // namespace wf
