@@ -1,7 +1,5 @@
 #include "base/base64.h"
 
-#include <cstdint>
-
 namespace wf {
 namespace {
 
@@ -18,7 +16,7 @@ int Digit(char c) {
 
 }  // namespace
 
-std::string Base64Encode(std::string_view bytes) {
+std::string Base64Encode(std::string_view bytes, Base64Padding padding) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
@@ -27,7 +25,10 @@ std::string Base64Encode(std::string_view bytes) {
       group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
     }
     for (size_t k = 0; k < 4; ++k) {
-      out.push_back(i + k <= bytes.size() ? kAlphabet[group >> (18 - 6 * k) & 63] : '=');
+      if (i + k <= bytes.size())
+        out.push_back(kAlphabet[group >> (18 - 6 * k) & 63]);
+      else if (padding == Base64Padding::kPadded)
+        out.push_back('=');
     }
   }
   return out;

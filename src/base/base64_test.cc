@@ -17,6 +17,9 @@ TEST(Base64, VectorsOfRfc4648) {
     EXPECT_EQ(Base64Encode(plain), encoded);
     EXPECT_EQ(Base64Decode(encoded), plain);
   }
+  EXPECT_EQ(Base64Encode("fo", Base64Padding::kNone), "Zm8");
+  EXPECT_EQ(Base64Encode("foob", Base64Padding::kNone), "Zm9vYg");
+  EXPECT_EQ(Base64Encode("\xff\xfe", Base64Padding::kNone), "//4");
   EXPECT_EQ(Base64Decode("Zg"), "f");               // padding left out
   EXPECT_EQ(Base64Decode("-_-_"), "\xfb\xff\xbf");  // URL alphabet
   EXPECT_EQ(Base64Decode("Z"), std::nullopt);

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/base64.h"
 #include "base/hex_digit.h"
 
 namespace wf::net {
 namespace {
 
-constexpr std::string_view kBase64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kRetryInfoType = "type.googleapis.com/google.rpc.RetryInfo";
 // A message that is announced but not yet here reserves at most this much.
 constexpr size_t kMaxReserve = 4 << 20;
@@ -159,11 +158,11 @@ std::string EncodeRetryDetails(int code, std::string_view message, Nanos delay) 
   AppendNumber(&status, 1, static_cast<uint64_t>(code));
   AppendBytes(&status, 2, message);
   AppendBytes(&status, 3, any);
-  return EncodeBase64(status);
+  return Base64Encode(status, Base64Padding::kNone);
 }
 
 std::optional<Nanos> DecodeRetryDetails(std::string_view base64) {
-  std::optional<std::string> status = DecodeBase64(base64);
+  std::optional<std::string> status = Base64Decode(base64);
   if (!status) return std::nullopt;
   std::string_view rest = *status;
   ProtoField detail;
@@ -186,36 +185,6 @@ std::optional<Nanos> DecodeRetryDetails(std::string_view base64) {
     return delay;
   }
   return std::nullopt;
-}
-
-std::string EncodeBase64(std::string_view bytes) {
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) out.push_back(kBase64[bits >> (count - 6) & 63]);
-  }
-  if (count > 0) out.push_back(kBase64[bits << (6 - count) & 63]);
-  return out;
-}
-
-std::optional<std::string> DecodeBase64(std::string_view base64) {
-  while (!base64.empty() && base64.back() == '=') base64.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : base64) {
-    size_t digit = kBase64.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      out.push_back(static_cast<char>(bits >> (count - 8)));
-      count -= 8;
-    }
-  }
-  return out;
 }
 
 }  // namespace wf::net

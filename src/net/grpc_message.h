@@ -67,7 +67,4 @@ std::string DecodeGrpcText(std::string_view text);
 std::string EncodeRetryDetails(int code, std::string_view message, Nanos delay);
 std::optional<Nanos> DecodeRetryDetails(std::string_view base64);
 
-std::string EncodeBase64(std::string_view bytes);                  // no padding
-std::optional<std::string> DecodeBase64(std::string_view base64);  // with or without padding
-
 }  // namespace wf::net

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "net/grpc_message.h"
 
@@ -37,9 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   std::string text(bytes);
   WF_CHECK(wf::net::DecodeGrpcText(wf::net::EncodeGrpcText(text)) == text);
-  WF_CHECK(wf::net::DecodeBase64(wf::net::EncodeBase64(text)) == text);
+  WF_CHECK(wf::Base64Decode(wf::Base64Encode(text, wf::Base64Padding::kNone)) == text);
   (void)wf::net::DecodeGrpcText(text);
   (void)wf::net::DecodeRetryDetails(text);
-  (void)wf::net::DecodeRetryDetails(wf::net::EncodeBase64(text));
+  (void)wf::net::DecodeRetryDetails(wf::Base64Encode(text));
   return 0;
 }

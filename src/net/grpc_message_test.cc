@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/base64.h"
+
 namespace wf::net {
 namespace {
 
@@ -58,25 +60,11 @@ TEST(GrpcMessage, StatusTextIsPercentEncoded) {
   EXPECT_EQ(DecodeGrpcText("100% %zz %4"), "100% %zz %4");
 }
 
-TEST(GrpcMessage, Base64) {
-  for (auto [plain, coded] : {std::pair{"", ""},
-                              {"f", "Zg"},
-                              {"fo", "Zm8"},
-                              {"foo", "Zm9v"},
-                              {"foob", "Zm9vYg"},
-                              {"\xff\xfe", "//4"}}) {
-    EXPECT_EQ(EncodeBase64(plain), coded);
-    EXPECT_EQ(DecodeBase64(coded), plain);
-  }
-  EXPECT_EQ(DecodeBase64("Zg=="), "f");
-  EXPECT_EQ(DecodeBase64("Z!"), std::nullopt);
-}
-
 TEST(GrpcMessage, RetryDetailsRoundTrip) {
   for (Nanos delay : {Nanos{0}, Nanos{1}, 250 * kMilli, kSecond, 90 * kSecond + 5, kHour}) {
     EXPECT_EQ(DecodeRetryDetails(EncodeRetryDetails(14, "busy", delay)), delay);
   }
-  EXPECT_EQ(DecodeRetryDetails(EncodeBase64("\x08\x0e")), std::nullopt);
+  EXPECT_EQ(DecodeRetryDetails(Base64Encode("\x08\x0e", Base64Padding::kNone)), std::nullopt);
   EXPECT_EQ(DecodeRetryDetails("***"), std::nullopt);
 }
 
@@ -87,7 +75,8 @@ TEST(GrpcMessage, RetryDetailsAreTheProtobufOthersRead) {
                     std::string("\x12\x0a\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01", 12);
   std::string status =
       std::string("\x08\x0e\x12\x01") + "b" + "\x1a" + static_cast<char>(any.size()) + any;
-  EXPECT_EQ(EncodeRetryDetails(14, "b", kSecond + 500 * kMilli), EncodeBase64(status));
+  EXPECT_EQ(EncodeRetryDetails(14, "b", kSecond + 500 * kMilli),
+            Base64Encode(status, Base64Padding::kNone));
 }
 
 }  // namespace

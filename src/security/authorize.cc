@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/base64.h"
 #include "base/ids.h"
 #include "net/secret_hash.h"
 
@@ -35,29 +36,6 @@ constexpr std::string_view kTwice = "Bearer (given twice)";
 bool BeginsWith(std::string_view text, std::string_view scheme) {  // schemes have no case
   return text.size() >= scheme.size() &&
          net::EqualsIgnoringCase(text.substr(0, scheme.size()), scheme);
-}
-
-std::optional<std::string> FromBase64(std::string_view text) {
-  std::string out;
-  uint32_t bits = 0;
-  int held = 0;
-  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
-  for (const char c : text) {
-    int value = -1;
-    if (c >= 'A' && c <= 'Z') value = c - 'A';
-    if (c >= 'a' && c <= 'z') value = c - 'a' + 26;
-    if (c >= '0' && c <= '9') value = c - '0' + 52;
-    if (c == '+') value = 62;
-    if (c == '/') value = 63;
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    held += 6;
-    if (held >= 8) {
-      held -= 8;
-      out.push_back(static_cast<char>(bits >> held & 0xFF));
-    }
-  }
-  return out;
 }
 
 Refusal Unknown(std::string message, std::string hint) {
@@ -158,7 +136,7 @@ Authorization Authorizer::AsAdministrator(const Credentials& credentials) const 
 
 const Account* Authorizer::CheckBasic(const Known& known, const Credentials& credentials,
                                       std::optional<Refusal>& refusal) const {
-  const auto decoded = FromBase64(credentials.authorization.substr(kBasic.size()));
+  const auto decoded = Base64Decode(credentials.authorization.substr(kBasic.size()));
   const size_t colon = decoded ? decoded->find(':') : std::string::npos;
   if (colon == std::string::npos) {
     refusal = Unknown("the Authorization header is malformed",

@@ -3,24 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/base64.h"
+
 namespace wf::answer {
 namespace {
-
-std::string Base64(std::string_view bytes) {
-  static constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    }
-    for (size_t k = 0; k < 4; ++k)
-      out += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
-}
 
 // Senders nest values as deep as they like; what is deeper than any honest use is not worth our stack.
 constexpr int kMaxDepth = 64;
@@ -43,7 +29,7 @@ void WriteValueAt(const Value& value, JsonWriter& json, int depth) {
       json.Double(value.number);
       return;
     case ValueType::kBytes:
-      json.BeginObject().Field("bytes", Base64(value.text)).EndObject();
+      json.BeginObject().Field("bytes", Base64Encode(value.text)).EndObject();
       return;
     case ValueType::kArray: {
       if (depth >= kMaxDepth) {
