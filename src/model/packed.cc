@@ -4,18 +4,7 @@
 
 namespace wf {
 
-bool PackedReader::Varint(uint64_t& out) {
-  out = 0;
-  for (size_t i = 0; i < rest_.size() && i < 10; ++i) {
-    const auto byte = static_cast<unsigned char>(rest_[i]);
-    out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
-    if (byte < 0x80) {
-      rest_.remove_prefix(i + 1);
-      return true;
-    }
-  }
-  return Fail();
-}
+bool PackedReader::Varint(uint64_t& out) { return TakeVarint(rest_, out) || Fail(); }
 
 bool PackedReader::Bytes(size_t n, std::string_view& out) {
   if (n > rest_.size()) return Fail();

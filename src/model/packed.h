@@ -24,6 +24,7 @@
 
 #include "base/ids.h"
 #include "base/nanos.h"
+#include "base/varint.h"
 
 namespace wf {
 
@@ -38,19 +39,6 @@ struct Value {
   std::string_view text;  // string and bytes: the content; array and map: the packed elements
 };
 
-inline void PutVarint(uint64_t value, std::string& out) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-inline uint64_t ZigZag(int64_t v) {
-  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
-}
-inline int64_t UnZigZag(uint64_t v) {
-  return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
-}
 inline void PutFixed64(uint64_t value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), 8);
 }

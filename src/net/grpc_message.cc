@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/hex_digit.h"
+#include "base/varint.h"
 
 namespace wf::net {
 namespace {
@@ -16,24 +17,16 @@ constexpr std::string_view kRetryInfoType = "type.googleapis.com/google.rpc.Retr
 constexpr size_t kMaxReserve = 4 << 20;
 
 // As much protobuf as one status needs: varints and length-delimited fields.
-void AppendVarint(std::string* out, uint64_t value) {
-  while (value >= 0x80) {
-    out->push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out->push_back(static_cast<char>(value));
-}
-
 void AppendNumber(std::string* out, int field, uint64_t value) {
   if (value == 0) return;
-  AppendVarint(out, static_cast<uint64_t>(field) << 3);
-  AppendVarint(out, value);
+  PutVarint(static_cast<uint64_t>(field) << 3, *out);
+  PutVarint(value, *out);
 }
 
 void AppendBytes(std::string* out, int field, std::string_view bytes) {
   if (bytes.empty()) return;
-  AppendVarint(out, static_cast<uint64_t>(field) << 3 | 2);
-  AppendVarint(out, bytes.size());
+  PutVarint(static_cast<uint64_t>(field) << 3 | 2, *out);
+  PutVarint(bytes.size(), *out);
   out->append(bytes);
 }
 
@@ -43,26 +36,15 @@ struct ProtoField {
   std::string_view bytes;  // of a length-delimited field
 };
 
-bool TakeVarint(std::string_view* in, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
-    auto byte = static_cast<unsigned char>(in->front());
-    in->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
 bool TakeField(std::string_view* in, ProtoField* field) {
   uint64_t tag;
-  if (in->empty() || !TakeVarint(in, &tag)) return false;
+  if (in->empty() || !TakeVarint(*in, tag)) return false;
   *field = ProtoField();
   field->number = tag >> 3;
-  if ((tag & 7) == 0) return TakeVarint(in, &field->value);
+  if ((tag & 7) == 0) return TakeVarint(*in, field->value);
   if ((tag & 7) != 2) return false;
   uint64_t size;
-  if (!TakeVarint(in, &size) || size > in->size()) return false;
+  if (!TakeVarint(*in, size) || size > in->size()) return false;
   field->bytes = in->substr(0, size);
   in->remove_prefix(size);
   return true;
@@ -148,8 +130,8 @@ std::string EncodeRetryDetails(int code, std::string_view message, Nanos delay) 
   AppendNumber(&duration, 1, static_cast<uint64_t>(delay / kSecond));
   AppendNumber(&duration, 2, static_cast<uint64_t>(delay % kSecond));
   std::string retry_info;  // RetryInfo.retry_delay
-  AppendVarint(&retry_info, 1 << 3 | 2);
-  AppendVarint(&retry_info, duration.size());
+  PutVarint(1 << 3 | 2, retry_info);
+  PutVarint(duration.size(), retry_info);
   retry_info += duration;
   std::string any;
   AppendBytes(&any, 1, kRetryInfoType);

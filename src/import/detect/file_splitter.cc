@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "base/varint.h"
 #include "import/detect/json_space.h"
 #include "json/json_splitter.h"
 
@@ -37,13 +38,10 @@ size_t FirstLineBorder(std::string_view text, size_t from) {
 // Index behind the message that begins at `at`; none when it is not all there, or no ResourceSpans.
 size_t ProtobufEnd(std::string_view text, size_t at) {
   if (at >= text.size() || text[at] != 0x0A) return kNone;
+  std::string_view behind = text.substr(at + 1);
   uint64_t length = 0;
-  for (size_t i = at + 1, shift = 0; i < text.size() && shift < 35; ++i, shift += 7) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    length |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return length <= text.size() - i - 1 ? i + 1 + length : kNone;
-  }
-  return kNone;
+  if (!TakeVarint(behind, length) || length > behind.size()) return kNone;
+  return text.size() - behind.size() + length;
 }
 
 size_t FrameEnd(std::string_view text, size_t at) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/varint.h"
 #include "import/decode/attribute_writer.h"
 #include "import/detect/json_space.h"
 #include "import/recording/recording_events.h"
@@ -130,17 +131,13 @@ Result<ImportFormat> DetectObject(const Members& members, bool in_array, std::st
 // it must be one of ResourceSpans.
 bool LooksLikeOtlpProtobuf(std::string_view content, HeadExtent extent) {
   if (content.size() < 2 || content[0] != 0x0A) return false;
+  std::string_view behind = content.substr(1);
   uint64_t length = 0;
-  size_t at = 1;
-  for (int shift = 0; at < content.size() && shift < 35; shift += 7) {
-    const auto byte = static_cast<unsigned char>(content[at++]);
-    length |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) break;
-  }
-  if (length == 0) return at == content.size() || content[at] == 0x0A;
-  if (at == content.size()) return false;
-  if (extent == HeadExtent::kWholeFile && length > content.size() - at) return false;
-  return content[at] == 0x0A || content[at] == 0x12 || content[at] == 0x1A;
+  if (!TakeVarint(behind, length)) return false;
+  if (length == 0) return behind.empty() || behind[0] == 0x0A;
+  if (behind.empty()) return false;
+  if (extent == HeadExtent::kWholeFile && length > behind.size()) return false;
+  return behind[0] == 0x0A || behind[0] == 0x12 || behind[0] == 0x1A;
 }
 
 bool LooksLikeFramedProtobuf(std::string_view content, HeadExtent extent) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "base/varint.h"
 #include "import/decode/attribute_writer.h"
 #include "import/events/events_binary_decoder.h"
 #include "import/events/events_decoder.h"
@@ -282,16 +283,11 @@ Status Import::Protobuf(std::string_view request, size_t offset) {
   };
   if (request.size() <= kWholeDocument) return decode(request, 0);
   for (size_t at = 0; at < request.size();) {
-    size_t body = at + 1;
+    std::string_view behind = request.substr(at + 1);
     uint64_t length = 0;
-    bool ended = false;
-    for (int shift = 0; body < request.size() && shift < 35 && !ended; shift += 7) {
-      const auto byte = static_cast<unsigned char>(request[body++]);
-      length |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      ended = byte < 0x80;
-    }
-    if (request[at] != 0x0A || !ended || length > request.size() - body)
+    if (request[at] != 0x0A || !TakeVarint(behind, length) || length > behind.size())
       return decode(request.substr(at), at);
+    const size_t body = request.size() - behind.size();
     WF_TRY(decode(request.substr(at, body + length - at), at));
     at = body + length;
   }

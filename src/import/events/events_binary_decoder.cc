@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/varint.h"
+
 namespace wf::events {
 namespace {
 
@@ -43,22 +45,20 @@ class Reader {
     return value;
   }
   uint64_t Varint() {
+    const std::string_view before = rest_;
     uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) {
-        Fail("the body ends inside a number");
-        return 0;
-      }
-      const auto byte = static_cast<uint8_t>(rest_.front());
-      rest_.remove_prefix(1);
-      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) {
-        if (shift == 63 && byte > 1) break;
-        return value;
-      }
+    const bool whole = TakeVarint(rest_, value);
+    if (!whole && before.size() < kMaxVarintBytes) {
+      Fail("the body ends inside a number");
+      return 0;
     }
-    Fail("a number of more than 64 bits");
-    return 0;
+    // The tenth byte has room for one bit.
+    const bool tenth = before.size() - rest_.size() == kMaxVarintBytes;
+    if (!whole || (tenth && before[kMaxVarintBytes - 1] != 0 && before[kMaxVarintBytes - 1] != 1)) {
+      Fail("a number of more than 64 bits");
+      return 0;
+    }
+    return value;
   }
   std::string_view Text() { return Bytes(Varint()); }
   std::string_view Bytes(uint64_t size) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/result.h"
+#include "base/varint.h"
 
 namespace wf::store::clickhouse {
 
@@ -23,13 +24,7 @@ class RowWriter {
     std::memcpy(bytes, &value, sizeof value);
     out_.append(bytes, sizeof value);
   }
-  void Count(uint64_t value) {  // varint
-    while (value >= 0x80) {
-      out_.push_back(static_cast<char>(value | 0x80));
-      value >>= 7;
-    }
-    out_.push_back(static_cast<char>(value));
-  }
+  void Count(uint64_t value) { PutVarint(value, out_); }
   void Text(std::string_view text) {
     Count(text.size());
     out_.append(text);
@@ -72,15 +67,8 @@ class RowReader {
   }
   uint64_t Count() {
     uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) break;
-      const auto byte = static_cast<uint8_t>(rest_[0]);
-      rest_.remove_prefix(1);
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
-    Fail();
-    return 0;
+    if (!TakeVarint(rest_, value)) return Fail(), 0;
+    return value;
   }
   // Valid as long as the answer is.
   std::string_view Text() {
