@@ -134,6 +134,28 @@ Result<ColumnDefinition> FindColumn(const std::vector<ColumnDefinition>& columns
                                      : "wherefore dataset columns NAME lists them");
 }
 
+Status CheckDatasetTable(const std::string& dataset, const DatasetTable& rows) {
+  const auto& fixed = FixedDatasetColumns();
+  bool good = rows.columns.size() >= fixed.size();
+  for (size_t i = 0; good && i < fixed.size(); ++i) good = rows.columns[i].definition == fixed[i];
+  for (size_t i = 0; good && i < rows.columns.size(); ++i)
+    good = rows.columns[i].size() == rows.rows();
+  if (good) return {};
+  return BadInput(
+      fmt::format("dataset {}: the rows lack the columns that every dataset has", dataset),
+      "this is a fault of the program that wrote them");
+}
+
+bool AsksForSampledRows(std::optional<Nanos> sampled_before, const DatasetQuery& query) {
+  if (!sampled_before) return false;
+  return std::none_of(query.where.begin(), query.where.end(), [&](const ColumnCondition& c) {
+    const bool from_below = c.op == CompareOp::kGt || c.op == CompareOp::kGe;
+    if (c.column != "time_ns" || c.negated || !from_below) return false;
+    const auto* bound = std::get_if<int64_t>(&c.values[0]);
+    return bound != nullptr && *bound >= *sampled_before;
+  });
+}
+
 Status CheckQuery(const std::vector<ColumnDefinition>& columns, const DatasetQuery& query) {
   for (const ColumnCondition& condition : query.where) {
     WF_ASSIGN(const ColumnDefinition column, FindColumn(columns, condition.column));

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace wf::store {
 // The definition of a column by name; an error that suggests the nearest name when there is none.
 Result<ColumnDefinition> FindColumn(const std::vector<ColumnDefinition>& columns,
                                     const std::string& name);
+
+// Fails when rows to be written lack a fixed column, or a column lacks a row.
+Status CheckDatasetTable(const std::string& dataset, const DatasetTable& rows);
 
 // Fails on a column that is not there, and on a comparison or an aggregate that its type does not have.
 Status CheckQuery(const std::vector<ColumnDefinition>& columns, const DatasetQuery& query);
@@ -39,6 +43,9 @@ bool RowMatches(const std::vector<ColumnCondition>& where, const DatasetTable& t
 const TableColumn* ColumnNamed(const DatasetTable& table, std::string_view name);
 // Copies one cell; both columns have the same type.
 void CopyCell(const TableColumn& from, size_t row, TableColumn& to);
+
+// Can rows take part that were subsampled, those before `sampled_before`? Only a lower bound of time_ns excludes them.
+bool AsksForSampledRows(std::optional<Nanos> sampled_before, const DatasetQuery& query);
 
 // t rounded down to a multiple of the bucket.
 Nanos BucketStart(Nanos t, Nanos bucket);

@@ -403,16 +403,6 @@ std::string NamedRowsSql(const DatasetState& state, const TableNames& names) {
   return fmt::format("SELECT {} FROM {} WHERE {}", select, rows.from, rows.where);
 }
 
-bool TouchesSampledRows(const DatasetState& state, const DatasetQuery& query) {
-  if (!state.sampled_before) return false;
-  return std::none_of(query.where.begin(), query.where.end(), [&](const ColumnCondition& c) {
-    const bool from_below = c.op == CompareOp::kGt || c.op == CompareOp::kGe;
-    if (c.column != "time_ns" || c.negated || !from_below) return false;
-    const auto* bound = std::get_if<int64_t>(&c.values[0]);
-    return bound != nullptr && *bound >= *state.sampled_before;
-  });
-}
-
 Result<DatasetTable> ReadTable(std::string_view answer,
                                const std::vector<ColumnDefinition>& columns) {
   DatasetTable table;

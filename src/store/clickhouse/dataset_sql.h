@@ -37,9 +37,6 @@ Result<DatasetRows> ReadEstimates(const DatasetState& state, const DatasetQuery&
 // Every column under its visible name: what SQL that people type sees as the dataset.
 std::string NamedRowsSql(const DatasetState& state, const TableNames& names);
 
-// Whether subsampled rows can match.
-bool TouchesSampledRows(const DatasetState& state, const DatasetQuery& query);
-
 // Reads an answer in RowBinary; `columns` as in RowSql.
 Result<DatasetTable> ReadTable(std::string_view answer,
                                const std::vector<ColumnDefinition>& columns);

@@ -28,18 +28,6 @@ uint64_t DrawProcess() {
   return (uint64_t{1} << 63) | (uint64_t{random()} << 32) | random();
 }
 
-Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
-  const auto& fixed = FixedDatasetColumns();
-  bool good = rows.columns.size() >= fixed.size();
-  for (size_t i = 0; good && i < fixed.size(); ++i) good = rows.columns[i].definition == fixed[i];
-  for (size_t i = 0; good && i < rows.columns.size(); ++i)
-    good = rows.columns[i].size() == rows.rows();
-  if (good) return {};
-  return BadInput(
-      fmt::format("dataset {}: the rows lack the columns that every dataset has", dataset),
-      "this is a bug in the program that wrote them");
-}
-
 Error NoDataset(const std::string& dataset) {
   return NotFound(fmt::format("dataset {}: no rows", dataset),
                   "wherefore dataset list shows them; dataset backfill fills one");
@@ -125,7 +113,7 @@ std::shared_ptr<Datasets::Writer> Datasets::WriterOf(const Key& key) {
 
 Status Datasets::Write(const std::string& tenant, const std::string& dataset,
                        const DatasetTable& rows, const RowReplacement& replace) {
-  if (!rows.columns.empty()) WF_TRY(CheckTable(dataset, rows));
+  if (!rows.columns.empty()) WF_TRY(CheckDatasetTable(dataset, rows));
   const std::shared_ptr<Writer> writer = WriterOf({tenant, dataset});
   const std::lock_guard lock(writer->mutex);
   const Nanos deadline = MonotonicNow() + retry_for_;
@@ -288,7 +276,7 @@ Result<DatasetRows> Datasets::Query(const std::string& tenant, const std::string
 
 Result<DatasetRows> Datasets::QueryOnce(const DatasetState& state, const DatasetQuery& query) {
   constexpr std::string_view kWhat = "asking for rows of a dataset";
-  if (query.grouped() && TouchesSampledRows(state, query)) {
+  if (query.grouped() && AsksForSampledRows(state.sampled_before, query)) {
     const RowSql sql = EstimateSql(state, names_, query);
     WF_ASSIGN(const std::string answer, client_.AskAny(kWhat, sql.text));
     return ReadEstimates(state, query, sql, answer);

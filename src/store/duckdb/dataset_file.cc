@@ -11,6 +11,7 @@
 
 #include "store/directory.h"
 #include "store/duckdb/table_feed.h"
+#include "store/row_query.h"
 
 namespace wf::store::duckdb {
 namespace {
@@ -66,18 +67,6 @@ class RowFeed {
   TableFeed feed_;
   bool bad_id_ = false;
 };
-
-Status CheckTable(const std::string& dataset, const DatasetTable& rows) {
-  const auto& fixed = FixedDatasetColumns();
-  bool good = rows.columns.size() >= fixed.size();
-  for (size_t i = 0; good && i < fixed.size(); ++i) good = rows.columns[i].definition == fixed[i];
-  for (size_t i = 0; good && i < rows.columns.size(); ++i)
-    good = rows.columns[i].size() == rows.rows();
-  if (good) return {};
-  return BadInput(
-      fmt::format("dataset {}: the rows lack the columns that every dataset has", dataset),
-      "this is a bug in the program that wrote them");
-}
 
 }  // namespace
 
@@ -296,7 +285,7 @@ Status DatasetFile::WriteLocked(duck::Connection& connection, const DatasetTable
 
 DatasetFile::Fill DatasetFile::WithRows(const DatasetTable& rows) {
   return [&rows](DatasetFile& made, duck::Connection& connection) -> Status {
-    WF_TRY(CheckTable(made.dataset_, rows));
+    WF_TRY(CheckDatasetTable(made.dataset_, rows));
     std::vector<FileColumn> columns;  // read from the file when it is opened
     return made.WriteLocked(connection, rows, {}, columns);
   };
@@ -304,7 +293,7 @@ DatasetFile::Fill DatasetFile::WithRows(const DatasetTable& rows) {
 
 Result<DatasetFile::Outcome> DatasetFile::Write(const DatasetTable& rows,
                                                 const RowReplacement& replace) {
-  if (rows.rows() != 0 || !rows.columns.empty()) WF_TRY(CheckTable(dataset_, rows));
+  if (rows.rows() != 0 || !rows.columns.empty()) WF_TRY(CheckDatasetTable(dataset_, rows));
   std::lock_guard lock(write_mutex_);
   if (retired_) return Outcome::kMoved;
   WF_ASSIGN(auto connection, connections_.Borrow());

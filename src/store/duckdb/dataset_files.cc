@@ -166,7 +166,7 @@ Result<DatasetRows> DatasetFiles::Query(const std::string& tenant, const std::st
   const DatasetFile::View view = file->Look();
   WF_TRY(CheckQuery(view.definitions(), query));
   if (query.counting == DatasetQuery::Counting::kCount) file->CountUse(ColumnsUsed(query));
-  const bool weighted = query.grouped() && TouchesSampledRows(view, query);
+  const bool weighted = query.grouped() && AsksForSampledRows(view.sampled_before, query);
   const RowSql sql = weighted ? WeightedRowsSql(view, query) : QuerySql(view, query);
   WF_ASSIGN(auto connection, connections_->Borrow());
   auto result = connection->Query(sql.text, sql.params);

@@ -200,16 +200,6 @@ RowSql WeightedRowsSql(const DatasetFile::View& view, const DatasetQuery& query)
   return std::move(writer.sql);
 }
 
-bool TouchesSampledRows(const DatasetFile::View& view, const DatasetQuery& query) {
-  if (!view.sampled_before) return false;
-  return std::none_of(query.where.begin(), query.where.end(), [&](const ColumnCondition& c) {
-    const bool from_below = c.op == CompareOp::kGt || c.op == CompareOp::kGe;
-    if (c.column != "time_ns" || c.negated || !from_below) return false;
-    const auto* bound = std::get_if<int64_t>(&c.values[0]);
-    return bound != nullptr && *bound >= *view.sampled_before;
-  });
-}
-
 DatasetTable EmptyTable(const std::vector<ColumnDefinition>& columns) {
   DatasetTable table;
   for (const ColumnDefinition& column : columns) table.columns.emplace_back().definition = column;

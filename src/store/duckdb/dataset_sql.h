@@ -24,9 +24,6 @@ RowSql QuerySql(const DatasetFile::View& view, const DatasetQuery& query);
 // The rows that match, with the columns the query uses, and last their weight: RowAggregator does the rest.
 RowSql WeightedRowsSql(const DatasetFile::View& view, const DatasetQuery& query);
 
-// Whether subsampled rows can match.
-bool TouchesSampledRows(const DatasetFile::View& view, const DatasetQuery& query);
-
 // Reads a result into a table; `columns` as in RowSql.
 void AppendChunk(const duck::Chunk& chunk, DatasetTable& table);
 DatasetTable EmptyTable(const std::vector<ColumnDefinition>& columns);
