@@ -179,6 +179,14 @@ TEST_P(DatasetConformance, AggregatesOfNothing) {
 // What both dialects say alike. What neither may reach: duckdb_store_test.cc, dataset_writes_test.cc.
 TEST_P(DatasetConformance, SqlSeesTheTenantsDatasetsAndNothingElse) {
   Write(Pages());
+  if (!store_->Traits().sql) {
+    const auto rows = store_->RunSql("default", "SELECT count(*) AS n FROM pages");
+    ASSERT_FALSE(rows.ok());
+    EXPECT_EQ(rows.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(rows.error().message, ::testing::HasSubstr("no SQL engine"));
+    EXPECT_THAT(rows.error().hint, ::testing::HasSubstr("dataset query"));
+    return;
+  }
   Write(Pages(), {}, "tenant2", "theirs");
   const auto sql = [&](const std::string& text, const std::string& tenant = "default") {
     const auto rows = store_->RunSql(tenant, text);
