@@ -10,10 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (name == "pages") return "SELECT 1 AS x";
     return std::nullopt;
   };
-  const auto guarded = wf::clickhouse::GuardSql(sql, find);
+  const auto guarded = wf::store::clickhouse::GuardSql(sql, find);
   if (!guarded.ok()) return 0;
   // What passed passes again, when its subqueries are taken for what they are: nothing in it changed its meaning.
-  const auto again = wf::clickhouse::GuardSql(guarded->text, find);
+  const auto again = wf::store::clickhouse::GuardSql(guarded->text, find);
   if (!again.ok()) std::abort();
   return 0;
 }
