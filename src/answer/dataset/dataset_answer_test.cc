@@ -6,7 +6,7 @@
 
 #include "answer/dataset/dataset_rows_output.h"
 #include "answer/frame/table_cell.h"
-#include "answer/testing/fake_store.h"
+#include "store/memory/memory_store.h"
 #include "store/rows_builder.h"
 
 namespace wf::answer {
@@ -28,7 +28,7 @@ class DatasetAnswerTest : public ::testing::Test {
         wf::answer::Ask(context, {"dataset", argument, Params(std::move(flags)), std::move(body)});
     return answer.ok() ? answer->body : answer.error().message + " | " + answer.error().hint;
   }
-  FakeStore store_;
+  store::memory::MemoryStore store_;
 };
 
 TEST_F(DatasetAnswerTest, RowsAreObjectsUnderTheirColumns) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "answer/explain/explain_answer.h"
-#include "answer/testing/fake_store.h"
 #include "model/event_lines.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -51,7 +51,7 @@ class ExplainBaselineTest : public ::testing::Test {
     return most;
   }
 
-  FakeStore store_;
+  store::memory::MemoryStore store_;
   AnswerContext context_{store_, "default", "", 1'000'000'000, {}, {}};
   OneWaySamples one_way_;
 };

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "answer/explain/explain_answer.h"
-#include "answer/testing/fake_store.h"
 #include "model/event_lines.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -13,12 +13,12 @@ using testing::EventLines;
 using ::testing::HasSubstr;
 using testing::Words;
 
-class CountingStore : public FakeStore {
+class CountingStore : public store::memory::MemoryStore {
  public:
   Result<store::SearchPage> Search(const std::string& tenant,
                                    const store::TraceQuery& query) override {
     ++searches;
-    return FakeStore::Search(tenant, query);
+    return store::memory::MemoryStore::Search(tenant, query);
   }
   int searches = 0;
 };

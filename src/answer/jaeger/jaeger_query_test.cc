@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "answer/testing/fake_store.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -71,6 +71,36 @@ EventBatch TwoTraces() {
   return b;
 }
 
+// Every question that Jaeger's API has fails while `failure` is set.
+class FailingStore : public store::memory::MemoryStore {
+ public:
+  Result<EventBatch> ReadTraces(const std::string& tenant,
+                                const std::vector<TraceId>& ids) override {
+    if (failure) return *failure;
+    return MemoryStore::ReadTraces(tenant, ids);
+  }
+  Result<std::vector<std::string>> Services(const std::string& tenant) override {
+    if (failure) return *failure;
+    return MemoryStore::Services(tenant);
+  }
+  Result<std::vector<Operation>> Operations(const std::string& tenant,
+                                            const std::string& service) override {
+    if (failure) return *failure;
+    return MemoryStore::Operations(tenant, service);
+  }
+  Status Scan(const std::string& tenant, const store::ScanOptions& options,
+              const Take& take) override {
+    if (failure) return *failure;
+    return MemoryStore::Scan(tenant, options, take);
+  }
+  Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
+                                const DatasetQuery& query) override {
+    if (failure) return *failure;
+    return MemoryStore::QueryRows(tenant, dataset, query);
+  }
+  std::optional<Error> failure;
+};
+
 class JaegerQuery : public testing::Test {
  protected:
   JaegerQuery() { EXPECT_TRUE(store_.AppendAndWait(TwoTraces()).ok()); }
@@ -81,7 +111,7 @@ class JaegerQuery : public testing::Test {
     return answer.value_or(JaegerAnswer{});
   }
 
-  FakeStore store_;
+  FailingStore store_;
 };
 
 const char kId1[] = "00000000000000000000000000000001";

@@ -3,24 +3,24 @@
 #include <gtest/gtest.h>
 
 #include "answer/paths/paths_output.h"
-#include "answer/testing/fake_store.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
 
 // A store in which something happens while messages are read.
-class BusyStore : public FakeStore {
+class BusyStore : public store::memory::MemoryStore {
  public:
   Result<std::vector<Message>> ReadMessages(const std::string& tenant,
                                             store::TimeRange time) override {
-    auto messages = FakeStore::ReadMessages(tenant, time);
+    auto messages = store::memory::MemoryStore::ReadMessages(tenant, time);
     if (meanwhile) std::exchange(meanwhile, nullptr)();
     return messages;
   }
   Result<store::MessagesDigest> DigestMessages(const std::string& tenant,
                                                store::TimeRange time) override {
     const auto later = std::exchange(meanwhile, nullptr);
-    auto digest = FakeStore::DigestMessages(tenant, time);
+    auto digest = store::memory::MemoryStore::DigestMessages(tenant, time);
     meanwhile = later;
     return digest;
   }

@@ -5,10 +5,10 @@
 
 #include "advice/program.h"
 #include "answer/frame/answer.h"
-#include "answer/testing/fake_store.h"
 #include "json/json_writer.h"
 #include "lang/query/parser.h"
 #include "store/batch_builder.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -67,7 +67,7 @@ class StoredQueryTest : public ::testing::Test {
     return Rows(text.insert(at, condition));
   }
 
-  FakeStore store_;
+  store::memory::MemoryStore store_;
 };
 
 TEST_F(StoredQueryTest, ASpanIsTwoEventsAndAPointIsOne) {

@@ -5,9 +5,9 @@
 
 #include <ctime>
 
-#include "answer/testing/fake_store.h"
 #include "answer/trace/clock_answer.h"
 #include "model/event_lines.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -259,7 +259,7 @@ TEST(TraceText, NamesCannotControlTheTerminal) {
 }
 
 TEST(ClockAnswer, EveryTraceSeesTheSameClockAsSoonAsItIsStored) {
-  FakeStore store;
+  store::memory::MemoryStore store;
   EventLines lines(
       "span a 3600100000000..3600140000000 process=x@h1 kind=client\n"
       "span b parent=a 3600050000000..3600070000000 process=y@h2 kind=server\n");  // 70 ms behind
@@ -286,7 +286,7 @@ TEST(ClockAnswer, EveryTraceSeesTheSameClockAsSoonAsItIsStored) {
 }
 
 TEST(ClockAnswer, RefreshingAgainChangesNothing) {
-  FakeStore store;
+  store::memory::MemoryStore store;
   EventLines lines(
       "span a 3600100000000..3600140000000 process=x@h1 kind=client\n"
       "span b parent=a 3600050000000..3600070000000 process=y@h2 kind=server\n");

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "answer/testing/fake_store.h"
 #include "pipeline/import_job.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -13,14 +13,14 @@ constexpr char kSpan[] =
     R"("timestamp":1000000,"duration":10,"localEndpoint":{"serviceName":"front"}}])";
 
 // Refuses the first appends, as a store does whose queue is full.
-class BusyStore : public FakeStore {
+class BusyStore : public store::memory::MemoryStore {
  public:
   explicit BusyStore(int refusals, ErrorCode code = ErrorCode::kOverloaded)
       : refusals_(refusals), code_(code) {}
   void Append(EventBatch batch, Done done) override {
     ++appends;
     if (refusals_-- > 0) return done(Error{code_, "not now", "come again"});
-    FakeStore::Append(std::move(batch), std::move(done));
+    store::memory::MemoryStore::Append(std::move(batch), std::move(done));
   }
   int appends = 0;
 
@@ -57,7 +57,7 @@ std::string Spans(int first, int last) {
 }
 
 TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
-  FakeStore store;
+  store::memory::MemoryStore store;
   const auto blacklist = pipeline::Blacklist::Open("");
   const pipeline::TraceLimits limits{blacklist->get(), 5};
   const auto run = [&](const std::string& content) {
@@ -80,7 +80,7 @@ TEST(ImportAnswer, OfATraceThatIsTooLongNoMoreIsStored) {
 }
 
 TEST(ImportAnswer, ATraceThatReceiversRefuseIsRefusedHereToo) {
-  FakeStore store;
+  store::memory::MemoryStore store;
   const auto blacklist = pipeline::Blacklist::Open("");
   ASSERT_TRUE((*blacklist)->Add({"default", {0, 1}}).ok());
   pipeline::ImportJob job(store, "default", {}, {blacklist->get(), 1000});
