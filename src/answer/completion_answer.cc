@@ -1,5 +1,5 @@
-// `services`, `operations`, `attributes`: what one may type into a search, from what the store holds.
-#include "answer/frame/answer.h"
+#include "answer/completion_answer.h"
+
 #include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
@@ -26,13 +26,11 @@ Answer List(const Question& question, std::string_view key,
 }  // namespace
 
 Result<Answer> AnswerServices(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Check({"format"}));
   WF_ASSIGN(const auto services, context.store.Services(context.tenant));
   return List(question, "services", services);
 }
 
 Result<Answer> AnswerOperations(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Check({"service", "format"}));
   const auto service = question.params.Get("service");
   if (!service) return BadInput("--service is missing", "wherefore services lists them");
   WF_ASSIGN(const auto operations, context.store.Operations(context.tenant, *service));
@@ -54,10 +52,8 @@ Result<Answer> AnswerOperations(const AnswerContext& context, const Question& qu
   return JsonAnswer(json.Take());
 }
 
-// Without an argument the keys, with one the values of that key.
 Result<Answer> AnswerAttributes(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Check({"prefix", "limit", "format"}));
-  WF_ASSIGN(const auto limit, question.params.Integer("limit", 1, 10'000));
+  WF_ASSIGN(const auto limit, question.params.Integer("limit"));
   const size_t most = limit ? static_cast<size_t>(*limit) : 100;
   const std::string prefix = question.params.Get("prefix").value_or("");
   if (question.argument.empty()) {

@@ -62,9 +62,8 @@ TEST(TraceQuery, EveryFlagIsUnderstood) {
 
 TEST(TraceQuery, BadFlagsAreRefused) {
   using Pair = std::pair<std::string, std::string>;
-  for (const Pair& bad : {Pair{"attr", "novalue"}, Pair{"attr", "=x"}, Pair{"status", "bad"},
-                          Pair{"min_duration", "5"}, Pair{"since", "yesterday"}, Pair{"limit", "0"},
-                          Pair{"cursor", "zz"}}) {
+  for (const Pair& bad : {Pair{"attr", "novalue"}, Pair{"attr", "=x"}, Pair{"min_duration", "5"},
+                          Pair{"since", "yesterday"}, Pair{"limit", "x"}, Pair{"cursor", "zz"}}) {
     auto query = ParseTraceQuery(Params({bad}), 0);
     ASSERT_FALSE(query.ok()) << bad.first << "=" << bad.second;
     EXPECT_EQ(query.error().code, ErrorCode::kBadInput);

@@ -189,7 +189,6 @@ Result<std::string> ReadPolicies(const AnswerContext& context) {
 }
 
 Result<Answer> AnswerPolicies(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Check({"format"}));
   WF_ASSIGN(const std::string array, ReadPolicies(context));
   if (!WantsText(question)) return JsonAnswer("{\"policies\":" + array + "}");
   JsonParser parser;

@@ -16,6 +16,8 @@ namespace wf::answer {
 // All that have not ended, by name: a JSON array.
 Result<std::string> ReadPolicies(const AnswerContext& context);
 
+Result<Answer> AnswerPolicies(const AnswerContext& context, const Question& question);
+
 // `json` is the policy; its name, when it has one, is `name`. The answer is the policy as it is kept.
 Result<Answer> PutPolicy(const AnswerContext& context, const std::string& name,
                          std::string_view json);

@@ -1,7 +1,7 @@
-// `status`: what the store holds, and what was lost, refused or repaired on the way.
+#include "answer/status_answer.h"
+
 #include <fmt/format.h>
 
-#include "answer/frame/answer.h"
 #include "answer/frame/text_table.h"
 #include "answer/frame/version.h"
 #include "json/json_writer.h"
@@ -48,7 +48,6 @@ std::string StatusText(const AnswerContext& context, const store::StoreStatus& s
 }  // namespace
 
 Result<Answer> AnswerStatus(const AnswerContext& context, const Question& question) {
-  WF_TRY(question.params.Check({"format"}));
   WF_ASSIGN(const store::StoreStatus s, context.store.ReadStatus(context.tenant));
   const ServerFacts facts = context.facts ? context.facts() : ServerFacts{};
   if (WantsText(question)) return TextAnswer(StatusText(context, s, facts));

@@ -8,9 +8,10 @@
 #include <optional>
 
 #include "answer/recording/recording_answer.h"
-#include "answer/recording/recording_graph.h"
+#include "answer/recording/recording_questions.h"
 #include "base/nanos.h"
 #include "cli/input_file.h"
+#include "cli/question_flags.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
 #include "recorder/launch/snapshot_request.h"
@@ -22,48 +23,35 @@ namespace {
 struct CpgFlags {
   std::string file, action;
   std::vector<std::string> arguments;
-  // graph
-  bool pages = false;
-  std::vector<uint32_t> threads;
-  std::string window, around;
-  // lineage
-  std::string of, address, at, from;
-  bool crash = false, ordered = false;
-  // layout
-  uint32_t nodes = 0;
-  std::string distances;
+  answer::Params asked;  // what the questions have flags for, as given
+  // What only files have.
+  std::string window, distances, output;
   std::optional<uint32_t> snapshot;
-  // snapshot
   uint32_t pid = 0;
-  std::string output;
 };
 
-struct Action {
-  const char* name;
-  std::vector<std::string> formats;
+// What can be done with a file besides the questions of the table.
+struct FileAction {
+  std::string_view name;
   size_t arguments;
 };
+constexpr FileAction kFileActions[] = {{"snapshots", 0}, {"release", 1}, {"thunks", 1}};
 
-const std::vector<Action>& Actions() {
-  static const std::vector<Action> actions = {
-      {"graph", {"text", "json", "dot", "svg"}, 0},
-      {"lineage", {"text", "json"}, 0},
-      {"order", {"text", "json"}, 2},
-      {"races", {"text", "json"}, 0},
-      {"summary", {"text", "json"}, 0},
-      {"pages", {"text", "json", "csv", "svg"}, 0},
-      {"layout", {"text", "json"}, 0},
-      {"snapshots", {"text", "json"}, 0},
-      {"release", {"text", "json"}, 1},
-      {"thunks", {"text", "json"}, 1},
-  };
-  return actions;
+// Names of sub-computations or of a snapshot, behind the action.
+std::optional<size_t> ArgumentsOf(const std::string& action) {
+  for (const FileAction& one : kFileActions) {
+    if (one.name == action) return one.arguments;
+  }
+  if (answer::FindAction(answer::QuestionVerbOf("cpg"), action) == nullptr) return std::nullopt;
+  return action == "order" ? 2 : 0;
 }
 
-answer::RecordingFormat FormatOf(const std::string& name) {
-  if (name == "json") return answer::RecordingFormat::kJson;
-  if (name == "csv") return answer::RecordingFormat::kCsv;
-  return name == "svg" ? answer::RecordingFormat::kSvg : answer::RecordingFormat::kText;
+std::string AllActions() {
+  std::string names;
+  for (const answer::QuestionKind& kind : answer::QuestionVerbOf("cpg").kinds)
+    names.append(names.empty() ? "" : ", ").append(kind.action);
+  for (const FileAction& one : kFileActions) names.append(", ").append(one.name);
+  return names;
 }
 
 Result<int64_t> ParseTime(const std::string& text) {
@@ -84,57 +72,31 @@ Result<std::pair<int64_t, int64_t>> ParseWindow(const std::string& text) {
   return std::make_pair(*from, *until);
 }
 
-Status PrintGraph(answer::OpenedRecording& opened, const CpgFlags& flags,
-                  const std::string& format) {
-  answer::GraphSelection selection;
-  selection.threads = flags.threads;
+// The flags as a stored recording would be asked, and the file that only this verb reads.
+Result<answer::RecordingQuestion> MakeQuestion(const CpgFlags& flags, const std::string& format) {
+  answer::RecordingQuestion question{flags.action, flags.asked};
+  answer::Params& params = question.params;
+  if (flags.action == "order") {
+    params.Add("a", flags.arguments[0]);
+    params.Add("b", flags.arguments[1]);
+  }
   if (!flags.window.empty()) {
-    WF_ASSIGN(selection.window, ParseWindow(flags.window));
+    WF_ASSIGN(const auto window, ParseWindow(flags.window));
+    params.Add("from_ns", std::to_string(window.first));
+    params.Add("until_ns", std::to_string(window.second));
   }
-  if (!flags.around.empty()) {
-    WF_ASSIGN(selection.around, opened.FindSub(flags.around));
-  }
-  if (flags.pages) WF_TRY(opened.Require(recorder::kData));
-  if (format == "json")
-    return answer::WriteGraphJson(
-        opened, selection, flags.pages ? answer::GraphPages::kLists : answer::GraphPages::kCounts,
-        [](std::string_view piece) { return Print(std::string(piece)); });
-  Result<std::string> answer = format == "dot"   ? answer::GraphDot(opened, selection)
-                               : format == "svg" ? answer::GraphSvg(opened, selection)
-                                                 : answer::GraphText(opened, selection);
-  if (!answer.ok()) return answer.error();
-  return Print(*answer);
-}
-
-Result<std::string> Ask(answer::OpenedRecording& opened, const CpgFlags& flags,
-                        answer::RecordingFormat format) {
-  const std::string& action = flags.action;
-  if (action == "lineage") {
-    answer::LineageQuestion question;
-    const auto given = [](const std::string& text) {
-      return text.empty() ? std::nullopt : std::optional<std::string>(text);
-    };
-    question.of = given(flags.of);
-    question.address = given(flags.address);
-    question.from = given(flags.from);
-    question.crash = flags.crash;
-    question.at = flags.at;
-    question.steps = flags.ordered ? lineage::Steps::kOrderedOnly : lineage::Steps::kAlsoUnordered;
-    return answer::AnswerLineage(opened, question, format);
-  }
-  if (action == "order")
-    return answer::AnswerOrder(opened, flags.arguments[0], flags.arguments[1], format);
-  if (action == "races") return answer::AnswerRaces(opened, format);
-  if (action == "summary") return answer::AnswerSummary(opened, format);
-  if (action == "pages") return answer::AnswerPages(opened, format);
-  if (flags.nodes == 0)
+  if (flags.action == "layout" && !params.Get("nodes"))
     return BadInput("layout: --nodes is missing", "give the number of memory nodes");
-  std::optional<std::string> distances;
-  if (!flags.distances.empty()) {
-    WF_ASSIGN(distances,
+  AddFormat(format, params);
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("cpg");
+  WF_TRY(answer::CheckFlags(asks, *answer::FindAction(asks, flags.action),
+                            {"cpg", flags.file, params}, Now()));
+  if (flags.action == "layout" && !flags.distances.empty()) {
+    question.distances_name = flags.distances;
+    WF_ASSIGN(question.distances,
               ReadInputFile(flags.distances, "give a file with a line of distances for each node"));
   }
-  return answer::AnswerLayout(opened, flags.nodes, distances, flags.distances, format);
+  return question;
 }
 
 // `cpg snapshot --pid P -o S.cpg`: the word stands where a file would.
@@ -182,53 +144,44 @@ Status RunCpg(const CpgFlags& flags, CommonFlags common) {
   // Without --format a person at a terminal reads text, and a program JSON.
   if (common.format.empty()) common.format = ::isatty(STDOUT_FILENO) == 1 ? "text" : "json";
   if (flags.file == "snapshot" && flags.action.empty()) return TakeSnapshot(flags, common);
-  const Action* action = nullptr;
-  std::string names;
-  for (const Action& one : Actions()) {
-    if (flags.action == one.name) action = &one;
-    names += (names.empty() ? "" : ", ") + std::string(one.name);
-  }
-  if (action == nullptr)
+  const std::optional<size_t> arguments = ArgumentsOf(flags.action);
+  if (!arguments)
     return BadInput(!flags.action.empty()                     ? flags.action + ": unknown action"
                     : ::access(flags.file.c_str(), F_OK) != 0 ? flags.file + ": no such file"
                                                               : flags.file + ": no action given",
-                    "actions: " + names + "; and wherefore cpg snapshot --pid P -o S.cpg");
-  if (flags.arguments.size() != action->arguments)
-    return BadInput(fmt::format("{}: takes {} arguments, and {} are given", action->name,
-                                action->arguments, flags.arguments.size()),
-                    action->arguments == 2      ? "name two sub-computations, as in 0.3 1.2"
+                    "actions: " + AllActions() + "; and wherefore cpg snapshot --pid P -o S.cpg");
+  if (flags.arguments.size() != *arguments)
+    return BadInput(fmt::format("{}: takes {} arguments, and {} are given", flags.action,
+                                *arguments, flags.arguments.size()),
+                    *arguments == 2             ? "name two sub-computations, as in 0.3 1.2"
                     : flags.action == "release" ? "name a snapshot by its number"
-                    : action->arguments == 1    ? "name a sub-computation, as in 1.2"
+                    : *arguments == 1           ? "name a sub-computation, as in 1.2"
                                                 : "wherefore cpg --help describes the flags");
-  std::string formats;
-  bool known = false;
-  for (const std::string& format : action->formats) {
-    known = known || format == common.format;
-    formats += (formats.empty() ? "" : ", ") + format;
+  const answer::PieceSink sink = [](std::string_view piece) { return Print(std::string(piece)); };
+  const bool of_table = answer::FindAction(answer::QuestionVerbOf("cpg"), flags.action) != nullptr;
+  if (of_table) {
+    WF_ASSIGN(const answer::RecordingQuestion question, MakeQuestion(flags, common.format));
+    WF_ASSIGN(const std::unique_ptr<answer::OpenedRecording> opened, Open(flags));
+    return answer::AnswerRecording(*opened, question, sink);
   }
-  if (!known)
-    return BadInput(fmt::format("{}: has no format {}", action->name, common.format),
-                    "it has " + formats);
+  if (common.format != "text" && common.format != "json")
+    return BadInput(flags.action + ": has no format " + common.format, "it has text and json");
+  const answer::RecordingFormat format =
+      common.format == "json" ? answer::RecordingFormat::kJson : answer::RecordingFormat::kText;
   if (flags.action == "release") return Release(flags, common);
   if (flags.action == "snapshots") {
-    WF_ASSIGN(const std::string answer,
-              answer::AnswerSnapshots(flags.file, FormatOf(common.format)));
+    WF_ASSIGN(const std::string answer, answer::AnswerSnapshots(flags.file, format));
     return Print(answer);
   }
   WF_ASSIGN(const std::unique_ptr<answer::OpenedRecording> opened, Open(flags));
-  if (flags.action == "graph") return PrintGraph(*opened, flags, common.format);
-  if (flags.action == "thunks")
-    return answer::AnswerThunks(*opened, flags.arguments[0], FormatOf(common.format),
-                                [](std::string_view piece) { return Print(std::string(piece)); });
-  WF_ASSIGN(const std::string answer, Ask(*opened, flags, FormatOf(common.format)));
-  return Print(answer);
+  return answer::AnswerThunks(*opened, flags.arguments[0], format, sink);
 }
 
 }  // namespace
 
 Verb AddCpg(CLI::App& root) {
-  Verb verb =
-      MakeVerb(root, "cpg", "Questions about a recorded program: graph, lineage, order, races");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("cpg");
+  Verb verb = MakeQuestionVerb(root, asks);
   const auto flags = std::make_shared<CpgFlags>();
   verb.app
       ->add_option("FILE", flags->file,
@@ -245,34 +198,18 @@ Verb AddCpg(CLI::App& root) {
   verb.app
       ->add_option("--format", verb.common->format,
                    "text (on a terminal), json (else); graph also dot and svg, pages csv and svg")
-      ->check(CLI::IsMember({"text", "json", "dot", "svg", "csv"}));
-  verb.app->add_flag("--pages", flags->pages, "graph: list the pages, not only their numbers");
-  verb.app->add_option("--thread", flags->threads, "graph: of this thread only; may be given again")
-      ->allow_extra_args(false)
-      ->take_all();
+      ->check(CLI::IsMember(answer::FormatsOfVerb(asks)));
   verb.app->add_option("--window", flags->window,
                        "graph: what runs between two times since the beginning, as in 10ms-12ms");
-  verb.app->add_option("--around", flags->around,
-                       "graph: this sub-computation and its nearest along edges");
-  verb.app->add_option("--of", flags->of, "lineage: where an output came from, OUTPUT[:a-b]");
-  verb.app->add_option("--address", flags->address,
-                       "lineage: where memory came from, HEX or SYMBOL[+off]");
-  verb.app->add_option(
-      "--at", flags->at,
-      "lineage --address: at the end of this sub-computation (default: of the run)");
-  verb.app->add_option("--from", flags->from, "lineage: what an input reached, INPUT[:a-b]");
-  verb.app->add_flag("--crash", flags->crash,
-                     "lineage: of what the sub-computation that crashed had read");
-  verb.app->add_flag("--ordered", flags->ordered,
-                     "lineage: without steps between what nothing orders");
-  verb.app->add_option("--nodes", flags->nodes, "layout: so many memory nodes")
-      ->check(CLI::Range(1, 1024));
   verb.app->add_option("--distances", flags->distances,
-                       "layout: a file with the distances between them, a line for each");
+                       "layout: a file with the distances between nodes, a line for each");
   verb.app->add_option("--pid", flags->pid, "snapshot: of this program, which is being recorded");
   verb.app->add_option("-o,--output", flags->output, "snapshot: the file to make of it");
   verb.app->add_option("--snapshot", flags->snapshot, "of the recording up to this snapshot");
-  verb.run = [flags, common = verb.common] { return RunCpg(*flags, *common); };
+  verb.run = [flags, common = verb.common, app = verb.app, &asks] {
+    flags->asked = GivenFlags(*app, asks);
+    return RunCpg(*flags, *common);
+  };
   return verb;
 }
 

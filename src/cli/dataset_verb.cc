@@ -8,6 +8,7 @@
 #include "cli/client_settings.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/question_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "json/json_reader.h"
@@ -17,18 +18,11 @@ namespace {
 
 struct DatasetFlags {
   std::string action, argument;
-  std::vector<std::pair<std::string, std::string>> values;  // of the flags, as given
+  answer::Params params;  // of the flags, as given
 };
 
 // A served store is backfilled in so many pieces of time, so that there is progress to show and each answer comes soon.
 constexpr int kPieces = 32;
-
-const answer::DatasetAction* FindAction(const std::string& name) {
-  for (const answer::DatasetAction& action : answer::DatasetActions()) {
-    if (action.name == name) return &action;
-  }
-  return nullptr;
-}
 
 Result<std::string> ReadText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -38,24 +32,23 @@ Result<std::string> ReadText(const std::string& path) {
   return content.str();
 }
 
-Result<answer::Question> MakeQuestion(const DatasetFlags& flags,
-                                      const answer::DatasetAction& action,
+Result<answer::Question> MakeQuestion(const DatasetFlags& flags, const answer::QuestionKind& kind,
                                       const std::string& format) {
-  answer::Question question{"dataset", flags.action, {}, {}, action.method};
-  if (action.takes_name) question.argument += "/" + flags.argument;
-  for (const auto& [name, value] : flags.values) question.params.Add(name, value);
+  const bool named = kind.argument.use == answer::ArgumentUse::kRequired;
+  answer::Question question{"dataset", flags.action, flags.params, {}, kind.method};
+  if (named) question.argument += "/" + flags.argument;
   if (flags.action == "apply") {
     if (flags.argument.empty()) return BadInput("dataset apply: which file?", "give a YAML file");
     WF_ASSIGN(question.body, ReadText(flags.argument));
     question.params.Add("name", flags.argument);
   } else if (flags.action == "sql") {
     question.params.Add("sql", flags.argument);
-  } else if (action.takes_name ? flags.argument.empty() : !flags.argument.empty()) {
-    return action.takes_name
-               ? BadInput("dataset " + flags.action + ": which dataset?", "wherefore dataset list")
-               : BadInput("dataset " + flags.action + ": takes no name", "leave it out");
+  } else if (named == flags.argument.empty()) {
+    return named ? BadInput("dataset " + flags.action + ": no dataset given",
+                            "wherefore dataset list shows them")
+                 : BadInput("dataset " + flags.action + ": takes no name", "leave it out");
   }
-  if (format != "json") question.params.Add("format", format);
+  AddFormat(format, question.params);
   return question;
 }
 
@@ -119,7 +112,8 @@ Result<pipeline::ExtractCounts> BackfillHere(StoreAccess& access, const std::str
 
 Status RunBackfill(StoreAccess& access, const answer::Question& question, const DatasetFlags& flags,
                    const std::string& format) {
-  WF_TRY(question.params.Check({"since", "until", "format"}));
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("dataset");
+  WF_TRY(answer::CheckFlags(asks, *answer::FindAction(asks, "backfill"), question, Now()));
   WF_ASSIGN(const store::TimeRange time, answer::ParseTimeRange(question.params, Now()));
   WF_ASSIGN(const Extent extent, ExtentOf(access));
   StopOnInterrupt();
@@ -131,11 +125,11 @@ Status RunBackfill(StoreAccess& access, const answer::Question& question, const 
 }
 
 Status RunDataset(const DatasetFlags& flags, const CommonFlags& common) {
-  const answer::DatasetAction* action = FindAction(flags.action);
-  if (action == nullptr)
-    return BadInput("dataset " + flags.action + ": no such action",
-                    "list, columns, query, compare, sql, apply, backfill or delete");
-  WF_ASSIGN(const answer::Question question, MakeQuestion(flags, *action, common.format));
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("dataset");
+  const answer::QuestionKind* kind = answer::FindAction(asks, flags.action);
+  if (kind == nullptr)
+    return BadInput("dataset " + flags.action + ": no such action", answer::ActionNames(asks));
+  WF_ASSIGN(const answer::Question question, MakeQuestion(flags, *kind, common.format));
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
   if (flags.action == "backfill") return RunBackfill(*access, question, flags, common.format);
   WF_ASSIGN(const answer::Answer answer, access->Ask(question));
@@ -145,50 +139,16 @@ Status RunDataset(const DatasetFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddDataset(CLI::App& root) {
-  Verb verb = MakeVerb(root, "dataset", "Tables of features: ask, compare, define, fill");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("dataset");
+  Verb verb = MakeQuestionVerb(root, asks);
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<DatasetFlags>();
-  app.add_option("ACTION", flags->action,
-                 "list, columns, query, compare, sql, apply, backfill or delete")
-      ->required();
+  app.add_option("ACTION", flags->action, answer::ActionNames(asks))->required();
   app.add_option("NAME", flags->argument, "a dataset; of apply a YAML file, of sql the statement");
-  const auto text = [&](const char* flag, const char* param, const char* description) {
-    app.add_option_function<std::vector<std::string>>(
-           flag,
-           [flags, param](const std::vector<std::string>& values) {
-             for (const std::string& value : values) flags->values.emplace_back(param, value);
-           },
-           description)
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->take_all();
+  verb.run = [flags, common = verb.common, &app, &asks] {
+    flags->params = GivenFlags(app, asks);
+    return RunDataset(*flags, *common);
   };
-  const auto yes = [&](const char* flag, const char* param, const char* description) {
-    app.add_flag_function(
-        flag, [flags, param](int64_t) { flags->values.emplace_back(param, "true"); }, description);
-  };
-  text("--where", "where", "rows that fulfil CONDITION and …, as in 'latency_ns > 250ms'");
-  text("--group-by", "group_by", "one result row for each value of these columns");
-  text("--agg", "agg", "count, sum(C), mean(C), min(C), max(C), pNN(C), distinct(C)");
-  text("--bucket", "bucket", "… and for each such span of time, as in 1m");
-  text("--order", "order", "by this result column, asc or desc");
-  text("--columns", "columns", "these columns of the rows only");
-  text("--limit", "limit", "at most so many rows (1000)");
-  text("--a", "a", "compare: the rows that fulfil this");
-  text("--b", "b", "… with those that fulfil this");
-  text("--metric", "metric", "compare: the number whose difference is to be explained");
-  text("--show", "show", "compare: significant differences, or all");
-  text("--since", "since", "from this time on: 15m back from now, RFC 3339, or Unix ns");
-  text("--until", "until", "before this time, likewise");
-  yes("--force", "force", "apply: also above the owner's share of CPU time");
-  yes("--trial", "trial", "apply: show rows and cost, save nothing");
-  text("--share", "share", "apply: the owner's share, CPU time a trace (10ms)");
-  app.remove_option(app.get_option("--format"));
-  app.add_option("--format", verb.common->format,
-                 "text or json; of query and sql also csv or parquet")
-      ->check(CLI::IsMember({"text", "json", "csv", "parquet"}))
-      ->capture_default_str();
-  verb.run = [flags, common = verb.common] { return RunDataset(*flags, *common); };
   return verb;
 }
 

@@ -10,6 +10,7 @@
 #include "answer/explain/explain_text.h"
 #include "cli/input_file.h"
 #include "cli/new_file.h"
+#include "cli/question_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 
@@ -17,12 +18,11 @@ namespace wf::cli {
 namespace {
 
 struct ExplainFlags {
-  std::string events, from, to, extract;
-  std::string trace, service, operation, since, until, slowest, clock, resources,
-      retain;  // stored traces
-  bool raw = false, no_aggregate = false, stats = false, baseline = false;
-  std::vector<std::string> what_if;
-  std::optional<Nanos> retain_from;
+  std::string events, extract, resources;  // files
+  std::string trace;
+  answer::Params asked;  // what the question has flags for, as given
+
+  std::string Text(std::string_view name) const { return asked.Get(name).value_or(""); }
 };
 
 Result<uint32_t> FindEvent(const provenance::Execution& execution, const ExplainFlags& flags,
@@ -32,8 +32,8 @@ Result<uint32_t> FindEvent(const provenance::Execution& execution, const Explain
   const uint32_t event = execution.Find(id);
   if (event != provenance::kNoEvent) return event;
   return BadInput(fmt::format("{}: {} {}: there is no such event", flags.events, flag, id),
-                  flags.retain_from ? "is it older than --retain-from-ns?"
-                                    : "give the \"id\" of one of the events");
+                  flags.asked.Get("retain_from_ns") ? "is it older than --retain-from-ns?"
+                                                    : "give the \"id\" of one of the events");
 }
 
 Status PrintExplanation(const provenance::Execution& execution,
@@ -54,31 +54,36 @@ Status WriteWhole(const std::string& path, std::string_view text) {
   return file.Finish();
 }
 
+// The flags' values, before a file is read.
+Status CheckExplainFlags(const ExplainFlags& flags) {
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("explain");
+  return answer::CheckFlags(asks, asks.kinds.front(), {"explain", flags.trace, flags.asked}, Now());
+}
+
 // Flags that say which stored request, or what of it, have nothing to say about a file of events.
 Status RefuseFlagsOfRequests(const ExplainFlags& flags) {
-  const struct {
-    const char* flag;
-    bool given;
-  } of_requests[] = {
-      {"TRACE_ID", !flags.trace.empty()},        {"--service", !flags.service.empty()},
-      {"--operation", !flags.operation.empty()}, {"--since", !flags.since.empty()},
-      {"--until", !flags.until.empty()},         {"--slowest", !flags.slowest.empty()},
-      {"--clock", !flags.clock.empty()},         {"--retain", !flags.retain.empty()},
-      {"--resources", !flags.resources.empty()}, {"--baseline", flags.baseline}};
-  for (const auto& [flag, given] : of_requests) {
-    if (!given) continue;
-    return BadInput(fmt::format("explain: --events, and {}, which is of stored requests", flag),
-                    flag == std::string_view("--retain") ? "--retain-from-ns is for events"
-                                                         : "leave one of them out");
+  std::vector<std::string> given;
+  if (!flags.trace.empty()) given.push_back("TRACE_ID");
+  if (!flags.resources.empty()) given.push_back("--resources");
+  for (const char* name :
+       {"service", "operation", "since", "until", "slowest", "clock", "retain", "baseline"}) {
+    if (flags.asked.Get(name)) given.push_back(answer::FlagName(name));
   }
-  return {};
+  if (given.empty()) return {};
+  return BadInput(
+      fmt::format("explain: --events, and {}, which is of stored requests", given.front()),
+      given.front() == "--retain" ? "--retain-from-ns is for events" : "leave one of them out");
 }
 
 Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
+  WF_TRY(CheckExplainFlags(flags));
   provenance::ExplainOptions options;
-  if (flags.raw) options.view = provenance::ExplanationView::kRaw;
-  if (flags.no_aggregate) options.view = provenance::ExplanationView::kPruned;
-  for (const std::string& text : flags.what_if) {
+  WF_ASSIGN(const bool raw, flags.asked.Switch("raw"));
+  WF_ASSIGN(const bool pruned, flags.asked.Switch("no_aggregate"));
+  WF_ASSIGN(const auto retain_from, flags.asked.Integer("retain_from_ns"));
+  if (raw) options.view = provenance::ExplanationView::kRaw;
+  if (pruned) options.view = provenance::ExplanationView::kPruned;
+  for (const std::string& text : flags.asked.All("what_if")) {
     WF_ASSIGN(provenance::ExplainWhatIf change, provenance::ParseExplainWhatIf(text));
     options.what_if.push_back(std::move(change));
   }
@@ -86,9 +91,9 @@ Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
             ReadInputFile(flags.events, "give a file of events as JSON lines, or - for stdin",
                           InputCoding::kCompressed));
   WF_ASSIGN(const provenance::Execution execution,
-            provenance::ReadExecution(text, flags.events, flags.retain_from));
-  WF_ASSIGN(options.from, FindEvent(execution, flags, "--from", flags.from));
-  WF_ASSIGN(options.to, FindEvent(execution, flags, "--to", flags.to));
+            provenance::ReadExecution(text, flags.events, retain_from));
+  WF_ASSIGN(options.from, FindEvent(execution, flags, "--from", flags.Text("from")));
+  WF_ASSIGN(options.to, FindEvent(execution, flags, "--to", flags.Text("to")));
   WF_ASSIGN(const provenance::Explanation explanation, provenance::Explain(execution, options));
   if (!flags.extract.empty())
     WF_TRY(WriteWhole(flags.extract, provenance::ExtractEvents(execution, options.to)));
@@ -96,26 +101,8 @@ Status ExplainEvents(const ExplainFlags& flags, const CommonFlags& common) {
 }
 
 Result<answer::Question> QuestionOf(const ExplainFlags& flags, const CommonFlags& common) {
-  answer::Question question{"explain", flags.trace, {}};
-  const auto text = [&](const char* name, const std::string& value) {
-    if (!value.empty()) question.params.Add(name, value);
-  };
-  text("from", flags.from);
-  text("to", flags.to);
-  text("service", flags.service);
-  text("operation", flags.operation);
-  text("since", flags.since);
-  text("until", flags.until);
-  text("slowest", flags.slowest);
-  text("clock", flags.clock);
-  text("retain", flags.retain);
-  if (flags.raw) text("raw", "true");
-  if (flags.no_aggregate) text("no_aggregate", "true");
-  if (flags.stats) text("stats", "true");
-  if (flags.baseline) text("baseline", "true");
-  for (const std::string& change : flags.what_if) text("what_if", change);
-  if (flags.retain_from) text("retain_from_ns", std::to_string(*flags.retain_from));
-  if (common.format != "json") text("format", common.format);
+  answer::Question question{"explain", flags.trace, flags.asked};
+  AddFormat(common.format, question.params);
   if (flags.resources.empty()) return question;
   WF_ASSIGN(question.body,
             ReadInputFile(flags.resources, "docs/use/explain.md shows a file of resources"));
@@ -153,50 +140,25 @@ Status ExplainStored(const ExplainFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddExplain(CLI::App& root) {
-  Verb verb = MakeVerb(root, "explain", "Where the time of a request went, and who was in the way");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("explain");
+  Verb verb = MakeQuestionVerb(root, asks);
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<ExplainFlags>();
   app.add_option("TRACE_ID", flags->trace, "a stored request");
-  app.add_option("--service", flags->service, "without TRACE_ID: the slowest of this service");
-  app.add_option("--operation", flags->operation, "… of this name");
-  app.add_option("--since", flags->since, "… from this time on: 15m (the default), RFC 3339, ns");
-  app.add_option("--until", flags->until, "… before this time");
-  app.add_option("--slowest", flags->slowest, "… so many of them, merged into one answer (20)");
-  app.add_option("--events", flags->events, "provenance events, JSON lines; - is standard input");
-  app.add_option("--from", flags->from,
-                 "from the start of this event; of a stored request SPAN[:start|:end]");
-  app.add_option("--to", flags->to,
-                 "to the end of this one, which it had a part in causing; likewise");
-  CLI::Option* raw =
-      app.add_flag("--raw", flags->raw, "everything that could have had a part, without delay too");
-  app.add_flag("--no-aggregate", flags->no_aggregate, "alike off-path work one by one")
-      ->excludes(raw);
-  app.add_option("--what-if", flags->what_if,
-                 "how long with this work scaled: [NODE/]NAME=0.5x; may be given again")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  app.add_option("--retain-from-ns", flags->retain_from,
-                 "events that end before it are gone, and causes that are not there");
-  app.add_option("--retain", flags->retain,
-                 "TRACE_ID, --service: look back so long before the request (30m)");
-  app.add_flag("--stats", flags->stats, "… say how large the graphs are");
-  app.add_flag("--baseline", flags->baseline, "… beside what is normal for the operation");
-  app.add_option("--clock", flags->clock, "… by clocks aligned (hosts' clocks corrected) or raw");
+  app.add_option("--events", flags->events,
+                 "provenance events instead of stored requests, JSON lines; - is standard input");
   app.add_option("--resources", flags->resources,
-                 "… a YAML file of resources spans do not tell of");
+                 "a YAML file that describes resources which spans do not name");
   app.add_option("--extract", flags->extract, "write the events that the explanation needs here");
-  verb.run = [flags, common = verb.common]() -> Status {
+  app.get_option("--no-aggregate")->excludes(app.get_option("--raw"));
+  verb.run = [flags, common = verb.common, &app, &asks]() -> Status {
+    flags->asked = GivenFlags(app, asks);
     if (!flags->events.empty()) {
       WF_TRY(RefuseFlagsOfRequests(*flags));
       return ExplainEvents(*flags, *common);
     }
     return ExplainStored(*flags, *common);
   };
-  app.remove_option(app.get_option("--format"));
-  app.add_option("--format", verb.common->format, "text, json, dot or svg")
-      ->check(CLI::IsMember({"text", "json", "dot", "svg"}))
-      ->capture_default_str();
   return verb;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/question_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
@@ -69,28 +70,25 @@ std::string BodyOf(const std::string& program, const std::map<std::string, std::
 }  // namespace
 
 Verb AddFeature(CLI::App& root) {
-  Verb verb = MakeVerb(root, "feature", "Check a feature program, or run it on a trace");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("feature");
+  Verb verb = MakeQuestionVerb(root, asks);
   struct Arguments {
-    std::string action, file, trace, row;
+    std::string action, file;
   };
   const auto arguments = std::make_shared<Arguments>();
   verb.app->add_option("ACTION", arguments->action, "check or run")
       ->required()
       ->check(CLI::IsMember({"check", "run"}));
   verb.app->add_option("FILE", arguments->file, "the program; - is standard input")->required();
-  verb.app->add_option("--trace", arguments->trace, "run: on this trace");
-  verb.app->add_option("--row", arguments->row, "run: what makes a row, as in a dataset (Trace)");
-  verb.run = [common = verb.common, arguments]() -> Status {
-    if (arguments->action == "run" && arguments->trace.empty())
+  verb.run = [common = verb.common, app = verb.app, arguments, &asks]() -> Status {
+    const answer::Params given = GivenFlags(*app, asks);
+    if (arguments->action == "run" && !given.Get("trace"))
       return BadInput("feature run: --trace is missing", "wherefore traces lists what is there");
     WF_ASSIGN(const std::string program, ReadProgram(arguments->file));
     answer::Question question{"feature", arguments->action, {}, {}};
     question.body = BodyOf(program, TextsBeside(arguments->file, program));
-    if (arguments->action == "run") {
-      question.params.Add("trace", arguments->trace);
-      if (!arguments->row.empty()) question.params.Add("row", arguments->row);
-    }
-    if (common->format == "text") question.params.Add("format", "text");
+    if (arguments->action == "run") question.params = given;
+    AddFormat(common->format, question.params);
     WF_ASSIGN(const auto store, StoreAccess::Open(common->store));
     WF_ASSIGN(const answer::Answer answer, store->Ask(question));
     WF_TRY(Print(answer.body));

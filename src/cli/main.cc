@@ -11,6 +11,7 @@
 #include "answer/frame/answer.h"
 #include "answer/frame/text_style.h"
 #include "cli/client_settings.h"
+#include "cli/question_flags.h"
 #include "cli/settings.h"
 #include "cli/store_access.h"
 #include "cli/terminal.h"
@@ -102,14 +103,37 @@ int Main(int argc, char** argv) {
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   const std::vector<Verb> verbs = {
-      AddServe(root),      AddImport(root),       AddExport(root),     AddTraces(root),
-      AddTrace(root),      AddCriticalPath(root), AddExplain(root),    AddStatus(root),
-      AddServices(root),   AddOperations(root),   AddAttributes(root), AddResource(root),
-      AddFeature(root),    AddDataset(root),      AddScenario(root),   AddGenerate(root),
-      AddNdlog(root),      AddMessages(root),     AddPackets(root),    AddPaths(root),
-      AddWatch(root),      AddPolicy(root),       AddQuery(root),      AddTracepoints(root),
-      AddAgent(root),      AddRecord(root),       AddCpg(root),        AddAccounts(root),
-      AddCompletion(root), AddHelp(root),         AddVersion(root),
+      AddServe(root),
+      AddImport(root),
+      AddExport(root),
+      AddQuestion(root, "traces"),
+      AddQuestion(root, "trace"),
+      AddQuestion(root, "critical-path"),
+      AddExplain(root),
+      AddQuestion(root, "status"),
+      AddQuestion(root, "services"),
+      AddQuestion(root, "operations"),
+      AddQuestion(root, "attributes"),
+      AddQuestion(root, "resource"),
+      AddFeature(root),
+      AddDataset(root),
+      AddScenario(root),
+      AddGenerate(root),
+      AddNdlog(root),
+      AddMessages(root),
+      AddPackets(root),
+      AddPaths(root),
+      AddWatch(root),
+      AddPolicy(root),
+      AddQuery(root),
+      AddTracepoints(root),
+      AddAgent(root),
+      AddRecord(root),
+      AddCpg(root),
+      AddAccounts(root),
+      AddCompletion(root),
+      AddHelp(root),
+      AddVersion(root),
   };
   try {
     root.parse(argc, argv);

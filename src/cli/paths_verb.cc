@@ -13,6 +13,7 @@
 #include "answer/paths/assignments_file.h"
 #include "answer/paths/paths_output.h"
 #include "cli/progress.h"
+#include "cli/question_flags.h"
 #include "cli/sighting_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
@@ -23,8 +24,9 @@ namespace {
 
 struct PathsFlags {
   SightingFlags input;
-  std::string algorithm = "auto", sort = "total", assignments, truth, since, until;
-  uint64_t top = 20, window = 0;
+  std::string assignments, truth;
+  answer::Params asked;  // what the question has flags for, as given
+  uint64_t window = 0;
   uint32_t candidates = 0;
   bool deskew = false, raw_clocks = false;
   paths::NestingOptions nesting;
@@ -89,7 +91,7 @@ Result<paths::PathsRequest> ToRequest(const PathsFlags& flags) {
   for (const paths::PathAlgorithm algorithm :
        {paths::PathAlgorithm::kAuto, paths::PathAlgorithm::kNesting,
         paths::PathAlgorithm::kConvolution, paths::PathAlgorithm::kLinking})
-    if (flags.algorithm == paths::NameOf(algorithm)) request.algorithm = algorithm;
+    if (flags.asked.Get("algorithm") == paths::NameOf(algorithm)) request.algorithm = algorithm;
   request.candidates = flags.candidates;
   if (flags.deskew && flags.raw_clocks)
     return BadInput("--deskew and --raw-clocks exclude each other", "give one of them");
@@ -135,22 +137,20 @@ Status AskStore(const PathsFlags& flags, const CommonFlags& common) {
         "name the file, or leave all flags out but --since, --until, --algorithm, "
         "--top, --sort and --format");
   WF_ASSIGN(const auto access, StoreAccess::Open(common.store));
-  answer::Question question{"paths", "", {}};
-  const auto text = [&](const char* name, const std::string& value) {
-    if (!value.empty()) question.params.Add(name, value);
-  };
-  text("since", flags.since), text("until", flags.until);
-  text("algorithm", flags.algorithm), text("sort", flags.sort);
-  text("top", std::to_string(flags.top)), text("format", common.format);
+  answer::Question question{"paths", "", flags.asked};
+  AddFormat(common.format, question.params);
   WF_ASSIGN(const answer::Answer answer, access->Ask(question));
   return Print(answer.body);
 }
 
 Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   if (flags.input.inputs.empty()) return AskStore(flags, common);
-  if (!flags.since.empty() || !flags.until.empty())
+  if (flags.asked.Get("since") || flags.asked.Get("until"))
     return BadInput("--since, --until: of the store's messages, and an INPUT is given",
                     "leave one of them out");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("paths");
+  WF_TRY(answer::CheckFlags(asks, asks.kinds.front(), {"paths", "", flags.asked}, Now()));
+  WF_ASSIGN(const auto top, flags.asked.Integer("top"));
   WF_ASSIGN(paths::PathsRequest request, ToRequest(flags));
   WF_ASSIGN(const detect::SightingOptions options, SightingOptionsOf(flags.input));
   StringTable names;
@@ -176,9 +176,9 @@ Status RunPaths(const PathsFlags& flags, const CommonFlags& common) {
   }
   answer::PathsOutput output;
   output.format = common.format;
-  output.order =
-      flags.sort == "count" ? paths::PatternOrder::kCount : paths::PatternOrder::kTotalLatency;
-  output.top = flags.top;
+  output.order = flags.asked.Get("sort") == "count" ? paths::PatternOrder::kCount
+                                                    : paths::PatternOrder::kTotalLatency;
+  if (top) output.top = static_cast<size_t>(*top);
   output.duplicates = input->counts().duplicates;
   output.notes = input->Notes();
   return Print(answer::WritePaths(findings, names, output).body);
@@ -239,18 +239,10 @@ Status PrintPathsOf(const std::vector<std::string>& inputs, const CommonFlags& c
 }
 
 Verb AddPaths(CLI::App& root) {
-  Verb verb = MakeVerb(root, "paths", "Causal paths from messages alone");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("paths");
+  Verb verb = MakeQuestionVerb(root, asks);
   const auto flags = std::make_shared<PathsFlags>();
   AddSightingFlags(*verb.app, flags->input);
-  verb.app->add_option("--algorithm", flags->algorithm, "auto, nesting, convolution or linking")
-      ->check(CLI::IsMember({"auto", "nesting", "convolution", "linking"}))
-      ->capture_default_str();
-  verb.app->add_option("--top", flags->top, "so many patterns; 0: all")
-      ->check(NotBelowZero)
-      ->capture_default_str();
-  verb.app->add_option("--sort", flags->sort, "patterns by total latency or by count")
-      ->check(CLI::IsMember({"total", "count"}))
-      ->capture_default_str();
   verb.app->add_option("--assignments", flags->assignments,
                        "a file to write each request's parent to, as JSON lines");
   verb.app
@@ -264,16 +256,12 @@ Verb AddPaths(CLI::App& root) {
                      "estimate and remove the skew of the nodes' clocks for nesting too (linking "
                      "does it anyway); keeps all calls in memory");
   verb.app->add_flag("--raw-clocks", flags->raw_clocks, "take the nodes' clocks as they are");
-  verb.app->add_option("--since", flags->since,
-                       "without INPUT: of the store's messages from then on, as in 15m");
-  verb.app->add_option("--until", flags->until, "without INPUT: until then");
-  verb.app->remove_option(verb.app->get_option("--format"));
-  verb.app->add_option("--format", verb.common->format, "text, json, dot or svg")
-      ->check(CLI::IsMember({"text", "json", "dot", "svg"}))
-      ->capture_default_str();
   AddNestingFlags(*verb.app, *flags);
   AddConvolutionFlags(*verb.app, *flags);
-  verb.run = [flags, common = verb.common] { return RunPaths(*flags, *common); };
+  verb.run = [flags, common = verb.common, app = verb.app, &asks] {
+    flags->asked = GivenFlags(*app, asks);
+    return RunPaths(*flags, *common);
+  };
   return verb;
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "answer/policy_answer.h"
+#include "cli/question_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "json/json_writer.h"
@@ -85,7 +86,7 @@ Status RunPolicy(const std::string& action, const std::string& argument,
     if (!argument.empty()) return BadInput("policy list takes no argument");
     WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
     answer::Question question{"policies", "", {}};
-    if (common.format == "text") question.params.Add("format", "text");
+    AddFormat(common.format, question.params);
     WF_ASSIGN(const answer::Answer answer, store->Ask(question));
     return Print(answer.body);
   }

@@ -10,6 +10,7 @@
 #include "cli/input_file.h"
 #include "cli/query_live.h"
 #include "cli/query_local.h"
+#include "cli/question_flags.h"
 #include "cli/store_access.h"
 #include "cli/verbs.h"
 #include "lang/query/events_file.h"
@@ -21,8 +22,9 @@ namespace wf::cli {
 namespace {
 
 struct QueryFlags {
-  std::string query, events, plan, since, until;
-  bool stored = false, explain = false;
+  std::string query, events, plan;
+  bool stored = false;
+  answer::Params asked;  // what the question has flags for, as given
   LiveQueryFlags live;
   LocalQueryFlags local;
 };
@@ -45,7 +47,7 @@ void TellOfEvents(const query::Query& query, const query::EventsFile& file,
 }
 
 Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
-  if (!flags.since.empty() || !flags.until.empty())
+  if (flags.asked.Get("since") || flags.asked.Get("until"))
     return BadInput("query: --since and --until are for stored traces, not --events",
                     "leave one of them out");
   WF_ASSIGN(const auto parsed, query::ParseQuery(flags.query));
@@ -69,11 +71,9 @@ Status QueryEvents(const QueryFlags& flags, const CommonFlags& common) {
 Status QueryStored(const QueryFlags& flags, const CommonFlags& common) {
   if (!flags.plan.empty())
     return BadInput("query: --plan needs --events", "stored traces have one plan");
-  answer::Question question{"query", "", {}};
+  answer::Question question{"query", "", flags.asked};
   question.params.Add("q", flags.query);
-  if (!flags.since.empty()) question.params.Add("since", flags.since);
-  if (!flags.until.empty()) question.params.Add("until", flags.until);
-  if (common.format == "text") question.params.Add("format", "text");
+  AddFormat(common.format, question.params);
   WF_ASSIGN(const auto store, StoreAccess::Open(common.store));
   WF_ASSIGN(const answer::Answer answer, store->Ask(question));
   return Print(answer.body);
@@ -90,7 +90,8 @@ Status ExplainQuery(const QueryFlags& flags, const CommonFlags& common) {
 }  // namespace
 
 Verb AddQuery(CLI::App& root) {
-  Verb verb = MakeVerb(root, "query", "Query events, joined by happened-before");
+  const answer::QuestionVerb& asks = answer::QuestionVerbOf("query");
+  Verb verb = MakeQuestionVerb(root, asks);
   CLI::App& app = *verb.app;
   const auto flags = std::make_shared<QueryFlags>();
   app.add_option("QUERY", flags->query,
@@ -101,17 +102,13 @@ Verb AddQuery(CLI::App& root) {
                  "--events: reference, advice, rewritten (default) or emit; all give the same rows")
       ->check(CLI::IsMember({"reference", "advice", "rewritten", "emit"}));
   app.add_flag("--stored", flags->stored, "query stored traces")->excludes(events);
-  app.add_option("--since", flags->since,
-                 "--stored: start time of From events: 1h (ago), RFC 3339 or Unix ns");
-  app.add_option("--until", flags->until, "--stored: end time of From events");
-  app.add_flag("--explain", flags->explain,
-               "do not run: print the advice before and after rewriting, and the baggage a request "
-               "will carry");
   AddLiveQueryFlags(app, flags->live);
   AddLocalQueryFlags(app, flags->local);
-  verb.run = [flags, common = verb.common]() -> Status {
-    if (flags->explain || !flags->events.empty() || flags->stored) {
-      if (flags->explain) return ExplainQuery(*flags, *common);
+  verb.run = [flags, common = verb.common, &app, &asks]() -> Status {
+    flags->asked = GivenFlags(app, asks);
+    WF_ASSIGN(const bool explain, flags->asked.Switch("explain"));
+    if (explain || !flags->events.empty() || flags->stored) {
+      if (explain) return ExplainQuery(*flags, *common);
       return flags->stored ? QueryStored(*flags, *common) : QueryEvents(*flags, *common);
     }
     if (flags->local.asked_for())

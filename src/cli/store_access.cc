@@ -6,6 +6,7 @@
 
 #include "answer/frame/text_style.h"
 #include "answer/policy_answer.h"
+#include "answer/questions/questions.h"
 #include "cli/client_settings.h"
 #include "cli/input_file.h"
 #include "import/events/events_binary_decoder.h"

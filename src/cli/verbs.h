@@ -1,4 +1,5 @@
-// The verbs of the command line, one file each. A verb declares its flags on a CLI::App and returns what runs it.
+// The verbs of the command line, one file each; those that only ask a question are made from the table of questions
+// (cli/question_flags.h). A verb declares its flags on a CLI::App and returns what runs it.
 #pragma once
 
 #include <functional>
@@ -35,15 +36,7 @@ struct Verb {
 Verb AddServe(CLI::App& root);
 Verb AddImport(CLI::App& root);
 Verb AddExport(CLI::App& root);
-Verb AddTraces(CLI::App& root);
-Verb AddTrace(CLI::App& root);
-Verb AddCriticalPath(CLI::App& root);
 Verb AddExplain(CLI::App& root);
-Verb AddStatus(CLI::App& root);
-Verb AddServices(CLI::App& root);
-Verb AddOperations(CLI::App& root);
-Verb AddAttributes(CLI::App& root);
-Verb AddResource(CLI::App& root);
 Verb AddFeature(CLI::App& root);
 Verb AddDataset(CLI::App& root);
 Verb AddScenario(CLI::App& root);

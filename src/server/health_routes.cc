@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "answer/questions/questions.h"
 #include "json/json_writer.h"
 #include "server/routes.h"
 
@@ -48,8 +49,8 @@ void AddHealthRoutes(const RouteContext& context, std::vector<Route>& routes) {
   if (!context.parts.answers) {  // else it is a question like any other
     routes.push_back(
         {"GET", "/api/v1/status", security::Right::kRead, [context](const RouteRequest& request) {
-           return Respond(answer::AnswerStatus(ContextFor(context, request.principal),
-                                               {"status", "", answer::Params(request.http.query)}));
+           return Respond(answer::Ask(ContextFor(context, request.principal),
+                                      {"status", "", answer::Params(request.http.query)}));
          }});
   }
   routes.push_back(

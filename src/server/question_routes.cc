@@ -1,8 +1,8 @@
 // Routes of the questions, of what people save, of import and export, and of Jaeger's query API.
 #include "answer/dataset/dashboard_answer.h"
-#include "answer/dataset/dataset_answer.h"
 #include "answer/dataset/property_groups_answer.h"
 #include "answer/jaeger/jaeger_query.h"
+#include "answer/questions/questions.h"
 #include "answer/transfer/export_answer.h"
 #include "answer/transfer/import_answer.h"
 #include "server/routes.h"
@@ -20,39 +20,19 @@ net::HttpResponse Respond(Result<answer::SaveOutcome> outcome) {
 }  // namespace
 
 void AddQuestionRoutes(const RouteContext& context, std::vector<Route>& routes) {
-  // Questions: GET /api/v1/VERB[/ARG]?flag=value.
-  for (const answer::QuestionKind& kind : answer::QuestionKinds()) {
-    const auto answer = [context, &kind](const RouteRequest& request) {
-      return Respond(answer::Ask(ContextFor(context, request.principal),
-                                 {std::string(kind.verb), request.argument,
-                                  answer::Params(request.http.query), request.http.body}));
-    };
-    const std::string path = "/api/v1/" + std::string(kind.verb);
-    if (kind.argument != answer::ArgumentUse::kRequired)
-      routes.push_back({"GET", path, security::Right::kRead, answer});
-    if (kind.argument != answer::ArgumentUse::kNone)
-      routes.push_back({"GET", path + "/{argument}", security::Right::kRead, answer});
-    // A program does not fit into an address; asking by POST reads all the same.
-    if (kind.body == answer::BodyUse::kOptional && kind.argument != answer::ArgumentUse::kNone)
-      routes.push_back({"POST", path + "/{argument}", security::Right::kRead, answer});
-    if (kind.body == answer::BodyUse::kOptional && kind.argument != answer::ArgumentUse::kRequired)
-      routes.push_back({"POST", path, security::Right::kRead, answer});
-  }
-  // Datasets: GET, POST and DELETE /api/v1/dataset/ACTION[/NAME]. Who may send spans may also say what is extracted from
-  // them, so changes need the right to write: the web interface has that one.
-  for (const answer::DatasetAction& action : answer::DatasetActions()) {
-    const std::string path = "/api/v1/dataset/" + std::string(action.name);
-    const auto answer = [context, &action](const RouteRequest& request) {
-      std::string argument(action.name);
-      if (action.takes_name) argument += "/" + request.argument;
-      return Respond(answer::Ask(ContextFor(context, request.principal),
-                                 {"dataset", argument, answer::Params(request.http.query),
-                                  request.http.body, action.method}));
-    };
+  // Questions: GET /api/v1/VERB[/ARG]?flag=value, as the table has them. Who may send spans may also say what is
+  // extracted from them, so changes of datasets need the right to write: the web interface has that one.
+  for (const answer::QuestionRoute& route : answer::QuestionRoutes()) {
     routes.push_back(
-        {action.method, action.takes_name ? path + "/{dataset}" : path,
-         action.use == answer::ActionUse::kRead ? security::Right::kRead : security::Right::kWrite,
-         answer});
+        {route.method, route.path,
+         route.right == answer::QuestionRight::kRead ? security::Right::kRead
+                                                     : security::Right::kWrite,
+         [context, route](const RouteRequest& request) {
+           return Respond(answer::Ask(
+               ContextFor(context, request.principal),
+               answer::QuestionAt(route, request.argument, answer::Params(request.http.query),
+                                  request.http.body)));
+         }});
   }
   routes.push_back(
       {"GET", "/api/v1/dashboards", security::Right::kRead, [context](const RouteRequest& r) {

@@ -17,8 +17,7 @@ constexpr size_t kDefaultPopulation = 1000;
 
 Result<PathQuestion> ParsePathQuestion(const Params& params) {
   PathQuestion question;
-  WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
-  if (clock == "raw") question.clock = ClockMode::kRaw;
+  if (params.Get("clock") == "raw") question.clock = ClockMode::kRaw;
   if (const auto text = params.Get("overlap_tolerance")) {
     const auto tolerance = *text == "0" ? Result<Nanos>(0) : ParseDuration(*text);
     if (!tolerance.ok() || (*tolerance != 0 && *tolerance != kMilli)) {
@@ -75,7 +74,6 @@ std::optional<critical_path::WhatIfAnswer> AskWhatIf(
 
 Result<Answer> OneTrace(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"from", "to", "overlap_tolerance", "clock", "format"}, {"what_if"}));
   WF_ASSIGN(const TraceId id, ParseTraceId(question.argument));
   WF_ASSIGN(const PathQuestion asked, ParsePathQuestion(params));
   WF_ASSIGN(const EventBatch events, context.store.ReadTrace(context.tenant, id));

@@ -13,6 +13,8 @@
 
 namespace wf::answer {
 
+Result<Answer> AnswerCriticalPath(const AnswerContext& context, const Question& question);
+
 // What is asked of each trace.
 struct PathQuestion {
   ClockMode clock = ClockMode::kAligned;

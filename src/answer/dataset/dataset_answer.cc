@@ -13,37 +13,6 @@
 
 namespace wf::answer {
 
-const std::vector<DatasetAction>& DatasetActions() {
-  static const std::vector<DatasetAction> actions = {
-      {"list", "GET", false, ActionUse::kRead, AnswerDatasetList},
-      {"columns", "GET", true, ActionUse::kRead, AnswerDatasetColumns},
-      {"query", "GET", true, ActionUse::kRead, AnswerDatasetQuery},
-      {"compare", "GET", true, ActionUse::kRead, AnswerDatasetCompare},
-      {"sql", "GET", false, ActionUse::kRead, AnswerDatasetSql},
-      {"apply", "POST", false, ActionUse::kChange, AnswerDatasetApply},
-      {"backfill", "POST", true, ActionUse::kChange, AnswerDatasetBackfill},
-      {"delete", "DELETE", true, ActionUse::kChange, AnswerDatasetDelete},
-  };
-  return actions;
-}
-
-Result<Answer> AnswerDataset(const AnswerContext& context, const Question& question) {
-  const size_t slash = question.argument.find('/');
-  const std::string name = question.argument.substr(0, slash);
-  const std::string dataset = slash == std::string::npos ? "" : question.argument.substr(slash + 1);
-  for (const DatasetAction& action : DatasetActions()) {
-    if (action.name != name) continue;
-    if (action.takes_name && dataset.empty())
-      return BadInput(fmt::format("dataset {}: no dataset given", name),
-                      "wherefore dataset list shows them");
-    if (!action.takes_name && !dataset.empty())
-      return BadInput(fmt::format("dataset {}: takes no name", name), "leave it out");
-    return action.answer(context, question, dataset);
-  }
-  return NotFound(fmt::format("dataset {}: no such action", name),
-                  "list, columns, query, compare, sql, apply, backfill or delete");
-}
-
 Result<store::TimeRange> ParseTimeRange(const Params& params, Nanos now) {
   store::TimeRange time;
   WF_ASSIGN(const auto since, params.Instant("since", now));
@@ -102,9 +71,7 @@ void ListJson(const std::string& name, const Listed& one, JsonWriter& json) {
 
 }  // namespace
 
-Result<Answer> AnswerDatasetList(const AnswerContext& context, const Question& question,
-                                 const std::string&) {
-  WF_TRY(question.params.Check({"format"}));
+Result<Answer> AnswerDatasetList(const AnswerContext& context, const Question& question) {
   WF_ASSIGN(const pipeline::DatasetCatalog catalog,
             pipeline::DatasetCatalog::Load(context.store, context.tenant));
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
@@ -126,9 +93,8 @@ Result<Answer> AnswerDatasetList(const AnswerContext& context, const Question& q
   return JsonAnswer(json.Take());
 }
 
-Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question& question,
-                                    const std::string& dataset) {
-  WF_TRY(question.params.Check({"format"}));
+Result<Answer> AnswerDatasetColumns(const AnswerContext& context, const Question& question) {
+  const std::string& dataset = question.argument;
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
   std::vector<store::StoredColumn> columns;
   const auto found = std::find_if(stored.begin(), stored.end(),

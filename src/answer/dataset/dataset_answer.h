@@ -1,5 +1,4 @@
-// `dataset`: tables of features extracted from traces (Canopy §3.5, §4.5). One verb, several actions; which they are,
-// how they are asked over HTTP and what they need is one table, for server and command line.
+// `dataset`: tables of features extracted from traces (Canopy §3.5, §4.5). One verb, several actions:
 //
 //   list, columns NAME, query NAME, compare NAME, sql      questions
 //   apply, backfill NAME, delete NAME                      changes
@@ -15,29 +14,15 @@
 
 namespace wf::answer {
 
-enum class ActionUse : uint8_t { kRead, kChange };
-
-struct DatasetAction {
-  std::string_view name;
-  std::string_view method;  // of HTTP
-  bool takes_name;          // the path goes on with a dataset's name
-  ActionUse use;
-  Result<Answer> (*answer)(const AnswerContext&, const Question&, const std::string& dataset);
-};
-const std::vector<DatasetAction>& DatasetActions();
-
-// question.argument: "query/NAME", "list", …
-Result<Answer> AnswerDataset(const AnswerContext& context, const Question& question);
-
-// The actions' files.
-Result<Answer> AnswerDatasetList(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetColumns(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetQuery(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetCompare(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetSql(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetApply(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetBackfill(const AnswerContext&, const Question&, const std::string&);
-Result<Answer> AnswerDatasetDelete(const AnswerContext&, const Question&, const std::string&);
+// question.argument is the dataset's name, of those that take one.
+Result<Answer> AnswerDatasetList(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetColumns(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetQuery(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetCompare(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetSql(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetApply(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetBackfill(const AnswerContext&, const Question&);
+Result<Answer> AnswerDatasetDelete(const AnswerContext&, const Question&);
 
 // What all datasets of an owner may cost together, of CPU time a trace, unless a change is forced. A trace of some
 // hundred events is built in about 1 ms; the owner of datasets should not cost ten times that.

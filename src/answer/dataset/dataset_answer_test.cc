@@ -6,6 +6,7 @@
 
 #include "answer/dataset/dataset_rows_output.h"
 #include "answer/frame/table_cell.h"
+#include "answer/questions/questions.h"
 #include "store/memory/memory_store.h"
 #include "store/rows_builder.h"
 

@@ -104,12 +104,10 @@ Result<std::map<std::string, DatasetCost>> ReadDatasetCosts(const AnswerContext&
   return out;
 }
 
-Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& question,
-                                  const std::string&) {
+Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"name", "force", "trial", "share", "format"}));
-  WF_ASSIGN(const auto force, params.Choice("force", {"true", "false"}));
-  WF_ASSIGN(const auto trial_only, params.Choice("trial", {"true", "false"}));
+  WF_ASSIGN(const bool force, params.Switch("force"));
+  WF_ASSIGN(const bool trial_only, params.Switch("trial"));
   WF_ASSIGN(const auto share, params.Duration("share"));
   const std::string file = params.Get("name").value_or("dataset");
   WF_ASSIGN(const pipeline::DatasetDefinition definition,
@@ -133,8 +131,7 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
   }
   const Nanos allowed = share.value_or(kOwnerShare);
   const bool grows = trial.cost_ns > before;
-  const bool trial_run = trial_only == "true";
-  if (trial.owner_cost_ns > allowed && grows && force != "true" && !trial_run) {
+  if (trial.owner_cost_ns > allowed && grows && !force && !trial_only) {
     return BadInput(
         fmt::format("dataset {}: {} of CPU per trace, {} with the other datasets of owner {}; "
                     "the limit is {}",
@@ -142,13 +139,13 @@ Result<Answer> AnswerDatasetApply(const AnswerContext& context, const Question& 
                     FormatDuration(trial.owner_cost_ns), definition.owner, FormatDuration(allowed)),
         "make it cheaper, or apply it with --force");
   }
-  if (!trial_run) {
+  if (!trial_only) {
     WF_TRY(context.store.PutDocument(context.tenant, pipeline::kDatasetKind, definition.name,
                                      definition.source));
     WF_TRY(WriteCost(context, definition.name, {definition.owner, trial.cost_ns}));
   }
-  if (WantsText(question)) return TextAnswer(ApplyText(definition, trial, !trial_run));
-  return JsonAnswer(ApplyJson(definition, plan, trial, !trial_run));
+  if (WantsText(question)) return TextAnswer(ApplyText(definition, trial, !trial_only));
+  return JsonAnswer(ApplyJson(definition, plan, trial, !trial_only));
 }
 
 Result<pipeline::ExtractCounts> Backfill(const AnswerContext& context, const std::string& dataset,
@@ -211,9 +208,8 @@ Result<pipeline::ExtractCounts> ParseBackfillReport(std::string_view text) {
   return out;
 }
 
-Result<Answer> AnswerDatasetBackfill(const AnswerContext& context, const Question& question,
-                                     const std::string& dataset) {
-  WF_TRY(question.params.Check({"since", "until", "format"}));
+Result<Answer> AnswerDatasetBackfill(const AnswerContext& context, const Question& question) {
+  const std::string& dataset = question.argument;
   WF_ASSIGN(const store::TimeRange time, ParseTimeRange(question.params, context.now));
   WF_ASSIGN(const pipeline::ExtractCounts counts,
             Backfill(context, dataset, time, [](int64_t) { return true; }));
@@ -221,9 +217,8 @@ Result<Answer> AnswerDatasetBackfill(const AnswerContext& context, const Questio
   return Answer{"application/json", BackfillReportJson(dataset, counts)};
 }
 
-Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question& question,
-                                   const std::string& dataset) {
-  WF_TRY(question.params.Check({"format"}));
+Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question& question) {
+  const std::string& dataset = question.argument;
   WF_ASSIGN(const auto stored, context.store.ReadDatasets(context.tenant));
   const bool has_rows =
       std::any_of(stored.begin(), stored.end(),

@@ -107,11 +107,10 @@ std::string CompareText(const Population& a, const Population& b, const compare:
 
 }  // namespace
 
-Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question& question,
-                                    const std::string& dataset) {
+Result<Answer> AnswerDatasetCompare(const AnswerContext& context, const Question& question) {
+  const std::string& dataset = question.argument;
   const Params& params = question.params;
-  WF_TRY(params.Check({"a", "b", "metric", "since", "until", "show", "format"}, {"where"}));
-  WF_ASSIGN(const auto show, params.Choice("show", {"significant", "all"}));
+  const auto show = params.Get("show");
   Population a, b;
   const auto text_a = params.Get("a"), text_b = params.Get("b");
   if (!text_a || !text_b)

@@ -9,8 +9,6 @@
 namespace wf::answer {
 namespace {
 
-constexpr int64_t kMaxRows = 1'000'000;
-
 // The flags' words as a query.
 Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
   DatasetQuery query;
@@ -40,7 +38,7 @@ Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
     query.order.push_back(order);
   }
   WF_ASSIGN(query.bucket_ns, params.Duration("bucket"));
-  WF_ASSIGN(const auto limit, params.Integer("limit", 1, kMaxRows));
+  WF_ASSIGN(const auto limit, params.Integer("limit"));
   if (limit) query.limit = static_cast<size_t>(*limit);
   if (query.grouped() && !query.columns.empty())
     return BadInput("--columns: groups have only keys and aggregates", "use --group-by and --agg");
@@ -54,10 +52,8 @@ Result<DatasetQuery> ParseQuery(const Params& params, Nanos now) {
 
 }  // namespace
 
-Result<Answer> AnswerDatasetQuery(const AnswerContext& context, const Question& question,
-                                  const std::string& dataset) {
-  WF_TRY(question.params.Check({"bucket", "limit", "since", "until", "format"},
-                               {"where", "group_by", "agg", "columns", "order"}));
+Result<Answer> AnswerDatasetQuery(const AnswerContext& context, const Question& question) {
+  const std::string& dataset = question.argument;
   WF_ASSIGN(const DatasetQuery query, ParseQuery(question.params, context.now));
   auto rows = context.store.QueryRows(context.tenant, dataset, query);
   if (!rows.ok() && rows.error().code == ErrorCode::kNotFound) {
@@ -73,9 +69,7 @@ Result<Answer> AnswerDatasetQuery(const AnswerContext& context, const Question& 
   return RowsAnswer(question, *rows, "");
 }
 
-Result<Answer> AnswerDatasetSql(const AnswerContext& context, const Question& question,
-                                const std::string&) {
-  WF_TRY(question.params.Check({"sql", "format"}));
+Result<Answer> AnswerDatasetSql(const AnswerContext& context, const Question& question) {
   const std::string sql =
       question.body.empty() ? question.params.Get("sql").value_or("") : question.body;
   if (sql.empty()) return BadInput("dataset sql: no statement given", "give one SELECT");

@@ -1,8 +1,8 @@
-// `feature check` and `feature run`: is a program of the feature language right, and what does it give for one trace?
+#include "answer/dataset/feature_answer.h"
+
 #include <map>
 
 #include "answer/dataset/dataset_rows_output.h"
-#include "answer/frame/answer.h"
 #include "answer/frame/table_cell.h"
 #include "answer/frame/text_table.h"
 #include "answer/trace/clock_answer.h"
@@ -24,13 +24,13 @@ struct ProgramText {
 };
 
 // The body is the program itself, or {"program","library":{NAME:TEXT}}: no program begins with a brace.
-Result<ProgramText> ReadProgram(const Question& question) {
+Result<ProgramText> ReadProgram(const Question& question, const std::string& action) {
   ProgramText out;
   const size_t first = question.body.find_first_not_of(" \t\r\n");
   if (question.body.empty()) {
     const auto program = question.params.Get("program");
     if (!program) {
-      return BadInput("feature " + question.argument + ": no program given",
+      return BadInput("feature " + action + ": no program given",
                       "POST it as the body, or give it as program=");
     }
     out.program = *program;
@@ -38,7 +38,7 @@ Result<ProgramText> ReadProgram(const Question& question) {
     JsonParser parser;
     WF_ASSIGN(const JsonValue root, parser.Parse(question.body));
     if (!root.Get("program").IsString()) {
-      return BadInput("feature " + question.argument + ": the JSON has no text \"program\"",
+      return BadInput("feature " + action + ": the JSON has no text \"program\"",
                       "send {\"program\":TEXT,\"library\":{NAME:TEXT}}, or the program itself");
     }
     out.program = root.Get("program").String();
@@ -48,8 +48,7 @@ Result<ProgramText> ReadProgram(const Question& question) {
     out.program = question.body;
   }
   if (!IsUtf8(out.program)) {
-    return BadInput("feature " + question.argument + ": the program is not UTF-8 text",
-                    "save it as UTF-8");
+    return BadInput("feature " + action + ": the program is not UTF-8 text", "save it as UTF-8");
   }
   return out;
 }
@@ -202,20 +201,14 @@ Result<Answer> RunAnswer(const AnswerContext& context, const Question& question,
 
 }  // namespace
 
-Result<Answer> AnswerFeature(const AnswerContext& context, const Question& question) {
-  if (question.argument != "check" && question.argument != "run") {
-    return BadInput("feature: \"" + question.argument + "\" is neither check nor run",
-                    "wherefore feature check FILE, or wherefore feature run FILE --trace ID");
-  }
-  const bool check = question.argument == "check";
-  if (check) {
-    WF_TRY(question.params.Check({"program", "format"}));
-  } else {
-    WF_TRY(question.params.Check({"program", "trace", "row", "format"}));
-  }
-  WF_ASSIGN(const ProgramText text, ReadProgram(question));
-  if (!check) return RunAnswer(context, question, text);
+Result<Answer> AnswerFeatureCheck(const AnswerContext& context, const Question& question) {
+  WF_ASSIGN(const ProgramText text, ReadProgram(question, "check"));
   return CheckAnswer(question, text, CompileProgram(context, text, "").diagnostics);
+}
+
+Result<Answer> AnswerFeatureRun(const AnswerContext& context, const Question& question) {
+  WF_ASSIGN(const ProgramText text, ReadProgram(question, "run"));
+  return RunAnswer(context, question, text);
 }
 
 }  // namespace wf::answer

@@ -1,5 +1,5 @@
-// The questions wherefore answers about stored data, one file each. Server and command line both call Ask, so an
-// answer is the same bytes whichever door it was asked at.
+// What a question and its answer are, and what answering needs. The questions themselves are the table of
+// answer/questions, which server and command line both ask, so an answer is the same bytes at whichever door.
 #pragma once
 
 #include <cstdint>
@@ -62,23 +62,12 @@ struct Answer {
   bool faults = false;  // a check found faults and the body says which: the command line exits 1
 };
 
+// The one function of each question. Its flags were checked before (answer/questions): names, repetitions, choices,
+// bounds.
 using Answerer = Result<Answer> (*)(const AnswerContext&, const Question&);
 
-enum class ArgumentUse { kNone, kOptional, kRequired };
-enum class BodyUse { kNone, kOptional };  // kOptional: may also be asked by POST
-
-struct QuestionKind {
-  std::string_view verb;
-  ArgumentUse argument;
-  Answerer answer;
-  BodyUse body = BodyUse::kNone;
-};
-const std::vector<QuestionKind>& QuestionKinds();
-
-// Unknown verbs are an error. Text (`format=text`, what a person reads on a terminal) or JSON (the default here; the
-// command line asks for text unless told otherwise).
-Result<Answer> Ask(const AnswerContext& context, const Question& question);
-
+// Text is what a person reads on a terminal (`format=text`); JSON is the default here, and the command line asks for
+// text unless told otherwise.
 bool WantsText(const Question& question);
 Answer TextAnswer(std::string text);
 Answer JsonAnswer(std::string json);
@@ -87,19 +76,5 @@ Answer JsonAnswer(std::string json);
 std::string ErrorJson(const Error& error);
 std::string_view ErrorCodeName(ErrorCode code);
 ErrorCode ErrorCodeFromName(std::string_view name);
-
-// One per question.
-Result<Answer> AnswerTraces(const AnswerContext&, const Question&);
-Result<Answer> AnswerTrace(const AnswerContext&, const Question&);
-Result<Answer> AnswerStatus(const AnswerContext&, const Question&);
-Result<Answer> AnswerServices(const AnswerContext&, const Question&);
-Result<Answer> AnswerOperations(const AnswerContext&, const Question&);
-Result<Answer> AnswerAttributes(const AnswerContext&, const Question&);
-Result<Answer> AnswerResource(const AnswerContext&, const Question&);
-Result<Answer> AnswerCriticalPath(const AnswerContext&, const Question&);
-Result<Answer> AnswerFeature(const AnswerContext&, const Question&);
-Result<Answer> AnswerPolicies(const AnswerContext&, const Question&);
-Result<Answer> AnswerStoredRecording(const AnswerContext&, const Question&);
-Result<Answer> AnswerQuery(const AnswerContext&, const Question&);
 
 }  // namespace wf::answer

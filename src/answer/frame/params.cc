@@ -6,27 +6,27 @@
 namespace wf::answer {
 namespace {
 
-std::string Flag(std::string_view name) {
-  std::string flag = "--";
-  for (char c : name) flag.push_back(c == '_' ? '-' : c);
-  return flag;
-}
-
 Error Named(std::string_view name, const Error& error) {
-  return Error{error.code, Flag(name) + ": " + error.message, error.hint};
+  return Error{error.code, FlagName(name) + ": " + error.message, error.hint};
 }
 
-std::string Join(std::initializer_list<std::string_view> words) {
+std::string Join(const std::vector<std::string_view>& words) {
   std::string out;
   for (std::string_view word : words) out.append(out.empty() ? "" : ", ").append(word);
   return out;
 }
 
-bool Contains(std::initializer_list<std::string_view> words, std::string_view word) {
+bool Contains(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace
+
+std::string FlagName(std::string_view name) {
+  std::string flag = "--";
+  for (char c : name) flag.push_back(c == '_' ? '-' : c);
+  return flag;
+}
 
 std::optional<std::string> Params::Get(std::string_view name) const {
   for (const auto& [key, value] : values_) {
@@ -59,42 +59,51 @@ Result<std::optional<Nanos>> Params::Instant(std::string_view name, Nanos now) c
   return std::optional<Nanos>(*value);
 }
 
-Result<std::optional<int64_t>> Params::Integer(std::string_view name, int64_t least,
-                                               int64_t most) const {
+Result<std::optional<int64_t>> Params::Integer(std::string_view name, int64_t min,
+                                               int64_t max) const {
   const auto text = Get(name);
   if (!text) return std::optional<int64_t>();
   int64_t value = 0;
   auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (ec != std::errc() || end != text->data() + text->size() || value < least || value > most) {
-    return BadInput(Flag(name) + ": \"" + *text + "\" is not a whole number from " +
-                        std::to_string(least) + " to " + std::to_string(most),
+  if (ec != std::errc() || end != text->data() + text->size() || value < min || value > max) {
+    return BadInput(FlagName(name) + ": \"" + *text + "\" is not a whole number from " +
+                        std::to_string(min) + " to " + std::to_string(max),
                     "give a number in that range");
   }
   return std::optional<int64_t>(value);
 }
 
 Result<std::optional<std::string>> Params::Choice(
-    std::string_view name, std::initializer_list<std::string_view> choices) const {
+    std::string_view name, const std::vector<std::string_view>& choices) const {
   auto text = Get(name);
   if (text && !Contains(choices, *text)) {
-    return BadInput(Flag(name) + ": \"" + *text + "\" is not one of " + Join(choices),
+    return BadInput(FlagName(name) + ": \"" + *text + "\" is not one of " + Join(choices),
                     "choose one of them");
   }
   return text;
 }
 
-Status Params::Check(std::initializer_list<std::string_view> known,
-                     std::initializer_list<std::string_view> repeatable) const {
+Result<bool> Params::Switch(std::string_view name) const {
+  const auto text = Get(name);
+  if (!text || *text == "false" || *text == "0") return false;
+  if (*text == "true" || *text == "1") return true;
+  return BadInput(FlagName(name) + ": \"" + *text + "\" is neither true nor false",
+                  "give it without a value, or leave it out");
+}
+
+Status Params::Check(const std::vector<std::string_view>& known,
+                     const std::vector<std::string_view>& repeatable) const {
   for (size_t i = 0; i < values_.size(); ++i) {
     const std::string& name = values_[i].first;
     if (Contains(repeatable, name)) continue;
     if (!Contains(known, name)) {
       std::string all = Join(known);
-      if (repeatable.size() != 0) all += ", " + Join(repeatable);
+      if (!repeatable.empty()) all += (all.empty() ? "" : ", ") + Join(repeatable);
       return BadInput("\"" + name + "\" is not a flag of this question", "known: " + all);
     }
     for (size_t j = 0; j < i; ++j) {
-      if (values_[j].first == name) return BadInput(Flag(name) + " is given twice", "give it once");
+      if (values_[j].first == name)
+        return BadInput(FlagName(name) + " is given twice", "give it once");
     }
   }
   return {};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,18 +32,24 @@ class Params {
   // Typed: nullopt when absent, an error naming the flag and the text when malformed.
   Result<std::optional<Nanos>> Duration(std::string_view name) const;
   Result<std::optional<Nanos>> Instant(std::string_view name, Nanos now) const;
-  Result<std::optional<int64_t>> Integer(std::string_view name, int64_t least, int64_t most) const;
+  Result<std::optional<int64_t>> Integer(std::string_view name, int64_t min = INT64_MIN,
+                                         int64_t max = INT64_MAX) const;
   // One of `choices`, else an error that lists them.
   Result<std::optional<std::string>> Choice(std::string_view name,
-                                            std::initializer_list<std::string_view> choices) const;
+                                            const std::vector<std::string_view>& choices) const;
+  // A flag without a value: "true" or "1", "false" or "0".
+  Result<bool> Switch(std::string_view name) const;
 
   // An error for the first name that is not in `known`, or that is given twice and not in `repeatable`. Empty values
   // of single flags count as absent: a form sends every field.
-  Status Check(std::initializer_list<std::string_view> known,
-               std::initializer_list<std::string_view> repeatable = {}) const;
+  Status Check(const std::vector<std::string_view>& known,
+               const std::vector<std::string_view>& repeatable = {}) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> values_;
 };
+
+// "--min-duration" for "min_duration".
+std::string FlagName(std::string_view name);
 
 }  // namespace wf::answer

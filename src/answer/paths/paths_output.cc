@@ -55,19 +55,16 @@ Answer WritePaths(const paths::PathsFindings& findings, const StringTable& names
 
 Result<Answer> AnswerPaths(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"since", "until", "algorithm", "top", "sort", "histogram", "format"}));
   WF_ASSIGN(const store::TimeRange time, ParseTimeRange(params, context.now));
-  WF_ASSIGN(const auto algorithm,
-            params.Choice("algorithm", {"auto", "nesting", "convolution", "linking"}));
-  WF_ASSIGN(const auto sort, params.Choice("sort", {"total", "count"}));
-  WF_ASSIGN(const auto top, params.Integer("top", 0, INT32_MAX));
-  WF_ASSIGN(const auto histogram, params.Choice("histogram", {"true", "false"}));
+  const auto algorithm = params.Get("algorithm"), sort = params.Get("sort");
+  WF_ASSIGN(const auto top, params.Integer("top"));
+  WF_ASSIGN(const bool histogram, params.Switch("histogram"));
   paths::PathsRequest request;
   for (const paths::PathAlgorithm one :
        {paths::PathAlgorithm::kNesting, paths::PathAlgorithm::kConvolution,
         paths::PathAlgorithm::kLinking})
     if (algorithm == paths::NameOf(one)) request.algorithm = one;
-  if (histogram == "true") request.distributions = paths::KeepDistributions::kYes;
+  if (histogram) request.distributions = paths::KeepDistributions::kYes;
   WF_ASSIGN(const std::shared_ptr<const InferredPaths> paths,
             InferStoredPaths(context, time, request));
   PathsOutput output;

@@ -2,7 +2,6 @@
 #include "answer/query/query_answer.h"
 
 #include "answer/dataset/dataset_answer.h"
-#include "answer/frame/answer.h"
 #include "answer/query/stored_query.h"
 #include "lang/query/explain.h"
 #include "lang/query/parser.h"
@@ -11,15 +10,14 @@ namespace wf::answer {
 
 Result<Answer> AnswerQuery(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"q", "since", "until", "explain", "format"}));
   const std::string text = question.body.empty() ? params.Get("q").value_or("") : question.body;
   if (text.empty())
     return BadInput("query: no query given",
                     "q=From x In TRACEPOINT Select COUNT; docs/reference/query-language.md "
                     "describes the language");
   WF_ASSIGN(const auto query, query::ParseQuery(text));
-  WF_ASSIGN(const auto explain, params.Choice("explain", {"true", "false"}));
-  if (explain == "true") {
+  WF_ASSIGN(const bool explain, params.Switch("explain"));
+  if (explain) {
     WF_ASSIGN(const query::Explanation explanation, query::Explain(*query));
     return WantsText(question) ? TextAnswer(query::ExplanationText(explanation))
                                : JsonAnswer(query::ExplanationJson(explanation));

@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "advice/expression.h"
+#include "answer/frame/answer.h"
 #include "lang/query/rows_json.h"
 
 namespace wf::answer {
+
+// A query over stored traces, or (explain=true) what it would do anywhere.
+Result<Answer> AnswerQuery(const AnswerContext& context, const Question& question);
 
 struct QueryRows {
   std::vector<std::string> columns;

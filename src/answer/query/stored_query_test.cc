@@ -5,6 +5,7 @@
 
 #include "advice/program.h"
 #include "answer/frame/answer.h"
+#include "answer/questions/questions.h"
 #include "json/json_writer.h"
 #include "lang/query/parser.h"
 #include "store/batch_builder.h"

@@ -1,7 +1,8 @@
 // `resource`: everything that ran on a resource during [since, until): who else was there while a request waited.
+#include "answer/trace/resource_answer.h"
+
 #include <fmt/format.h>
 
-#include "answer/frame/answer.h"
 #include "answer/frame/text_table.h"
 #include "json/json_writer.h"
 
@@ -46,8 +47,6 @@ Result<store::ResourceCursor> ParseResourceCursor(std::string_view text) {
 
 Result<Answer> AnswerResource(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"host", "instance", "pid", "thread", "partition", "pool", "resource",
-                       "since", "until", "limit", "cursor", "format"}));
   store::ResourceQuery query;
   for (const KeyName& name : kKeyNames) {
     if (const auto value = params.Get(name.param)) query.keys.emplace_back(name.key, *value);
@@ -61,7 +60,7 @@ Result<Answer> AnswerResource(const AnswerContext& context, const Question& ques
   WF_ASSIGN(const auto until, params.Instant("until", context.now));
   if (since) query.time.from = *since;
   if (until) query.time.until = *until;
-  WF_ASSIGN(const auto limit, params.Integer("limit", 1, 100'000));
+  WF_ASSIGN(const auto limit, params.Integer("limit"));
   if (limit) query.limit = static_cast<size_t>(*limit);
   if (const auto cursor = params.Get("cursor")) {
     WF_ASSIGN(query.cursor, ParseResourceCursor(*cursor));

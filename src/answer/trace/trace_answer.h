@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "answer/frame/answer.h"
 #include "answer/frame/text_style.h"
 #include "model/trace.h"
 
 namespace wf::answer {
+
+Result<Answer> AnswerTrace(const AnswerContext& context, const Question& question);
 
 enum class TraceView { kFull, kWaterfall, kStacks };
 

@@ -1,6 +1,5 @@
 // `trace ID`: loads the events of one trace, models them and shows the result: JSON, columns for the web UI, or the
 // waterfall on a terminal.
-#include "answer/frame/answer.h"
 #include "answer/frame/text_style.h"
 #include "answer/trace/clock_answer.h"
 #include "answer/trace/trace_answer.h"
@@ -10,10 +9,8 @@ namespace wf::answer {
 
 Result<Answer> AnswerTrace(const AnswerContext& context, const Question& question) {
   const Params& params = question.params;
-  WF_TRY(params.Check({"clock", "span", "view", "format"}));
   WF_ASSIGN(const TraceId id, ParseTraceId(question.argument));
-  WF_ASSIGN(const auto clock, params.Choice("clock", {"aligned", "raw"}));
-  WF_ASSIGN(const auto view, params.Choice("view", {"full", "waterfall", "stacks"}));
+  const auto clock = params.Get("clock"), view = params.Get("view");
   TraceJsonOptions json;
   json.view = view == "waterfall" ? TraceView::kWaterfall
               : view == "stacks"  ? TraceView::kStacks

@@ -1,10 +1,12 @@
-// Search: flags → TraceQuery, shared by `traces`, the UI and tests.
+// `traces`: which requests were there, newest first. Its flags → TraceQuery serve `critical-path` of many, too.
 #pragma once
 
-#include "answer/frame/params.h"
+#include "answer/frame/answer.h"
 #include "store/store.h"
 
 namespace wf::answer {
+
+Result<Answer> AnswerTraces(const AnswerContext& context, const Question& question);
 
 Result<store::TraceQuery> ParseTraceQuery(const Params& params, Nanos now);
 std::string FormatCursor(const store::SearchCursor& cursor);
