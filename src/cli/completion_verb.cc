@@ -1,6 +1,8 @@
-// `wherefore completion SHELL`: a script for the shell, made from the verbs and flags as they are.
+// `wherefore completion SHELL`: a script for the shell, made from the verbs and flags as they are, and from the table of
+// questions, which knows values.
 #include <CLI/CLI.hpp>
 
+#include "answer/questions/questions.h"
 #include "cli/verbs.h"
 
 namespace wf::cli {
@@ -13,6 +15,56 @@ std::string FlagsOf(const CLI::App& app) {
       words += (words.empty() ? "--" : " --") + name;
   }
   return words;
+}
+
+// What may stand behind a flag of a verb, with spaces between.
+struct FlagValues {
+  std::string verb, flag, values;
+};
+
+std::vector<FlagValues> ValuesOfFlags() {
+  std::vector<FlagValues> all;
+  const auto add = [&](const answer::QuestionVerb& verb, const std::string& flag,
+                       const auto& values) {
+    std::string words;
+    for (const auto& value : values) words.append(words.empty() ? "" : " ").append(value);
+    all.push_back({std::string(verb.verb), flag, words});
+  };
+  for (const answer::QuestionVerb& verb : answer::QuestionVerbs()) {
+    for (const answer::VerbFlag& one : answer::FlagsOfVerb(verb)) {
+      if (one.flag->type == answer::FlagType::kChoice)
+        add(verb, answer::FlagName(one.flag->name), one.flag->choices);
+    }
+    add(verb, "--format", answer::FormatsOfVerb(verb));
+  }
+  return all;
+}
+
+std::string ActionsOf(const answer::QuestionVerb& verb) {
+  std::string words;
+  for (const answer::QuestionKind& kind : verb.kinds)
+    words.append(words.empty() ? "" : " ").append(kind.action);
+  return words;
+}
+
+// The action is the word behind the verb; of `cpg FILE ACTION`, behind the file.
+std::string BashActions() {
+  std::string cases;
+  for (const answer::QuestionVerb& verb : answer::QuestionVerbs()) {
+    if (verb.place == answer::ActionPlace::kNone) continue;
+    const char* const place = verb.place == answer::ActionPlace::kParameter ? "3" : "2";
+    cases += "    " + std::string(verb.verb) + ":" + place + ") COMPREPLY=($(compgen -W '" +
+             ActionsOf(verb) + "' -- \"$cur\")); return ;;\n";
+  }
+  return "  case ${COMP_WORDS[1]}:$COMP_CWORD in\n" + cases + "  esac\n";
+}
+
+std::string BashValues() {
+  std::string cases;
+  for (const FlagValues& one : ValuesOfFlags())
+    cases += "    " + one.verb + ":" + one.flag + ") COMPREPLY=($(compgen -W '" + one.values +
+             "' -- \"$cur\")); return ;;\n";
+  return "  case ${COMP_WORDS[1]}:$prev in\n" + cases + "  esac\n";
 }
 
 std::string Bash(const CLI::App& root) {
@@ -31,12 +83,11 @@ std::string Bash(const CLI::App& root) {
   return "# bash completion of wherefore; source it, or: wherefore completion bash > "
          "/etc/bash_completion.d/wherefore\n"
          "_wherefore() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n" +
+         BashValues() +
          "  case $prev in\n"
          "    --format) COMPREPLY=($(compgen -W 'text json' -- \"$cur\")); return ;;\n"
          "    --color) COMPREPLY=($(compgen -W 'auto always never' -- \"$cur\")); return ;;\n"
-         "    --clock) COMPREPLY=($(compgen -W 'aligned raw' -- \"$cur\")); return ;;\n"
-         "    --status) COMPREPLY=($(compgen -W 'error ok unset' -- \"$cur\")); return ;;\n"
          // Names come from senders: the shell must never expand them.
          "    --service) local service; COMPREPLY=()\n"
          "      while IFS= read -r service; do\n"
@@ -45,7 +96,7 @@ std::string Bash(const CLI::App& root) {
          "    --store|--config|--out) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
          "  esac\n"
          "  if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W '" +
-         verbs + " --help --version' -- \"$cur\")); return; fi\n" + help +
+         verbs + " --help --version' -- \"$cur\")); return; fi\n" + help + BashActions() +
          "  case ${COMP_WORDS[1]} in\n" + cases +
          "    *) words= ;;\n"
          "  esac\n"
@@ -72,6 +123,14 @@ std::string Fish(const CLI::App& root) {
                "' -l " + name + "\n";
       }
     }
+  }
+  for (const FlagValues& one : ValuesOfFlags())
+    out += "complete -c wherefore -n '__fish_seen_subcommand_from " + one.verb + "' -l " +
+           one.flag.substr(2) + " -x -a '" + one.values + "'\n";
+  for (const answer::QuestionVerb& verb : answer::QuestionVerbs()) {
+    if (verb.place != answer::ActionPlace::kNone)
+      out += "complete -c wherefore -n '__fish_seen_subcommand_from " + std::string(verb.verb) +
+             "' -a '" + ActionsOf(verb) + "'\n";
   }
   return out;
 }
