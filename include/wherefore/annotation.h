@@ -1,4 +1,5 @@
-// What an event says about its element: `label|message|counter|set|stack:NAME[:UNIT]` and a value (Canopy §3.4).
+// What an event carries about its element: `label|message|counter|set|stack:NAME[:UNIT]` and a value (Canopy
+// §3.4).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace wherefore {
 
-// A typed value, borrowed for the length of the call it is passed to.
+// A typed value, borrowed for the duration of the call it is passed to.
 class LabelValue {
  public:
   enum class Type : uint8_t { kString, kBool, kInt, kDouble };
@@ -45,7 +46,7 @@ enum class AnnotationKind : uint8_t {
   kCounter,
   kSet,    // values joined by ","
   kStack,  // frames joined by ";", the outermost first
-  // Private to the library from here on.
+  // The kinds below are private to the library.
   kName = 16,
   kBlockKind,
   kStatus,  // value: BlockKind's and Outcome's number; name: the error
@@ -56,7 +57,7 @@ struct Annotation {
   AnnotationKind kind;
   std::string_view name;
   LabelValue value;
-  std::string_view unit = {};  // of a counter
+  std::string_view unit = {};  // for a counter
 };
 
 }  // namespace wherefore

@@ -1,20 +1,21 @@
 // Baggage: tuples that travel with a request, packed and unpacked by the advice of queries (Pivot Tracing §4, §5).
 //
-// It belongs to the request's context: a thread that works for a request has the request's baggage, RequestContext
-// carries it between threads, and rpc.h between processes. Programs have little to do with it beyond handing contexts
-// on; two things they should tell, because nobody else knows:
+// The baggage belongs to the request's context: a thread that works for a request has the request's baggage,
+// RequestContext carries it between threads, and rpc.h between processes. A program only has to pass contexts
+// on, and to mark two cases that the library cannot see:
 //
-//   RequestContext::Fork()   work goes on beside this thread's (enqueue, continuation, TracedThread and KeepContext do)
-//   Branch                   ... and somebody waits for it: what it packed is then seen by whoever waited
+//   RequestContext::Fork()   work continues in parallel with this thread (enqueue, continuation, TracedThread and
+//                            KeepContext call it)
+//   Branch                   ... and a thread waits for that work, so it then sees the tuples that the work packed
 //
 //   Branch branch;                                          // here
 //   pool.Post(branch.Bind([&] { result = Lookup(key); }));
 //   … wait …
 //   branch.Join();                                          // tuples packed in Lookup are visible from now on
 //
-// Nothing here blocks or throws; what does not fit is left out, marked in the baggage and counted. WHEREFORE_BAGGAGE=off
-// in the environment makes the process neither accept nor send any. docs/concepts/baggage.md has the format and what is lost
-// where.
+// Nothing here blocks or throws. Tuples that do not fit are dropped, marked in the baggage and counted. With
+// WHEREFORE_BAGGAGE=off in the environment the process neither accepts nor sends baggage.
+// docs/concepts/baggage.md describes the format and where tuples can be lost.
 #pragma once
 
 #include <cstdint>
@@ -29,35 +30,38 @@
 
 namespace wherefore {
 
-// For this process from now on. kEdge: baggage of others is dropped when it comes, and ours never sent; inside the
-// process it works. RpcCall and RpcHandler can do the same for one peer.
+// Applies to the whole process from now on. kEdge: received baggage is dropped and ours is never sent, but
+// baggage works inside the process. RpcCall and RpcHandler can do the same for one peer.
 enum class BaggageExchange : uint8_t { kOpen, kEdge };
 WHEREFORE_API void set_baggage_exchange(BaggageExchange exchange);
 
-// As bytes, for protocols of your own that have no headers: of this thread's request; empty when there is none.
+// The baggage of this thread's request as bytes, for protocols without headers. Empty when there is no
+// request.
 WHEREFORE_API std::string serialize_baggage();
-// The same at the end of `message`, for whoever writes one anyway.
+// Appends the same bytes to `message`.
 WHEREFORE_API void append_baggage(std::string& message);
-// Joins what another process serialised to this thread's: a message was received. Bytes that are not baggage change
-// nothing, and are counted.
+// Joins baggage that another process serialised to this thread's; call it when a message was received. Bytes
+// that are not baggage change nothing and are counted.
 WHEREFORE_API void join_baggage(std::string_view bytes);
-// The same of a `baggage` header: of a response, or of a message that is not where this thread's request came from.
+// The same for a `baggage` header: of a response, or of a message other than the one that this thread's
+// request came from.
 WHEREFORE_API void join_baggage_header(std::string_view header);
 
 struct BaggageStats {
-  uint64_t rejected = 0;    // received, and malformed
+  uint64_t rejected = 0;    // received but malformed
   uint64_t cut = 0;         // received without its second member: lost on the way
-  uint64_t overflowed = 0;  // queries that passed their limits in a request
-  uint64_t unfitting = 0;   // queries left out because the header had no room
+  uint64_t overflowed = 0;  // queries that exceeded their limits in a request
+  uint64_t unfitting = 0;   // queries dropped because the header had no room
   uint64_t refused = 0;     // members that an edge did not accept
 };
 WHEREFORE_API BaggageStats baggage_stats();
 
-// This thread works for a request until the scope ends. For programs whose requests are asked about and not traced, over
-// protocols of their own: a ContextScope does the same, and carries the trace as well. `received` are the bytes that came
-// with the request; empty, it begins here. RequestContext::Current(), Fork() and Branch carry the baggage to other threads
-// as they do that of a traced request. Such a request has no id: `Sample` decides for each tracepoint that it hits.
-// Scopes nest; destroy one on the thread that made it.
+// Marks this thread as working for a request until the scope ends. For programs with their own protocols
+// whose requests are queried but not traced; a ContextScope does the same and carries the trace as well.
+// `received` are the bytes that came with the request; if they are empty, the request begins here.
+// RequestContext::Current(), Fork() and Branch carry the baggage to other threads as they do for a traced
+// request. Such a request has no id, so `Sample` decides anew at each tracepoint that the request hits.
+// Scopes nest; destroy a scope on the thread that made it.
 class WHEREFORE_API BaggageScope {
  public:
   explicit BaggageScope(std::string_view received = {});
@@ -70,19 +74,22 @@ class WHEREFORE_API BaggageScope {
   client::BaggageLine* previous_baggage_;
 };
 
-// A part of this thread's request that is done elsewhere and waited for. Copies are the same branch.
+// A part of this thread's request that runs on another thread while this one waits for it. Copies are the
+// same branch.
 class WHEREFORE_API Branch {
  public:
-  Branch();  // begins here and now
+  Branch();  // begins where it is constructed
 
-  // For whoever does the work: attach it once (ContextScope, BlockOptions::parent).
+  // Attach this context once, on the thread that does the work (ContextScope, BlockOptions::parent).
   const RequestContext& context() const;
-  // The work is done: called where it was done, its context still attached. Only the first call counts.
+  // Call it when the work is done, on the thread that did it, with its context still attached. Only the first
+  // call counts.
   void Done();
-  // Whoever waited goes on: this thread's request sees what was packed until Done. Only the first call counts.
+  // Call it on the thread that waited: its request then sees what was packed until Done. Only the first call
+  // counts.
   void Join();
 
-  // A callable for pools and executors: attaches, runs `function`, is done.
+  // A callable for pools and executors: attaches the context, runs `function`, calls Done.
   template <typename Function>
   auto Bind(Function function) const {
     return [branch = *this,

@@ -5,9 +5,9 @@
 // travels, and records nothing. Thread safety: a RequestContext is a value. The current context
 // belongs to its thread.
 //
-// Between processes it travels in W3C headers: traceparent, tracestate (other vendors' members and our own, `wf`) and
-// baggage (everybody's members, and ours, which hold the tuples of queries). docs/use/client-library.md describes `wf` of
-// tracestate, docs/concepts/baggage.md the baggage.
+// Between processes it travels in W3C headers: traceparent, tracestate (members of other vendors and our own,
+// `wf`) and baggage (members of others and our own, which hold the tuples of queries).
+// docs/use/client-library.md describes `wf` of tracestate, docs/concepts/baggage.md the baggage.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct TraceId {
 // A block's id is what OpenTelemetry calls a span id. 0: none.
 using BlockId = uint64_t;
 
-// How much of a trace is recorded (Canopy §4.1). A call site has a level, and so has a trace: what is not finer than
-// the trace is recorded.
+// How much of a trace is recorded (Canopy §4.1). A call site has a level, and so has a trace. A call site is
+// recorded if its level is not finer than that of the trace.
 enum class Detail : uint8_t {
   kRequests = 0,   // requests entering and leaving a service
   kDefault = 1,    // the blocks of a service
@@ -55,20 +55,21 @@ class WHEREFORE_API RequestContext {
   RequestContext(TraceId trace, BlockId block, uint8_t flags, std::string tracestate = {},
                  Origin origin = Origin::kLocal);
 
-  // The W3C headers of an incoming request. Nothing if `traceparent` is malformed; a malformed
-  // `tracestate` or `baggage` is left out and the rest kept, as the recommendations ask. Several headers of one name
-  // are joined by the caller with ",".
+  // The W3C headers of an incoming request. Empty if `traceparent` is malformed; a malformed `tracestate` or
+  // `baggage` is dropped and the rest is kept, as the recommendations require. The caller joins several
+  // headers of one name with ",".
   static std::optional<RequestContext> FromHeaders(std::string_view traceparent,
                                                    std::string_view tracestate = {},
                                                    std::string_view baggage = {});
 
-  // A copy of this thread's context: hand it to another thread, and attach it there with ContextScope.
+  // A copy of this thread's context: pass it to another thread, and attach it there with ContextScope.
   static RequestContext Current();
-  // The same for work that goes on beside this thread's, wherever it runs: what either packs into its baggage from now
-  // on the other does not see. (Attaching Current() to the thread it was taken from is no branch.)
+  // The same for work that continues in parallel with this thread's, wherever it runs: from now on neither
+  // side sees what the other packs into its baggage. (Attaching Current() to the thread it was taken from
+  // makes no branch.)
   static RequestContext Fork();
-  // For executors and coroutines, where a scope would not nest: makes `context` this thread's and returns the one
-  // before. Blocks begun before and not yet ended belong to the context before.
+  // For executors and coroutines, where a scope would not nest: makes `context` this thread's context and
+  // returns the previous one. Blocks that began earlier and have not ended belong to the previous context.
   static RequestContext Exchange(RequestContext context);
 
   bool valid() const { return trace_.valid() && block_ != 0; }
@@ -77,31 +78,31 @@ class WHEREFORE_API RequestContext {
   TraceId trace() const { return trace_; }
   BlockId block() const { return block_; }
   uint8_t flags() const { return flags_; }
-  // How finely the trace is recorded, if whoever started it said so.
+  // The level of detail of the trace, if the process that started the trace set one.
   std::optional<Detail> detail() const;
-  // The caller keeps its events until we tell it our decision, in `traceresponse` (Canopy figure 6). One hop: this is
-  // never sent on.
+  // The caller keeps its events until it receives our decision in `traceresponse` (Canopy figure 6). This
+  // holds for one hop and is never sent on.
   bool awaits_decision() const { return awaits_decision_; }
-  // The id the caller gave to the block that handles its call; 0: it gave none.
+  // The id that the caller gave to the block that handles its call; 0: none.
   BlockId callee() const { return callee_; }
 
   std::string Traceparent() const;  // empty when there is no request
-  std::string tracestate()
-      const;  // other vendors' members, behind ours when there is something to say
-  // The whole header: other people's entries, then our members if they fit. Tuples of the request as it was when this
-  // context was made.
+  // Our member, if there is anything to send, then those of other vendors.
+  std::string tracestate() const;
+  // The whole header: entries of others, then our members if they fit. The tuples are those that the request
+  // had when this context was made.
   std::string baggage() const;
   std::string TraceHex() const;  // 32 digits
   std::string BlockHex() const;  // 16 digits
 
-  // One entry of the baggage, decoded. Nothing if it is not there.
+  // One entry of the baggage, decoded. Empty if there is no such entry.
   std::optional<std::string> BaggageEntry(std::string_view key) const;
   // The same context with one entry added or replaced. An invalid key, one of our own members, or an entry that would
   // make the baggage longer than the recommendation's 8,192 bytes, changes nothing.
   RequestContext WithBaggage(std::string_view key, std::string_view value) const;
 
-  // The answer's `traceresponse` header (W3C Trace Context, level 2 draft): this trace and block, and whether it is
-  // sampled. Empty when there is no request.
+  // The `traceresponse` header of the response (W3C Trace Context, level 2 draft): this trace and block, and
+  // whether it is sampled. Empty when there is no request.
   std::string Traceresponse() const { return Traceparent(); }
 
  private:
@@ -111,26 +112,26 @@ class WHEREFORE_API RequestContext {
   friend class RpcHandler;
   friend class Branch;
   friend class ReachedPath;
-  static RequestContext Peek();  // Current() without the baggage, which stays where it is
+  static RequestContext Peek();  // Current() without the baggage, which is not copied
   bool request() const { return valid() || untraced_; }
-  bool OnThisLine() const;  // attaching it leaves the thread's baggage alone
-  void Attach() &&;         // makes this the thread's context, all but the baggage
-  void DropBaggage();       // ours, not other people's
+  bool OnThisLine() const;  // attaching this context does not change the thread's baggage
+  void Attach() &&;         // makes this the thread's context, except for the baggage
+  void DropBaggage();       // drops our members, not those of others
   static internal::Hold HoldOf(const RequestContext& context) { return context.hold_; }
 
   TraceId trace_;
   BlockId block_ = 0;
   BlockId callee_ = 0;
   uint8_t flags_ = 0;
-  uint8_t detail_ = 0;  // level + 1; 0: not said
+  uint8_t detail_ = 0;  // level + 1; 0: not set
   internal::Hold hold_ = internal::Hold::kNone;
   Origin origin_ = Origin::kLocal;
   bool awaits_decision_ = false;
-  bool untraced_ = false;   // there is a request (BaggageScope), and no trace
+  bool untraced_ = false;   // there is a request (BaggageScope) but no trace
   std::string tracestate_;  // without our own member
   std::string baggage_;     // without our own members
   std::shared_ptr<const client::BaggageSnapshot> tuples_;
-  uint64_t line_ = 0;  // where it was captured; 0: nowhere that matters
+  uint64_t line_ = 0;  // the line of execution it was captured on; 0: does not matter
 };
 
 // Makes `context` this thread's context until the scope ends; scopes nest. Destroy it on the thread that made it.
@@ -146,7 +147,7 @@ class WHEREFORE_API ContextScope {
   uint64_t previous_unit_;
   void* previous_draft_;
   client::BaggageLine* previous_baggage_ = nullptr;
-  bool entered_;  // another line of execution than the one before
+  bool entered_;  // this scope entered another line of execution than the previous one
 };
 
 }  // namespace wherefore

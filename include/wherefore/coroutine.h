@@ -1,10 +1,11 @@
-// For C++20 coroutines: the request travels across a suspension, whichever thread resumes.
+// For C++20 coroutines: keeps the request across a suspension, whichever thread resumes the coroutine.
 //
 //   co_await wherefore::KeepContext(socket.Read());
 //
-// It puts the request back when the coroutine goes on; what the thread works on while the coroutine is suspended is the
-// scheduler's affair. Blocks that are not detached must end before a suspension that may resume elsewhere. Of baggage
-// the coroutine has what it had when it was suspended; if it waits for another that packs, use a Branch (baggage.h).
+// It restores the request when the coroutine resumes; the scheduler decides what the thread works on in
+// between. Blocks that are not detached must end before a suspension that may resume on another thread. After
+// it resumes, the coroutine has the baggage that it had when it was suspended; if it waits for another
+// coroutine that packs, use a Branch (baggage.h).
 #pragma once
 
 #if defined(__cpp_impl_coroutine) || defined(__cpp_coroutines)
@@ -17,7 +18,7 @@
 
 namespace wherefore {
 
-// An awaiter around an awaiter.
+// Wraps another awaiter.
 template <typename Awaiter>
 class KeepContext {
  public:
@@ -26,7 +27,8 @@ class KeepContext {
   bool await_ready() { return awaiter_.await_ready(); }
   template <typename Promise>
   auto await_suspend(std::coroutine_handle<Promise> handle) {
-    // Before the inner one: it may resume us on another thread before it returns.
+    // Fork before the inner await_suspend, which may resume the coroutine on another thread before it
+    // returns.
     context_ = RequestContext::Fork();
     suspended_ = true;
     return awaiter_.await_suspend(handle);

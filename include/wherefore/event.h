@@ -41,8 +41,7 @@ enum class EventType : uint8_t {
   kRpcServerReceive = 10,  // rpc_sr
   kRpcServerSend = 11,     // rpc_ss
   kRpcClientReceive = 12,  // rpc_cr
-  kRpcClientQueue =
-      13,  // rpc_cq: the response was read, and waits to be handled (Canopy figure 11 c, d)
+  kRpcClientQueue = 13,    // rpc_cq: the response waits to be handled (Canopy figure 11 c, d)
 
   // An item in a queue.  id1: the item; id2: the block that puts, takes or completes it.
   kQueuePut = 14,
@@ -60,10 +59,10 @@ enum class EventType : uint8_t {
 
   kTraceStart = 22,  // the decision to trace was taken.  id1: the unit that took it
 
-  kUnknown = 255,  // kept, counted and shown, never an error
+  kUnknown = 255,  // kept, counted and shown; never an error
 };
 
-// Names as they stand in JSON, indexed by the type's number.
+// Names as written in JSON, indexed by the type's number.
 inline constexpr std::string_view kEventTypeNames[] = {
     "span",         "unit_begin",   "unit_end",    "block_begin", "block_end",   "point",
     "annotate",     "edge_begin",   "edge_end",    "rpc_cs",      "rpc_sr",      "rpc_ss",

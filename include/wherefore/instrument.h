@@ -1,12 +1,13 @@
-// Narrow ways to instrument (Canopy §3.2): each tells one thing, and all are events of one core. They speak about what
-// this thread works on (RequestContext) and need no tracer at hand: events go to the tracer that was made last.
+// Small functions to instrument a program (Canopy §3.2): each records one kind of thing, and all become
+// events of one core. They apply to what this thread works on (RequestContext) and need no tracer as
+// argument: events go to the tracer that was constructed last.
 //
 //   inform("evicting cache entry");                        a moment, with a text
 //   auto rows = measure("query", [&] { return Query(); });  a block around a call
 //   count("rows", 17);                                      a counter of the current block
 //   TracedLock lock(mutex, "cache");                        how long we waited for it, how long we held it
 //
-// In a request that is not recorded, or not in this detail, each costs a load and a branch.
+// If the request is not recorded, or not at this level of detail, each call costs a load and a branch.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@
 namespace wherefore {
 
 namespace internal {
-// The slow halves; called only while this thread records.
+// The slow parts, called only while this thread records.
 WHEREFORE_API void Inform(std::string_view text);
 WHEREFORE_API uint64_t Point(std::string_view name, std::initializer_list<Label> labels);
 WHEREFORE_API void Annotate(AnnotationKind kind, std::string_view name, const LabelValue& value,
@@ -42,7 +43,7 @@ WHEREFORE_API void LogEvent(EventType type, uint64_t id1, uint64_t id2,
                             std::initializer_list<Annotation> annotations, Hold hold);
 WHEREFORE_API uint64_t LockRequest(std::string_view lock);
 WHEREFORE_API void LockStep(EventType step, uint64_t hold);
-WHEREFORE_API Tracer* DefaultTracer();  // never null; disabled while there is none
+WHEREFORE_API Tracer* DefaultTracer();  // never null; a disabled tracer if there is none
 WHEREFORE_API uint64_t NewId();
 
 constexpr uint8_t Level(Detail detail) { return static_cast<uint8_t>(detail); }
@@ -54,13 +55,13 @@ inline void inform(std::string_view text, Detail detail = Detail::kDefault) {
   if (internal::Recording(internal::Level(detail))) internal::Inform(text);
 }
 
-// A moment with a name. Returns its id, to annotate it; 0 when not recorded.
+// An instant with a name. Returns its id, which is used to annotate it; 0 when it is not recorded.
 inline uint64_t point(std::string_view name, std::initializer_list<Label> labels = {},
                       Detail detail = Detail::kDefault) {
   return internal::Recording(internal::Level(detail)) ? internal::Point(name, labels) : 0;
 }
 
-// Of the current block.
+// Annotate the current block.
 template <typename Value>
 inline void label(std::string_view key, const Value& value, Detail detail = Detail::kDefault) {
   if (internal::Recording(internal::Level(detail))) {
@@ -75,7 +76,8 @@ inline void count(std::string_view name, const Value& value, std::string_view un
   }
 }
 
-// A block around a call; returns what the call returns. In an exception's way, the block fails. Starts no trace.
+// A block around a call; returns what the call returns. If the call throws, the block fails. It never starts
+// a trace.
 template <typename Function>
 auto measure(std::string_view name, Function&& function) -> decltype(function()) {
   if (!internal::Recording(internal::Level(Detail::kDefault))) return function();
@@ -88,13 +90,13 @@ auto measure(std::string_view name, Function&& function) -> decltype(function())
   }
 }
 
-// --- Edges: one block of a request made another go on, in a way that nothing else tells
+// --- Edges: one block of a request made another continue, in a way that no other event shows
 
-// Carry the edge to the receiver, with the request's context.
+// Pass the edge to the receiver, together with the request's context.
 struct Edge {
   uint64_t id = 0;  // 0: not recorded
 };
-// `type`: request, response, one_way, join, … or a word of yours ("resource").
+// `type`: request, response, one_way, join, … or a word of your own ("resource").
 inline Edge edge_begin(std::string_view type, std::initializer_list<Label> labels = {},
                        Detail detail = Detail::kDefault) {
   return {internal::Recording(internal::Level(detail)) ? internal::EdgeBegin(type, labels) : 0};
@@ -104,16 +106,16 @@ inline void edge_end(Edge edge, std::string_view type, std::initializer_list<Lab
     internal::EdgeEnd(edge.id, type, labels);
 }
 
-// --- Queues: put by one thread, taken and done by another
+// --- Queues: one thread puts an item, another takes and completes it
 
-// Put it into the queue beside the item.
+// Store it in the queue beside the item.
 struct QueueTicket {
   uint64_t item = 0;       // 0: not recorded
-  RequestContext context;  // the request that the item is work for
+  RequestContext context;  // the request that the item belongs to
 };
 WHEREFORE_API QueueTicket enqueue(std::string_view queue, Detail detail = Detail::kDefault);
 
-// Made when an item was taken; this thread works for the item's request until it ends.
+// Construct it when an item was taken; this thread works for the item's request until it is destroyed.
 class WHEREFORE_API Dequeued {
  public:
   explicit Dequeued(const QueueTicket& ticket, std::string_view queue);
@@ -131,7 +133,7 @@ class WHEREFORE_API Dequeued {
 
 // --- Locks
 
-// Any lock: Requested when made, then Acquired(), then Released() or destroyed.
+// Any lock: construct it when the lock is requested, then call Acquired(), then Released() or destroy it.
 class LockHold {
  public:
   explicit LockHold(std::string_view lock, Detail detail = Detail::kInternals)
@@ -143,7 +145,7 @@ class LockHold {
   void Acquired() {
     if (hold_ != 0) internal::LockStep(EventType::kLockAcquire, hold_);
   }
-  // Call it before the lock is given up, so that the next acquisition is not earlier than our release.
+  // Call it before unlocking, so that the next acquisition is not recorded earlier than our release.
   void Released() {
     if (hold_ != 0) internal::LockStep(EventType::kLockRelease, std::exchange(hold_, 0));
   }
@@ -152,7 +154,7 @@ class LockHold {
   uint64_t hold_;
 };
 
-// std::lock_guard that tells.
+// A std::lock_guard that records its wait and hold.
 template <typename Mutex>
 class TracedLock {
  public:
@@ -173,7 +175,7 @@ class TracedLock {
   LockHold hold_;
 };
 
-// --- Continuations and event loops: made here, run later, here or elsewhere
+// --- Continuations and event loops: created here, run later on this thread or another
 
 struct Continuation {
   uint64_t task = 0;
@@ -182,7 +184,7 @@ struct Continuation {
 WHEREFORE_API Continuation create_continuation(std::string_view name,
                                                Detail detail = Detail::kDefault);
 
-// Made where it runs; this thread works for its request until it ends.
+// Construct it where the continuation runs; this thread works for its request until it is destroyed.
 class WHEREFORE_API Resumed {
  public:
   Resumed(const Continuation& continuation, std::string_view name);
@@ -191,7 +193,7 @@ class WHEREFORE_API Resumed {
   Block block_;
 };
 
-// What one posts to an event loop or an executor: runs `function` as a continuation of what is current now.
+// A callable to post to an event loop or an executor: runs `function` as a continuation of the current block.
 template <typename Function>
 auto continuation(std::string_view name, Function function) {
   return [created = create_continuation(name), name = std::string(name),
@@ -203,8 +205,8 @@ auto continuation(std::string_view name, Function function) {
 
 // --- Threads
 
-// std::thread that works for the request of the thread that made it. join() tells that its result was waited for, and
-// joins its baggage.
+// A std::thread that works for the request of the thread that made it. join() records that its result was
+// waited for, and joins its baggage.
 class WHEREFORE_API TracedThread {
  public:
   template <typename Function>
@@ -228,8 +230,8 @@ class WHEREFORE_API TracedThread {
 
 // --- Marked paths
 
-// This request came by here, which policies may target (`reached: NAME`). If one does, and the request is not traced
-// yet, its trace starts here and lasts to the end of the scope.
+// Marks that the request reached this place, which policies may target (`reached: NAME`). If a policy does,
+// and the request is not traced yet, its trace starts here and lasts until the scope ends.
 class WHEREFORE_API ReachedPath {
  public:
   explicit ReachedPath(std::string_view path, std::vector<Label> properties = {});
@@ -239,7 +241,7 @@ class WHEREFORE_API ReachedPath {
   std::optional<Block> block_;
 };
 
-// --- The raw event, for what no API above fits (Canopy figure 3)
+// --- The raw event, for cases that no function above fits (Canopy figure 3)
 
 enum class Delivery : uint8_t { kPrompt, kAtTraceEnd };
 inline void log_event(EventType type, uint64_t id1, uint64_t id2 = 0,
@@ -251,14 +253,14 @@ inline void log_event(EventType type, uint64_t id1, uint64_t id2 = 0,
                                                          : internal::thread_state.hold);
   }
 }
-// A random id for it.
+// A random id for log_event.
 inline uint64_t new_id() { return internal::NewId(); }
 
-// --- Orthogonal sources
+// --- Further sources of data
 
-// A counter that is read at the bounds of blocks and at an interval, in traces of the finest detail. Taken away when
-// destroyed. `read` is called on any thread, and must be quick and thread-safe. At most 16 at a time: one too many is
-// not active.
+// A counter that is read at the bounds of blocks and at an interval, in traces of the finest detail, until it
+// is destroyed. `read` is called on any thread, so it must be quick and thread-safe. At most 16 counters are
+// active at a time; further ones are not active.
 class WHEREFORE_API RegisteredCounter {
  public:
   RegisteredCounter(std::string_view name, std::string_view unit, int64_t (*read)(void*),
@@ -272,7 +274,8 @@ class WHEREFORE_API RegisteredCounter {
   int slot_;
 };
 
-// Samples the stacks of threads that record a trace of the finest detail, by SIGPROF. False if the host uses it.
+// Samples the stacks of threads that record a trace of the finest detail, by SIGPROF. False if the program
+// uses SIGPROF itself.
 WHEREFORE_API bool start_stack_sampling(
     std::chrono::microseconds interval = std::chrono::milliseconds(10));
 WHEREFORE_API void stop_stack_sampling();

@@ -9,8 +9,9 @@
 //   … work …                                             the callee
 //   for (auto& [name, value] : handler.ResponseHeaders()) response.Add(name, value);
 //
-// The response brings back what the callee packed (baggage.h). Where a protocol has trailers, as gRPC has, send the
-// response's headers there: then what was packed while the body was made comes too.
+// The response carries the tuples that the callee packed back to the caller (baggage.h). If a protocol has
+// trailers, as gRPC has, send the response's headers there, so that tuples packed while the body was made are
+// included.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ namespace wherefore {
 
 using RpcHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// kOutside: an edge. Tuples of queries are neither sent there nor taken from there.
+// kOutside: an edge. Tuples of queries are neither sent to such a peer nor accepted from it.
 enum class Peer : uint8_t { kInside, kOutside };
 
 // A CLIENT block from construction to End or destruction.
@@ -37,12 +38,13 @@ class WHEREFORE_API RpcCall {
   RpcCall(Tracer& tracer, std::string_view name);
   RpcCall(Tracer& tracer, std::string_view name, BlockOptions options);
 
-  // The request leaves now, with these headers: traceparent, and tracestate and baggage unless empty.
+  // Call it when the request is sent, with these headers: traceparent, and tracestate and baggage unless they
+  // are empty.
   RpcHeaders Send(Peer peer = Peer::kInside);
-  // The response was read, and waits to be handled (Canopy figure 11 c, d). Optional.
+  // The response was read and waits to be handled (Canopy figure 11 c, d). Optional.
   void Queued();
-  // The response is handled from now on. Of an opportunistic trace that this call's block started, `traceresponse` is
-  // the decision; what is in its `baggage` joins this thread's.
+  // Call it when handling of the response begins. `traceresponse` carries the decision if this call's block
+  // started an opportunistic trace; `baggage` is joined to this thread's.
   void Received(std::string_view traceresponse = {}, std::string_view baggage = {});
 
   Block& block() { return block_; }
@@ -57,14 +59,15 @@ class WHEREFORE_API RpcCall {
 // A SERVER block from construction to destruction.
 class WHEREFORE_API RpcHandler {
  public:
-  // `caller`: an invalid one starts a trace.
+  // An invalid `caller` starts a trace.
   RpcHandler(Tracer& tracer, std::string_view name, const RequestContext& caller,
              std::vector<Label> properties = {}, Peer peer = Peer::kInside);
   ~RpcHandler() { Respond(); }
 
-  // The response leaves now: its `traceresponse` header. Only the first call is recorded.
+  // Call it when the response is sent; returns its `traceresponse` header. Only the first call is recorded.
   std::string Respond();
-  // The same as headers: traceresponse, and baggage if anything was packed that the caller does not have.
+  // The same as headers: traceresponse, and baggage if the callee packed anything that the caller does not
+  // have.
   RpcHeaders ResponseHeaders();
 
   Block& block() { return block_; }

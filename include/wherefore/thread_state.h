@@ -1,6 +1,6 @@
-// What this thread works on, in plain words of thread-local memory. The instrumentation's fast paths look here and
-// nowhere else, so that a call site of a request that is not recorded costs a load and a branch; signal handlers may
-// read it (wherefore_current_context). Private to the library: use RequestContext.
+// What this thread works on, in plain thread-local variables. The fast paths of instrumentation read only
+// these, so a call site in a request that is not recorded costs a load and a branch. Signal handlers may read
+// them (wherefore_current_context). Private to the library: use RequestContext.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,35 @@
 
 namespace wherefore::internal {
 
-// Whether events go out as they come, or wait (Canopy §4.1).
+// Whether events are sent as they are emitted, or held back (Canopy §4.1).
 enum class Hold : uint8_t {
   kNone = 0,
   kUntilDecision = 1,  // opportunistic: until the response says whether the trace was sampled
-  kUntilEnd = 2,       // until the block that asked for it ends
+  kUntilEnd = 2,       // until the block that requested it ends
 };
 
 struct ThreadState {
   uint64_t trace_hi;
   uint64_t trace_lo;
   uint64_t block;     // the innermost block
-  uint64_t unit;      // the execution unit this thread is in for that trace; 0: none begun yet
+  uint64_t unit;      // the execution unit of this thread in that trace; 0: none has begun
   int64_t sequence;   // of the next event of this thread
   void* ring;         // client::EventRing of the last core that recorded here
   void* draft;        // client::SpanDraft of the innermost block, when exporting OTLP
   uint8_t flags;      // W3C trace flags
   uint8_t recording;  // 0: this request is not recorded; else its level of detail + 1
   Hold hold;
-  // In a request, and what came with it has been looked at. While not, a block that begins must look.
+  // Set in a request whose received context has been evaluated. While it is 0, a block that begins must
+  // evaluate it.
   uint8_t settled;
   uint8_t writing;  // an event is being written: a signal handler must not write another
 };
 
-// initial-exec: one instruction to reach, and no allocation at the first touch, which a signal handler could not bear.
+// initial-exec: one instruction reaches it, and the first access does not allocate, which a signal handler
+// could not do.
 extern WHEREFORE_API __thread ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
-// Whether something of this level of detail is recorded here and now.
+// Whether an event of this level of detail is recorded now.
 inline bool Recording(uint8_t detail) {
   return __builtin_expect(thread_state.recording > detail, 0);
 }

@@ -1,18 +1,18 @@
-// Compiled-in tracepoints: places where queries may look into a running program (Pivot Tracing §3).
+// Compiled-in tracepoints: places where queries can read values in a running program (Pivot Tracing §3).
 //
 //   WHEREFORE_TRACEPOINT("DataNodeMetrics.incrBytesRead", {"delta", delta}, {"block", block_id});
 //
-// While no query asks for it, a tracepoint costs a load and a branch that is not taken: its fields are not evaluated.
-// While one does, its advice runs here, on this thread: it reads the fields, packs into and unpacks from the request's
-// baggage (baggage.h), and folds what it emits; a background thread reports that each interval. Every tracepoint also
-// has host, time, procName, procId and tracepoint.
+// While no query uses it, a tracepoint costs a load and a branch that is not taken; its fields are not
+// evaluated. While a query uses it, the query's advice runs here, on this thread: it reads the fields, packs
+// into and unpacks from the request's baggage (baggage.h), and aggregates what it emits. A background thread
+// reports the results each interval. Every tracepoint also has host, time, procName, procId and tracepoint.
 //
-// The name is a string literal; several places may bear the same. Names of fields are literals too: they are known, and
-// told to the server, before the tracepoint is ever hit. A field is an integer, a double, a bool, a string, or a vector
-// of one of these, of which a query sees one tuple per element.
+// The name is a string literal; several places may share it. Field names are literals too, so they are
+// reported to the server before the tracepoint is first hit. A field is an integer, a double, a bool, a
+// string, or a vector of one of these; a query sees one tuple for each element of a vector.
 //
-// Queries come over the control connection of the process's Tracer (tracer.h); without one tracepoints stay off, and so
-// they do with WHEREFORE_QUERIES=off in the environment. Not for signal handlers.
+// Queries arrive over the control connection of the process's Tracer (tracer.h). Tracepoints stay off without
+// a Tracer, and with WHEREFORE_QUERIES=off in the environment. Do not use them in signal handlers.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@
 
 namespace wherefore {
 
-// A value by reference: borrowed for the call.
+// A value, borrowed for the duration of the call.
 class FieldValue {
  public:
   enum class Type : uint8_t { kInteger, kUnsigned, kDouble, kBool, kText };
@@ -63,7 +63,7 @@ class FieldValue {
   int64_t integer() const { return integer_; }
   double real() const { return real_; }
   std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
-  // Of a list, by number; only what its type says.
+  // Element `index` of a list; call only the one that matches the type.
   int64_t IntegerAt(size_t index) const;
   double RealAt(size_t index) const;
   std::string_view TextAt(size_t index) const;
@@ -71,7 +71,7 @@ class FieldValue {
  private:
   enum class TextForm : uint8_t { kView, kString, kPointer };
   Type type_;
-  uint8_t width_ = 0;  // of an element; 0: no list
+  uint8_t width_ = 0;  // of an element; 0: not a list
   TextForm text_ = TextForm::kView;
   union {
     int64_t integer_ = 0;
@@ -88,10 +88,11 @@ struct TracepointField {
 
 namespace internal {
 
-// One place in the program. Initialised without code, so that it may be hit while other static objects are made.
+// One place in the program. Constant-initialised, so that it may be hit while other static objects are
+// constructed.
 struct Tracepoint {
   const char* name;
-  const char* fields;                       // the text of the macro's arguments: names stand in it
+  const char* fields;  // the text of the macro's arguments, which contains the names
   std::atomic<const void*> woven{nullptr};  // client::WovenAdvice; null: off
   Tracepoint* next = nullptr;               // of the registry
 
@@ -102,8 +103,8 @@ WHEREFORE_API bool RegisterTracepoint(Tracepoint& tracepoint) noexcept;
 WHEREFORE_API void HitTracepoint(const Tracepoint& tracepoint,
                                  std::initializer_list<TracepointField> fields) noexcept;
 
-// Registered before main, or when the library it stands in is loaded: a static member is made whether or not anybody
-// ever comes by.
+// A static member registers the tracepoint before main, or when its library is loaded, even if the place is
+// never reached.
 template <typename Site>
 struct TracepointOf {
   static Tracepoint point;
