@@ -17,7 +17,7 @@
 namespace wf::security {
 namespace {
 
-// Errors with the place: the node that is wrong.
+// Errors name the line of the node that is wrong.
 struct Reader {
   const std::string& file;
 
@@ -116,7 +116,7 @@ Result<Account> Reader::ReadAccount(const lang::YamlNode& node) const {
       WF_TRY(TakeRoles(value, account));
     } else if (key == "expires") {
       WF_ASSIGN(std::string text, Text(value, key));
-      if (text.size() == 10) text += "T00:00:00Z";  // a day: when it begins
+      if (text.size() == 10) text += "T00:00:00Z";  // a day means its beginning
       const auto instant = ParseInstant(text, 0);
       if (!instant.ok() || text.find('-') == std::string::npos)
         return Bad(value, "expires: expected a time", "write 2027-01-31 or 2027-01-31T12:00:00Z");

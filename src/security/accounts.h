@@ -1,6 +1,6 @@
-// The file that says who may do what (`serve --accounts FILE`, docs/use/security.md): accounts with a token, a password or a
-// client certificate, the tenants they may act for, what they may do there, and how much each tenant may send and keep.
-// It holds hashes, never a secret. Thread safety: pure.
+// The accounts file (`serve --accounts FILE`, docs/use/security.md): accounts with a token, a password or a
+// client certificate, the tenants they may act for, their rights there, and how much each tenant may send and
+// keep. It holds hashes, never a secret. Thread safety: pure.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ constexpr char kEveryTenant[] = "*";
 
 struct Account {
   std::string name;
-  // One of the three.
+  // Exactly one of these three is set.
   std::string token_sha256;          // 64 hex digits
   std::string password;              // as net::HashPassword writes it
   std::string certificate;           // the common name in a client's certificate
-  std::vector<std::string> tenants;  // "*": any. The first is meant when a request names none
-  uint8_t rights = 0;                // of Right
+  std::vector<std::string> tenants;  // "*": any. The first is the default when a request names none
+  uint8_t rights = 0;                // bits of Right
   std::optional<Nanos> expires_ns;
 
   bool MayActFor(std::string_view tenant) const;
@@ -39,15 +39,15 @@ struct TenantQuotas {
 
 struct AccountsFile {
   std::vector<Account> accounts;
-  std::map<std::string, TenantQuotas> tenants;  // "*": of those that are not named
+  std::map<std::string, TenantQuotas> tenants;  // "*": tenants that are not listed
 };
 
-// Errors name file and line.
+// Errors name the file and the line.
 Result<AccountsFile> ReadAccounts(std::string_view yaml, const std::string& name);
-// Also refuses a file that anybody may write: he could add himself.
+// Also refuses a file that anybody may write, because anybody could then add an account.
 Result<AccountsFile> LoadAccounts(const std::string& path);
 
-// 1 to 64 of A–Z a–z 0–9 . _ - and no dot in front: a tenant's name becomes a folder's.
+// 1 to 64 of A–Z a–z 0–9 . _ - without a leading dot, because a tenant's name becomes a folder's name.
 Status CheckTenantName(std::string_view tenant);
 
 }  // namespace wf::security

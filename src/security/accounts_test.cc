@@ -45,7 +45,7 @@ TEST(Accounts, AFileIsReadWhole) {
   const Account& ada = file->accounts[1];
   EXPECT_TRUE(ada.MayActFor("ops"));
   EXPECT_FALSE(ada.MayActFor("shop"));
-  EXPECT_EQ(ada.rights, 7);  // whoever administers may read and write
+  EXPECT_EQ(ada.rights, 7);  // an administrator may also read and write
   EXPECT_EQ(file->tenants.at("shop").bytes_per_second, 20e6);
   EXPECT_EQ(file->tenants.at("shop").request_bytes, 8 << 20);
   EXPECT_EQ(file->tenants.at("*").spans_per_second, 10);

@@ -1,5 +1,5 @@
-// What a request pays to be let in, before anything of it is decoded: who it is, for which tenant, within which limits. Decoding
-// a request of 512 spans takes about 200 µs (import/otlp/otlp_bench.cc).
+// The cost of admitting a request before it is decoded: finding its account and tenant, and checking the
+// limits. Decoding a request of 512 spans takes about 200 µs (import/otlp/otlp_bench.cc).
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -50,7 +50,7 @@ void BM_ATokenOfAThousand(benchmark::State& state) {
 }
 BENCHMARK(BM_ATokenOfAThousand);
 
-// As a receiver asks them, and counts; range 0: without limits, 1: with.
+// The calls that a receiver makes, counting included. Range 0: without limits, 1: with limits.
 void BM_Limits(benchmark::State& state) {
   TenantLimits limits;
   if (state.range(0) != 0) {

@@ -1,8 +1,9 @@
-// The record of administrative actions: who did what, when, for which tenant, from where, and what came of it. One JSON
-// object a line, appended whole, in a file that only its owner can read; never a secret, never a request's body.
+// The record of administrative actions: who did what, when, for which tenant, from where, and with which
+// outcome. One JSON object per line, appended in one write, in a file that only its owner can read. It never
+// holds a secret or the body of a request.
 //
-// Denied attempts are recorded too, but bounded in number: an attacker must not fill the disk. A file that was moved away
-// (logrotate) is made anew by Reopen. Thread safety: all calls, from any thread.
+// Denied attempts are recorded too, but at a limited rate, so that an attacker cannot fill the disk. If the
+// file was moved away (logrotate), Reopen creates a new one. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <memory>
@@ -20,17 +21,17 @@ struct AuditEntry {
   std::string who, tenant, remote_address;
   std::string action;          // "DELETE /api/v1/policies/busy", "reload accounts"
   std::string outcome = "ok";  // or "denied", "failed"
-  int status = 0;              // of HTTP; 0: none
+  int status = 0;              // HTTP status; 0: none
 };
 
 class AuditLog {
  public:
-  // "off": nothing is recorded.
+  // `path` "off": nothing is recorded.
   static Result<std::unique_ptr<AuditLog>> Open(const std::string& path,
                                                 pipeline::Counters& counters);
   ~AuditLog();
 
-  // What cannot be written is counted (audit_failed) and logged.
+  // Entries that cannot be written are counted (audit_failed) and logged.
   void Write(const AuditEntry& entry);
   Status Reopen();
 

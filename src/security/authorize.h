@@ -1,14 +1,16 @@
-// Who may do what. Every route of every listener declares the right it needs and passes Authorize once; what a request
-// may see follows from the Principal it returns, and from nothing else.
+// Who may do what. Every route of every listener declares the right it needs and calls Authorize once. What a
+// request may see depends only on the Principal that Authorize returns.
 //
-// Without --accounts, anyone who reaches a listener (loopback unless told otherwise) may read and write, for the tenant
-// that X-Scope-OrgID names or for "default"; to administer one needs the random token that stands in server.json, which
-// only the owner of the store can read. With accounts a request needs the token, password or certificate of one, and the
-// header may only name a tenant that the account may act for. The token of server.json is good for everything in both.
+// Without --accounts, any client that reaches a listener (loopback unless configured otherwise) may read and
+// write, for the tenant in X-Scope-OrgID or for "default". Administering requires the random token in
+// server.json, which only the owner of the store can read. With accounts, a request needs the token, password
+// or certificate of an account, and the header may only name a tenant that the account may act for. The token
+// of server.json permits everything in both cases.
 //
-// A page of some other site, open in a browser on this machine, can also send requests to loopback. So Host must name
-// this machine (DNS rebinding sends a foreign name) and Origin, when a browser sends one, must be that same host. One
-// exception, and only if the administrator lists origins: pages of those may send events, and nothing else.
+// A page of another site, open in a browser on this machine, can also send requests to loopback. So Host must
+// name this machine (DNS rebinding sends a foreign name) and Origin, if a browser sends one, must be that
+// same host. There is one exception: pages of the origins that the administrator lists may send events, and
+// nothing else.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -29,7 +31,8 @@
 
 namespace wf::security {
 
-// kNone: what anybody may have, such as the pages that ask for a token. kAny: whatever somebody we know may do.
+// kNone: no account is needed, as for the pages that ask for a token. kAny: any right of a known account
+// suffices.
 enum class Right : uint8_t { kNone = 0, kRead = 1, kWrite = 2, kAdminister = 4, kAny = 7 };
 std::string_view RightName(Right right);
 
@@ -37,13 +40,13 @@ struct Principal {
   std::string tenant = kDefaultTenant;
   uint8_t rights = 0;
   std::string name = "anonymous";  // for the audit log
-  bool every_tenant = true;        // also sees what is counted of the whole server
+  bool every_tenant = true;        // also sees the counters of the whole server
   bool Has(Right right) const {
     return right == Right::kNone || (rights & static_cast<uint8_t>(right)) != 0;
   }
 };
 
-// A principal, or why there is none.
+// A principal, or the reason for the refusal.
 class [[nodiscard]] Authorization {
  public:
   Authorization(Principal principal) : principal_(std::move(principal)) {}  // NOLINT
@@ -59,21 +62,22 @@ class [[nodiscard]] Authorization {
   std::optional<Refusal> refusal_;
 };
 
-// What Authorize looks at; views into the request.
+// What Authorize reads; views into the request.
 struct Credentials {
   std::string_view authorization;  // the header's value
   std::string_view host;
   std::string_view origin;
   std::string_view tenant = {};       // X-Scope-OrgID
-  std::string_view certificate = {};  // the verified name in it
+  std::string_view certificate = {};  // the verified name in the certificate
   std::string_view remote_address = {};
 };
 Credentials CredentialsOf(const net::HttpRequest& request);
 
 enum class HostCheck {
-  kStrict,   // Host must be a loopback name, an IP literal or an allowed host: what browsers open
-  kAnyHost,  // receivers on a network: senders use any name for us; Origin is still checked
-  kEventPages,  // as kAnyHost, but pages of listed origins may send too: the one route that events go to
+  kStrict,   // for browsers: Host must be a loopback name, an IP literal or an allowed host
+  kAnyHost,  // for receivers on a network: senders may use any name for us; Origin is still checked
+  // As kAnyHost, but pages of listed origins may send too. For the one route that receives events.
+  kEventPages,
 };
 
 class Authorizer {
@@ -81,7 +85,7 @@ class Authorizer {
   Authorizer(std::string admin_token, std::vector<std::string> allowed_hosts,
              std::vector<std::string> events_origins = {});
 
-  // From now on only these; may be called again.
+  // Replaces all accounts; may be called again.
   void SetAccounts(AccountsFile file);
   bool has_accounts() const { return known() != nullptr; }
 
@@ -91,14 +95,14 @@ class Authorizer {
   bool SendsEvents(std::string_view origin) const;
 
  private:
-  // Accounts by what is shown of them.
+  // Accounts, indexed by the credential that a request presents.
   struct Known {
     std::vector<Account> accounts;
     std::map<std::string, const Account*, std::less<>> by_token, by_name, by_certificate;
   };
   Status CheckHost(const Credentials& credentials, HostCheck host_check) const;
   bool HostAllowed(std::string_view host) const;
-  // Null and no refusal: nothing was shown.
+  // Null without a refusal: the request presented no credentials.
   const Account* Recognize(const Known& known, const Credentials& credentials,
                            std::optional<Refusal>& refusal) const;
   const Account* CheckBasic(const Known& known, const Credentials& credentials,
@@ -111,14 +115,14 @@ class Authorizer {
   std::vector<std::string> events_origins_;
   mutable PasswordCheck passwords_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const Known> known_;  // null: without accounts
+  std::shared_ptr<const Known> known_;  // null: no accounts
 };
 
-// "https://shop.example" or "http://localhost:3000": scheme, host and port as browsers send them, and nothing after. There is no
-// "every origin": any page anywhere could then fill the store.
+// "https://shop.example" or "http://localhost:3000": scheme, host and port as browsers send them, and nothing
+// else. There is no value for "every origin", because any page anywhere could then fill the store.
 Status CheckEventsOrigin(std::string_view origin);
 
-// 32 random bytes as hex, from the system.
+// 32 random bytes from the system, as hex.
 Result<std::string> RandomToken();
 
 }  // namespace wf::security

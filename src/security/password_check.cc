@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMostKnown = 1000, kMostHosts = 10'000;
 constexpr double kPerHost = 2, kHostBurst = 5;
-// Of no password, at the usual cost.
+// The hash of no password, with the usual cost.
 constexpr char kNobodys[] =
     "scrypt:12:8:1:00000000000000000000000000000000:"
     "0000000000000000000000000000000000000000000000000000000000000000";
@@ -18,7 +18,7 @@ constexpr char kNobodys[] =
 Nanos PasswordCheck::Admit(std::string_view remote_address) {
   const std::string_view host = remote_address.substr(0, remote_address.rfind(':'));
   const Nanos now = MonotonicNow();
-  if (hosts_.size() >= kMostHosts) hosts_.clear();  // the limit of all together still holds
+  if (hosts_.size() >= kMostHosts) hosts_.clear();  // the limit for all hosts still holds
   auto found = hosts_.find(host);
   if (found == hosts_.end())
     found = hosts_.emplace(std::string(host), RateLimit(kPerHost, kHostBurst)).first;

@@ -1,6 +1,7 @@
-// Whether a password is that of an account, at a bounded cost: the slow hash is computed a few times a second for any one
-// host and for all together, however many ask; a password that was right once is known again by a quick hash under a key
-// that dies with this process. Thread safety: all calls, from any thread.
+// Checks a password against that of an account, at a bounded cost: the slow hash is computed a few times a
+// second for each host and for all hosts together, however many requests arrive. A password that was right
+// once is recognised by a quick hash under a key that exists only in this process. Thread safety: all calls,
+// from any thread.
 #pragma once
 
 #include <map>
@@ -16,12 +17,13 @@ namespace wf::security {
 
 class PasswordCheck {
  public:
-  explicit PasswordCheck(std::string key) : key_(std::move(key)) {}  // random
+  // `key` is random.
+  explicit PasswordCheck(std::string key) : key_(std::move(key)) {}
   struct Verdict {
     bool right = false;
     Nanos retry_after = 0;  // not 0: nothing was checked
   };
-  // `stored` as net::HashPassword writes it; empty for a name that nobody has, which takes as long.
+  // `stored` as net::HashPassword writes it. Empty for an unknown name, which takes just as long to check.
   Verdict Check(const std::string& stored, std::string_view password,
                 std::string_view remote_address);
 

@@ -1,7 +1,9 @@
-// A token bucket that may be overdrawn: whoever comes while anything is left is let through whole, and what he took too
-// much has to flow in before the next one is. So a batch larger than a second's worth is late, never impossible.
+// A token bucket that may be overdrawn: a request is admitted whole while tokens remain, and the overdraft
+// has to be refilled before the next request is admitted. So a batch larger than a second's worth is late,
+// but never impossible.
 //
-// A rate that several processes divide (rate_shares.h) has a share, and knows what was asked of it. Not thread-safe.
+// If several processes divide a rate (rate_shares.h), each has a share of it and measures the demand. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +17,7 @@ class RateLimit {
   RateLimit(double per_second, double burst)
       : per_second_(per_second), burst_(burst), level_(burst) {}
 
-  // 0: taken. Else how long to wait; nothing was taken.
+  // Returns 0 if the tokens were taken, else how long to wait; then nothing was taken.
   Nanos Take(double n, Nanos now) {
     MoveWindow(now);
     asked_ += n;
@@ -30,12 +32,12 @@ class RateLimit {
   }
   void Give(double n) { level_ = std::min(most(), level_ + n); }
 
-  // In (0, 1]: so much of the rate flows in here from now on; the rest is others'.
+  // In (0, 1]: the part of the rate that this process has from now on; other processes have the rest.
   void SetShare(double share) {
     share_ = share;
     level_ = std::min(level_, most());
   }
-  // What was asked for in the last seconds, given or not, as a multiple of the whole rate.
+  // The tokens requested in the last seconds, granted or not, as a multiple of the whole rate.
   double Demand(Nanos now) {
     MoveWindow(now);
     const double seconds = static_cast<double>(now - window_ + known_) / kSecond;
@@ -43,7 +45,8 @@ class RateLimit {
   }
 
  private:
-  // Of what is asked, two are looked at, the last whole one and the current: senders send every few seconds.
+  // Demand is measured over two windows, the last whole one and the current one, because senders send every
+  // few seconds.
   static constexpr Nanos kWindow = 5 * kSecond;
 
   double most() const { return std::max(burst_ * share_, std::min(burst_, 1.0)); }
@@ -59,7 +62,8 @@ class RateLimit {
   double per_second_, burst_, level_, share_ = 1;
   Nanos told_ = 0;
   double asked_ = 0, asked_before_ = 0;
-  Nanos window_ = 0, known_ = 0;  // when the current one began; of the one before, how long it was
+  // When the current window began, and the length of the previous one.
+  Nanos window_ = 0, known_ = 0;
 };
 
 }  // namespace wf::security

@@ -1,4 +1,4 @@
-// Why a request is turned away before it is looked at: who it is from, or how much of it there is.
+// Why a request is refused before it is decoded: because of its sender, or because of its size or rate.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace wf::security {
 
 struct Refusal {
   enum class Kind {
-    kUnknown,    // nobody we know: 401, UNAUTHENTICATED
-    kForbidden,  // known, but not for this: 403, PERMISSION_DENIED
-    kTooMuch,    // later: 429 with Retry-After, RESOURCE_EXHAUSTED with RetryInfo
-    kTooLarge,   // never: 413, RESOURCE_EXHAUSTED
+    kUnknown,    // unknown sender: 401, UNAUTHENTICATED
+    kForbidden,  // known sender without the right: 403, PERMISSION_DENIED
+    kTooMuch,    // may be retried later: 429 with Retry-After, RESOURCE_EXHAUSTED with RetryInfo
+    kTooLarge,   // never admitted: 413, RESOURCE_EXHAUSTED
   };
   Kind kind = Kind::kForbidden;
   Error error;
-  Nanos retry_after = 0;          // of kTooMuch
-  std::string who = "anonymous";  // as far as it is known
+  Nanos retry_after = 0;          // for kTooMuch
+  std::string who = "anonymous";  // the sender's name, if it is known
 
   int HttpStatus() const {
     switch (kind) {
@@ -38,10 +38,10 @@ struct Refusal {
   std::string RetryAfter() const {
     return std::to_string(retry_after <= kSecond ? 1 : (retry_after + kSecond - 1) / kSecond);
   }
-  // Status and headers; the body is the caller's.
+  // Sets status and headers; the caller sets the body.
   void AddTo(net::HttpResponse& response) const {
     response.status = HttpStatus();
-    // No "Basic" challenge: a browser would ask with a window of its own, over ours.
+    // No "Basic" challenge: the browser would open its own dialog over ours.
     if (kind == Kind::kUnknown)
       response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"wherefore\"");
     if (kind == Kind::kTooMuch) response.headers.emplace_back("Retry-After", RetryAfter());

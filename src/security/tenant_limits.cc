@@ -8,10 +8,10 @@
 namespace wf::security {
 namespace {
 
-// Without accounts anybody can invent tenants: the later ones are counted together.
+// Without accounts anybody can invent tenants, so those beyond this number are counted together.
 constexpr size_t kMostTenants = 10'000;
 constexpr char kOthers[] = "other";
-// Of a rate that may come at once.
+// How many seconds' worth of a rate may arrive at once.
 constexpr double kBurstSeconds = 1;
 
 std::string Number(double value) {

@@ -1,6 +1,6 @@
-// How much each tenant may send, ask and keep (the section "tenants" of the accounts file), and what was counted of each.
-// A request passes AdmitBytes before it is decoded and AdmitSpans after; what is refused is counted by tenant and limit.
-// Thread safety: all calls, from any thread.
+// How much each tenant may send, ask and keep (the section "tenants" of the accounts file), and the counters
+// of each tenant. A request passes AdmitBytes before it is decoded and AdmitSpans after it. Refusals are
+// counted by tenant and limit. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,27 @@ namespace wf::security {
 
 class TenantLimits {
  public:
-  // From now on these; what was taken before is forgotten, what was counted is not.
+  // Replaces all quotas. Tokens taken before are forgotten; counters are kept.
   void SetQuotas(std::map<std::string, TenantQuotas> quotas);
 
   std::optional<Refusal> AdmitBytes(const std::string& tenant, int64_t bytes);
-  // `bytes`: what AdmitBytes was asked for, given back when the spans are refused.
+  // `bytes`: what AdmitBytes was called with; it is given back when the spans are refused.
   std::optional<Refusal> AdmitSpans(const std::string& tenant, int64_t spans, int64_t bytes);
   std::optional<Refusal> AdmitQuestion(const std::string& tenant);
-  // What the store holds of a tenant, as often as somebody has looked.
+  // What the store holds of a tenant, as of the last measurement.
   void SetStored(const std::string& tenant, int64_t bytes);
 
-  // Rates are the cluster's (rate_shares.h). What was asked of this process lately: tenant, limit → multiple of the rate;
-  // and which part of each rate is this process's from now on.
+  // Rates belong to the cluster (rate_shares.h). Demands returns the recent demand in this process: tenant,
+  // limit → multiple of the rate. SetShares sets which part of each rate this process has from now on.
   std::map<std::string, std::map<std::string, double>> Demands();
   using ShareOf = std::function<double(const std::string& tenant, const std::string& limit)>;
   void SetShares(const ShareOf& share_of);
 
   // "spans_accepted", "requests_denied", …
   void Count(const std::string& tenant, std::string_view name, int64_t n);
-  // Name → number, of one tenant.
+  // Name → count, for one tenant.
   std::map<std::string, int64_t> Counted(const std::string& tenant) const;
-  // wherefore_tenant_NAME{tenant="…"}; of `only`, else of all.
+  // wherefore_tenant_NAME{tenant="…"}; for the tenant `only`, else for all.
   std::string MetricsText(const std::optional<std::string>& only,
                           pipeline::MetricsFormat format) const;
 
@@ -57,7 +57,7 @@ class TenantLimits {
     std::optional<RateLimit> Tenant::*rate;
   };
   static const RateOf kRates[3];
-  Tenant& Of(const std::string& tenant);  // mutex_ held
+  Tenant& Of(const std::string& tenant);  // with mutex_ held
   void Apply(const std::string& name, Tenant& tenant) const;
   Refusal Late(Tenant& tenant, const std::string& name, const char* limit, double allowed,
                Nanos wait);

@@ -26,14 +26,14 @@ TEST(RateLimit, HoldsNoMoreThanItsBurst) {
   for (Nanos now : {start, start + kHour})
     while (limit.Take(1, now) == 0) ++taken;
   EXPECT_EQ(taken, 20);
-  EXPECT_NE(limit.Take(1, start), 0);  // a clock that goes back gives nothing
+  EXPECT_NE(limit.Take(1, start), 0);  // a clock that goes back adds nothing
 }
 
 TEST(RateLimit, OfAShareLessFlowsInAndLessIsHeld) {
   RateLimit limit(100, 100);
   const Nanos start = 1'000 * kSecond;
   limit.SetShare(0.25);
-  EXPECT_EQ(limit.Take(100, start), 0);  // 25 were there
+  EXPECT_EQ(limit.Take(100, start), 0);  // 25 were left
   const Nanos wait = limit.Take(1, start);
   EXPECT_GE(wait, 3 * kSecond);
   EXPECT_LE(wait, 3 * kSecond + 10 * kMilli);
@@ -47,7 +47,7 @@ TEST(RateLimit, KnowsWhatWasAskedForLately) {
   EXPECT_EQ(limit.Demand(start), 0);
   for (int second = 0; second < 8; ++second) (void)limit.Take(30, start + second * kSecond);
   EXPECT_NEAR(limit.Demand(start + 8 * kSecond), 3, 0.01) << "given or not";
-  // One that sends every five seconds is no other than one that sends all the time.
+  // A sender that sends every five seconds has the same demand as one that sends all the time.
   EXPECT_NEAR(limit.Demand(start + 9 * kSecond), 2.7, 0.1);
   EXPECT_EQ(limit.Demand(start + 20 * kSecond), 0);
 }
@@ -89,7 +89,7 @@ TEST_F(TenantLimitsTest, WhatIsTooLargeIsNeverTakenAndWhatIsTooFullLater) {
   EXPECT_FALSE(limits_.AdmitBytes("shop", 4000));
   EXPECT_EQ(limits_.AdmitBytes("shop", 1)->HttpStatus(), 429);
   limits_.SetStored("garage", int64_t{1} << 50);
-  EXPECT_FALSE(limits_.AdmitBytes("garage", 1));  // it has no limit of that
+  EXPECT_FALSE(limits_.AdmitBytes("garage", 1));  // there is no such limit
   TenantQuotas full;
   full.stored_bytes = 10;
   limits_.SetQuotas({{"shop", full}});
@@ -108,11 +108,11 @@ TEST_F(TenantLimitsTest, RefusedSpansGiveTheirBytesBack) {
   }
 }
 
-// What several processes divide (rate_shares.h).
+// Rates that several processes divide (rate_shares.h).
 TEST_F(TenantLimitsTest, TellsWhatIsAskedOfItAndKeepsToItsShare) {
   EXPECT_TRUE(limits_.Demands().empty());
   EXPECT_FALSE(limits_.AdmitSpans("shop", 500, 0));
-  EXPECT_FALSE(limits_.AdmitQuestion("garage"));  // no limit of that
+  EXPECT_FALSE(limits_.AdmitQuestion("garage"));  // there is no such limit
   const auto demands = limits_.Demands();
   ASSERT_EQ(demands.size(), 1u);
   ASSERT_EQ(demands.at("shop").size(), 1u);
@@ -120,7 +120,8 @@ TEST_F(TenantLimitsTest, TellsWhatIsAskedOfItAndKeepsToItsShare) {
   limits_.SetShares([](const std::string& tenant, const std::string& limit) {
     return tenant == "shop" && limit == "spans_per_second" ? 0.5 : 1;
   });
-  const auto refused = limits_.AdmitSpans("shop", 1, 0);  // 400 too much flow in at 50 a second
+  // The overdraft of 400 is refilled at 50 a second.
+  const auto refused = limits_.AdmitSpans("shop", 1, 0);
   ASSERT_TRUE(refused);
   EXPECT_GE(std::stoi(refused->RetryAfter()), 7);
 }
