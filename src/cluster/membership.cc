@@ -10,7 +10,7 @@ namespace wf::cluster {
 namespace {
 
 constexpr char kTenant[] = "default";
-constexpr char kKind[] = "member";  // of saved texts
+constexpr char kKind[] = "member";  // kind of document
 
 }  // namespace
 
@@ -46,7 +46,8 @@ void Membership::Stop() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  // Not there, or not to be reached: the others find out by our silence.
+  // If the document does not exist or the store cannot be reached, the others notice that we are gone by our
+  // silence.
   if (options_.store != nullptr)
     (void)options_.store->DeleteDocument(kTenant, kKind, options_.instance);
 }
@@ -90,7 +91,8 @@ Status Membership::Round() {
     }
     for (const std::string& name : dead) {
       counters_.Add("cluster_members_lost", 1);
-      (void)options_.store->DeleteDocument(kTenant, kKind, name);  // somebody else may have
+      // Another process may have deleted it.
+      (void)options_.store->DeleteDocument(kTenant, kKind, name);
     }
   }
   if (heard_) heard_(told);

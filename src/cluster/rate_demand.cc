@@ -6,7 +6,8 @@
 namespace wf::cluster {
 namespace {
 
-// Nobody can use less than a millionth or more than a million times the rate, for all we care.
+// Demands are clamped to between a millionth and a million times the rate, which is more than any client can
+// need.
 constexpr double kLeast = 1e-6, kMost = 1e6;
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Demands of many on one rate, gathered so that they stay small on the way between receivers.
+// A summary of many demands on one rate, small enough to be exchanged between receivers.
 //
-// A demand is a multiple of the rate: who could use half of it has 0.5. They are gathered by powers of two, with number and
-// sum. Share is what each may have at most so that all together keep the rate (max-min fairness): who wants less gets what
-// he wants, and what is left is divided equally among the rest. With the mean of a power of two standing for its members
-// the sum is never above the rate, because min(demand, share) is concave in the demand.
+// A demand is a multiple of the rate: a client that could use half of the rate has the demand 0.5. Demands
+// are grouped by powers of two, with count and sum. Share is the max that each may use so that all together
+// keep the rate (max-min fairness): a client that needs less gets its demand, and the rest is divided equally
+// among the others. When the mean of a group stands for its members, the sum never exceeds the rate, because
+// min(demand, share) is concave in the demand.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,16 @@ namespace wf::cluster {
 
 class DemandSummary {
  public:
-  void Add(double demand);  // not positive: ignored
+  void Add(double demand);  // ignored unless positive
   void Add(const DemandSummary& other);
   bool empty() const { return powers_.empty(); }
 
-  // In (0, 1]. While all get what they want, what is left is divided among them for when they want more.
+  // In (0, 1]. If all demands are met, the rest of the rate is divided among the clients in case they need
+  // more.
   double Share() const;
 
   void Write(JsonWriter& json) const;         // [[power, count, sum], …]
-  static DemandSummary Read(JsonValue json);  // what is malformed is left out
+  static DemandSummary Read(JsonValue json);  // malformed parts are skipped
 
  private:
   struct Group {

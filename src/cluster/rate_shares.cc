@@ -7,22 +7,24 @@
 namespace wf::cluster {
 namespace {
 
-// Rates of one client, and the length of their names: beyond that it is no client of ours.
+// Max rates of one client, and max length of their names. More than that does not come from one of our
+// clients.
 constexpr size_t kMostRates = 200, kLongestName = 200;
-// Besides three times the wait that it announced.
+// Added to three times the wait that the client announced.
 constexpr Nanos kGrace = 2 * kSecond;
 
-// Steps of a tenth: every change is told to every client, so small ones are none. Rounded down, for the sum to stay below.
+// Rounds shares down to powers of 1.1: every change is sent to every client, so small changes are ignored.
+// Rounding down keeps the sum below the rate.
 double Stepped(double share) {
   if (share >= 1) return 1;
   return std::pow(1.1, std::floor(std::log(share) / std::log(1.1) + 1e-9));
 }
 
-// Of a tenant's limits, which clients need not be told.
+// A tenant's limit, which is not sent to clients.
 constexpr char kLimit[] = "l:";
 bool IsLimit(std::string_view rate) { return rate.rfind(kLimit, 0) == 0; }
 
-// A share that moves up a single step may only be noise around the border between two.
+// A share that rises by a single step may only be noise around the border between two steps.
 bool Moves(double from, double to) { return to < from || to > from * 1.15 || to == 1; }
 
 }  // namespace

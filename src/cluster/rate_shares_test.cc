@@ -43,7 +43,7 @@ TEST(RateDemand, GoesThroughJson) {
   EXPECT_DOUBLE_EQ(DemandSummary::Read(*parsed).Share(), SummaryOf({0.3, 0.3, 7}).Share());
 }
 
-// Whatever everybody wants: nobody gets more than the rate together, and the rate is used when it is wanted.
+// For any demands: all together get at most the rate, and the rate is used up when the demand is high enough.
 RC_GTEST_PROP(RateDemand, TheSumKeepsTheRate, ()) {
   const auto numbers =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 10'000'000)));
@@ -61,7 +61,7 @@ RC_GTEST_PROP(RateDemand, TheSumKeepsTheRate, ()) {
   RC_ASSERT(loosely >= std::min(1.0, wanted) * 0.5);
 }
 
-// Two receivers over one store, with clocks of the test's own.
+// Two receivers over one store, with clocks that the test controls.
 class TwoReceivers : public testing::Test {
  protected:
   struct Receiver {
@@ -114,12 +114,12 @@ class TwoReceivers : public testing::Test {
 
 TEST_F(TwoReceivers, DivideAnOwnersRateAndGetItBackWhenOneDies) {
   auto a = Join("a"), b = Join("b");
-  const Nanos wait = 60 * kSecond;  // the clients stay
+  const Nanos wait = 60 * kSecond;  // the clients do not time out
   a->shares.Told("default", "client-1", "o:web=10", wait);
   b->shares.Told("default", "client-2", "o:web=20", wait);
   b->shares.Told("default", "client-3", "o:web=0.1,p:slow=3", wait);
   Seconds(4, {a.get(), b.get()});
-  // 0.1 is what the third wants; the other two divide 0.9 (in steps of a tenth, rounded down).
+  // The third client's demand is 0.1; the other two divide 0.9 (in steps of a tenth, rounded down).
   for (const Receiver* receiver : {a.get(), b.get()}) {
     const double share = ShareOf(receiver->shares, "o:web");
     EXPECT_LE(2 * share + 0.1, 1.0);
@@ -128,23 +128,23 @@ TEST_F(TwoReceivers, DivideAnOwnersRateAndGetItBackWhenOneDies) {
   }
   EXPECT_EQ(a->membership.members(), 2);
 
-  // kill -9: it says nothing any more. Within seconds its share is the other's.
+  // kill -9: the process reports nothing any more. Within seconds the other process has its share.
   Seconds(10, {a.get()});
   EXPECT_EQ(a->membership.members(), 1);
   EXPECT_EQ(ShareOf(a->shares, "o:web"), 1);
 
-  // It is back, with its client.
+  // The process is back, with its client.
   Seconds(4, {a.get(), b.get()});
   EXPECT_LT(ShareOf(a->shares, "o:web"), 0.5);
   EXPECT_EQ(ShareOf(a->shares, "o:web"), ShareOf(b->shares, "o:web"));
 
-  // One that stops says so, and is not waited for.
+  // A process that stops deletes its document, so its share is free at once.
   b->membership.Stop();
   Seconds(1, {a.get()});
   EXPECT_EQ(a->membership.members(), 1);
 }
 
-// The limits of tenants go the same way, between the processes alone.
+// The limits of tenants are divided in the same way, between processes only.
 TEST_F(TwoReceivers, DivideATenantsLimitByWhatIsAskedOfEach) {
   auto a = Join("a"), b = Join("b");
   a->shares.Want({{"shop", {{"spans_per_second", 4.0}, {"bytes_per_second", 0.1}}}});

@@ -18,7 +18,7 @@ void Write(JsonWriter& json, std::string_view name, const Status& status) {
 Readiness::Answer Readiness::Ask() {
   const std::lock_guard lock(mutex_);
   const bool draining = draining_;
-  // Who drains says so at once, also while the store or the bus does not answer.
+  // A draining process says so at once, even while the store or the bus does not answer.
   if (const Nanos now = MonotonicNow(); !draining && (asked_ == 0 || now - asked_ >= kFresh)) {
     for (Check& check : checks_) check.last = check.check();
     asked_ = MonotonicNow();

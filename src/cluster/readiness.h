@@ -1,10 +1,10 @@
-// Whether this process can do its role's work now (GET /readyz), which is another question than whether it is alive
-// (/healthz): a process that is not ready should be sent nothing, but must not be restarted for it.
+// Whether this process can do the work of its role now (GET /readyz). This is not the same as being alive
+// (/healthz): a process that is not ready should receive no requests, but must not be restarted for it.
 //
 //   {"ready":false,"role":"receive","checks":[{"check":"bus","ok":false,"message":"…"},…]}
 //
-// Checks may ask the bus or the store, so they are asked again only when the last answer is a second old; many who ask
-// cost no more than one. Thread safety: all calls, from any thread.
+// Checks may call the bus or the store, so they run again only when the last result is a second old. Many
+// requests cost no more than one. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,11 @@ class Readiness {
  public:
   explicit Readiness(Role role) : role_(role) {}
 
-  // Before anybody asks. `check` is called by one thread at a time.
+  // Call it before the first Ask. `check` is called by one thread at a time.
   void Add(std::string name, std::function<Status()> check) {
     checks_.push_back({std::move(name), std::move(check), {}});
   }
-  // From now on not ready: the process stops.
+  // Not ready from now on, because the process stops.
   void Drain() { draining_ = true; }
 
   struct Answer {

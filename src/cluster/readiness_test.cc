@@ -25,7 +25,7 @@ TEST(Readiness, ManyWhoAskCostOneCheck) {
     return Status();
   });
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(readiness.Ask().ready);
-  EXPECT_LE(asked, 2);  // a slow machine may need more than a second for the hundred
+  EXPECT_LE(asked, 2);  // a slow machine may need more than a second for the hundred calls
 }
 
 TEST(Readiness, WhoDrainsIsNotReadyAndAsksNobody) {

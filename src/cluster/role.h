@@ -18,7 +18,8 @@ enum class Role : uint8_t { kAll, kReceive, kTail, kQuery };
 
 struct RoleParts {
   bool receives = false, tails = false, answers = false;
-  // Clients are told policies, queries and tracepoints by whoever receives from them or answers about them.
+  // Processes that receive from clients or answer questions about them send policies, queries and tracepoints
+  // to clients.
   bool controls() const { return receives || answers; }
 };
 
