@@ -21,18 +21,18 @@
 namespace wf::live {
 namespace {
 
-// Without anything woven the server may answer when it likes.
+// While nothing is woven, the server may wait this long before it answers.
 constexpr Nanos kQuietWait = 20 * kSecond;
-// A server on a busy machine is not lost because it takes so long; and with short intervals it is after two, so that all
-// is taken out within three.
+// A server on a busy machine may take this long without being lost. With short intervals it counts as lost
+// after two intervals, so that all advice is removed within three.
 constexpr Nanos kLongestGrace = kSecond;
 constexpr Nanos kPause = 500 * kMilli;      // after a failure
-constexpr Nanos kPollEvery = 20 * kMilli;   // what programs sent, while they are woven
+constexpr Nanos kPollEvery = 20 * kMilli;   // reading what woven programs sent
 constexpr Nanos kWeaveAgain = 2 * kSecond;  // after weaving failed
 constexpr size_t kMostUnsent = 10'000;      // partial results
 constexpr Nanos kSendAgain = 200 * kMilli;
-constexpr Nanos kMostApply =
-    kMinute;  // a weaving thread that is stuck must not silence the asking one
+// A weaving thread that is stuck must not block the polling thread for longer.
+constexpr Nanos kMostApply = kMinute;
 
 }  // namespace
 
@@ -42,14 +42,14 @@ WeaveQuery WeaveHost(const weaver::WeaveOptions& options) {
                    const weaver::PackLimits& limits) {
     weaver::WeaveOptions own = options;
     own.limits = limits;
-    // Linked processes of this host were told of the query, too.
+    // Linked processes of this host have the query, too.
     own.hand_over = weaver::HandOver::kToLinkedProcesses;
     return weaver::Woven::Weave(program, definitions, {}, own);
   };
 }
 
 Status CheckWeavePrivileges() {
-  // Not by user: root in a container may lack them.
+  // Not by user, because root in a container may lack the capabilities.
   std::ifstream status("/proc/self/status");
   std::string line;
   uint64_t effective = 0;
@@ -80,7 +80,7 @@ std::string HostName() {
 struct Agent::Weaving {
   uint64_t id = 0;
   Wanted wanted;
-  std::unique_ptr<weaver::Woven> woven;  // null: not yet, tried again
+  std::unique_ptr<weaver::Woven> woven;  // null: not woven yet; tried again
   Nanos try_at = 0;
   std::string why_not;
   std::optional<advice::Results> results;
@@ -120,7 +120,7 @@ std::string Agent::trouble() const {
   return trouble_;
 }
 
-// --- Asking
+// --- Polling the server
 
 Nanos Agent::ShortestInterval() const {
   const std::lock_guard lock(mutex_);
@@ -171,7 +171,7 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
     for (const std::string& name : TracepointsOf(program)) {
       const auto found = defined.find(name);
       weaver::TracepointDefinition definition;
-      definition.name = name;  // one that is compiled in has no place for us
+      definition.name = name;  // a compiled-in tracepoint has no place to weave
       if (found != defined.end()) {
         definition = found->second;
         query.content += weaver::ToJson(definition);
@@ -179,7 +179,7 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
       }
       query.definitions.push_back(std::move(definition));
     }
-    if (!any) continue;  // for linked processes alone
+    if (!any) continue;  // only for linked processes
     for (const auto& entry : defined) {
       const weaver::TracepointDefinition& definition = entry.second;
       const bool named =
@@ -187,7 +187,7 @@ Result<Agent::WantedQueries> Agent::ReadAnswer(const std::string& body,
                       [&](const auto& each) { return each.name == definition.name; });
       if (definition.handoff == weaver::Handoff::kNone || named) continue;
       query.content += weaver::ToJson(definition);
-      query.definitions.push_back(definition);  // requests may go through it
+      query.definitions.push_back(definition);  // requests may pass through it
     }
     query.program = std::make_shared<advice::Program>(std::move(program));
     wanted.emplace(id->value, std::move(query));
@@ -204,7 +204,7 @@ void Agent::Want(WantedQueries wanted) {
                     [&] { return stopping_ || applied_round_ >= round; });
 }
 
-// The server is silent: what it had us weave goes.
+// The server does not answer, so all of its queries are removed.
 void Agent::Lose() {
   bool any = false;
   {
@@ -245,7 +245,7 @@ void Agent::AskLoop() {
         trouble_.clear();
       }
       if (told != version) Want(std::move(*wanted));
-      heard_at_ = MonotonicNow();  // weaving took its time
+      heard_at_ = MonotonicNow();  // weaving may have taken long
       version = told;
       continue;
     }
@@ -321,7 +321,7 @@ void Agent::Apply(const WantedQueries& wanted) {
   }
 }
 
-// What was emitted since the last time, as the results of [start, end).
+// Collects what was emitted since the last call, as the results of [start, end).
 void Agent::Collect(Weaving& weaving, Nanos start, Nanos end) {
   const auto counters = weaving.woven->Collect(*weaving.results);
   if (!counters.ok()) {

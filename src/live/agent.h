@@ -1,12 +1,14 @@
-// The agent of a host: keeps the control connection to the server, weaves the queries it tells into the processes that
-// their tracepoints' definitions name (weaver/weaver.h), and reports what they emitted, interval by interval.
+// The agent of a host: keeps the control connection to the server, weaves the server's queries into the
+// processes that their tracepoints' definitions name (weaver/weaver.h), and reports what the queries emitted,
+// interval by interval.
 //
-// Two threads: one asks the server, the other weaves, collects and reports. The asking one says that it has taken a
-// change over only when the other has done so and has reported what removed queries still had; so the server knows
-// when a query's last results are in.
+// Two threads: one polls the server, the other weaves, collects and reports. The polling thread acknowledges
+// a change only when the weaving thread has applied it and has reported what removed queries still had, so
+// the server knows when it has the last results of a query.
 //
-// The server is asked twice an interval while anything is woven. When it has not answered for two intervals (but at least
-// a second) everything is taken out; probes go with this process at the latest.
+// The server is polled twice an interval while anything is woven. When it has not answered for two intervals
+// (but at least a second), all advice is removed; the kernel removes the probes at the latest when this
+// process ends.
 //
 // Thread safety: Start and Stop from one thread.
 #pragma once
@@ -30,16 +32,16 @@
 
 namespace wf::live {
 
-// What weaves; tests have their own.
+// The function that weaves; tests pass their own.
 using WeaveQuery = std::function<Result<std::unique_ptr<weaver::Woven>>(
     const advice::Program&, const std::vector<weaver::TracepointDefinition>&,
     const weaver::PackLimits&)>;
 WeaveQuery WeaveHost(const weaver::WeaveOptions& options);
 
-// Why this process may not weave, if it may not.
+// An error with the reason if this process may not weave.
 Status CheckWeavePrivileges();
 
-std::string AgentInstance();  // a new one each time
+std::string AgentInstance();  // a new one for each call
 // $WHEREFORE_HOST, else the nodename.
 std::string HostName();
 
@@ -52,19 +54,19 @@ class Agent {
  public:
   Agent(std::unique_ptr<AgentLink> link, AgentOptions options);
   ~Agent();     // stops
-  void Stop();  // takes everything out and reports the rest
+  void Stop();  // removes all advice and reports the remaining results
 
-  // Whether the server has answered, ever and last: for the verb, which says so.
+  // Whether the server has ever answered, and whether it answered last time; for the verb, which shows it.
   enum class Contact { kNone, kLost, kConnected };
   Contact contact() const;
-  // The last error of asking.
+  // The last error of polling.
   std::string trouble() const;
 
  private:
   struct Wanted {
     std::shared_ptr<const advice::Program> program;
     std::vector<weaver::TracepointDefinition> definitions;
-    std::string content;  // what it was made of: another content is woven anew
+    std::string content;  // what it was made from; if this changes, the query is woven anew
     Nanos interval = kSecond;
     weaver::PackLimits limits;
   };
@@ -73,10 +75,10 @@ class Agent {
 
   void AskLoop();
   Result<WantedQueries> ReadAnswer(const std::string& body, std::string& version) const;
-  // Tells the weaving thread and waits until it has done so.
+  // Passes `wanted` to the weaving thread and waits until it has been applied.
   void Want(WantedQueries wanted);
   void Lose();
-  Nanos ShortestInterval() const;  // of what is wanted; 0: nothing is
+  Nanos ShortestInterval() const;  // of the wanted queries; 0: there are none
 
   void WeaveLoop();
   void Apply(const WantedQueries& wanted);
@@ -89,7 +91,7 @@ class Agent {
 
   const std::unique_ptr<AgentLink> link_;
   const AgentOptions options_;
-  const std::string run_;  // with their number results are known, should they arrive twice
+  const std::string run_;  // run and number identify a result, in case it arrives twice
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -99,17 +101,17 @@ class Agent {
   Contact contact_ = Contact::kNone;
   std::string trouble_;
 
-  // Of the asking thread.
+  // Used by the polling thread only.
   Nanos heard_at_ = 0;
 
-  // Of the weaving thread.
+  // Used by the weaving thread only.
   std::map<uint64_t, std::unique_ptr<Weaving>> woven_;
   struct Partial {
     uint64_t query = 0;
     std::string json;
   };
   std::vector<Partial> unsent_;
-  uint64_t results_ = 0;  // so many have been made: the number of the last
+  uint64_t results_ = 0;  // how many were made, which is the number of the last
   std::vector<std::pair<uint64_t, std::string>> unsent_notes_;
   Nanos retry_at_ = 0;
 

@@ -25,12 +25,12 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
 }
 
-// Who owns the socket that listens on this port here, by the kernel's own table.
+// The owner of the socket that listens on this port on this host, from the kernel's table.
 std::optional<uint32_t> ListenerOwner(uint16_t port) {
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::ifstream in(table);
     std::string line;
-    std::getline(in, line);  // heads
+    std::getline(in, line);  // the header line
     while (std::getline(in, line)) {
       std::istringstream words(line);
       std::string slot, local, remote, state, queues, timer, retransmits;
@@ -93,7 +93,7 @@ class HttpAgentLink : public AgentLink {
     if (answer->status / 100 == 2) return {};
     const Error error = EnvironmentError(options_.server.HostHeader() + ": HTTP " +
                                          std::to_string(answer->status) + " to a report");
-    // What the server will never take must not be sent for ever.
+    // A report that the server will never accept must not be sent again and again.
     return answer->status / 100 == 4 && answer->status != 429 ? BadInput(error.message) : error;
   }
 
@@ -145,7 +145,7 @@ class LocalAgentLink : public AgentLink {
       : hub_(hub), queries_(queries), instance_(std::move(instance)) {}
 
   Result<std::string> Ask(const std::string& version, Patience patience) override {
-    // Shared with the answer, which may come when we have given up.
+    // Shared with the answer, which may arrive after we have given up.
     struct Pending {
       std::mutex mutex;
       std::condition_variable come;

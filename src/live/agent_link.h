@@ -1,8 +1,9 @@
 // How an agent reaches its server: over HTTP, or in the same process (`serve` runs one for its own host).
 //
-// Advice is accepted only from an authenticated server. Over https the certificate says who it is. Over http the server
-// proves with each answer that it knows the token, by a keyed hash over a number that the agent chose and the answer;
-// the token itself is never sent. Without token the server must be on this host, run by root or by the agent's own user.
+// Advice is accepted only from an authenticated server. Over https the certificate authenticates it. Over
+// http the server proves with each answer that it knows the token, by a keyed hash over a nonce of the agent
+// and the answer; the token itself is never sent. Without a token the server must be on this host, run by
+// root or by the agent's own user.
 #pragma once
 
 #include <atomic>
@@ -22,16 +23,16 @@ class AgentLink {
  public:
   virtual ~AgentLink() = default;
   struct Patience {
-    Nanos wait = 0;   // the server may take so long while nothing changes
-    Nanos grace = 0;  // and so much longer until it is taken for lost
+    Nanos wait = 0;   // how long the server may take while nothing changes
+    Nanos grace = 0;  // how much longer until the server counts as lost
   };
-  // What is in force, when it is another than `version`. Blocks; one thread.
+  // Returns what is in force once its version differs from `version`. Blocks; call it from one thread.
   virtual Result<std::string> Ask(const std::string& version, Patience patience) = 0;
-  // Another thread than Ask's.
+  // Call it from another thread than Ask.
   virtual Status Report(const std::string& json) = 0;
-  // Ask returns soon, now and ever after; any thread.
+  // Makes Ask return soon, now and on every later call. Any thread.
   virtual void Cancel() = 0;
-  // Says that nobody will ask again, if the server can be told quickly. After everything else.
+  // Tells the server that the agent will not poll again, if that is quick. Call it last.
   virtual void Leave() {}
 };
 
@@ -39,13 +40,13 @@ struct AgentLinkOptions {
   net::Url server;
   std::string token;
   std::string instance;
-  // Over https.
+  // For https.
   std::string ca_file = {}, certificate_file = {}, key_file = {};
-  std::string tenant = {};  // whose queries are woven here; empty: the token's
+  std::string tenant = {};  // whose queries are woven here; empty: the tenant of the token
 };
 // Denied: the server cannot be authenticated this way.
 Result<std::unique_ptr<AgentLink>> MakeHttpAgentLink(const AgentLinkOptions& options);
-// Both outlive it.
+// `hub` and `queries` must outlive the link.
 std::unique_ptr<AgentLink> MakeLocalAgentLink(ControlHub& hub, LiveQueries& queries,
                                               const std::string& instance);
 

@@ -1,4 +1,4 @@
-// The agent against a server and a weaver that the test plays.
+// The agent against a server and a weaver that the test simulates.
 #include "live/agent.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the server would say, and what it heard.
+// The server's answers, and the reports it received.
 struct PlayedServer {
   std::mutex mutex;
   std::condition_variable changed;
@@ -73,7 +73,7 @@ class PlayedLink : public AgentLink {
   PlayedServer& server_;
 };
 
-// Every Collect finds one hit; Unweave leaves one more.
+// Every Collect returns one hit; Unweave returns one more.
 struct Loom {
   std::atomic<int> woven{0}, alive{0}, collected{0};
   std::atomic<bool> refuses{false};

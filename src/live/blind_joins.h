@@ -1,5 +1,5 @@
-// Joins of a live query that will find nothing, whatever happens: what a compiled-in tracepoint packs is in the process's
-// baggage, where advice in the kernel does not see it (docs/use/weaving.md).
+// Joins of a live query that can never find anything: a compiled-in tracepoint packs into the process's
+// baggage, which advice in the kernel cannot read (docs/use/weaving.md).
 #pragma once
 
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace wf::live {
 
-// A sentence for each; `woven` and `compiled_in` are what is known of tracepoints, and may share names.
+// One sentence for each such join. `woven` and `compiled_in` are the known tracepoints, and may share names.
 std::vector<std::string> BlindJoins(const advice::Program& program,
                                     const std::set<std::string>& woven,
                                     const std::set<std::string>& compiled_in);

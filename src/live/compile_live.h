@@ -7,7 +7,8 @@
 
 namespace wf::live {
 
-// Parsed, compiled and rewritten so that the fewest tuples travel; the counting form of it when `spec.count` is set.
+// Parses and compiles the query, and rewrites it so that the fewest tuples travel. With `spec.count`, its
+// counting form.
 Result<std::shared_ptr<const advice::Program>> CompileLive(const LiveQuerySpec& spec, uint64_t id);
 
 }  // namespace wf::live

@@ -19,7 +19,7 @@ constexpr Nanos kLongestWait = 20 * kSecond;
 constexpr size_t kLongestNonce = 200;
 constexpr Nanos kShortestWait = 10 * kMilli;
 constexpr size_t kMostWaiting = 10'000;
-// Versions of which we still know when they were told; a client that comes with an older one is told the newest.
+// How many versions keep their generation; a client that sends an older one gets the newest.
 constexpr size_t kMostGenerations = 1'000;
 
 Nanos WaitOf(const net::HttpRequest& request) {
@@ -118,7 +118,7 @@ uint64_t ControlHub::Refresh(const std::string& tenant) {
     const uint64_t had = version.empty() ? 0 : before.generations[version];
     before.current = false;
     const auto state = StateOf(tenant);
-    if (!state.ok()) return 0;  // the next who asks is told the error
+    if (!state.ok()) return 0;  // the next client that sends a request gets the error
     if ((*state)->version == version) return before.generations[version] = had;
     generation = before.generations[before.version];
     body = (*state)->body;
@@ -168,7 +168,7 @@ void ControlHub::Expire() {
     if (waiting_.empty()) {
       wake_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
     } else {
-      // Woken by whoever comes to wait, too: it may be the next.
+      // A new waiting client also wakes us, because it may be the next to answer.
       wake_.wait_for(lock, std::chrono::nanoseconds(waiting_.front().until - MonotonicNow()));
     }
   }

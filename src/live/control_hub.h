@@ -1,13 +1,15 @@
-// The control connection, server side: a client asks GET /api/v1/control?version=V and is answered when there is another
-// version than the one it has, else after a while with the same. So a change reaches every client at once, over a
-// connection that it opened and authenticated itself.
+// The control connection, server side: a client sends GET /api/v1/control?version=V and gets an answer as
+// soon as there is another version than the one it has, else the same version after a while. So a change
+// reaches every client at once, over a connection that the client opened and authenticated itself.
 //
-// The answer is {"version","policies":[…],"queries":[…],"tracepoints":[…],"shares":{…}}: a member for each kind of thing. A version is
-// a hash of the content: it survives a restart, and what is put back as it was is no change. A version that comes back
-// with the next question has been taken over by whoever asks; generations count the versions of this run, so that "has
-// this process got the query" is a comparison of numbers.
+// The answer is {"version","policies":[…],"queries":[…],"tracepoints":[…],"shares":{…}}: a member for each
+// kind of thing. A version is a hash of the content, so it survives a restart, and restoring the previous
+// content is no change. When a client sends a version with its next request, it has applied that version.
+// Generations number the versions of this run, so that "does this process have the query" is a comparison of
+// numbers.
 //
-// `wait_ms` shortens the wait: who weaves advice wants to hear from us every interval, to know that we are there.
+// `wait_ms` shortens the wait: a client that weaves advice needs an answer every interval, to know that the
+// server is alive.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -29,36 +31,38 @@ namespace wf::live {
 
 class ControlHub {
  public:
-  // Gives the members behind "version": "policies":[…],…
+  // Returns the members after "version": "policies":[…],…
   using ReadMembers = std::function<Result<std::string>(const std::string& tenant)>;
-  // Somebody asked, having taken over `generation` (0: nothing, or of another run), and, if `drained`, having reported
-  // everything of queries that are not in it any more.
+  // A client that sent a request. It has applied `generation` (0: none, or one of another run) and, if
+  // `drained`, has reported everything of queries that are no longer in it.
   struct Asker {
     std::string tenant, service, instance;
     uint64_t generation = 0;
     bool drained = false;
-    bool leaving = false;  // it will not ask again; it is answered at once
-    Nanos wait = 0;        // it is answered within
-    std::string demand;    // on sampling rates, as it was told (rate_shares.h)
+    bool leaving = false;  // it will not send another request, and is answered at once
+    Nanos wait = 0;        // it is answered within this time
+    std::string demand;    // on sampling rates, as the client reported it (rate_shares.h)
   };
   using Asked = std::function<void(const Asker&)>;
-  // `token`: what agents want proved that we know (live/agent_link.h).
+  // `token`: agents require a proof that the server knows it (live/agent_link.h).
   ControlHub(ReadMembers read, Asked asked, std::string token, pipeline::Counters& counters);
   ~ControlHub();
 
   void Wait(const std::string& tenant, const net::HttpRequest& request, net::HttpResponder respond);
-  // Something changed: tells those who wait. The generation that has it; 0 when it cannot be read.
+  // Call it when something changed: answers the waiting clients. Returns the generation with the change; 0
+  // when it cannot be read.
   uint64_t Refresh(const std::string& tenant);
-  // The same for every tenant that has asked: somebody else may have changed what is saved.
+  // The same for every tenant that has sent a request, because another process may have changed what is
+  // saved.
   void RefreshAll();
-  void Stop();  // answers all who wait
+  void Stop();  // answers all waiting clients
 
  private:
   struct State {
     std::string version;
     std::string body;
-    bool current = false;                         // else read anew
-    std::map<std::string, uint64_t> generations;  // of versions, the newer ones
+    bool current = false;                         // false: must be read again
+    std::map<std::string, uint64_t> generations;  // by version; the newest ones
   };
   struct Waiting {
     std::string tenant, nonce;
@@ -78,7 +82,7 @@ class ControlHub {
   std::condition_variable wake_;
   std::map<std::string, State> states_;
   uint64_t generation_ = 0;
-  std::list<Waiting> waiting_;  // who is to be answered first stands first
+  std::list<Waiting> waiting_;  // sorted by the time of their answer
   bool stopping_ = false;
   std::thread expirer_;
 };

@@ -13,11 +13,12 @@ namespace wf::live {
 namespace {
 
 constexpr Nanos kLookForQuiet = 5 * kSecond;
-// So many ids before an event are looked through for those that others imply; more are taken as they are.
+// Up to this many ids before an event are searched for those that others imply; if there are more, all are
+// used.
 constexpr size_t kFewBefore = 16;
 
-constexpr size_t kNodeBytes = 208;  // with its place in the maps
-// A process reports some hundred kilobytes at a time; decoded it is larger.
+constexpr size_t kNodeBytes = 208;  // with its entries in the maps
+// A process reports some hundred kilobytes at a time, which become more when decoded.
 constexpr size_t kMostAtOnce = 4 << 20;
 
 size_t BytesOf(const advice::Value& value) {
@@ -43,7 +44,7 @@ std::shared_ptr<const advice::Program> WithoutSample(const advice::Program& prog
 
 }  // namespace
 
-// What an evaluation gives, before it is encoded.
+// The result of an evaluation, before it is encoded.
 class EmittedEvents::Pending {
  public:
   Pending(const advice::Program& program, Nanos interval, Nanos now)
@@ -76,7 +77,8 @@ class EmittedEvents::Pending {
     advice::Results results;
     uint64_t lost = 0;
   };
-  // Times come from outside: more intervals than are kept open there would be refused anyway. The present has a place.
+  // Times come from outside, and QueryIntervals would reject more open intervals than this anyway. The
+  // current interval always has a place.
   Open* At(Nanos time) {
     const Nanos start = IntervalStart(time, interval_);
     const auto found = opens_.find(start);
@@ -144,7 +146,7 @@ EmittedEvents::Node& EmittedEvents::Know(uint64_t id, Nanos now) {
   return at->second;
 }
 
-// The smaller one goes into the larger one.
+// Merges the smaller request into the larger one.
 void EmittedEvents::Unite(uint64_t a, uint64_t b) {
   if (a == b) return;
   if (requests_[a].ids.size() < requests_[b].ids.size()) std::swap(a, b);
@@ -163,7 +165,7 @@ void EmittedEvents::Insert(const std::shared_ptr<const Process>& process,
   const uint64_t id = event.id;
   const size_t bytes = BytesOf(event);
   Node& known = Know(id, now);
-  Release(kNodeBytes);  // of the id, or of an event that comes again; charged with the event
+  Release(kNodeBytes);  // of the id, or of a duplicate event; charged with the event
   if (known.state != State::kAwaited) return Release(bytes - kNodeBytes);
   ++known_;
   known.state = State::kWaiting;
@@ -199,17 +201,18 @@ void EmittedEvents::Forget(uint64_t number, uint64_t Losses::*why, Pending& pend
   open_.erase(number);
 }
 
-// In passes along the edges: an event that became complete may complete those behind it. Whether some still wait.
+// Goes along the edges, because a complete event may complete those after it. Returns whether some still
+// wait.
 bool EmittedEvents::FindComplete(const Request& request, Nanos now, Rest rest, Pending& pending) {
-  std::unordered_map<uint64_t, std::vector<uint64_t>> next;  // of what is not complete
-  std::unordered_map<uint64_t, size_t> open;                 // how many before it are not
+  std::unordered_map<uint64_t, std::vector<uint64_t>> next;  // of events that are not complete
+  std::unordered_map<uint64_t, size_t> open;                 // how many before it are not complete
   std::vector<uint64_t> complete;
   for (const uint64_t id : request.ids) {
     const Node& node = nodes_[id];
     if (node.state != State::kWaiting) continue;
     size_t count = 0;
     for (const uint64_t before : node.event.after) {
-      const auto found = nodes_.find(before);  // kLostPast is none
+      const auto found = nodes_.find(before);  // kLostPast is no node
       if (found != nodes_.end() && found->second.state == State::kComplete) continue;
       ++count;
       next[before].push_back(id);
@@ -242,7 +245,7 @@ bool EmittedEvents::FindComplete(const Request& request, Nanos now, Rest rest, P
   return waits;
 }
 
-// Over all of it that is complete; those that have not been told yet are now.
+// Runs the query over the complete events; those that have not emitted yet emit now.
 void EmittedEvents::Run(Request& request, Pending& pending) {
   query::Execution execution;
   std::unordered_map<uint64_t, uint32_t> index;
@@ -268,10 +271,10 @@ void EmittedEvents::Run(Request& request, Pending& pending) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
     query::Event& event = execution.events[i];
-    event.id.resize(sizeof node.event.id);  // as live advice has it, which breaks ties by it
+    event.id.resize(sizeof node.event.id);  // as in live advice, which breaks ties by id
     std::memcpy(event.id.data(), &node.event.id, sizeof node.event.id);
     event.time_ns = node.event.time_ns;
-    // A branch brings along again what is behind another already: such edges say nothing, and cost.
+    // A branch repeats ids that another branch already implies. Such edges add nothing, and cost time.
     const auto& ids = node.event.after;
     const auto implied = [&](uint64_t before) {
       return ids.size() <= kFewBefore && std::any_of(ids.begin(), ids.end(), [&](uint64_t other) {
@@ -294,7 +297,7 @@ void EmittedEvents::Run(Request& request, Pending& pending) {
       event.variables.emplace(place.variables[v], node.event.values[v]);
   }
   uint32_t on_cycle = 0;
-  (void)query::Arrange(execution, on_cycle);  // what is on a cycle is never complete
+  (void)query::Arrange(execution, on_cycle);  // events on a cycle are never complete
   const query::AdviceRunAt run = query::RunAdviceAt(
       *program_, execution, limits_.work, [&](uint32_t event, const advice::Rows& rows) {
         if (!nodes[event]->told) pending.Add(execution.events[event].time_ns, rows);
@@ -305,12 +308,12 @@ void EmittedEvents::Run(Request& request, Pending& pending) {
   for (Node* node : nodes) node->told = true;
 }
 
-// Nobody says that a request has ended.
+// No message says that a request has ended, so quiet requests are forgotten.
 void EmittedEvents::ForgetQuiet(Nanos now, Pending& pending) {
   const bool full = bytes() > limits_.bytes / 4 * 3 || memory_->used > EmittedMemory::kMost / 4 * 3;
   if (!full && now - looked_for_quiet_ < kLookForQuiet) return;
   looked_for_quiet_ = now;
-  // Those in which nothing waits first: they have probably ended, and nothing is lost with them.
+  // First those in which nothing waits: they have probably ended, and forgetting them loses nothing.
   struct Silent {
     bool open;
     Nanos heard;
@@ -347,7 +350,7 @@ EmittedEvents::Evaluation EmittedEvents::Evaluate(Nanos now, Rest rest, Nanos bu
   bool more = false;
   std::vector<uint64_t> grown;
   auto at = open_.lower_bound(resume_at_);  // where the last evaluation ended
-  // One at least, however short the time.
+  // At least one request, however short the budget.
   for (size_t done = 0, all = open_.size(); done < all; ++done) {
     if (at == open_.end()) at = open_.begin();
     if (done != 0 && MonotonicNow() >= until) {

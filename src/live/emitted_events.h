@@ -1,16 +1,17 @@
-// The emit plan's end on the server (src/client/queries/causal_past.h is its beginning): events of a live query come in from its
-// processes, each behind the ids of those that happened before it, in any order. The query is run over each request as
-// far as it is known, and what its From events emit goes into the interval of their time.
+// The server side of the emit plan (src/client/queries/causal_past.h is the client side). Processes report
+// the events of a live query in any order, each with the ids of the events that happened before it. The query
+// runs over each request as far as it is known, and what its From events emit goes into the interval of their
+// time.
 //
-//   Take ← reports          Evaluate → parts of intervals, when an interval is about to be told
+//   Take ← reports          Evaluate → parts of intervals, when an interval is about to be shown
 //
-// An event is complete when all that happened before it has come, and they are complete. A From event emits once, when it
-// is: what comes later cannot have happened before it. Events stay while their request goes on, for those that come after
-// them. Nothing here is without bound: neither memory, nor the work on one request, nor the time of an evaluation. What
-// passes a bound, and what is not complete in time, is counted as lost, by reason: an answer made of half a past would be
-// wrong.
+// An event is complete when all events that happened before it have arrived and are complete. A From event
+// emits once, when it is complete, because later arrivals cannot have happened before it. Events are kept
+// while their request goes on, because later events may need them. Memory, the work on one request and the
+// time of an evaluation are all bounded. What exceeds a bound or is not complete in time is counted as lost,
+// by reason, because an answer from half a past would be wrong.
 //
-// Thread safety: Take from any thread, beside one that evaluates.
+// Thread safety: Take from any thread, in parallel with one thread that evaluates.
 #pragma once
 
 #include <atomic>
@@ -31,22 +32,24 @@
 
 namespace wf::live {
 
-// What the emitted events of all queries of a server take, about.
+// The approximate memory of the emitted events of all queries of a server.
 struct EmittedMemory {
   static constexpr size_t kMost = 256 << 20;
   std::atomic<size_t> used{0};
 };
 
 struct EmittedLimits {
-  // A process's report of the interval before may still be on its way, and be sent again after a failure.
+  // How long an event waits for those before it: the previous interval's report may be delayed, or sent again
+  // after a failure.
   Nanos patience = 5 * kSecond;
-  // A request of which nothing was heard for so long is forgotten; what comes of it then is lost.
+  // A request without any event for this long is forgotten; its later events are lost.
   Nanos quiet = 60 * kSecond;
-  // Of all requests of a query: half a million events. The quietest requests are forgotten first.
+  // For all requests of a query: half a million events. The requests that were quiet for longest are
+  // forgotten first.
   size_t bytes = 128 << 20;
-  // It is looked through again each interval, as long as it goes on.
+  // A bound, because the whole request is searched again each interval while it goes on.
   size_t events_of_a_request = 50'000;
-  // Tuples of one request in one evaluation: some seconds at the most (query::RunAdviceAt).
+  // Max tuples of one request in one evaluation: some seconds at most (query::RunAdviceAt).
   size_t work = 4'000'000;
 };
 
@@ -60,7 +63,7 @@ class EmittedEvents {
     std::string host, name;
     int64_t pid = 0;
   };
-  // False, and nothing taken, if `bytes` are not events of this query.
+  // False, with no effect, if `bytes` are not events of this query.
   bool Take(const Process& process, std::string_view bytes, Nanos now);
 
   struct Part {
@@ -68,38 +71,38 @@ class EmittedEvents {
     uint64_t lost = 0;    // events
   };
   struct Losses {
-    uint64_t past = 0;  // what happened before did not come
-    uint64_t room = 0;  // past a bound on memory, or of a clock that is far off
-    uint64_t work = 0;  // too many tuples, or too late to look at them
+    uint64_t past = 0;  // an earlier event did not arrive
+    uint64_t room = 0;  // over a memory bound, or from a clock that is far off
+    uint64_t work = 0;  // too many tuples, or too late to evaluate them
   };
   struct Evaluation {
     std::map<Nanos, Part> parts;  // by the start of the interval
-    Losses lost;                  // the sum of theirs
-    bool more = false;            // the time did not suffice: evaluate again
+    Losses lost;                  // the sum over the parts
+    bool more = false;            // the time ran out: evaluate again
   };
   enum class Rest : uint8_t { kMayCome, kIsLost };
-  // What became complete since the last time. About `budget` long, longer by one request at the most.
+  // Evaluates what became complete since the last call. Takes about `budget`, and at most one request longer.
   Evaluation Evaluate(Nanos now, Rest rest, Nanos budget);
 
-  // Whether Evaluate has something to look at.
+  // Whether Evaluate has work to do.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  size_t events() const { return known_; }  // of the thread that evaluates
+  size_t events() const { return known_; }  // call it on the evaluating thread
 
  private:
   enum class State : uint8_t { kAwaited, kWaiting, kComplete, kLost };
   struct Node {
     advice::EmittedEvent event;
     std::shared_ptr<const Process> process;
-    State state = State::kAwaited;  // known by its id only
-    bool told = false;              // its tuples have been given
+    State state = State::kAwaited;  // kAwaited: only its id is known
+    bool told = false;              // its tuples have been emitted
     Nanos came = 0;
     uint64_t request = 0;
   };
   struct Request {
     std::vector<uint64_t> ids;
     Nanos heard = 0;
-    bool too_large = false;  // past the limit of work: it is not run again
+    bool too_large = false;  // over the limit of work, so it is not run again
   };
   struct Arrived {
     std::shared_ptr<const Process> process;
@@ -119,7 +122,7 @@ class EmittedEvents {
   bool FindComplete(const Request& request, Nanos now, Rest rest, Pending& pending);
   void Run(Request& request, Pending& pending);
 
-  // Without Sample: requests were left out where events are emitted.
+  // Without Sample, because requests were already sampled where events are emitted.
   const std::shared_ptr<const advice::Program> program_;
   const std::vector<advice::EmittedPlace> places_;
   const Nanos interval_;
@@ -128,17 +131,17 @@ class EmittedEvents {
   std::atomic<size_t> bytes_{0};
   std::atomic<bool> waiting_{false};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards arrived_ and refused_
   std::vector<Arrived> arrived_;
   uint64_t refused_ = 0;
 
-  // Of the thread that evaluates.
+  // Used by the evaluating thread only.
   std::unordered_map<uint64_t, Node> nodes_;
   std::unordered_map<uint64_t, Request> requests_;
-  std::set<uint64_t> open_;  // requests in which events wait
-  uint64_t resume_at_ = 0;   // the next of them to look at
+  std::set<uint64_t> open_;  // requests with events that wait
+  uint64_t resume_at_ = 0;   // the next of them to evaluate
   uint64_t next_request_ = 0;
-  size_t known_ = 0;  // nodes that came
+  size_t known_ = 0;  // nodes whose event has arrived
   Nanos looked_for_quiet_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Rows stay the same on the emit plan: random queries over random executions, whose events come in as processes would
-// report them, in any order and in pieces, with evaluations in between.
+// The emit plan gives the same rows: random queries over random executions, whose events arrive as processes
+// would report them, in any order and in pieces, with evaluations in between.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -22,7 +22,7 @@ struct Piece {
   std::string bytes;
 };
 
-// Ids as a process gives them out, and no defaults that it does not have.
+// Ids as a process makes them, and no defaults that a process does not have.
 query::Execution AsLive(query::Execution execution) {
   for (size_t i = 0; i < execution.events.size(); ++i) {
     query::Event& event = execution.events[i];
@@ -42,8 +42,8 @@ uint64_t IdOf(const query::Event& event) {
   return id;
 }
 
-// What src/client emits: an event behind the ids that its branches carry; where branches rejoin at no tracepoint of the
-// query, a link, or (a process that has not heard of the plan) none.
+// What src/client emits: an event with the ids that its branches carry. Where branches rejoin without a
+// tracepoint of the query, a link, or nothing if the process does not know the plan.
 std::vector<Piece> Emitted(const advice::Program& program, const query::Execution& execution) {
   const auto places = advice::EmittedPlaces(program);
   std::vector<Piece> pieces;
@@ -81,7 +81,7 @@ std::vector<Piece> Emitted(const advice::Program& program, const query::Executio
 void CheckRows(const std::string& text, const query::Execution& execution) {
   RC_LOG() << text << "\n" << WriteEvents(execution);
   const auto query = query::ParseQuery(text);
-  RC_PRE(query.ok());  // sub-queries of sub-queries may multiply beyond what a query may have
+  RC_PRE(query.ok());  // sub-queries of sub-queries may exceed the limits of a query
   const auto reference = RunPlan(query::Plan::kReference, **query, execution);
   const auto rewritten = Rewrite(**query);
   RC_ASSERT(reference.ok() && rewritten.ok());

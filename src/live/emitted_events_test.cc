@@ -16,7 +16,7 @@ using Rest = EmittedEvents::Rest;
 
 constexpr char kItems[] =
     "From s In Sum Join i In Item On i -> s GroupBy i.kind Select i.kind, SUM(i.n), COUNT";
-// By name: Item with kind and n, Sum with nothing.
+// By name: Item has kind and n, Sum has no values.
 constexpr uint32_t kItem = 1, kSum = 2;
 constexpr Nanos kStart = 1'700'000'000 * kSecond;
 
@@ -85,7 +85,7 @@ TEST_F(EmittedEventsTest, ARequestIsJoinedOnceHoweverItsEventsCome) {
     uint64_t lost = 0;
     for (const std::string& part : parts) {
       ASSERT_TRUE(events.Take({"h", "s", 1}, part, kStart));
-      ASSERT_TRUE(events.Take({"h", "s", 1}, part, kStart));  // sent again
+      ASSERT_TRUE(events.Take({"h", "s", 1}, part, kStart));  // a duplicate
       for (const auto& [start, more] : events.Evaluate(kStart, Rest::kMayCome, kMinute).parts) {
         ASSERT_TRUE(all.Merge(more.partial));
         lost += more.lost;
@@ -190,7 +190,7 @@ TEST_F(EmittedEventsTest, PastTheRoomEventsAreCountedAndTheQuietestRequestsGo) {
   EXPECT_EQ(lost_, 0u) << "all of them were looked at";
   Come(Sum(10'000, {6'100}));
   EXPECT_EQ(Evaluate().size(), 1u) << "the last one is still there";
-  // More than there is room for, before anybody looks.
+  // More than there is room for, before the first evaluation.
   for (uint64_t i = 20; i < 40; ++i) Come(request(i * 1'000 + 1));
   EXPECT_LE(events_.bytes(), kLimits.bytes);
   (void)Evaluate();
@@ -233,7 +233,7 @@ TEST_F(EmittedEventsTest, AnEvaluationEndsWithItsTimeAndGoesOnWhereItWas) {
   int64_t count = 0;
   int rounds = 0;
   for (bool more = true; more && rounds < 1'000; ++rounds) {
-    // At least one request each time, so that it comes to an end.
+    // At least one request each time, so that it ends.
     const auto evaluated = events_.Evaluate(kStart, Rest::kMayCome, 0);
     for (const auto& [start, part] : evaluated.parts) {
       advice::Results results(*program_);
@@ -246,7 +246,7 @@ TEST_F(EmittedEventsTest, AnEvaluationEndsWithItsTimeAndGoesOnWhereItWas) {
   }
   EXPECT_EQ(count, 50);
   EXPECT_GT(rounds, 1);
-  // At the end there is no next time.
+  // The last evaluation must finish everything.
   for (uint64_t id = 1'001; id < 1'100; id += 2) Come(Item(id, {}, "a", 1) + Sum(id + 1, {id}));
   const auto last = events_.Evaluate(kStart, Rest::kIsLost, 0);
   EXPECT_FALSE(last.more);

@@ -17,7 +17,7 @@ net::HttpHandler ReadableByEventPages(const security::Authorizer& authorizer,
       return handler(std::move(request), std::move(respond));
     }
     const bool listed = authorizer.SendsEvents(origin);
-    // A shared holder, because std::function wants to be copyable.
+    // A shared holder, because std::function must be copyable.
     const auto held = std::make_shared<net::HttpResponder>(std::move(respond));
     handler(std::move(request),
             net::HttpResponder([held, listed, origin](net::HttpResponse answer) {

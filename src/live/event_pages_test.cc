@@ -5,7 +5,7 @@
 namespace wf::live {
 namespace {
 
-// The headers that this request's answer gets.
+// The headers of the answer to this request.
 std::string AnswerHeaders(std::string method, std::string path, std::string origin) {
   const security::Authorizer authorizer("secret", {}, {"https://shop.example"});
   const net::HttpHandler handler =

@@ -23,13 +23,13 @@
 namespace wf::live {
 namespace {
 
-constexpr char kKind[] = "live_query";  // of the store's documents
+constexpr char kKind[] = "live_query";  // kind of document
 constexpr size_t kMostRunning = 1'000;
 constexpr size_t kMostStreams = 200;  // of all queries: each holds a connection
-// So much of a query's past is told to whoever comes to listen.
+// How much of a query's past a new listener gets.
 constexpr size_t kHistoryIntervals = 600;
 constexpr size_t kHistoryBytes = 1 << 20;
-// Between two intervals far apart, so that proxies see life.
+// Sent between intervals that are far apart, so that proxies keep the connection open.
 constexpr Nanos kKeepAlive = 10 * kSecond;
 constexpr Nanos kKeepCost = kMinute;
 constexpr Nanos kRememberEnded = kMinute;
@@ -67,7 +67,7 @@ std::string NearTracepoint(const std::string& name, const std::vector<std::strin
   return meant.empty() ? "wherefore tracepoints list shows them" : meant;
 }
 
-// Each at its place in the text; sub-queries too.
+// Each at its position in the text, including sub-queries.
 void FindUnknown(const query::Query& query, const std::vector<std::string>& known,
                  std::vector<lang::Diagnostic>& out) {
   for (const query::Alias& alias : query.aliases) {
@@ -109,7 +109,7 @@ std::vector<std::string> LiveQueries::TellBlindJoins(const std::string& tenant,
                                                      const advice::Program& program) {
   const auto defined = ReadTracepoints(context_.store, tenant);
   const auto linked = context_.processes.Tracepoints(tenant);
-  if (!defined.ok() || !linked.ok()) return {};  // it has been read a moment ago
+  if (!defined.ok() || !linked.ok()) return {};  // they were read a moment ago
   std::set<std::string> woven, compiled_in;
   for (const auto& one : *defined) woven.insert(one.name);
   for (const auto& one : *linked) compiled_in.insert(one.name);
@@ -144,7 +144,8 @@ Status LiveQueries::Load(const std::string& tenant) {
       spec.max_bytes = static_cast<uint32_t>(json.Get("max_bytes").Int().value_or(3000));
       spec.dataset = json.Get("dataset").String();
       if (!spec.dataset.empty())
-        WF_TRY(KeepQueryDataset(context_.store, tenant, spec.dataset));  // of an older version
+        // An older version may not have recorded the dataset.
+        WF_TRY(KeepQueryDataset(context_.store, tenant, spec.dataset));
       WF_ASSIGN(auto program, context_.compile(spec, id.value));
       const auto query = std::make_shared<Running>(tenant, spec, std::move(program), Now());
       query->since = json.Get("since_ns").Int().value_or(query->since);
@@ -307,7 +308,7 @@ std::string LiveQueries::List(const std::string& tenant) {
   return json.Take() + "\n";
 }
 
-// By id, or by name when just one has it.
+// Finds a query by id, or by name if only one has that name.
 LiveQueries::Shared LiveQueries::Find(const std::string& tenant, const std::string& id) const {
   Shared named;
   for (const auto& [number, query] : running_) {
@@ -368,8 +369,9 @@ Result<std::string> LiveQueries::Remove(const std::string& tenant, const std::st
   return json.Take() + "\n";
 }
 
-// From here on no process is told of it. What they have counted since their last report is awaited: until all have said
-// that they reported it; for an interval from when all have taken it out; for some intervals if one says nothing.
+// From now on processes do not get the query. Results since their last report are awaited: until all
+// processes have said that they reported them; for an interval after all have removed the query; for some
+// intervals if one does not respond.
 void LiveQueries::EndSoon(const Shared& query, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -401,7 +403,7 @@ Result<std::shared_ptr<net::HttpBodyStream>> LiveQueries::Listen(const std::stri
                         "close one of them");
     stream = std::make_shared<net::HttpBodyStream>(
         net::HttpBodyStreamOptions{8 << 20, std::max(2 * query->spec.interval, kSecond)});
-    // At once, so that the client knows that it is heard.
+    // Sent at once, so that the client knows that it is connected.
     std::string first = ": " + query->id + "\n\n";
     for (const std::string& note : query->notes) first += NoteEvent(note);
     if (after_ns) {
@@ -417,7 +419,7 @@ Result<std::shared_ptr<net::HttpBodyStream>> LiveQueries::Listen(const std::stri
   return stream;
 }
 
-// On an io thread. The server stops its connections before this object goes.
+// Called on an io thread. The server closes its connections before this object is destroyed.
 void LiveQueries::LoseListener(const std::weak_ptr<Running>& weak) {
   const Shared query = weak.lock();
   if (query == nullptr) return;
@@ -472,7 +474,7 @@ Result<std::string> LiveQueries::Report(const std::string& tenant, std::string_v
     WF_TRY(context_.processes.Told(tenant, process, std::move(tracepoints)));
   }
   int64_t accepted = 0, refused = 0;
-  // Of a sender of this tenant, in one of its lives.
+  // Identifies one run of a sender of this tenant.
   const std::string run(json.Get("run").String());
   const std::string sender = tenant + '\n' + process.instance + '\n' + run;
   for (const JsonValue one : json.Get("results").Elements()) {
@@ -547,7 +549,7 @@ void LiveQueries::TakePart(const std::string& tenant, Part& part, int64_t& accep
   }
   Running& query = *found->second;
   if (part.has_events && query.last_evaluation != Running::LastEvaluation::kNotYet) {
-    ++refused;  // nobody will look at them
+    ++refused;  // they would not be evaluated
     return count("live_query_reports_after_end");
   }
   switch (query.intervals.Add(part.interval)) {
@@ -594,7 +596,7 @@ void LiveQueries::Tell(Running& query, const ClosedInterval& interval) {
   for (const auto& stream : query.streams) {
     if (stream->Write(event) != net::HttpBodyStream::Written::kFull) continue;
     context_.counters.Add("live_query_streams_cut", 1);
-    stream->End();  // it does not read: what it has not got, it can ask for again
+    stream->End();  // it does not read; the client can request the rest again
   }
   query.told_at = Now();
   query.history_bytes += event.size();
@@ -651,7 +653,7 @@ Nanos LiveQueries::NextWork() const {
   return to_store_.empty() ? next : 0;
 }
 
-// Whether nothing more is to come of an ending query.
+// Whether no more results of an ending query are to come.
 bool LiveQueries::AllReported(Running& query, Nanos now) {
   const auto reach = context_.processes.Reached(query.tenant, query.end_generation);
   if (now >= query.end_by || reach.reported == reach.known) return true;

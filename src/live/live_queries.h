@@ -1,14 +1,14 @@
-// The live queries of a server: which run, what comes back of them, who listens.
+// The live queries of a server: which ones run, their results, and their listeners.
 //
-//   Start → compiled, checked against the tracepoints there are, told to every process over the control connection
+//   Start → compiled, checked against the known tracepoints, sent to every process over the control connection
 //   Report ← each process, each interval: merged per interval (query_intervals.h)
-//            where requests carry too much the query goes over to the emit plan: events are joined here
+//            if requests carry too much, the query switches to the emit plan: events are joined here
 //   evaluator → joins them, with nothing locked, into parts of intervals (emitted_events.h, live_queries_emit.cc)
 //   ticker → closed intervals become events on every stream of the query (server-sent events), and rows of a dataset
-//   Remove, or a client lost → no process is told any more; what they still had is awaited; streams end
+//   Remove, or a client lost → processes remove the query; their last results are awaited; streams end
 //
-// A standing query is kept in the store and runs until it is removed. Any other lives as long as somebody listens: one
-// and a half intervals after the last listener left it is taken out.
+// A standing query is kept in the store and runs until it is removed. Any other query is removed one and a
+// half intervals after its last listener left.
 //
 // Thread safety: all calls, from any thread. `changed` is called with nothing locked.
 #pragma once
@@ -42,7 +42,8 @@ struct LiveQueriesContext {
   ProcessRegistry& processes;
   pipeline::Counters& counters;
   CompileLiveQuery compile;
-  // The control connection's content changed; the generation that has it (server/control_hub.h).
+  // Called when the content of the control connection changed; returns the generation with the change
+  // (live/control_hub.h).
   std::function<uint64_t(const std::string& tenant)> changed;
 };
 
@@ -50,27 +51,28 @@ class LiveQueries {
  public:
   explicit LiveQueries(LiveQueriesContext context);
   ~LiveQueries();
-  // Starts the standing queries. One that does not compile any more is logged and left in the store.
+  // Starts the standing queries. A query that no longer compiles is logged and stays in the store.
   Status Load(const std::string& tenant);
 
-  // The new query as List shows it; `json` as ReadLiveQuerySpec takes it.
+  // Returns the new query as List shows it; `json` as ReadLiveQuerySpec reads it.
   Result<std::string> Start(const std::string& tenant, std::string_view json);
-  // Whether Start would take it: {"columns","tracepoints","diagnostics":[{"line","column","length","message","hint"}]}.
+  // Whether Start would accept it:
+  // {"columns","tracepoints","diagnostics":[{"line","column","length","message","hint"}]}.
   Result<std::string> Check(const std::string& tenant, std::string_view json);
   std::string List(const std::string& tenant);  // {"queries":[…]}
   Result<std::string> Show(const std::string& tenant, const std::string& id);
-  // {"removed":ID} at once; its streams tell what is still reported and end.
+  // Returns {"removed":ID} at once; the query's streams still show what is reported, then end.
   Result<std::string> Remove(const std::string& tenant, const std::string& id);
-  // Those that use a tracepoint: ids.
+  // The ids of the queries that use a tracepoint.
   std::vector<std::string> Users(const std::string& tenant, const std::string& tracepoint);
 
-  // Server-sent events: "interval" with IntervalJson, "note", "total", "end". Intervals after `after_ns` that are still
-  // remembered come first.
+  // Server-sent events: "interval" with IntervalJson, "note", "total", "end". Remembered intervals after
+  // `after_ns` come first.
   Result<std::shared_ptr<net::HttpBodyStream>> Listen(const std::string& tenant,
                                                       const std::string& id,
                                                       std::optional<Nanos> after_ns);
 
-  // POST /api/v1/control/report; the answer's body.
+  // POST /api/v1/control/report; returns the body of the answer.
   Result<std::string> Report(const std::string& tenant, std::string_view json);
 
   // The member "queries" of the control connection: a JSON array.
@@ -98,7 +100,7 @@ class LiveQueries {
   Nanos NextEvaluation() const;
   void TakeEvaluated(Running& query, const EmittedEvents::Evaluation& evaluated);
   bool LastEvaluated(Running& query);
-  // With nothing locked.
+  // With mutex_ not held.
   void EndSoon(const Shared& query, const std::string& reason);
   Status Keep(const Running& query);
   void StoreRows();
@@ -118,7 +120,7 @@ class LiveQueries {
   mutable std::mutex mutex_;
   std::condition_variable wake_, evaluate_;
   std::map<uint64_t, Shared> running_;  // by the id in its program
-  // Ended not long ago: what comes of them now is counted by name.
+  // Ended recently: late reports for them are counted under a name of their own.
   std::map<uint64_t, Nanos> ended_;
   ReportNumbers taken_;
   struct RowsToStore {

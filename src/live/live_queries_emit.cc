@@ -1,8 +1,10 @@
-// Live queries on the emit plan: how they come to it, and how what they emit becomes parts of intervals.
+// Live queries on the emit plan: when a query switches to it, and how emitted events become parts of
+// intervals.
 //
-// Events are joined on a thread of their own, with nothing locked but for taking what it found: reports come in and
-// intervals are told beside it. Half a grace before an interval is told everybody has reported it (they do when it ends);
-// what is found later makes one more object of its interval, as a report that came late does.
+// A thread of its own joins the events. It holds the lock only to store its results, so reports are received
+// and intervals are shown meanwhile. It evaluates half a grace before an interval is shown, when every
+// process has reported it (they do so when it ends). What it finds later gives one more object of the
+// interval, as a late report does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +18,9 @@
 namespace wf::live {
 namespace {
 
-// Of one query at a time: then the next has its turn.
+// Time for one query before the next has its turn.
 constexpr Nanos kEvaluateFor = 250 * kMilli;
-// The end of a query is awaited by somebody; beyond this what is left is counted as lost.
+// A client waits for the end of a query, so after this time the remaining events are counted as lost.
 constexpr Nanos kEvaluateLast = 5 * kSecond;
 constexpr Nanos kEvaluateAtStop = kSecond;  // all queries together
 
@@ -32,9 +34,10 @@ bool EmitsAt(const advice::Program& program, const std::string& tracepoint) {
 
 }  // namespace
 
-// Requests of a query carry too much: those that begin from now on emit instead, if its From events are compiled in. Those
-// that have begun go on as they did. What is woven and packs is handed to linked processes, which emit it; the rows of
-// woven From events are the weaver's, who has no baggage to leave.
+// Requests of this query carry too much: those that begin from now on emit instead, if the query's From
+// events are compiled in. Requests that have begun continue as before. Woven tracepoints that pack hand their
+// tuples to linked processes, which emit them. Rows of woven From events come from the weaver, which has no
+// baggage.
 void LiveQueries::LeaveBaggage(const Shared& query) {
   std::string woven;
   if (const auto defined = ReadTracepoints(context_.store, query->tenant); defined.ok()) {
@@ -43,7 +46,7 @@ void LiveQueries::LeaveBaggage(const Shared& query) {
   }
   const std::string limits = fmt::format("requests packed more than {} tuples or {} bytes",
                                          query->spec.max_tuples, query->spec.max_bytes);
-  const bool counts = query->spec.count;  // nothing but counts travels
+  const bool counts = query->spec.count;  // only counts travel
   {
     const std::lock_guard lock(mutex_);
     if (query->state != Running::State::kRunning || counts) return;
@@ -71,7 +74,7 @@ void LiveQueries::LeaveBaggage(const Shared& query) {
     log::Error("query {}: {}", query->id, kept.error().message);
 }
 
-// Something of it came.
+// Called when events of the query arrived.
 void LiveQueries::EvaluateSoon(uint64_t id) {
   const std::lock_guard lock(mutex_);
   const auto found = running_.find(id);
@@ -82,7 +85,7 @@ void LiveQueries::EvaluateSoon(uint64_t id) {
   evaluate_.notify_all();
 }
 
-// What was emitted and is complete becomes parts of its intervals, as if a process had reported them.
+// Emitted events that are complete become parts of their intervals, as if a process had reported them.
 void LiveQueries::TakeEvaluated(Running& query, const EmittedEvents::Evaluation& evaluated) {
   for (const auto& [start, part] : evaluated.parts) {
     const auto taken = query.intervals.Add({start, part.partial, part.lost});
@@ -102,7 +105,7 @@ void LiveQueries::TakeEvaluated(Running& query, const EmittedEvents::Evaluation&
   wake_.notify_all();
 }
 
-// With all reports in: whether what they emitted has been looked at for the last time.
+// Called when all reports are in: whether the last evaluation is done.
 bool LiveQueries::LastEvaluated(Running& query) {
   using Last = Running::LastEvaluation;
   if (query.emitted == nullptr || query.last_evaluation == Last::kDone) return true;
@@ -129,7 +132,7 @@ void LiveQueries::EvaluateLoop() {
       evaluate_.wait_for(lock, std::chrono::nanoseconds(next - now));
       if (stopping_) return;
     }
-    // The one that has waited the longest.
+    // The query that has waited longest.
     Shared due;
     for (const auto& [id, query] : running_) {
       if (query->evaluate_at != 0 && (due == nullptr || query->evaluate_at < due->evaluate_at))
@@ -158,7 +161,7 @@ void LiveQueries::EvaluateLoop() {
   }
 }
 
-// The evaluator is gone, and nobody else comes.
+// Called after the evaluator thread has ended.
 void LiveQueries::EvaluateAtStop() {
   std::vector<Shared> all;
   {

@@ -1,4 +1,4 @@
-// Live queries from their start to their end, with processes and clients that the test plays.
+// Live queries from start to end, with processes and clients that the test simulates.
 #include "live/live_queries.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class LiveQueriesTest : public testing::Test {
                                             R"(","exports":["n"]}]})")
                     .ok());
   }
-  // Its id.
+  // Returns its id.
   std::string Start(const std::string& json) {
     const auto started = queries_->Start("default", json);
     EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);
@@ -50,7 +50,7 @@ class LiveQueriesTest : public testing::Test {
   std::shared_ptr<const advice::Program> ProgramOf(const std::string& id, const std::string& text) {
     return Compiled(text, ParseSpanId(id)->value);
   }
-  // Everything written until `wanted` stands in it.
+  // Everything written until `wanted` appears in it.
   std::string ReadUntil(net::HttpBodyStream& stream, const std::string& wanted) {
     std::string all;
     for (int i = 0; i < 3'000 && all.find(wanted) == std::string::npos; ++i) {
@@ -147,7 +147,8 @@ TEST_F(LiveQueriesTest, ReportsOfSeveralProcessesMeetInTheirInterval) {
             std::string::npos)
       << told;
 
-  // Removed: no longer told to anybody; its last results are still taken, then its streams end.
+  // After the removal processes do not get the query any more; its last results are still accepted, then its
+  // streams end.
   ASSERT_TRUE(queries_->Remove("default", id).ok());
   EXPECT_EQ(queries_->ControlJson("default"), "[]");
   const std::string rest = ReadUntil(**stream, "event: end");
@@ -169,7 +170,7 @@ TEST_F(LiveQueriesTest, AnEndedQueryWaitsForThoseWhoHaveNotTakenItOver) {
   const auto rest = ProcessRegistry::Rest::kReported;
   processes_->Asked("default", {"p1", "s", "", 0}, generation_, rest);
   ASSERT_TRUE(queries_->Remove("default", id).ok());
-  // p1 has not asked again: what it still has comes now.
+  // p1 has not sent another request: its last results arrive now.
   ASSERT_TRUE(
       queries_->Report("default", ReportJson("p1", id, Now(), Partial(*program, "a", 3), 3)).ok());
   EXPECT_TRUE(queries_->Show("default", id).ok());
@@ -299,8 +300,8 @@ TEST_F(LiveQueriesTest, AReportThatComesTwiceCountsOnce) {
     EXPECT_TRUE(queries_->Report("default", json.Take()).ok());
   };
   report("r1", {1, 2});
-  report("r1", {1, 2, 3});  // the answer to the first went lost
-  report("r1", {2});        // and here it comes late, in part
+  report("r1", {1, 2, 3});  // the answer to the first report was lost
+  report("r1", {2});        // and part of it arrives late
   report("r2", {1});        // the same instance, started again
   JsonParser parser;
   const auto shown = queries_->Show("default", id);
@@ -316,7 +317,7 @@ TEST_F(LiveQueriesTest, TheEndDoesNotWaitForAProcessThatWent) {
   processes_->Asked("default", {"gone", "s", "", 0}, 0, ProcessRegistry::Rest::kMayCome);
   ASSERT_TRUE(queries_->Remove("default", id).ok());
   processes_->Left("default", "gone");
-  // Else it would wait for an hour, the interval.
+  // Otherwise it would wait for the interval, an hour.
   EXPECT_NE(ReadUntil(**stream, "event: end").find("event: end"), std::string::npos);
 }
 
@@ -333,7 +334,7 @@ TEST_F(LiveQueriesTest, TheEndDoesNotWaitForAProcessThatWasKilled) {
 
 constexpr char kJoined[] = "From x In Work Join b In Begin On b -> x GroupBy b.n Select b.n, COUNT";
 
-// What a process reports of a request that had too much to carry, or of events (then `events`).
+// What a process reports of a request that packed too much, or of `events`.
 std::string EmitReport(const std::string& id, Nanos start, int overflowed,
                        const std::string& events) {
   const auto program = Compiled(kJoined, ParseSpanId(id)->value);
@@ -379,7 +380,7 @@ TEST_F(LiveQueriesTest, AQueryThatOverflowsGoesOverToTheEmitPlan) {
   const std::string told = ReadUntil(**stream, "[[7,2],[8,2]]");
   EXPECT_NE(told.find("{\"start_ns\":" + std::to_string(start)), std::string::npos) << told;
 
-  // An event whose past never comes is counted, at the latest when the query ends.
+  // An event whose past never arrives is counted as lost, at the latest when the query ends.
   std::string alone;
   advice::AppendEvent({6, start, 2, {5}, {}}, alone);
   ASSERT_TRUE(queries_->Report("default", EmitReport(id, start, 0, alone)).ok());
@@ -406,7 +407,7 @@ TEST_F(LiveQueriesTest, AStandingQueryKeepsThePlanOverARestart) {
   EXPECT_NE(queries_->Show("default", id)->find("\"plan\":\"emit\""), std::string::npos);
 }
 
-// One that the kernel sees.
+// A tracepoint in the kernel.
 std::string WovenTracepoint(const std::string& name) {
   return R"({"version":1,"name":")" + name +
          R"(","locations":[{"exe":"/x","function":"f","at":"entry"}],"exports":{"n":"arg n"}})";

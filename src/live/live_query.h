@@ -1,4 +1,4 @@
-// A live query as it is asked for and as it is kept: text, name, interval, limits.
+// A live query as it is requested and as it is kept: text, name, interval, limits.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace wf::live {
 struct LiveQuerySpec {
   std::string text;
   std::string name;
-  bool standing = false;  // stays until removed, over restarts; else it goes with its client
+  bool standing = false;  // kept across restarts until removed; else it ends with its client
   bool total = false;     // one merged answer at the end
-  bool count =
-      false;  // the counting form (Pivot Tracing §4): what would be packed, instead of packing it
+  // The counting form (Pivot Tracing §4): what would be packed, instead of packing it.
+  bool count = false;
   Nanos interval = kSecond;
   uint32_t max_tuples = 256;  // packed by one request
   uint32_t max_bytes = 3000;
-  std::string dataset;  // rows of every interval are also kept there
+  std::string dataset;  // rows of every interval are also stored there
 };
 
 constexpr Nanos kShortestInterval = 50 * kMilli;
@@ -33,15 +33,15 @@ constexpr Nanos kLongestInterval = kHour;
 
 // {"query", "name"?, "standing"?, "total"?, "count"?, "interval_ms"?, "max_tuples"?, "max_bytes"?, "dataset"?}
 Result<LiveQuerySpec> ReadLiveQuerySpec(std::string_view json);
-// The members of the above, as kept.
+// Writes the members above, as kept.
 void WriteLiveQuerySpec(const LiveQuerySpec& spec, JsonWriter& json);
 
-// How requests that begin now run it: tuples travel in baggage, or are emitted one by one and joined here, which a query
-// comes to when requests carry too much (docs/use/live-queries.md).
+// How requests that begin now run the query: tuples travel in baggage, or are emitted one by one and joined
+// here. A query switches to the second plan when requests carry too much (docs/use/live-queries.md).
 enum class LivePlan : uint8_t { kRewritten, kEmit };
 const char* ToString(LivePlan plan);
 
-// What a query has taken so far, as its processes report it.
+// The cost of a query so far, as its processes report it.
 struct LiveQueryCost {
   uint64_t hits = 0;       // events at its tracepoints
   uint64_t tuples = 0;     // emitted, before they are grouped
@@ -53,7 +53,7 @@ struct LiveQueryCost {
 };
 void WriteLiveQueryCost(const LiveQueryCost& cost, JsonWriter& json);
 
-// The advice of a query. Errors show the place in the text.
+// Compiles the advice of a query. Errors show the position in the text.
 using CompileLiveQuery = std::function<Result<std::shared_ptr<const advice::Program>>(
     const LiveQuerySpec&, uint64_t id)>;
 

@@ -1,4 +1,4 @@
-// For tests: what a process would report of a query.
+// For tests: reports as a process would send them for a query.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ inline void Hit(const advice::Program& program, advice::Results& results,
                       into);
 }
 
-// Of one process: so many events with this `host`.
+// The results of one process: `times` events with this `host`.
 inline std::string Partial(const advice::Program& program, const std::string& host, int times) {
   advice::Results results(program);
   Hit(program, results, {{"host", advice::Value(host)}}, times);

@@ -9,11 +9,11 @@
 namespace wf::live {
 namespace {
 
-constexpr char kProcessKind[] = "compiled_tracepoint";  // of the store's documents
-// Names come from outside: an instance that is new with every request must not fill our memory.
+constexpr char kProcessKind[] = "compiled_tracepoint";  // kind of document
+// Names come from outside: a client that uses a new instance for every request must not fill our memory.
 constexpr size_t kMostProcesses = 10'000;
 constexpr size_t kMostCompiled = 10'000;
-// A process on a busy machine may take so long to ask again.
+// A process on a busy machine may take this long to send its next request.
 constexpr Nanos kSlowest = 2 * kSecond;
 
 std::string ExportsJson(const std::vector<std::string>& exports) {

@@ -1,8 +1,8 @@
-// Which processes keep a control connection to us, what of it they have taken over, and which tracepoints are compiled
-// into them.
+// The processes that keep a control connection to this server, the generation that each has applied, and the
+// tracepoints that are compiled into them.
 //
-// The names of compiled-in tracepoints are kept in the store: a query may be asked right after a restart, before every
-// process has told again.
+// The names of compiled-in tracepoints are kept in the store, because a query may start right after a
+// restart, before every process has reported them again.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -23,12 +23,12 @@ namespace wf::live {
 struct CompiledTracepoint {
   std::string name;
   std::vector<std::string> exports;
-  int64_t processes = 0;  // that run now and have it
+  int64_t processes = 0;  // that run now and contain it
 };
 
 class ProcessRegistry {
  public:
-  // Longer than a client may wait for an answer of the control connection.
+  // Longer than a client may wait for an answer on the control connection.
   static constexpr Nanos kForgetAfter = 60 * kSecond;
 
   explicit ProcessRegistry(store::DocumentStore& store) : store_(store) {}
@@ -37,23 +37,24 @@ class ProcessRegistry {
     std::string instance, service, host;
     int64_t pid = 0;
   };
-  // Whether it has reported what it had of queries that went with the generation it took over.
+  // Whether a process has reported the results of the queries that were removed by the generation it applied.
   enum class Rest : uint8_t { kReported, kMayCome };
-  // It asked for news of the control connection, having taken over `generation` (0: nothing of ours yet). It is answered
-  // within `wait` and asks again then; one that does not, for three times as long, has been killed and is not waited for.
+  // The process sent a request on the control connection, after applying `generation` (0: none of ours yet).
+  // It is answered within `wait` and then sends the next request. A process that does not do so for three
+  // times as long was killed and is not awaited.
   void Asked(const std::string& tenant, const Process& process, uint64_t generation, Rest rest,
              Nanos wait = kForgetAfter);
-  // It has ended, or has no more to do with us: nobody waits for it.
+  // The process has ended or disconnected, so nothing is awaited from it.
   void Left(const std::string& tenant, const std::string& instance);
-  // It told its compiled-in tracepoints, which replace what it told before.
+  // The process reported its compiled-in tracepoints, which replace those it reported before.
   Status Told(const std::string& tenant, const Process& process,
               std::vector<CompiledTracepoint> tracepoints);
 
-  Result<std::vector<CompiledTracepoint>> Tracepoints(const std::string& tenant);  // by name
-  // How many that still ask have taken over at least `generation`; and how many there are.
+  Result<std::vector<CompiledTracepoint>> Tracepoints(const std::string& tenant);  // sorted by name
+  // How many connected processes have applied at least `generation`, and how many are connected.
   struct Reach {
     int64_t reached = 0, known = 0;
-    int64_t reported = 0;  // of `reached`: have reported the rest, too
+    int64_t reported = 0;  // of `reached`: have also reported their last results
   };
   Reach Reached(const std::string& tenant, uint64_t generation);
 
@@ -61,10 +62,10 @@ class ProcessRegistry {
   struct Known {
     Process process;
     Nanos seen = 0;
-    Nanos asks_by = 0;  // again, if it lives
+    Nanos asks_by = 0;  // when the next request is due, if it is alive
     uint64_t generation = 0;
     Rest rest = Rest::kMayCome;
-    bool asks = false;  // on the control connection, not only by reports
+    bool asks = false;  // uses the control connection, not only reports
     std::set<std::string> tracepoints;
   };
   struct Tenant {

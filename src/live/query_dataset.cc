@@ -13,7 +13,7 @@ namespace {
 
 using Type = ColumnType;
 
-constexpr char kQueryDatasetKind[] = "query_dataset";  // of the store's documents
+constexpr char kQueryDatasetKind[] = "query_dataset";  // kind of document
 
 std::optional<Type> TypeOf(const advice::Value& value) {
   if (value.null()) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<Type> TypeOf(const advice::Value& value) {
   return Type::kText;
 }
 
-// Numbers widen to doubles; what else differs is text.
+// Numbers widen to doubles; all other differences become text.
 Type Wider(Type a, Type b) {
   if (a == b) return a;
   const auto number = [](Type type) { return type == Type::kInt || type == Type::kDouble; };
@@ -76,7 +76,8 @@ Status RetainQueryDatasets(store::Store& store, const std::string& tenant,
   store::RowRetention retention;
   retention.max_age_ns =
       std::min(max_age.value_or(pipeline::kDefaultRowAge), pipeline::kDefaultRowAge);
-  Status failed;  // one that cannot be thinned must not keep the others
+  // If one dataset fails, the others are still processed.
+  Status failed;
   for (const store::Document& document : kept) {
     if (catalog.Find(document.name) != nullptr) continue;
     const Status retained = store.RetainRows(tenant, document.name, retention);

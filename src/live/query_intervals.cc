@@ -6,7 +6,7 @@
 namespace wf::live {
 namespace {
 
-// After a pause of the whole machine, so many intervals without anything are still shown one by one.
+// After a pause of the whole machine, up to this many empty intervals are still shown one by one.
 constexpr Nanos kMostEmptyAtOnce = 100;
 
 }  // namespace
@@ -74,12 +74,12 @@ std::vector<ClosedInterval> QueryIntervals::CloseAll(Nanos now) {
   if (!open_.empty()) last = std::max(last, open_.rbegin()->first);
   for (; next_ <= last && next_ <= now; next_ += interval_) {
     const auto open = open_.find(next_);
-    // The last one has hardly begun: it is shown only if something happened in it.
+    // The last interval has hardly begun, so it is shown only if something happened in it.
     if (open == open_.end() && next_ + interval_ > now) continue;
     closed.push_back(Finish(next_, open == open_.end() ? nullptr : &open->second));
     if (open != open_.end()) open_.erase(open);
   }
-  for (const auto& [start, open] : std::exchange(open_, {}))  // of clocks that are ahead
+  for (const auto& [start, open] : std::exchange(open_, {}))  // from clocks that are ahead
     closed.push_back(Finish(start, &open));
   return closed;
 }

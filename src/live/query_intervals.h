@@ -1,11 +1,12 @@
-// What the processes report of one live query, merged interval by interval (Pivot Tracing §4: partial aggregation in each
-// process, the rest here).
+// The results that processes report for one live query, merged interval by interval (Pivot Tracing §4:
+// partial aggregation in each process, the rest here).
 //
-// Intervals are multiples of their length since the Unix epoch, so that parts of different processes meet. A process reports an interval when it
-// is over, so an interval is closed one interval later (at most kLongestGrace), rows or none: every interval gives one
-// object. A part that comes later still is not lost and not put to another time: it makes one more object of its own
-// interval, with the rows of the late part alone. So over all objects each event counts once, and whoever wants one
-// object per interval adds those of equal start.
+// Intervals are multiples of their length since the Unix epoch, so that parts of different processes fall
+// into the same intervals. A process reports an interval when it is over, so an interval is closed one
+// interval later (at most kLongestGrace), with or without rows: every interval gives one object. A part that
+// arrives even later is neither lost nor moved to another time: it gives one more object of its own interval,
+// with only the rows of the late part. So each event counts once over all objects, and a reader that needs
+// one object per interval adds those of equal start.
 //
 // Thread safety: none.
 #pragma once
@@ -37,9 +38,9 @@ struct ClosedInterval {
 
 class QueryIntervals {
  public:
-  // Of all rows of an interval on the server: beyond it tuples are counted as lost.
+  // Max rows of an interval on the server; further tuples are counted as lost.
   static constexpr size_t kMostRows = 100'000;
-  // A process whose clock is far ahead; its parts wait until then.
+  // A bound on the intervals of a process whose clock is far ahead; its parts wait until then.
   static constexpr size_t kMostOpen = 1'000;
   static constexpr Nanos kShortestGrace = 200 * kMilli;
   static constexpr Nanos kLongestGrace = 2 * kSecond;
@@ -54,11 +55,13 @@ class QueryIntervals {
   };
   Taken Add(const IntervalPart& part);
 
-  // Intervals whose time and grace are over at `now`, oldest first, empty ones too; then late parts.
+  // Intervals whose time and grace are over at `now`, oldest first, including empty ones; then late parts.
   std::vector<ClosedInterval> Close(Nanos now);
-  // At the end of the query: also those that have begun.
+  // At the end of the query: also intervals that have only begun.
   std::vector<ClosedInterval> CloseAll(Nanos now);
-  Nanos due() const { return next_ + interval_ + grace_; }  // when Close has something in any case
+  Nanos due() const {
+    return next_ + interval_ + grace_;
+  }  // when Close returns something in any case
   bool has_late() const { return !late_.empty(); }
 
   Nanos interval() const { return interval_; }
@@ -79,7 +82,7 @@ class QueryIntervals {
   Opens open_, late_;
 };
 
-// The start of the interval that holds `at`.
+// The start of the interval that contains `at`.
 Nanos IntervalStart(Nanos at, Nanos interval);
 
 }  // namespace wf::live

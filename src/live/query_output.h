@@ -1,4 +1,4 @@
-// What a live query tells, as JSON: rows of an interval, the total at the end.
+// The output of a live query as JSON: rows of an interval, the total at the end.
 #pragma once
 
 #include <string>

@@ -1,9 +1,10 @@
-// Which results of live queries have been taken. A process sends a report again when it got no answer; the report may
-// have arrived all the same, or arrive late, beside the second one. Each result has a number, and they are sent in
-// ascending order, the oldest that was not acknowledged first: so whatever is not above the last one taken came before.
+// Which results of live queries have been received. A process sends a report again when it got no answer, but
+// the first report may have arrived all the same, or may arrive after the second. Each result has a number,
+// and results are sent in ascending order, beginning with the oldest that was not acknowledged. So a result
+// whose number is not above the last one received is a duplicate.
 //
-// Numbers are of one run of a sender, which names itself by something random; of senders that were not heard of for the
-// longest time, past kMost, we know nothing any more.
+// Numbers belong to one run of a sender, which has a random name. Beyond kMost runs, those that were quiet
+// for longest are forgotten.
 //
 // Thread safety: none.
 #pragma once
@@ -20,12 +21,12 @@ class ReportNumbers {
  public:
   static constexpr size_t kMost = 20'000;
 
-  // False: it has been taken before.
+  // False: this result is a duplicate.
   bool Take(const std::string& run, uint64_t number);
   size_t runs() const { return by_use_.size(); }
 
  private:
-  using Runs = std::list<std::pair<std::string, uint64_t>>;  // the last heard of first
+  using Runs = std::list<std::pair<std::string, uint64_t>>;  // most recently used first
   Runs by_use_;
   std::unordered_map<std::string, Runs::iterator> runs_;
 };

@@ -1,4 +1,4 @@
-// One live query as the server has it. For live_queries*.cc only.
+// The server's state of one live query. For live_queries*.cc only.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace wf::live {
 
-// A client that starts a query listens to it within this time.
+// A client that starts a query has to listen to it within this time.
 constexpr Nanos kFirstListen = 2 * kSecond;
 
 struct LiveQueries::Running {
@@ -27,7 +27,7 @@ struct LiveQueries::Running {
   std::string encoded;  // base64
   std::vector<std::string> tracepoints;
   Nanos since = 0;
-  uint64_t generation = 0;  // of the control connection, that has it
+  uint64_t generation = 0;  // of the control connection: the one that contains this query
   LiveQueryCost cost, kept_cost;
   Nanos cost_kept_at = 0;
   QueryIntervals intervals;
@@ -35,12 +35,12 @@ struct LiveQueries::Running {
   // rewritten → (a request overflowed) wanted → emit, or refused
   LivePlan plan = LivePlan::kRewritten;
   enum class EmitPlan { kNotNeeded, kWanted, kDecided } emit_plan = EmitPlan::kNotNeeded;
-  std::shared_ptr<EmittedEvents>
-      emitted;  // once there are any; the evaluator looks at them with nothing locked
+  // Once there are any; the evaluator looks at them with nothing locked.
+  std::shared_ptr<EmittedEvents> emitted;
   Nanos evaluate_at = 0;
-  // At the end, once: what still waits is lost then.
+  // Once, at the end: events that still wait are then lost.
   enum class LastEvaluation { kNotYet, kWanted, kDone } last_evaluation = LastEvaluation::kNotYet;
-  std::vector<std::string> notes;  // what its agents have to say, each once
+  std::vector<std::string> notes;  // from its agents, each once
 
   State state = State::kRunning;
   std::string end_reason;
@@ -49,9 +49,9 @@ struct LiveQueries::Running {
   Nanos out_everywhere_at = 0;
 
   std::vector<std::shared_ptr<net::HttpBodyStream>> streams;
-  Nanos unheard_since;  // no stream
+  Nanos unheard_since;  // since when there is no stream
   bool was_heard = false;
-  Nanos told_at = 0;  // anything on the streams
+  Nanos told_at = 0;  // when anything was last written to the streams
   struct Told {
     Nanos start;
     std::string event;
@@ -73,7 +73,8 @@ struct LiveQueries::Running {
     if (spec.total) total.emplace(*program, QueryIntervals::kMostRows);
   }
 
-  // Removed within 3 intervals of losing the last listener: half of it here, the rest for the processes to be told.
+  // A query is removed within 3 intervals of losing its last listener: half of that time here, the rest for
+  // the processes.
   Nanos patience() const {
     return was_heard ? spec.interval * 3 / 2 : std::max(2 * spec.interval, kFirstListen);
   }
@@ -87,7 +88,7 @@ struct LiveQueries::Part {
   IntervalPart interval;
   LiveQueryCost cost;
   bool has_events = false;              // of the emit plan
-  std::shared_ptr<EmittedEvents> into;  // where they go, if the part was taken
+  std::shared_ptr<EmittedEvents> into;  // where the events go, if the part was accepted
 };
 
 }  // namespace wf::live

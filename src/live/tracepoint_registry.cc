@@ -10,7 +10,7 @@
 namespace wf::live {
 namespace {
 
-constexpr char kTracepointKind[] = "tracepoint";  // of the store's documents
+constexpr char kTracepointKind[] = "tracepoint";  // kind of document
 
 std::string PlaceText(const weaver::Location& location) {
   std::string text = location.library.empty() ? location.exe : location.library;
