@@ -1,5 +1,5 @@
-// What HttpServer and GrpcServer do alike, each with its own kind of connection: listen, let the longest idle connection
-// give way to a new one when there are too many, and stop.
+// What HttpServer and GrpcServer share, each with its own kind of connection: listen, close the longest idle
+// connection for a new one when there are too many, and stop.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ void PostTo(const std::shared_ptr<Connection>& connection, void (Connection::*me
   boost::asio::post(executor, [connection, method] { (connection.get()->*method)(); });
 }
 
-// `make(socket, remote_address)` gives the connection, `begin` is then called on its executor.
+// `make(socket, remote_address)` makes the connection; `begin` is then called on its executor.
 template <typename State, typename Listener, typename Make, typename Connection>
 Result<ListenAddress> ListenAt(const ListenAddress& address, std::shared_ptr<State> state,
                                std::shared_ptr<Listener> listener, Make make,
@@ -48,10 +48,11 @@ Result<ListenAddress> ListenAt(const ListenAddress& address, std::shared_ptr<Sta
       if (idle == nullptr) {
         listener->open.fetch_sub(1);
         state->counters.connections_refused.fetch_add(1);
-        return;  // the socket closes itself
+        return;  // the socket closes in its destructor
       }
       state->counters.connections_cut.fetch_add(1);
-      idle->idle_since.store(0, std::memory_order_relaxed);  // the next one takes another's place
+      // So that the next new one replaces another.
+      idle->idle_since.store(0, std::memory_order_relaxed);
       PostTo(idle, &Connection::Close);
     }
     std::shared_ptr<Connection> connection = make(std::move(socket), std::move(remote_address));
@@ -65,7 +66,8 @@ Result<ListenAddress> ListenAt(const ListenAddress& address, std::shared_ptr<Sta
   return bound;
 }
 
-// Every connection is asked to leave by `retire`; those still there after `patience` are closed. How many those were.
+// Calls `retire` on every connection and closes those still open after `patience`. Returns how many those
+// were.
 template <typename State, typename Connection>
 size_t StopServing(State& state, Nanos patience, void (Connection::*retire)()) {
   {

@@ -30,8 +30,7 @@ struct Url {
   std::string HostHeader() const;
 };
 
-// http:// and https:// only; user names and fragments are refused, because we would not honour
-// them.
+// http:// and https:// only. User names and fragments are rejected, because we would ignore them.
 Result<Url> ParseUrl(std::string_view text);
 
 }  // namespace wf::net

@@ -1,6 +1,6 @@
-// How many bytes of request bodies may be held at once. Servers take before they buffer and give
-// back when the answer is written; a taker that is refused answers "try again later" instead of
-// buffering. Any thread.
+// How many bytes of request bodies may be held at once. Servers reserve bytes before they buffer and release
+// them when the answer is written. If a reservation is refused, the server answers "try again later" instead
+// of buffering. Any thread.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class ByteBudget {
   std::atomic<size_t> used_{0};
 };
 
-// What one request has taken; given back when this is cleared or destroyed. Not thread-safe itself.
+// The bytes reserved by one request, released when this is cleared or destroyed. Not thread-safe itself.
 class BudgetCharge {
  public:
   BudgetCharge() = default;
@@ -48,7 +48,7 @@ class BudgetCharge {
   }
   ~BudgetCharge() { Clear(); }
 
-  // Changes what is held to `bytes`; on refusal nothing changes.
+  // Changes the reservation to `bytes`; on refusal nothing changes.
   bool Resize(size_t bytes) {
     if (budget_ && bytes > bytes_ && !budget_->TryTake(bytes - bytes_)) return false;
     if (budget_ && bytes < bytes_) budget_->Give(bytes_ - bytes);

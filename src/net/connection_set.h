@@ -47,8 +47,8 @@ class ConnectionSet {
     return all;
   }
 
-  // Of those of one listener, the one that has asked for nothing for longest; null when all are busy. A connection has
-  // `listener`, and `idle_since`, which is 0 while a request of it is under way.
+  // The connection of one listener that has been idle for longest; null when all are busy. A connection has
+  // `listener`, and `idle_since`, which is 0 while one of its requests is in progress.
   std::shared_ptr<Connection> LongestIdle(const void* listener) const {
     std::lock_guard lock(mutex_);
     std::shared_ptr<Connection> found;

@@ -1,5 +1,5 @@
-// A small blocking gRPC client over HTTP/2, plain or TLS: unary calls on one connection, several under
-// way at once if wanted. For load generators, the demo and tests. One thread at a time.
+// A small blocking gRPC client over HTTP/2, plain or TLS: unary calls on one connection, several at once if
+// needed. For load generators, the demo and tests. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct GrpcClientOptions {
   size_t max_message_bytes = size_t{256} << 20;
   bool tls = false;
   std::string ca_file;           // PEM; empty: the system's roots
-  std::string certificate_file;  // PEM, ours, for servers that ask for one
-  std::string key_file;          // of it; empty: in the same file
+  std::string certificate_file;  // PEM, ours, for servers that require one
+  std::string key_file;          // PEM; empty: in certificate_file
 };
 
 struct GrpcCallOptions {
@@ -47,12 +47,12 @@ class GrpcClient {
   GrpcClient(GrpcClient&&) noexcept;
   GrpcClient& operator=(GrpcClient&&) noexcept;
 
-  // Any grpc-status is a success here; errors are of the connection, after which it is unusable.
+  // Any grpc-status is a success here. An error means that the connection failed and is unusable.
   Result<GrpcAnswer> Call(std::string_view path, std::string_view message,
                           const GrpcCallOptions& options = {});
 
-  // Call in two steps. Start queues the call and gives its id; Wait moves bytes until that call is
-  // answered. Each started call is waited for once.
+  // Call in two steps. Start queues the call and returns its id; Wait moves bytes until that call is
+  // answered. Call Wait once for each started call.
   Result<int32_t> Start(std::string_view path, std::string_view message,
                         const GrpcCallOptions& options = {});
   Result<GrpcAnswer> Wait(int32_t call);

@@ -24,20 +24,20 @@ enum GrpcCode : int {
   kGrpcUnauthenticated = 16,
 };
 
-// Takes the bytes of a unary call as they come and gives its one message: a flag byte, a big-endian
+// Reads the bytes of a unary call as they arrive and returns its one message: a flag byte, a big-endian
 // length of four bytes, the message.
 class GrpcMessageReader {
  public:
   enum class State {
     kHead,      // the five bytes are not complete
-    kMessage,   // they are: size() is known
-    kComplete,  // the message is
+    kMessage,   // the head is complete: size() is known
+    kComplete,  // the message is complete
     kBadFlag,   // the flag is neither 0 nor 1
     kTrailing,  // bytes follow the one message of a unary call
   };
 
-  // Takes bytes up to the next state change and returns how many: the caller looks at state()
-  // between, and may check size() before any of the message is stored.
+  // Consumes bytes up to the next state change and returns how many. The caller checks state() in between,
+  // and may check size() before any of the message is stored.
   size_t Feed(std::string_view bytes);
 
   State state() const { return state_; }
@@ -57,8 +57,8 @@ class GrpcMessageReader {
 enum class GrpcCompressed { kNo, kYes };
 std::string GrpcMessageHead(GrpcCompressed compressed, size_t size);
 
-// grpc-message: bytes outside printable ASCII, and %, as %XX. Decoding never fails: what is not an
-// escape stays.
+// grpc-message: bytes outside printable ASCII, and %, are written as %XX. Decoding never fails: text that is
+// not an escape stays as it is.
 std::string EncodeGrpcText(std::string_view text);
 std::string DecodeGrpcText(std::string_view text);
 

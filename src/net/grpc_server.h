@@ -59,27 +59,26 @@ using GrpcHandler = std::function<void(GrpcRequest, GrpcResponder)>;
 using GrpcMethods = std::map<std::string, GrpcHandler>;  // by path; any other path is UNIMPLEMENTED
 
 struct GrpcListenOptions {
-  size_t max_message_bytes =
-      64 << 20;  // as received and after decoding; more is RESOURCE_EXHAUSTED
+  // As received and after decoding; more is RESOURCE_EXHAUSTED.
+  size_t max_message_bytes = 64 << 20;
   size_t max_header_bytes = 16 << 10;
-  uint32_t max_concurrent_streams = 256;  // a connection
+  uint32_t max_concurrent_streams = 256;  // per connection
   size_t max_connections = 1024;
-  // A sender may have this much under way without hearing from us: several 160 KiB exports, at any
-  // sane round trip.
+  // How much a sender may send before we acknowledge: several 160 KiB exports, at any sane round trip.
   uint32_t stream_window_bytes = 4 << 20;
   uint32_t connection_window_bytes = 16 << 20;
   Nanos handshake_timeout = 10 * kSecond;  // of TLS
   Nanos preface_timeout = 10 * kSecond;    // from connect to HTTP/2's opening bytes
-  Nanos request_timeout =
-      60 * kSecond;  // from a call's head to its last byte; then DEADLINE_EXCEEDED
-  Nanos idle_timeout =
-      15 * kMinute;  // without any call; then GOAWAY. Exporters reconnect by themselves
-  // Messages held at once; over it, a call is answered UNAVAILABLE with retry_delay. Null: no
-  // limit.
+  // From a call's head to its last byte; then DEADLINE_EXCEEDED.
+  Nanos request_timeout = 60 * kSecond;
+  // Without any call; then GOAWAY. Exporters reconnect by themselves.
+  Nanos idle_timeout = 15 * kMinute;
+  // Messages held at once. Above the limit a call is answered UNAVAILABLE with retry_delay. Null: no limit.
   std::shared_ptr<ByteBudget> budget;
   Nanos retry_delay = kSecond;
   std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
-  // Asked when a call's metadata is here: a reply refuses it before any of its message is held. On an io thread.
+  // Called when the metadata of a call has arrived: a reply refuses the call before any of its message is
+  // held. Runs on an io thread.
   std::function<std::optional<GrpcReply>(const GrpcRequest& head)> admit = nullptr;
 };
 
@@ -87,8 +86,8 @@ struct GrpcListenOptions {
 struct GrpcServerCounters {
   std::atomic<uint64_t> connections{0};
   std::atomic<uint64_t> connections_refused{0};  // max_connections
-  std::atomic<uint64_t> connections_cut{0};      // idle ones that gave way
-  std::atomic<uint64_t> requests{0};             // handed to a handler
+  std::atomic<uint64_t> connections_cut{0};      // idle ones closed for a new one
+  std::atomic<uint64_t> requests{0};             // passed to a handler
   std::atomic<uint64_t> message_bytes{0};        // of those, as received
   std::atomic<uint64_t> malformed{0};      // not HTTP/2, not gRPC, bad framing, unknown encoding
   std::atomic<uint64_t> unimplemented{0};  // unknown path
@@ -115,7 +114,7 @@ class GrpcServer {
   const GrpcServerCounters& counters() const;
   size_t open_connections() const;
 
-  struct State;  // grpc_session.h
+  struct State;  // in grpc_session.h
 
  private:
   std::shared_ptr<State> state_;  // shared with connections that are still closing

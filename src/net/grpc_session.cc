@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // As much as loopback delivers at once when the sender is ahead of us.
 constexpr size_t kReadBytes = 256 * 1024;
-// Until so much has come at once: a connection that says nothing should hold little.
+// The first reads use a smaller buffer, because a connection without input should hold little memory.
 constexpr size_t kFirstInputBytes = 16 * 1024;
 constexpr size_t kOutputBytes = 64 * 1024;
 constexpr std::string_view kAcceptEncoding = "identity,deflate,gzip,zstd";
@@ -101,7 +101,7 @@ void GrpcSession::OnBytes(size_t size) {
         nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(input_.data()), size);
   }
   if (used < 0) {
-    // Flooding, out of memory: beyond what a GOAWAY of nghttp2's own would say.
+    // Flooding or out of memory, which nghttp2's own GOAWAY would not report.
     server_->counters.malformed.fetch_add(1);
     return Close();
   }
@@ -144,7 +144,7 @@ bool GrpcSession::CheckPreface(size_t size) {
   return true;
 }
 
-// Writes what nghttp2 has to say, one write at a time.
+// Writes what nghttp2 has to send, one write at a time.
 void GrpcSession::Flush() {
   if (writing_ || closed_) return;
   output_.clear();

@@ -1,10 +1,10 @@
-// Inside of GrpcServer: one HTTP/2 connection, all on its strand, over what grpc_transport.cc makes of its socket: plain
-// or TLS. nghttp2 parses frames, does HPACK
-// and flow control; this class moves the bytes, keeps one Call a stream, and checks limits as soon
-// as they can be known: path, encoding and declared size are refused before a message is stored.
+// Internal to GrpcServer: one HTTP/2 connection, all on its strand, over a plain or TLS socket
+// (grpc_transport.cc). nghttp2 parses frames, does HPACK and flow control; this class moves the bytes, keeps
+// one Call per stream, and checks limits as soon as possible: a call with a bad path, encoding or declared
+// size is refused before its message is stored.
 //
-// A call lives from its HEADERS until its stream is closed; an answer that comes later finds
-// nothing and is dropped.
+// A Call lives from its HEADERS until its stream is closed. An answer that comes later finds no Call and is
+// dropped.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -40,10 +40,10 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
               std::shared_ptr<GrpcServer::State> server, std::shared_ptr<GrpcListener> listener);
   virtual ~GrpcSession();
   const void* const listener;
-  std::atomic<Nanos> idle_since{MonotonicNow()};  // 0: calls are under way
+  std::atomic<Nanos> idle_since{MonotonicNow()};  // 0: calls are in progress
 
   virtual Strand executor() = 0;
-  // The rest runs on the executor.
+  // The functions below run on the executor.
   virtual void Open() = 0;  // then Start
   void GoAway();
   void Close();
@@ -55,7 +55,8 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Strand>;
 
   void Start();
-  // One at a time each: into input_, then OnRead; all of output_, then OnWritten.
+  // One read and one write at a time: a read into input_, then OnRead; a write of all of output_, then
+  // OnWritten.
   virtual void ReadSome() = 0;
   virtual void WriteAll() = 0;
   virtual void CloseSocket() = 0;
@@ -69,7 +70,7 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
   Timer timer_;
   std::vector<char> input_;
   std::string output_;
-  std::string client_name_;  // in its certificate
+  std::string client_name_;  // from its certificate
   bool closed_ = false;
 
  private:
@@ -122,7 +123,7 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
 
   const std::string remote_address_;
   nghttp2_session* session_ = nullptr;
-  std::string preface_;  // its first bytes, until all are here
+  std::string preface_;  // its first bytes, until it is complete
   bool preface_done_ = false;
   bool writing_ = false;
   bool close_after_write_ = false;
@@ -131,7 +132,7 @@ class GrpcSession : public std::enable_shared_from_this<GrpcSession> {
   std::unordered_map<int32_t, Call> calls_;
 };
 
-// Of the kind that the listener speaks.
+// Makes a plain or TLS session, as the listener is configured.
 std::shared_ptr<GrpcSession> MakeGrpcSession(TcpSocket socket, std::string remote_address,
                                              std::shared_ptr<GrpcServer::State> server,
                                              std::shared_ptr<GrpcListener> listener);

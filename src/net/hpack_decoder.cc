@@ -5,10 +5,10 @@
 namespace wf::net {
 namespace {
 
-// A peer may be told of a larger table than the default of 4 KiB, by settings we may not have seen; decoding with room
-// for what real servers announce costs nothing until it is used.
+// A peer may use a larger table than the default of 4 KiB, after settings that we may not have seen. Room for
+// what real servers announce costs nothing until it is used.
 constexpr size_t kTableBytes = 1 << 20;
-// Of one block: more is hostile.
+// Limit of one block; a larger one is hostile.
 constexpr size_t kMostHeaders = 1000;
 
 }  // namespace

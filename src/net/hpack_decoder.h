@@ -1,6 +1,5 @@
-// HPACK (RFC 7541), by nghttp2: the headers of HTTP/2 that someone else sent. Blocks must come in the order they were
-// sent, all of them; after a lost one nothing can be decoded.
-// Thread safety: none.
+// HPACK (RFC 7541), by nghttp2: decodes HTTP/2 headers that another program sent. Blocks must be decoded in
+// the order they were sent; after a missing block nothing can be decoded. Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -19,7 +18,7 @@ class HpackDecoder {
   HpackDecoder& operator=(const HpackDecoder&) = delete;
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
-  // One whole header block. False: it makes no sense; nothing more can be decoded.
+  // Decodes one whole header block. False: it is malformed, and nothing more can be decoded.
   bool Decode(std::string_view block, Headers& headers);
 
  private:

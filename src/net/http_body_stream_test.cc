@@ -1,4 +1,4 @@
-// Answers that go on, over real sockets on loopback.
+// Answers without an end, over real sockets on loopback.
 #include "net/http_body_stream.h"
 
 #include <gtest/gtest.h>

@@ -22,11 +22,11 @@ struct HttpClientOptions {
   Nanos timeout = 30 * kSecond;  // without progress
   size_t max_body_bytes = size_t{256} << 20;
   std::string ca_file;           // PEM, for https; empty: the system's roots
-  std::string certificate_file;  // PEM, ours, for servers that ask for one
-  std::string key_file;          // of it; empty: in the same file
-  std::string pinned_file;       // PEM; the server must show this very certificate
+  std::string certificate_file;  // PEM, ours, for servers that require one
+  std::string key_file;          // PEM; empty: in certificate_file
+  std::string pinned_file;       // PEM; the server must present exactly this certificate
   bool accept_gzip = true;
-  // Asked several times a second while an answer is awaited; true ends the exchange with an error.
+  // Called several times a second while waiting for an answer; true ends the exchange with an error.
   std::function<bool()> give_up;
 };
 
@@ -45,9 +45,9 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) noexcept;
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
-  // Any status is a success here; errors are of the connection or of malformed answers. A kept
-  // connection that the server closed meanwhile is opened again once, so a request may arrive
-  // twice: ours are idempotent.
+  // Any status is a success here; an error means a failed connection or a malformed answer. A kept connection
+  // that the server closed meanwhile is opened again once, so a request may arrive twice: ours are
+  // idempotent.
   Result<HttpClientResponse> Send(std::string_view method, std::string_view target,
                                   const Headers& headers = {}, std::string_view body = {});
   Result<HttpClientResponse> Get(std::string_view target, const Headers& headers = {}) {
@@ -59,9 +59,10 @@ class HttpClient {
     return Send("POST", target, headers, body);
   }
 
-  // For an answer that goes on (server-sent events): `take` gets the pieces of a 200's body as they come, and an empty
-  // one when nothing came for `tick` or a signal did; it says whether to go on. Returns when the answer or `take` ends;
-  // the connection ends with it. Any other status is returned with its body (make the client with accept_gzip false).
+  // For an answer without an end (server-sent events): `take` gets the pieces of a 200's body as they arrive,
+  // and an empty piece when nothing came for `tick` or a signal arrived. It returns whether to continue.
+  // Returns when the answer or `take` ends, and closes the connection. Any other status is returned with its
+  // body (make the client with accept_gzip false).
   using TakePiece = std::function<bool(std::string_view piece)>;
   Result<HttpClientResponse> Stream(std::string_view target, const Headers& headers, Nanos tick,
                                     const TakePiece& take);

@@ -26,12 +26,12 @@ namespace {
 // how much memory a declared but unsent body touches.
 constexpr size_t kSlice = 256 * 1024;
 constexpr size_t kFirstRead = 8 * 1024;
-// Costs less than asking twice who sends it.
+// Costs less than finding out twice who sends it.
 constexpr size_t kSmallBody = 64 * 1024;
 constexpr size_t kMaxLinger = 64 << 20;
 constexpr Nanos kCloseWithin = 2 * kSecond;
 constexpr size_t kGzipAbove = 1024;
-// To a client on this machine, sending a large body plain is quicker than compressing it.
+// For a client on this machine, sending a large body uncompressed is quicker than compressing it.
 constexpr size_t kGzipOnLoopbackBelow = 1 << 20;
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
@@ -448,10 +448,10 @@ void HttpConnection<S>::BeginStream() {
     setsockopt(Lowest().socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
                sizeof milliseconds);
   }
-  Lowest().expires_never();  // of the read below: a client that reads has nothing to say
+  Lowest().expires_never();  // of the read below: a client that reads an answer sends nothing
   AwaitLeave();
   pumping_ = true;
-  ExpireIn(options().body_timeout);  // of the write alone, as the read is under way
+  ExpireIn(options().body_timeout);  // only of the write, because the read is in progress
   asio::async_write(stream_, asio::buffer(head_out_), [self = Self()](ErrorCode ec, size_t) {
     self->pumping_ = false;
     if (ec) return self->Close();
@@ -490,8 +490,8 @@ void HttpConnection<S>::PumpStream() {
 
 template <typename S>
 void HttpConnection<S>::AwaitLeave() {
-  buffer_
-      .clear();  // a further request on this connection would not be answered: it ends with the stream
+  // A further request on this connection would not be answered: it ends with the stream.
+  buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kFirstRead), [self = Self()](ErrorCode ec, size_t) {
     if (ec) return self->Close();
     self->AwaitLeave();
@@ -511,7 +511,8 @@ void HttpConnection<S>::AfterAnswer() {
   Linger();
 }
 
-// Nothing more is sent. A TLS client is told so: else it could not tell the end from a cut.
+// Ends the sending side. A TLS client is notified, because it could not distinguish the end from a cut
+// otherwise.
 template <typename S>
 void HttpConnection<S>::ShutDown() {
   if constexpr (kTls) {

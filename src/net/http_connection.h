@@ -1,18 +1,18 @@
-// Inside of HttpServer: one HTTP/1.1 connection, one request at a time, all on its strand.
+// Internal to HttpServer: one HTTP/1.1 connection, one request at a time, all on its strand.
 //
 //   AwaitRequest → ReadHead → (100 Continue) → ReadSizedBody | ReadChunkedBody → Dispatch
 //                                                     … handler, any thread … → Answer → WriteSlice
 //                                                     → AwaitRequest
 //
-// An answer whose body is a stream goes out in chunks as they are written (PumpStream); meanwhile the connection is read,
-// to notice when the client leaves, and it is closed at the end.
+// An answer whose body is a stream is sent in chunks as they are written (PumpStream). Meanwhile the
+// connection is read, to notice when the client leaves, and it is closed at the end.
 //
-// The class is written once for both kinds of stream, plain and TLS, and compiled for each: a plain connection does not
-// pay for the other kind. Over TLS it begins with a handshake.
+// The class is one template for plain and TLS streams, so that a plain connection does not pay for TLS. Over
+// TLS it begins with a handshake.
 //
-// A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so it ends
-// the connection, lingering: a close with unread input makes the kernel send RST, which can destroy
-// the answer on its way.
+// A refusal (400, 413, 429 …) goes straight to Answer. It may leave unread body behind, so the connection is
+// closed after it, with lingering: closing with unread input makes the kernel send RST, which can destroy the
+// answer before the client reads it.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ namespace wf::net {
 
 class HttpServerConnection;
 
-// One Listen call: shared by its connections.
+// The state of one Listen call, shared by its connections.
 struct HttpListener {
   HttpListenOptions options;
   HttpHandler handler;
@@ -47,15 +47,16 @@ struct HttpListener {
 
 struct HttpServer::State : AcceptingServer<HttpServerConnection, HttpServerCounters> {};
 
-// What the server keeps of a connection, whatever it is carried by.
+// What the server stores of a connection, plain or TLS.
 class HttpServerConnection : public std::enable_shared_from_this<HttpServerConnection> {
  public:
   explicit HttpServerConnection(const void* of) : listener(of) {}
   virtual ~HttpServerConnection() = default;
   const void* const listener;
-  std::atomic<Nanos> idle_since{MonotonicNow()};  // until the head of a request is here; then 0
+  std::atomic<Nanos> idle_since{
+      MonotonicNow()};  // 0 from the head of a request until its answer is sent
   virtual Strand executor() = 0;
-  // The rest runs on the executor.
+  // The functions below run on the executor.
   virtual void Start() = 0;
   virtual void Answer(HttpResponse response) = 0;
   virtual void PumpStream() = 0;
@@ -64,11 +65,12 @@ class HttpServerConnection : public std::enable_shared_from_this<HttpServerConne
 };
 
 using PlainHttpStream = boost::beast::basic_stream<boost::asio::ip::tcp, Strand>;
-// Not Beast's ssl_stream: over that of Boost 1.81 an answer of a small head and a body of more than 16 KB ended, with
-// success, behind its head (tls_server_test has the sizes). Asio's own also joins small buffers into one record.
+// Not Beast's ssl_stream: in Boost 1.81 an answer of a small head and a body of more than 16 KB ended, with
+// success, after its head (tls_server_test has the sizes). Asio's own also joins small buffers into one
+// record.
 using TlsHttpStream = boost::asio::ssl::stream<PlainHttpStream>;
 
-// Of the kind that the listener speaks.
+// Makes a plain or TLS connection, as the listener is configured.
 std::shared_ptr<HttpServerConnection> MakeHttpConnection(TcpSocket socket,
                                                          std::string remote_address,
                                                          std::shared_ptr<HttpServer::State> server,
@@ -131,7 +133,7 @@ class HttpConnection final : public HttpServerConnection {
   std::shared_ptr<HttpListener> listener_;
   Stream stream_;
   const std::string remote_address_;
-  std::string client_name_;           // in its certificate
+  std::string client_name_;           // from its certificate
   boost::beast::flat_buffer buffer_;  // read and not yet parsed
   std::optional<Parser> parser_;
   HttpRequest request_;

@@ -53,12 +53,13 @@ struct HttpResponse {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // Instead of `body`: written while the answer is under way (net/http_body_stream.h). The connection ends with it.
+  // Used instead of `body`: written while the answer is being sent (net/http_body_stream.h). The connection
+  // ends with it.
   std::shared_ptr<HttpBodyStream> stream = nullptr;
 };
 
-// Answers one request, from any thread, once. Move-only; dropped without a call, it answers 500, so
-// that no client hangs on our bug. May outlive the server: the answer then goes nowhere.
+// Answers one request, from any thread, once. Move-only. If it is destroyed without a call, it answers 500,
+// so that no client hangs because of our bug. It may outlive the server; the answer is then dropped.
 class HttpResponder {
  public:
   using Sink = std::function<void(HttpResponse)>;
@@ -82,7 +83,7 @@ struct HttpTarget {
 };
 Result<HttpTarget> ParseTarget(std::string_view target);
 
-// {"error":{"code":…,"message":…,"hint":…}} with its status: the shape of every error this program
+// {"error":{"code":…,"message":…,"hint":…}} with its status: the shape of every error that this program
 // answers with.
 HttpResponse ErrorResponse(int status, std::string_view code, std::string_view message,
                            std::string_view hint);

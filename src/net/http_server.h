@@ -24,22 +24,23 @@ struct HttpListenOptions {
   size_t max_body_bytes = 64 << 20;       // after decoding; more is answered 413
   size_t max_wire_body_bytes = 64 << 20;  // as received
   size_t max_header_bytes = 16 << 10;     // more is answered 431
-  // Over this many, the one that has been idle for longest gives way; when none is, the new one is closed at once. So
-  // clients that connect and say nothing, or little, keep nobody out.
+  // Above this number, a new connection replaces the one that has been idle for longest; if none is idle, the
+  // new one is closed at once. So clients that connect and send little or nothing do not keep others out.
   size_t max_connections = 1024;
-  // A connection that says nothing is closed after idle_timeout; one that has begun a request head
-  // must end it within header_timeout, and must send each further 256 KiB of body (or read as much
-  // of an answer) within body_timeout.
+  // A connection without any input is closed after idle_timeout. One that has begun a request head must end
+  // it within header_timeout, and must send each further 256 KiB of body (or read as much of an answer)
+  // within body_timeout.
   Nanos handshake_timeout = 10 * kSecond;  // of TLS
   Nanos idle_timeout = 75 * kSecond;
   Nanos header_timeout = 10 * kSecond;
   Nanos body_timeout = 30 * kSecond;
-  // Bodies held at once; over it, a request is answered 429 with this Retry-After. Null: no limit.
-  // Listeners that should share a limit are given the same object.
+  // Bodies held at once. Above the limit a request is answered 429 with this Retry-After. Null: no limit.
+  // Listeners with the same object share the limit.
   std::shared_ptr<ByteBudget> budget;
   int retry_after_seconds = 1;
   std::shared_ptr<TlsKeys> tls = nullptr;  // null: plain
-  // Asked when a head is here that announces a body: an answer refuses it before any of the body is held. On an io thread.
+  // Called when a head that announces a body has arrived: an answer refuses the request before any of the
+  // body is held. Runs on an io thread.
   std::function<std::optional<HttpResponse>(const HttpRequest& head)> admit = nullptr;
 };
 
@@ -47,8 +48,8 @@ struct HttpListenOptions {
 struct HttpServerCounters {
   std::atomic<uint64_t> connections{0};
   std::atomic<uint64_t> connections_refused{0};  // max_connections
-  std::atomic<uint64_t> connections_cut{0};      // idle ones that gave way
-  std::atomic<uint64_t> requests{0};             // handed to the handler
+  std::atomic<uint64_t> connections_cut{0};      // idle ones closed for a new one
+  std::atomic<uint64_t> requests{0};             // passed to the handler
   std::atomic<uint64_t> body_bytes{0};           // of those, as received
   std::atomic<uint64_t> malformed{0};            // 400, 415, 417, 431
   std::atomic<uint64_t> too_large{0};            // 413
@@ -70,16 +71,15 @@ class HttpServer {
   Result<ListenAddress> Listen(const ListenAddress& address, const HttpListenOptions& options,
                                HttpHandler handler);
 
-  // Stops accepting, closes idle connections, lets requests under way be answered for up to
-  // `patience`, then closes what is left. Blocks; not to be called from an io thread. Returns how
-  // many connections were cut.
+  // Stops accepting, closes idle connections, lets requests in progress be answered for up to `patience`,
+  // then closes the rest. Blocks; not to be called from an io thread. Returns how many connections were cut.
   size_t Stop(Nanos patience);
 
   const HttpServerCounters& counters() const;
   size_t open_connections() const;
   size_t idle_connections() const;  // of the open ones
 
-  struct State;  // http_connection.h
+  struct State;  // in http_connection.h
 
  private:
   std::shared_ptr<State> state_;  // shared with connections that are still closing

@@ -1,9 +1,9 @@
-// Inside of IoThreads: for the .cc files of this folder that use Asio.
+// Internal to IoThreads: for the .cc files of this folder that use Asio.
 //
-// Lifetime. A connection is owned by its server's list and by its own pending operations. An answer
-// may be given by any thread at any time, even when the server is gone, so a responder owns this
-// Impl and only a weak reference to the connection. PostTo joins the two under the lock that Stop
-// takes: either the io_context is still run and the post is done, or it is refused.
+// Lifetime. A connection is owned by its server's list and by its own pending operations. Any thread may
+// answer at any time, even after the server is gone, so a responder owns this Impl and only a weak reference
+// to the connection. PostTo takes the lock that Stop takes: either the io_context still runs and the post is
+// done, or it is refused.
 #pragma once
 
 #include <boost/asio/bind_executor.hpp>

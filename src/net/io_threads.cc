@@ -31,9 +31,9 @@ void IoThreads::Stop() {
   impl_->context.stop();
   for (std::thread& thread : impl_->threads) thread.join();
   impl_->threads.clear();
-  // Operations that closing has cancelled still wait to be told so. Run them: they own connections, which own the
-  // server's state, which owns this Impl, and would keep each other alive. The bound is for a server that was not
-  // stopped and whose clients go on talking.
+  // Operations cancelled by closing still have to be completed. Run them: they own connections, which own the
+  // server's state, which owns this Impl, so they would keep each other alive. The bound is for a server that
+  // was not stopped and whose clients keep sending.
   impl_->context.restart();
   for (int i = 0; i < kMaxDrained && impl_->context.poll_one() > 0; ++i) {
   }

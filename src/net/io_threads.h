@@ -1,5 +1,5 @@
-// The threads that move bytes for every listener of the process. Handlers run on them, so a handler
-// that would take long hands its request to another thread and answers from there.
+// The threads that move bytes for every listener of the process. Handlers run on them, so a slow handler
+// passes its request to another thread and answers from there.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ class IoThreads {
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;
 
-  // Ends the threads. Stop the servers first; what they still had under way is dropped. Answers
-  // given afterwards by other threads are dropped too, without harm.
+  // Ends the threads. Stop the servers first; requests still in progress are dropped. Answers that other
+  // threads give later are dropped too, without harm.
   void Stop();
 
   // CPU time these threads have used; for benchmarks and metrics.
@@ -26,7 +26,7 @@ class IoThreads {
   const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
-  std::shared_ptr<Impl> impl_;  // shared with answers that are still to come
+  std::shared_ptr<Impl> impl_;  // shared with answers that are still pending
 };
 
 }  // namespace wf::net

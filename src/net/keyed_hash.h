@@ -1,4 +1,4 @@
-// HMAC-SHA256 (RFC 2104): whoever knows the key can tell that the text is from somebody who knows it too.
+// HMAC-SHA256 (RFC 2104): shows a holder of the key that the sender of the text also has the key.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Values as nghttp2's C interface wants them, and back.
+// Converts values to and from the types of nghttp2's C interface.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -9,7 +9,7 @@
 
 namespace wf::net {
 
-// nghttp2 copies both unless told otherwise; its C interface merely lacks the const.
+// nghttp2 copies both unless configured otherwise; its C interface merely lacks the const.
 inline nghttp2_nv Header(std::string_view name, std::string_view value) {
   return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
           reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),

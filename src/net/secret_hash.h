@@ -1,5 +1,5 @@
-// How secrets are kept: tokens, which are random, by a plain hash; passwords, which people choose, by a slow one.
-// Thread safety: pure.
+// How secrets are stored: tokens, which are random, by a plain hash; passwords, which people choose, by a
+// slow one. Thread safety: pure.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ bool SameSecret(std::string_view a, std::string_view b);
 
 // "scrypt:LOG2N:R:P:SALT:HASH", the last two in hex, with a new random salt.
 Result<std::string> HashPassword(std::string_view password);
-// Whether the text is such a hash, at a cost that a server can bear.
+// Whether the text is such a hash, with a cost that a server can afford.
 Status CheckPasswordHash(std::string_view stored);
-// About 10 ms and 4 MB with what HashPassword writes. False for what is no such hash.
+// About 10 ms and 4 MB for a hash from HashPassword. False for text that is no such hash.
 bool PasswordMatches(std::string_view stored, std::string_view password);
 
 }  // namespace wf::net

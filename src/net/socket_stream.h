@@ -1,4 +1,4 @@
-// Inside of the clients: one blocking TCP connection, with TLS when asked. One thread at a time.
+// Internal to the clients: one blocking TCP connection, with TLS if requested. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct SocketOptions {
   Nanos timeout = 30 * kSecond;  // without progress, for each read and write
   bool tls = false;
   std::string ca_file;           // PEM; empty: the system's roots
-  std::string certificate_file;  // PEM, ours, for servers that ask for one; with its key
+  std::string certificate_file;  // PEM, ours, for servers that require one; with its key
   std::string key_file;
-  // PEM; then the server must show this very certificate, whoever signed it and whatever it is called.
+  // PEM. If set, the server must present exactly this certificate, whatever its issuer and name.
   std::string pinned_file;
-  std::string protocol;  // told by ALPN: "h2"; empty: none is told
+  std::string protocol;  // offered by ALPN: "h2"; empty: none
 };
 
 class SocketStream {
@@ -35,7 +35,7 @@ class SocketStream {
   Status Write(std::string_view first, std::string_view second = {});
   // At least one byte; 0 at the end of the stream.
   Result<size_t> Read(char* buffer, size_t size);
-  // Whether Read would return at once; waits for it so long, or until a signal comes.
+  // Whether Read would return at once. Waits up to this long, or until a signal arrives.
   Result<bool> AwaitReadable(Nanos wait);
   void ShutdownWrite();
 

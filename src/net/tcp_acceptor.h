@@ -1,5 +1,4 @@
-// Inside of the servers: binds one address and hands over each accepted socket, on a strand of its
-// own.
+// Internal to the servers: binds one address and passes on each accepted socket, on a strand of its own.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,7 +15,7 @@
 namespace wf::net {
 
 using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
-// Typed by the strand, not by any_io_executor: one virtual call less an operation.
+// Typed by the strand, not by any_io_executor: saves one virtual call per operation.
 using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
 
 class TcpAcceptor : public std::enable_shared_from_this<TcpAcceptor> {

@@ -1,4 +1,4 @@
-// For tests: certificates made on the spot.
+// For tests: certificates generated at run time.
 #pragma once
 
 #include <gtest/gtest.h>

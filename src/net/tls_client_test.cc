@@ -1,4 +1,4 @@
-// https: a certificate made on the spot, trusted by a CA file, refused without one and for another name.
+// https: a certificate generated at run time, trusted by a CA file, refused without one and for another name.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>

@@ -1,4 +1,4 @@
-// Inside of TlsKeys: for the .cc files of this folder that use Asio.
+// Internal to TlsKeys: for the .cc files of this folder that use Asio.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -12,25 +12,25 @@
 
 namespace wf::net {
 
-enum class TlsProtocol { kHttp1, kHttp2 };  // told by ALPN
+enum class TlsProtocol { kHttp1, kHttp2 };  // negotiated by ALPN
 
-// The handshakes under way. A client that connects and says nothing holds a place until it times out, so a flood of
-// those could keep everybody else out: when all places are taken the oldest gives way, which is never one that an
-// honest client, done within a few round trips, still needs.
+// The handshakes in progress. A client that connects and sends nothing holds a place until it times out, so a
+// flood of such clients could keep all others out. When all places are taken, the oldest handshake is cut; an
+// honest client finishes within a few round trips, so its handshake is never the oldest.
 class TlsHandshakes {
  public:
   using Cut = std::function<void()>;  // closes the connection; called on the accepting thread
   using Place = std::list<Cut>::iterator;
 
   explicit TlsHandshakes(size_t most) : most_(most) {}
-  // True: another one was cut for it.
+  // True: another handshake was cut to make room.
   bool Begin(Cut cut, Place* place) {
     Cut oldest;
     const std::lock_guard lock(mutex_);
     if (under_way_.size() >= most_) {
       oldest = std::move(under_way_.front());
       under_way_.front() = nullptr;
-      // Its own End comes when it is closed; it does not count from now on.
+      // Its own End follows when it is closed; it does not count from now on.
       cut_.splice(cut_.end(), under_way_, under_way_.begin());
     }
     *place = under_way_.insert(under_way_.end(), std::move(cut));
@@ -45,7 +45,7 @@ class TlsHandshakes {
  private:
   const size_t most_;
   std::mutex mutex_;
-  std::list<Cut> under_way_, cut_;  // oldest first; those that were cut have no function any more
+  std::list<Cut> under_way_, cut_;  // oldest first; those in cut_ have no function any more
 };
 
 struct TlsKeys::Impl {
@@ -56,7 +56,7 @@ struct TlsKeys::Impl {
   };
 
   explicit Impl(TlsFiles wanted) : files(std::move(wanted)) {}
-  // For a new connection, which keeps it alive.
+  // For a new connection, which keeps the context alive.
   std::shared_ptr<boost::asio::ssl::context> Context(TlsProtocol protocol) const {
     const std::lock_guard lock(mutex);
     return protocol == TlsProtocol::kHttp2 ? loaded.http2 : loaded.http1;
@@ -69,7 +69,7 @@ struct TlsKeys::Impl {
   Loaded loaded;  // guarded by mutex
 };
 
-// The common name in the certificate that the client has shown and we have verified; "" without one.
+// The common name in the client's verified certificate; "" without one.
 std::string TlsClientName(SSL* ssl);
 
 }  // namespace wf::net

@@ -176,7 +176,7 @@ Result<bool> TlsKeys::Reload(When when) {
   auto loaded = LoadFiles(impl_->files);
   const std::lock_guard lock(impl_->mutex);
   if (!loaded.ok()) {
-    // Told once for each change, not every time somebody looks.
+    // Logged once for each change, not at every check.
     impl_->loaded.fingerprint = FingerprintOf(impl_->files);
     return loaded.error();
   }
@@ -204,7 +204,7 @@ std::string TlsClientName(SSL* ssl) {
   if (size < 0) return {};
   std::string name(reinterpret_cast<const char*>(text), static_cast<size_t>(size));
   OPENSSL_free(text);
-  // A name with a zero byte or a line break in it is nobody's.
+  // A name that contains a zero byte or a line break is rejected.
   return name.find_first_of(std::string_view("\0\r\n", 3)) == std::string::npos ? name : "";
 }
 

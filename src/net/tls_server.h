@@ -1,6 +1,6 @@
-// What listeners need to speak TLS: a certificate, its key and, for mutual TLS, the CA that clients' certificates must
-// be signed by. The files can be replaced while connections are open: a connection keeps what it began with, the next
-// one gets the new files. Thread safety: all calls, from any thread.
+// The files that listeners need for TLS: a certificate, its key and, for mutual TLS, the CA that must have
+// signed clients' certificates. The files can be replaced while connections are open: a connection keeps what
+// it began with, and new connections use the new files. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace wf::net {
 
 struct TlsFiles {
-  std::string certificate;  // PEM, with its chain behind it
+  std::string certificate;  // PEM, followed by its chain
   std::string key;          // PEM, not encrypted
   std::string client_ca;    // PEM; empty: clients need no certificate
 };
@@ -24,7 +24,7 @@ struct TlsCounters {
   std::atomic<uint64_t> handshakes{0};
   std::atomic<uint64_t> handshakes_failed{0};  // no TLS, too old a version, no good certificate
   std::atomic<uint64_t> handshakes_late{0};    // timed out
-  std::atomic<uint64_t> handshakes_cut{0};     // too many at once: the oldest gave way
+  std::atomic<uint64_t> handshakes_cut{0};     // too many at once: the oldest was cut
 };
 
 class TlsKeys {
@@ -34,13 +34,13 @@ class TlsKeys {
   ~TlsKeys();
 
   enum class When { kIfChanged, kAlways };
-  // Reads the files again; true when there is something new. On an error what was there stays in use.
+  // Reads the files again; true if they changed. On an error the previous ones stay in use.
   Result<bool> Reload(When when);
 
   struct Facts {
     std::string subject;      // of the certificate, as in CN=traces.example
     int64_t expires_s = 0;    // Unix
-    bool key_public = false;  // others than its owner and group may read the key's file
+    bool key_public = false;  // the key's file is readable by more than its owner and group
   };
   Facts facts() const;
   const TlsCounters& counters() const;

@@ -236,8 +236,8 @@ TEST_F(TlsServerTest, NewFilesServeNewConnectionsAndOldOnesGoOn) {
   auto broken = keys_->Reload(TlsKeys::When::kIfChanged);
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().message.find("server.pem"), std::string::npos);
-  EXPECT_FALSE(*keys_->Reload(TlsKeys::When::kIfChanged));  // told once
-  EXPECT_TRUE(Client().Get("/").ok());                      // what was there serves on
+  EXPECT_FALSE(*keys_->Reload(TlsKeys::When::kIfChanged));  // logged once
+  EXPECT_TRUE(Client().Get("/").ok());                      // the previous files stay in use
 }
 
 TEST_F(TlsServerTest, WrongFilesAreNamed) {
