@@ -3,7 +3,7 @@
 //
 //   log      tuples of numbers and short strings, encoded already
 //   event    the same, of the one event that First or MostRecent keeps
-//   packed   all else: aggregates, weights, several events; encoded when somebody asks
+//   packed   everything else: aggregates, weights, several events; encoded on demand
 //
 // A line uses the same slots for one request after another, so they keep their memory.
 #pragma once
@@ -50,7 +50,7 @@ class ActiveSlot {
   [[gnu::hot]] void Encode(char* at);  // EncodedSize() bytes
   std::string_view Encoded();          // good until something changes
 
-  // A bag's rows, as a log; false, and nothing happens, if that is not possible.
+  // Adds a bag's rows to the log; false, with no effect, if that is not possible.
   bool Log(const wf::advice::Rows& rows) {
     if (form_ != Form::kLog || log_.Add(rows) != TupleLog::Added::kAdded) return false;
     encoded_known_ = false;
@@ -62,7 +62,7 @@ class ActiveSlot {
   // Only a log of a bag knows: bytes it takes with one more tuple of `width` numbers are no more than this.
   bool logs() const { return form_ == Form::kLog && !log_.empty(); }
   size_t LogBytesAtMost(size_t width) const { return log_.bytes() + kHeadAtMost + 9 * width; }
-  // One event in the place of all others; false, and nothing happens, if it has to be packed.
+  // Replaces all events by one; false, with no effect, if it has to be packed.
   bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Rows& rows);
   [[gnu::hot]] bool Keep(int64_t adjusted_time, std::string_view id, const wf::advice::Cell* tuple,
                          size_t width);

@@ -9,7 +9,7 @@
 namespace wherefore::client {
 
 struct BaggageCounts {
-  std::atomic<uint64_t> rejected{0};    // received, and malformed
+  std::atomic<uint64_t> rejected{0};    // received but malformed
   std::atomic<uint64_t> cut{0};         // received without its second member
   std::atomic<uint64_t> overflowed{0};  // queries marked, in a request, because of their limits
   std::atomic<uint64_t> unfitting{0};   // queries marked because the header had no room
@@ -18,7 +18,7 @@ BaggageCounts& Counts();
 
 // A query was marked as overflowed in a request.
 void NoteOverflow(uint64_t query);
-// Marks of overflow by query since the last call, for whoever reports them.
+// Overflow marks by query since the last call, for reports.
 std::vector<std::pair<uint64_t, uint64_t>> TakeOverflowMarks();
 
 }  // namespace wherefore::client

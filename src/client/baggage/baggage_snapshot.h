@@ -21,7 +21,7 @@ struct BranchName {
 
 class BaggageSnapshot {
  public:
-  // As received; looked at when somebody needs to know.
+  // As received; decoded only when needed.
   static std::shared_ptr<const BaggageSnapshot> FromTexts(HeaderTexts texts);
   static std::shared_ptr<const BaggageSnapshot> FromBytes(std::string bytes);
   static std::shared_ptr<const BaggageSnapshot> Of(InstanceList instances, Overflow overflow);
@@ -42,7 +42,7 @@ class BaggageSnapshot {
   InstanceList instances_;
   Overflow overflow_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::shared_ptr<const std::string> bytes_;
   mutable BranchName unclaimed_;  // for the first that goes on from here
 };

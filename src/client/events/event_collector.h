@@ -1,10 +1,11 @@
 // Between the threads' buffers and the exporter: turns ticks into times, keeps back what must wait, and cuts the rest
 // into bodies. Only the drain thread uses it.
 //
-// What waits (Canopy §4.1): events of opportunistic traces, until the response tells the decision (figure 6), and those
-// whose block asked to be delivered whole. They are kept as records, by trace, bounded in bytes and in time; what does
-// not fit is dropped and counted. Since threads are drained one after another, events of a trace may come after its
-// decision: it is remembered for as long as anything may be held.
+// What is held back (Canopy §4.1): events of opportunistic traces, until the response carries the decision
+// (figure 6), and events whose block requested delivery at its end. They are kept as records, by trace,
+// bounded in bytes and in time; what does not fit is dropped and counted. Threads are drained one after
+// another, so events of a trace may arrive after its decision: the decision is remembered for as long as
+// anything may be held.
 #pragma once
 
 #include <atomic>
@@ -37,7 +38,8 @@ class EventCollector {
   // After them. kAll: also what is less than a body.
   enum class Ship { kFullBodies, kAll };
   void EndRound(Ship ship);
-  // Nothing more will come: what waits for its block's end goes out, what waits for a decision is discarded.
+  // Call it at the end: events that wait for their block's end are sent, those that wait for a decision are
+  // discarded.
   void Finish();
 
   int64_t UnixNs(int64_t ticks) const { return calibration_.UnixNs(ticks); }

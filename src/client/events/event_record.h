@@ -11,10 +11,11 @@
 
 namespace wherefore::client {
 
-// What is larger loses annotations, from the end, counted. Bounds what one call site can take of the buffer.
+// A larger event loses annotations, from the end, which is counted. Bounds how much of the buffer one call
+// site can use.
 constexpr size_t kMaxRecordBytes = 16 << 10;
 
-// Types beyond EventType: told to the drain, never sent.
+// Types beyond EventType: read by the drain, never sent.
 enum ControlType : uint8_t {
   kDecidedKeep = 240,  // of an opportunistic trace
   kDecidedDrop = 241,

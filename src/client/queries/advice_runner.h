@@ -1,9 +1,9 @@
 // Where advice runs: on the thread that hits a tracepoint, into intervals of its own, which the agent's thread collects.
 //
-// Each thread has a shard with a lock that it holds while advice runs. Nobody else wants it but the agent, for as long as
-// moving a few pointers takes. So threads that emit do not meet; and once the agent has held the lock of every shard, no
-// thread runs advice that was taken out before. Hits inside of advice (an allocator with a tracepoint) and in a child of
-// fork() are passed over; the former are counted.
+// Each thread has a shard with a lock that it holds while advice runs. Only the agent takes that lock too,
+// for as long as it takes to move a few pointers, so threads that emit do not block each other. Once the
+// agent has held the lock of every shard, no thread runs advice that was removed before. Hits inside of
+// advice (an allocator with a tracepoint) and in a child of fork() are skipped; the former are counted.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Events of the emit plan on their way to the server, in pieces that a report has room for. What waits in the process, of
-// all queries and threads, is bounded: it is somebody else's memory.
+// Events of the emit plan that wait to be sent to the server, in pieces that fit into a report. The waiting
+// events of all queries and threads are bounded, because the memory belongs to someone else's process.
 //
 // One thread at a time.
 #pragma once

@@ -1,5 +1,6 @@
-// What a weaver tells of its places, and an event that the kernel saw at one of them, as advice sees it. Bytes come from
-// memory that others write: nothing in them is trusted further than to be numbers.
+// The places that a weaver describes, and an event that the kernel saw at one of them, in the form that
+// advice reads. The bytes come from memory that other processes write, so they are only trusted to be
+// numbers.
 #pragma once
 
 #include <cstddef>

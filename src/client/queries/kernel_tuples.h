@@ -1,15 +1,16 @@
-// Tuples that woven advice packs on threads of this process. Who weaves a query into it (the host's agent) hands over
-// memory which the kernel's programs write the events into (advice/handed_events.h); they are taken out on the thread
-// they happened on, and their advice packs into the baggage of its request as if their tracepoints were compiled in.
+// Tuples that woven advice packs on threads of this process. The weaver of a query (the host's agent) passes
+// memory to this process, into which the kernel's programs write events (advice/handed_events.h). Each event
+// is taken out on the thread it happened on, and its advice packs into the baggage of that thread's request
+// as if the tracepoint were compiled in.
 //
 //   query with Pack ─→ Want ─→ Connect: the query's socket ─→ descriptor ─→ mapped
 //   a thread unpacks, packs, serialises, or leaves its request ─→ TakeKernelTuples ─→ its baggage
 //
-// Whose request an event is of: the one that the thread was in when it happened, because whatever is there is taken
-// before the thread goes over to another. What happened outside of any request is let go.
+// An event belongs to the request that its thread worked for when it happened, because events are taken out
+// before the thread switches to another request. Events outside of any request are dropped.
 //
-// The process needs no privilege. It takes memory from nobody but root, itself, or $WHEREFORE_AGENT_UID, and only if it
-// is a map of the kernel's, which nobody can make smaller under our feet. A process that no query with a Pack is told of
+// The process needs no privilege. It accepts memory only from root, itself, or $WHEREFORE_AGENT_UID, and only
+// if it is a map of the kernel, which nobody can shrink while we use it. A process without a query that packs
 // pays one load at each of the places above.
 #pragma once
 

@@ -1,12 +1,13 @@
-// The queries of the server in this process: over the control connection they come and go, their advice is woven into
+// The server's queries in this process: they arrive over the control connection, their advice is woven into
 // the compiled-in tracepoints, and what it emits is reported each interval.
 //
 //   control connection ─→ Install ─→ tracepoints' woven advice ─→ threads run it (advice_runner.h)
 //   its own thread:  each interval ─→ CollectIntervals ─→ POST /api/v1/control/report
 //
-// A query that is not in the server's answer any more is taken out at once, and all are when the server has not been
-// heard of for three intervals: by the thread of the control connection, which nothing holds up for longer. Programs come
-// from the server; each is decoded and checked as if it came from anybody.
+// A query that is no longer in the server's answer is removed at once, and all queries are removed when the
+// server has not answered for three intervals. The thread of the control connection does this, because
+// nothing blocks it for longer. Programs come from the server; each is decoded and checked as untrusted
+// input.
 //
 // One per process that matters: tracepoints are the process's, so the agent made last weaves. Thread-safe.
 #pragma once
@@ -42,9 +43,9 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   static std::shared_ptr<QueryAgent> Start(QueryAgentOptions options);
   explicit QueryAgent(QueryAgentOptions options);
 
-  // The answer of the control connection. A program that is not sound is left out and counted, the others run.
+  // The answer of the control connection. A program that is not sound is skipped and counted; the others run.
   void Install(const JsonNode& answer);
-  // What became of asking on the control connection, each time.
+  // The outcome of each request on the control connection.
   enum class Answer : uint8_t { kCame, kTimedOut, kFailed };
   void Contact(Answer answer);
   // How long until all has to be taken out, if the server stays silent; INT64_MAX: it is not silent, or nothing is woven.
@@ -52,12 +53,12 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   void UnweaveIfLost();
   // Of queries that were taken out all has been reported, or will never be: by the deadline?
   bool AwaitDrained(std::chrono::milliseconds deadline);
-  // The server has to tell everything again: what it told was taken out meanwhile.
+  // The server has to send everything again, because what it sent was removed meanwhile.
   bool WantsAll() const { return wants_all_.load(std::memory_order_relaxed); }
-  // The shortest interval of what is woven; 0: nothing is.
+  // The shortest interval of the woven queries; 0: none is woven.
   int64_t ShortestIntervalNs() const { return shortest_ns_.load(std::memory_order_relaxed); }
 
-  // Takes everything out, reports what there is, and ends by the deadline.
+  // Removes all queries, reports the remaining results, and ends by the deadline.
   void Stop(std::chrono::milliseconds deadline);
   void Forget();  // in a child of fork(), where the thread does not exist
 
@@ -86,7 +87,7 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
 
   const QueryAgentOptions options_;
   const std::shared_ptr<const ProcessIdentity> process_;
-  const std::string run_;  // with a number of its own each result is known, should it arrive twice
+  const std::string run_;      // run and number identify a result, in case it arrives twice
   HttpConnection connection_;  // the agent's thread only
   std::atomic<int64_t> give_up_at_ns_;
   std::atomic<bool> wants_all_{false};
@@ -94,29 +95,29 @@ class QueryAgent : public std::enable_shared_from_this<QueryAgent> {
   std::atomic<uint64_t> told_tracepoints_{0};  // how many places there were when we told the server
   std::atomic<uint64_t> refused_programs_{0}, reports_{0}, failed_reports_{0}, dropped_reports_{0};
 
-  // Of the agent's thread.
+  // Used by the agent's thread only.
   KernelTuples kernel_tuples_;
   std::deque<std::string> to_report_;  // results as JSON objects
   size_t to_report_bytes_ = 0;
-  uint64_t results_ = 0;        // so many have been made
+  uint64_t results_ = 0;        // how many were made
   int64_t pause_until_ns_ = 0;  // after a report that failed
   std::string notes_;           // as JSON, until the server has taken them
   int64_t calibration_ticks_, calibration_ns_;
   std::vector<std::pair<uint64_t, uint64_t>> marks_;  // of overflow, by query, not yet reported
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::shared_ptr<const LiveQuery>> queries_;
   uint64_t woven_tracepoints_ = 0;  // how many places there were when we wove
   uint64_t weaves_ = 0;
   uint64_t drained_ = 0;  // of `weaves_`: all that went before has been reported
-  // Taken out because the server was silent: which, and when.
+  // The queries that were removed because the server was silent, and when.
   std::vector<uint64_t> lost_queries_;
   int64_t lost_ns_ = 0;
-  std::vector<std::pair<uint64_t, std::string>> gaps_;  // to be told: query and text
-  int64_t answered_ns_ = 0;                             // when the server last did
+  std::vector<std::pair<uint64_t, std::string>> gaps_;  // to be reported: query and text
+  int64_t answered_ns_ = 0;                             // when the server last answered
   int64_t silent_since_ns_ = 0;                         // 0: the server answers
-  bool speaks_ = false;  // the server has told us of queries: it is one that takes reports
+  bool speaks_ = false;  // the server has sent queries, so it accepts reports
   bool retell_ = false;  // the server may have forgotten our tracepoints
   bool started_ = false, stopping_ = false, stopped_ = false;
   std::thread thread_;

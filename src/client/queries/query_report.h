@@ -1,4 +1,4 @@
-// What a process tells the server of its tracepoints and queries, as JSON (docs/use/live-queries.md).
+// What a process reports to the server about its tracepoints and queries, as JSON (docs/use/live-queries.md).
 #pragma once
 
 #include <cstdint>

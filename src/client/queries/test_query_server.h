@@ -69,18 +69,18 @@ class TestQueryServer {
     const std::lock_guard lock(mutex_);
     return drained_ == version_;
   }
-  // A client has said that it goes.
+  // A client has reported that it disconnects.
   bool Left() const {
     const std::lock_guard lock(mutex_);
     return left_;
   }
-  // Takes what comes and does not answer until told otherwise.
+  // Receives requests but does not answer until changed.
   void SetHanging(bool hanging) {
     const std::lock_guard lock(mutex_);
     hanging_ = hanging;
     changed_.notify_all();
   }
-  // Closes every connection without a word until told otherwise.
+  // Closes every connection without an answer until changed.
   void SetSilent(bool silent) {
     const std::lock_guard lock(mutex_);
     silent_ = silent;

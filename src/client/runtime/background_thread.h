@@ -1,5 +1,5 @@
-// Threads of ours inside someone else's process: named, and with every signal blocked, so that the host's handlers
-// never run on them.
+// Threads of this library inside someone else's process: named, and with every signal blocked, so that the
+// host's handlers never run on them.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 namespace wherefore::client {
 
-// Throws std::system_error when the system has no thread to give.
+// Throws std::system_error when the system cannot start a thread.
 template <typename Body>
 std::thread StartBackgroundThread(const char* name, Body body) {
   sigset_t all, before;
@@ -34,8 +34,8 @@ std::thread StartBackgroundThread(const char* name, Body body) {
   return thread;
 }
 
-// Waits for `stopped`, which `changed` tells of and `lock` guards, until the deadline; a thread that does not end by then
-// is left to itself: the host is not kept waiting. `lock` is given up.
+// Waits until the deadline for `stopped`, which `lock` guards and `changed` signals. A thread that has not
+// ended by then is left running, so that the host does not wait. Releases `lock`.
 inline void EndBackgroundThread(std::unique_lock<std::mutex>& lock,
                                 std::condition_variable& changed, const bool& stopped,
                                 std::thread& thread, std::chrono::milliseconds deadline) {

@@ -1,5 +1,5 @@
-// A small JSON reader for what the server tells us: policies and counts. Not for hot paths. Bytes come from the
-// network: depth and size are limited, anything odd is refused.
+// A small JSON reader for what the server sends: policies and counts. Not for hot paths. Bytes come from the
+// network: depth and size are limited, and malformed input is rejected.
 #pragma once
 
 #include <optional>

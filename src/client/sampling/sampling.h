@@ -57,11 +57,11 @@ class Sampling {
 
   StartDecision Decide(const StartRequest& request);
 
-  // What the server said: {"version","policies":[…],"shares":{…}}. False if it is malformed; then nothing changes. A policy
-  // that is there already, with the same rate, keeps its bucket.
+  // The server's answer: {"version","policies":[…],"shares":{…}}. False, with no change, if it is malformed.
+  // A policy that exists already, with the same rate, keeps its bucket.
   bool Install(std::string_view json);
-  // How much of each rate this process could have used since it was last asked, as a multiple of the rate, for the server
-  // to divide them among all: "o:OWNER=0.5,p:POLICY=12,g=0.1". Nothing when no rate is limited.
+  // How much of each rate this process could have used since the last call, as a multiple of the rate, for
+  // the server to divide the rates among all: "o:OWNER=0.5,p:POLICY=12,g=0.1". Empty when no rate is limited.
   std::optional<std::string> Demand();
   std::string installed() const;  // the text last installed
   uint64_t policies() const;
@@ -83,7 +83,7 @@ class Sampling {
   TokenBucket global_;
   std::shared_ptr<const PolicySet> set_;   // by std::atomic_load and _store
   std::mutex install_mutex_;               // guards the next two
-  std::map<std::string, uint64_t> asked_;  // of each rate, when Demand was last asked
+  std::map<std::string, uint64_t> asked_;  // requests for each rate at the last call of Demand
   int64_t demand_ns_ = 0;
   std::atomic<uint64_t> started_{0}, refused_{0};
 };

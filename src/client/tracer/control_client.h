@@ -1,8 +1,9 @@
-// The control connection: one kept-alive HTTP connection on which the server tells us what is in force. We ask with the
-// version we have; the server answers when there is another, or after a while with the same. So a change arrives within
-// milliseconds, and a quiet server costs one small request every wait. What it tells are sampling policies and queries;
-// the answer is an object with a member for each kind of thing, so that it can carry more. While queries run we ask more
-// often, so that a server that is gone is noticed within their intervals.
+// The control connection: one kept-alive HTTP connection over which the server sends what is in force. The
+// client sends the version it has; the server answers when there is another version, or after a while with
+// the same. So a change arrives within milliseconds, and an idle connection costs one small request per wait.
+// The answer carries sampling policies and queries, in an object with a member for each kind of thing, so
+// that it can carry more. While queries run the client polls more often, so that a lost server is noticed
+// within their intervals.
 #pragma once
 
 #include <atomic>
@@ -63,10 +64,10 @@ class ControlClient {
   const Install install_;
   const std::shared_ptr<QueryAgent> queries_;
   const Demand demand_;
-  // Of the client's thread.
+  // Used by the client's thread only.
   std::string version_;
-  bool installed_ = false;  // by the last answer
-  bool answers_ = false;    // the server did when it was last asked
+  bool installed_ = false;  // from the last answer
+  bool answers_ = false;    // the server answered the last request
   HttpConnection connection_;
   std::atomic<int64_t> give_up_at_ns_{Deadline::kNever};
 
